@@ -5,12 +5,13 @@
 A forest of 500 trees of depth 8 on 1250 rows of 10 numbers. cpu time of all threads, each job in turn in the same
 rounds; medians over rounds of the ratio within a round. Walks are compiled before. A textbook H-statistic predicts all
 n x n rows for every feature and every pair: one such call is timed, and counted as often as there are of them.
+Profiles are timed in a run of their own, and in one that has shuffled the features before, as an audit has.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import comb
 from statistics import median
@@ -28,15 +29,20 @@ from uq_report.core.variants import Variant
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
 from uq_report.inputs.fast_paths.trees.path import TreePath
 from uq_report.methods.h_statistic.explain import HStatistic
+from uq_report.methods.shared.changes import Distinct
 
 NAMES = ("brier", "nll", "entropy")
 SCORERS = ("neg_log_loss", "neg_brier_score", "accuracy")
-SHUFFLES, H_ROWS = 5, 200
+SHUFFLES, H_ROWS, ROUNDS = 5, 200, 3
 
 
 def evaluated(subject: Subject, variants: Iterable[Variant], *, fast: bool) -> None:
+    """Evaluate three measures of all variants in a run of their own."""
+    evaluate(Engine(subject, MEASURES, fast_paths=(TreePath(),) if fast else ()), variants)
+
+
+def evaluate(engine: Engine, variants: Iterable[Variant]) -> None:
     """Evaluate three measures of all variants."""
-    engine = Engine(subject, MEASURES, fast_paths=(TreePath(),) if fast else ())
     for group in engine.evaluate(variants, engine.select(NAMES)[0]):
         group.values.mean(axis=2)
 
@@ -46,10 +52,17 @@ def shuffles(subject: Subject, columns: Iterable[int], repeats: int) -> list[Var
     return [Variant((c,), donors=rng.permutation(subject.n)) for c in columns for _ in range(repeats)]
 
 
-def shifts(subject: Subject, column: int) -> list[Variant]:
-    """Return every row with the value of every other."""
-    rows = np.arange(subject.n)
-    return [Variant((column,), donors=np.roll(rows, shift)) for shift in range(1, subject.n)]
+def exact(subject: Subject) -> list[Variant]:
+    """Return every row with every other value of each feature, as exact permutation importance asks for them."""
+    own = [Distinct.of(subject.X, (c,)) for c in range(subject.X.shape[1])]
+    return [Variant((c,), donors=of.donors(step)) for c, of in enumerate(own) for step in range(1, len(of.first))]
+
+
+def after_importance(subject: Subject) -> Engine:
+    """Return a run that has shuffled all features by walks."""
+    engine = Engine(subject, MEASURES, fast_paths=(TreePath(),))
+    evaluate(engine, shuffles(subject, range(subject.X.shape[1]), SHUFFLES))
+    return engine
 
 
 def grid(subject: Subject, features: int, points: int) -> list[Variant]:
@@ -76,37 +89,46 @@ def one_call_of_all_pairs(subject: Subject) -> None:
     subject.model.predict_proba(np.repeat(rows, H_ROWS, axis=0))
 
 
-def jobs(subject: Subject, y: Any, repeats: int) -> dict[str, tuple[Callable[[], Any], Callable[[], Any], int]]:
+Job = tuple[Callable[[], Any], Callable[[], Any], int]
+
+
+def jobs(subject: Subject, y: Any, *, quick: bool) -> dict[str, Job]:
     """Return each job with its base, and how often that counts."""
-    d = subject.X.shape[1]
-    every = {
-        f"PDP + ICE + entropy + nll, {points} points of {features} features / one call a point": (
-            partial(evaluated, subject, grid(subject, features, points), fast=True),
-            partial(one_call_a_point, subject, grid(subject, features, points)),
-            1,
-        )
-        for features, points in ((3, 50), (d, 20))
-    }
-    return {
+    d, repeats = subject.X.shape[1], 5 if quick else 10
+    every = exact(subject)
+    few = shuffles(subject, range(d), SHUFFLES)
+    found: dict[str, Job] = {
         f"PFI, {repeats} repeats / scikit-learn, 3 scorers": (
             lambda: evaluated(subject, shuffles(subject, range(d), repeats), fast=True),
             lambda: permutation_importance(
                 subject.model, subject.X, y, scoring=SCORERS, n_repeats=repeats, random_state=0
             ),
             1,
-        ),
-        f"all n x n pairs of a feature / {SHUFFLES} shuffles by the plain path": (
-            lambda: evaluated(subject, shifts(subject, 4), fast=True),
-            lambda: evaluated(subject, shuffles(subject, (4,), SHUFFLES), fast=False),
-            1,
-        ),
-        **every,
-        f"H of all pairs, {H_ROWS} rows / a call of n x n rows for each feature and pair": (
-            lambda: h_statistic(subject),
-            lambda: one_call_of_all_pairs(subject),
-            d + comb(d, 2),
-        ),
+        )
     }
+    for fast, path in ((False, "plain path"), (True, "walks")):
+        found[f"PFI of all n x n pairs / of {SHUFFLES} shuffles by the {path}"] = (
+            partial(evaluated, subject, every, fast=True),
+            partial(evaluated, subject, few, fast=fast),
+            1,
+        )
+    for features, points in ((3, 50), (d, 20)):
+        name = f"PDP + ICE + entropy + nll, {points} points of {features} features"
+        variants = grid(subject, features, points)
+        runs = [after_importance(subject) for _ in range(ROUNDS)]
+        base = partial(one_call_a_point, subject, variants)
+        found[f"{name} / one call a point"] = partial(evaluated, subject, variants, fast=True), base, 1
+        found[f"{name}, after PFI / one call a point"] = _next(runs, variants), base, 1
+    found[f"H of all pairs, {H_ROWS} rows / a call of n x n rows for each feature and pair"] = (
+        lambda: h_statistic(subject),
+        lambda: one_call_of_all_pairs(subject),
+        d + comb(d, 2),
+    )
+    return found
+
+
+def _next(runs: list[Engine], variants: Sequence[Variant]) -> Callable[[], None]:
+    return lambda: evaluate(runs.pop(), variants)
 
 
 def main() -> None:
@@ -120,8 +142,8 @@ def main() -> None:
     model = RandomForestClassifier(500, max_depth=8, random_state=0).fit(X, y)
     subject = make_subject(model, EnsembleAdapter(), X, y)
     evaluated(subject, [Variant((0,), (0.0,)), Variant((0, 1), (0.0, 0.0))], fast=True)
-    for name, (job, base, times) in jobs(subject, y, 5 if quick else 10).items():
-        ratios = [timed(job) / timed(base) / times for _ in range(1 if quick else 3)]
+    for name, (job, base, times) in jobs(subject, y, quick=quick).items():
+        ratios = [timed(job) / timed(base) / times for _ in range(1 if quick else ROUNDS)]
         print(f"{median(ratios):.3f}  {name}")
 
 
