@@ -122,6 +122,19 @@ def test_rows_are_counted_and_the_budget_holds() -> None:
     assert sum(exact.rows_predicted.values()) == 12 + 5 * 3
 
 
+def test_a_rule_is_compared_with_differences_once_for_its_columns_by_each_explainer() -> None:
+    """Three rows and their four moves a column; the rows themselves are counted whenever they are asked for."""
+    one = engine(Ruled())
+    counts = []
+    for used, columns, order in ((one, [0], 1), (one, [0], 2), (one, [1, 0], 1), (one.bound("b"), [1], 1)):
+        before = sum(one.rows_predicted.values())
+        used.derivatives(columns, order)
+        counts.append(sum(one.rows_predicted.values()) - before)
+    assert counts == [12 + 5 * 3, 12, 12 + 9 * 3, 12 + 5 * 3]
+    one.bound(one.explainer, one.subject.take(np.arange(5))).derivatives([1])
+    assert sum(one.rows_predicted.values()) - sum(counts) == 12 + 5
+
+
 def test_bad_questions_are_refused() -> None:
     with pytest.raises(InputError, match="order must be 1 or 2"):
         engine(FunctionAdapter()).derivatives([0], order=3)

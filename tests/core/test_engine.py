@@ -328,6 +328,15 @@ def test_the_positive_class_is_the_most_frequent_of_many_and_carries_to_train_ro
     assert engine.bound("pfi", training).baseline.mean()[0] == pytest.approx(0.3)
 
 
+def test_rows_of_the_audited_ones_are_not_predicted_again() -> None:
+    whole = Engine(subject(), MEASURES)
+    rows = np.array([2, 7, 3])
+    few = whole.bound("rsens", whole.subject.take(rows), rows)
+    np.testing.assert_array_equal(few.baseline.parameters, whole.baseline.parameters[rows])
+    np.testing.assert_array_equal(few.y, np.asarray(whole.y)[rows])
+    assert whole.rows_predicted == {"engine": whole.subject.n}
+
+
 def test_groups_number_their_variants() -> None:
     s = subject(rows=80)
     groups: list[Group] = list(Engine(s, MEASURES).evaluate(permutations(s, 5), [ENTROPY]))

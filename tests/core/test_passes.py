@@ -85,18 +85,22 @@ def test_a_comparison_asks_both_for_the_same_rows() -> None:
     assert Model(broken=True).task().compared("p", [PUT]).failed == "ValueError: p"
 
 
-def test_a_comparison_takes_so_many_rows_from_first_to_last() -> None:
+@pytest.mark.parametrize(
+    ("rows", "changes", "each"), [(5 * COMPARED, 1, COMPARED), (100, 4, 12), (100, 6, 8), (100, 7, 8), (4, 1, 4)]
+)
+def test_a_comparison_takes_so_many_rows_from_first_to_last(rows: int, changes: int, each: int) -> None:
+    """At most half of the rows in all, but eight of each change."""
     seen: list[IntArray] = []
-    many = np.arange(5.0 * COMPARED)[:, None]
+    many = np.arange(float(rows))[:, None]
 
     def short(name: str, group: Sequence[Variant], rows: IntArray) -> Normal:
         seen.append(rows)
-        return Normal(many[rows, 0], 1.0)
+        return Normal(np.repeat(many[rows, 0], len(group)), 1.0)
 
     task = Task(Calls(lambda rows: Normal(np.asarray(rows)[:, 0], 1.0), short), many, None, (KL,), None,
                 Normal(many[:, 0], 1.0), None)  # fmt: skip
-    assert task.compared("p", [Variant()]) == (COMPARED, 0.0, "")
-    assert len(seen[0]) == COMPARED
+    assert task.compared("p", [Variant()] * changes) == (each * changes, 0.0, "")
+    assert len(seen[0]) == each
     assert (seen[0][0], seen[0][-1]) == (0, len(many) - 1)
 
 

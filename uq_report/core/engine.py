@@ -136,9 +136,8 @@ class Engine:
         """
         other = object.__new__(Engine)
         other.__dict__.update(self.__dict__)
-        other.explainer = explainer
-        if rows is None:
-            other._proven = set()
+        if explainer != self.explainer:
+            other.explainer, other._proven = explainer, set()
         if subject is not None and subject is not self.subject:
             base = self.baseline  # the positive class and the decision rule are those of the audited rows
             other._focus, other._rule = self._focus, self._rule

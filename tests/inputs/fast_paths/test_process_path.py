@@ -147,3 +147,27 @@ def test_a_column_that_moves_several_inputs_is_left_to_the_kernel() -> None:
         table[:, column] = 2.5
         found = path.predict([Variant((column,), (2.5,))], rows)
         np.testing.assert_allclose(found.mean(), subject.model.predict(table), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("scale", "known"), [(2.0, True), (0.01, False)])
+def test_a_curve_tells_values_to_a_quarter_of_the_range_beyond_the_rows(scale: float, known: bool) -> None:
+    """Further away, and where it would take too many points, the training rows are summed again."""
+    subject = of(GaussianProcessRegressor(RBF(scale) + 0.5 * RBF(3.0), alpha=0.1, optimizer=None))
+    path = ProcessPath().shortcut(subject.model, subject.adapter, subject.X)
+    assert path is not None
+    moves = path._moves
+    assert moves is not None
+    low, high = X[:, 1].min(), X[:, 1].max()
+    ends = low - 0.25 * (high - low), high + 0.25 * (high - low)
+    rows, summed = np.arange(8), []
+    at = np.array([ends[0] + 1e-9, ends[1] - 1e-9, X[5, 1], 3.0, ends[0] - 1e-9, ends[1] + 1e-9, low - 50, high + 50])
+    path.predict([Variant((1,), (at,))], rows)
+    plain = type(moves)._others
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(moves), "_others", lambda *args: summed.append(args) or plain(*args))
+        found = path.predict([Variant((1,), (at,))], rows).mean()
+    table = X[rows].copy()
+    table[:, 1] = at
+    np.testing.assert_allclose(found, subject.model.predict(table), rtol=1e-10, atol=1e-12)
+    assert [part.tolist() for *_, part in summed] == [[4, 5, 6, 7] if known else [*range(8)], [4, 5, 6, 7]]
+    assert (moves._spans[1][0] is not None, moves._spans[1][1] is not None) == (known, True)

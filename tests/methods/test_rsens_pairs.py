@@ -1,0 +1,115 @@
+"""How many rows pairs of R-sens are computed on.
+
+With a spread of 1, R-sens₂ of two columns is the size of the mean's second derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uq_report import testing
+from uq_report.core.arrays import FloatArray, Table
+from uq_report.core.distributions import Normal
+from uq_report.core.engine import Engine
+from uq_report.core.errors import InputError
+from uq_report.core.results import Result
+from uq_report.core.subject import Subject, make_subject
+from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.methods.rsens.explain import RSens
+
+N, FIRST = 150, 50
+X = np.random.default_rng(0).normal(size=(N, 3))
+PAIRS = ((0, 1), (0, 2), (1, 2))
+
+
+def subject(f: Callable[[FloatArray], FloatArray], rows: Table = X, **options: Any) -> Subject:
+    return make_subject(lambda T: Normal(f(np.asarray(T, dtype=float)), 1.0), FunctionAdapter(), rows, **options)
+
+
+def three(rows: FloatArray) -> FloatArray:
+    """Every pair bends by the third column."""
+    return np.asarray(rows.prod(axis=1))
+
+
+def pairs_of(of: Subject, **options: Any) -> Result:
+    engine = Engine(of, testing.measures()).bound("rsens")
+    results = RSens(comparators=False, shared_unit=True, **options).explain(of, engine, {})
+    return next(result for result in results if result.id == "rsens.interaction")
+
+
+def first_rows(of: Subject) -> Any:
+    return Engine(of, {}).bound("rsens").rng("pairs").permutation(of.n)[:FIRST]
+
+
+def worst_error(rows: FloatArray) -> float:
+    """Return the largest standard error of the three pairs, in units of the largest mean per spread."""
+    spreads = X.std(axis=0)
+    lengths = np.stack([np.abs(rows[:, 3 - a - b]) * spreads[a] * spreads[b] for a, b in PAIRS])
+    errors = lengths.std(axis=1, ddof=1) / np.sqrt(lengths.shape[1])
+    return float(errors.max() / lengths.mean(axis=1).max())
+
+
+def check_rows(found: Result, count: int) -> None:
+    used = np.array(found.meta["rows_used"])
+    assert len(used) == count
+    assert (np.diff(used) > 0).all()
+    assert found.rows is not None
+    bends = np.abs(X[used][:, [2, 1, 0]]).T
+    np.testing.assert_allclose(found.rows.values[0], bends, atol=1e-5)
+    line = found.estimates[found.estimates["measure"] == "rsens2"]
+    np.testing.assert_allclose(line["estimate"], bends.mean(axis=1), atol=1e-5)
+    np.testing.assert_allclose(line["std_error"], bends.std(axis=1, ddof=1) / np.sqrt(count), rtol=1e-4)
+
+
+@pytest.mark.parametrize(("times", "rows"), [(0.999, FIRST), (1.001, 2 * FIRST), (1.999, 2 * FIRST), (2.001, N)])
+def test_rows_are_doubled_until_the_first_show_that_errors_are_small_enough(times: float, rows: int) -> None:
+    """`times` as many rows as the first have are needed, where errors fall with the root of their number."""
+    of = subject(three)
+    first = first_rows(of)
+    found = pairs_of(of, pair_error=worst_error(X[first]) / np.sqrt(times))
+    check_rows(found, rows)
+    assert set(first) <= set(found.meta["rows_used"])
+    told = [note for note in found.notes if note.startswith("Pairs are of")]
+    (means,) = [note for note in found.notes if note.startswith("Means over")]
+    if rows == N:
+        assert told == []
+        assert means.startswith(f"Means over {N} rows;")
+    else:
+        assert told[0].startswith(f"Pairs are of {rows} of {N} rows, at random: so many that, judged by {FIRST}, ")
+        assert means.startswith(f"Means over a random sample of {rows} of {N} rows;")
+
+
+def test_all_rows_are_used_on_request_and_where_there_are_few() -> None:
+    check_rows(pairs_of(subject(three), pair_error=0.0), N)
+    few = pairs_of(subject(three, X[:FIRST]))
+    assert few.meta["rows_used"] == [*range(FIRST)]
+    with pytest.raises(InputError, match=r"rsens.pair_error must be a number >= 0; got -0.1"):
+        RSens(pair_error=-0.1)
+
+
+def test_a_bend_that_is_alike_everywhere_needs_the_first_rows_only() -> None:
+    found = pairs_of(subject(lambda rows: 3 * rows[:, 0] * rows[:, 1]))
+    assert len(found.meta["rows_used"]) == FIRST
+    assert found.estimates.loc[found.estimates["measure"] == "rsens2", "estimate"].round(5).tolist() == [3, 0, 0]
+
+
+def test_bends_that_the_first_rows_do_not_show_are_looked_for_in_all() -> None:
+    assert pairs_of(subject(lambda rows: rows.sum(axis=1))).meta["rows_used"] == [*range(N)]
+
+
+def test_rows_without_a_value_or_with_a_weight_keep_their_place() -> None:
+    rows = pd.DataFrame(X, columns=list("abc"))
+    rows.loc[::3, "a"] = np.nan
+    weights = np.linspace(0.5, 1.5, N)
+    of = subject(lambda T: np.nan_to_num(T[:, 0]) * T[:, 1] * T[:, 2], rows, sample_weight=weights)
+    found = pairs_of(of, pair_error=0.14)
+    used = np.array(found.meta["rows_used"])
+    assert FIRST <= len(used) < N
+    kept = used[used % 3 != 0]
+    line = found.estimates.set_index(["measure", "feature", "feature_2"]).loc[("rsens2", "a", "b")]
+    assert line["estimate"] == pytest.approx(np.average(np.abs(X[kept, 2]), weights=weights[kept]), abs=1e-5)
