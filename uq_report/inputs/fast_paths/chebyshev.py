@@ -24,7 +24,7 @@ class Span(NamedTuple):
         return np.asarray((x >= self.points[-1]) & (x <= self.points[0]))
 
     def read(self, values: FloatArray, x: FloatArray) -> FloatArray:
-        """Return the polynomial through each row of `values`, (n, points), at that row's x, (n,), or at the nearer end."""
+        """Return the polynomial through each row of `values`, (n, points), at its x, (n,), or at the nearer end."""
         apart = np.clip(x, self.points[-1], self.points[0])[:, None] - self.points
         apart[apart == 0] = np.finfo(float).tiny
         share = self.weights / apart
