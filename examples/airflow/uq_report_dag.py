@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 from airflow.providers.standard.operators.bash import BashOperator
 from airflow.sdk import DAG, task
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 AUDITS = "/srv/audits"
 
