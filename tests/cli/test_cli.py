@@ -175,6 +175,24 @@ def test_the_limits_of_the_pdf_are_flags_and_keys(folder: Path) -> None:
     assert "output.pdf_cpu_seconds must be greater than 0" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("flag", "value", "told"),
+    [
+        ("--template-cpu-seconds", "0", "html.template_cpu_seconds must be a number of seconds above 0; got 0.0."),
+        ("--template-memory-mb", "0", "html.template_memory_mb must be a number of megabytes above 0; got 0."),
+        ("--template-cpu-seconds", "0.5", "line 1: a page must be filled within 1 s of processor time"),
+    ],
+)
+def test_the_limits_of_templates_are_flags(folder: Path, flag: str, value: str, told: str) -> None:
+    run("--output", "out", "--format", "markdown")
+    Path("style").mkdir()
+    endless = "{% set a = 'x' * 999999 %}{% for i in a %}{% for i in a %}{% endfor %}{% endfor %}"
+    Path("style", "report.html").write_text(endless)
+    result = call("render", "out", "--format", "html", "--templates", "style", flag, value)
+    assert result.exit_code in (3, 4)
+    assert told in result.stderr
+
+
 def test_failed_rendering_is_exit_code_4_and_costs_its_own_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("--output", "out", "--format", "markdown")
     before = {name: Path("out", name).read_bytes() for name in ("report.html", "report.md", "run.json")}

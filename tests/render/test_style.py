@@ -152,13 +152,11 @@ FOR, END = "{% for i in a %}", "{% endfor %}"
     ids=["endless", "doubled", "constant"],
 )
 def test_time_and_memory_are_bounded_with_the_cause_and_the_line(
-    style: Path, document: Document, monkeypatch: pytest.MonkeyPatch, text: str, cause: str
+    style: Path, document: Document, text: str, cause: str
 ) -> None:
-    monkeypatch.setattr(apart, "MAX_SECONDS", 1)
-    monkeypatch.setattr(apart, "MAX_MB", 200)
     (style / "report.html").write_text(text)
     with pytest.raises(RenderError, match=rf"report\.html, line 2: {cause}"):
-        page(document, style)
+        HtmlRenderer(style, template_cpu_seconds=0.5, template_memory_mb=200).render(document)
 
 
 @posix

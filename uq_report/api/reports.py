@@ -69,7 +69,7 @@ class Reports:
             raise RenderError(f"report.run must hold what its sections read; got {words_of(error)}.") from error
 
 
-def reports_of(
+def reports_of(  # noqa: PLR0913 - what `write` takes
     formats: Iterable[str] = FORMATS,
     deny: Iterable[str] = (),
     *,
@@ -78,6 +78,8 @@ def reports_of(
     annex: str = "short",
     pdf_cpu_seconds: float | None = None,
     pdf_memory_mb: int | None = None,
+    template_cpu_seconds: float | None = None,
+    template_memory_mb: int | None = None,
 ) -> Reports:
     """Return what a report is rendered to; see `AuditRun.render` for the arguments.
 
@@ -97,7 +99,13 @@ def reports_of(
             "Leave it out or add such a format."
         )
     style = None if templates is None else Path(templates)
-    options = {"templates": style, "cpu_seconds": pdf_cpu_seconds, "memory_mb": pdf_memory_mb}
+    options = {
+        "templates": style,
+        "cpu_seconds": pdf_cpu_seconds,
+        "memory_mb": pdf_memory_mb,
+        "template_cpu_seconds": template_cpu_seconds,
+        "template_memory_mb": template_memory_mb,
+    }
     usable = {name: value for name, value in options.items() if value is not None}
     renderers = {
         _file_name(template, cls): cls(**{name: value for name, value in usable.items() if _takes(cls, name)})

@@ -37,6 +37,8 @@ class Style(TypedDict, total=False):
     annex: str
     pdf_cpu_seconds: float | None
     pdf_memory_mb: int | None
+    template_cpu_seconds: float | None
+    template_memory_mb: int | None
     progress: bool | Callable[[Progress], None] | None
 
 
@@ -168,6 +170,10 @@ class AuditRun:
             Processor time that printing a PDF may take; 300 by default.
         pdf_memory_mb : int, optional
             Memory that printing a PDF may take; 2048 by default.
+        template_cpu_seconds : float, optional
+            Processor time that filling the templates of a house style may take; 60 by default.
+        template_memory_mb : int, optional
+            Memory that filling them may take; 2048 by default.
         progress : bool or callable, optional
             As for `uq_report.audit`.
 

@@ -17,7 +17,9 @@ from .shared import (
     PdfSeconds,
     Quiet,
     Template,
+    TemplateMemory,
     Templates,
+    TemplateSeconds,
     app,
     begun,
     errors_reported,
@@ -122,6 +124,8 @@ def render(  # noqa: PLR0913, PLR0917 - flags
     annex: Annex = "short",
     pdf_cpu_seconds: PdfSeconds = None,
     pdf_memory_mb: PdfMemory = None,
+    template_cpu_seconds: TemplateSeconds = None,
+    template_memory_mb: TemplateMemory = None,
     quiet: Quiet = False,
 ) -> None:
     """Render a saved run again; the model is not needed."""
@@ -139,6 +143,8 @@ def render(  # noqa: PLR0913, PLR0917 - flags
             annex=annex,
             pdf_cpu_seconds=pdf_cpu_seconds,
             pdf_memory_mb=pdf_memory_mb,
+            template_cpu_seconds=template_cpu_seconds,
+            template_memory_mb=template_memory_mb,
             progress=False if quiet else None,
         )
         if not quiet:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from ..evidence.finding import Severity
-from .shared import ANNEX, FORMATS, PDF_MEMORY, PDF_SECONDS, TEMPLATE, TEMPLATES
+from .shared import ANNEX, FORMATS, PDF_MEMORY, PDF_SECONDS, TEMPLATE, TEMPLATE_MEMORY, TEMPLATE_SECONDS, TEMPLATES
 
 MANY = list[str]
 
@@ -119,6 +119,8 @@ FLAGS = (
     Flag("output.annex", ANNEX),
     Flag("output.pdf_cpu_seconds", PDF_SECONDS, float),
     Flag("output.pdf_memory_mb", PDF_MEMORY, int, more={"min": 1}),
+    Flag("output.template_cpu_seconds", TEMPLATE_SECONDS, float),
+    Flag("output.template_memory_mb", TEMPLATE_MEMORY, int, more={"min": 1}),
     Flag("mlflow.tracking_uri", "Tracking store of MLflow to log to.", word="mlflow", more={"metavar": "URI"}),
     Flag("mlflow.experiment", "Experiment in MLflow. Default: uq_report."),
 )

@@ -32,6 +32,8 @@ TEMPLATE = "audit, brief (two pages) or model-card."
 TEMPLATES = "Folder of a house style, see templates/README.md."
 ANNEX = "What follows an audit's sign-off: none, short, or full (every method's tables and figures)."
 PDF_SECONDS = "Processor seconds that printing a PDF may take. Default: 300."
+TEMPLATE_SECONDS = "Processor seconds that the templates of a house style may take. Default: 60."
+TEMPLATE_MEMORY = "Megabytes that the templates of a house style may take. Default: 2048."
 PDF_MEMORY = "Megabytes that printing a PDF may take. Default: 2048."
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")]
@@ -44,6 +46,8 @@ Templates = Annotated[Path | None, typer.Option(help=TEMPLATES)]
 Annex = Annotated[str, typer.Option(help=ANNEX)]
 PdfSeconds = Annotated[float | None, typer.Option(help=PDF_SECONDS)]
 PdfMemory = Annotated[int | None, typer.Option(help=PDF_MEMORY)]
+TemplateSeconds = Annotated[float | None, typer.Option(help=TEMPLATE_SECONDS)]
+TemplateMemory = Annotated[int | None, typer.Option(help=TEMPLATE_MEMORY)]
 
 
 def begun(text: str, quiet: bool) -> None:

@@ -129,7 +129,8 @@ class OutputPart(Part):
     """Where the report goes, and in which form; `name` is the audit's name in the history.
 
     Without a folder it is ``uq-report``, or with a history none but the run's own there. `keep` so many runs there.
-    Printing a PDF may take `pdf_cpu_seconds` of processor time and `pdf_memory_mb`.
+    Printing a PDF may take `pdf_cpu_seconds` of processor time and `pdf_memory_mb`, filling the templates of a house
+    style `template_cpu_seconds` and `template_memory_mb`.
     """
 
     folder: str | None = None
@@ -139,6 +140,8 @@ class OutputPart(Part):
     annex: str = "short"
     pdf_cpu_seconds: Annotated[float, Field(gt=0)] | None = None
     pdf_memory_mb: Positive | None = None
+    template_cpu_seconds: Annotated[float, Field(gt=0)] | None = None
+    template_memory_mb: Positive | None = None
     history: str | None = None
     name: str | None = None
     keep: Positive | None = None

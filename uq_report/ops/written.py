@@ -100,6 +100,8 @@ def look_at(deny: Sequence[str], place: OutputPart, *, filed: bool) -> Form:
         annex=place.annex,
         pdf_cpu_seconds=place.pdf_cpu_seconds,
         pdf_memory_mb=place.pdf_memory_mb,
+        template_cpu_seconds=place.template_cpu_seconds,
+        template_memory_mb=place.template_memory_mb,
     )
     folder = place.folder or (None if filed else DEFAULT_FOLDER)
     if folder is not None:

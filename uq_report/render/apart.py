@@ -6,18 +6,27 @@ import json
 import pickle
 import subprocess
 from collections.abc import Mapping
+from math import ceil
 from pathlib import Path
+from typing import NamedTuple
 
 from ..core.errors import RenderError
 from ..core.processes import command
 from ..core.text import clean
 from .bounds import CLOCK
 
-MAX_SECONDS = 60  # of processor time for a page; the largest reports take a few
-MAX_MB = 2048  # of address space for it, beside what libraries take
+
+class Limits(NamedTuple):
+    """Processor time of a page (the largest reports take a few seconds), and memory beside what libraries take."""
+
+    cpu_seconds: float = 60.0
+    memory_mb: int = 2048
 
 
-def filled_apart(house: Path, kind: str, data: Mapping[str, object] | None) -> str:
+USUAL = Limits()
+
+
+def filled_apart(house: Path, kind: str, data: Mapping[str, object] | None, limits: Limits) -> str:
     """Return a page that a process of its own fills; without `data`, parse its templates and return no text.
 
     Parsing alone may take all memory, as Jinja computes constants.
@@ -27,10 +36,11 @@ def filled_apart(house: Path, kind: str, data: Mapping[str, object] | None) -> s
     RenderError
         See `render`; or the process could not be started, or ended without a page.
     """
-    words = command("uq_report.render.filler", str(MAX_SECONDS), str(MAX_MB))
+    seconds = ceil(limits.cpu_seconds)
+    words = command("uq_report.render.filler", str(seconds), str(limits.memory_mb))
     job = pickle.dumps((house.resolve(), kind, data))
     try:
-        done = subprocess.run(words, input=job, capture_output=True, check=False, timeout=2 * CLOCK * MAX_SECONDS)  # noqa: S603 - our own interpreter and module
+        done = subprocess.run(words, input=job, capture_output=True, check=False, timeout=2 * CLOCK * seconds)  # noqa: S603 - our own interpreter and module
     except (OSError, subprocess.TimeoutExpired) as error:
         raise RenderError(f"template: the process that fills {house} must start and end; got {error}.") from error
     line, _, page = done.stdout.partition(b"\n")
@@ -40,7 +50,8 @@ def filled_apart(house: Path, kind: str, data: Mapping[str, object] | None) -> s
     if head["size"] != len(page):
         noise = clean(done.stderr.decode(errors="replace"), 300) or "no message"
         raise RenderError(
-            f"template: a page of {house} must need less than {MAX_SECONDS} s of processor time and {MAX_MB} MB; the "
-            f"process that fills it ended with {done.returncode} ({noise}). Look for a loop, or a text that grows."
+            f"template: a page of {house} must need less than {seconds} s of processor time and {limits.memory_mb} MB; "
+            f"the process that fills it ended with {done.returncode} ({noise}). Look for a loop, or a text that grows, "
+            "or raise template_cpu_seconds or template_memory_mb."
         )
     return page.decode("utf-8", "surrogatepass")

@@ -24,7 +24,7 @@ from jinja2.runtime import Context, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from ..core.errors import RenderError
-from .apart import filled_apart
+from .apart import USUAL, Limits, filled_apart
 from .filters import FILTERS, GLOBALS, TESTS, printable
 from .style import StyleLoader
 
@@ -130,7 +130,7 @@ def _check_contract(page: nodes.Template) -> None:
             raise RenderError(f"template report.html is written for templates {version}; these are {TEMPLATES}. {HELP}")
 
 
-def render(house: Path | None, kind: str, **data: object) -> str:
+def render(house: Path | None, kind: str, limits: Limits = USUAL, **data: object) -> str:
     """Fill the template of a kind of document, such as ``brief.html``; a house style's in a process of its own.
 
     Raises
@@ -139,15 +139,15 @@ def render(house: Path | None, kind: str, **data: object) -> str:
         A template is missing, does not parse, uses a field that does not exist, writes without end, takes too much
         time or memory, or leads out of its folder; the message names file and line.
     """
-    return fill(None, kind, data) if house is None else filled_apart(house, kind, data)
+    return fill(None, kind, data) if house is None else filled_apart(house, kind, data, limits)
 
 
-def ready(house: Path | None, kind: str) -> None:
+def ready(house: Path | None, kind: str, limits: Limits = USUAL) -> None:
     """Refuse a kind of document whose template is missing, and a house style that does not parse; see `render`."""
     if house is None:
         checked(None, kind)
     else:
-        filled_apart(house, kind, None)
+        filled_apart(house, kind, None, limits)
 
 
 def fill(house: Path | None, kind: str, data: Mapping[str, object]) -> str:

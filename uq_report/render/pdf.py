@@ -15,7 +15,6 @@ import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 from ..core.errors import RenderError, check_options
@@ -25,7 +24,7 @@ from ..document.document import Attachment, Document
 from . import libraries
 from .bounds import CLOCK
 from .environment import ready
-from .html import page
+from .html import Styled, page
 
 CHILD = "uq_report.render.printer"
 _TIME = tuple(getattr(signal, name, 0) for name in ("SIGXCPU", "SIGALRM"))
@@ -33,15 +32,15 @@ _LESS = "Raise it, leave sections out, or use the HTML."
 
 
 @dataclass(frozen=True)
-class PdfRenderer:
+class PdfRenderer(Styled):
     """Write a document as one PDF; no clock enters, so the same document gives the same bytes.
 
     The document's attachments travel inside, so that the numbers of every printed table are at hand.
 
     Parameters
     ----------
-    templates : Path, optional
-        A house style: a directory whose ``report.html`` extends ``uq_report/report.html``.
+    templates, template_cpu_seconds, template_memory_mb
+        See `Styled`.
     strict : bool, default=False
         Fail on what is only a warning otherwise: a character that no installed font has, an
         image that cannot be drawn, a link without target.
@@ -57,13 +56,13 @@ class PdfRenderer:
     name: ClassVar[str] = "pdf"
     extension: ClassVar[str] = ".pdf"
     api_version: ClassVar[int] = 1
-    templates: Path | None = None
     strict: bool = False
     cpu_seconds: float = 300.0
     memory_mb: int = 2048
     isolated: bool = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_options(
             "pdf",
             self,
@@ -75,7 +74,7 @@ class PdfRenderer:
 
     def ready(self, kind: str) -> None:
         """Refuse templates that are missing or do not parse, and a machine without the libraries that print."""
-        ready(self.templates, kind)
+        ready(self.templates, kind, self.limits)
         libraries.check()
 
     def render(self, document: Document) -> bytes:
@@ -86,7 +85,7 @@ class PdfRenderer:
         RenderError
             The page cannot be printed, or not within the limits; in strict mode, if anything is amiss.
         """
-        pdf, problems = self._print(page(document, self.templates, paged=True), document)
+        pdf, problems = self._print(page(document, self.templates, paged=True, limits=self.limits), document)
         if problems and self.strict:
             raise RenderError(f"pdf.page must be free of faults; got {problems}. Mend them or set strict=False.")
         for problem in problems:
