@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ...core.arrays import BoolArray, FloatArray, IntArray
+from ...core.arrays import FloatArray, IntArray
 from .columns import Paired
 
 BLOCK = 256
+CACHED = 64  # rows at once whose distances stay in the cache of a processor
 SHRINKAGE = 0.05
 MISMATCH = 2.0  # squared; that of two unrelated standardised numbers
 ROUNDING = 1e-9
@@ -177,13 +178,15 @@ class Shuffled:
         z = [space.number_of[name] for name in names if name in space.number_of]
         c = [space.code_of[name] for name in names if name in space.code_of]
         same = MISMATCH * (self._differing - space.mismatches(rows.codes[:, c], c))
-        inside: list[BoolArray] = []
-        for donor in donors:
-            taken = donor[:, None]
-            numbers = space.moved(self._white, self._products, z, rows.numbers[taken, z] - rows.numbers[:, z])
-            distances = numbers + same + MISMATCH * space.mismatches(rows.codes[taken, c], c)
-            inside.append((distances <= self._edge).sum(axis=1) >= self._k)
-        return 1.0 - np.array(inside, dtype=float)
+        inside = np.empty(donors.shape, dtype=bool)
+        for start in range(0, donors.shape[1], CACHED):
+            part = slice(start, start + CACHED)
+            white, products, before = self._white[part], self._products[part], rows.numbers[part, z]
+            for donor, kept in zip(donors[:, part, None], inside[:, part], strict=True):
+                numbers = space.moved(white, products, z, rows.numbers[donor, z] - before)
+                distances = numbers + same[part] + MISMATCH * space.mismatches(rows.codes[donor, c], c)
+                kept[:] = (distances <= self._edge).sum(axis=1) >= self._k
+        return 1.0 - inside
 
 
 def _slack(squared: FloatArray) -> FloatArray:
