@@ -27,19 +27,20 @@ def affine_slopes(steps: Sequence[Any], X: Table, rows: FloatArray) -> FloatArra
     if not steps:
         return np.eye(X.shape[1])
     matrix = np.full((X.shape[1], rows.shape[1]), np.nan)
-    buffer, source = make_buffer(X, 1), Columns(X)
+    buffer, source = make_buffer(X, 2), Columns(X)
     for j in range(len(matrix)):
         if isinstance(X, pd.DataFrame) and not pd.api.types.is_float_dtype(X.dtypes.iloc[j]):
             continue
         values = numbers(X, j)
         # an affine step changes alike over any distance, so a whole standard deviation loses no digits
         present, h = np.isfinite(values), spread(values) or 1.0
-        moves = ([Variant((j,), (values + move,))] for move in (h, -h))
+        moves = [Variant((j,), (values + move,)) for move in (h, -h)]
         try:
-            ahead, behind = (dense(transform(steps, buffer.filled(source, 0, len(X), move))) for move in moves)
+            moved = dense(transform(steps, buffer.filled(source, 0, len(X), moves)))
         except ValueError:  # an encoder refuses values it has not met
             continue
-        if ahead is not None and behind is not None:
+        if moved is not None:
+            ahead, behind = moved.reshape(len(X), 2, -1).swapaxes(0, 1)
             changes = np.stack([ahead - rows, rows - behind])[:, present]
             change = changes.mean(axis=(0, 1))
             rounding = 1e-9 * (np.abs(rows[present]).max(axis=0) + np.abs(change))
