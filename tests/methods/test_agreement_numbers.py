@@ -18,7 +18,7 @@ from uq_report.evidence import ids
 from uq_report.evidence.information import COVERED, SHARE, RankLine
 from uq_report.methods.agreement.explain import Agreement
 from uq_report.methods.agreement.ranked import Ranked, by_question
-from uq_report.methods.agreement.rankings import CLOSE, Method, _cleared, _rounding, _terms, _too_few
+from uq_report.methods.agreement.rankings import CLOSE, Method, _cleared, _fuller, _rounding, _terms, _too_few
 from uq_report.methods.agreement.reasons import (
     UNEXPLAINED,
     Case,
@@ -214,6 +214,16 @@ def test_row_terms_average_with_the_weights_of_their_rows() -> None:
     _, weights, _ = averaged(np.array([0.0, -0.5]), weights=[9.0, 1.0, 3.0, 1.0], used=[1, 2])
     assert weights.tolist() == [1.0, 3.0]
     assert averaged(np.zeros(2), used=[1, 2, 3, 0, 0]) == "it does not say which rows its terms belong to"
+
+
+def test_a_measure_gives_way_to_another_of_its_question_that_ranks_more_features() -> None:
+    engine = Engine(SUBJECT, testing.measures())
+    (result,) = results(("x", {"measure": "nll", "feature": ["a"]})).by_id.values()
+    two, three = (pd.DataFrame({"feature": list("abc")[:n]}) for n in (2, 3))
+    assert _fuller(result, "nll", {"nll": two, "squared_error": three}, engine) == "squared_error"
+    assert _fuller(result, "nll", {"nll": two, "entropy": three}, engine) == ""
+    assert _fuller(result, "nll", {"nll": two, "squared_error": two}, engine) == ""
+    assert _fuller(result, "own", {"own": two, "other": three}, engine) == ""
 
 
 def test_rounding_is_a_share_of_the_measures_mean_size() -> None:

@@ -1,13 +1,14 @@
 """What the section on agreement says of rankings, pairs and draws made by hand: every cell, order and caption."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.results import Diagnostic, Result
+from uq_report.core.results import Diagnostic, Omission, Result
 from uq_report.document.blocks import TOP, undrawn
 from uq_report.document.document import Figure, Paragraph, Section
 from uq_report.document.evidence import Evidence
@@ -15,7 +16,7 @@ from uq_report.evidence.information import KENDALL, OVERLAP
 from uq_report.methods.agreement.explain import PAIR_COLUMNS
 from uq_report.methods.agreement.section import AgreementSection, StabilitySection
 
-from ..report.reading import all_blocks, table_of
+from ..report.reading import all_blocks, table_of, text_of
 from ..rules.rankings import NONE, agreement, case, ranking, run
 
 FIRM = {"a": (1, 1, 1), "b": (2, 2, 3), "c": (3, 2, 3)}
@@ -250,3 +251,13 @@ def test_the_steadiest_ranking_stands_first_with_its_extreme_features() -> None:
     ]
     assert isinstance(found.blocks[0], Paragraph)
     assert "least steady: shap" in found.blocks[0].text
+
+
+def test_three_omissions_are_named() -> None:
+    gaps = tuple(Omission("nll", "", f"reason {k}") for k in range(5))
+    first = shown(replace(THREE, omissions=gaps))
+    steady = replace(steadiness(("pfi", "nll", "", 0.5, 2.0), ("pfi", "nll", "a", 0.5, 2.0)), omissions=gaps)
+    second = StabilitySection().section(Evidence(run(steady)))
+    for section in (first, second):
+        text = text_of(section)
+        assert [f"reason {k}" in text.lower() for k in range(5)] == [True, True, True, False, False]

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,12 @@ from scipy import stats
 
 from uq_report import testing
 from uq_report.core.arrays import BoolArray, FloatArray
-from uq_report.core.distributions import Categorical
+from uq_report.core.distributions import Categorical, Normal, Survival
 from uq_report.core.engine import Engine
 from uq_report.core.measures import PREDICTION
 from uq_report.core.sampling import Sampling
 from uq_report.methods.groups import contrasts, proxy
-from uq_report.methods.groups.attributes import Attribute, attributes
+from uq_report.methods.groups.attributes import Attribute, _cells, _to_withhold, attributes
 from uq_report.methods.groups.contrasts import Difference, difference, gap_p_values, shuffled_p_values
 from uq_report.methods.groups.plan import Plan
 from uq_report.methods.groups.proxy import (
@@ -31,7 +32,16 @@ from uq_report.methods.groups.proxy import (
     grid_of,
     use,
 )
-from uq_report.methods.groups.values import Predicted, Values
+from uq_report.methods.groups.values import (
+    Predicted,
+    Values,
+    _against_outcome,
+    _errors,
+    _excess,
+    _expected_loss,
+    _rates,
+    predicted,
+)
 from uq_report.methods.shared.association import Coded
 
 N = 24
@@ -258,6 +268,138 @@ def test_one_band_alone_stands_among_words_and_two_stand_by_where_they_begin() -
         assert found.labels == order
 
 
+def test_cells_are_the_rows_that_share_a_group_of_every_attribute() -> None:
+    first, second = kinds([0, 0, 1, 1, 0, 1]), kinds([0, 1, 0, 1, 0, 0])
+    inside = np.array([True, True, True, True, True, False])
+    cells, rows = _cells([first, second], inside)
+    assert sorted(np.flatnonzero(cell).tolist() for cell in cells) == [[0, 4], [1], [2], [3]]
+    assert sorted(rows.tolist()) == [0, 1, 2, 3]
+
+
+def test_the_group_withheld_is_the_first_that_protects_what_is_exposed() -> None:
+    """Row 4 is all rows less a and b; without c it is exposed still. Row 1 is not exposed at all."""
+    published = {(0, 0): [1, 0, 1, 0, 0], (1, 0): [1, 1, 0, 0, 0], (1, 1): [0, 0, 1, 1, 0]}
+    masks = {key: np.array(mask, dtype=float) for key, mask in published.items()}
+    small = np.array([[0, 1, 0, 0, 0], [0, 0, 0, 0, 1]], dtype=float)
+    assert _to_withhold(masks, np.ones(5), small) == (1, 0)
+    assert _to_withhold(masks, np.ones(5), small[:1]) is None
+
+
+def test_of_a_share_the_rows_that_tell_as_much_are_counted() -> None:
+    assert contrasts._effective(Sampling(np.full(4, 0.25), 4), 0.5, 0.1) == pytest.approx(0.25 / 0.01 * 4 / 3)
+    for mean, error in ((0.0, 0.0), (1.0, 0.0), (0.5, np.nan), (-1e-17, 0.1), (1 + 1e-16, 0.1)):
+        assert contrasts._effective(Sampling(np.full(4, 0.25), 4), mean, error) == 4
+
+
+def test_of_three_groups_the_larger_one_is_drawn_by_its_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+
+    def draws(values: Any, group: BoolArray, _rng: Any, _draws: int) -> dict[str, float]:
+        sizes.append(int(group.sum()))
+        return dict.fromkeys(values, 0.5)
+
+    monkeypatch.setattr("uq_report.methods.groups.plan.shuffled_p_values", draws)
+    assert plan(kinds(np.repeat([0, 1, 2], [14, 5, 5]), "abc"))._shuffled
+    assert sizes == [10, 5, 5]
+
+
+# ------------------------------------------------------------------ values
+
+
+def engine_of(q: Any, y: Any = None) -> Any:
+    """Return what stands for an engine of 24 rows."""
+    return SimpleNamespace(baseline=q, y=y, subject=SUBJECT, rng=np.random.default_rng, measures=testing.measures())
+
+
+def test_of_two_classes_the_positive_one_is_predicted_and_of_more_each() -> None:
+    p = np.tile([0.25, 0.75], (N, 1))
+    y = np.arange(N) % 4 == 0
+    (one,) = predicted(engine_of(Categorical(p), y.astype(int)))
+    assert (one.name, one.unit, one.position, one.rows[0]) == ("prediction", "probability", 1, 0.75)
+    assert one.y is not None
+    assert one.y.tolist() == y.astype(float).tolist()
+    assert one.scale == pytest.approx(np.sqrt(0.25 * 0.75))
+    (bare,) = predicted(engine_of(Categorical(np.tile([0.1, 0.9], (N, 1)))))
+    assert (bare.y, bare.scale) == (None, pytest.approx(0.3))
+    three = predicted(
+        engine_of(Categorical(np.tile([0.5, 0.3, 0.2], (N, 1)), classes=["a", "b", "c"]), np.arange(N) % 3)
+    )
+    assert [number.name for number in three] == ["prediction[a]", "prediction[b]", "prediction[c]"]
+    assert [number.rows[0] for number in three] == [0.5, 0.3, 0.2]
+    assert three[2].y is not None
+    assert three[2].y.tolist() == (np.arange(N) % 3 == 2).astype(float).tolist()
+
+
+def test_numbers_are_predicted_by_their_mean_on_the_scale_of_outcomes_or_of_themselves() -> None:
+    q, y = Normal(np.arange(float(N)), np.ones(N)), np.arange(N) * 2.0
+    (told,) = predicted(engine_of(q, y))
+    assert (told.unit, told.position, told.scale) == ("units of y", None, pytest.approx(y.std()))
+    (bare,) = predicted(engine_of(q))
+    assert (bare.y, bare.scale) == (None, pytest.approx(np.arange(N).std()))
+    assert predicted(engine_of(SimpleNamespace(supports=set()))) == []
+
+
+def test_outcomes_and_residuals_stand_beside_a_prediction_that_has_them() -> None:
+    y = np.array([1.0, 0.0])
+    number = Predicted("[a]", "probability", np.array([0.75, 0.5]), y, 0.5, 0)
+    prediction, outcome, residual = _against_outcome(number)
+    assert [x.measure for x in (prediction, outcome, residual)] == ["prediction[a]", "outcome[a]", "residual[a]"]
+    assert [x.unit for x in (prediction, outcome, residual)] == ["probability", "share of rows", "probability"]
+    assert [x.share for x in (prediction, outcome, residual)] == [False, True, False]
+    assert [x.tested for x in (prediction, outcome, residual)] == [False, False, True]
+    assert residual.rows.tolist() == [0.25, -0.5]
+    assert [x.measure for x in _against_outcome(number._replace(y=None))] == ["prediction[a]"]
+    plain = [*_against_outcome(number._replace(position=None, unit="units of y"))]
+    assert [(x.unit, x.share) for x in plain] == [("units of y", False)] * 3
+
+
+def test_error_rates_are_of_two_classes_each_over_its_own_rows() -> None:
+    q = Categorical(np.array([[0.2, 0.8], [0.9, 0.1], [0.4, 0.6]]))
+    positive, negative = _errors(q, np.array([0, 1, 1]))
+    assert (positive.measure, positive.rows.tolist(), positive.inside.tolist()) == (
+        "false_positive_rate", [1.0, 0.0, 1.0], [True, False, False]
+    )  # fmt: skip
+    assert (negative.measure, negative.rows.tolist(), negative.inside.tolist()) == (
+        "false_negative_rate", [0.0, 1.0, 0.0], [False, True, True]
+    )  # fmt: skip
+    assert positive.share is negative.share is True
+    assert [gap.reason for gap in _errors(Categorical(np.full((2, 3), 1 / 3)), np.zeros(2))] == [
+        "it needs two classes; this model has 3"
+    ] * 2
+
+
+def test_the_loss_expected_is_that_of_the_models_own_outcomes() -> None:
+    assert _expected_loss(Categorical(np.array([[0.5, 0.5], [1.0, 0.0]]))) == pytest.approx([0.5, 0.0])
+    assert _expected_loss(Normal([0.0], [3.0])) == pytest.approx([9.0])
+    assert _expected_loss(Survival([1.0, 2.0], [[0.5, 0.2]])) is None
+    none: Any = SimpleNamespace(supports=set(), censored=False)
+    assert _expected_loss(none) is None
+
+
+def test_an_infinite_loss_has_the_usual_one_beside_it() -> None:
+    q = Categorical(np.array([[0.5, 0.5], [1.0, 0.0]]))
+    engine = engine_of(q, np.array([0, 1]))
+    rows = {"nll": -q.log_prob(engine.y), "entropy": q.entropy(), "brier": np.array([0.5, 2.0])}
+    gap, excess = _excess(engine, rows, 7.0)
+    assert isinstance(excess, Values)
+    assert (gap.measure, excess.measure, excess.scale) == ("confidence_gap", "excess_loss", 7.0)
+    assert excess.rows.tolist() == [0.0, 2.0]
+    (alone,) = _excess(engine, rows | {"nll": np.zeros(2)}, 7.0)
+    assert alone.measure == "confidence_gap"
+    lacking, usual = _excess(engine, {"brier": rows["brier"]}, 7.0)
+    assert lacking.reason == "it needs the loss and the entropy"  # type: ignore[union-attr]
+    assert usual.measure == "excess_loss"
+
+
+def test_an_interval_covers_its_ends() -> None:
+    ends = np.array([0.05, 0.5, 0.951, 0.04])
+    q: Any = SimpleNamespace(supports={"cdf"}, pit_bounds=lambda _: (ends, ends))
+    (covered,) = _rates(SimpleNamespace(baseline=q, rng=lambda _: np.random.default_rng(0)), ends)  # type: ignore[arg-type]
+    assert isinstance(covered, Values)
+    assert covered.rows.tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert covered.share
+
+
 # ------------------------------------------------------------------ proxies
 
 
@@ -385,6 +527,7 @@ def used(monkeypatch: pytest.MonkeyPatch, most: int, least: float) -> list[tuple
     table = pd.DataFrame(lines, columns=["feature", "item", "estimate"])
     table["covers"] = ["none", "none", "none", "new test rows"]
     found = use(given, table, most, least).estimates
+    assert set(found["feature"]) == ({a, "kind"} if least <= 0.5 else {a})
     own = found[(found["feature"] == a) & (found["item"] == "all rows")]
     assert set(found.loc[found["item"] == "all rows", "n"]) == {N}
     assert found.loc[found["item"] == "a", "n"].unique().tolist() == [9]

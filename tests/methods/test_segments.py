@@ -342,6 +342,16 @@ def test_segments_are_judged_in_the_order_of_their_means_and_against_the_other_j
     assert (whole["lower"], whole["upper"]) == pytest.approx(stats.t.interval(0.95, 55, mean, error))
 
 
+@pytest.mark.parametrize(("n", "judged"), [(9, False), (10, True), (50, True), (51, False)])
+def test_ten_rows_of_a_segment_and_of_the_rest_judge_it(n: int, judged: bool) -> None:
+    given = uq.explain(lambda Z: Normal(np.zeros(len(Z)), 1.0 + Z[:, 0]), np.arange(60.0)[:, None])
+    engine = Engine(given, MEASURES).bound(ids.SEGMENTS)
+    found = Judged(engine, terms(engine, ("entropy",))[0], np.ones(60, dtype=bool), np.zeros(60, dtype=bool))
+    lines = found.lines({"entropy": [Segment("some", ("x0",), np.arange(60) < n)]})
+    assert [line["item"] for line in lines] == ["all judged rows", *["some"] * judged]
+    assert len(found.omissions) == 1 - judged
+
+
 def outside_of(given: Subject, values: FloatArray) -> BoolArray:
     """Return which rows count as outside where 1/8 is expected, row k having value k."""
     rows = diagnostic(

@@ -1,19 +1,24 @@
 """Segments by hand: words of ranges and levels, contrasts, and whose exchange brings a segment closer."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
+from uq_report import testing
 from uq_report.core.arrays import FloatArray
 from uq_report.core.distributions import Categorical
-from uq_report.core.results import MeasureFacts, Omission, RowValues
+from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, MeasureFacts, Omission, RowValues
 from uq_report.core.sampling import Sampling
+from uq_report.evidence import ids
 from uq_report.evidence.outcomes import CONFIDENCE_GAP
+from uq_report.evidence.segments import ALL_ROWS
 from uq_report.methods.segments.coding import Coded, shortest
 from uq_report.methods.segments.contrast import Contrast, contrast
-from uq_report.methods.segments.responsible import _closer
+from uq_report.methods.segments.responsible import _closer, changes
 from uq_report.methods.segments.terms import Term, _expected, _finite
 from uq_report.methods.segments.tree import Grower
 
@@ -145,5 +150,26 @@ def test_leaves_are_as_many_as_the_weighted_rows_ask_for() -> None:
     """Four steps ask for four leaves; where the upper half of the rows counts for nothing, for the two of the lower."""
     target = np.repeat([0.0, 10.0, 30.0, 100.0], 40)
     assert leaves_of(target, np.full(160, 1 / 160)) == 4
+    fine = np.repeat([0.0, 0.02, 10.0, 10.02], 40)  # the small steps are a hundred-thousandth of the variance
+    assert leaves_of(fine, np.full(160, 1 / 160)) == 4
     half = np.where(np.arange(160) < 80, 1.0, 1e-12)
     assert leaves_of(target, half / half.sum()) == 2
+
+
+@pytest.mark.parametrize(("p_adjusted", "named"), [(0.05, ["a"]), (0.051, [])])
+def test_features_are_named_for_segments_that_differ_at_the_level(p_adjusted: float, named: list[str]) -> None:
+    delta = RowValues(("nll",), ("a",), SMALL[None, None])
+    empty = pd.DataFrame(columns=list(Diagnostic.columns))
+    table = pd.DataFrame(columns=list(ESTIMATE_COLUMNS))
+    result = Diagnostic(id=ids.PFI_DELTA, explainer="pfi", title="", frame=empty, estimates=table, rows=delta)
+    record = {"measure": "nll", "difference": 1.5, "item": "i", "segment": "s", "n": 4, "p_adjusted": p_adjusted}
+    whole = record | {"segment": ALL_ROWS, "p_adjusted": 0.0}
+    terms = [Term(name, MeasureFacts(name, "nats", "loss"), np.zeros(6)) for name in ("nll", "brier")]
+    subject = replace(testing.linear_subject(6), features=("a",))
+    rows_of = {"s": np.arange(6) < 4}
+    lines, reason = changes([whole, record], terms, rows_of, {ids.PFI: [result]}, subject, 0.95)
+    assert [line["feature"] for line in lines] == named
+    assert reason == "permutation importance has no rows of brier"
+    assert changes([record], terms[:1], rows_of, {ids.PFI: [result]}, subject, 0.95)[1] == ""
+    bare = replace(result, rows=None)
+    assert changes([record], terms, rows_of, {ids.PFI: [bare]}, subject, 0.95)[0] == []

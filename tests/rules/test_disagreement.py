@@ -87,6 +87,17 @@ def test_other_questions_and_small_differences_stay_silent(high: Any, low: Any, 
     assert judged(case("a", high, low), other=other).findings == ()
 
 
+def test_a_method_without_a_ranking_here_contradicts_none() -> None:
+    for high, low in ((PFI, ("gone", "nll")), (("gone", "nll"), PFI)):
+        assert judged(case("a", high, low)).findings == ()
+
+
+def test_one_leader_and_one_place_apart_are_enough_to_ask_for() -> None:
+    check = Disagreement(top=1, apart=1)
+    assert (check.top, check.apart) == (1, 1)
+    assert only(judged(case("a", PFI, PARTS), other=ranking(*PARTS, NEXT), check=check)).code == "UQ601"
+
+
 def test_features_that_do_not_lead_stay_silent() -> None:
     assert judged(case("d", PARTS, PFI), check=Disagreement(top=1)).findings == ()
 

@@ -79,6 +79,7 @@ def test_the_exchanged_rows_outside_the_support_are_counted() -> None:
     outside = [{"measure": "", "feature": "a", "item": "shuffled", "estimate": 0.17, "n": 200}]
     found = Extrapolation().check(run(pfi({"entropy": {"a": (-0.05, 0.01)}}), diagnostic("support", outside)))
     assert "17 % of the exchanged rows are unlike any training row, and whether" in found.findings[0].statement
+    assert "Up to" not in found.findings[0].statement
     assert found.findings[0].evidence == ("pfi", "support")
 
 
@@ -199,6 +200,21 @@ def test_of_several_features_the_largest_share_outside_is_told() -> None:
     sick = pfi({"entropy": {"a": (-0.05, 0.01), "b": (-0.06, 0.01)}})
     (finding,) = Extrapolation().check(run(sick, diagnostic("support", rows))).findings
     assert "Up to 25 % of the exchanged rows are unlike any training row, and whether" in finding.statement
+
+
+def test_the_average_change_is_that_between_the_two_points() -> None:
+    """Whatever the level of the curve: it is one of the prediction, the local effect one of its changes."""
+    (finding,) = several(b=(4 * X, 5 + X)).findings
+    assert "changes by 4.00 near the data, and by 1.00 when every row" in finding.statement
+
+
+@pytest.mark.parametrize("id", ["ale", "pdp"])
+def test_one_unknown_error_leaves_a_curve_undetermined(id: str) -> None:
+    made = [profile("ale", 2 * X), profile("pdp", 0 * X)]
+    k, column = (0, "std_error_change") if id == "ale" else (1, "std_error")
+    errors = made[k].estimates[column].mask(X[2] == X)
+    made[k] = replace(made[k], estimates=made[k].estimates.assign(**{column: errors}))
+    assert Extrapolation().check(run(pfi(CALM), *made, task="regression")).state == "skipped"
 
 
 def test_no_margin_is_allowed() -> None:

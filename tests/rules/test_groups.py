@@ -10,11 +10,13 @@ import pytest
 from uq_report import testing
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
-from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Result
+from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from uq_report.evidence.finding import Outcome
+from uq_report.evidence.outcomes import GroupsDifference
 from uq_report.evidence.run import NotRun, Run
 from uq_report.methods.groups.explain import Groups
 from uq_report.methods.groups.rules import GroupsCheck
+from uq_report.methods.groups.words import contrast
 
 SMALL = 0.01  # half the width of an interval that decides
 
@@ -344,6 +346,25 @@ def test_the_multiple_from_which_a_difference_is_high_is_1_at_least(high: float)
     else:
         with pytest.raises(InputError, match=r"groups\.high must be a number >= 1"):
             GroupsCheck(high=high)
+
+
+def test_where_nothing_could_be_exchanged_its_attributes_are_named() -> None:
+    gaps = (Omission("", "sex", "features could not be exchanged"),)
+    others = (diagnostic("groups.difference", [difference("residual", 0.0)]), diagnostic("groups.proxy", []))
+    meta: dict[str, Any] = {"attributes": {}, "n_min": 30}
+    for lines, unable in (([], True), ([lost(0.3)], False)):
+        exchanged = replace(diagnostic("groups.use", lines), omissions=gaps)
+        found = GroupsCheck().check(run(results=(diagnostic("groups", [gap(0.0)], **meta), *others, exchanged)))
+        assert ("no feature could be exchanged for sex" in found.reason) is unable
+        assert ("UQ803" in {finding.code for finding in found.findings}) is not unable
+
+
+def test_the_size_of_a_contrast_of_0_keeps_its_interval() -> None:
+    view = GroupsDifference.from_result(diagnostic("groups.difference", [difference("brier", 0.0)]))
+    line = replace(view.lines[0], lower=-0.1, upper=0.2)
+    assert contrast(line, size=True) == contrast(line) == "0.00 nats (95 % interval −0.10 to 0.20)"
+    below = replace(line, estimate=-0.05)
+    assert contrast(below, size=True).endswith("(95 % interval −0.20 to 0.10)")
 
 
 def test_uq804_names_groups_that_cannot_be_judged_without_their_size() -> None:

@@ -9,6 +9,9 @@ import pytest
 
 from uq_report.core.errors import InputError
 from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, MeasureFacts
+from uq_report.document.blocks import undrawn
+from uq_report.document.document import Section
+from uq_report.document.evidence import Evidence
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.outcomes import CONFIDENCE_GAP
 from uq_report.evidence.run import NotRun, Run
@@ -16,6 +19,9 @@ from uq_report.evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT
 from uq_report.methods.segments.judge import COLUMNS
 from uq_report.methods.segments.responsible import COLUMNS as CHANGES
 from uq_report.methods.segments.rules import SegmentsCheck
+from uq_report.methods.segments.section import SegmentsSection
+
+from ..report.reading import table_of, text_of
 
 FACTS = {"entropy": MeasureFacts("entropy", "nats", "uncertainty"), "variance": MeasureFacts("variance", "m²", "x")}
 
@@ -235,3 +241,32 @@ def test_an_unknown_size_raises_nothing() -> None:
 def test_wrong_thresholds_are_refused(options: dict[str, float], match: str) -> None:
     with pytest.raises(InputError, match=match):
         SegmentsCheck(**options)
+
+
+def shown(*lines: dict[str, Any], closest: list[dict[str, Any]] | None = None) -> Section:
+    meta: dict[str, Any] = {"made_of": {}, "judged": 1000, "grown": 1000, "uncertainty": ["entropy"]}
+    results = [diagnostic("segments", [*lines], COLUMNS, **meta)]
+    results += [] if closest is None else [diagnostic("segments.features", closest, CHANGES)]
+    with undrawn():
+        run = Run(as_of="2026-01-01", subject={"n": 2000}, settings={}, environment={}, results=tuple(results))
+        return SegmentsSection().section(Evidence(run))
+
+
+def test_the_section_counts_segments_above_the_rest_and_names_what_brings_them_closest() -> None:
+    more = [
+        line("entropy", 0.2, p_adjusted=0.05), line("entropy", 0.3, p_adjusted=0.051, segment="entropy 2"),
+        line("entropy", 0.0, p_adjusted=0.01, segment="entropy 3"), line("entropy", -0.1, segment="entropy 4"),
+        line("entropy", 0.6, p_adjusted=0.01, segment="entropy 5"),
+    ]  # fmt: skip
+    change = {"measure": "entropy", "feature": "income", "estimate": -0.2, "std_error": 0.01, "lower": -0.22}
+    change |= {"upper": -0.18, "confidence": 0.95, "covers": "new test rows", "item": "age above 47", "n": 200}
+    change |= {"segment": "entropy 5", "before": 0.6, "after": 0.1}
+    whole = every("entropy", 1.0)
+    for closest, words in ((None, ""), ([], ""), ([change], "income (0.600 to 0.100)")):
+        found = shown(whole, *more, closest=closest)
+        assert "adjusted for all tests: 2 of 5 segments by entropy." in text_of(found)
+        assert ("The last column names the feature" in text_of(found)) is bool(words)
+        table = table_of(found, "segments-table")
+        assert (table.rows[0][0], table.rows[0][-1]) == ("A", words)
+        assert table.rows[-1][:4] == ("", "all judged rows", 200, 0.2)
+    assert "No measure parts these rows" in text_of(shown(whole))

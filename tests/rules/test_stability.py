@@ -198,6 +198,14 @@ def test_of_two_measures_each_has_half_of_the_level() -> None:
     assert first.p_adjusted == pytest.approx(2 * stats.chi2.sf(SHARE * 9 / 0.1, 9))
 
 
+def test_the_most_shuffles_of_any_feature_are_told() -> None:
+    given = pfi(line("a", "positive"), line("b", "positive"), repeats={"a": WILD[:5], "b": WILD})
+    (found,) = shufflings(Pfi.from_result(given), {"level": 0.05, "seed_share": 0.1})
+    noise = np.array([np.var(WILD[:5], ddof=1) / 5, np.var(WILD, ddof=1) / 10])
+    assert found.n_repeats == 10
+    assert found.share == pytest.approx(noise.sum() / 0.02)
+
+
 def test_importances_without_an_error_or_without_noise_have_no_share() -> None:
     for given in (line("a", "positive", se=0.0), exactly(line("a", "positive"))):
         assert not list(
