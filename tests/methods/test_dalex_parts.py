@@ -265,6 +265,15 @@ def test_metrics_that_are_undefined_are_listed(monkeypatch: pytest.MonkeyPatch) 
     assert [gap[2] for gap in gaps_of(none)] == ["it needs predictions and outcomes"]
 
 
+def test_grids_reach_from_the_least_to_the_largest_value() -> None:
+    subject = testing.linear_subject(30)
+    dalex: Any = SimpleNamespace(subject=subject)
+    (grid,), gaps = parts._grids(dalex, ["a"], 5)
+    values = np.asarray(subject.values("a"), dtype=float)
+    assert (grid.x[0], grid.x[-1], len(grid.x)) == (values.min(), values.max(), 5)
+    assert gaps == []
+
+
 class Told(Exception):  # noqa: N818 - no error
     """Ends a call with what was told."""
 

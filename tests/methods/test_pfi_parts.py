@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from uq_report.core.arrays import FloatArray
 from uq_report.core.distributions import Categorical, Normal, Poisson
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
-from uq_report.core.measures import BRIER, NLL, SET_SIZE, ZERO_ONE
+from uq_report.core.measures import BRIER, NLL, SET_SIZE, SQUARED_ERROR, ZERO_ONE
 from uq_report.core.results import Diagnostic
 from uq_report.core.subject import Subject
 from uq_report.evidence import ids
@@ -456,6 +457,28 @@ def test_about_0_is_said_of_small_importances_that_are_surely_something_too() ->
     assert judged(-0.005, 0.001)["remark"] == "but not 0"
     assert (judged(0.0, 0.0)["verdict"], judged(0.0, 0.0)["remark"]) == ("about 0", "")
     assert judged(0.001, 0.001)["remark"] == ""
+
+
+def test_rows_that_would_decide_are_told_where_it_is_undecided() -> None:
+    open_ = judged(0.02, 0.02)
+    assert (open_["verdict"], open_["n_needed"] > N) == ("undetermined", True)
+    assert np.isnan(judged(1.0, 0.02)["n_needed"])
+
+
+def test_margins_are_found_by_the_name_that_was_asked_for() -> None:
+    rows = Rows((SQUARED_ERROR, NLL), np.ones((2, N)), np.zeros(N), np.ones(N), None)
+    asked = PermutationImportance(measures=("loss", "nll"), margin={"loss": 0.5, "nll": 0.25})
+    assert asked._margins(rows) == {"squared_error": 0.5, "nll": 0.25}
+    named = PermutationImportance(measures=("squared_error", "nll"), margin={"squared_error": 0.5})
+    assert named._margins(rows) == {"squared_error": 0.5, "nll": 0.01}
+    assert PermutationImportance(margin=0.125)._margins(rows) == {"squared_error": 0.125, "nll": 0.125}
+
+
+def test_the_size_of_sets_is_added_where_it_is_known() -> None:
+    for known, more in (({}, ()), ({SET_SIZE.name: SET_SIZE}, (SET_SIZE.name,))):
+        engine: Any = SimpleNamespace(baseline=SimpleNamespace(supports={"label_sets"}), measures=known)
+        usual = PermutationImportance()
+        assert usual._names(engine) == (*usual.measures, *more)
 
 
 def test_without_a_measure_for_training_rows_nothing_is_in_their_result() -> None:

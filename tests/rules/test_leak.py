@@ -97,6 +97,8 @@ def test_the_size_of_a_leak_is_its_share_of_the_skill_of_a_model_that_has_any(sk
     score = diagnostic("calibration", [{"item": "log_score_skill", "feature": "", "estimate": skill, "unit": "nats"}])
     (finding,) = Leak().check(importances.run(diagnostic("cid", told, meta={"bins": 4}), score, **EVEN)).findings
     assert finding.size == (None if size is None else pytest.approx(size))
+    (bare,) = Leak().check(importances.run(diagnostic("cid", told, meta={"bins": 4}), **EVEN)).findings
+    assert bare.size is None
     assert finding.evidence == (("cid",) if size is None else ("cid", "calibration"))
 
 
