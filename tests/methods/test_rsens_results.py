@@ -110,7 +110,9 @@ def test_features_with_gaps_have_no_values_for_all_rows() -> None:
     found = explained(gaps, Filled())
     assert found["rsens"].rows is None
     assert found["rsens.interaction"].rows is None
-    compared = lines(found["rsens.comparators"], "apc")
+    others = found["rsens.comparators"]
+    assert others.frame["value"].tolist() == others.estimates["estimate"].tolist()  # means alone
+    compared = lines(others, "apc")
     assert np.isfinite(compared["estimate"]).all()
     assert found["rsens"].frame.groupby("feature").size().tolist() == [7, 7, 7]
 

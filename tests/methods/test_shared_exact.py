@@ -234,6 +234,8 @@ def test_a_measure_with_an_infinite_value_has_no_numbers_and_changes_no_other() 
     assert (np.isnan(found.rows[0]).all(), np.isfinite(found.rows[1]).all()) == (True, True)
     assert found.zero.tolist() == [False, False]
     assert found.infinite.tolist() == [[3, 3], [0, 0]]
+    T[0] = 1.0
+    assert np.isnan(terms.feature_terms(changes(T, donors), own).estimate).tolist() == [True, False]
 
 
 def test_infinite_values_are_told_by_measure_and_by_feature() -> None:
