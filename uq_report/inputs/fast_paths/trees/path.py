@@ -126,7 +126,7 @@ class Walks:
         """Say whether a table is worth it: of one column within the limit, of several where all of it is asked for."""
         columns = _columns(variant)
         if len(columns) == 1:
-            return self._fits[columns[0]]
+            return self._cells[columns[0]] <= TABLE_CELLS
         if prod(self._digits(columns)) > _MOST:
             return False
         if variant.donors is None:
@@ -262,10 +262,10 @@ class Walks:
         return [len(self._walkable.forest.edges[column]) + 2 for column in self._walkable.columns]
 
     @cached_property
-    def _fits(self) -> list[bool]:
-        """Whether all rows at all values of each column are a table that is kept."""
+    def _cells(self) -> list[int]:
+        """How many sums a table of all rows at all values of each column has."""
         cells = len(self._codes[0]) * self._walkable.forest.channels
-        return [cells * len(self._own[column]) <= TABLE_CELLS for column in self._walkable.columns]
+        return [cells * len(self._own[column]) for column in self._walkable.columns]
 
     @cached_property
     def _split(self) -> Forest:
