@@ -26,7 +26,7 @@ USUAL: dict[str, dict[str, float]] = {
     "pdp": {"grid_resolution": 20, "max_ice": 60, "max_levels": 30},
     "pfi": {"n_repeats": 30, "seed_share": 0.1},
     "redundancy": {},
-    "rsens": {"alpha": 1.0, "max_rows": 200, "top": 8, "step": 0.5},
+    "rsens": {"alpha": 1.0, "max_rows": 200, "top": 8, "pair_error": 0.1, "step": 0.5},
     "segments": {"max_leaf_nodes": 6, "min_samples_leaf": 20, "min_share": 0.05},
     "shap": {
         "n_local": 1, "n_rows": 50, "max_evaluations": 1_000_000, "n_background": 30, "max_exact": 10,

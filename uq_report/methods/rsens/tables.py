@@ -108,7 +108,8 @@ def _lines(sample: Sample, values: FloatArray, units: FloatArray, spreads: Float
     for at in filter(len, (whole, *np.flatnonzero(missing.any(axis=1))[:, None])):
         present = ~missing[at].any(axis=0)
         sampling = sample.sampling if present.all() else sample.sampling.part(present)
-        mean, error = (part * units[at] for part in sampling.mean(values[at][:, present]))
+        alone = values[at][:, None, present]  # one product each: a matrix's rounds a line by its place among others
+        mean, error = (part[:, 0] * units[at] for part in sampling.mean(alone))
         columns[:, at] = mean, error, *sampling.interval(mean, error, engine.confidence)
     mean, error, lower, upper = columns
     has_interval = np.isfinite(error)
