@@ -36,8 +36,9 @@ def decided(subject: Subject, dist: Distribution) -> Distribution:
         return dist
     q = cast("Categorical", dist)
     try:
-        by_given = isinstance(adapter, DecidesFrom)
-        labels = adapter.decide_from(subject.model, subject.X, q.probabilities) if by_given else None
+        labels = None
+        if isinstance(adapter, DecidesFrom):
+            labels = adapter.decide_from(subject.model, subject.X, q.probabilities)
         if labels is None:
             sure = isinstance(adapter, TakesLargest) and adapter.takes_largest(subject.model)
             positions = _most_probable(subject, adapter, q) if sure else None
