@@ -203,6 +203,11 @@ def test_local_effects_without_a_curve_say_so() -> None:
     assert text_of(section) == "No feature has a local effect."
 
 
+def test_local_effects_alone_differ_from_nothing() -> None:
+    section = LocalEffectsSection().section(Evidence(run_of([made.profile("ale", ("a",), (0.0, 1.0))])))
+    assert "differ" not in text_of(section)
+
+
 # ------------------------------------------------------------------ profiles
 
 

@@ -175,6 +175,13 @@ def test_ale_steps_have_the_variance_of_their_own_bins() -> None:
     assert joined.df == pytest.approx([38, 38, 19])
 
 
+def test_the_wider_error_is_the_sum_of_those_of_both_levels() -> None:
+    result = pdp(DIP, rows=0)
+    result.estimates["std_error"] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
+    steps = pdp_steps(Pdp.from_result(result), run(result), "prediction", "age")
+    assert steps.std_error.tolist() == [3, 6, 12, 24, 48]
+
+
 def test_a_curve_without_errors_has_as_many_degrees_of_freedom_as_rows() -> None:
     local = ale(DIP, 0.0)
     steps = ale_steps(Ale.from_result(local), run(local, n=300), "prediction", "age", 30)
