@@ -130,6 +130,17 @@ def test_changes_over_steps_keep_their_sign_and_their_unit() -> None:
     assert any("No exact rule for this model" in note for note in explained()["rsens"].notes)
 
 
+def test_rows_without_a_value_are_left_out_of_comparisons() -> None:
+    class Line(KnownTruth):
+        def predict(self, model: Any, X: Any) -> Any:
+            rows = X.fillna(0.0)
+            return Normal(np.asarray(2 * rows["a"] - rows["b"], dtype=float), np.ones(len(X)))
+
+    gaps = FRAME | {"a": np.where(np.arange(8) == 2, GAP, A), "b": np.where(np.arange(8) == 5, GAP, B)}
+    compared = lines(explained(gaps, Line(), interactions=False)["rsens.comparators"], "apc")
+    np.testing.assert_allclose(compared["raw"], [2, 1, 0], atol=1e-8)
+
+
 class Ensemble(KnownTruth):
     """Two members that move against each other along a, and alike along b."""
 
