@@ -465,6 +465,15 @@ def test_the_pit_is_counted_in_ten_bins_and_spread_where_it_has_a_width() -> Non
     assert spread == pytest.approx([2.1, 0.1, 0.3, 0.5, 0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
 
 
+def test_spread_rows_of_the_pit_have_intervals_of_their_mean() -> None:
+    u = np.array([0.05, 0.05, 0.55, 0.95])
+    for atoms, censored in ((True, False), (False, True)):
+        q: Any = SimpleNamespace(atoms=atoms, censored=censored, discrete=False)
+        first = pit_histogram(q, u, u, equal(4), 0.95).estimates.iloc[0]
+        hits = np.array([10.0, 10, 0, 0])
+        assert (first["lower"], first["upper"]) == pytest.approx(stats.t.interval(0.95, 3, 5.0, stats.sem(hits)))
+
+
 def test_decisions_have_recall_and_precision_where_there_are_rows() -> None:
     q = Categorical(np.array([[0.9, 0.1, 0.0]] * 3 + [[0.2, 0.8, 0.0]] * 2), classes=["a", "b", "c"])
     y = np.array([0, 0, 1, 1, 0])

@@ -313,8 +313,8 @@ def test_figures_grow_with_their_features() -> None:
     assert height(figure.draw(information(), 1)) == pytest.approx(0.29 + 1.25)
     assert height(figure.draw_corrected(cover(("a", "b", "c")))) == pytest.approx(3 * 0.32 + 1.0)
     assert height(graph_figure.draw(graph([("a", "y", 0.5)]))) == 3.6
-    assert figure.draw(information()).legends[0]._ncols == 2
-    assert figure.draw_corrected(cover(("a", "b", "c"))).legends[0]._ncols == 3
+    assert figure.draw(information()).legends[0]._ncols == 2  # type: ignore[attr-defined]
+    assert figure.draw_corrected(cover(("a", "b", "c"))).legends[0]._ncols == 3  # type: ignore[attr-defined]
 
 
 def test_corrected_importance_is_drawn_of_chosen_features() -> None:

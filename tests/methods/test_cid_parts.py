@@ -23,7 +23,7 @@ from uq_report.methods.cid.correction import CoverTerms, _Corrected
 from uq_report.methods.cid.cover import LEVEL, normal_log_p, related_by_cells, related_by_correlation
 from uq_report.methods.cid.estimate import Choice, _attempts, _first, _unsuited
 from uq_report.methods.cid.explain import CoveredInformation, _graph, _means, alone
-from uq_report.methods.cid.terms import Data, Estimate, Terms, twins
+from uq_report.methods.cid.terms import Data, Estimate, Terms, in_cells, twins
 from uq_report.methods.shared.rows import Rows
 from uq_report.methods.shared.terms import Terms as Importances
 
@@ -38,12 +38,13 @@ def data(columns: dict[str, Any], *, classes: bool = False) -> Data:
     """Return columns with an outcome of numbers, or of three classes."""
     X = pd.DataFrame(columns)
     y = np.arange(len(X)) % 3 if classes else np.arange(len(X), dtype=float)
-    of = replace(testing.linear_subject(4), X=X, y=y, features=tuple(X), kinds=kinds(X))
-    return Data(of, tuple(X), y, classes, len(X))
+    of = replace(testing.linear_subject(4), X=X, y=y, features=tuple(columns), kinds=kinds(X))
+    return Data(of, tuple(columns), y, classes, len(X))
 
 
 def kinds(X: pd.DataFrame) -> dict[str, Any]:
-    return {name: "numeric" if pd.api.types.is_numeric_dtype(X[name]) else "categorical" for name in X}
+    numeric = {str(name): pd.api.types.is_numeric_dtype(X[name]) for name in X}
+    return {name: "numeric" if is_numeric else "categorical" for name, is_numeric in numeric.items()}
 
 
 def numbers(d: int, n: int = N) -> dict[str, Any]:
@@ -203,7 +204,7 @@ def test_links_of_a_field_are_the_largest_potentials_of_each_pair() -> None:
     a = rng.integers(0, 3, N)
     given = replace(data({"a": a.astype(str), "b": rng.integers(0, 2, N).astype(str)}), y=a % 2, classes=True)
     found = discrete.discrete_estimate(given, 4, None, 1.0)
-    field = discrete.fit_field(np.column_stack([discrete.in_cells(given, 4)[0]]), None, 1.0)
+    field = discrete.fit_field(np.column_stack([in_cells(given, 4)[0]]), None, 1.0)
     for i in range(3):
         for k in range(3):
             block = field.pair[field.block(i), field.block(k)]
@@ -294,15 +295,14 @@ def test_a_column_turned_round_repeats_the_first_wherever_its_rows_stand() -> No
 
 
 def test_a_missing_value_pairs_off_like_any_other() -> None:
-    levels = pd.DataFrame({"a": ["u", None, "v"] * 4, "b": ["x", "y", "z"] * 4, "c": ["x", "y", "y"] * 4})
-    given = data({name: levels[name] for name in levels})
-    assert twins(given.subject, tuple(levels)) == {"b": "a"}
+    levels = {"a": ["u", None, "v"] * 4, "b": ["x", "y", "z"] * 4, "c": ["x", "y", "y"] * 4}
+    assert twins(data(levels).subject, tuple(levels)) == {"b": "a"}
 
 
 def test_a_graph_has_the_covariances_of_its_edges_and_no_others() -> None:
     """A ring of four columns, which no order of columns solves in one pass."""
     rng = np.random.default_rng(4)
-    S = np.corrcoef(rng.normal(size=(40, 4)) @ rng.normal(size=(4, 4)), rowvar=False)
+    S = np.asarray(np.corrcoef(rng.normal(size=(40, 4)) @ rng.normal(size=(4, 4)), rowvar=False))
     edges = (
         np.eye(4, dtype=bool) | np.roll(np.eye(4, dtype=bool), 1, axis=0) | np.roll(np.eye(4, dtype=bool), -1, axis=0)
     )

@@ -1,5 +1,6 @@
 """What the section on covered information says of results made by hand: words, tables, figures and gaps."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from uq_report.core.measures import NLL
 from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, MeasureFacts, Omission, Result
 from uq_report.document.blocks import TOP, undrawn
-from uq_report.document.document import Bullets, Figure, Section
+from uq_report.document.document import Bullets, Figure, Section, Table
 from uq_report.document.evidence import Evidence
 from uq_report.evidence.run import Run
 from uq_report.methods.cid import graph_figure
@@ -34,7 +35,7 @@ def line(feature: str, item: str, value: float, reach: float) -> dict[str, Any]:
     return {"measure": "", "feature": feature, "item": item, "estimate": value, "covers": "new test rows"} | ends
 
 
-def information(features: dict[str, tuple[float, Part | None, float]], **meta: Any) -> Diagnostic:
+def information(features: Mapping[str, tuple[float, Part | None, float]], **meta: Any) -> Diagnostic:
     """Return ``cid``: of each feature what it says, what is covered of it, and the share."""
     rows = []
     for feature, (mutual, covered, share) in features.items():
@@ -138,7 +139,7 @@ def test_the_strongest_edges_are_drawn_and_the_others_counted(left: int) -> None
 def test_corrected_importance_stands_first_the_likelihood_before_other_measures() -> None:
     corrected = replace(cover(("a", "b", "c")), notes=("A note.",))
     found = shown(information(PLAIN), corrected)
-    tables = [block.id for block in all_blocks(found) if getattr(block, "id", "").startswith("cover-")]
+    tables = [block.id for block in all_blocks(found) if isinstance(block, Table) and block.id.startswith("cover-")]
     measures = list(dict.fromkeys(corrected.estimates["measure"]))
     assert tables == [f"cover-{k}-table" for k in range(1, len(measures) + 1)]
     first = table_of(found, "cover-1-table")

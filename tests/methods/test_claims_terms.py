@@ -57,7 +57,8 @@ def test_delivered_and_difference_depend_on_outcomes_and_the_claim_does_not(monk
     assert asked == [False, True, True]
     assert claim.distrust == ("reason 1", "reason 2", "reason 3")
     alone = claim_terms(Changes(-changes.T[:1], changes.donors), np.zeros((1, 9)), rows, np.zeros((0, 9)))
-    assert (alone.estimate.shape, np.isnan([alone.share, alone.share_se]).all()) == ((1,), True)
+    assert alone.estimate.shape == (1,)
+    assert np.isnan([alone.share, alone.share_se]).all()
     negative = claim_terms(Changes(-changes.T, changes.donors), np.zeros((2, 9)), rows, np.zeros((1, 9)))
     assert np.isnan([negative.share, negative.share_se]).all()
 

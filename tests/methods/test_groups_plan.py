@@ -32,6 +32,7 @@ from uq_report.methods.groups.proxy import (
     grid_of,
     use,
 )
+from uq_report.methods.groups.section import _class
 from uq_report.methods.groups.values import (
     Predicted,
     Values,
@@ -320,7 +321,8 @@ def test_of_two_classes_the_positive_one_is_predicted_and_of_more_each() -> None
     assert one.y.tolist() == y.astype(float).tolist()
     assert one.scale == pytest.approx(np.sqrt(0.25 * 0.75))
     (bare,) = predicted(engine_of(Categorical(np.tile([0.1, 0.9], (N, 1)))))
-    assert (bare.y, bare.scale) == (None, pytest.approx(0.3))
+    assert bare.y is None
+    assert bare.scale == pytest.approx(0.3)
     three = predicted(
         engine_of(Categorical(np.tile([0.5, 0.3, 0.2], (N, 1)), classes=["a", "b", "c"]), np.arange(N) % 3)
     )
@@ -333,9 +335,12 @@ def test_of_two_classes_the_positive_one_is_predicted_and_of_more_each() -> None
 def test_numbers_are_predicted_by_their_mean_on_the_scale_of_outcomes_or_of_themselves() -> None:
     q, y = Normal(np.arange(float(N)), np.ones(N)), np.arange(N) * 2.0
     (told,) = predicted(engine_of(q, y))
-    assert (told.unit, told.position, told.scale) == ("units of y", None, pytest.approx(y.std()))
+    assert told.unit == "units of y"
+    assert told.scale == pytest.approx(y.std())
+    assert told.position is None
     (bare,) = predicted(engine_of(q))
-    assert (bare.y, bare.scale) == (None, pytest.approx(np.arange(N).std()))
+    assert bare.y is None
+    assert bare.scale == pytest.approx(np.arange(N).std())
     assert predicted(engine_of(SimpleNamespace(supports=set()))) == []
 
 
@@ -356,6 +361,8 @@ def test_outcomes_and_residuals_stand_beside_a_prediction_that_has_them() -> Non
 def test_error_rates_are_of_two_classes_each_over_its_own_rows() -> None:
     q = Categorical(np.array([[0.2, 0.8], [0.9, 0.1], [0.4, 0.6]]))
     positive, negative = _errors(q, np.array([0, 1, 1]))
+    assert isinstance(positive, Values)
+    assert isinstance(negative, Values)
     assert (positive.measure, positive.rows.tolist(), positive.inside.tolist()) == (
         "false_positive_rate", [1.0, 0.0, 1.0], [True, False, False]
     )  # fmt: skip
@@ -363,9 +370,8 @@ def test_error_rates_are_of_two_classes_each_over_its_own_rows() -> None:
         "false_negative_rate", [0.0, 1.0, 0.0], [False, True, True]
     )  # fmt: skip
     assert positive.share is negative.share is True
-    assert [gap.reason for gap in _errors(Categorical(np.full((2, 3), 1 / 3)), np.zeros(2))] == [
-        "it needs two classes; this model has 3"
-    ] * 2
+    gaps: Any = _errors(Categorical(np.full((2, 3), 1 / 3)), np.zeros(2))
+    assert [gap.reason for gap in gaps] == ["it needs two classes; this model has 3"] * 2
 
 
 def test_the_loss_expected_is_that_of_the_models_own_outcomes() -> None:
@@ -453,6 +459,13 @@ def test_one_feature_tells_a_number_by_ranks_and_groups_by_their_share() -> None
     assert _single("kind", groups, flags, rows)["measure"] != number["measure"]
 
 
+def test_three_groups_are_told_by_a_feature_that_is_them() -> None:
+    three, rows = np.arange(N) % 3, np.arange(N)
+    same = Coded("f", three.astype(float), ordered=False)
+    assert _single("kind", np.eye(3)[three], same, rows)["estimate"] == pytest.approx(1.0)
+    assert (_class("[abc]"), _class("")) == ("abc", "")
+
+
 def test_a_grid_passes_over_values_of_no_weight() -> None:
     grid = grid_of(np.array([5.0, 7, 9, 7]), np.array([0.25, 0.0, 0.5, 0.25]))
     assert (grid.rows.tolist(), grid.shares.tolist(), grid.codes.tolist()) == (
@@ -476,9 +489,9 @@ def test_a_grid_of_twenty_values_has_them_all_and_of_more_the_middle_of_each_par
 def exchange(weights: FloatArray | None = None) -> tuple[Exchange, FloatArray, Grid, FloatArray]:
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 3, N)
-    given = plan(NINE, **({} if weights is None else {"weights": weights}))
+    given = plan(NINE, weights=weights)
     w = given.sampling.weights
-    grid = Grid(np.arange(3), np.bincount(codes, w), codes)
+    grid = Grid(np.arange(3), np.bincount(codes, w).astype(float), codes)
     change = rng.normal(size=(3, N))
     return Exchange(given, Predicted("", "u", np.zeros(N), None, 2.0), grid, change), change, grid, w
 

@@ -448,7 +448,7 @@ def judged(value: float, se: float, margin: float = 0.01) -> dict[str, Any]:
     (term,) = made.terms
     given = replace(made, terms=[term._replace(se=np.array([se]))], margins={"nll": margin})
     (line,) = importance_result(given).estimates.to_dict("records")
-    return dict(line)
+    return {str(name): number for name, number in line.items()}
 
 
 def test_about_0_is_said_of_small_importances_that_are_surely_something_too() -> None:

@@ -374,7 +374,7 @@ def test_rows_at_the_share_expected_are_outside() -> None:
 def test_a_leaf_holds_its_share_of_the_growing_rows() -> None:
     given = steps(200)
     engine = Engine(given, MEASURES).bound(ids.SEGMENTS)
-    term = terms(engine, ("entropy",))[0][0]._replace(rows=(given.X[:, 0] > 1).astype(float))
+    term = terms(engine, ("entropy",))[0][0]._replace(rows=(np.asarray(given.X)[:, 0] > 1).astype(float))
     for share, least in ((0.05, 20), (0.3, 60)):
         found = Segments(min_share=share)._grown(given, engine, term, np.arange(200))
         assert min(int(segment.rows.sum()) for segment in found) >= least

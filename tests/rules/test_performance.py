@@ -310,7 +310,7 @@ def test_what_means_take_off_is_a_share_of_the_outcomes_variance() -> None:
 def test_recalls_are_tested_at_their_rows_and_adjusted_over_classes() -> None:
     view = Decisions.from_result(recalls((30, 160), (4, 40)))
     first, second = _classes(view, 0.2)
-    p = binom.cdf([30, 4], [160, 40], 0.2)
+    p = [float(binom.cdf(k, n, 0.2)) for k, n in ((30, 160), (4, 40))]
     assert second.p_adjusted == pytest.approx(2 * p[1])
     assert first.p_adjusted == pytest.approx(max(p[0], 2 * p[1]))
     assert (first.share, second.share) == (0.8, 0.2)

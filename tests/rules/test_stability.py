@@ -159,6 +159,12 @@ def test_of_several_open_rankings_the_one_farthest_beyond_its_limit_gives_the_nu
     assert (finding.threshold, finding.upper) == (3.0, 8.0)
 
 
+def test_a_ranking_with_a_place_that_is_not_known_has_no_leader() -> None:
+    some = {**WIDE, "d": (4, NONE, NONE)}
+    outcome = Stability().check(run(agreement(ranking("pfi", "nll", some)), importance()))
+    assert "no ranking of two or more features has intervals" in outcome.reason
+
+
 def test_a_ranking_of_one_feature_has_no_leader() -> None:
     for places, judged in (({"a": (1, 1, 1)}, False), ({"a": (1, 1, 1), "b": (2, 2, 2)}, True)):
         outcome = Stability().check(run(agreement(ranking("pfi", "nll", places)), importance()))
