@@ -18,6 +18,7 @@ pytest.importorskip("pyhanko", reason="signing needs pyHanko: pip install 'uq_re
 from uq_report import cli
 from uq_report.core.errors import InputError
 from uq_report.ops import signing, verification
+from uq_report.ops.history.entry import ENTRY
 from uq_report.ops.signing import Signed, Terms, load_signer, sign
 from uq_report.ops.verification import Verification, rendering
 from uq_report.ops.verification.signatures import judge_signatures
@@ -222,6 +223,20 @@ def check_by_others(file: Path, trusted: Path) -> None:
         status = validate_pdf_signature(signature, context)
         assert (status.intact, status.valid, status.trusted) == (True, True, True)
         assert status.coverage.name == "ENTIRE_FILE"
+
+
+def test_a_signed_file_is_no_part_of_a_filed_run_nor_in_the_place_of_the_report(
+    place: Path, validator: Any, tmp_path: Path
+) -> None:
+    filed = Path(shutil.copytree(place / "run", tmp_path / "filed"))
+    (filed / ENTRY).write_text("{}")
+    before = (filed / "SHA256SUMS").read_bytes()
+    with pytest.raises(InputError, match=r"must not lie in a run of a history, .*; got signed\.pdf there"):
+        sign(filed / "brief.pdf", filed / "signed.pdf", validator)
+    with pytest.raises(InputError, match="must be another file than the report; got the same"):
+        sign(filed / "brief.pdf", filed / "brief.pdf", validator)
+    assert (filed / "SHA256SUMS").read_bytes() == before
+    assert not (filed / "signed.pdf").exists()
 
 
 def test_a_draft_is_signed_only_if_it_is_said(place: Path, validator: Any, monkeypatch: pytest.MonkeyPatch) -> None:

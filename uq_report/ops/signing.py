@@ -18,6 +18,7 @@ from typing import Any, Literal
 from ..core.errors import InputError, MissingDependencyError, check_options, words_of
 from ..evidence.codec import loads
 from ..evidence.saved import RUN, write_listed
+from .history.entry import ENTRY
 from .verification import Claim, verify
 from .verification.evidence import sha256
 from .verification.reports import Report, open_report
@@ -158,12 +159,18 @@ def sign(
     Raises
     ------
     InputError
-        The report does not verify, is a draft, or may not be signed again; the time stamp service fails.
+        The report does not verify, is a draft, or may not be signed again; the time stamp service fails; or the
+        signed file would be one more in a filed run.
     """
     terms = terms or Terms()
     source, target = Path(report), Path(output)
     if target.resolve() == source.resolve():
         raise InputError("sign.output must be another file than the report; got the same. Keep the unsigned one.")
+    if (target.parent / ENTRY).is_file():
+        raise InputError(
+            f"sign.output must not lie in a run of a history, whose files stay as they were filed; got {target.name} "
+            "there. Write it elsewhere; `about.signers` of the audit says who is to sign."
+        )
     opened = open_report(source)
     _check_report(opened, terms, templates)
     _check_room(opened.data, terms)
