@@ -11,6 +11,8 @@ from .packages import Packages
 
 # Compiling what shap asks about a few rows takes 10 to 50 s in every process; set before numba is imported anywhere.
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
+# Workers of the test run have a processor each: threads of linear algebra would wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Whole audits, reports and theory run lines again that the tests of each part run, and tracing doubles their time.
 UNTRACED = tuple(

@@ -108,12 +108,18 @@ def make_grid(
 def _quantiles(present: Any, resolution: int, percentiles: tuple[float, float]) -> tuple[Any, ...]:
     """Return observed values at equally spaced cumulative shares (the inverse of the empirical cdf)."""
     ordered = np.sort(present) if isinstance(present, np.ndarray) else present.sort_values().array
-    distinct = pd.Index(ordered).unique()
+    distinct = _distinct(ordered)
     if len(distinct) <= resolution and percentiles == (0.0, 1.0):
-        return tuple(distinct.tolist())
+        return distinct
     shares = np.linspace(*percentiles, resolution)
     at = np.clip(np.ceil(shares * len(ordered)).astype(int) - 1, 0, len(ordered) - 1)
-    return tuple(pd.Index(ordered[at]).unique().tolist())
+    return _distinct(ordered[at])
+
+
+def _distinct(ordered: Any) -> tuple[Any, ...]:
+    """Return the distinct ones of sorted values, of any type."""
+    changes = np.asarray(ordered[1:] != ordered[:-1], dtype=bool)
+    return tuple(ordered[np.concatenate([[True], changes])].tolist())
 
 
 def _levels(feature: str, present: pd.Series[Any], max_levels: int) -> tuple[tuple[Any, ...], list[str]]:
