@@ -621,7 +621,7 @@ def test_a_loss_that_is_no_mean_is_noted_among_others() -> None:
     both = replace(made.rows, measures=(NLL, auc), b=np.stack([np.full(N, 0.7), np.linspace(0, 1, N)]), y=y)
     (term,) = made.terms
     twice: Any = [np.concatenate([part, part]) for part in term[:-1]]
-    pair = Terms(*twice, term.exact)
+    pair = Terms(*[*twice, term.exact])
     of = replace(made, rows=both, terms=[pair], margins={"nll": 0.01, auc.name: 0.01})
     notes = importance_result(of).notes
     assert "1 - AUC and the like are no mean over rows: a row counts by its influence on them." in notes
