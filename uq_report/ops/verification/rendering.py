@@ -138,7 +138,7 @@ def differing(recorded: Mapping[str, Any], written: int = FORMAT) -> list[str]:
     Examples
     --------
     >>> differing({"python": "1.0"}, written=1)[0]
-    'format 1, here 3'
+    'format 1, here 4'
     """
     here = {
         "python": platform.python_version(),
