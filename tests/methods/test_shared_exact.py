@@ -397,6 +397,14 @@ def test_where_rows_stand_on_a_grid(values: Any, kind: str, steps: Any, own: lis
     assert grid.x.tolist() == (list(grid.steps) if kind == "numeric" else list(range(len(grid.steps))))
 
 
+@pytest.mark.parametrize("dtype", [bool, int, float, np.float32])
+def test_levels_of_an_array_are_counted_whatever_its_numbers(dtype: type) -> None:
+    made = make_subject(None, Flat(), np.array([[1, 0], [0, 1], [1, 1]], dtype=dtype), categorical=["x0"])
+    grid = make_grid(made, made.features[0], 5, (0.0, 1.0), 10)
+    assert grid is not None
+    assert (grid.steps, grid.numeric) == ((0, 1), False)
+
+
 def test_a_grid_of_one_value_says_so_and_a_column_without_any_has_none() -> None:
     made = make_subject(None, Flat(), pd.DataFrame({"one": [2.0, 2.0], "none": [GAP, GAP], "two": [1.0, 2.0]}))
     one = make_grid(made, "one", 5, (0.0, 1.0), 10)

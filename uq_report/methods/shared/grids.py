@@ -77,7 +77,7 @@ def make_grid(
     """
     kind = subject.kinds[feature]
     own = subject.values(feature)
-    if not (isinstance(own, np.ndarray) and own.dtype.kind in "iuf"):
+    if kind != "numeric" or not (isinstance(own, np.ndarray) and own.dtype.kind in "iuf"):
         own = pd.Series(own)
     present = own[~pd.isna(own)]
     notes, missing = [], len(own) - len(present)
