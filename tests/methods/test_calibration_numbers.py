@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from uq_report.core.arrays import FloatArray
+from uq_report.core.arrays import FloatArray, IntArray
 from uq_report.core.distributions import Categorical, Intervals, Normal, Survival
 from uq_report.core.lifetimes import recorded
 from uq_report.core.numbers import share_words
@@ -513,13 +513,19 @@ def test_the_middle_of_a_marginal_interval_is_that_of_its_ends() -> None:
     assert marginal(np.zeros(1), np.array([0.0, 4.0]), 0.5).point.tolist() == [2.0]
 
 
-def test_a_step_that_does_not_help_is_halved_until_it_does() -> None:
-    """So certain a start that a whole Newton step overshoots: the fit is still the minimum."""
-    logits = np.array([[40.0, 0.0], [0.0, 40.0], [40.0, 0.0], [0.0, 30.0]])
-    y, share = np.array([0, 1, 1, 1]), np.full(4, 0.25)
+def check_minimum(logits: FloatArray, y: IntArray) -> FloatArray:
+    """Check that a fit to four rows of equal weight has no slope left, and return it."""
+    share = np.full(4, 0.25)
     found = _fit(logits, y, share)
     gradient, _ = _derivatives(logits, y, share, found)
     np.testing.assert_allclose(gradient + (found - [1, 0, 0]) / 4, 0, atol=1e-7)
+    return found
+
+
+def test_a_step_that_does_not_help_is_halved_until_it_does() -> None:
+    """So certain a start that a whole Newton step overshoots: the fit is still the minimum."""
+    logits = np.array([[40.0, 0.0], [0.0, 40.0], [40.0, 0.0], [0.0, 30.0]])
+    check_minimum(logits, np.array([0, 1, 1, 1]))
 
 
 def test_a_class_without_probability_counts_as_1e_12_in_what_is_fitted_alone() -> None:
@@ -575,10 +581,7 @@ def test_errors_of_the_mean_are_those_of_numbers_that_are_seen() -> None:
 
 def test_classes_that_are_alike_have_no_offset_and_their_own_temperature() -> None:
     logits = np.array([[4.0, 0.0], [0.0, 4.0], [6.0, 0.0], [0.0, 6.0]])
-    y, share = np.array([0, 1, 1, 0]), np.full(4, 0.25)
-    found = _fit(logits, y, share)
-    gradient, _ = _derivatives(logits, y, share, found)
-    np.testing.assert_allclose(gradient + (found - [1, 0, 0]) / 4, 0, atol=1e-7)
+    found = check_minimum(logits, np.array([0, 1, 1, 0]))
     np.testing.assert_allclose(found[1:], 0, atol=1e-12)
 
 

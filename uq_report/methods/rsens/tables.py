@@ -12,6 +12,7 @@ import pandas as pd
 from ...core.arrays import FloatArray
 from ...core.results import ESTIMATE_COLUMNS, Importance, Interaction, RowValues
 from ...evidence.importance import RSENS2
+from ..shared.estimates import estimate
 from .pairs import Pairs
 from .sample import Sample, Terms
 
@@ -35,7 +36,7 @@ def importance_table(
     own = values[at, rows] * unit[at] if keep_rows else lines["estimate"]
     repeats = sample.rows[rows] if keep_rows else rows
     frame = pd.DataFrame(dict(zip(Importance.columns, (measures[at], features[at], repeats, own), strict=True)))
-    return _ranked({"measure": measures, "feature": features} | lines), frame
+    return _ranked(lines | {"measure": measures, "feature": features}), frame
 
 
 def row_values(sample: Sample, terms: Terms, units: Mapping[str, float]) -> RowValues | None:
@@ -64,7 +65,7 @@ def pair_table(pairs: Pairs, left_out: Collection[str], *, per_unit: bool) -> tu
         "feature": np.tile(first, len(measures)),
         "feature_2": np.tile(second, len(measures)),
     }
-    estimates = _ranked(keys | lines)
+    estimates = _ranked(lines | keys)
     local = pairs.rsens2[a, b] * unit[:, None]
     complete = bool(kept) and bool(np.isfinite(local).all())
     return estimates, RowValues((RSENS2,), tuple(_name(names, *ab) for ab in kept), local[None]) if complete else None
@@ -112,14 +113,7 @@ def _lines(sample: Sample, values: FloatArray, units: FloatArray, spreads: Float
         mean, error = (part[:, 0] * units[at] for part in sampling.mean(alone))
         columns[:, at] = mean, error, *sampling.interval(mean, error, engine.confidence)
     mean, error, lower, upper = columns
-    has_interval = np.isfinite(error)
-    return {
-        "estimate": mean,
-        "std_error": error,
-        "lower": lower,
-        "upper": upper,
-        "confidence": np.where(has_interval, engine.confidence, np.nan),
-        "covers": np.where(has_interval, "new test rows", "none").astype(object),
+    return estimate(mean, error, (lower, upper), engine.confidence) | {
         "raw": mean / units,
         "per_spread": mean / units * spreads,
         "spread": spreads,
