@@ -39,7 +39,7 @@ class Model:
                 changed[:, v, position] = values
         return Normal(changed.sum(axis=2).ravel() + self.apart, 1.0)
 
-    def task(self, *, rows: IntArray | None = None, most: int | None = None, measures: Any = (PREDICTION,)) -> Task:
+    def task(self, *, rows: IntArray | None = None, most: int = 100, measures: Any = (PREDICTION,)) -> Task:
         base = Normal(X.sum(axis=1), 1.0)
         return Task(Calls(self.plain, self.short), X, rows, measures, Y, base, most)
 
@@ -61,8 +61,8 @@ def test_the_model_itself_predicts_where_a_shortcut_fails(
 
 
 @pytest.mark.parametrize("shortcut", ["", "p"])
-@pytest.mark.parametrize("most", [None, 1, 4, 6, 9])
-def test_parts_of_rows_are_put_together_in_their_order(most: int | None, shortcut: str) -> None:
+@pytest.mark.parametrize("most", [100, 1, 4, 6, 9])
+def test_parts_of_rows_are_put_together_in_their_order(most: int, shortcut: str) -> None:
     rows = np.array([5, 0, 3, 1, 4])
     task = Model().task(rows=rows, most=most, measures=(PREDICTION, NLL, KL))
     rowwise = Variant((0,), (np.arange(5.0),))
@@ -73,6 +73,22 @@ def test_parts_of_rows_are_put_together_in_their_order(most: int | None, shortcu
         half = 0.5 * np.log(2 * np.pi)
         np.testing.assert_allclose(values[1], [half + (Y[rows] - m) ** 2 / 2 for m in (changed, same)])
         np.testing.assert_allclose(values[2], [(changed - same) ** 2 / 2, np.zeros(5)])
+
+
+@pytest.mark.parametrize(("most", "calls"), [(100, [18]), (17, [12, 6]), (6, [6, 6, 6]), (4, [4, 2] * 3)])
+def test_the_model_is_asked_for_so_many_rows_where_a_shortcut_of_wider_groups_fails(
+    most: int, calls: list[int]
+) -> None:
+    model, seen = Model(broken=True), []
+
+    def plain(rows: Any) -> Normal:
+        seen.append(len(rows))
+        return Model.plain(model, rows)
+
+    model.plain = plain  # type: ignore[method-assign]
+    values = model.task(most=most)(0, [Variant(), PUT, Variant()], "p").group.values
+    assert seen == calls
+    np.testing.assert_array_equal(values, [[X.sum(axis=1), 7 + X[:, 1], X.sum(axis=1)]])
 
 
 def test_a_comparison_asks_both_for_the_same_rows() -> None:
@@ -98,7 +114,7 @@ def test_a_comparison_takes_so_many_rows_from_first_to_last(rows: int, changes: 
         return Normal(np.repeat(many[rows, 0], len(group)), 1.0)
 
     task = Task(Calls(lambda rows: Normal(np.asarray(rows)[:, 0], 1.0), short), many, None, (KL,), None,
-                Normal(many[:, 0], 1.0), None)  # fmt: skip
+                Normal(many[:, 0], 1.0), rows)  # fmt: skip
     assert task.compared("p", [Variant()] * changes) == (each * changes, 0.0, "")
     assert len(seen[0]) == each
     assert (seen[0][0], seen[0][-1]) == (0, len(many) - 1)

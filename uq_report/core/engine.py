@@ -287,8 +287,8 @@ class Engine:
         """
         self._ask_model()
         task = self._task(rows, measures)
-        width = max(1, (self.batch_rows or max(self.subject.n, self._together())) // task.n)
-        parts = grouped(variants, width, mixed=self.batch_rows is not None)
+        wider = 0 if self.batch_rows else max(map(self._shortcuts.together, self._shortcuts), default=0) // task.n
+        parts = grouped(variants, max(task.width, wider), mixed=self.batch_rows is not None)
         done = 0
         for group in self._mapped(parts, task, rows, total):
             done += group.values.shape[1]
@@ -399,7 +399,8 @@ class Engine:
 
     def _task(self, rows: IntArray | None, measures: Sequence[Measure]) -> Task:
         calls = Calls(self.call_model, self._by_shortcut)
-        return Task(calls, self.subject.X, rows, measures, self.y, self.baseline, self.batch_rows)
+        most = self.batch_rows or max(self.subject.n, self._together())
+        return Task(calls, self.subject.X, rows, measures, self.y, self.baseline, most)
 
     def _mapped(
         self, parts: Iterator[tuple[int, list[Variant]]], task: Task, rows: IntArray | None, total: int
@@ -435,7 +436,10 @@ class Engine:
 
         for first, group in parts:
             self._charge(task.n * len(group))
-            yield first, group, self._shortcuts.chosen(group, names, compare)
+            name = self._shortcuts.chosen(group, names, compare)
+            step = max(task.width, self._shortcuts.together(name) // task.n)
+            for start in range(0, len(group), step):
+                yield first + start, group[start : start + step], name
 
     def _counted(self, done: Done) -> Group:
         """Return a group's results, with the rows counted that a shortcut was chosen for."""

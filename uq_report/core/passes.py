@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import groupby, islice
+from itertools import groupby, islice, product
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -49,8 +49,8 @@ Charged = tuple[int, list[Variant], str]
 class Task:
     """Evaluates variants, several in a call, of the `rows` of `X`; keeps its buffers between groups, in one thread.
 
-    `calls` predict, in parts of at most `most` rows of the given; `base` is predicted of all rows of `X`
-    unchanged, where a measure needs it.
+    `calls` predict, the model itself at most `most` rows in one; `base` is predicted of all rows of `X` unchanged,
+    where a measure needs it.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Task:
         measures: Sequence[Measure],
         y: AnyArray | None,
         base: Distribution,
-        most: int | None,
+        most: int,
     ) -> None:
         self.calls = calls
         self.measures = measures
@@ -74,7 +74,7 @@ class Task:
         if any(measure.needs_base for measure in measures):
             self.base = base if rows is None else base.take(rows)
         self.n = len(self.rows)
-        self.step = min(self.n, most or self.n)
+        self.step, self.width = min(self.n, most), max(1, most // self.n)
         self.buffers: dict[tuple[int, ...], Buffer] = {}
         self.outcomes: dict[tuple[int, ...], tuple[AnyArray | None, Distribution | None]] = {}
 
@@ -112,9 +112,10 @@ class Task:
     def _values(self, group: Sequence[Variant], shortcut: str) -> FloatArray:
         """Return (measures, variants, rows) of one group, in an array that a worker's answer is laid out like."""
         values = np.empty((len(self.measures), len(group), self.n))
-        for start in range(0, self.n, self.step):
-            stop = min(start + self.step, self.n)
-            values[:, :, start:stop] = self._part(group, start, stop, shortcut)
+        width = len(group) if shortcut else self.width
+        for first, start in product(range(0, len(group), width), range(0, self.n, self.step)):
+            stop, part = min(start + self.step, self.n), group[first : first + width]
+            values[:, first : first + width, start:stop] = self._part(part, start, stop, shortcut)
         return values
 
     def _part(self, group: Sequence[Variant], start: int, stop: int, shortcut: str) -> FloatArray:

@@ -57,6 +57,13 @@ class Rounds(Protocol):
 
 
 @runtime_checkable
+class Joins(Protocol):
+    """Optional: a shortcut whose calls have a cost of their own, and how many rows of the same columns share one."""
+
+    rows_together: int
+
+
+@runtime_checkable
 class FastPath(Protocol):
     """A plugin of the group ``uq_report.fast_paths``: finds the structure that makes a shortcut.
 
@@ -206,6 +213,11 @@ class Shortcuts(Found[Shortcut]):
         self._source = Columns(X)
         self._width = X.shape[1]
         self._agreed: defaultdict[tuple[str, str], set[tuple[Any, ...]]] = defaultdict(set)
+
+    def together(self, name: str) -> int:
+        """Return how many rows a call of a shortcut may hold that are variants of the same columns, 0 if unknown."""
+        way = self[name] if name else None
+        return way.rows_together if isinstance(way, Joins) else 0
 
     def chosen(self, group: Sequence[Variant], measures: Sequence[str], compare: Compare) -> str:
         """Return the path that predicts a group, compared where it was not yet; empty for none."""

@@ -74,6 +74,41 @@ def test_work_that_asks_for_the_mean_alone_solves_nothing(monkeypatch: pytest.Mo
     assert "nobody asked for" in engine.served["process"].dropped
 
 
+@pytest.mark.parametrize(
+    ("kernel", "fast", "settings", "widths"),
+    [
+        (KERNEL, True, {}, [30]),
+        (KERNEL, False, {}, [6] * 5),
+        (KERNEL, True, {"batch_rows": 80}, [2] * 15),
+        (KERNEL + DotProduct(), True, {}, [6] * 5),
+    ],
+    ids=["curves", "the model", "the user's calls", "no curves"],
+)
+def test_curves_are_read_for_many_changes_at_once(
+    kernel: Any, fast: bool, settings: Any, widths: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whole kernels are made for 250 rows at most, in place of them as in the model's own calls."""
+    engine = Engine(of(GaussianProcessRegressor(kernel, optimizer=None)), measures(),
+                    fast_paths=[ProcessPath()] if fast else (), **settings)  # fmt: skip
+    variants = [Variant((1,), (value,)) for value in np.linspace(0, 6, 30)]
+    chosen = engine.select(["prediction", "entropy"])[0]
+    plain = [
+        engine.measure_rows(np.column_stack([X[:, 0], np.full(40, v.values[0]), X[:, 2]]), chosen) for v in variants
+    ]
+    made: list[int] = []
+    kernel_of = process.ProcessMeans._kernel
+
+    def counted(self: Any, group: Any, rows: Any) -> Any:
+        made.append(len(group) * len(rows))
+        return kernel_of(self, group, rows)
+
+    monkeypatch.setattr(process.ProcessMeans, "_kernel", counted)
+    found = [group.values for group in engine.evaluate(variants, chosen)]
+    assert [values.shape[1] for values in found] == widths
+    assert max(made, default=0) <= 250
+    np.testing.assert_allclose(np.concatenate(found, axis=1), np.stack(plain, axis=1), rtol=1e-9)
+
+
 def test_a_variance_of_0_is_the_model_s_to_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "solve_triangular", lambda _, k, **__: 1e9 + k)
     subject = SUBJECTS["array"]()

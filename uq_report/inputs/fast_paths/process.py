@@ -19,8 +19,10 @@ from ...core.variants import Variant, make_buffer
 from ..adapters.gp_derivatives import process_of, units_of
 from ..adapters.outputs import refuse_rows
 from ..adapters.regressor_std import RegressorStdAdapter
-from ..adapters.sklearn_ import transform
+from ..adapters.sklearn_ import PROCESS_BATCH, transform
 from .process_moves import Moves, moves_of
+
+_TOGETHER = 4000  # rows
 
 
 class _LateNormal(Normal):
@@ -52,10 +54,22 @@ class ProcessMeans:
         """Return the distribution of every row under every variant."""
         unit, shift = self._units
         if self._moves is not None and all(map(self._moves.cover, group)) and len(rows) <= self._moves.most:
-            moved = np.column_stack([self._moves.means(variant, rows) for variant in group]).ravel()
-            return _LateNormal(unit * moved + shift, lambda: self._std(*self._kernel(group, rows), unit))
+            moved = self._moves.means(group, rows).ravel()
+            return _LateNormal(unit * moved + shift, lambda: self._late(group, rows, unit))
         K, own = self._kernel(group, rows)
         return _LateNormal(unit * (K @ np.ravel(self.gp.alpha_)) + shift, partial(self._std, K, own, unit))
+
+    @property
+    def rows_together(self) -> int:
+        """Say how many rows a call may hold: curves are read for many at once, and whole kernels leave the cache."""
+        return 0 if self._moves is None else _TOGETHER
+
+    def _late(self, group: Sequence[Variant], rows: IntArray, unit: float) -> FloatArray:
+        """Return the standard deviations where means were read from curves, in as small calls as the model's."""
+        width = max(1, PROCESS_BATCH // len(rows))
+        parts = (group[first : first + width] for first in range(0, len(group), width))
+        stds = [self._std(*self._kernel(part, rows), unit).reshape(len(rows), -1) for part in parts]
+        return np.hstack(stds).ravel()
 
     def _kernel(self, group: Sequence[Variant], rows: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the kernel between the changed rows and the training rows, and that of each row with itself."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -56,21 +57,29 @@ class Moves:
         """Say whether the change is of one column that moves one input."""
         return len(variant.columns) == 1 and bool(self._inputs[variant.columns[0]] >= 0)
 
-    def means(self, variant: Variant, rows: IntArray) -> FloatArray:
-        """Return kᵀα of each row under a change of one column."""
-        (column,) = variant.columns
-        (values,) = variant.filling(self._source, 0, len(rows))
-        j = int(self._inputs[column])
-        step = np.asarray(values, dtype=float) - numbers(self.X, column)[rows]
-        at = self.inner[rows, j] + self.matrix[column, j] * step
-        kept, total = self._kept(rows), np.full(len(rows), self._constant)
+    def means(self, group: Sequence[Variant], rows: IntArray) -> FloatArray:
+        """Return kᵀα of each row under each change of one column, (rows, variants)."""
+        total = np.full((len(rows), len(group)), self._constant)
+        for column in {variant.columns[0] for variant in group}:
+            own = [variant.columns[0] == column for variant in group]
+            filling = (v.filling(self._source, 0, len(rows))[0] for v in compress(group, own))
+            values = [np.broadcast_to(np.asarray(value, dtype=float), len(rows)) for value in filling]
+            total[:, own] += self._along(column, np.column_stack(values), rows)
+        return total
+
+    def _along(self, column: int, values: FloatArray, rows: IntArray) -> FloatArray:
+        """Return the terms' sums with values of one column, (rows, variants)."""
+        j, kept = int(self._inputs[column]), self._kept(rows)
+        step = values - numbers(self.X, column)[rows, None]
+        at, total = self.inner[rows, j, None] + self.matrix[column, j] * step, np.zeros(values.shape)
         for i, (term, span) in enumerate(zip(self.terms, self._spans[j], strict=True)):
-            along = np.empty(len(at)) if span is None else span.read(self._curve(kept, i, j, span), at)
-            beyond = np.arange(len(at)) if span is None else np.flatnonzero(~span.holds(at))
-            for part in _tiles(beyond, len(self._alpha)):
-                s = self._others(kept, i, j, part)
-                s += term.inverse[j] * np.square(at[part, None] - self.gp.X_train_[:, j])
-                along[part] = term.factor * (term.shape.value(s) @ self._alpha)
+            along = np.empty(at.shape) if span is None else span.read(self._curve(kept, i, j, span), at)
+            beyond, of = np.nonzero(np.ones(at.shape) if span is None else ~span.holds(at))
+            for part in _tiles(len(beyond), len(self._alpha)):
+                r, v = beyond[part], of[part]
+                s = self._others(kept, i, j, r)
+                s += term.inverse[j] * np.square(at[r, v, None] - self.gp.X_train_[:, j])
+                along[r, v] = term.factor * (term.shape.value(s) @ self._alpha)
             total += along
         return total
 
@@ -83,7 +92,7 @@ class Moves:
         self._last[:] = [found]
         return found
 
-    def _others(self, kept: _Kept, i: int, j: int, part: IntArray) -> FloatArray:
+    def _others(self, kept: _Kept, i: int, j: int, part: slice | IntArray) -> FloatArray:
         """Return the distances of some rows to the training rows by all inputs but `j`, in an array of its own."""
         s = self.inner[kept.rows[part], j, None] - self.gp.X_train_[:, j]
         s *= s
@@ -98,7 +107,7 @@ class Moves:
             along = term.shape.value(term.inverse[j] * np.square(self.gp.X_train_[:, j, None] - span.points))
             along *= term.factor * self._alpha[:, None]
             curve = np.empty((len(kept.rows), len(span.points)))
-            for part in _tiles(np.arange(len(curve)), len(along)):
+            for part in _tiles(len(curve), len(along)):
                 curve[part] = term.shape.value(self._others(kept, i, j, part)) @ along
             kept.curves[i, j] = curve
         return kept.curves[i, j]
@@ -144,7 +153,7 @@ def moves_of(steps: Any, gp: Any, X: Table) -> Moves | None:
     return Moves(gp, terms, inner, np.nan_to_num(affine_slopes(steps, X, inner)), X)
 
 
-def _tiles(rows: IntArray, width: int) -> list[IntArray]:
-    """Return the rows in parts of about a tile's values, `width` to a row."""
+def _tiles(rows: int, width: int) -> list[slice]:
+    """Return parts of so many rows, of about a tile's values each, `width` to a row."""
     step = max(1, _TILE // width)
-    return [rows[start : start + step] for start in range(0, len(rows), step)]
+    return [slice(start, start + step) for start in range(0, rows, step)]
