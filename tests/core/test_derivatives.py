@@ -103,6 +103,33 @@ def test_a_rule_that_does_not_hold_is_replaced_by_differences(adapter: Any) -> N
     assert np.allclose(found.first, true_first(ROWS), rtol=1e-8, atol=1e-9)
 
 
+WIDE = np.linspace(1, 2, 40)
+
+
+class Swapped(FunctionAdapter):
+    """A linear model of 40 columns whose rule takes two neighbours for each other."""
+
+    def __init__(self, column: int) -> None:
+        self.column = column
+
+    def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
+        slopes = WIDE.copy()
+        slopes[[self.column, self.column + 1]] = slopes[[self.column + 1, self.column]]
+        mean = np.broadcast_to(slopes[:, None] * [1.0, 0.0], (len(X), 40, 2))
+        return Derivatives(model(X).parameters, mean)
+
+
+@pytest.mark.parametrize("column", range(0, 38, 3))
+@pytest.mark.parametrize("offset", [0.0, 2020.0])
+def test_a_rule_that_is_wrong_in_any_of_many_columns_is_found_out(column: int, offset: float) -> None:
+    rows = offset + np.random.default_rng(1).normal(size=(5, 40))
+    linear = make_subject(lambda X: Normal(np.asarray(X) @ WIDE, 1.0), Swapped(column), rows)
+    every = Engine(linear, {}).derivatives(range(40))
+    assert every.method == DIFFERENCES
+    others = [c for c in range(40) if c not in (column, column + 1)]
+    assert Engine(linear, {}).derivatives(others).method == EXACT
+
+
 def test_whole_numbers_are_moved_by_fractions() -> None:
     X = pd.DataFrame(
         {"a": [0, 1, 2, 3], "b": pd.array([1, 2, 1, 2], dtype="Int64"), "c": np.array([0, 1, 1, 2], dtype="int8")}

@@ -6,17 +6,19 @@ Central differences at a step and its half, joined by Richardson's rule, with th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from .arrays import Columns, FloatArray, Table
+from .arrays import Columns, FloatArray, IntArray, Table
 from .predictive import Distribution
 from .variants import Variant, make_buffer
 
 Predict = Callable[[Table], Distribution]
+Bends = Callable[[IntArray, IntArray], FloatArray]
 
 EXACT, DIFFERENCES = "exact derivatives", "central differences"
 EPS = float(np.finfo(float).eps)
@@ -40,6 +42,9 @@ class Derivatives(NamedTuple):
         Estimated error of differences, of the shape of what they belong to.
     precision : float
         Relative rounding of the model's own numbers; differences of a single-precision model need wider steps.
+    bends : callable, optional
+        Returns the second derivatives of some of the rows by some of the columns, (rows, columns, columns, M), from
+        positions of both, where first ones leave less to do.
     """
 
     values: FloatArray
@@ -50,13 +55,16 @@ class Derivatives(NamedTuple):
     error: FloatArray | None = None
     second_error: FloatArray | None = None
     precision: float = EPS
+    bends: Bends | None = None
 
     def of(self, columns: Sequence[int]) -> Derivatives:
         """Return the derivatives with respect to some of the columns."""
         at = list(columns)
         second, second_error = (None if x is None else x[:, at][:, :, at] for x in (self.second, self.second_error))
         error = None if self.error is None else self.error[:, at]
-        return self._replace(first=self.first[:, at], second=second, error=error, second_error=second_error)
+        bends = None if self.bends is None else partial(_of_columns, self.bends, np.array(at))
+        first = self.first[:, at]
+        return self._replace(first=first, second=second, error=error, second_error=second_error, bends=bends)
 
 
 def finite_differences(
@@ -82,18 +90,33 @@ def finite_differences(
     >>> slopes.first[:, 0, 0].round(9)
     array([ 3., 12.])
     """
-    h = _power_of_two(spreads * precision**0.2)
-    d = len(columns)
-    moves = [s * f * h[j] * np.eye(d)[j] for j in range(d) for f in (1, 0.5) for s in (1, -1)]
-    values, *moved = moved_parameters(X, columns, [np.zeros(d), *moves], predict, batch)
-    at = np.reshape(moved, (d, 2, 2, *values.shape))
-    slopes = (at[:, :, 0] - at[:, :, 1]) / (2 * h[:, None] * np.array([1, 0.5]))[..., None, None]
-    first, error = (np.moveaxis(part, 0, 1) for part in _richardson(slopes[:, 0], slopes[:, 1]))
+    h = step_lengths(spreads, precision)
+    values, change, change_error = changes(X, columns, np.diag(h), predict, batch)
+    first, error = (np.moveaxis(part / h[:, None, None], 0, 1) for part in (change, change_error))
     if order == 1:
         return Derivatives(values, first, None, DIFFERENCES, h, error, None, precision)
     wider = _power_of_two(spreads * precision ** (1 / 6))
     second, second_error = mixed_differences(X, columns, wider, predict, batch)
     return Derivatives(values, first, second, DIFFERENCES, h, error, second_error, precision)
+
+
+def changes(
+    X: Table, columns: Sequence[int], steps: FloatArray, predict: Predict, batch: int | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the parameters (n, M), the change of each by its slope along each of `steps` (k, d), and its error.
+
+    Changes and errors are of shape (k, n, M).
+    """
+    moves = [s * f * step for step in steps for f in (1, 0.5) for s in (1, -1)]
+    values, *moved = moved_parameters(X, columns, [np.zeros(len(columns)), *moves], predict, batch)
+    at = np.reshape(moved, (len(steps), 2, 2, *values.shape))
+    whole, half = np.moveaxis(at[:, :, 0] - at[:, :, 1], 1, 0)
+    return values, *_richardson(whole / 2, half)
+
+
+def step_lengths(spreads: FloatArray, precision: float) -> FloatArray:
+    """Return the steps of first differences: powers of two of about the spreads times precision^(1/5)."""
+    return _power_of_two(spreads * precision**0.2)
 
 
 def mixed_differences(
@@ -173,6 +196,11 @@ def spread(values: Any) -> float:
     floats = values if plain else pd.Series(values).to_numpy(dtype=float, na_value=np.nan)
     finite = floats[np.isfinite(floats)]
     return float(finite.std()) if len(finite) and np.ptp(finite) > 0 else 0.0
+
+
+def _of_columns(bends: Bends, among: IntArray, rows: IntArray, columns: IntArray) -> FloatArray:
+    """Return second derivatives by columns that are counted among some of all."""
+    return bends(rows, among[columns])
 
 
 def _richardson(whole: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.linalg
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -41,6 +42,7 @@ from uq_report.core.arrays import FloatArray
 from uq_report.core.derivatives import DIFFERENCES, EXACT, Derivatives
 from uq_report.core.engine import Engine
 from uq_report.core.subject import make_subject
+from uq_report.inputs.adapters import gp_derivatives
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.poisson import PoissonAdapter
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
@@ -158,6 +160,34 @@ def test_a_gaussian_process_at_its_training_points_and_in_blocks(monkeypatch: py
     assert parts is not None
     assert np.allclose(parts.first, whole.first, rtol=1e-10, atol=1e-12)
     assert np.allclose(np.asarray(parts.second), np.asarray(whole.second), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("block", [4_000_000, 60 * 9 * 3, 60 * len(Q) - 1])
+def test_second_derivatives_go_on_from_the_first_ones(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of some rows by some columns, solving for their slopes alone; solutions that would fill memory are not kept."""
+    kernel = ARD + 2.0 * Matern(1.3, nu=2.5) + WhiteKernel(0.5)
+    model = make_pipeline(Standard(), GaussianProcessRegressor(kernel, normalize_y=True, optimizer=None)).fit(X, Y)
+    whole = RegressorStdAdapter().derivatives(model, Q, 2)
+    monkeypatch.setattr("uq_report.inputs.adapters.gp_derivatives._BLOCK", block)
+    first = Engine(make_subject(model, RegressorStdAdapter(), Q), {}).derivatives([2, 1, 0])
+    if block < 60 * len(Q):
+        assert first.bends is None
+        return
+    solved: list[int] = []
+    plain = scipy.linalg.solve_triangular
+
+    def counted(L: Any, b: FloatArray, **options: Any) -> Any:
+        solved.append(b.shape[1])
+        return plain(L, b, **options)
+
+    monkeypatch.setattr(gp_derivatives, "solve_triangular", counted)
+    rows = np.array([1, 4, 5, 2, 0])
+    assert first.bends is not None
+    assert whole is not None
+    found = first.bends(rows, np.array([0, 2]))
+    expected = np.asarray(whole.second)[rows][:, [2, 0]][:, :, [2, 0]]
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
+    assert sum(solved) == 2 * len(rows)
 
 
 def test_several_outputs_unfitted_processes_and_refusing_encoders_have_no_rule() -> None:

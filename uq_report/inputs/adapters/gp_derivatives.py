@@ -6,6 +6,8 @@ a row needs one solve, ``W = K⁻¹k``, for all its slopes, where differences of
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -13,7 +15,7 @@ import pandas as pd
 from scipy.linalg import solve_triangular
 
 from ...core.adapter import class_names
-from ...core.arrays import FloatArray, Table, take_rows
+from ...core.arrays import FloatArray, IntArray, Table, take_rows
 from ...core.derivatives import EXACT, Derivatives, Predict, finite_differences, numbers, spread
 from .affine import affine_slopes, dense
 from .gp_kernels import Term, gradient, hessian, slopes, terms_of
@@ -85,17 +87,27 @@ def gp_derivatives(model: Any, X: Table, order: int) -> Derivatives | None:
     spreads = {j: size for j in floats if (size := spread(numbers(X, j))) > 0}
     try:
         process = _with_terms(_Process(steps, gp, list(spreads), np.array(list(spreads.values())), order), X)
-        each = 4 * len(spreads) + 1 if process.terms is None else 2 * len(process.matrix[0]) + 3
-        step = max(1, _BLOCK // (len(gp.X_train_) * each))
-        slices = (slice(start, start + step) for start in range(0, len(X), step))
-        blocks = [_block(process, take_rows(X, rows)) for rows in slices]
+        blocks = [_block(process, take_rows(X, rows)) for rows in _slices(process, len(X))]
     except ValueError:  # an encoder refuses values it has not met; the model's own differences say so
         return None
+    *parts, solved = zip(*blocks, strict=True)
     values, first, second, error, second_error = (
-        None if arrays[0] is None else np.concatenate(arrays) for arrays in zip(*blocks, strict=True)
+        None if arrays[0] is None else np.concatenate(arrays) for arrays in parts
     )
-    method = METHOD if process.terms is None else EXACT
-    return Derivatives(cast("FloatArray", values), cast("FloatArray", first), second, method, None, error, second_error)
+    found = Derivatives(
+        cast("FloatArray", values), cast("FloatArray", first), second, METHOD, None, error, second_error
+    )
+    if process.terms is None:
+        return found
+    bends = partial(_bends, process, X, np.concatenate(solved)) if len(X) * len(gp.X_train_) <= _BLOCK else None
+    return found._replace(method=EXACT, bends=bends)
+
+
+def _slices(process: _Process, n: int) -> Iterator[slice]:
+    """Yield the rows in blocks of about `_BLOCK` kernel values."""
+    each = 4 * len(process.columns) + 1 if process.terms is None else 2 * len(process.matrix[0]) + 3
+    step = max(1, _BLOCK // (len(process.gp.X_train_) * each))
+    return (slice(start, start + step) for start in range(0, n, step))
 
 
 def _with_terms(process: _Process, X: Table) -> _Process:
@@ -117,18 +129,23 @@ def _block(process: _Process, X: Table) -> tuple[FloatArray | None, ...]:
     W = solve_triangular(gp.L_, V, lower=True, trans=1, check_finite=False).T
     rates = (_differences if process.terms is None else _closed)(process, X, W)
     values = np.column_stack([K @ alpha, gp.kernel_.diag(inner) - np.einsum("ij,ij->j", V, V)])
-    second = rates.second
-    if second is not None and rates.slopes is not None:  # what W itself moves: -2 (∂k)ᵀ K⁻¹ ∂k
-        half = solve_triangular(gp.L_, rates.slopes.reshape(-1, len(alpha)).T, lower=True, check_finite=False)
-        half = half.T.reshape(rates.slopes.shape).swapaxes(0, 1)
-        second[..., 1] -= 2 * half @ half.swapaxes(1, 2)
+    second = None if rates.second is None else _settled(gp, rates)
     unit, shift = units_of(gp)
     units, d = np.array([unit, unit**2]), X.shape[1]
     first, bends, errors, bend_errors = (
         None if part is None else _placed(part * units, process.columns, d)
         for part in (rates.first, second, rates.error, rates.second_error)
     )
-    return values * units + np.array([shift, 0.0]), first, bends, errors, bend_errors
+    return values * units + np.array([shift, 0.0]), first, bends, errors, bend_errors, W
+
+
+def _settled(gp: Any, rates: _Rates) -> FloatArray:
+    """Return the second derivatives less what W itself moves, ``2 (∂k)ᵀ K⁻¹ ∂k``."""
+    second, slope = np.array(rates.second), np.asarray(rates.slopes)
+    half = solve_triangular(gp.L_, slope.reshape(-1, slope.shape[2]).T, lower=True, check_finite=False)
+    half = half.T.reshape(slope.shape).swapaxes(0, 1)
+    second[..., 1] -= 2 * half @ half.swapaxes(1, 2)
+    return second
 
 
 def _closed(process: _Process, X: Table, W: FloatArray) -> _Rates:
@@ -142,6 +159,15 @@ def _closed(process: _Process, X: Table, W: FloatArray) -> _Rates:
         return _Rates(first)
     second = np.stack([matrix @ hessian(terms, rates, A, inner, T) @ matrix.T for A in weights], axis=-1)
     return _Rates(first, second, np.tensordot(matrix, slopes(terms, rates, inner, T), axes=1))
+
+
+def _bends(process: _Process, X: Table, W: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
+    """Return second derivatives of some rows by some columns, with what the first ones solved for."""
+    among = [process.columns.index(column) for column in columns]
+    part, unit = process._replace(order=2, matrix=process.matrix[among]), units_of(process.gp)[0]
+    blocks = [rows[at] for at in _slices(part, len(rows))]
+    second = [_settled(part.gp, _closed(part, take_rows(X, at), W[at])) for at in blocks]
+    return np.concatenate(second) * np.array([unit, unit**2])
 
 
 def _differences(process: _Process, X: Table, W: FloatArray) -> _Rates:
