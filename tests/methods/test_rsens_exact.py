@@ -40,7 +40,7 @@ def given(weights: Any, values: Any = ()) -> Any:
 
 def test_a_predictive_comparison_is_a_weighted_ratio_and_its_terms_those_of_the_delta_method() -> None:
     """Two donors a row: the changes are 4 and 9 over 1 and 3, and 20 and 3 over 2 and 1; the third has no neighbour."""
-    near = np.array([[0.0, 1.0, 1.0], [0.5, 0.0, 0.5], [0.0, 0.0, 0.0]])
+    near = np.array([2.0, 1.0, 0.0])
     f = np.array([0.0, 10.0, 20.0])
     donors = [(np.array([1, 2, 0]), np.array([4.0, 30.0, 2.0])), (np.array([2, 0, 1]), np.array([9.0, 7.0, 0.0]))]
     rows = given([0.5, 0.25, 0.25], [0, 1, 3])

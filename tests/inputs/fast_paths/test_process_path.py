@@ -198,14 +198,14 @@ def test_a_curve_tells_values_to_a_quarter_of_the_range_beyond_the_rows(scale: f
     summed: list[list[int]] = []
     at = np.array([ends[0] + 1e-9, ends[1] - 1e-9, X[5, 1], 3.0, ends[0] - 1e-9, ends[1] + 1e-9, low - 50, high + 50])
     path.predict([Variant((1,), (at,))], rows)
-    plain = type(moves)._others
+    plain = type(moves)._summed
 
-    def others(*args: Any) -> Any:
+    def summing(*args: Any) -> Any:
         summed.append(args[-1].tolist())
         return plain(*args)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(moves), "_others", others)
+        patch.setattr(type(moves), "_summed", summing)
         found = path.predict([Variant((1,), (at,))], rows).mean()
     table = X[rows].copy()
     table[:, 1] = at

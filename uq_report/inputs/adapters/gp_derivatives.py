@@ -105,7 +105,10 @@ def gp_derivatives(model: Any, X: Table, order: int) -> Derivatives | None:
 
 def _slices(process: _Process, n: int) -> Iterator[slice]:
     """Yield the rows in blocks of about `_BLOCK` kernel values."""
-    each = 4 * len(process.columns) + 1 if process.terms is None else 2 * len(process.matrix[0]) + 3
+    if process.terms is None:
+        each = 4 * len(process.columns) + 1
+    else:
+        each = 5 if process.order == 1 else 2 * len(process.matrix[0]) + 5
     step = max(1, _BLOCK // (len(process.gp.X_train_) * each))
     return (slice(start, start + step) for start in range(0, n, step))
 

@@ -19,11 +19,11 @@ from ...core.arrays import FloatArray
 
 
 class Shape(NamedTuple):
-    """φ of s, which it may overwrite, from s both of its derivatives, φ' and φ'', and whether φ(a + b) = φ(a) φ(b)."""
+    """φ of s, which it may overwrite, from s both of its derivatives, φ' and φ'', and whether φ(s) is exp(-s / 2)."""
 
     value: Callable[[FloatArray], FloatArray]
     rates: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
-    splits: bool = False
+    splits: bool = False  # into a product over inputs
 
 
 class Term(NamedTuple):

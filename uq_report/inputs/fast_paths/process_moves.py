@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,10 +26,10 @@ _BEYOND = 0.25  # of the range of an input, how far a curve is known beyond eith
 
 @dataclass(eq=False)
 class _Kept:
-    """Rows, each term's distances from them to the training rows, and their curves by term and input."""
+    """Rows, half of each term's distances to the training rows, below 0, and their curves by term and input."""
 
     rows: IntArray
-    distances: list[FloatArray]
+    halves: list[FloatArray]
     curves: dict[tuple[int, int], FloatArray] = field(default_factory=dict)
 
 
@@ -62,9 +63,10 @@ class Moves:
         total = np.full((len(rows), len(group)), self._constant)
         for column in {variant.columns[0] for variant in group}:
             own = [variant.columns[0] == column for variant in group]
-            filling = (v.filling(self._source, 0, len(rows))[0] for v in compress(group, own))
-            values = [np.broadcast_to(np.asarray(value, dtype=float), len(rows)) for value in filling]
-            total[:, own] += self._along(column, np.column_stack(values), rows)
+            values = np.empty((len(rows), sum(own)))
+            for v, variant in enumerate(compress(group, own)):
+                (values[:, v],) = variant.filling(self._source, 0, len(rows))
+            total[:, own] += self._along(column, values, rows)
         return total
 
     def _along(self, column: int, values: FloatArray, rows: IntArray) -> FloatArray:
@@ -72,14 +74,12 @@ class Moves:
         j, kept = int(self._inputs[column]), self._kept(rows)
         step = values - numbers(self.X, column)[rows, None]
         at, total = self.inner[rows, j, None] + self.matrix[column, j] * step, np.zeros(values.shape)
-        for i, (term, span) in enumerate(zip(self.terms, self._spans[j], strict=True)):
+        for i, span in enumerate(self._spans[j]):
             along = np.empty(at.shape) if span is None else span.read(self._curve(kept, i, j, span), at)
             beyond, of = np.nonzero(np.ones(at.shape) if span is None else ~span.holds(at))
             for part in _tiles(len(beyond), len(self._alpha)):
                 r, v = beyond[part], of[part]
-                s = self._others(kept, i, j, r)
-                s += term.inverse[j] * np.square(at[r, v, None] - self.gp.X_train_[:, j])
-                along[r, v] = term.factor * (term.shape.value(s) @ self._alpha)
+                along[r, v] = self._summed(kept, i, j, at[r, v], r)
             total += along
         return total
 
@@ -88,27 +88,34 @@ class Moves:
         for last in self._last:
             if last.rows is rows or np.array_equal(last.rows, rows):
                 return last
-        found = _Kept(rows, [term.distances(self.inner[rows], self.gp.X_train_) for term in self.terms])
+        found = _Kept(rows, [-term.distances(self.inner[rows], self.gp.X_train_) / 2 for term in self.terms])
         self._last[:] = [found]
         return found
 
-    def _others(self, kept: _Kept, i: int, j: int, part: slice | IntArray) -> FloatArray:
-        """Return the distances of some rows to the training rows by all inputs but `j`, in an array of its own."""
-        s = self.inner[kept.rows[part], j, None] - self.gp.X_train_[:, j]
-        s *= s
-        s *= -self.terms[i].inverse[j]
-        s += kept.distances[i][part]
-        return np.maximum(s, 0.0, out=s)
+    def _summed(self, kept: _Kept, i: int, j: int, at: FloatArray, part: IntArray) -> FloatArray:
+        """Return a term's sum over the training rows of some rows, with the input `j` at other values."""
+        own, t, term = self.inner[kept.rows[part], j, None], self.gp.X_train_[:, j], self.terms[i]
+        s = np.square(at[:, None] - t) - np.square(own - t)
+        s *= term.inverse[j]
+        s -= 2 * kept.halves[i][part]
+        return np.asarray(term.factor * (term.shape.value(np.maximum(s, 0.0, out=s)) @ self._alpha))
 
     def _curve(self, kept: _Kept, i: int, j: int, span: Span) -> FloatArray:
         """Return a term's sum with the input `j` at each point of a span, (rows, points)."""
         if (i, j) not in kept.curves:
-            term = self.terms[i]
+            term, middle = self.terms[i], (span.points[0] + span.points[-1]) / 2
             along = term.shape.value(term.inverse[j] * np.square(self.gp.X_train_[:, j, None] - span.points))
             along *= term.factor * self._alpha[:, None]
-            curve = np.empty((len(kept.rows), len(span.points)))
-            for part in _tiles(len(curve), len(along)):
-                curve[part] = term.shape.value(self._others(kept, i, j, part)) @ along
+            x, t = (
+                (rows[:, j] - middle) * math.sqrt(term.inverse[j]) for rows in (self.inner[kept.rows], self.gp.X_train_)
+            )
+            # (x - t)² / 2 as a product of matrices: half the distances less it are those by the other inputs
+            ours, theirs = np.stack([x * x / 2, -x, np.ones_like(x)], axis=1), np.stack([np.ones_like(t), t, t * t / 2])
+            curve = np.empty((len(x), len(span.points)))
+            for part in _tiles(len(x), len(t)):
+                half = ours[part] @ theirs
+                half += kept.halves[i][part]
+                curve[part] = np.exp(half, out=half) @ along
             kept.curves[i, j] = curve
         return kept.curves[i, j]
 

@@ -44,15 +44,14 @@ def comparators(sample: Sample, local: Local) -> tuple[Terms, tuple[Omission, ..
     geometry = _Geometry(sample)
     grids = _numeric_moves(sample, geometry)
     for feature in sample.features:
-        weights = geometry.closeness(feature)
         if feature in sample.numeric:
-            donors, curve, spread = grids[feature]
-            terms["apc", feature] = _comparison(sample, feature, weights, donors, f)
+            reach, donors, curve, spread = grids[feature]
+            terms["apc", feature] = _comparison(sample, feature, reach, donors, f)
             mean = _MASS @ spread / _MASS.sum()
             terms["var", feature] = _MASS @ np.square(spread - mean) / _MASS.sum()
             terms["pd", feature] = _standard_deviation(sample, curve)
         else:
-            levels, shares = local.levels[feature], sample.shares(feature)
+            levels, shares, weights = local.levels[feature], sample.shares(feature), geometry.closeness(feature)
             terms["apc", feature] = _level_comparison(sample, feature, weights, levels, f)
             terms["var", feature] = shares @ np.square(levels - shares @ levels)
             average = levels @ sample.sampling.weights
@@ -91,9 +90,12 @@ class _Geometry:
         else:
             distance = self.total - self._differs(feature)
         present = self.sample.has_value(feature)
-        weights = present[:, None] * present * self.sample.sampling.weights / (1 + np.maximum(distance, 0.0))
+        np.maximum(distance, 0.0, out=distance)
+        distance += 1
+        weights = np.divide(present * self.sample.sampling.weights, distance, out=distance)
+        weights[~present] = 0.0
         np.fill_diagonal(weights, 0.0)
-        return np.asarray(weights)
+        return weights
 
     def conditional(self, feature: str) -> tuple[FloatArray, float]:
         """Return a numeric feature's mean given the others, per row, and its standard deviation."""
@@ -114,24 +116,26 @@ class _Geometry:
         return np.where(present, centred, 0.0) / self.sample.spreads[feature]
 
 
-def _numeric_moves(sample: Sample, geometry: _Geometry) -> dict[str, tuple[Donors, FloatArray, FloatArray]]:
-    """Return, per numeric feature, (donors, f) of drawn donors, f at grid points and f at quadrature nodes."""
+def _numeric_moves(sample: Sample, geometry: _Geometry) -> dict[str, tuple[FloatArray, Donors, FloatArray, FloatArray]]:
+    """Return, per numeric feature, each row's total closeness, (donors, f) of drawn ones, and f on grid and nodes."""
     plans = {}
     for feature in sample.numeric:
         at = (sample.column(feature),)
-        donors = _donors(sample, feature, geometry.closeness(feature))
+        weights = geometry.closeness(feature)
+        donors = _donors(sample, feature, weights)
         mean, std = geometry.conditional(feature)
         values = (*(sample.values(feature)[d] for d in donors), *sample.grids[feature].x.tolist())
-        plans[feature] = donors, [Variant(at, (v,)) for v in (*values, *(mean + std * node for node in _NODES))]
-    order = [v for _, moves in plans.values() for v in moves]
+        moves = [Variant(at, (v,)) for v in (*values, *(mean + std * node for node in _NODES))]
+        plans[feature] = weights.sum(axis=1), donors, moves
+    order = [v for *_, moves in plans.values() for v in moves]
     engine, result = sample.engine, {}
     (prediction,), _ = engine.select((PREDICTION.name,))
     parts = [part.values[0] for part in engine.evaluate(order, (prediction,), total=len(order))] if order else []
     f = np.concatenate(parts) if parts else np.empty((0, 0))
-    for feature, (donors, moves) in plans.items():
+    for feature, (reach, donors, moves) in plans.items():
         part, f = f[: len(moves)], f[len(moves) :]
         moved, curve, spread = np.split(part, [len(donors), len(moves) - len(_NODES)])
-        result[feature] = list(zip(donors, moved, strict=True)), curve, spread
+        result[feature] = reach, list(zip(donors, moved, strict=True)), curve, spread
     return result
 
 
@@ -139,13 +143,14 @@ def _donors(sample: Sample, feature: str, weights: FloatArray) -> list[IntArray]
     """Draw donors of each row in proportion to their closeness; a row without any is its own."""
     reached = np.cumsum(weights, axis=1)
     rng, n = sample.engine.rng("donors", feature), len(weights)
-    places = ((reached < (rng.random(n) * reached[:, -1])[:, None]).sum(axis=1) for _ in range(_DONORS))
-    return [np.where(reached[:, -1] > 0, np.minimum(at, n - 1), np.arange(n)) for at in places]
+    total = reached[:, -1]
+    places = (np.count_nonzero(reached < (rng.random(n) * total)[:, None], axis=1) for _ in range(_DONORS))
+    return [np.where(total > 0, np.minimum(at, n - 1), np.arange(n)) for at in places]
 
 
-def _comparison(sample: Sample, feature: str, weights: FloatArray, donors: Donors, f: FloatArray) -> FloatArray:
+def _comparison(sample: Sample, feature: str, reach: FloatArray, donors: Donors, f: FloatArray) -> FloatArray:
     """Return terms of |Σ W (Δf sign Δx)| / Σ W |Δx| over drawn pairs, W a row's total closeness (eq. 4)."""
-    u, reach = sample.values(feature), weights.sum(axis=1)
+    u = sample.values(feature)
     paired = reach > 0  # rows without a value have no donors, and are none
     gained = np.where(paired, np.mean([(moved - f) * np.sign(u[d] - u) for d, moved in donors], axis=0) * reach, 0.0)
     moved_by = np.where(paired, np.mean([np.abs(u[d] - u) for d, _ in donors], axis=0) * reach, 0.0)
