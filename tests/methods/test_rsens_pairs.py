@@ -22,7 +22,7 @@ from uq_report.core.subject import Subject, make_subject
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.methods.rsens.explain import RSens
 
-N, FIRST = 150, 50
+N, FIRST = 150, 25
 X = np.random.default_rng(0).normal(size=(N, 3))
 PAIRS = ((0, 1), (0, 2), (1, 2))
 
@@ -66,7 +66,9 @@ def check_rows(found: Result, count: int) -> None:
     np.testing.assert_allclose(line["std_error"], bends.std(axis=1, ddof=1) / np.sqrt(count), rtol=1e-4)
 
 
-@pytest.mark.parametrize(("times", "rows"), [(0.999, FIRST), (1.001, 2 * FIRST), (1.999, 2 * FIRST), (2.001, N)])
+@pytest.mark.parametrize(
+    ("times", "rows"), [(0.999, FIRST), (1.001, 2 * FIRST), (1.999, 2 * FIRST), (2.001, 4 * FIRST), (4.001, N)]
+)
 def test_rows_are_doubled_until_the_first_show_that_errors_are_small_enough(times: float, rows: int) -> None:
     """`times` as many rows as the first have are needed, where errors fall with the root of their number."""
     of = subject(three)

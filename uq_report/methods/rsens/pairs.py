@@ -16,7 +16,7 @@ from ...evidence.importance import RSENS2
 from .local import UNSTABLE_SHARE, Local, mean_position, unstable_rows
 from .sample import Sample
 
-FIRST = 50  # rows that tell how many more are needed
+FIRST = 25  # rows that tell how many more are needed
 _NOISE = 1e-7  # of the largest R-sens, below which a second difference is rounding
 
 
