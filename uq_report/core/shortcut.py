@@ -212,12 +212,12 @@ class Shortcuts(Found[Shortcut]):
         super().__init__(paths, served, lambda path: path.shortcut(model, adapter, X))
         self._source = Columns(X)
         self._width = X.shape[1]
+        self._together = {name: way.rows_together for name, way in self._by_name.items() if isinstance(way, Joins)}
         self._agreed: defaultdict[tuple[str, str], set[tuple[Any, ...]]] = defaultdict(set)
 
     def together(self, name: str) -> int:
-        """Return how many rows a call of a shortcut may hold that are variants of the same columns, 0 if unknown."""
-        way = self[name] if name else None
-        return way.rows_together if isinstance(way, Joins) else 0
+        """Return how many rows of variants of the same columns a call of a path may hold; 0 if it does not say."""
+        return self._together.get(name, 0)
 
     def chosen(self, group: Sequence[Variant], measures: Sequence[str], compare: Compare) -> str:
         """Return the path that predicts a group, compared where it was not yet; empty for none."""

@@ -190,7 +190,7 @@ def test_a_curve_tells_values_to_a_quarter_of_the_range_beyond_the_rows(scale: f
     subject = of(GaussianProcessRegressor(RBF(scale) + 0.5 * RBF(3.0), alpha=0.1, optimizer=None))
     path = ProcessPath().shortcut(subject.model, subject.adapter, subject.X)
     assert path is not None
-    moves = path._moves
+    moves = path.moves
     assert moves is not None
     low, high = X[:, 1].min(), X[:, 1].max()
     ends = low - 0.25 * (high - low), high + 0.25 * (high - low)

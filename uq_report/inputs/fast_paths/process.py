@@ -39,12 +39,16 @@ class _LateNormal(Normal):
 
 @dataclass(frozen=True, eq=False)
 class ProcessMeans:
-    """A fitted process behind its steps, and the rows that are changed: ``mean = k(x, T)ᵀα`` in units of y."""
+    """A fitted process behind its steps, and the rows that are changed: ``mean = k(x, T)ᵀα`` in units of y.
+
+    `moves` tell means where one column changes, for a kernel of a closed form.
+    """
 
     steps: Any
     gp: Any
     noise_variance: float
     X: Table
+    moves: Moves | None
 
     def covers(self, variant: Variant) -> bool:
         """Say yes: any rows can be predicted."""
@@ -53,8 +57,8 @@ class ProcessMeans:
     def predict(self, group: Sequence[Variant], rows: IntArray) -> Normal:
         """Return the distribution of every row under every variant."""
         unit, shift = self._units
-        if self._moves is not None and all(map(self._moves.cover, group)) and len(rows) <= self._moves.most:
-            moved = self._moves.means(group, rows).ravel()
+        if self.moves is not None and all(map(self.moves.cover, group)) and len(rows) <= self.moves.most:
+            moved = self.moves.means(group, rows).ravel()
             return _LateNormal(unit * moved + shift, lambda: self._late(group, rows, unit))
         K, own = self._kernel(group, rows)
         return _LateNormal(unit * (K @ np.ravel(self.gp.alpha_)) + shift, partial(self._std, K, own, unit))
@@ -62,7 +66,7 @@ class ProcessMeans:
     @property
     def rows_together(self) -> int:
         """Say how many rows a call may hold: curves are read for many at once, and whole kernels leave the cache."""
-        return 0 if self._moves is None else _TOGETHER
+        return 0 if self.moves is None else _TOGETHER
 
     def _late(self, group: Sequence[Variant], rows: IntArray, unit: float) -> FloatArray:
         """Return the standard deviations where means were read from curves, in as small calls as the model's."""
@@ -80,10 +84,6 @@ class ProcessMeans:
     @cached_property
     def _units(self) -> tuple[float, float]:
         return units_of(self.gp)
-
-    @cached_property
-    def _moves(self) -> Moves | None:
-        return moves_of(self.steps, self.gp, self.X)
 
     @cached_property
     def _source(self) -> Columns:
@@ -110,4 +110,4 @@ class ProcessPath:
         if type(adapter) is not RegressorStdAdapter:
             return None
         fitted = process_of(model)
-        return None if fitted is None else ProcessMeans(*fitted, adapter.noise_variance, X)
+        return None if fitted is None else ProcessMeans(*fitted, adapter.noise_variance, X, moves_of(*fitted, X))
