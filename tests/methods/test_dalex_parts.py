@@ -12,11 +12,13 @@ from uq_report import testing
 from uq_report.core.auc import OneMinusAUC
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
+from uq_report.core.foreign import mean_measure
 from uq_report.core.measures import ENTROPY, PREDICTION
 from uq_report.core.results import Importance
 from uq_report.methods.dalex import parts
 from uq_report.methods.dalex.calls import Dalex, GapError, bare_estimates
 from uq_report.methods.dalex.explain import DalexExplanations
+from uq_report.methods.dalex.shuffles import Shuffles, one_minus_auc, rmse
 from uq_report.methods.shared.grids import Grid
 
 
@@ -99,15 +101,13 @@ def profile(values: Sequence[float]) -> pd.DataFrame:
     return parts._profile(ENTROPY, cast("Grid", grid), result)
 
 
-def test_a_profile_has_a_value_at_every_point_or_is_a_gap() -> None:
+def test_a_profile_is_finite_or_a_gap() -> None:
     table = profile([0.5, 0.25])
     assert table[["x", "value"]].to_numpy().tolist() == [[1.0, 0.5], [3.0, 0.25]]
     assert table[["feature", "feature_2", "level_2", "curve"]].drop_duplicates().to_numpy().tolist() == [
         ["a", "", "", -1]
     ]
     assert table["x_2"].isna().all()
-    with pytest.raises(GapError, match="DALEX's profile has 1 of 2 levels"):
-        profile([0.5])
     with pytest.raises(GapError, match="infinite at some points"):
         profile([0.5, np.inf])
 
@@ -147,9 +147,9 @@ def stub(answers: dict[str, Any], *, classifies: bool = False, measures: Any = (
             measures=measures,
             features=("a", "b"),
             classifies=classifies,
-            foresee=lambda *_, **__: None,
-            ask=lambda part, measure, *_, **__: answers[measure.name],
-            frame=lambda rows: pd.DataFrame({"a": [1.0], "b": [2.0]}, index=rows),
+            own=np.zeros((len(measures), 9)),
+            cells=SimpleNamespace(table=lambda rows, others: pd.DataFrame()),
+            ask=lambda part, label, *_, **__: answers[label],
             fields=lambda part, title, gaps: {
                 "id": f"dalex.{part}", "explainer": "dalex", "title": title, "omissions": tuple(gaps)
             },
@@ -158,9 +158,9 @@ def stub(answers: dict[str, Any], *, classifies: bool = False, measures: Any = (
     )  # fmt: skip
 
 
-def rounds(**columns: Any) -> Any:
+def rounds(**columns: Any) -> pd.DataFrame:
     table = {"_full_model_": [1.0, 1.0], "a": [1.5, 2.5], "b": [1.0, 0.5], "_baseline_": [4.0, 6.0]} | columns
-    return SimpleNamespace(permutation=pd.DataFrame(table))
+    return pd.DataFrame(table)
 
 
 def gaps_of(result: Any) -> list[tuple[str, str, str]]:
@@ -169,7 +169,10 @@ def gaps_of(result: Any) -> list[tuple[str, str, str]]:
 
 def importances(monkeypatch: pytest.MonkeyPatch, target: Any = (0.0, 1.0), **answers: Any) -> Any:
     monkeypatch.setattr(parts, "numeric_target", lambda _: None if target is None else np.array(target))
-    return parts.model_parts(stub({"prediction": rounds(), "entropy": rounds(), **answers}), np.arange(2), 2, "")
+    tables = [answers.get(name, rounds()) for name in ("prediction", "entropy")]
+    shuffles = SimpleNamespace(rounds=lambda measure, loss: tables[measure])
+    monkeypatch.setattr(Shuffles, "of", lambda *_: shuffles)
+    return parts.model_parts(stub({}), np.arange(2), 2, "")
 
 
 def test_model_parts_are_rises_of_the_loss_by_round(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,18 +207,32 @@ def test_one_infinite_round_leaves_a_feature_out_and_one_of_the_full_model_all(m
     ]
 
 
-@pytest.mark.parametrize(("classifies", "target"), [(True, [0.0, 1.0, 1.0]), (False, [0.0, 1.0, 1.0]), (True, None)])
-def test_the_area_is_ours_where_both_classes_are_among_the_rows(
-    monkeypatch: pytest.MonkeyPatch, classifies: bool, target: Any
+@pytest.mark.parametrize("classifies", [True, False])
+def test_the_loss_is_1_less_auc_where_both_classes_are_among_the_rows(
+    monkeypatch: pytest.MonkeyPatch, classifies: bool
 ) -> None:
-    monkeypatch.setattr(parts, "numeric_target", lambda _: None if target is None else np.array(target))
+    monkeypatch.setattr(parts, "numeric_target", lambda _: np.array([0.0, 1.0, 1.0]))
     dalex = stub({}, classifies=classifies)
-    assert parts._loss(dalex, np.array([0, 1])) is (parts.one_minus_auc if classifies else None)
-    if classifies and target:
+    loss = one_minus_auc if classifies else rmse
+    assert parts._loss(dalex, PREDICTION, np.array([0, 1])) is loss
+    assert parts._loss(dalex, ENTROPY, np.array([1, 2])) is mean_measure
+    if classifies:
         with pytest.raises(GapError, match="the 2 rows that DALEX had are of one"):
-            parts._loss(dalex, np.array([1, 2]))
+            parts._loss(dalex, PREDICTION, np.array([1, 2]))
     y, p = np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.2, 0.9, 0.2, 0.1])
-    assert parts.one_minus_auc(y, p) == pytest.approx(OneMinusAUC().value(p, y, np.ones(4))) == pytest.approx(0.125)
+    assert one_minus_auc(y, p) == pytest.approx(OneMinusAUC().value(p, y, np.ones(4))) == pytest.approx(0.125)
+
+
+def test_losses_stand_where_dalex_had_their_numbers() -> None:
+    """Loss 0 is of y as it is beside table 1, loss 1 of y the other way round beside table 0."""
+    numbers = pd.DataFrame({"a": [0, 1], "_full_model_": [1, 1]})
+    values = np.array([[[0.0, 0.0], [0.0, 0.0]], [[1.0, 2.0], [4.0, 6.0]]])
+    orders, tables = np.array([[0, 1], [1, 0]]), np.array([1, 0])
+    shuffles = Shuffles(numbers, orders, tables, values, np.array([1.0, 4.0]))
+    found = shuffles.rounds(1, lambda y, p: float((y - 10 * p).sum()))
+    assert found.to_dict("list") == {"a": [5.0 - 100, 5.0 - 30], "_full_model_": [5.0 - 30, 5.0 - 30]}
+    assert shuffles.rounds(1, lambda y, p: float(y @ p))["a"].tolist() == [4 + 24, 4 + 2]
+    assert shuffles._replace(y=None).rounds(1, mean_measure)["a"].tolist() == [5.0, 1.5]
 
 
 def test_notes_of_single_rows_say_whose_order_it_is() -> None:
@@ -239,11 +256,11 @@ def test_one_infinite_number_of_a_row_leaves_it_out(place: int) -> None:
     steps = {"variable_name": ["intercept", "b", "a", ""], "contribution": [2.0, 0.5, -1.0, 1.5]}
     result = pd.DataFrame(steps | {"cumulative": [2.0, 2.5, 1.5, 1.5]})
     answers = {"entropy": SimpleNamespace(result=result)}
-    table = parts._attribution(stub(answers), ENTROPY, 3, np.arange(4), "break_down", 2)
+    table = parts._attribution(stub(answers), ENTROPY, 3, np.arange(4), "break_down", 2, {})
     assert table[["feature", "value", "row"]].to_numpy().tolist() == [["b", 0.5, 3], ["a", -1.0, 3]]
     result.loc[*((1, "contribution"), (0, "cumulative"))[place]] = np.inf
     with pytest.raises(GapError, match="infinite for row 3"):
-        parts._attribution(stub(answers), ENTROPY, 3, np.arange(4), "break_down", 2)
+        parts._attribution(stub(answers), ENTROPY, 3, np.arange(4), "break_down", 2, {})
 
 
 def test_metrics_that_are_undefined_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,11 +290,11 @@ class Told(Exception):  # noqa: N818 - no error
     """Ends a call with what was told."""
 
 
-@pytest.mark.parametrize(("shown", "tables"), [(("model_parts",), 54), (("model_performance",), 0)])
+@pytest.mark.parametrize(("shown", "tables"), [(("model_parts",), 18), (("model_performance",), 0)])
 def test_an_audit_foresees_the_tables_of_its_shuffles(
     monkeypatch: pytest.MonkeyPatch, shown: tuple[str, ...], tables: int
 ) -> None:
-    """For two measures and the look ahead, three rounds of four features, of the full model and the baseline."""
+    """Three rounds of four features, of the full model and the baseline, whatever is measured."""
 
     def told(*given: Any) -> Any:
         raise Told(given[-1])

@@ -109,10 +109,10 @@ class DalexExplanations(BuiltIn):
         rows, local = min(subject.n, self.max_rows), positions(chosen_rows(self.name, self.rows, engine, self.n_local))
         background, players = min(rows, self.n_background), features + (features < len(subject.features))
         asked = {
-            "model_parts": rows * (self.n_repeats * features + 1),
-            "model_profile": background * (min(self.max_profiles, features) * self.grid_points + 1),
+            "model_parts": rows * self.n_repeats * features,
+            "model_profile": background * min(self.max_profiles, features) * self.grid_points,
             "predict_parts": background * len(local) * self._steps(players, len(engine.select(self.measures)[0])),
-            "model_performance": rows,
+            "model_performance": 0,
         }
         return sum(asked[part] for part in self.parts)
 
@@ -128,7 +128,7 @@ class DalexExplanations(BuiltIn):
         measures, omitted = row_measures(self.name, engine, self.measures)
         features, which = leading(subject.features, prior)
         rounds = self.n_repeats * (len(features) + 2) if "model_parts" in self.parts else 0
-        dalex = Dalex(subject, engine, measures, omitted, asdict(self), features, (len(measures) + 1) * rounds)
+        dalex = Dalex(subject, engine, measures, omitted, asdict(self), features, rounds)
         roles = chosen_rows(self.name, self.rows, engine, self.n_local)
         rows = draw(engine.rng("rows"), subject.n, self.max_rows)
         background = rows[draw(engine.rng("background"), len(rows), self.n_background)]

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
-from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from ...core.arrays import FloatArray, IntArray
-from ...core.auc import OneMinusAUC
 from ...core.foreign import mean_measure, numeric_target
 from ...core.measures import PREDICTION, Measure
 from ...core.results import Attribution, Diagnostic, Importance, Omission, Profile
+from ...core.variants import Variant
 from ..shared.choice import INFINITE_REMEDY, Roles, plain_values, positions
 from ..shared.curves import stacked
 from ..shared.grids import Grid, make_grid
 from .calls import Dalex, GapError, bare_estimates, listing
+from .shuffles import Loss, Shuffles, one_minus_auc, rmse
 
+Known: TypeAlias = tuple[int, int, tuple[int, ...]]  # the explained row, how many rows, what they take from others
 QUANTILES_FROM = 20
 MAX_LEVELS = 30
 CUTOFF = 0.5
@@ -30,27 +32,27 @@ def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int, which: str) -> Imp
 
     `which` is the rule that chose the features if they are not all.
     """
-    features = dalex.features
     frames: list[pd.DataFrame] = []
     gaps: list[Omission] = []
     facts: dict[str, dict[str, Any]] = {"full_model": {}, "baseline": {}, "losses": {}}
-    for measure in dalex.measures:
-        with listing(gaps):
-            rounds = _rounds(dalex, measure, rows, n_repeats)
-            finite: Any = np.isfinite(rounds).all()
-            for name in (name for name in features if not finite[name]):
-                where = f"in {int((~np.isfinite(rounds[name])).sum())} of {n_repeats} rounds"
-                gaps.append(Omission(measure.name, name, _infinite(where)))
-            changes = rounds[[name for name in features if finite[name]]]
-            if len(changes.columns):
-                long = changes.sub(rounds["_full_model_"], axis=0).melt(var_name="feature", ignore_index=False)
-                frames.append(long.reset_index(names="repeat").assign(measure=measure.name))
-            of_prediction = "1 - AUC" if dalex.classifies else "RMSE"
-            is_prediction = measure.name == PREDICTION.name
-            facts["losses"][measure.name] = of_prediction if is_prediction else f"mean {measure.name}"
-            facts["full_model"][measure.name] = float(rounds["_full_model_"].mean())
-            if finite["_baseline_"] and is_prediction:
-                facts["baseline"][measure.name] = float(rounds["_baseline_"].mean())
+    for measure, rounds in _rounds(dalex, rows, n_repeats, gaps).items():
+        finite: Any = np.isfinite(rounds).all()
+        if not finite["_full_model_"]:
+            gaps.append(Omission(measure.name, "", _infinite("before any shuffle")))
+            continue
+        for name in (name for name in dalex.features if not finite[name]):
+            where = f"in {int((~np.isfinite(rounds[name])).sum())} of {n_repeats} rounds"
+            gaps.append(Omission(measure.name, name, _infinite(where)))
+        changes = rounds[[name for name in dalex.features if finite[name]]]
+        if len(changes.columns):
+            long = changes.sub(rounds["_full_model_"], axis=0).melt(var_name="feature", ignore_index=False)
+            frames.append(long.reset_index(names="repeat").assign(measure=measure.name))
+        of_prediction = "1 - AUC" if dalex.classifies else "RMSE"
+        is_prediction = measure.name == PREDICTION.name
+        facts["losses"][measure.name] = of_prediction if is_prediction else f"mean {measure.name}"
+        facts["full_model"][measure.name] = float(rounds["_full_model_"].mean())
+        if finite["_baseline_"] and is_prediction:
+            facts["baseline"][measure.name] = float(rounds["_baseline_"].mean())
     frame = stacked(frames, Importance.columns)
     losses = ", ".join(f"{loss} for {name}" for name, loss in facts["losses"].items()) or "none"
     return Importance(
@@ -68,27 +70,29 @@ def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int, which: str) -> Imp
     )
 
 
-def _rounds(dalex: Dalex, measure: Measure, rows: IntArray, n_repeats: int) -> pd.DataFrame:
-    """Return dalex's losses, a column per feature and a row per round, finite for the full model."""
-    if measure.name == PREDICTION.name and numeric_target(dalex.engine) is None:
+def _rounds(dalex: Dalex, rows: IntArray, n_repeats: int, gaps: list[Omission]) -> dict[Measure, pd.DataFrame]:
+    """Return dalex's losses of each measure, a column per feature and a row per round."""
+    losses: dict[Measure, Loss] = {}
+    for measure in dalex.measures:
+        with listing(gaps):
+            losses[measure] = _loss(dalex, measure, rows)
+    found: dict[Measure, pd.DataFrame] = {}
+    if losses:
+        with listing(gaps):
+            shuffles = Shuffles.of(dalex, rows, n_repeats)
+            found = {measure: shuffles.rounds(dalex.measures.index(measure), loss) for measure, loss in losses.items()}
+    return found
+
+
+def _loss(dalex: Dalex, measure: Measure, rows: IntArray) -> Loss:
+    """Return dalex's loss of a measure, 1 - AUC at a tenth of the time of dalex's own; or say why there is none."""
+    if measure.name != PREDICTION.name:
+        return mean_measure
+    if numeric_target(dalex.engine) is None:
         known = "are not known of censored rows" if dalex.engine.baseline.censored else "were not given"
         raise GapError(measure.name, "", f"it needs outcomes, which {known}")
-    loss = _loss(dalex, rows) if measure.name == PREDICTION.name else mean_measure
-    options: dict[str, Any] = {"N": None, "B": n_repeats, "variables": list(dalex.features)}
-    dalex.foresee("model_parts", measure, rows, loss_function=mean_measure, **options)
-    answer = dalex.ask("model_parts", measure, rows, loss_function=loss, **options)
-    rounds: pd.DataFrame = answer.permutation.reset_index(drop=True)
-    if not np.isfinite(rounds["_full_model_"]).all():
-        raise GapError(measure.name, "", _infinite("before any shuffle"))
-    return rounds
-
-
-def _loss(dalex: Dalex, rows: IntArray) -> Callable[[FloatArray, FloatArray], float] | None:
-    """Return 1 - AUC where it is dalex's loss, at a tenth of the time of dalex's own; else None, dalex's RMSE."""
-    if not dalex.classifies:
-        return None
     _need_two_classes(dalex, rows)
-    return one_minus_auc
+    return one_minus_auc if dalex.classifies else rmse
 
 
 def _need_two_classes(dalex: Dalex, rows: IntArray) -> None:
@@ -97,17 +101,6 @@ def _need_two_classes(dalex: Dalex, rows: IntArray) -> None:
     if dalex.classifies and target is not None and np.ptp(target[rows]) == 0:
         reason = f"AUC compares rows of two outcomes, and the {len(rows)} rows that DALEX had are of one"
         raise GapError(PREDICTION.name, "", reason)
-
-
-def one_minus_auc(observed: FloatArray, predicted: FloatArray) -> float:
-    """Return 1 - AUC, ties counted half.
-
-    Examples
-    --------
-    >>> one_minus_auc(np.array([0.0, 0.0, 1.0]), np.array([0.1, 0.5, 0.5]))
-    0.25
-    """
-    return OneMinusAUC().value(predicted, observed, np.ones(len(observed)))
 
 
 def _infinite(where: str) -> str:
@@ -142,16 +135,22 @@ def model_profile(dalex: Dalex, rows: IntArray, features: Sequence[str], grid_po
     grids, gaps = _grids(dalex, features, grid_points)
     frames: list[pd.DataFrame] = []
     means: dict[str, float] = {}
-    for measure in dalex.measures:
-        # dalex profiles one kind at a time
-        for kind in filter(None, ([g for g in grids if g.numeric], [g for g in grids if not g.numeric])):
-            with listing(gaps):
-                answer = _ask(dalex, measure, rows, kind)
-                if np.isfinite(answer.mean_prediction):
-                    means[measure.name] = float(answer.mean_prediction)
-                for grid in kind:
-                    with listing(gaps):
-                        frames.append(_profile(measure, grid, answer.result))
+    curves = {g.feature: dalex.values([Variant((g.column,), (step,)) for step in g.steps], rows) for g in grids}
+    for m, measure in enumerate(dalex.measures if grids else ()):
+        with listing(gaps):
+            own = {name: values[m] for name, values in curves.items()}
+            answer = _ask(
+                dalex,
+                measure.name,
+                rows,
+                grids,
+                partial(dalex.cells.curve, rows=rows, own=dalex.own[m, rows], curves=own),
+            )
+            if np.isfinite(answer.mean_prediction):
+                means[measure.name] = float(answer.mean_prediction)
+            for grid in grids:
+                with listing(gaps):
+                    frames.append(_profile(measure, grid, answer.result))
     frame = stacked(frames, Profile.columns)
     return Profile(
         **dalex.fields("model_profile", "dalex: partial-dependence profiles", gaps),
@@ -174,12 +173,17 @@ def _grids(dalex: Dalex, features: Sequence[str], grid_points: int) -> tuple[lis
     return [grid for grid in grids.values() if grid is not None], gaps
 
 
-def _ask(dalex: Dalex, measure: Measure, rows: IntArray, grids: Sequence[Grid]) -> Any:
-    """Return dalex's aggregated profiles of features of one kind."""
-    splits = {g.feature: g.x if g.numeric else pd.Series(g.steps, dtype=object).to_numpy() for g in grids}
-    kind = "numerical" if grids[0].numeric else "categorical"
-    points: dict[str, Any] = {"variables": list(splits), "variable_type": kind, "variable_splits": splits}
-    return dalex.ask("model_profile", measure, rows, type="partial", N=None, verbose=False, **points)
+def _ask(dalex: Dalex, label: str, rows: IntArray, grids: Sequence[Grid], read: Callable[..., FloatArray]) -> Any:
+    """Return dalex's aggregated profiles; to dalex all points are numbers."""
+
+    def predict(model: Any, X: pd.DataFrame) -> FloatArray:  # noqa: ARG001 - dalex's signature
+        dalex.engine.check()
+        return read(X)
+
+    splits = dalex.cells.points(grids)
+    points: dict[str, Any] = {"variables": list(splits), "variable_type": "numerical", "variable_splits": splits}
+    data = dalex.cells.table(rows, others=False)
+    return dalex.ask("model_profile", label, data, None, predict, type="partial", N=None, verbose=False, **points)
 
 
 def _profile(measure: Measure, grid: Grid, result: pd.DataFrame) -> pd.DataFrame:
@@ -187,9 +191,6 @@ def _profile(measure: Measure, grid: Grid, result: pd.DataFrame) -> pd.DataFrame
     values = result.loc[result["_vname_"] == grid.feature, "_yhat_"].to_numpy(dtype=float)
     if not np.isfinite(values).all():
         raise GapError(measure.name, grid.feature, _infinite("at some points"))
-    if len(values) != len(grid.x):
-        reason = f"DALEX's profile has {len(values)} of {len(grid.x)} levels"
-        raise GapError(measure.name, grid.feature, reason)
     table = pd.DataFrame({"x": grid.x, "level": list(grid.levels), "value": values})
     return table.assign(measure=measure.name, feature=grid.feature, feature_2="", x_2=np.nan, level_2="", curve=-1)
 
@@ -204,14 +205,15 @@ def predict_parts(
     frames: list[pd.DataFrame] = []
     gaps: list[Omission] = []
     rows = positions(roles)
+    known: dict[Known, FloatArray] = {}
     for row, measure in product(rows, dalex.measures):
         with listing(gaps):
-            frames.append(_attribution(dalex, measure, row, background, predict_type, n_paths))
+            frames.append(_attribution(dalex, measure, row, background, predict_type, n_paths, known))
     spread = ("spread_low", "spread_high")
     frame = stacked(frames, (*Attribution.columns, *spread))
     notes = [f"Features not yet set take their values from {len(background)} of {dalex.subject.n} rows."]
     if which:
-        notes.append(f"DALEX's features are {which}, and the {dalex.others} as one.")
+        notes.append(f"DALEX's features are {which}, and the {dalex.cells.others} as one.")
     if any(measure.needs_y for measure in dalex.measures):
         notes.append("Measures of y hold y at the explained row's own value.")
     if predict_type == "shap":
@@ -232,16 +234,28 @@ def predict_parts(
 
 
 def _attribution(
-    dalex: Dalex, measure: Measure, row: int, background: IntArray, predict_type: str, n_paths: int
+    dalex: Dalex,
+    measure: Measure,
+    row: int,
+    background: IntArray,
+    predict_type: str,
+    n_paths: int,
+    known: dict[Known, FloatArray],
 ) -> pd.DataFrame:
-    """Return one row's contributions to one measure."""
-    new = dalex.frame([row])
-    for name, cell in new.iloc[0].items():
-        if not isinstance(cell, str | Real | np.bool_):
-            kind = "missing" if pd.isna(cell) else f"a {type(cell).__name__}"
-            reason = f"dalex labels the values of a row as numbers or text; {name} of row {row} is {kind}"
-            raise GapError(measure.name, "", reason)
-    answer = dalex.ask("predict_parts", measure, background, row, new_observation=new, type=predict_type, B=n_paths)
+    """Return one row's contributions to one measure; mixtures of rows that are `known` are not predicted again."""
+    m = dalex.measures.index(measure)
+
+    def predict(model: Any, X: pd.DataFrame) -> FloatArray:  # noqa: ARG001 - dalex's signature
+        mixture = dalex.cells.mixture(X, row)
+        key = row, len(X), mixture.columns
+        if key not in known:
+            known[key] = dalex.values([mixture], np.full(len(X), row))[:, 0]
+        return known[key][m]
+
+    data, new = (dalex.cells.table(of, others=True) for of in (background, [row]))
+    answer = dalex.ask(
+        "predict_parts", measure.name, data, None, predict, new_observation=new, type=predict_type, B=n_paths
+    )
     table = _shapley(answer) if predict_type == "shap" else _break_down(answer.result)
     if not np.isfinite(table[["base", "value"]].to_numpy(dtype=float)).all():
         raise GapError(measure.name, "", f"infinite for row {row}. The cause is {INFINITE_REMEDY}")
@@ -271,10 +285,13 @@ def model_performance(dalex: Dalex, rows: IntArray) -> Diagnostic:
     metrics: dict[str, float] = {}
     with listing(gaps):
         measure = next((measure for measure in dalex.measures if measure.name == PREDICTION.name), None)
-        if measure is None or numeric_target(dalex.engine) is None:
+        y = numeric_target(dalex.engine)
+        if measure is None or y is None:
             raise GapError(PREDICTION.name, "", "it needs predictions and outcomes")
         _need_two_classes(dalex, rows)
-        answer = dalex.ask("model_performance", measure, rows, cutoff=CUTOFF)
+        own = dalex.own[dalex.measures.index(measure), rows]
+        data = dalex.cells.table(rows, others=False)
+        answer = dalex.ask("model_performance", measure.name, data, y[rows], lambda *_: own, cutoff=CUTOFF)
         metrics = {str(name): float(value) for name, value in answer.result.iloc[0].items()}
     finite = {name: value for name, value in metrics.items() if np.isfinite(value)}
     undefined = (name for name in metrics if name not in finite)
