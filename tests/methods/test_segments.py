@@ -25,7 +25,7 @@ from uq_report.evidence.outcomes import CONFIDENCE_GAP
 from uq_report.evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT, SegmentFeatures
 from uq_report.evidence.segments import Segments as SegmentsView
 from uq_report.methods.pfi.explain import PermutationImportance
-from uq_report.methods.segments.coding import Coded, coded, shortest
+from uq_report.methods.segments.coding import Coded, Coding, shortest
 from uq_report.methods.segments.contrast import contrast
 from uq_report.methods.segments.explain import Segments, _outside
 from uq_report.methods.segments.judge import Judged
@@ -66,7 +66,7 @@ ALL = np.arange(6)
 def column(values: Any, rows: Any = ALL, target: FloatArray | None = None, **more: Any) -> Coded:
     X = pd.DataFrame({"a": values})
     given = uq.explain(lambda Z: Normal(np.zeros(len(Z)), 1.0), X, **more)
-    return coded(given, np.asarray(rows), np.zeros(len(X)) if target is None else target)[0]
+    return Coding(given, np.asarray(rows)).by(np.zeros(len(X)) if target is None else target)[0]
 
 
 def test_numbers_are_coded_by_their_order_and_cut_between_values() -> None:
@@ -184,7 +184,7 @@ def test_smaller_trees_are_read_from_the_largest(leaves: int) -> None:
 
 
 def coded_steps(given: Subject, target: FloatArray) -> list[Coded]:
-    return coded(given, np.arange(given.n), target)
+    return Coding(given, np.arange(given.n)).by(target)
 
 
 def test_the_tree_has_as_many_leaves_as_the_growing_rows_ask_for() -> None:
@@ -376,7 +376,7 @@ def test_a_leaf_holds_its_share_of_the_growing_rows() -> None:
     engine = Engine(given, MEASURES).bound(ids.SEGMENTS)
     term = terms(engine, ("entropy",))[0][0]._replace(rows=(np.asarray(given.X)[:, 0] > 1).astype(float))
     for share, least in ((0.05, 20), (0.3, 60)):
-        found = Segments(min_share=share)._grown(given, engine, term, np.arange(200))
+        found = Segments(min_share=share)._grown(Coding(given, np.arange(200)), engine, term)
         assert min(int(segment.rows.sum()) for segment in found) >= least
         assert (min(int(segment.rows.sum()) for segment in found) < 60) is (share < 0.3)
 

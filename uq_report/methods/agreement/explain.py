@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from scipy.stats import kendalltau
 
 from ...core.engine import Engine
 from ...core.errors import check_options
 from ...core.explainer import BuiltIn, Card, Prior
-from ...core.ranking import rank_entropy, top_overlap
+from ...core.ranking import orders, rank_entropy, top_overlap
 from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ...core.subject import Subject
 from ...evidence import ids
@@ -178,7 +177,7 @@ class Agreement(BuiltIn):
         if flat:
             reason = "one of two rankings gives all features the same rank, so its tau-b with another is undefined"
             return [overlap], [Omission(method.measure, "", reason) for method in flat]
-        return [pair | {"item": KENDALL, "estimate": float(kendalltau(x, y).statistic), "by_chance": 0.0}, overlap], []
+        return [pair | {"item": KENDALL, "estimate": float(orders(x) @ orders(y)), "by_chance": 0.0}, overlap], []
 
     def _stability(self, rankings: Sequence[Method]) -> Diagnostic:
         lines = []

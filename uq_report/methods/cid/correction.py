@@ -160,8 +160,10 @@ class Shuffles:
         with np.errstate(invalid="ignore"):  # infinite values of both sets; they are counted and left out
             corrected = together if partners is self._unchanged else self._unchanged + (together - partners)
             change = corrected - (alone - self._unchanged)
-        every = (Changes(T, self.donors) for T in (alone, together, corrected, change))
-        return CoverTerms(*(feature_terms(changes, self._means) for changes in every))
+        parts = alone, together, corrected, change
+        distinct = {id(T): T for T in parts}  # without partners the first three are one
+        terms = {key: feature_terms(Changes(T, self.donors), self._means) for key, T in distinct.items()}
+        return CoverTerms(*(terms[id(T)] for T in parts))
 
     @cached_property
     def _means(self) -> Rows:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import chi2_contingency
-from scipy.stats.contingency import crosstab
+from scipy.special import gammaincc, ndtri, xlogy
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.sampling import Sampling
@@ -118,10 +116,16 @@ def related_by_correlation(Z: FloatArray, units: int) -> BoolArray:
 
 def related_by_cells(codes: IntArray, units: int) -> BoolArray:
     """Say which columns of cells depend on each other, at the level `LEVEL` shared out over the others (G-test)."""
-    d = codes.shape[1]
-    related = np.eye(d, dtype=bool)
-    for a, b in combinations(range(d), 2):
-        counts = crosstab(codes[:, a], codes[:, b]).count
-        test = chi2_contingency(counts * (units / len(codes)), correction=False, lambda_="log-likelihood")
-        related[a, b] = related[b, a] = test.pvalue < LEVEL / (d - 1)
-    return related
+    states = [np.unique(column, return_inverse=True)[1] for column in codes.T]
+    sizes = np.array([column.max() + 1 for column in states])
+    starts, d = np.cumsum(sizes) - sizes, len(sizes)
+    hot = np.hstack([column[:, None] == np.arange(size) for column, size in zip(states, sizes, strict=True)])
+    counts = hot.T.astype(float) @ hot
+    cells, alone = xlogy(counts, counts), np.diag(xlogy(counts, counts))
+    joint = np.add.reduceat(np.add.reduceat(cells, starts, axis=0), starts, axis=1)
+    single = np.add.reduceat(alone, starts)
+    n = len(codes)
+    g = 2 * units / n * (joint - np.add.outer(single, single) + n * np.log(n))
+    freedom = np.multiply.outer(sizes - 1, sizes - 1)
+    related: BoolArray = (freedom > 0) & (gammaincc(freedom / 2, np.maximum(g, 0) / 2) < LEVEL / max(d - 1, 1))
+    return related | np.eye(d, dtype=bool)

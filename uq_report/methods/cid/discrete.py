@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax, logsumexp
+from scipy.special import logsumexp
 from sklearn.linear_model import LogisticRegression
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
@@ -84,16 +84,14 @@ def fit_field(codes: IntArray, edges: BoolArray | None = None, penalty: float = 
     def objective(theta: FloatArray) -> tuple[float, FloatArray]:
         unary, pair = unpack(theta)
         logits = hot @ pair + unary
-        residual = np.empty_like(logits)
-        loss = 0.0
-        for a in range(codes.shape[1]):
-            part = slice(starts[a], starts[a + 1])
-            log_p = log_softmax(logits[:, part], axis=1)
-            loss -= float(counts @ (hot[:, part] * log_p).sum(axis=1))
-            residual[:, part] = counts[:, None] * (np.exp(log_p) - hot[:, part])
+        logits -= np.maximum.reduceat(logits, starts[:-1], axis=1)[:, nodes]
+        p = np.exp(logits)
+        totals = np.add.reduceat(p, starts[:-1], axis=1)
+        own = np.take_along_axis(logits, codes + starts[:-1], axis=1)
+        residual = counts[:, None] * (p / totals[:, nodes] - hot)
         cross = hot.T @ residual
         gradient = (cross + cross.T)[upper] + penalty * theta[k:]
-        loss += 0.5 * penalty * float(theta[k:] @ theta[k:])
+        loss = float(counts @ (np.log(totals) - own).sum(axis=1)) + 0.5 * penalty * float(theta[k:] @ theta[k:])
         return loss / n, np.concatenate([residual.sum(axis=0), gradient]) / n
 
     # Far beyond the digits shown, so that reports agree between machines: the line search may end on rounding alone.

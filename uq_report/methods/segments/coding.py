@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import BoolArray, FloatArray, IntArray, column
+from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.numbers import number, plain, signed
 from ...core.subject import Subject
 from ...core.text import short
@@ -64,22 +65,34 @@ def _either(names: list[str]) -> str:
     return f"{', '.join(shown)}{more}" if more or len(shown) < 2 else f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 
-def coded(subject: Subject, rows: IntArray, target: FloatArray) -> list[Coded]:
-    """Return every feature as codes, made from the growing `rows` only.
+@dataclass(frozen=True)
+class Coding:
+    """Codes of every feature, made from the growing `rows` only.
 
-    Numbers and dates are coded by their order; levels by the mean of `target`, shape (n,), over the growing rows,
-    which for a squared error loses no split (Fisher 1958). Levels that no growing row has stand at the mean.
+    Numbers and dates are coded by their order; levels by the mean of a target over the growing rows, which for a
+    squared error loses no split (Fisher 1958). Levels that no growing row has stand at the mean.
     """
-    return [_coded(subject, position, rows, target) for position in range(len(subject.features))]
 
+    subject: Subject
+    rows: IntArray
 
-def _coded(subject: Subject, position: int, rows: IntArray, target: FloatArray) -> Coded:
-    name = subject.features[position]
-    values = pd.Series(column(subject.X, position))
-    if subject.kinds[name] == "categorical":
-        return _levels(name, values, rows, target)
-    dates = subject.kinds[name] == "datetime"
-    return _ordered(name, _seconds(values) if dates else values.to_numpy(dtype=float, na_value=np.nan), rows, dates)
+    def by(self, target: FloatArray) -> list[Coded]:
+        """Return every feature as codes for a target, shape (n,)."""
+        return [
+            self._ordered.get(name) or _levels(name, pd.Series(self.subject.values(name)), self.rows, target)
+            for name in self.subject.features
+        ]
+
+    @cached_property
+    def _ordered(self) -> dict[str, Coded]:
+        """The features whose codes are the same for all targets."""
+        kinds = self.subject.kinds
+        return {name: self._by_order(name) for name in self.subject.features if kinds[name] != "categorical"}
+
+    def _by_order(self, name: str) -> Coded:
+        values, dates = pd.Series(self.subject.values(name)), self.subject.kinds[name] == "datetime"
+        numbers = _seconds(values) if dates else values.to_numpy(dtype=float, na_value=np.nan)
+        return _ordered(name, numbers, self.rows, dates)
 
 
 def _seconds(values: pd.Series[Any]) -> FloatArray:

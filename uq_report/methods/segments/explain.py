@@ -21,7 +21,7 @@ from ...evidence.rows import SupportRows
 from ..shared.choice import as_names
 from ..shared.options import at_least
 from ..shared.tidy import diagnostic
-from .coding import coded
+from .coding import Coding
 from .judge import COLUMNS, Judged, Record
 from .responsible import COLUMNS as CHANGES
 from .responsible import changes
@@ -111,13 +111,15 @@ class Segments(BuiltIn):
             raise InputError(f"segments needs a measure that has a value in each row; got none. {reasons}.")
         outside = _outside(subject, prior)
         halves = _halves(sampling, outside, engine)
-        parts = {term.measure: self._grown(subject, engine, term, halves[0]) for term in found}
+        coding = Coding(subject, halves[0])
+        parts = {term.measure: self._grown(coding, engine, term) for term in found}
         judged = Judged(engine, found, halves[1], outside & (sampling.weights > 0))
         records = judged.lines(parts)
         closest, reason = changes(records, found, judged.rows_of, prior, subject, engine.confidence)
         return [self._result(engine, judged, records, halves, omitted), _closest(closest, reason)]
 
-    def _grown(self, subject: Subject, engine: Engine, term: Term, rows: IntArray) -> list[Segment]:
+    def _grown(self, coding: Coding, engine: Engine, term: Term) -> list[Segment]:
+        subject, rows = coding.subject, coding.rows
         grower = Grower(
             rows=rows,
             weights=Sampling.of(subject).weights,
@@ -126,7 +128,7 @@ class Segments(BuiltIn):
             min_samples_leaf=max(self.min_samples_leaf, int(np.ceil(self.min_share * len(rows)))),
             seed=int(engine.rng("tree", term.measure).integers(2**31)),
         )
-        return grower.segments(coded(subject, rows, term.rows), term.rows)
+        return grower.segments(coding.by(term.rows), term.rows)
 
     def _result(
         self,
