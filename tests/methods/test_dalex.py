@@ -15,7 +15,7 @@ from uq_report.core.distributions import Categorical, Normal
 from uq_report.core.engine import Engine
 from uq_report.core.errors import BudgetError, InputError, MissingDependencyError, ModelError
 from uq_report.core.foreign import mean_measure
-from uq_report.core.measures import ENTROPY, NLL, PREDICTION, Measure
+from uq_report.core.measures import ENTROPY, KL, NLL, PREDICTION, Measure
 from uq_report.core.predictive import Distribution
 from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
@@ -447,6 +447,28 @@ def test_tables_are_predicted_in_few_calls() -> None:
     s = make_subject(counting, FunctionAdapter(), rows(), subject().y)
     explain(s, parts=("model_parts",), n_repeats=10)
     assert sizes == [40] + [10 * 40] * len(s.features)
+
+
+def test_a_break_down_is_foreseen_in_two_calls_of_each_row() -> None:
+    """None, each and then more of four features are the row's own, with 15 rows; dalex asks for nothing else."""
+    sizes: list[int] = []
+
+    def counting(X: Any) -> Distribution:
+        sizes.append(len(X))
+        return credit(X)
+
+    s = make_subject(counting, FunctionAdapter(), rows(), subject().y)
+    options: dict[str, Any] = {"parts": ("predict_parts",), "rows": (4, 7), "n_background": 15}
+    explain(s, measures=("entropy",), **options)
+    assert sizes == [40, *[15 * 5, 15 * 2] * 2]
+    sizes.clear()
+    engine = Engine(s, MEASURES | {"kl": KL}).bound("dalex")
+    found = explain(s, engine, measures=("entropy", "kl"), **options)["predict_parts"]
+    assert sizes == [40, *[15 * 5, 15 * 2] * 2]
+    (gap,) = found.omissions
+    assert (gap.measure, gap.reason) == (
+        "kl", "it compares a row with itself unchanged, and the steps between mix it with others"
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")

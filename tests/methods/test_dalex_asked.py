@@ -55,37 +55,19 @@ def test_a_shuffled_column_has_the_values_of_the_rows_that_its_cells_name(name: 
 def test_rows_as_they_are_have_no_change() -> None:
     cells = all_of(subject())
     assert cells.change(cells.table([0, 2], others=False)) == Variant()
-    assert cells.mixture(cells.table([1], others=True), 1).columns == ()
-
-
-def test_what_is_not_set_in_a_row_is_of_the_others() -> None:
-    s = subject()
-    table = all_of(s).table([1, 2], others=True).assign(whole=0, level=0)
-    asked = all_of(s).mixture(table, 0)
-    expected = pd.DataFrame(s.X).iloc[[1, 2]].reset_index(drop=True)
-    expected["whole"] = 1
-    expected["level"] = pd.Categorical(["x", "x"], categories=["x", "y", "z"])
-    assert set(asked.columns) == {0, 2, 4, 5, 6}
-    pd.testing.assert_frame_equal(replaced(s, [0, 0], asked), expected)
 
 
 @pytest.mark.parametrize("X", [WIDE, WIDE.iloc[:, :4].to_numpy()], ids=["frame", "array"])
-def test_all_other_features_move_as_one(X: Any) -> None:
-    """Of a row in place of others: what is not set has the others' values, in the chosen columns and the rest alike."""
+def test_all_other_features_are_one_column(X: Any) -> None:
     s = subject(X)
     cells = Cells(s, s.features[1:3])
     table = cells.table([0, 2], others=True)
     assert list(table.columns) == [*s.features[1:3], cells.others]
+    assert table.to_numpy().tolist() == [[0, 0, 0], [2, 2, 2]]
     assert list(cells.table([0], others=False).columns) == list(s.features[1:3])
     assert cells.others == f"{len(s.features) - 2} other features"
-    expected = pd.DataFrame(s.X).iloc[[0, 2]].reset_index(drop=True)
-    unset = replaced(s, [1, 1], cells.mixture(table, 1))
-    pd.testing.assert_frame_equal(unset, expected, check_dtype=False)
-    rest = [c for c in range(len(s.features)) if c not in (1, 2)]
-    moved = cells.mixture(table.assign(**{cells.others: 1}), 1)
-    expected.iloc[:, rest] = pd.DataFrame(s.X).iloc[[1, 1], rest].to_numpy()
-    assert moved.columns == (1, 2)
-    pd.testing.assert_frame_equal(replaced(s, [1, 1], moved), expected, check_dtype=False)
+    assert cells.player.tolist() == [2, 0, 1, *[2] * (len(s.features) - 3)]
+    assert all_of(s).player.tolist() == list(range(len(s.features)))
 
 
 def test_all_other_features_never_share_a_feature_s_name() -> None:

@@ -18,6 +18,7 @@ from uq_report.core.results import Importance
 from uq_report.methods.dalex import parts
 from uq_report.methods.dalex.calls import Dalex, GapError, bare_estimates
 from uq_report.methods.dalex.explain import DalexExplanations
+from uq_report.methods.dalex.mixtures import Mixtures
 from uq_report.methods.dalex.shuffles import Shuffles, one_minus_auc, rmse
 from uq_report.methods.shared.grids import Grid
 
@@ -235,11 +236,12 @@ def test_losses_stand_where_dalex_had_their_numbers() -> None:
     assert shuffles._replace(y=None).rounds(1, mean_measure)["a"].tolist() == [5.0, 1.5]
 
 
-def test_notes_of_single_rows_say_whose_order_it_is() -> None:
+def test_notes_of_single_rows_say_whose_order_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     for kind, words in (
         ("break_down", "The position is DALEX's order, from 1: contributions depend on it."),
         ("shap", "Means over 7 random orders; the spread is the least and the most of them."),
     ):
+        monkeypatch.setattr(Mixtures, "of", lambda *_: None)
         found = parts.predict_parts(given_none(), np.arange(4), {}, "", kind, 7)
         assert found.notes == ("Features not yet set take their values from 4 of 9 rows.", words)
         assert found.title == f"dalex: {kind.replace('_', ' ')} of single rows"
@@ -256,11 +258,12 @@ def test_one_infinite_number_of_a_row_leaves_it_out(place: int) -> None:
     steps = {"variable_name": ["intercept", "b", "a", ""], "contribution": [2.0, 0.5, -1.0, 1.5]}
     result = pd.DataFrame(steps | {"cumulative": [2.0, 2.5, 1.5, 1.5]})
     answers = {"entropy": SimpleNamespace(result=result)}
-    table = parts._attribution(stub(answers), ENTROPY, 3, np.arange(4), "break_down", 2, {})
+    mixtures: Any = SimpleNamespace(dalex=stub(answers), background=np.arange(4))
+    table = parts._attribution(mixtures, ENTROPY, 3, "break_down", 2)
     assert table[["feature", "value", "row"]].to_numpy().tolist() == [["b", 0.5, 3], ["a", -1.0, 3]]
     result.loc[*((1, "contribution"), (0, "cumulative"))[place]] = np.inf
     with pytest.raises(GapError, match="infinite for row 3"):
-        parts._attribution(stub(answers), ENTROPY, 3, np.arange(4), "break_down", 2, {})
+        parts._attribution(mixtures, ENTROPY, 3, "break_down", 2)
 
 
 def test_metrics_that_are_undefined_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,16 +41,21 @@ class Cells:
     """
 
     def __init__(self, subject: Subject, features: tuple[str, ...]) -> None:
-        self._n = subject.n
-        self._names = subject.features
+        self._n, self._names, self._features = subject.n, subject.features, features
         own = [(subject.features.index(name),) for name in features]
         rest = tuple(c for c in range(len(subject.features)) if (c,) not in own)
-        self._features, self._groups = features, [*own, rest]
+        self.groups: list[tuple[int, ...]] = [*own, *([rest] if rest else [])]
+
+    @property
+    def player(self) -> IntArray:
+        """Return the group of each of the subject's columns: one for each feature, and one for all others."""
+        return np.array([next(g for g, at in enumerate(self.groups) if c in at) for c in range(len(self._names))])
 
     @property
     def others(self) -> str:
         """What the other features are called, as one of them; empty where there are none."""
-        name = f"{len(self._groups[-1])} other features" if self._groups[-1] else ""
+        rest = len(self._names) - len(self._features)
+        name = f"{rest} other features" if rest else ""
         while name in self._names:
             name += "'"
         return name
@@ -64,12 +69,7 @@ class Cells:
         """Return the change of the rows of the index: of one column, from the rows that its cells name."""
         cells = table.to_numpy()
         moved = np.flatnonzero((cells != table.index.to_numpy()[:, None]).any(axis=0))
-        return Variant(self._groups[moved[0]], donors=cells[:, moved[0]]) if len(moved) else Variant()
-
-    def mixture(self, table: pd.DataFrame, row: int) -> Variant:
-        """Return the change of one row, many times, that takes from the rows of the index what they still have."""
-        left = np.flatnonzero((table.to_numpy() != row).any(axis=0))
-        return Variant(tuple(c for g in left for c in self._groups[g]), donors=table.index.to_numpy())
+        return Variant(self.groups[moved[0]], donors=cells[:, moved[0]]) if len(moved) else Variant()
 
     def points(self, grids: Sequence[Grid]) -> dict[str, IntArray]:
         """Return numbers of no row for the points of each grid, in order."""

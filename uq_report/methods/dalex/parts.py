@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import product
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,12 +18,13 @@ from ..shared.choice import INFINITE_REMEDY, Roles, plain_values, positions
 from ..shared.curves import stacked
 from ..shared.grids import Grid, make_grid
 from .calls import Dalex, GapError, bare_estimates, listing
+from .mixtures import Mixtures
 from .shuffles import Loss, Shuffles, one_minus_auc, rmse
 
-Known: TypeAlias = tuple[int, int, tuple[int, ...]]  # the explained row, how many rows, what they take from others
 QUANTILES_FROM = 20
 MAX_LEVELS = 30
 CUTOFF = 0.5
+COMPARES = "it compares a row with itself unchanged, and the steps between mix it with others"
 
 
 def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int, which: str) -> Importance:
@@ -205,10 +205,15 @@ def predict_parts(
     frames: list[pd.DataFrame] = []
     gaps: list[Omission] = []
     rows = positions(roles)
-    known: dict[Known, FloatArray] = {}
-    for row, measure in product(rows, dalex.measures):
-        with listing(gaps):
-            frames.append(_attribution(dalex, measure, row, background, predict_type, n_paths, known))
+    measures = [measure for measure in dalex.measures if not measure.needs_base]
+    gaps += [Omission(measure.name, "", COMPARES) for measure in dalex.measures if measure.needs_base]
+    mixtures = Mixtures.of(dalex, measures, rows, background)
+    for row in rows if measures else ():
+        if predict_type == "break_down":
+            mixtures.foresee(row)
+        for measure in measures:
+            with listing(gaps):
+                frames.append(_attribution(mixtures, measure, row, predict_type, n_paths))
     spread = ("spread_low", "spread_high")
     frame = stacked(frames, (*Attribution.columns, *spread))
     notes = [f"Features not yet set take their values from {len(background)} of {dalex.subject.n} rows."]
@@ -233,26 +238,15 @@ def predict_parts(
     )
 
 
-def _attribution(
-    dalex: Dalex,
-    measure: Measure,
-    row: int,
-    background: IntArray,
-    predict_type: str,
-    n_paths: int,
-    known: dict[Known, FloatArray],
-) -> pd.DataFrame:
-    """Return one row's contributions to one measure; mixtures of rows that are `known` are not predicted again."""
-    m = dalex.measures.index(measure)
+def _attribution(mixtures: Mixtures, measure: Measure, row: int, predict_type: str, n_paths: int) -> pd.DataFrame:
+    """Return one row's contributions to one measure."""
+    dalex = mixtures.dalex
 
     def predict(model: Any, X: pd.DataFrame) -> FloatArray:  # noqa: ARG001 - dalex's signature
-        mixture = dalex.cells.mixture(X, row)
-        key = row, len(X), mixture.columns
-        if key not in known:
-            known[key] = dalex.values([mixture], np.full(len(X), row))[:, 0]
-        return known[key][m]
+        dalex.engine.check()
+        return mixtures.asked(X, row, measure)
 
-    data, new = (dalex.cells.table(of, others=True) for of in (background, [row]))
+    data, new = (dalex.cells.table(of, others=True) for of in (mixtures.background, [row]))
     answer = dalex.ask(
         "predict_parts", measure.name, data, None, predict, new_observation=new, type=predict_type, B=n_paths
     )
