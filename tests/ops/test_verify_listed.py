@@ -55,6 +55,8 @@ def test_a_folder_as_written_is_proven_by_its_list_and_says_that_no_page_was_mad
     for name in ("brief.html", "brief.pdf"):
         assert states(found, name) == {"evidence": "ok", "hash": "ok", "rendering": "not judged"}
     assert states(found, "evidence") == {"tables": "ok"}
+    run = {name: states(found, "run.json")[name] for name in ("hash", "canonical", "schema")}
+    assert run == {"hash": "ok", "canonical": "not judged", "schema": "ok"}
     assert {claim.reason for claim in found.claims if claim.name == "rendering"} == {
         "pages, figures and attached tables were not made again from run.json; --deep does"
     }
@@ -68,6 +70,21 @@ def test_any_changed_byte_of_a_listed_file_is_seen(name: str, folder: Path) -> N
         assert not found.ok
         change(folder / name, position)
     assert verify(folder).ok
+
+
+def test_a_run_written_another_way_together_with_the_list_is_seen_by_the_page_and_by_deep(
+    written: Path, tmp_path: Path
+) -> None:
+    place = Path(shutil.copytree(written, tmp_path / "run"))
+    (place / "brief.pdf").unlink()
+    run = place / "run.json"
+    run.write_text(json.dumps(json.loads(run.read_bytes()), indent=1))
+    assert states(verify(place), "run.json")["canonical"] == "FAILED"  # the list has other bytes, and proves nothing
+    listed = sums.loads(place) | sums.hashes({"run.json": run.read_bytes()})
+    (place / sums.SUMS).write_bytes(sums.dumps(listed))
+    quick, deep = verify(place), verify(place, deep=True)
+    assert (states(quick, "run.json")["canonical"], states(quick, "brief.html")["evidence"]) == ("not judged", "FAILED")
+    assert states(deep, "run.json")["canonical"] == "FAILED"
 
 
 def test_a_table_missing_or_added_is_seen(folder: Path) -> None:

@@ -44,7 +44,11 @@ def dumps(run: Run) -> bytes:
 
 def loads(data: bytes, source: str = "run.json") -> Run:
     """Return the run that `dumps` wrote; refuse anything else, and formats this version does not know."""
-    content = json_of(data, source)
+    return read(json_of(data, source), source)
+
+
+def read(content: Any, source: str = "run.json") -> Run:
+    """Return the run of JSON values, see `loads`."""
     if not isinstance(content, dict) or not isinstance(content.get("format"), int):
         raise InputError(f"{source} must be a run that uq_report wrote; it has no format number. Name its run.json.")
     content = migrated(content, source)

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from functools import cache
 from importlib import resources
+from reprlib import Repr
 from typing import Any
 
 Schema = Mapping[str, Any]
@@ -21,6 +22,9 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }  # fmt: skip
 _LARGEST = 2**63  # what integers of frames can hold
 _SHOWN = 60
+_REPR = Repr()
+_REPR.maxdict = _REPR.maxlist = _SHOWN // 3  # an item and its comma have three characters at least
+_REPR.maxstring = _REPR.maxlong = _REPR.maxother = _LARGEST
 
 
 @cache
@@ -28,6 +32,15 @@ def run_schema() -> Schema:
     """Return the schema of a run."""
     content: Schema = json.loads(resources.files("uq_report.evidence").joinpath("run.schema.json").read_bytes())
     return content
+
+
+@cache
+def _target(reference: str) -> Schema:
+    """Return the part of the schema that a reference names."""
+    target: Any = run_schema()
+    for step in reference.split("/")[1:]:
+        target = target[step]
+    return target
 
 
 def fault(content: Any) -> str:
@@ -44,12 +57,9 @@ def fault(content: Any) -> str:
 def _faults(value: Any, schema: Schema, where: str) -> Iterator[str]:
     """Yield what is wrong at a place."""
     if "$ref" in schema:
-        target: Any = run_schema()
-        for step in schema["$ref"].split("/")[1:]:
-            target = target[step]
-        yield from _faults(value, target, where)
+        yield from _faults(value, _target(schema["$ref"]), where)
     if reason := _own_fault(value, schema):
-        shown = repr(value)
+        shown = _REPR.repr(value)
         yield f"{where}: must {reason}; got {shown if len(shown) <= _SHOWN else shown[:_SHOWN] + '...'}"
         return
     if isinstance(value, dict):
@@ -71,19 +81,13 @@ def _own_fault(value: Any, schema: Schema) -> str:
         return "be finite"
     if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
         return "fit 64 bits"
-    rules = (
-        ("const", lambda rule: value == rule, "be {!r}"),
-        ("enum", lambda rule: value in rule, "be one of {!r}"),
-        ("minimum", lambda rule: not isinstance(value, int | float) or value >= rule, "be at least {!r}"),
-        ("minLength", lambda rule: len(value) >= rule, "have at least {!r} characters"),
-        ("minItems", lambda rule: len(value) >= rule, "have at least {!r} items"),
-        ("maxItems", lambda rule: len(value) <= rule, "have at most {!r} items"),
-        ("pattern", lambda rule: re.search(rule, value), "match {!r}"),
-        ("format", lambda rule: rule != "date" or _is_date(value), "be a {!r}"),
-        ("not", lambda rule: any(_faults(value, rule, "")), "not be {!r}"),
-    )
     return next(
-        (words.format(schema[key]) for key, holds, words in rules if key in schema and not holds(schema[key])), ""
+        (
+            _RULES[key][1].format(rule)
+            for key, rule in schema.items()
+            if key in _RULES and not _RULES[key][0](value, rule)
+        ),
+        "",
     )
 
 
@@ -111,7 +115,7 @@ def _are_plain(values: list[Any], items: Schema) -> bool:
     types, names = {*map(type, values)}, items["type"]
     if not types <= {int, float, bool, type(None)} or not _is_of(types, [names] if isinstance(names, str) else names):
         return False
-    numbers = [value for value in values if value is not None]
+    numbers = [value for value in values if value is not None] if type(None) in types else values
     least = max(items.get("minimum", -_LARGEST), -_LARGEST)
     return not numbers or (least <= min(numbers) and max(numbers) < _LARGEST)
 
@@ -128,3 +132,17 @@ def _is_date(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+# What each keyword asks of a value itself, and in words.
+_RULES: Mapping[str, tuple[Callable[[Any, Any], object], str]] = {
+    "const": (lambda value, rule: value == rule, "be {!r}"),
+    "enum": (lambda value, rule: value in rule, "be one of {!r}"),
+    "minimum": (lambda value, rule: not isinstance(value, int | float) or value >= rule, "be at least {!r}"),
+    "minLength": (lambda value, rule: len(value) >= rule, "have at least {!r} characters"),
+    "minItems": (lambda value, rule: len(value) >= rule, "have at least {!r} items"),
+    "maxItems": (lambda value, rule: len(value) <= rule, "have at most {!r} items"),
+    "pattern": (lambda value, rule: re.search(rule, value), "match {!r}"),
+    "format": (lambda value, rule: rule != "date" or _is_date(value), "be a {!r}"),
+    "not": (lambda value, rule: any(_faults(value, rule, "")), "not be {!r}"),
+}

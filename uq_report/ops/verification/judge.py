@@ -20,6 +20,7 @@ from .signatures import judge_signatures, starts_with
 
 FilePath = str | Path
 _OWN = frozenset({RUN, CLOCK})
+_LISTED = f"{sums.SUMS} lists its SHA-256 {{}}…; who forges one can forge both"
 NOT_RENDERED = "pages, figures and attached tables were not made again from run.json; --deep does"
 
 
@@ -39,7 +40,8 @@ def verify(  # noqa: PLR0913 - files and flags
 
     The evidence is the run.json inside a PDF, in the folder, or beside the report. It is read, judged, and tied to
     the report: by the copy inside a PDF, by its SHA-256 in other formats. Pages are compared with the hash that
-    SHA256SUMS lists of them, which shows damage but not a forger who writes that list too.
+    SHA256SUMS lists of them, which shows damage but not a forger who writes that list too. A run.json that it lists
+    is read and held against its schema, and not written again.
 
     If `deep`, the report is made again from the evidence: equal bytes prove every number and figure. Bytes are
     promised for equal versions only; where these differ, the printed words and numbers are compared.
@@ -76,7 +78,9 @@ def verify(  # noqa: PLR0913 - files and flags
     listed, required = sums.loads(folder), require_signature or bool(anchors)
     reports = _reports(place, listed)
     evidence, source = _evidence(place, reports, run)
-    recorded = judge_run(evidence, source)
+    digest = sha256(evidence)
+    known = "" if deep or listed.get(RUN) != digest else _LISTED.format(digest[:16])
+    recorded = judge_run(evidence, source, known=known)
     claims = [Claim(source, *verdict) for verdict in recorded.verdicts]
     if recorded.run is not None:
         house = None if templates is None else Path(templates)
@@ -97,7 +101,7 @@ def verify(  # noqa: PLR0913 - files and flags
             claims.append(Claim(EVIDENCE, *_judge_tables(place, recorded.run, listed, deep=deep)))
         inputs = {"model": model, "data": data, "train": train}
         claims += [Claim(source, *verdict) for verdict in judge_inputs(recorded.run, inputs, folder)]
-    return Verification(str(path), sha256(evidence), tuple(claims))
+    return Verification(str(path), digest, tuple(claims))
 
 
 def _reports(place: Path, listed: Mapping[str, str]) -> list[Report]:
@@ -151,7 +155,7 @@ def _judge_hash(report: Report, listed: Mapping[str, str], *, deep: bool) -> Ite
     digest, recorded = sha256(report.data), listed.get(report.name)
     others = [name for name, one in listed.items() if one == digest and name != report.name]
     if recorded == digest:
-        yield Verdict("hash", "ok", f"{sums.SUMS} lists its SHA-256 {digest[:16]}…; who forges one can forge both")
+        yield Verdict("hash", "ok", _LISTED.format(digest[:16]))
     elif recorded is not None and others and not report.has_signature:
         reason = f"its signature was cut off: it is {others[0]} again, and {sums.SUMS} lists other bytes"
         yield Verdict("hash", "FAILED", reason)
@@ -226,7 +230,7 @@ def _printed(report: Report, rendered: Rendered | None, digest: str) -> Verdict:
         if rendered is not None and report.data.startswith(rendered.data):
             printed = rendered.document.evidence_sha256 == digest
         else:
-            printed = digest in report.text
+            printed = report.says(digest)
     except InputError as error:
         return Verdict("evidence", "FAILED", str(error))
     if printed:

@@ -12,7 +12,7 @@ from typing import Literal
 from pypdf import PdfReader
 
 from ...core.errors import InputError
-from .words import headings, html_blocks, pdf_bookmarks, pdf_text, unreadable
+from .words import headings, html_blocks, html_says, pdf_bookmarks, pdf_text, unreadable
 
 Format = Literal["pdf", "html", "other"]
 
@@ -36,6 +36,10 @@ class Report:
         if self.format == "pdf":
             return pdf_text(self.data)
         return "\n".join(html_blocks(self.data)) if self.format == "html" else self.data.decode("utf-8", "replace")
+
+    def says(self, word: str) -> bool:
+        """Say whether a word is part of the printed text; an HTML page is read no further than there."""
+        return html_says(self.data, word) if self.format == "html" else word in self.text
 
     @cached_property
     def headings(self) -> list[str] | None:

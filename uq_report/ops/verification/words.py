@@ -26,6 +26,7 @@ _BLOCKS = _HEADINGS | {
 _DESCRIBING = frozenset({"alt", "aria-label", "content", "title"})
 _NOT_ON_PAPER = frozenset({"skip", "back", "colophon"})  # css/print.css hides them
 _BLANK = re.compile("[\\s\u00ad\u200b\u2060]+")
+_PIECE = 2**15  # characters of a page
 _GAP = 4000  # characters between two blocks of a PDF: running heads and the labels of a figure
 
 
@@ -94,6 +95,24 @@ def html_blocks(page: bytes) -> list[str]:
     """
     content = _read(page)
     return [*content.blocks, *content.descriptions]
+
+
+def html_says(page: bytes, word: str) -> bool:
+    """Say whether a word stands in a block of an HTML page, which is read no further than there.
+
+    Examples
+    --------
+    >>> html_says(b"<p>a <b>b</b></p>", "b"), html_says(b"<style>b</style><!-- b --><p>a", "b")
+    (True, False)
+    """
+    reader, text = _Page(), page.decode("utf-8", "replace")
+    for start in range(0, len(text), _PIECE):
+        reader.feed(text[start : start + _PIECE])
+        if any(word in block for block in reader.blocks):
+            return True
+    reader.close()
+    reader.end_block()
+    return any(word in block for block in reader.blocks)
 
 
 def paper_blocks(page: bytes) -> list[str]:
