@@ -16,6 +16,7 @@ from uq_report.core.sampling import Sampling
 from uq_report.evidence.run import Run
 
 FEW = ("calibration", "pfi", "shap", "dalex", "agreement", "data_quality")
+FAST = {"shap": {"n_rows": 3, "n_background": 4}, "dalex": {"n_repeats": 2, "n_background": 5}}
 NO_NUMBER = re.compile(r"(?<![\w-])(?:nan|inf)(?![\w-])", re.IGNORECASE)
 
 
@@ -24,9 +25,8 @@ def audited(which: str) -> tuple[Run, str]:
     """Return the run and the report as Markdown."""
     model, X, y, n = {"fifty": fifty, "rare": rare, "ratings": ratings, "zeros": zeros, "fraud": fraud}[which]()
     model.fit(X[:n], y[:n])
-    audit = uq.audit(
-        uq.explain(model, X[n:], y[n:], train=(X[:n], y[:n])), explainers=FEW, as_of="2026-01-01", progress=False
-    )
+    subject = uq.explain(model, X[n:], y[n:], train=(X[:n], y[:n]))
+    audit = uq.audit(subject, explainers=FEW, options=FAST, as_of="2026-01-01", progress=False)
     assert not [entry for entry in audit.run.not_run if "Error" in entry.reason]
     text = bytes(audit.render("markdown")).decode()
     assert not [line for line in text.splitlines() if NO_NUMBER.search(line)]
