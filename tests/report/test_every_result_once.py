@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,12 @@ CITING = {"answer", "findings"}  # chapters that only cite
 @pytest.fixture(params=SAMPLES, ids=lambda path: path.parent.name)
 def sample(request: pytest.FixtureRequest, undrawn: None) -> tuple[tuple[Result, ...], Document]:
     """The results of a sample run, and its report with all of the annex, without figures."""
-    run, _ = saved.read(request.param)
+    return reported(request.param)
+
+
+@cache
+def reported(path: Path) -> tuple[tuple[Result, ...], Document]:
+    run, _ = saved.read(path)
     return run.results, document(run, annex="full")
 
 

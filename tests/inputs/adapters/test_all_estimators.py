@@ -28,8 +28,7 @@ ONE_COLUMN = ("IsotonicRegression",)
 SEVERAL = ("MultiTask", "MultiOutput", "RegressorChain", "ClassifierChain", "CCA", "PLSCanonical")
 ESTIMATORS = [
     pytest.param(estimator, id=name)
-    for kind in ("classifier", "regressor")
-    for name, estimator in all_estimators(type_filter=kind)
+    for name, estimator in all_estimators(type_filter=["classifier", "regressor"])
 ]
 
 
