@@ -57,6 +57,7 @@ def run_of(name: str) -> Run:
 EVERY = [*CASES, *sorted(path.parent.name for path in SAMPLES.glob("*/run.json"))]
 
 
+@cache
 def told(name: str) -> tuple[Evidence, Answer]:
     e = Evidence(run_of(name))
     return e, answer_of(e)
