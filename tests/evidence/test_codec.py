@@ -98,7 +98,10 @@ def test_the_schema_accepts_a_real_run(name: str, validate: Callable[[Any], None
 def test_the_schema_refuses_a_run_that_lacks_a_part(
     path: tuple[Any, ...], message: str, validate: Callable[[Any], None]
 ) -> None:
-    content = json.loads(codec.dumps(runs()["logistic"]))
+    whole = runs()["logistic"]
+    one_each = replace(whole, methods=whole.methods[:1], results=whole.results[:1], outcomes=whole.outcomes[:1])
+    content = json.loads(codec.dumps(one_each))
+    validate(content)
     *inner, last = path
     part = content
     for key in inner:
