@@ -28,7 +28,6 @@ EXPLAINERS = (
     "pfi", "cover", "pdp", "ale", "h_statistic", "shap", "dalex", "cid", "rsens", "segments", "support", "calibration",
     "agreement",
 )  # fmt: skip
-QUICK = {"pfi": {"n_repeats": 3}, "dalex": {"n_repeats": 2}, "h_statistic": {"max_rows": 20}, "shap": {"n_rows": 10}}
 ABOVE_THE_TABLE = re.compile(r"needs (the members of an ensemble|prediction intervals|label sets|an ordered target)")
 
 NOT_OF_THE_FAMILY = re.compile(r"^(it|\w+) (?=needs |is )|(?<=did not run): .*|; \d+ of \d+ rows are others|\. [A-Z].*")
@@ -70,7 +69,7 @@ def of_measures(subject: Subject) -> tuple[str, Mapping[str, str]]:
 
 def of_explainers(subject: Subject) -> Mapping[str, str]:
     """Return why explainers did not run on it, or had nothing to show."""
-    run = whole_audit(subject, options=QUICK)
+    run = whole_audit(subject)
     empty = {result.explainer: [o.reason for o in result.omissions] for result in run.results if result.frame.empty}
     full = {result.explainer for result in run.results if not result.frame.empty}
     nothing = {name: "; ".join(dict.fromkeys(reasons)) for name, reasons in empty.items() if name not in full}
