@@ -27,6 +27,7 @@ from uq_report.document.document import (
 from uq_report.render.html import page
 from uq_report.render.pdf import PdfRenderer
 
+from . import structure
 from .conftest import SVG, make
 from .structure import faults
 
@@ -71,12 +72,12 @@ def everywhere(text: str) -> Document:
 
 @pytest.mark.parametrize("what", TEXTS)
 @pytest.mark.filterwarnings("default:pdf. .notdef glyph:UserWarning")
-def test_hostile_text_in_every_place_gives_a_sound_file(what: str) -> None:
+def test_hostile_text_in_every_place_gives_a_sound_file(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(structure, "_heard", lambda _: ())  # it sounds as hostile as it is
     document = everywhere(TEXTS[what])
     pdf = PdfRenderer(strict=what not in GLYPHLESS).render(document)
     files = {item.name: item.content for item in document.attachments}
-    found = faults(pdf, page(document, paged=True), files)
-    assert [fault for fault in found if not fault.startswith("outloud")] == []  # it sounds as hostile as it is
+    assert faults(pdf, page(document, paged=True), files) == []
     with pikepdf.open(io.BytesIO(pdf)) as opened:
         raw = opened.Root.Metadata.read_bytes()
         ET.fromstring(raw)

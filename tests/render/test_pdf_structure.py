@@ -21,6 +21,7 @@ from uq_report.testing.known import known_document
 
 from ..report.cases import NAMES, Case
 from ..report.synthetic import make_run
+from . import structure
 from .conftest import figure, make, table
 from .structure import faults, programs
 
@@ -165,7 +166,9 @@ BREAKS: dict[str, tuple[Callable[[pikepdf.Pdf], None], str]] = {
 
 
 @pytest.mark.parametrize("what", BREAKS)
-def test_the_check_notices(sound: tuple[bytes, str], what: str) -> None:
+def test_the_check_notices(sound: tuple[bytes, str], what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By itself: other programs are not asked."""
+    monkeypatch.setattr(structure, "programs", lambda _: ())
     change, fault = BREAKS[what]
     pdf, html = sound
     files = {item.name: item.content for item in FILES[:2]}
