@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -46,16 +47,26 @@ history = "filed"
 """
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a working folder with a model, its tables and an audit that was run once."""
-    monkeypatch.chdir(tmp_path)
-    audits_made.write(tmp_path)
-    write()
-    first = call()
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a model, its tables and an audit that was run once."""
+    made = tmp_path_factory.mktemp("audited")
+    audits_made.write(made)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(made)
+        write()
+        first = call()
     assert first.exit_code == 0, first.stderr
     assert json.loads(first.stdout)["unchanged"] is False
-    return tmp_path
+    return made
+
+
+@pytest.fixture
+def folder(audited: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a working folder of one's own with all of that."""
+    made = Path(shutil.copytree(audited, tmp_path / "work", symlinks=True))
+    monkeypatch.chdir(made)
+    return made
 
 
 def write(as_of: str = "2026-01-31", seed: int = 0, more: str = "") -> None:
