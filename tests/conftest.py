@@ -49,10 +49,10 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Packages:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave the tests of `UNTRACED` out of the measurement of coverage."""
+    """Leave the tests of `UNTRACED`, and studies, out of the measurement of coverage."""
     untraced = frozenset(UNTRACED)
     for item in items:
-        if not untraced.isdisjoint((item.path, *item.path.parents)):
+        if item.get_closest_marker("study") or not untraced.isdisjoint((item.path, *item.path.parents)):
             item.add_marker(pytest.mark.no_cover)
 
 
