@@ -27,8 +27,7 @@ COUNTS = ("PoissonRegressor", "GammaRegressor", "TweedieRegressor")  # of a targ
 ONE_COLUMN = ("IsotonicRegression",)
 SEVERAL = ("MultiTask", "MultiOutput", "RegressorChain", "ClassifierChain", "CCA", "PLSCanonical")
 ESTIMATORS = [
-    pytest.param(estimator, id=name)
-    for name, estimator in all_estimators(type_filter=["classifier", "regressor"])
+    pytest.param(estimator, id=name) for name, estimator in all_estimators(type_filter=["classifier", "regressor"])
 ]
 
 
