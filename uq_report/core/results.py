@@ -142,8 +142,8 @@ class Result:
         if missing:
             raise InputError(f"{self.id}.estimates must have the columns {ESTIMATE_COLUMNS}; missing {missing}.")
         for part, table in (("frame", self.frame), ("estimates", self.estimates)):
-            floats = [c for c, dtype in table.dtypes.items() if pd.api.types.is_float_dtype(dtype)]
-            infinite = [c for c in floats if np.isinf(table[c].to_numpy(dtype=float, na_value=np.nan)).any()]
+            floats = ((c, column) for c, column in table.items() if column.dtype.kind == "f")
+            infinite = [c for c, column in floats if np.isinf(column.to_numpy(dtype=float, na_value=np.nan)).any()]
             if infinite:
                 raise InputError(
                     f"{self.id}.{part} must hold finite numbers; got infinite values in {infinite}. "

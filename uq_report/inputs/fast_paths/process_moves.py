@@ -88,9 +88,11 @@ class Moves:
         for last in self._last:
             if last.rows is rows or np.array_equal(last.rows, rows):
                 return last
-        found = _Kept(rows, [-term.distances(self.inner[rows], self.gp.X_train_) / 2 for term in self.terms])
-        self._last[:] = [found]
-        return found
+        halves = [term.distances(self.inner[rows], self.gp.X_train_) for term in self.terms]
+        for half in halves:
+            np.divide(half, -2, out=half)
+        self._last[:] = [_Kept(rows, halves)]
+        return self._last[0]
 
     def _summed(self, kept: _Kept, i: int, j: int, at: FloatArray, part: IntArray) -> FloatArray:
         """Return a term's sum over the training rows of some rows, with the input `j` at other values."""
