@@ -6,6 +6,7 @@ Where a library has no door for what a report needs, names inside it are used, h
 =========== ====== =================================== ================================= =========================
 Library     Below  Where it stands                     Name                              What we use it for
 =========== ====== =================================== ================================= =========================
+weasyprint  71     weasyprint.HTML                     _ua_stylesheets                   `defaults`: unused rules
 weasyprint  71     weasyprint.document.Page            _page_box                         `tags`: the tag of each cell
 weasyprint  71     weasyprint.document.Page            links                             `tags`: one link, not two
 weasyprint  71     weasyprint.pdf.tags                 mark                              `tags`: headers of cells

@@ -25,10 +25,11 @@ from ..core.errors import RenderError, words_of
 from ..document.document import Attachment
 from .borders import straight
 from .bounds import limit, serve
+from .defaults import Page
 from .tags import mend, own_links
 from .text import clean
 from .texts import kept
-from .weasy import HTML, FatalURLFetchingError, PdfAttachment, URLFetcher
+from .weasy import FatalURLFetchingError, PdfAttachment, URLFetcher
 
 VARIANT = "pdf/a-3a"
 LARGE = 2**22  # bytes of a stream
@@ -108,7 +109,7 @@ def print_page(html: str, attachments: Sequence[Attachment] = (), as_of: str = "
     with _listening() as problems, straight(), kept(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # WeasyPrint leaves its own colour profile open
         try:
-            document = HTML(string=html, url_fetcher=DataOnly(), base_url=None).render(pdf_variant=VARIANT)
+            document = Page(html, url_fetcher=DataOnly(), base_url=None).render(pdf_variant=VARIANT)
             document.metadata.attachments = files
             own_links(document.pages)
             _declare_ua(document.metadata)
@@ -175,6 +176,14 @@ def _finisher(media_types: dict[str, str]) -> Any:
             if isinstance(item, pydyf.Stream) and item.compress:
                 _pack(item)
         pdf.objects[:] = [_Made(item) if item.compressible and item.free == "n" else item for item in pdf.objects]
+        add = pdf.add_object
+
+        def packed(item: Any) -> None:
+            if isinstance(item, pydyf.Stream):  # the one of all objects that are in no stream yet, and their index
+                _pack(item)
+            add(item)
+
+        pdf.add_object = packed
 
     return finish
 
