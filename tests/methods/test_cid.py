@@ -16,7 +16,7 @@ from uq_report.core.errors import BudgetError, InputError
 from uq_report.core.lifetimes import recorded
 from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
-from uq_report.evidence.information import CidCover
+from uq_report.evidence.information import CidCover, CidGraph
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 from uq_report.methods.cid.corrected import _refusals, importance_map, refitted
@@ -182,6 +182,24 @@ def test_a_graph_precision_is_used_as_it_is() -> None:
     assert results["cid"].meta["graph"] == "given"
     with pytest.raises(InputError, match="must join features that vary, and 'y'"):
         run(linear_subject(100), graph=(("a", "nobody"),))
+
+
+@pytest.mark.parametrize(("most", "unlisted"), [(1, 1), (3, 1), (4, 0)])
+def test_of_many_edges_the_strongest_are_listed_and_those_with_y(
+    monkeypatch: pytest.MonkeyPatch, most: int, unlisted: int
+) -> None:
+    """b is nearly a, c and y are mostly noise: the edge of a and c is weakest, those with y are little stronger."""
+    monkeypatch.setattr("uq_report.methods.cid.explain.MOST_EDGES", most)
+    a, *noise = np.random.default_rng(0).normal(size=(4, 400))
+    X = pd.DataFrame({"a": a, "b": a + 0.1 * noise[0], "c": a / 9 + noise[1]})
+    edges = (("a", "b"), ("a", "c"), ("a", "y"), ("c", "y"))
+    graph = run(ridge(X, X["c"] + a + noise[2]), graph=edges)["cid.graph"]
+    view = CidGraph.from_result(graph)
+    assert view.edges[0][:2] == ("a", "b")
+    assert {edge[:2] for edge in view.edges} == {*edges} - ({("a", "c")} if unlisted else set())
+    assert (view.unlisted, view.total) == (unlisted, 4)
+    rule = f"Of 4 edges the {most} strongest are listed, and all with y."
+    assert (rule in graph.notes) is bool(unlisted)
 
 
 def test_half_potentials_are_named() -> None:

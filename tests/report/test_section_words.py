@@ -117,11 +117,11 @@ def test_the_reading_of_cover_is_that_of_its_interval(ends: tuple[float, float],
     assert _reading(None) == "no interval"
 
 
-def edges(*ends: tuple[str, str, float], nodes: Sequence[str] = ("a", "b", "y")) -> CidGraph:
+def edges(*ends: tuple[str, str, float], nodes: Sequence[str] = ("a", "b", "y"), unlisted: int = 0) -> CidGraph:
     frame = pd.DataFrame(
         [("", a, b, np.nan, value) for a, b, value in ends], columns=["measure", "feature", "item", "x", "value"]
     )
-    meta = {"nodes": list(nodes), "edge": "partial correlation"}
+    meta = {"nodes": list(nodes), "edge": "partial correlation", "unlisted": unlisted}
     return CidGraph.from_result(
         Diagnostic(
             id=ids.CID_GRAPH, explainer=ids.CID, title="", frame=frame[list(Diagnostic.columns)],
@@ -139,6 +139,10 @@ def test_the_graph_is_told_by_its_strongest_edges_and_those_of_the_target() -> N
     assert _graph_text(every).endswith("b and y −0.500, y and a 0.200 and a and b 0.100. Every pair is joined.")
     apart = edges(("a", "b", 0.1), nodes=("a", "b", "c", "y"))
     assert _graph_text(apart).endswith("3 features and the target. Strongest: a and b 0.100. Tied to the target: none.")
+    capped = edges(("a", "b", 0.1), ("b", "y", -0.5), nodes=("a", "b", "c", "y"), unlisted=3)
+    assert _graph_text(capped).startswith("5 edges between 3 features and the target. Strongest: b and y −0.500")
+    whole = edges(("a", "b", 0.1), ("b", "y", -0.5), nodes=("a", "b", "c", "y"), unlisted=4)
+    assert _graph_text(whole).endswith("Every pair is joined.")
 
 
 # ------------------------------------------------------------------ rankings, interactions, segments

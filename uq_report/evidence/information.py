@@ -42,16 +42,22 @@ class Cid(View):
 
 
 class CidGraph(View):
-    """The field's edges, in the frame: `edge` says what their number is, `nodes` ends with y."""
+    """The field's edges but `unlisted` ones, in the frame: `edge` says what their number is, `nodes` ends with y."""
 
     id: ClassVar[str] = ids.CID_GRAPH
     lines: tuple[ItemLine, ...]
     nodes: tuple[str, ...] = ()
     edge: str = ""
+    unlisted: int = 0
+
+    @property
+    def total(self) -> int:
+        """How many edges there are, listed or not."""
+        return len(self.result.frame) + self.unlisted
 
     @property
     def edges(self) -> tuple[tuple[str, str, float], ...]:
-        """Both ends of each edge and its number, strongest first."""
+        """Both ends of each listed edge and its number, strongest first."""
         rows = self.result.frame[[col.FEATURE, col.ITEM, col.VALUE]].itertuples(index=False)
         edges = [(str(a), str(b), float(value)) for a, b, value in rows]
         return tuple(sorted(edges, key=lambda edge: -abs(edge[2])))

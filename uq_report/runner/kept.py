@@ -15,9 +15,10 @@ from ..core.arrays import IntArray
 from ..core.results import Result, RowSample, RowValues
 from ..evidence import codec
 from ..evidence.run import Run
+from .differences import LEAST
 
-MOST_ROWS, LEAST_ROWS = 2000, 200  # kept of a result, where it has as many
-NUMBERS = 200_000  # of a result, unless `LEAST_ROWS` are more
+MOST_ROWS, LEAST_ROWS = 2000, LEAST  # kept of a result, where it has as many
+NUMBERS = 100_000  # of a result, unless `LEAST_ROWS` are more
 
 
 def with_kept_rows(run: Run) -> Run:

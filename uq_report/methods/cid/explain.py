@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray
+from ...core.arrays import BoolArray, FloatArray
 from ...core.engine import Engine
 from ...core.errors import check_options
 from ...core.explainer import BuiltIn, Card, Prior
@@ -30,6 +30,7 @@ from .terms import Estimate, covered_share
 
 ESTIMATORS = ("auto", "copula", "discrete", "mixed")
 LEAST_ROWS = 10  # of a feature
+MOST_EDGES = 1000  # of the graph, beside those with y: pairs of features grow with the square of their number
 OF_CELLS = "Information given a set is that of the field of the set and y alone, fitted to the same cells."
 
 
@@ -192,7 +193,11 @@ class CoveredInformation(BuiltIn):
 
 def _graph(fitted: Estimate) -> Diagnostic:
     names, links = (*(f for f in fitted.features if f not in fitted.copies), "y"), np.triu(fitted.links)
-    edges = [("", names[a], names[b], np.nan, float(links[a, b])) for a, b in np.argwhere(links)]
+    pairs = np.argwhere(links)
+    kept = pairs[_kept(links[tuple(pairs.T)], pairs[:, 1] == len(names) - 1)]
+    edges = [("", names[a], names[b], np.nan, float(links[a, b])) for a, b in kept]
+    unlisted = len(pairs) - len(kept)
+    rule = f"Of {len(pairs):,} edges the {MOST_EDGES:,} strongest are listed, and all with y."
     meaning = "largest pair potential" if fitted.estimator == DISCRETE else "partial correlation"
     return Diagnostic(
         id=ids.CID_GRAPH,
@@ -200,12 +205,19 @@ def _graph(fitted: Estimate) -> Diagnostic:
         title="The dependence graph the covered information rests on",
         frame=pd.DataFrame(edges, columns=list(Diagnostic.columns)),
         estimates=pd.DataFrame(columns=[*ESTIMATE_COLUMNS, "item"]),
-        notes=(f"One edge per pair with a non-zero {meaning}, its value.",),
+        notes=(f"One edge per pair with a non-zero {meaning}, its value.", *([rule] if unlisted else [])),
         omissions=tuple(
             Omission("", copy, f"it repeats {of} exactly, and has its place") for copy, of in fitted.copies.items()
         ),
-        meta={"nodes": list(names), "edge": meaning},
+        meta={"nodes": list(names), "edge": meaning} | ({"unlisted": unlisted} if unlisted else {}),
     )
+
+
+def _kept(strengths: FloatArray, with_y: BoolArray) -> BoolArray:
+    """Say which edges are listed: the strongest, and those with y."""
+    kept = with_y.copy()
+    kept[np.argsort(-np.abs(strengths), kind="stable")[:MOST_EDGES]] = True
+    return kept
 
 
 def _means(

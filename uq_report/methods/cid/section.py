@@ -152,7 +152,7 @@ def _graph(e: Evidence, view: Cid) -> Section:
 
 def _edges(view: CidGraph) -> list[Block]:
     """Return the graph in a sentence, a figure and a table of its strongest edges."""
-    total = len(view.edges)
+    total = view.total
     if not total:
         return [Paragraph(text="The graph has no edges: no feature is tied to another or to the target.")]
     meaning, left = clean(view.edge or "strength", 60), total - graph.STRONGEST
@@ -174,12 +174,12 @@ def _edges(view: CidGraph) -> list[Block]:
 
 def _graph_text(view: CidGraph) -> str:
     """Say how many edges there are, the strongest, and those with the target."""
-    edges, features = view.edges, max(len(view.nodes) - 1, 0)
+    edges, total, features = view.edges, view.total, max(len(view.nodes) - 1, 0)
     direct = [name(a if b == graph.TARGET else b) for a, b, _ in edges if graph.TARGET in (a, b)]
     top = [f"{name(a)} and {name(b)} {number(value)}" for a, b, value in edges[:3]]
-    full = len(edges) == (features + 1) * features // 2
+    full = total == (features + 1) * features // 2
     tied = "Every pair is joined" if full else f"Tied to the target: {joined(direct, 12) or 'none'}"
-    size = f"{count(len(edges), 'edge')} between {count(features, 'feature')} and the target"
+    size = f"{count(total, 'edge')} between {count(features, 'feature')} and the target"
     return f"{size}. Strongest: {joined(top)}. {tied}."
 
 
