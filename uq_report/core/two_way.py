@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array
 
 from .arrays import FloatArray, IntArray
 
 Means = Callable[[FloatArray], FloatArray]
 CONVERGED = 1e-13
 _MAX_STEPS = 1000
-_SPARSE = 2**21  # pairs up to which a sparse matrix is held, at 12 bytes a pair; above it is no faster
+_SPARSE = 2**21  # pairs up to which two sparse matrices are held, at 12 bytes a pair; above they are no faster
 
 
 def by_donor(T: FloatArray, donors: IntArray) -> FloatArray:
@@ -55,15 +55,13 @@ def effects(
     r -= c
     d -= c
     scale = (r * r).sum(axis=1) + (d * d).sum(axis=1)
-    if donors.size > _SPARSE:  # all measures together, each row's side by side
+    if donors.size > _SPARSE:  # each row's measures side by side
         r, d = np.asfortranarray(r), np.asfortranarray(d)
         received, donated = _looked_up(donors), _looked_up(donors, inverse=True)
-        parts = [slice(None)]
-    else:  # measure by measure, which stays in the cache
-        received, donated = _sparse(donors)
-        parts = [slice(k, k + 1) for k in range(len(r))]
+    else:
+        received, donated = _shares(_receivers(donors)), _shares(donors)
     r -= received(d)
-    v = np.concatenate([_conjugate_gradients(received, donated, r[k], scale[k], converged) for k in parts])
+    v = _conjugate_gradients(received, donated, r, scale, converged)
     d -= donated(v)
     shift = d.mean(axis=1, keepdims=True)
     v += shift
@@ -82,13 +80,20 @@ def donated_mean(v: FloatArray, donors: IntArray) -> FloatArray:
     return _looked_up(donors, inverse=True)(np.asfortranarray(v))
 
 
-def _sparse(donors: IntArray) -> tuple[Means, Means]:
-    """Return the means of what donors, and of what receivers, have; one measure at a time keeps it in the cache."""
-    m, n = donors.shape
+def _shares(rows: IntArray) -> Means:
+    """Return the product with the sparse matrix that has 1/m at (rows[r, k], k); a measure's bits are its own."""
+    m, n = rows.shape
     share, starts = np.full(n * m, 1 / m), np.arange(0, n * m + 1, m, dtype=np.int32)
-    A = csr_array((share, donors.T.astype(np.int32).ravel(), starts), shape=(n, n))
-    At = A.T  # the same numbers read by column
-    return lambda x: np.stack([A @ column for column in x]), lambda x: np.stack([At @ column for column in x])
+    A = csc_array((share, rows.T.astype(np.int32).ravel(), starts), shape=(n, n))
+    return lambda x: (A @ x.T).T
+
+
+def _receivers(donors: IntArray) -> IntArray:
+    """Return the row that each row donates to, shape (m, n)."""
+    receivers, order = np.empty_like(donors), np.arange(donors.shape[1])
+    for donor, receiver in zip(donors, receivers, strict=True):
+        receiver[donor] = order
+    return receivers
 
 
 def _looked_up(donors: IntArray, *, inverse: bool = False) -> Means:
