@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from uq_report.core.arrays import Columns, column, columns, plain_array, same_table, take_rows
-from uq_report.core.digest import is_sha256, table_sha256, vector_sha256
+from uq_report.core.digest import table_sha256, vector_sha256
+from uq_report.core.text import is_sha256
 
 NAN = float("nan")
 FRAME = pd.DataFrame(

@@ -11,7 +11,7 @@ import pytest
 
 from uq_report.core.errors import InputError
 from uq_report.core.results import KINDS
-from uq_report.evidence import codec, saved
+from uq_report.evidence import codec, saved, stage
 from uq_report.evidence import saved as folder
 from uq_report.evidence.codec import encode
 from uq_report.evidence.saved import guarded_csv
@@ -128,7 +128,7 @@ def test_an_old_report_stays_whole_if_writing_fails(
     old = replace(store_runs.run(), as_of="2020-01-01")
     saved.write(old, tmp_path, reports={"report.html": b"old", "report.pdf": b"old"}, clock={})
     before = _content(tmp_path)
-    real = folder.write_through
+    real = stage.write_through
 
     def full(file: Path, content: bytes) -> None:
         if file.name == broken:

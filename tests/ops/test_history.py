@@ -17,10 +17,11 @@ from typer.testing import CliRunner, Result
 
 from uq_report import cli
 from uq_report.core.errors import InputError, LockedError
-from uq_report.evidence import codec, saved
+from uq_report.evidence import codec, saved, stage
 from uq_report.evidence.migrations import migrated
 from uq_report.evidence.run import FORMAT, Run
-from uq_report.ops.history import Filed, History, Retention, delete, entry, inputs_key, names
+from uq_report.ops.history import Filed, History, Retention, delete, entry, names
+from uq_report.ops.history.making import inputs_key
 
 from . import store_runs
 
@@ -235,7 +236,7 @@ def test_waiting_for_the_lock(history: History) -> None:
 
 
 def test_a_full_disk_leaves_nothing_behind(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = saved.write_through
+    real = stage.write_through
 
     def full(file: Path, content: bytes) -> None:
         if file.name == "run.json":

@@ -19,7 +19,8 @@ from typer.testing import CliRunner, Result
 from uq_report import api, cli
 from uq_report.evidence import sums
 from uq_report.evidence.run import Run
-from uq_report.ops.history import History, inputs_key
+from uq_report.ops.history import History
+from uq_report.ops.history.making import inputs_key
 
 from ..jobs import audits_made
 from . import store_runs

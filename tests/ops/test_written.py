@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 import uq_report as uq
 from uq_report import cli, testing
 from uq_report.core.errors import OutputError, RenderError
-from uq_report.evidence import saved, sums
+from uq_report.evidence import saved, stage, sums
 from uq_report.ops.history import History
 from uq_report.render import libraries
 from uq_report.render.html import HtmlRenderer
@@ -110,7 +110,7 @@ def test_a_machine_without_pango_is_refused_first(folder: Path, monkeypatch: pyt
 
 def full(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Let the disk be full for files of this name."""
-    real = saved.write_through
+    real = stage.write_through
 
     def fails(file: Path, content: bytes) -> None:
         if file.name == name:

@@ -13,6 +13,7 @@ import pytest
 
 from uq_report.core.errors import InputError
 from uq_report.evidence import saved as folder
+from uq_report.evidence import stage
 from uq_report.evidence.saved import write_files
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals, limits and locks are those of POSIX")
@@ -82,7 +83,7 @@ def test_a_killed_writer_leaves_whole_files_and_the_next_one_mends_the_folder(
 
 def test_a_writer_at_work_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second writer in the middle of the first one's work does not take its stage for one left behind."""
-    real: Callable[..., None] = folder.write_through
+    real: Callable[..., None] = stage.write_through
     began: list[Path] = []
 
     def slow(file: Path, content: bytes) -> None:

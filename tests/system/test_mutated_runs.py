@@ -19,6 +19,7 @@ from uq_report.api.reports import reports_of
 from uq_report.core import bounded
 from uq_report.core.errors import EXIT_CODES, FINDINGS, INTERNAL, InputError, UQReportError
 from uq_report.evidence import codec, saved, schema
+from uq_report.evidence.canonical import canonical
 from uq_report.evidence.run import Run
 from uq_report.ops.history import History
 from uq_report.runner import plugins
@@ -111,7 +112,7 @@ def changed(**parts: Any) -> bytes:
     """Return the run with its first frame changed."""
     content = json.loads(codec.dumps(small()))
     content["results"][0]["frame"] |= parts
-    return codec.canonical(content)
+    return canonical(content)
 
 
 def test_sizes_are_refused_before_anything_is_allocated() -> None:

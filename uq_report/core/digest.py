@@ -37,11 +37,6 @@ def vector_sha256(y: AnyArray) -> str:
     return hashlib.sha256(b"".join(column_digest(pd.Series(values)) for values in columns)).hexdigest()
 
 
-def is_sha256(text: str) -> bool:
-    """Say whether a text is a SHA-256 in hexadecimal, and not a reason why there is none."""
-    return len(text) == 64 and not set(text) - set("0123456789abcdef")
-
-
 def column_digest(values: pd.Series[Any]) -> bytes:
     """Return the digest of one column: its type, and its values as bytes or, for objects, as text with their type."""
     dtype = values.dtype

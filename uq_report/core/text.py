@@ -93,3 +93,8 @@ def count(number_of: int, noun: str, many: str = "") -> str:
 def code_point(character: str) -> str:
     """Return a character as its code point, ``[U+202E]``."""
     return f"[U+{ord(character):04X}]"
+
+
+def is_sha256(text: str) -> bool:
+    """Say whether a text is a SHA-256 in hexadecimal, and not a reason why there is none."""
+    return len(text) == 64 and not set(text) - set("0123456789abcdef")

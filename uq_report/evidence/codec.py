@@ -8,7 +8,6 @@ The published schema is ``run.schema.json`` beside this file.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
@@ -21,6 +20,7 @@ import pandas as pd
 from ..core.bounded import json_of
 from ..core.errors import InputError, words_of
 from ..core.results import KINDS, Result, RowSample, RowValues
+from .canonical import canonical
 from .digits import rounded
 from .finding import Outcome
 from .migrations import BROKEN, broken, migrated
@@ -114,12 +114,6 @@ def plain(value: Any, where: str = "value") -> Any:
     if isinstance(value, list | tuple):
         return [plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
     raise InputError(f"{where} must be a JSON value to be saved; got a {type(value).__name__}. Use text or numbers.")
-
-
-def canonical(content: Any) -> bytes:
-    """Return JSON values as bytes: equal values give equal bytes."""
-    text = json.dumps(content, sort_keys=True, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _encoded(hint: Any, value: Any, where: str) -> Any:

@@ -23,8 +23,9 @@ from ..core.text import file_stem
 from . import stage, sums
 from .codec import dumps, loads
 from .run import Run
+from .stage import write_through
+from .sums import CLOCK, EVIDENCE, RUN
 
-RUN, CLOCK, EVIDENCE = "run.json", "clock.json", "evidence"
 _LEAST = 2**20  # bytes; a disk with less is full: the smallest runs need as much
 # What a spreadsheet would take for a formula (OWASP ASVS 1.2.10), also behind blanks.
 _FORMULA = re.compile(r"^(?:\s*[=+\-@]|[\t\r\x00])")
@@ -194,15 +195,6 @@ def evidence_files(run: Run) -> dict[str, bytes]:
         files[f"{stem}.csv"] = guarded_csv(result.frame)
         files[f"{stem}.estimates.csv"] = guarded_csv(result.estimates)
     return files
-
-
-def write_through(file: Path, content: bytes) -> None:
-    """Write a new file down to the disk."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("xb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
 
 
 def _publish(names: list[str], place: Path) -> None:

@@ -6,6 +6,7 @@ whole and on the disk: then they are moved to their places; before it, what was 
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,6 +34,15 @@ def remove(place: Path) -> None:
         shutil.rmtree(place)
     else:
         place.unlink(missing_ok=True)
+
+
+def write_through(file: Path, content: bytes) -> None:
+    """Write a new file down to the disk."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("xb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def _is_left(stage: Path) -> bool:

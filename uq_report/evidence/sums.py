@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from ..core.bounded import bytes_of
 
-SUMS = "SHA256SUMS"
+RUN, CLOCK, EVIDENCE, SUMS = "run.json", "clock.json", "evidence", "SHA256SUMS"
 _LINE = re.compile(r"(?P<digest>[0-9a-f]{64})  (?P<name>.+)")
 
 

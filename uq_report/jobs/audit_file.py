@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from ..core.digest import is_sha256
 from ..core.residuals import Scale, Shorthand
 from ..core.stochastic import MEMBERS, Stochastic
+from ..core.text import is_sha256
 from ..evidence.finding import Severity
 from ..runner.settings import (
     About,

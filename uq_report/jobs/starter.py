@@ -15,10 +15,9 @@ from typing import Any
 import pandas as pd
 
 from ..core.describe import scalar, task
-from ..core.digest import is_sha256
 from ..core.engine import first_distribution
 from ..core.subject import Subject
-from ..core.text import clean
+from ..core.text import clean, is_sha256
 from . import columns
 from .audit_file import AuditFile
 from .sources import read_model

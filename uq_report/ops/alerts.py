@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from ..core.text import clean
 from ..document.text import unmarked
-from ..evidence.codec import canonical
+from ..evidence.canonical import canonical
 from ..evidence.finding import Finding
 from ..jobs.audit_file import EmailPart
 from .history import put

@@ -16,7 +16,8 @@ from ..core.errors import InputError, LockedError
 from ..jobs.audit_file import EmailPart
 from ..jobs.reading import read_audit
 from . import alerts, mail
-from .history import Filing, History, put
+from .history import History, put
+from .history.filing import Filing
 
 UNKNOWN = "it was killed, or the machine went down"
 

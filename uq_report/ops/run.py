@@ -33,7 +33,9 @@ from ..jobs.audit_file import AuditFile, OutputPart
 from ..jobs.reading import describe_audit
 from . import gates, killed, mail
 from .alerts import Ended
-from .history import Filing, History, Retention, delete, inputs_key
+from .history import History, Retention, delete
+from .history.filing import Filing
+from .history.making import inputs_key
 from .tracking import finished as tracking
 from .written import WrittenAudit, audit_subject, look_at
 

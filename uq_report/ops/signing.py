@@ -17,7 +17,8 @@ from typing import Any, Literal
 
 from ..core.errors import InputError, MissingDependencyError, check_options, words_of
 from ..evidence.codec import loads
-from ..evidence.saved import RUN, write_listed
+from ..evidence.saved import write_listed
+from ..evidence.sums import RUN
 from .history.entry import ENTRY
 from .verification import Claim, verify
 from .verification.evidence import sha256

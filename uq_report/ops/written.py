@@ -20,7 +20,8 @@ from ..evidence.run import Run
 from ..jobs.audit_file import OutputPart
 from ..jobs.reading import DEFAULT_FOLDER
 from ..runner.settings import Settings
-from .history import Filed, Filing
+from .history import Filed
+from .history.filing import Filing
 
 _log = logging.getLogger(__name__)
 

@@ -14,8 +14,9 @@ from ..document.evidence import Evidence, as_cell, version
 from ..document.text import clean, unmarked
 from ..evidence.finding import Outcome
 from ..evidence.run import Run
-from ..evidence.saved import RUN, guarded_csv
+from ..evidence.saved import guarded_csv
 from ..evidence.subject import SubjectFacts
+from ..evidence.sums import RUN
 from ..runner import figures
 from .placing import Placed
 from .rating import counted, rating

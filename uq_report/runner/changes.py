@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-from ..core.digest import is_sha256
 from ..core.errors import InputError
-from ..core.text import short
+from ..core.text import is_sha256, short
 from ..evidence import codec, ids
 from ..evidence.finding import SEVERITIES, Finding
 from ..evidence.run import SUBJECT_FACTS, UNRELATED, Changes, FindingChange, InputChange, Run, ValueChange

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from ...core.errors import InputError
 from ...evidence import sums
-from ...evidence.saved import RUN
+from ...evidence.sums import RUN
 from . import entry as entries
 from . import names
 from .entry import ENTRY, PRUNED, Entry
-from .filing import HELD, LATEST, MAILED, STAGE, STARTED
 from .heads import HEADS, LOCK, Head, Heads, read
+from .names import HELD, LATEST, MAILED, STAGE, STARTED
 
 NOTE = b"Deleted by retention; entry.json stays as a link in the chain of hashes.\n"
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...core.bounded import bytes_of, json_of
-from ...core.digest import is_sha256
 from ...core.errors import InputError, words_of
-from ...evidence.codec import canonical, plain
-from ...evidence.outcomes import scores_of
-from ...evidence.run import Run
-from ...report.rating import rating
+from ...core.text import is_sha256
+from ...evidence.canonical import canonical
+from ...evidence.sums import RUN
 from . import names
+from .names import MAILED, STARTED
 
 ENTRY, PRUNED = "entry.json", "pruned.txt"
 FORMAT = 2
@@ -111,26 +109,32 @@ _TEXTS = frozenset(part.name for part in fields(Entry) if part.type == "str")
 _MAPS = frozenset({"findings", "checks", "scores"})
 
 
-def make_entry(name: str, run: Run, run_sha256: str, sums_sha256: str, before: Entry | None) -> Entry:
-    """Return the entry of a run that follows `before`."""
-    waived = sum(len(outcome.waived) for outcome in run.outcomes)
-    bare = Entry(
-        name=name,
-        sequence=1 if before is None else before.sequence + 1,
-        as_of=run.as_of,
-        label=str(run.subject["label"]),
-        task=str(run.subject["task"]),
-        filed=datetime.now(UTC).isoformat(timespec="seconds"),
-        run_sha256=run_sha256,
-        inputs=inputs_key(run),
-        findings=dict(Counter(f.severity for f in run.findings)) | ({"waived": waived} if waived else {}),
-        checks=dict(Counter(outcome.state for outcome in run.outcomes)),
-        scores=scores_of(run),
-        rating=rating(run.outcomes).text,
-        sums_sha256=sums_sha256,
-        previous_hash="" if before is None else before.hash,
-    )
-    return Entry(**(asdict(bare) | {"hash": bare.expected_hash()}))
+class Filed(NamedTuple):
+    """A filed run: its entry and its folder."""
+
+    entry: Entry
+    folder: Path
+
+    @property
+    def present(self) -> bool:
+        """Whether the run is still in its folder; retention leaves the entry alone."""
+        return (self.folder / RUN).is_file()
+
+
+class Beside(NamedTuple):
+    """The files beside the runs of an audit that no check reads."""
+
+    audit: Path
+
+    @property
+    def started(self) -> Path:
+        """The file that says since when a run is at work, which stays where it was killed; see `ops.killed`."""
+        return self.audit / STARTED
+
+    @property
+    def mailed(self) -> Path:
+        """The file that keeps what was mailed; see `ops.alerts`."""
+        return self.audit / MAILED
 
 
 def loads(data: bytes | str, source: str) -> Entry:
@@ -171,28 +175,6 @@ def read(folder: Path) -> Entry:
     if (names.slug(entry.name), entry.folder) != (folder.parent.name, folder.name):
         raise InputError(f"{file} must belong to its folder; got that of {entry.reference}. Restore it from a copy.")
     return entry
-
-
-def inputs_key(run: Run) -> str:
-    """Return one hash of the model, the data, the settings and all versions: equal keys promise equal numbers.
-
-    Works on the facts alone, before any result is there. The report's date has no part in it, but what it decides
-    does: whether each waiver holds and each action is overdue. Empty where the model has no hash, since nothing then
-    says that it is the same.
-    """
-    if not is_sha256(str(run.subject.get("hashes", {}).get("model", ""))):
-        return ""
-    settings = {key: value for key, value in run.settings.items() if key != "as_of"}
-    dated = [part["expires"] for part in settings.get("waivers", ())] + [
-        part["due"] for part in settings.get("actions", ())
-    ]
-    content = {
-        "subject": run.subject,
-        "settings": settings,
-        "environment": run.environment,
-        "past": [run.as_of > day for day in dated],
-    }
-    return hashlib.sha256(canonical(plain(content, "run"))).hexdigest()
 
 
 def lost(name: str, sequence: int) -> Entry:

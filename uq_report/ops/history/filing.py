@@ -11,49 +11,22 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...core.errors import InputError, OutputError, UQReportError
 from ...evidence import sums
 from ...evidence.codec import dumps
 from ...evidence.run import Run
-from ...evidence.saved import CLOCK, RUN, contents, read, write_through
-from ...evidence.stage import remove
+from ...evidence.saved import contents, read
+from ...evidence.stage import remove, write_through
+from ...evidence.sums import CLOCK, RUN
 from . import entry as entries
 from . import heads, names
-from .entry import ENTRY, Entry
+from .entry import ENTRY, Beside, Entry, Filed
+from .making import make_entry
+from .names import HELD, LATEST, STAGE
 
-LATEST, MAILED, STARTED = "latest", "mailed.json", "started"
-STAGE, HELD = ".new", ".held"
 _log = logging.getLogger(__name__)
-
-
-class Filed(NamedTuple):
-    """A filed run: its entry and its folder."""
-
-    entry: Entry
-    folder: Path
-
-    @property
-    def present(self) -> bool:
-        """Whether the run is still in its folder; retention leaves the entry alone."""
-        return (self.folder / RUN).is_file()
-
-
-class Beside(NamedTuple):
-    """The files beside the runs of an audit that no check reads."""
-
-    audit: Path
-
-    @property
-    def started(self) -> Path:
-        """The file that says since when a run is at work, which stays where it was killed; see `ops.killed`."""
-        return self.audit / STARTED
-
-    @property
-    def mailed(self) -> Path:
-        """The file that keeps what was mailed; see `ops.alerts`."""
-        return self.audit / MAILED
 
 
 class Filing:
@@ -120,7 +93,7 @@ class Filing:
         if last is not None and last.run_sha256 == digest and self._whole(last, files.keys() - {CLOCK}):
             return self._published(last)
         listed = sums.dumps(sums.hashes(files))
-        entry = entries.make_entry(self.name, run, digest, hashlib.sha256(listed).hexdigest(), self._before(last))
+        entry = make_entry(self.name, run, digest, hashlib.sha256(listed).hexdigest(), self._before(last))
         target = self._audit / entry.folder
         try:
             self._write({**files, sums.SUMS: listed, ENTRY: entry.dumps()}, target)

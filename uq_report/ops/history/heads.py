@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ...core.bounded import bytes_of, json_of
-from ...core.digest import is_sha256
 from ...core.errors import InputError
-from ...evidence.codec import canonical
-from ...evidence.saved import write_through
+from ...core.text import is_sha256
+from ...evidence.canonical import canonical
+from ...evidence.stage import write_through
 from . import entry as entries
 from . import names
 from .entry import PRUNED, Entry

@@ -25,14 +25,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...core.errors import InputError, OutputError
 from . import entry as entries
 from . import names
 from .check import troubles
-from .filing import LATEST, Beside, Filed, Filing
+from .entry import Beside, Filed
 from .heads import HEADS, LOCK, Heads, of_folders, read
 from .lock import locked
+from .names import LATEST
+
+if TYPE_CHECKING:
+    from .filing import Filing
 
 _log = logging.getLogger(__name__)
 
@@ -58,6 +63,8 @@ class History:
         LockedError
             If another process holds it for longer than `wait` seconds.
         """
+        from .filing import Filing  # with what makes and reads runs, which a list of them does without
+
         audit = self._audit(name)
         try:
             audit.mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,8 @@ from typing import NamedTuple
 from ...core.errors import InputError
 
 MAX_NAME = 200
+LATEST, MAILED, STARTED = "latest", "mailed.json", "started"
+STAGE, HELD = ".new", ".held"
 _LONGEST = 40
 _RUN = re.compile(r"(?P<sequence>\d{6,12})_(?P<as_of>\d{4}-\d{2}-\d{2})_(?P<digest>[0-9a-f]{12})")
 

@@ -9,13 +9,12 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 from ...core.errors import InputError
-from ...evidence.saved import RUN
-from ...evidence.sums import SUMS
+from ...evidence.sums import RUN, SUMS
 from .check import NOTE
-from .entry import ENTRY, PRUNED
-from .filing import STAGE, Filed
+from .entry import ENTRY, PRUNED, Filed
 from .heads import put, record_deleted
 from .history import History
+from .names import STAGE
 
 _WAIT = 10.0
 

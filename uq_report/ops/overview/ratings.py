@@ -7,7 +7,7 @@ import logging
 from ...core.errors import UQReportError
 from ...document.document import Badge
 from ...evidence import saved, sums
-from ...evidence.saved import RUN
+from ...evidence.sums import RUN
 from ...report.rating import WORDS, rating
 from ..history import Filed
 

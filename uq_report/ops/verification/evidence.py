@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...core.bounded import json_of
 from ...core.errors import words_of
 from ...evidence import codec
-from ...evidence.codec import canonical
+from ...evidence.canonical import canonical
 from ...evidence.migrations import STEPS
 from ...evidence.run import FORMAT, Run
 from .claims import Verdict

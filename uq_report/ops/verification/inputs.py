@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...core.digest import is_sha256, table_sha256, vector_sha256
+from ...core.digest import table_sha256, vector_sha256
 from ...core.errors import InputError, UQReportError
+from ...core.text import is_sha256
 from ...evidence.run import Run
 from ...jobs import read_table
 from .claims import Verdict

@@ -9,7 +9,8 @@ from ...core.errors import InputError
 from ...core.text import clean, count
 from ...evidence import sums
 from ...evidence.run import Run
-from ...evidence.saved import CLOCK, EVIDENCE, evidence_files
+from ...evidence.saved import evidence_files
+from ...evidence.sums import CLOCK, EVIDENCE
 from ...report.kinds import KINDS
 from .claims import Claim, State, Verdict, Verification
 from .evidence import RUN, first_change, judge_files, judge_run, sha256
