@@ -65,36 +65,38 @@ def _run(nodes, bits, node, asked, start, stop):  # type: ignore[no-untyped-def]
 @compiled
 def parted(nodes, bits, node, codes, rows, spare, first, last):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
     """Put those of rows[first:last] that go left in front, all in their order; return where the others start."""
-    low, high, listed = nodes[node, LOW], nodes[node, HIGH], nodes[node, LISTED] >= 0
-    left, others = np.int64(first), np.int64(0)
-    for place in range(first, last):
-        row = rows[place]
-        code = codes[row]
-        goes = goes_left(nodes, bits, node, code) if listed else np.int64((code >= low) & (code < high))
-        rows[left] = row
-        spare[others] = row
+    low, listed = nodes[node, LOW], nodes[node, LISTED] >= 0
+    width = np.uint32(nodes[node, HIGH] - low)
+    begin, size, left = np.uint64(first), np.uint64(last - first), np.uint64(0)
+    for place in range(size):  # compiled code looks at the sign of every index that can have one
+        row = rows[begin + place]
+        code = codes[np.uint32(row)]
+        goes = np.uint64(goes_left(nodes, bits, node, code) if listed else np.uint32(code - low) < width)
+        rows[begin + left] = row
+        spare[place - left] = row
         left += goes
-        others += 1 - goes
-    for place in range(others):
-        rows[left + place] = spare[place]
-    return left
+    for place in range(size - left):
+        rows[begin + left + place] = spare[place]
+    return first + np.int64(left)
 
 
 @compiled
-def _add(values, node, first, rows, begin, end, start, stop, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
-    """Add a leaf to the differences of rows[begin:end] at the start of a run, and take it off behind the run."""
+def _exchange(values, node, own, first, rows, begin, end, start, stop, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
+    """Put a leaf in the place of the `own` ones of rows[begin:end], as differences at the start of a run and behind."""
     for channel in range(values.shape[1]):
         value = values[node, channel]
         for place in range(begin, end):
-            out[first + channel, start, rows[place]] += value
-        if stop < out.shape[1]:
-            for place in range(begin, end):
-                out[first + channel, stop, rows[place]] -= value
+            row = np.uint32(rows[place])
+            change = value - values[np.uint32(own[row]), channel]
+            if change != 0:
+                out[first + channel, start, row] += change
+                if stop < out.shape[1]:
+                    out[first + channel, stop, row] -= change
 
 
 @compiled
-def _spread(nodes, bits, values, first, codes, column, asked, stack, count, rows, spare, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
-    """Add the leaves below node ``stack[0, 0]`` to the differences of rows[:count], over the run ``stack[0, 3:]``."""
+def _spread(nodes, bits, values, first, codes, column, asked, own, stack, count, rows, spare, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
+    """Put the leaves below node ``stack[0, 0]`` in the place of rows[:count]' `own`, over the run ``stack[0, 3:]``."""
     stack[0, 1], stack[0, 2], top = 0, count, 1
     while top > 0:
         top -= 1
@@ -115,7 +117,7 @@ def _spread(nodes, bits, values, first, codes, column, asked, stack, count, rows
             if middle < end:
                 top = push(stack, top, right, middle, end, start, stop)
             node, end = left, middle
-        _add(values, node, first, rows, begin, end, start, stop, out)
+        _exchange(values, node, own, first, rows, begin, end, start, stop, out)
 
 
 @compiled
@@ -137,7 +139,7 @@ def _settle(nodes, bits, roots, codes, depth):  # type: ignore[no-untyped-def]  
                 spans[node, 0], spans[node, 1] = begin, end
                 if nodes[node, FEATURE] == LEAF:
                     for place in range(begin, end):
-                        leaves[tree, rows[place]] = node
+                        leaves[tree, np.uint32(rows[place])] = node
                     break
                 middle = parted(nodes, bits, node, codes[nodes[node, FEATURE]], rows, spare, begin, end)
                 top = push(stack, top, np.int64(nodes[node, RIGHT]), middle, end, 0, 0)
@@ -146,26 +148,12 @@ def _settle(nodes, bits, roots, codes, depth):  # type: ignore[no-untyped-def]  
 
 
 @compiled
-def _divert(values, node, start, stop, tree, first, settled, rows, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
-    """Take the rows that the unchanged column sends to `node` off their own leaves over a run; return how many."""
-    order, spans, leaves = settled
-    for place in range(spans[node, 0], spans[node, 1]):
-        row = order[tree, place]
-        rows[place - spans[node, 0]] = row
-        for channel in range(values.shape[1]):
-            value = values[leaves[tree, row], channel]
-            out[first + channel, start, row] -= value
-            if stop < out.shape[1]:
-                out[first + channel, stop, row] += value
-    return spans[node, 1] - spans[node, 0]
-
-
-@compiled
 def _walk(nodes, bits, values, roots, firsts, settled, codes, column, asked, depth, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
     """Add the differences from the unchanged rows' sums, of all trees, to `out` (channels, asked, rows)."""
     stack, below = np.empty((2 * depth + 1, 5), dtype=np.int64), np.empty((2 * depth + 1, 5), dtype=np.int64)
     rows, spare = np.empty(codes.shape[1], dtype=np.int32), np.empty(codes.shape[1], dtype=np.int32)
-    bit, spans = np.int32(1 << (column % 31)), settled[1]
+    order, spans, leaves = settled
+    bit = np.int32(1 << (column % 31))
     for tree in range(len(roots)):
         top = push(stack, 0, roots[tree], 0, 0, 0, len(asked))
         while top > 0:
@@ -186,10 +174,12 @@ def _walk(nodes, bits, values, roots, firsts, settled, codes, column, asked, dep
                     node = left
                 else:
                     node, other = right, left
-                count = _divert(values, other, start, stop, tree, firsts[tree], settled, rows, out)
-                if count > 0:
+                begin, end = spans[other]
+                if begin < end:
+                    rows[: end - begin] = order[tree, begin:end]
                     push(below, 0, node, 0, 0, start, stop)
-                    _spread(nodes, bits, values, firsts[tree], codes, column, asked, below, count, rows, spare, out)
+                    first, own, count = firsts[tree], leaves[tree], end - begin
+                    _spread(nodes, bits, values, first, codes, column, asked, own, below, count, rows, spare, out)
 
 
 @compiled
@@ -198,7 +188,7 @@ def unchanged(values, firsts, leaves, out):  # type: ignore[no-untyped-def]  # c
     for tree in range(len(firsts)):
         for row in range(leaves.shape[1]):
             for channel in range(values.shape[1]):
-                out[firsts[tree] + channel, 0, row] += values[leaves[tree, row], channel]
+                out[firsts[tree] + channel, 0, row] += values[np.uint32(leaves[tree, row]), channel]
 
 
 @compiled
@@ -241,16 +231,19 @@ class Settled(NamedTuple):
     places : tuple of arrays of int32
         Per tree the rows in the order of its leaves (trees, n), each node's part of that order as its begin and end
         (nodes, 2), and the leaf of each row (trees, n).
+    sums : dict
+        By forest, the rows' sums (channels, 1, n), once they are known.
     """
 
     codes: AnyArray
     places: tuple[AnyArray, AnyArray, AnyArray]
+    sums: dict[Any, IntArray]
 
 
 def settled(forest: Any, codes: AnyArray) -> Settled:
     """Return where rows of these codes (features, n) are in every tree."""
     nodes, bits, _, roots, _ = forest.arrays
-    return Settled(codes, _settle(nodes, bits, roots, codes, forest.depth))
+    return Settled(codes, _settle(nodes, bits, roots, codes, forest.depth), {})
 
 
 def walk(forest: Any, rows: Settled, column: int, asked: AnyArray) -> IntArray:
@@ -278,7 +271,10 @@ def walk(forest: Any, rows: Settled, column: int, asked: AnyArray) -> IntArray:
     """
     nodes, bits, values, roots, firsts = forest.arrays
     table = np.zeros((forest.channels, len(asked), rows.codes.shape[1]), dtype=np.int64)
-    unchanged(values, firsts, rows.places[2], table)
+    if forest not in rows.sums:
+        rows.sums[forest] = np.zeros((forest.channels, 1, rows.codes.shape[1]), dtype=np.int64)
+        unchanged(values, firsts, rows.places[2], rows.sums[forest])
+    table[:, :1] = rows.sums[forest]
     _walk(nodes, bits, values, roots, firsts, rows.places, rows.codes, column, asked, forest.depth, table)
     _sum(table)
     return table
