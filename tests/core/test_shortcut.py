@@ -220,7 +220,7 @@ def test_pairs_of_columns_not_asked_yet_join_a_comparison_of_pairs() -> None:
         assert [other.columns for other in others] == [columns for columns, _ in joined]
         for other, (_, own) in zip(others, joined, strict=True):
             given = other.values if other.donors is None else other.donors
-            assert own is None or np.array_equal(given, own)
+            assert own is None or np.array_equal(np.asarray(given), np.asarray(own))
         every = [Variant((a, b), change.values[:2], change.donors) for a in range(6) for b in range(6) if a != b]
         assert chooser.chosen(every, ["nll"], asked) == "p"
         assert len(asked) == 1

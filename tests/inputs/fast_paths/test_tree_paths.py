@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from itertools import product
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -501,6 +502,28 @@ def test_sums_in_fixed_point_are_exact_where_the_leaves_are() -> None:
         assert np.array_equal(all_scores(Forest(order, 1, 1), X, X[:, 0]), np.broadcast_to(expected, (4, 4)))
     flat = Forest([stump(0.0, 0.0, 0.0)], 1, 1)
     assert all_scores(flat, X, X[:, 0]).tolist() == np.zeros((4, 4)).tolist()
+
+
+@pytest.mark.parametrize(("changes", "swept"), [(8, False), (9, True)])
+def test_many_pairs_of_two_columns_are_swept_and_are_what_each_is_alone(
+    changes: int, swept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """72 rows take two words of bits, and more boxes than are added up together; few pairs are not worth the sweep."""
+    from uq_report.inputs.fast_paths.trees import cross, pairs
+
+    model = RandomForestClassifier(3, max_depth=4, random_state=0).fit(GAPS, Y3)
+    subject = explain(model, GAPS, Y3)
+    read = paths.READERS[class_names(model)[0]].read(model, model, subject.adapter, GAPS)
+    assert read is not None
+    codes = read.forest.codes(GAPS)
+    given = codes[[3, 1]][:, :changes]
+    given = np.ascontiguousarray(given[:, np.lexsort(given[::-1])])
+    rows = read.forest.settled(codes[:, :72])
+    monkeypatch.setattr(pairs, "_BOXES", 5)
+    sweeps = Mock(wraps=pairs.pairs)
+    monkeypatch.setattr(pairs, "pairs", sweeps)
+    assert (read.forest.crossed(rows, (3, 1), given) == cross.cross(read.forest, rows, (3, 1), given)).all()
+    assert sweeps.called == swept
 
 
 def test_of_two_class_shares_one_is_walked_and_the_other_is_exact() -> None:

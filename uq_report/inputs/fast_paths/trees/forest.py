@@ -205,10 +205,12 @@ class Forest:
         return walk(self, rows, column, asked)
 
     def crossed(self, rows: Settled, columns: Sequence[int], given: AnyArray) -> IntArray:
-        """Return the sums of settled rows under changes of several columns to codes (columns, m), as `table` does."""
+        """Return the sums of settled rows under changes of several columns to sorted codes (columns, m), as `table`."""
         from .cross import cross
+        from .pairs import pairs
 
-        return cross(self, rows, columns, given)
+        few = 8 * given.shape[1] < rows.codes.shape[1]  # marking the ways of all rows would cost more
+        return (cross if few or len(columns) != 2 else pairs)(self, rows, columns, given)
 
     def mixed(self, own: AnyArray, others: AnyArray, owned: BoolArray) -> IntArray:
         """Return the sums of rows of codes `others` (features, m) with `own` where owned (features, coalitions)."""

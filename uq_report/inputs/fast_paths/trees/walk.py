@@ -5,7 +5,9 @@ Imports numba, so it is imported only where a forest is walked.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -148,6 +150,15 @@ def _settle(nodes, bits, roots, codes, depth):  # type: ignore[no-untyped-def]  
 
 
 @compiled
+def _mark(nodes, bits, codes, ways):  # type: ignore[no-untyped-def]  # compiled
+    """Set the bits of rows that go left at a node, from the lowest bit of the first word on."""
+    for node in range(len(nodes)):
+        feature = nodes[node, FEATURE]
+        for row in range(codes.shape[1] if feature != LEAF else 0):
+            ways[node, row >> 6] |= np.uint64(goes_left(nodes, bits, node, codes[feature, row])) << np.uint64(row & 63)
+
+
+@compiled
 def _walk(nodes, bits, values, roots, firsts, settled, codes, column, asked, depth, out):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
     """Add the differences from the unchanged rows' sums, of all trees, to `out` (channels, asked, rows)."""
     stack, below = np.empty((2 * depth + 1, 5), dtype=np.int64), np.empty((2 * depth + 1, 5), dtype=np.int64)
@@ -222,28 +233,39 @@ def pick(forest: Any, table: IntArray, places: IntArray) -> FloatArray:
     return found.transpose(1, 2, 0)
 
 
-class Settled(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Settled:
     """Where unchanged rows are.
 
-    Attributes
+    Parameters
     ----------
+    forest : Forest
     codes : array of int32, shape (features, n)
     places : tuple of arrays of int32
         Per tree the rows in the order of its leaves (trees, n), each node's part of that order as its begin and end
         (nodes, 2), and the leaf of each row (trees, n).
     sums : dict
-        By forest, the rows' sums (channels, 1, n), once they are known.
+        By forest of these trees, whatever its leaves hold, the rows' sums (channels, 1, n), once they are known.
     """
 
+    forest: Any
     codes: AnyArray
     places: tuple[AnyArray, AnyArray, AnyArray]
     sums: dict[Any, IntArray]
+
+    @cached_property
+    def ways(self) -> AnyArray:
+        """The rows that each node would send left, as bits of 64-bit words: shape (nodes, words)."""
+        nodes, bits, _, _, _ = self.forest.arrays
+        ways = np.zeros((len(nodes), -(-self.codes.shape[1] // 64)), dtype=np.uint64)
+        _mark(nodes, bits, self.codes, ways)
+        return ways
 
 
 def settled(forest: Any, codes: AnyArray) -> Settled:
     """Return where rows of these codes (features, n) are in every tree."""
     nodes, bits, _, roots, _ = forest.arrays
-    return Settled(codes, _settle(nodes, bits, roots, codes, forest.depth), {})
+    return Settled(forest, codes, _settle(nodes, bits, roots, codes, forest.depth), {})
 
 
 def walk(forest: Any, rows: Settled, column: int, asked: AnyArray) -> IntArray:
