@@ -4,7 +4,7 @@
 
 R-sens is compared with the model's predict(return_std) of the audited rows, once, and of as many rows as the explainer
 asks for. What it cannot go below is told by the triangular solves it needs, which a prediction has one of: one for the
-predictions themselves, two for the slopes of each row it uses, and another for each feature where pairs are computed.
+predictions themselves, two for the slopes of each row it uses, and one for each feature where pairs are computed.
 Shapley values with shap's Exact explainer on the same background and rows.
 """
 
@@ -66,7 +66,7 @@ def sensitivity(train: int, d: int, n: int) -> str:
     alone = ratio(comparators=False, interactions=False)
     main, pairs, _ = RSens().explain(subject, Engine(subject, measures()).bound("rsens"), {})
     used, paired = (len(part.meta["rows_used"]) for part in (main, pairs))
-    floor = (n + 2 * used + (2 + d) * paired) / n
+    floor = (n + 2 * used + d * paired) / n
     return f"| {train} | {d} | {n} | {alone:.1f} | {whole:.1f} | {floor:.1f} | {asked} | {whole * base / bare:.2f} |"
 
 
