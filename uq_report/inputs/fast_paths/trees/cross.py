@@ -26,7 +26,6 @@ from .walk import (
     goes_left,
     parted,
     push,
-    unchanged,
 )
 
 
@@ -171,9 +170,7 @@ def cross(forest: Any, rows: Settled, columns: Sequence[int], given: AnyArray) -
     array of int64, shape (channels, m, n)
     """
     nodes, bits, values, roots, firsts = forest.arrays
-    sums = np.zeros((forest.channels, 1, rows.codes.shape[1]), dtype=np.int64)
-    unchanged(values, firsts, rows.places[2], sums)
-    table = np.repeat(sums[:, 0, :, None], given.shape[1], axis=2)
+    table = np.repeat(rows.unchanged(forest)[:, 0, :, None], given.shape[1], axis=2)
     free = np.isin(np.arange(forest.features), columns)
     codes = np.zeros((forest.features, given.shape[1]), dtype=np.int32)
     codes[list(columns)] = given

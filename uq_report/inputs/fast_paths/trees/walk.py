@@ -194,7 +194,7 @@ def _walk(nodes, bits, values, roots, firsts, settled, codes, column, asked, dep
 
 
 @compiled
-def unchanged(values, firsts, leaves, out):  # type: ignore[no-untyped-def]  # compiled
+def _unchanged(values, firsts, leaves, out):  # type: ignore[no-untyped-def]  # compiled
     """Add the unchanged rows' sums to the first differences."""
     for tree in range(len(firsts)):
         for row in range(leaves.shape[1]):
@@ -261,6 +261,14 @@ class Settled:
         _mark(nodes, bits, self.codes, ways)
         return ways
 
+    def unchanged(self, forest: Any) -> IntArray:
+        """Return the rows' sums (channels, 1, n) in a forest of these trees."""
+        if forest not in self.sums:
+            _, _, values, _, firsts = forest.arrays
+            self.sums[forest] = np.zeros((forest.channels, 1, self.codes.shape[1]), dtype=np.int64)
+            _unchanged(values, firsts, self.places[2], self.sums[forest])
+        return self.sums[forest]
+
 
 def settled(forest: Any, codes: AnyArray) -> Settled:
     """Return where rows of these codes (features, n) are in every tree."""
@@ -293,10 +301,7 @@ def walk(forest: Any, rows: Settled, column: int, asked: AnyArray) -> IntArray:
     """
     nodes, bits, values, roots, firsts = forest.arrays
     table = np.zeros((forest.channels, len(asked), rows.codes.shape[1]), dtype=np.int64)
-    if forest not in rows.sums:
-        rows.sums[forest] = np.zeros((forest.channels, 1, rows.codes.shape[1]), dtype=np.int64)
-        unchanged(values, firsts, rows.places[2], rows.sums[forest])
-    table[:, :1] = rows.sums[forest]
+    table[:, :1] = rows.unchanged(forest)
     _walk(nodes, bits, values, roots, firsts, rows.places, rows.codes, column, asked, forest.depth, table)
     _sum(table)
     return table
