@@ -1,6 +1,7 @@
 """Cost of whole audits, part by part, in units of their own bare predictions, and beside what is run in their place.
 
     python benchmarks/audit.py [--models linear,forest,boosting,process] [--rows N] [--features D] [--no-peers]
+    python benchmarks/audit.py --grid [--models ...]
 
 An audit with every explainer and rule as they are by default, its HTML and PDF (with the process that prints it), and
 the verification of the written folder. Seconds are CPU time of all threads and child processes, BLAS on one thread.
@@ -9,16 +10,22 @@ the verification of the written folder. Seconds are CPU time of all threads and 
 exact; "model calls" is what is left of them with fast paths. The peers answer less on the same rows: scikit-learn's
 permutation importance with three scorers and as many repeats, shap on as many rows and background rows, dalex's
 parts of one loss and profiles of all features. Imports are timed in processes of their own.
+
+``--grid`` audits all of 5, 20 and 100 features and 1e3 to 1e6 rows, each in a process of its own, and drawn rows where
+there are more than `DRAWN`; without bare predictions and peers. A size is left out, and said to be, if the one before
+it lets expect more than `MOST` seconds.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -37,6 +44,7 @@ from threadpoolctl import threadpool_limits
 
 import uq_report as uq
 from uq_report.core.subject import Subject
+from uq_report.document import blocks
 from uq_report.evidence import saved
 from uq_report.runner import audit as audits
 from uq_report.runner import judge
@@ -49,6 +57,9 @@ OWN, PEERS = 2.5, 0.5
 # parts below this share of an audit are not listed
 LEAST = 0.01
 BARE, REPEATS_MADE = "bare predictions", "bare predictions with every repeat"
+GRID_FEATURES, GRID_ROWS = (5, 20, 100), (1_000, 10_000, 100_000, 1_000_000)
+DRAWN, MOST = 20_000, 400.0
+CELL = ("audit", "model calls", "figures", "HTML", "PDF", "verify", "peak MB", "run.json MB")
 IMPORTS = ("numpy, pandas", "uq_report", "uq_report.cli")
 LEVELS = np.array(["red", "green", "blue", "grey"], dtype=object)
 
@@ -69,8 +80,8 @@ def table(n: int, d: int, *, text: bool) -> tuple[pd.DataFrame, Any]:
     return X, score
 
 
-def subject(kind: str, n: int, d: int) -> Subject:
-    """Fit one of the models on `TRAIN` rows, to be audited on others."""
+def subject(kind: str, n: int, d: int, **options: Any) -> Subject:
+    """Fit one of the models on `TRAIN` rows, to be audited on others with these options of `explain`."""
     X, score = table(n + TRAIN, d, text=kind == "linear")
     y: Any = score if kind == "process" else (score > score.median()).astype(int)
     words = [name for name in X if X[name].dtype == object]
@@ -86,27 +97,29 @@ def subject(kind: str, n: int, d: int) -> Subject:
     }
     train = X[:TRAIN], y[:TRAIN]
     tested = X[TRAIN:].reset_index(drop=True), y[TRAIN:].reset_index(drop=True)
-    return uq.explain(models[kind].fit(*train), *tested, train=train)
+    return uq.explain(models[kind].fit(*train), *tested, train=train, **options)
 
 
 @contextmanager
-def model_calls(of: Subject) -> Iterator[list[float]]:
-    """Put the CPU seconds of every call of the adapter, which calls the model, into the list."""
-    kind: Any = type(of.adapter)
-    spent = [0.0]
-    plain = kind.predict
+def calls(owner: Any, name: str) -> Iterator[list[float]]:
+    """Put the CPU seconds of every call of a function, looked up where it is called, into the list."""
+    spent, plain = [0.0], getattr(owner, name)
 
-    def predict(self: Any, model: Any, X: Any) -> Any:
-        start = cpu()
-        answer = plain(self, model, X)
-        spent[0] += cpu() - start
+    def called(*args: Any) -> Any:
+        seconds, answer = timed(lambda: plain(*args))
+        spent[0] += seconds
         return answer
 
-    kind.predict = predict
+    setattr(owner, name, called)
     try:
         yield spent
     finally:
-        kind.predict = plain
+        setattr(owner, name, plain)
+
+
+def model_calls(of: Subject) -> AbstractContextManager[list[float]]:
+    """Count the calls of the adapter, which calls the model."""
+    return calls(type(of.adapter), "predict")
 
 
 def timed(job: Callable[[], Any]) -> tuple[float, Any]:
@@ -137,6 +150,43 @@ def whole(of: Subject) -> dict[str, float]:
     bases = {BARE: bare[0], REPEATS_MADE: bare[0] - stopped[0] + every[0]}
     parts = bases | {"audit": spent, "  model calls": left[0], **seconds}
     return parts | {"Markdown, no figures": markdown, "HTML": html, "PDF": both - html, "verify": verify}
+
+
+def cell(kind: str, n: int, d: int) -> dict[str, float]:
+    """Return what one size of the grid costs, in seconds, MB and counts."""
+    of = subject(kind, n, d, max_rows=DRAWN)
+    with model_calls(of) as left:
+        spent, run = timed(lambda: uq.audit(of))
+    with calls(blocks, "svg_of") as figures:
+        html, _ = timed(lambda: run.reports(("html",)))
+    both, reports = timed(lambda: run.reports(("html", "pdf")))
+    with TemporaryDirectory() as folder:
+        saved.write(run.run, folder, reports=reports, clock={})
+        verify, _ = timed(lambda: uq.verify(folder))
+        stored = (Path(folder) / "run.json").stat().st_size
+    seconds = {"audit": spent, "model calls": left[0], "figures": figures[0], "HTML": html, "PDF": both - html}
+    peak = getrusage(RUSAGE_SELF).ru_maxrss / 1024
+    return seconds | {"verify": verify, "peak MB": peak, "run.json MB": stored / 1e6}
+
+
+def grid(kinds: list[str]) -> None:
+    """Print one line for each model and size."""
+    print("| " + " | ".join(("model", "features", "rows", "audited", *CELL)) + " |")
+    print("|---|" + "---|" * (3 + len(CELL)))
+    for kind in kinds:
+        for d in GRID_FEATURES:
+            expected, before = 0.0, min(GRID_ROWS)
+            for n in GRID_ROWS:
+                audited = min(n, DRAWN)
+                expected, before = expected * audited / before, audited
+                if expected > MOST:
+                    print(f"| {kind} | {d} | {n:,} | none: {expected:.0f} s expected |" + " |" * len(CELL), flush=True)
+                    continue
+                command = [sys.executable, __file__, "--cell", kind, str(n), str(d)]
+                costs = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+                expected = costs["audit"]
+                values = " | ".join(f"{costs[name]:.2f}" for name in CELL)
+                print(f"| {kind} | {d} | {n:,} | {audited:,} | {values} |", flush=True)
 
 
 def peers(of: Subject) -> dict[str, float]:
@@ -197,16 +247,30 @@ def main() -> None:
     parser.add_argument("--rows", type=int, help="rows audited")
     parser.add_argument("--features", type=int)
     parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--grid", action="store_true", help="all sizes, in place of one")
+    parser.add_argument("--cell", nargs=3, metavar=("model", "n", "d"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    kinds = options.models.split(",")
+    with threadpool_limits(1):
+        if options.cell:
+            kind, n, d = options.cell
+            print(json.dumps(cell(kind, int(n), int(d))))
+        elif options.grid:
+            grid(kinds)
+        else:
+            tables(kinds, options)
+
+
+def tables(kinds: list[str], options: argparse.Namespace) -> None:
+    """Print what imports cost, and the table of each model."""
     for module in (audits, judge):
         vars(module)["perf_counter"] = cpu
     for name, seconds in imports().items():
         print(f"import {name}: {seconds:.2f} s")
-    with threadpool_limits(1):
-        for kind in options.models.split(","):
-            of = subject(kind, options.rows or ROWS[kind], options.features or FEATURES[kind])
-            shown(kind, of, beside=not options.no_peers)
+    for kind in kinds:
+        of = subject(kind, options.rows or ROWS[kind], options.features or FEATURES[kind])
+        shown(kind, of, beside=not options.no_peers)
 
 
 if __name__ == "__main__":
