@@ -382,17 +382,21 @@ class Engine:
         """Leave behind what belongs to the parent process."""
         return {**self.__dict__, "progress": None, "limits": None, "fast_paths": (), "_workers": None}
 
+    @property
+    def _call_rows(self) -> int | None:
+        """The rows of a call that suit the model, where its adapter says so."""
+        adapter = self.subject.adapter
+        return adapter.rows_together(self.subject.model) if isinstance(adapter, SharesCalls) else None
+
     def _together(self) -> int:
         """Return the rows that variants of the same columns may share a call up to."""
-        adapter = self.subject.adapter
-        rows = adapter.rows_together(self.subject.model) if isinstance(adapter, SharesCalls) else None
-        return rows or SHORT_CALL
+        return self._call_rows or SHORT_CALL
 
     def _in_calls(
         self, call: Callable[[Table], Distribution], measures: Sequence[Measure], X: Table, y: AnyArray | None
     ) -> FloatArray:
-        """Return all measures of the rows of any table, in calls of the batch size."""
-        step = self.batch_rows or len(X)
+        """Return all measures of the rows of any table, in calls of the batch size or of what suits the model."""
+        step = self.batch_rows or self._call_rows or len(X)
         blocks = [slice(start, start + step) for start in range(0, len(X), step)]
         parts = [rows_of(call(X[at]), measures, None if y is None else y[at], None) for at in blocks]
         return np.concatenate(parts, axis=1)
