@@ -58,7 +58,7 @@ class ProcessMeans:
         """Return the distribution of every row under every variant."""
         unit, shift = self._units
         if self.moves is not None and all(map(self.moves.cover, group)) and len(rows) <= self.moves.most:
-            moved = self.moves.means(group, rows).ravel()
+            moved = self.moves.means(group, rows).T.ravel()
             return _LateNormal(unit * moved + shift, lambda: self._late(group, rows, unit))
         K, own = self._kernel(group, rows)
         return _LateNormal(unit * (K @ np.ravel(self.gp.alpha_)) + shift, partial(self._std, K, own, unit))

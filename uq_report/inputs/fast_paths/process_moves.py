@@ -59,27 +59,27 @@ class Moves:
         return len(variant.columns) == 1 and bool(self._inputs[variant.columns[0]] >= 0)
 
     def means(self, group: Sequence[Variant], rows: IntArray) -> FloatArray:
-        """Return kᵀα of each row under each change of one column, (rows, variants)."""
-        total = np.full((len(rows), len(group)), self._constant)
+        """Return kᵀα of each row under each change of one column, (variants, rows)."""
+        total = np.full((len(group), len(rows)), self._constant)
         for column in {variant.columns[0] for variant in group}:
             own = [variant.columns[0] == column for variant in group]
-            values = np.empty((len(rows), sum(own)))
-            for v, variant in enumerate(compress(group, own)):
-                (values[:, v],) = variant.filling(self._source, 0, len(rows))
-            total[:, own] += self._along(column, values, rows)
+            values = np.empty((sum(own), len(rows)))
+            for moved, variant in zip(values, compress(group, own), strict=True):
+                (moved[:],) = variant.filling(self._source, 0, len(rows))
+            total[own] += self._along(column, values, rows)
         return total
 
     def _along(self, column: int, values: FloatArray, rows: IntArray) -> FloatArray:
-        """Return the terms' sums with values of one column, (rows, variants)."""
+        """Return the terms' sums with values of one column, (variants, rows)."""
         j, kept = int(self._inputs[column]), self._kept(rows)
-        step = values - numbers(self.X, column)[rows, None]
-        at, total = self.inner[rows, j, None] + self.matrix[column, j] * step, np.zeros(values.shape)
+        step = values - numbers(self.X, column)[rows]
+        at, total = self.inner[rows, j] + self.matrix[column, j] * step, np.zeros(values.shape)
         for i, span in enumerate(self._spans[j]):
             along = np.empty(at.shape) if span is None else span.read(self._curve(kept, i, j, span), at)
             beyond, of = np.nonzero(np.ones(at.shape) if span is None else ~span.holds(at))
             for part in _tiles(len(beyond), len(self._alpha)):
-                r, v = beyond[part], of[part]
-                along[r, v] = self._summed(kept, i, j, at[r, v], r)
+                v, r = beyond[part], of[part]
+                along[v, r] = self._summed(kept, i, j, at[v, r], r)
             total += along
         return total
 
