@@ -436,7 +436,7 @@ class Engine:
 
         def compare(shortcut: str, changes: Sequence[Variant]) -> Comparison:
             with parallel_config("sequential"):  # inside a model, joblib would end the workers that wait for groups
-                return task.compared(shortcut, changes)
+                return task.compared(shortcut, changes, self._shortcuts.rows_compared(shortcut))
 
         for first, group in parts:
             self._charge(task.n * len(group))

@@ -87,10 +87,11 @@ class Task:
                 pass
         return Done(Group(first, self._values(group, "")), shortcut, short=False)
 
-    def compared(self, shortcut: str, changes: Sequence[Variant]) -> Comparison:
+    def compared(self, shortcut: str, changes: Sequence[Variant], most: int = COMPARED) -> Comparison:
         """Return how far a shortcut is from one call of the model itself on some rows under each of the changes."""
-        most = max(LEAST_COMPARED, self.n // (2 * len(changes)))  # at most half as much work as one change of all rows
-        at = np.unique(np.linspace(0, self.n - 1, min(COMPARED, most)).astype(int))
+        # at most half as much work as one change of all rows
+        most = min(most, max(LEAST_COMPARED, self.n // (2 * len(changes))))
+        at = np.unique(np.linspace(0, self.n - 1, most).astype(int))
         few, rows = [variant.part(at) for variant in changes], self.at[at]
         each = np.repeat(at, len(few))
         y = None if self.y is None else self.y[each]

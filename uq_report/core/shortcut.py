@@ -64,6 +64,13 @@ class Joins(Protocol):
 
 
 @runtime_checkable
+class Uniform(Protocol):
+    """Optional: a shortcut that is one formula for all rows, and how many of them tell whether it is right."""
+
+    rows_compared: int
+
+
+@runtime_checkable
 class FastPath(Protocol):
     """A plugin of the group ``uq_report.fast_paths``: finds the structure that makes a shortcut.
 
@@ -218,6 +225,11 @@ class Shortcuts(Found[Shortcut]):
     def together(self, name: str) -> int:
         """Return how many rows of variants of the same columns a call of a path may hold; 0 if it does not say."""
         return self._together.get(name, 0)
+
+    def rows_compared(self, name: str) -> int:
+        """Return how many rows of a change a path is compared on at most."""
+        way = self[name]
+        return way.rows_compared if isinstance(way, Uniform) else COMPARED
 
     def chosen(self, group: Sequence[Variant], measures: Sequence[str], compare: Compare) -> str:
         """Return the path that predicts a group, compared where it was not yet; empty for none."""

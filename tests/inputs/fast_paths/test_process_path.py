@@ -69,6 +69,7 @@ def test_work_that_asks_for_the_mean_alone_solves_nothing(monkeypatch: pytest.Mo
     found = np.concatenate([group.values[0] for group in means])
     assert np.allclose(found, [plain.predict(rows) for rows in moved], rtol=1e-12)
     assert engine.served["process"].rows == 80
+    assert engine.served["process"].compared == 2 * 3 * 3  # three rows, every column and both kinds of change
     entropies = [group.values for group in engine.evaluate(variants, engine.select(["entropy"])[0])]
     assert np.isfinite(entropies).all()
     assert "nobody asked for" in engine.served["process"].dropped

@@ -49,6 +49,7 @@ class ProcessMeans:
     noise_variance: float
     X: Table
     moves: Moves | None
+    rows_compared: ClassVar[int] = 3  # at either end and in the middle, as the rule for slopes is
 
     def covers(self, variant: Variant) -> bool:
         """Say yes: any rows can be predicted."""
