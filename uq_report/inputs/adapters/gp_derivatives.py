@@ -18,7 +18,7 @@ from ...core.adapter import class_names
 from ...core.arrays import FloatArray, IntArray, Table, take_rows
 from ...core.derivatives import EXACT, Derivatives, Predict, finite_differences, numbers, spread
 from .affine import affine_slopes, dense
-from .gp_kernels import Term, gradient, hessian, slopes, terms_of
+from .gp_kernels import Rates, Term, constant_of, gradient, hessian, slopes, terms_of, values
 from .sklearn_ import transform, unwrap
 
 METHOD = "central differences of the kernel"
@@ -31,7 +31,7 @@ class _Parameters(NamedTuple):
     parameters: FloatArray
 
 
-class _Rates(NamedTuple):
+class _Slopes(NamedTuple):
     """Derivatives of ``kᵀα`` and ``k(x, x) - 2 kᵀW`` with W held, (n, d, 2), and the slopes of k, (d, n, N)."""
 
     first: FloatArray
@@ -125,55 +125,63 @@ def _with_terms(process: _Process, X: Table) -> _Process:
 
 def _block(process: _Process, X: Table) -> tuple[FloatArray | None, ...]:
     """Return values, first and second derivatives and the errors of both."""
-    gp = process.gp
-    inner, alpha = transform(process.steps, X), np.ravel(gp.alpha_)
-    K = gp.kernel_(inner, gp.X_train_)
+    gp, inner, alpha = process.gp, transform(process.steps, X), np.ravel(process.gp.alpha_)
+    rates = [term.rates(np.asarray(dense(inner)), gp.X_train_, process.order) for term in process.terms or []]
+    K = values(process.terms or [], rates, constant_of(gp.kernel_)) if rates else gp.kernel_(inner, gp.X_train_)
     V = solve_triangular(gp.L_, K.T, lower=True, check_finite=False)
     W = solve_triangular(gp.L_, V, lower=True, trans=1, check_finite=False).T
-    rates = (_differences if process.terms is None else _closed)(process, X, W)
-    values = np.column_stack([K @ alpha, gp.kernel_.diag(inner) - np.einsum("ij,ij->j", V, V)])
-    second = None if rates.second is None else _settled(gp, rates)
+    if process.terms is None:
+        found = _differences(process, X, W)
+    else:
+        found = _closed(process, np.asarray(dense(inner)), rates, W)
+    parameters = np.column_stack([K @ alpha, gp.kernel_.diag(inner) - np.einsum("ij,ij->j", V, V)])
+    second = None if found.second is None else _settled(gp, found.second, np.asarray(found.slopes))
     unit, shift = units_of(gp)
     units, d = np.array([unit, unit**2]), X.shape[1]
     first, bends, errors, bend_errors = (
         None if part is None else _placed(part * units, process.columns, d)
-        for part in (rates.first, second, rates.error, rates.second_error)
+        for part in (found.first, second, found.error, found.second_error)
     )
-    return values * units + np.array([shift, 0.0]), first, bends, errors, bend_errors, W
+    return parameters * units + np.array([shift, 0.0]), first, bends, errors, bend_errors, W
 
 
-def _settled(gp: Any, rates: _Rates) -> FloatArray:
+def _settled(gp: Any, second: FloatArray, slope: FloatArray) -> FloatArray:
     """Return the second derivatives less what W itself moves, ``2 (∂k)ᵀ K⁻¹ ∂k``."""
-    second, slope = np.array(rates.second), np.asarray(rates.slopes)
     half = solve_triangular(gp.L_, slope.reshape(-1, slope.shape[2]).T, lower=True, check_finite=False)
     half = half.T.reshape(slope.shape).swapaxes(0, 1)
     second[..., 1] -= 2 * half @ half.swapaxes(1, 2)
     return second
 
 
-def _closed(process: _Process, X: Table, W: FloatArray) -> _Rates:
+def _closed(process: _Process, inner: FloatArray, rates: list[Rates], W: FloatArray) -> _Slopes:
     """Return the derivatives by the closed form of the kernel."""
-    terms, T, matrix = process.terms or [], process.gp.X_train_, process.matrix
-    inner = np.asarray(dense(transform(process.steps, X)))
-    rates = [term.rates(inner, T) for term in terms]
-    weights = np.ravel(process.gp.alpha_), -2 * W
-    first = np.stack([gradient(terms, rates, A, inner, T) @ matrix.T for A in weights], axis=-1)
-    if process.order == 1:
-        return _Rates(first)
-    second = np.stack([matrix @ hessian(terms, rates, A, inner, T) @ matrix.T for A in weights], axis=-1)
-    return _Rates(first, second, np.tensordot(matrix, slopes(terms, rates, inner, T), axes=1))
+    terms, T, matrix, alpha = process.terms or [], process.gp.X_train_, process.matrix, np.ravel(process.gp.alpha_)
+    gradients = gradient(terms, rates, alpha, inner, T), -2 * gradient(terms, rates, W, inner, T)
+    first = np.stack([part @ matrix.T for part in gradients], axis=-1)
+    return _Slopes(first) if process.order == 1 else _Slopes(first, *_bent(process, inner, rates, W))
+
+
+def _bent(process: _Process, inner: FloatArray, rates: list[Rates], W: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the second derivatives with W held, (n, d, d, 2), and the slopes of k, (d, n, N)."""
+    terms, T, matrix, alpha = process.terms or [], process.gp.X_train_, process.matrix, np.ravel(process.gp.alpha_)
+    hessians = hessian(terms, rates, alpha, inner, T), -2 * hessian(terms, rates, W, inner, T)
+    second = np.stack([matrix @ part @ matrix.T for part in hessians], axis=-1)
+    return second, np.tensordot(matrix, slopes(terms, rates, inner, T), axes=1)
 
 
 def _bends(process: _Process, X: Table, W: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
     """Return second derivatives of some rows by some columns, with what the first ones solved for."""
     among = [process.columns.index(column) for column in columns]
     part, unit = process._replace(order=2, matrix=process.matrix[among]), units_of(process.gp)[0]
-    blocks = [rows[at] for at in _slices(part, len(rows))]
-    second = [_settled(part.gp, _closed(part, take_rows(X, at), W[at])) for at in blocks]
+    second = []
+    for at in (rows[block] for block in _slices(part, len(rows))):
+        inner = np.asarray(dense(transform(part.steps, take_rows(X, at))))
+        rates = [term.rates(inner, part.gp.X_train_, 2) for term in part.terms or []]
+        second.append(_settled(part.gp, *_bent(part, inner, rates, W[at])))
     return np.concatenate(second) * np.array([unit, unit**2])
 
 
-def _differences(process: _Process, X: Table, W: FloatArray) -> _Rates:
+def _differences(process: _Process, X: Table, W: FloatArray) -> _Slopes:
     """Return the derivatives by differences of the kernel."""
     steps, gp, columns, sizes, order, *_ = process
     alpha = np.ravel(gp.alpha_)
@@ -186,10 +194,10 @@ def _differences(process: _Process, X: Table, W: FloatArray) -> _Rates:
 
     parts = finite_differences(X, columns, sizes, cast("Predict", frozen), order)
     if parts.second is None:
-        return _Rates(parts.first, error=parts.error)
+        return _Slopes(parts.first, error=parts.error)
     kernel = cast("Predict", lambda rows: _Parameters(gp.kernel_(transform(steps, rows), gp.X_train_)))
     slope = finite_differences(X, columns, sizes, kernel).first.swapaxes(0, 1)
-    return _Rates(parts.first, parts.second, slope, parts.error, parts.second_error)
+    return _Slopes(parts.first, parts.second, slope, parts.error, parts.second_error)
 
 
 def _placed(part: FloatArray, columns: list[int], d: int) -> FloatArray:

@@ -15,7 +15,7 @@ from ...core.arrays import Columns, FloatArray, IntArray, Table
 from ...core.derivatives import numbers
 from ...core.variants import Variant
 from ..adapters.affine import affine_slopes, dense
-from ..adapters.gp_kernels import Term, terms_of
+from ..adapters.gp_kernels import Term, constant_of, terms_of
 from ..adapters.sklearn_ import transform
 from .chebyshev import Span, span_of
 
@@ -148,9 +148,7 @@ class Moves:
     @cached_property
     def _constant(self) -> float:
         """What the kernel's constants add to every row's kᵀα."""
-        row, T = self.inner[:1], self.gp.X_train_
-        own = sum(term.factor * term.shape.value(term.distances(row, T)) for term in self.terms)
-        return float(((self.gp.kernel_(row, T) - own) @ self._alpha)[0])
+        return constant_of(self.gp.kernel_) * float(self._alpha.sum())
 
 
 def moves_of(steps: Any, gp: Any, X: Table) -> Moves | None:
