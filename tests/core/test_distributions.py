@@ -246,6 +246,15 @@ def test_a_method_answers_exactly_if_it_is_supported(make: Callable[[Any], Distr
         assert dist.why_not(name)
 
 
+@families
+def test_stacks_of_derivatives_have_the_norms_of_each(make: Callable[[Any], Distribution]) -> None:
+    dist = make(ALL)
+    if "fisher_norm" in dist.supports:
+        stack = np.random.default_rng(0).normal(size=(2, 3, len(dist), len(dist.parametrisation)))
+        alone = [[dist.fisher_norm(each) for each in part] for part in stack]
+        np.testing.assert_array_equal(dist.fisher_norm(stack), alone)
+
+
 class Bare(Distribution):
     """A stranger's family that can do nothing yet."""
 

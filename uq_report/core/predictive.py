@@ -171,13 +171,13 @@ class Distribution(ABC):
         self._cannot("fisher_information")
 
     def fisher_norm(self, derivatives: FloatArray) -> FloatArray:
-        """Return sqrt(v' I v) of derivatives v of the parameters, shape (n, M) to (n,): Paananen et al., eq. 4.
+        """Return sqrt(v' I v) of derivatives v of the parameters, (..., n, M) to (..., n): Paananen et al., eq. 4.
 
         It may be infinite where a parameter leaves the edge of its range.
         """
-        information, square = self.fisher_information(), np.zeros(len(self))
+        information, square = self.fisher_information(), np.zeros(derivatives.shape[:-1])
         for i, j in np.ndindex(information.shape[1:]):  # a product of matrices rounds a row by its place among others
-            square += derivatives[:, i] * information[:, i, j] * derivatives[:, j]
+            square += derivatives[..., i] * information[:, i, j] * derivatives[..., j]
         return np.sqrt(np.maximum(square, 0.0))
 
     def aleatoric(self) -> FloatArray:

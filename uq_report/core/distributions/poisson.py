@@ -107,7 +107,7 @@ class Poisson(Rowwise):
 
     def fisher_norm(self, derivatives: FloatArray) -> FloatArray:
         """Return |lambda'| / sqrt(lambda); 0 where the derivative is 0, else infinite at a rate of 0."""
-        change = np.abs(derivatives[:, 0])
+        change = np.abs(derivatives[..., 0])
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(change == 0, 0.0, change / np.sqrt(self.rate))
 

@@ -205,7 +205,7 @@ class Smoothed(Rowwise):
     def fisher_norm(self, derivatives: FloatArray) -> FloatArray:
         """Return sqrt(v' I v), term by term, so that a row's last bits are its own."""
         (a, b), (_, c) = self.constants[1]
-        u, v = derivatives.T
+        u, v = np.moveaxis(derivatives, -1, 0)
         return np.asarray(np.sqrt(np.maximum(a * u * u + 2 * b * u * v + c * v * v, 0.0)) / self.scale)
 
 

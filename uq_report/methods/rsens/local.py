@@ -61,10 +61,10 @@ def local_values(sample: Sample, alpha: float, step: float) -> Local:
 def _by_derivatives(sample: Sample, rates: Derivatives, steps: Local) -> Local:
     """Return derivatives of numeric features, beside the steps of the categorical ones."""
     base, values, changes, members = sample.engine.baseline, dict(steps.values), dict(steps.changes), {}
-    at = mean_position(base)
+    at, norms = mean_position(base), base.fisher_norm(rates.first.swapaxes(0, 1))
     for j, feature in enumerate(sample.numeric):
         unknown = np.where(sample.has_value(feature), 0.0, np.nan)
-        values[feature] = base.fisher_norm(rates.first[:, j]) + unknown
+        values[feature] = norms[j] + unknown
         if at is not None:
             changes[feature] = rates.first[:, j, at] + unknown
         if "members" in base.supports:
@@ -101,9 +101,7 @@ def _unstable(rates: Derivatives, base: Distribution, sample: Sample, step: floa
     if rates.error is None:
         return ""
     spreads = np.array([sample.spreads[f] for f in sample.numeric])
-    norms, errors = (
-        np.stack([base.fisher_norm(part[:, j]) for j in range(len(spreads))]) for part in (rates.first, rates.error)
-    )
+    norms, errors = (base.fisher_norm(part.swapaxes(0, 1)) for part in (rates.first, rates.error))
     with np.errstate(invalid="ignore"):
         scale = np.where(np.isfinite(norms), norms, 0.0).mean(axis=1) * spreads
     floor = _FLOOR * scale.max() / spreads

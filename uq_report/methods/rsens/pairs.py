@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -150,10 +150,9 @@ def _rounding(sample: Sample, local: Local, names: tuple[str, ...], second: Floa
 
 def _norms(sample: Sample, second: FloatArray) -> FloatArray:
     """Return the Fisher length of second derivatives (n, d, d, M), shape (d, d, n), exactly symmetric."""
-    d, base = second.shape[1], sample.engine.baseline
-    norms = np.empty((d, d, len(second)))
-    for a, b in combinations_with_replacement(range(d), 2):
-        norms[a, b] = norms[b, a] = base.fisher_norm(second[:, b, a])
+    a, b = np.triu_indices(second.shape[1])
+    norms = np.empty((*second.shape[1:3], len(second)))
+    norms[a, b] = norms[b, a] = sample.engine.baseline.fisher_norm(second[:, b, a].swapaxes(0, 1))
     return norms
 
 
