@@ -37,11 +37,12 @@ class Distinct(NamedTuple):
         return cls(codes.astype(np.int64), first.astype(np.int64))
 
     def after(self, step: int) -> IntArray:
-        """Return the value that comes `step` after each row's own, shape (n,), the first again after the last.
+        """Return the own value of each row at step 0, then that of number `step`, or the first for who has it, (n,).
 
-        The steps 1 to G - 1 have each row take every value but its own.
+        The steps 1 to G - 1 have each row take every value but its own, and nearly all rows the same one: what is
+        known of that value is read in the order of the rows.
         """
-        return (self.codes + step) % len(self.first)
+        return np.where(self.codes == step, 0, step) if step else self.codes
 
     def donors(self, step: int) -> IntArray:
         """Return a row with the value `after` each row's own, shape (n,)."""
