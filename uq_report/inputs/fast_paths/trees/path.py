@@ -83,6 +83,20 @@ class TreePath:
         return Walks(walkable, X)
 
 
+class _Asked(NamedTuple):
+    """Changes: their numbers, each at one of `places`, and the place of what each row takes, shape (rows, variants)."""
+
+    numbers: AnyArray
+    places: IntArray
+    at: IntArray
+
+    def spread(self, found: IntArray) -> IntArray:
+        """Return what was found for each change, for what each row takes."""
+        by_place = np.zeros(int(self.places[-1]) + 1, dtype=np.int64)
+        by_place[self.places] = found
+        return by_place[self.at]
+
+
 class _Table(NamedTuple):
     """The sums (channels, m, n) of some rows under the changes `asked`, sorted numbers as `Walks` numbers them.
 
@@ -138,15 +152,16 @@ class Walks:
         by_columns: dict[tuple[int, ...], list[int]] = {}
         for number, variant in enumerate(group):
             by_columns.setdefault(_columns(variant), []).append(number)
-        order = np.argsort(np.concatenate([*by_columns.values()]))
+        numbers = np.concatenate([*by_columns.values()])
         asked = {columns: self._asked(columns, [group[v] for v in at], rows) for columns, at in by_columns.items()}
 
         def scores(*, split: bool = False) -> FloatArray:
             forest = self._split if split else self._walkable.forest
-            tables = (self._table(split, columns, rows, numbers) for columns, numbers in asked.items())
-            parts = [forest.picked(table.sums, places) for table, places in tables]
-            found = np.concatenate(parts, axis=1)[:, order] if len(parts) > 1 else parts[0]
-            return np.asfortranarray(found.reshape(-1, forest.scored))  # sums of many differ by how they lie
+            sums = (self._table(split, columns, rows, changes) for columns, changes in asked.items())
+            found = np.concatenate([forest.picked(*of).transpose(2, 0, 1) for of in sums], axis=2)
+            if (np.diff(numbers) < 0).any():
+                found = found[:, :, np.argsort(numbers)]
+            return found.reshape(forest.scored, -1).T  # sums of many differ by how they lie
 
         return self._walkable.finish(scores(), lambda: scores(split=True))
 
@@ -171,12 +186,26 @@ class Walks:
         """Return how many codes each column has."""
         return [self._sizes[c] for c in columns]
 
-    def _asked(self, columns: Sequence[int], group: Sequence[Variant], rows: IntArray) -> AnyArray:
-        """Return the numbers of the changes of these columns, shape (rows, variants)."""
-        digits = [self._codes_of(c, position, group, rows) for position, c in enumerate(columns)]
-        if len(digits) == 1:
-            return digits[0]
-        return np.ravel_multi_index(tuple(digits), tuple(self._digits(columns)))
+    def _asked(self, columns: Sequence[int], group: Sequence[Variant], rows: IntArray) -> _Asked:
+        """Return the changes of these columns, one for each row that gives them, or each value that all rows take."""
+        donors = [variant.donors if variant.columns else rows for variant in group]
+        given = [own for own in donors if own is not None]
+        if len(given) == len(group):
+            at, used = np.column_stack(given), np.zeros(self._codes.shape[1], dtype=bool)
+            used[at] = True
+            places = np.flatnonzero(used)
+            own = [self._codes[self._walkable.columns[c]][places] for c in columns]
+            return _Asked(self._numbers(columns, own), places, at)
+        alike = not given and not any(np.ndim(value) for variant in group for value in variant.values)
+        few = rows[:1] if alike else rows
+        codes = [self._codes_of(c, position, group, few).ravel() for position, c in enumerate(columns)]
+        places = np.arange(len(codes[0]))
+        at = np.repeat(places.reshape(len(few), -1), len(rows) // len(few), axis=0)
+        return _Asked(self._numbers(columns, codes), places, at)
+
+    def _numbers(self, columns: Sequence[int], codes: Sequence[AnyArray]) -> AnyArray:
+        """Return the numbers of changes of columns to codes."""
+        return codes[0] if len(codes) == 1 else np.ravel_multi_index(tuple(codes), tuple(self._digits(columns)))
 
     def _codes_of(self, c: int, position: int, group: Sequence[Variant], rows: IntArray) -> AnyArray:
         """Return the codes of one column under variants that have it at a position, shape (rows, variants)."""
@@ -196,33 +225,32 @@ class Walks:
         return codes
 
     def _table(
-        self, split: bool, columns: tuple[int, ...], rows: IntArray, numbers: AnyArray
-    ) -> tuple[_Table, IntArray]:
-        """Return a kept table that holds these changes, or walk for them, and their places in it.
+        self, split: bool, columns: tuple[int, ...], rows: IntArray, changes: _Asked
+    ) -> tuple[IntArray, IntArray]:
+        """Return the sums of a kept table that holds these changes, or of a walk for them, and their places in it.
 
         What many rows ask for is asked for again, by other explainers too, so that all of their own values are; a
         comparison asks once.
         """
         key = split, columns, len(rows)
         kept = self._tables.get(key)
-        places = None if kept is None else kept.at(rows, numbers)
+        places = None if kept is None else kept.at(rows, changes.numbers)
         if kept is not None and places is not None:
-            return kept, places
-        own = self._own_numbers(columns, rows)
-        asked = np.unique(numbers) if numbers.size < len(own) else np.union1d(own, numbers)
-        table = self._walked(split, columns, rows, asked)
+            return kept.sums, changes.spread(places)
+        own, asked = self._own_numbers(columns, rows), np.unique(changes.numbers)
+        table = self._walked(split, columns, rows, asked if changes.at.size < len(own) else np.union1d(own, asked))
         tables = {other: older for other, older in self._tables.items() if other != key} | {key: table}
         cells = np.cumsum([kept.sums.size for kept in reversed(tables.values())])
         many = max(_TABLES, int(np.searchsorted(cells, TABLE_CELLS, side="right")))
         self._tables = dict(list(tables.items())[-many:])
-        return table, cast("IntArray", table.at(rows, numbers))
+        return table.sums, changes.spread(cast("IntArray", table.at(rows, changes.numbers)))
 
     def _own_numbers(self, columns: Sequence[int], rows: IntArray) -> AnyArray:
         """Return the sorted numbers that the whole table has in a column, or few rows in several; else none."""
         if len(columns) == 1:
             return self._own[self._walkable.columns[columns[0]]]
         few = rows if len(rows) <= CROSSED else rows[:0]
-        return np.unique(self._asked(columns, [Variant(tuple(columns), donors=few)], few))
+        return np.unique(self._numbers(columns, [self._codes[self._walkable.columns[c]][few] for c in columns]))
 
     def _walked(self, split: bool, columns: Sequence[int], rows: IntArray, asked: AnyArray) -> _Table:
         """Walk for the sums of rows under changes."""
