@@ -25,7 +25,7 @@ import pandas as pd
 from joblib import parallel_config
 
 from .adapter import HoldsGivenRows, SharesCalls
-from .arrays import AnyArray, FloatArray, IntArray, Table, same_table, take_rows
+from .arrays import AnyArray, Columns, FloatArray, IntArray, Table, same_table, take_rows
 from .decisions import decided
 from .derivatives import Derivatives
 from .differentiation import derivatives
@@ -39,6 +39,7 @@ from .predictive import DecisionRule, Distribution
 from .results import Omission
 from .shortcut import Comparison, FastPath, Found, Served, Shortcuts
 from .subject import Subject
+from .tried import Known, Trial
 from .variants import Variant
 from .workers import Workers, packed, variants_of_pack
 
@@ -122,6 +123,8 @@ class Engine:
         self._called: list[tuple[int, float]] = []
         self.served = {path.name: Served(path.title) for path in self.fast_paths}
         self._known: list[Shortcuts] = []
+        # rows changed in the first call, and what the model said of them
+        self._tried: tuple[Trial, Distribution] | None = None
         # columns in which the adapter's derivatives agreed with differences, for this explainer
         self._proven: set[int] = set()
         self._focus = self.subject.positive_class
@@ -141,7 +144,7 @@ class Engine:
         if subject is not None and subject is not self.subject:
             base = self.baseline  # the positive class and the decision rule are those of the audited rows
             other._focus, other._rule = self._focus, self._rule
-            other.subject, other._known = subject, []
+            other.subject, other._known, other._tried = subject, [], None
             other._baseline = None if rows is None else base.take(rows)
             other._y = None if rows is None or subject.y is None else base.encode(subject.y)
         return other
@@ -181,7 +184,7 @@ class Engine:
     def baseline(self) -> Distribution:
         """The predictive distribution of the subject's own rows, predicted once."""
         if self._baseline is None:
-            dist = self.predict(self.subject.X)
+            dist = self._first_call()
             if self._focus is None:
                 self._focus = dist.default_focus(self.subject.y)
                 dist = dist.focus(self._focus)
@@ -380,7 +383,35 @@ class Engine:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind what belongs to the parent process."""
-        return {**self.__dict__, "progress": None, "limits": None, "fast_paths": (), "_workers": None}
+        left: dict[str, Any] = {"progress": None, "limits": None, "fast_paths": (), "_workers": None, "_tried": None}
+        return self.__dict__ | left
+
+    def _first_call(self) -> Distribution:
+        """Return the prediction of the subject's rows, made in one call with changes that shortcuts are compared on.
+
+        A call of a model costs much by itself. They share one where the adapter says that rows do not move each
+        other's answers, and are asked for alone where that call fails.
+        """
+        X = self.subject.X
+        if self.subject.adapter.batch_rows(self.subject.model) and self._shortcuts:
+            trial = Trial.of(X)
+            if len(X) + len(trial) <= (self.batch_rows or 0):
+                self._charge(len(X))
+                try:
+                    both = self.call_model(trial.behind(X))
+                except UQReportError:  # the model may refuse changes that nobody asked for
+                    return self.call_model(X)
+                self._tried = trial, both.take(np.arange(len(X), len(both)))
+                return both.take(np.arange(len(X)))
+        return self.predict(X)
+
+    def _tried_like(self, shortcut: str, changes: Sequence[Variant]) -> Known | None:
+        """Return what the first call told of changes like these, where a shortcut covers it."""
+        if self._tried is None:
+            return None
+        trial, dist = self._tried
+        known = trial.like(changes, Columns(self.subject.X), self._checked(dist, len(dist), ""))
+        return known if known and all(map(self._shortcuts[shortcut].covers, known.changes)) else None
 
     @property
     def _call_rows(self) -> int | None:
@@ -436,7 +467,8 @@ class Engine:
 
         def compare(shortcut: str, changes: Sequence[Variant]) -> Comparison:
             with parallel_config("sequential"):  # inside a model, joblib would end the workers that wait for groups
-                return task.compared(shortcut, changes, self._shortcuts.rows_compared(shortcut))
+                known, most = self._tried_like(shortcut, changes), self._shortcuts.rows_compared(shortcut)
+                return task.compared(shortcut, changes, known, most)
 
         for first, group in parts:
             self._charge(task.n * len(group))
@@ -458,7 +490,7 @@ class Engine:
         """The shortcuts of the subject's rows, found when first asked for."""
         if not self._known:
             subject = self.subject
-            rows = subject.X.copy() if any(self._writes) else subject.X
+            rows = subject.X.copy() if any(self._writes) or not self._writes else subject.X
             self._known.append(Shortcuts(self.fast_paths, self.served, subject.model, subject.adapter, rows))
         return self._known[0]
 

@@ -14,6 +14,7 @@ from .errors import ModelError, UnsupportedError, UQReportError
 from .measures import Measure
 from .predictive import Distribution
 from .shortcut import COMPARED, LEAST_COMPARED, Comparison, compared
+from .tried import Known
 from .variants import Buffer, Variant, make_buffer
 
 Key = TypeVar("Key")
@@ -87,20 +88,31 @@ class Task:
                 pass
         return Done(Group(first, self._values(group, "")), shortcut, short=False)
 
-    def compared(self, shortcut: str, changes: Sequence[Variant], most: int = COMPARED) -> Comparison:
-        """Return how far a shortcut is from one call of the model itself on some rows under each of the changes."""
+    def compared(
+        self, shortcut: str, changes: Sequence[Variant], known: Known | None = None, most: int = COMPARED
+    ) -> Comparison:
+        """Return how far a shortcut is from the model itself on some rows, `most` at most, under each of the changes.
+
+        The model is asked in one call, or has answered about the `known` changes, which stand for these.
+        """
+        few, rows, plain = known or self._asked(changes, most)
+        each = np.repeat(rows, len(few))
+        base, y = self.own[0].take(each) if self.base is not None else None, self.own[1]
+        y = None if y is None else y[each]
+        return compared(
+            lambda: rows_of(self.calls.short(shortcut, few, rows), self.measures, y, base),
+            rows_of(plain, self.measures, y, base),
+            self._usual,
+        )
+
+    def _asked(self, changes: Sequence[Variant], most: int) -> Known:
+        """Return what the model says of some rows under each of the changes."""
         # at most half as much work as one change of all rows
         most = min(most, max(LEAST_COMPARED, self.n // (2 * len(changes))))
         at = np.unique(np.linspace(0, self.n - 1, most).astype(int))
-        few, rows = [variant.part(at) for variant in changes], self.at[at]
-        each = np.repeat(at, len(few))
-        y = None if self.y is None else self.y[each]
-        base = None if self.base is None else self.base.take(each)
+        few = [variant.part(at) for variant in changes]
         table = make_buffer(take_rows(self.rows, at), len(few)).filled(self.source, 0, len(at), few)
-        plain = rows_of(self.calls.plain(table), self.measures, y, base)
-        return compared(
-            lambda: rows_of(self.calls.short(shortcut, few, rows), self.measures, y, base), plain, self._usual
-        )
+        return Known(few, self.at[at], self.calls.plain(table))
 
     @cached_property
     def _usual(self) -> FloatArray:
