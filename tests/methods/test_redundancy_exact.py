@@ -223,6 +223,8 @@ def test_forms_of_some_rows_and_whose_they_are() -> None:
     assert made.owner.tolist() == [0, 0, 1, 1, 2, 2]
     assert made.binned.tolist() == [0] * 9 + [1] * 9 + [2] * 3
     part = made.at_rows(np.array([3, 1]))
-    for name in ("ranks", "scaled", "bins"):
+    for name in ("ranks", "scaled", "even", "bins"):
         np.testing.assert_array_equal(getattr(part, name), getattr(made, name)[[3, 1]])
+    for form, expected in zip(made.first(2), Predictors.of(copies(16)[:2]), strict=True):
+        np.testing.assert_array_equal(form, expected)
     assert made.ranks[:, 0].tolist() == list(range(1, 17))

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from uq_report import testing
 from uq_report.core.arrays import FloatArray
@@ -13,7 +14,7 @@ from uq_report.core.measures import NLL
 from uq_report.core.subject import make_subject
 from uq_report.methods.redundancy import stacked
 from uq_report.methods.redundancy.explain import Redundancy
-from uq_report.methods.redundancy.stacked import LEADING, Predictors, forecasts, leaders, ridge, truth
+from uq_report.methods.redundancy.stacked import LEADING, Predictors, forecasts, leaders, leaves, ridge, truth
 from uq_report.methods.shared.association import Coded, association, associations
 
 
@@ -118,9 +119,11 @@ def test_weights_of_a_fold_are_those_of_the_other_folds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "step", "trees"), [(200, 0.0, 2 * 4), (200, 1.0, 6 * 4), (199, 0.0, 6 * 4)], ids=["line", "steps", "few"]
+    ("n", "step", "trees"),
+    [(200, 0.0, 0), (200, 0.02, 2 * 4), (200, 1.0, 6 * 4), (199, 0.0, 6 * 4)],
+    ids=["line", "small steps", "steps", "few"],
 )
-def test_more_trees_grow_where_the_first_add_something_and_of_few_rows(
+def test_trees_grow_where_the_line_leaves_something_more_where_the_first_add_to_it_and_of_few_rows(
     n: int, step: float, trees: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts: list[int] = []
@@ -138,11 +141,71 @@ def test_more_trees_grow_where_the_first_add_something_and_of_few_rows(
     assert sum(counts) == trees
 
 
+def share_of_level(dof: int, tests: int) -> float:
+    """Return the share of squares of 400 rows at which a test at a part of `LEVEL` finds something."""
+    return float(chi2.isf(stacked.LEVEL / tests, dof)) / 400
+
+
+@pytest.mark.parametrize(("part", "found"), [(0.99, False), (1.01, True)])
+def test_a_line_leaves_something_from_the_share_of_squares_of_its_test(part: float, found: bool) -> None:
+    """With three levels apart by a share of the squares, or a product of two of two levels along one."""
+    levels = np.resize([0.0, 1.0, 2.0], 400)
+    columns = [Coded("a", levels, ordered=False), Coded("b", np.random.default_rng(0).normal(size=400), ordered=True)]
+    group = (levels == 1) - (levels == 1).mean()
+    noise = np.random.default_rng(1).normal(size=400)
+    noise -= np.eye(3)[levels.astype(int)] @ [noise[levels == k].mean() for k in range(3)]
+    share = part * share_of_level(3, 2 * 2)
+    left = np.sqrt(share) * group / np.linalg.norm(group) + np.sqrt(1 - share) * noise / np.linalg.norm(noise)
+    assert leaves(Predictors.of(columns), left[:, None], np.arange(2)) == found
+    both = np.stack([left, noise / np.linalg.norm(noise) * 1e-3], axis=1)
+    assert leaves(Predictors.of(columns), both, np.arange(2)) == found
+    a, b, c = np.array([np.arange(400) // 2**k % 2 * 2.0 - 1 for k in (0, 1, 2)], dtype=float)
+    signs = [Coded(str(k), values, ordered=False) for k, values in enumerate((a, b))]
+    share = part * share_of_level(1, 4**2)
+    left = np.sqrt(share) * a * b + np.sqrt(1 - share) * c
+    assert leaves(Predictors.of(signs), left[:, None], np.arange(2)) == found
+    assert not leaves(Predictors.of(signs), left[:, None], np.arange(1))
+
+
+def test_a_line_seldom_leaves_something_of_noise() -> None:
+    """At the level .01, 200 samples give more than 6 with a chance of .4 %."""
+    found = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([rng.standard_t(2, size=(200, 3)), rng.integers(0, 3, size=(200, 2))])
+        columns = [Coded(str(j), column, ordered=j < 3) for j, column in enumerate(X.T)]
+        found += leaves(Predictors.of(columns), rng.normal(size=(200, 1)), np.arange(5))
+    assert found <= 6
+
+
+@pytest.mark.parametrize("kind", ["wave", "step", "product", "sign", "slopes"])
+def test_what_no_line_finds_is_left_by_it(kind: str) -> None:
+    """Functions with half of the variance, of two of 18 features, one of them levels."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 18))
+    X[:, 2] = rng.integers(0, 4, 400)
+    a, b, level = X[:, :3].T
+    functions = {
+        "wave": np.sin(3 * a),
+        "step": 1.0 * (a > 0.7),
+        "product": a * b,
+        "sign": np.sign(a * b),
+        "slopes": a * (level % 2 - 0.5),
+    }
+    signal = functions[kind] - functions[kind].mean()
+    columns = [Coded(str(j), values, ordered=j != 2) for j, values in enumerate(X.T)]
+    Y = signal[:, None] + signal.std() * rng.normal(size=(400, 1))
+    predictors = Predictors.of(columns)
+    left = Y - Y.mean() - ridge(predictors.scaled, Y - Y.mean(), predictors.scaled)
+    assert leaves(predictors, left, np.arange(18))
+
+
 @pytest.mark.parametrize(("share", "trees"), [(0.0105, 6 * 4), (0.0095, 2 * 4)])
 def test_more_trees_grow_from_a_hundredth_of_the_variance(
     share: float, trees: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts: list[int] = []
+    monkeypatch.setattr(stacked, "leaves", lambda *_: True)
     monkeypatch.setattr(stacked, "_gains", lambda parts, rest, folds: share * np.square(rest).sum(axis=1))
 
     def counted(X: FloatArray, Y: FloatArray, new: FloatArray, stream: Any, n: int) -> FloatArray:
@@ -196,7 +259,9 @@ def test_numbers_are_scaled_about_their_median_and_bins_are_eighths_and_what_is_
 
 def test_scaled_numbers_and_their_squares_have_mean_0_and_variance_1_and_what_is_infinite_is_the_nearest() -> None:
     numbers = np.array([1.0, 2.0, 3.0, 10.0, np.inf, np.nan])
-    scaled = Predictors.of([Coded("a", numbers, ordered=True)]).scaled
+    scaled, even = (getattr(Predictors.of([Coded("a", numbers, ordered=True)]), form) for form in ("scaled", "even"))
+    ranks = [1, 2, 3, 4, 5, np.nan]
+    np.testing.assert_array_equal(even, Predictors.of([Coded("a", np.array(ranks), ordered=True)]).scaled)
     assert scaled[4].tolist() == scaled[3].tolist()
     assert scaled[5].tolist() == [0, 0]
     np.testing.assert_allclose(scaled[:5].mean(axis=0), 0, atol=1e-12)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.linalg import eigh
 from scipy.optimize import nnls
+from scipy.special import chdtri
 from sklearn import config_context
 from sklearn.tree import ExtraTreeRegressor
 
@@ -20,20 +21,23 @@ LEADING = 20
 FEW, MORE = 2, 4  # trees of each fold, and further ones where the first add something
 LEAST_GAIN = 0.01  # of the variance: what they must add to the linear fit
 SMALL = 200  # rows; fewer get all trees: two of them forecast noise, and more cost little
+LEVEL = 0.01  # of the test of what the linear fit leaves, without which no tree grows
 MIN_LEAF = 5
 BINS = 8
 PENALTIES = 10.0 ** np.arange(-6, 2)
 
 
 class Predictors(NamedTuple):
-    """The columns in the three forms that are read here, `owner` and `binned` saying whose each of theirs is.
+    """The columns in the four forms that are read here, `owner` and `binned` saying whose each of theirs is.
 
     `ranks` (n, d), NaN where missing, is for trees. `scaled` (n, p) has mean 0 and variance 1, or is 0: numbers, and
-    indicators of levels. `bins` (n, b) are indicators of levels, or of eighths of the ranks, and of what is missing.
+    indicators of levels; `even` has ranks in place of numbers. `bins` (n, b) are indicators of levels, or of eighths
+    of the ranks, and of what is missing.
     """
 
     ranks: FloatArray
     scaled: FloatArray
+    even: FloatArray
     owner: IntArray
     bins: FloatArray
     binned: IntArray
@@ -42,17 +46,31 @@ class Predictors(NamedTuple):
     def of(cls, columns: Sequence[Coded]) -> Predictors:
         """Return columns in these forms."""
         scaled, bins = [_scaled(c) for c in columns], [_bins(c) for c in columns]
+        ranks = [_dense_ranks(c.numbers) if c.ordered else c.numbers for c in columns]
+        even = [
+            _scaled(Coded("", own, True)) if c.ordered else block
+            for c, own, block in zip(columns, ranks, scaled, strict=True)
+        ]
         return cls(
-            np.column_stack([_dense_ranks(c.numbers) if c.ordered else c.numbers for c in columns]),
+            np.column_stack(ranks),
             np.hstack(scaled),
+            np.hstack(even),
             np.repeat(np.arange(len(columns)), [block.shape[1] for block in scaled]),
             np.hstack(bins),
             np.repeat(np.arange(len(columns)), [block.shape[1] for block in bins]),
         )
 
+    def first(self, d: int) -> Predictors:
+        """Return these forms of the first columns."""
+        own, binned = self.owner < d, self.binned < d
+        scaled, even, bins = self.scaled[:, own], self.even[:, own], self.bins[:, binned]
+        return Predictors(self.ranks[:, :d], scaled, even, self.owner[own], bins, self.binned[binned])
+
     def at_rows(self, rows: IntArray) -> Predictors:
-        """Return these forms of some rows."""
-        return self._replace(ranks=self.ranks[rows], scaled=self.scaled[rows], bins=self.bins[rows])
+        """Return these forms of some rows, in their order."""
+        if len(rows) == len(self.ranks):
+            return self
+        return self._replace(**{name: getattr(self, name)[rows] for name in ("ranks", "scaled", "even", "bins")})
 
 
 def _dense_ranks(values: FloatArray) -> FloatArray:
@@ -194,6 +212,26 @@ def trees(X: FloatArray, Y: FloatArray, new: FloatArray, stream: np.random.Rando
     return total
 
 
+def leaves(predictors: Predictors, left: FloatArray, columns: IntArray) -> bool:
+    """Say whether what a linear fit on some columns leaves, (n, k), goes with the bins of one, or a product of two.
+
+    Under independence, n times the share of its squares that lies between the bins of a column is χ² of as many
+    degrees of freedom, and n times the share along a product of `even` forms χ² of one; of several columns of `left`
+    the tail is no longer. Every column and every product is tested at its part of `LEVEL`.
+    """
+    n, total = len(left), np.square(left).sum()
+    first = np.flatnonzero(np.diff(predictors.binned, prepend=-1))
+    counts = predictors.bins.sum(axis=0)
+    between = np.square(predictors.bins.T @ left).sum(axis=1) / np.maximum(counts, 1)
+    used = np.add.reduceat(counts > 0, first, dtype=float)[columns]
+    if (n * np.add.reduceat(between, first)[columns] > total * chdtri(used, LEVEL / 2 / len(columns))).any():
+        return True
+    even = predictors.even[:, np.isin(predictors.owner, columns)]
+    along = sum(np.square(even.T @ (values[:, None] * even)) for values in left.T)
+    size = np.square(even).T @ np.square(even)
+    return bool((n * along > total * size * chdtri(1, LEVEL / len(even.T) ** 2)).any())
+
+
 def forecasts(
     predictors: Predictors,
     Y: FloatArray,
@@ -205,17 +243,20 @@ def forecasts(
 
     `chosen` are the predictors of each fold. The forecast is the training mean and, with weights from 0 to 1 that
     fit the other folds best (stacking, Breiman 1996), what a linear fit and trees add to it. Of `SMALL` rows or
-    more, a fold gets no more than the first trees where those of the other folds add less than `LEAST_GAIN` of the
-    variance there. NaN where no row is left to learn from.
+    more, no tree grows where the linear fit `leaves` nothing, and a fold gets no more than the first trees where
+    those of the other folds add less than `LEAST_GAIN` of the variance there. NaN where no row is left to learn from.
     """
     centre, parts = np.full(Y.shape, np.nan), np.zeros((2, *Y.shape))
     used = [(folds == k, columns) for k, columns in enumerate(chosen)]
     used = [(out, columns) for out, columns in used if out.any() and not out.all()]
-    streams = [np.random.RandomState(int(rng.integers(2**31))) for _ in used]
     for out, columns in used:
         Z = predictors.scaled[:, np.isin(predictors.owner, columns)]
         centre[out] = mean = Y[~out].mean(axis=0)
         parts[0][out] = ridge(Z[~out], Y[~out] - mean, Z[out])
+    rest = Y - centre
+    if len(Y) >= SMALL and used and not leaves(predictors, rest - parts[0], np.unique(np.concatenate(chosen))):
+        return centre + _weighed(parts[:1], rest, folds)
+    streams = [np.random.RandomState(int(rng.integers(2**31))) for _ in used]
 
     def grow(f: int, count: int) -> FloatArray:
         out, columns = used[f]
@@ -224,7 +265,6 @@ def forecasts(
 
     for f, (out, _) in enumerate(used):
         parts[1][out] = grow(f, FEW) / FEW
-    rest = Y - centre
     gain = _gains(parts, rest, folds)
     for f, (out, _) in enumerate(used):
         if len(Y) < SMALL or gain[~out].sum() >= LEAST_GAIN * np.nansum(np.square(rest[~out])):
