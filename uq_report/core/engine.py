@@ -373,8 +373,12 @@ class Engine:
         """Return derivatives of the parameters by numeric `columns`: exact where the adapter has a rule that holds."""
         self._ask_model()
         self._charge(self.subject.n if rows is None else len(rows))
-        batch = self.batch_rows or self._together()
-        return derivatives(self.subject, columns, order, rows, self.predict, batch, self._proven)
+        return derivatives(self.subject, columns, order, rows, self.predict, self.rows_together, self._proven)
+
+    @property
+    def rows_together(self) -> int:
+        """The rows that variants of the same columns may share a call up to."""
+        return self._call_rows or SHORT_CALL
 
     def _ask_model(self) -> None:
         """Refuse changed rows where an adapter holds predictions of the given rows only."""
@@ -415,26 +419,23 @@ class Engine:
 
     @property
     def _call_rows(self) -> int | None:
-        """The rows of a call that suit the model, where its adapter says so."""
+        """The batch size, or the rows of a call that suit the model where its adapter says so."""
         adapter = self.subject.adapter
-        return adapter.rows_together(self.subject.model) if isinstance(adapter, SharesCalls) else None
-
-    def _together(self) -> int:
-        """Return the rows that variants of the same columns may share a call up to."""
-        return self._call_rows or SHORT_CALL
+        known = adapter.rows_together(self.subject.model) if isinstance(adapter, SharesCalls) else None
+        return self.batch_rows or known
 
     def _in_calls(
         self, call: Callable[[Table], Distribution], measures: Sequence[Measure], X: Table, y: AnyArray | None
     ) -> FloatArray:
         """Return all measures of the rows of any table, in calls of the batch size or of what suits the model."""
-        step = self.batch_rows or self._call_rows or len(X)
+        step = self._call_rows or len(X)
         blocks = [slice(start, start + step) for start in range(0, len(X), step)]
         parts = [rows_of(call(X[at]), measures, None if y is None else y[at], None) for at in blocks]
         return np.concatenate(parts, axis=1)
 
     def _task(self, rows: IntArray | None, measures: Sequence[Measure]) -> Task:
         calls = Calls(self.call_model, self._by_shortcut)
-        most = self.batch_rows or max(self.subject.n, self._together())
+        most = self.batch_rows or max(self.subject.n, self.rows_together)
         return Task(calls, self.subject.X, rows, measures, self.y, self.baseline, most)
 
     def _mapped(

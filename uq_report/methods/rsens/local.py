@@ -187,7 +187,7 @@ def _moved(sample: Sample, variants: Sequence[Variant]) -> _Moved:
     base = engine.baseline if edges is None else in_cells(engine.baseline, edges)
     members = list(base.members()) if "members" in base.supports else []
     moves: dict[str, list[FloatArray]] = {name: [] for name in _Moved._fields}
-    for dist in predicted(sample.subject.X, variants, engine.predict, engine.batch_rows) if variants else ():
+    for dist in predicted(sample.subject.X, variants, engine.predict, engine.rows_together) if variants else ():
         width = len(dist) // n
         after = dist if edges is None else in_cells(dist, edges)
         values = _divergences(engine, base, members, after, np.repeat(np.arange(n), width))
