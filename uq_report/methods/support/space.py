@@ -74,23 +74,17 @@ class Space:
 
     def squared(self, rows: Placed) -> FloatArray:
         """Return the squared distances of rows to the reference rows, shape (n, m)."""
-        return self.between(self.whitened(rows.numbers)) + MISMATCH * self.mismatches(rows.codes)
+        white = self.whitened(rows.numbers)
+        return np.square(white).sum(axis=1)[:, None] + 2 * self.beyond(white, rows.codes)
 
-    def between(self, white: FloatArray) -> FloatArray:
-        """Return the part of whitened numbers, shape (n, m)."""
-        return self._apart(white, self.products(white))
+    def beyond(self, white: FloatArray, codes: IntArray) -> FloatArray:
+        """Return half of what squared distances are beyond the length of whitened numbers, shape (n, m)."""
+        return self._norms / 2 - white @ self._white.T + MISMATCH / 2 * self.mismatches(codes)
 
-    def products(self, white: FloatArray) -> FloatArray:
-        """Return the inner products of whitened numbers with those of the reference rows, shape (n, m)."""
-        return np.asarray(white @ self._white.T)
-
-    def moved(self, white: FloatArray, products: FloatArray, columns: Sequence[int], change: FloatArray) -> FloatArray:
-        """Return `between` of whitened numbers after `columns` changed, from their products before, shape (n, m)."""
+    def steps(self, columns: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+        """Return what a unit of each column adds to whitened numbers, and takes off `beyond`: (columns, p) and (, m)."""
         steps = self._unmix[list(columns)]
-        return self._apart(white + change @ steps, products + change @ self.products(steps))
-
-    def _apart(self, white: FloatArray, products: FloatArray) -> FloatArray:
-        return np.asarray(np.square(white).sum(axis=1)[:, None] + self._norms - 2 * products)
+        return steps, steps @ self._white.T
 
     def mismatches(self, codes: IntArray, only: Sequence[int] | None = None) -> FloatArray:
         """Return in how many levels rows and reference rows differ, shape (n, m); `codes` of the columns `only`."""
@@ -165,8 +159,7 @@ class Shuffled:
     def __init__(self, space: Space, rows: Placed, limit: Limit, k: int) -> None:
         self._space, self._rows, self._k = space, rows, k
         self._white = space.whitened(rows.numbers)
-        self._products = space.products(self._white)
-        self._differing = space.mismatches(rows.codes)
+        self._beyond = space.beyond(self._white, rows.codes)
         self._edge = limit.squared + float(_slack(np.array(limit.squared)))
 
     def outside(self, names: Sequence[str], donors: IntArray) -> FloatArray:
@@ -177,15 +170,20 @@ class Shuffled:
         space, rows = self._space, self._rows
         z = [space.number_of[name] for name in names if name in space.number_of]
         c = [space.code_of[name] for name in names if name in space.code_of]
-        same = MISMATCH * (self._differing - space.mismatches(rows.codes[:, c], c))
+        steps, nearer = space.steps(z)
         inside = np.empty(donors.shape, dtype=bool)
         for start in range(0, donors.shape[1], CACHED):
             part = slice(start, start + CACHED)
-            white, products, before = self._white[part], self._products[part], rows.numbers[part, z]
-            for donor, kept in zip(donors[:, part, None], inside[:, part], strict=True):
-                numbers = space.moved(white, products, z, rows.numbers[donor, z] - before)
-                distances = numbers + same[part] + MISMATCH * space.mismatches(rows.codes[donor, c], c)
-                kept[:] = (distances <= self._edge).sum(axis=1) >= self._k
+            beyond, before = self._beyond[part], rows.numbers[part, z]
+            if c:
+                beyond = beyond - MISMATCH / 2 * space.mismatches(rows.codes[part, c], c)
+            for donor, kept in zip(donors[:, part], inside[:, part], strict=True):
+                change = rows.numbers[np.ix_(donor, z)] - before
+                moved = beyond - change @ nearer if z else beyond
+                if c:
+                    moved = moved + MISMATCH / 2 * space.mismatches(rows.codes[np.ix_(donor, c)], c)
+                length = np.square(self._white[part] + change @ steps).sum(axis=1)
+                kept[:] = (moved <= (self._edge - length)[:, None] / 2).sum(axis=1) >= self._k
         return 1.0 - inside
 
 
