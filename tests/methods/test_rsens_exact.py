@@ -13,6 +13,7 @@ from uq_report.core.engine import Engine
 from uq_report.core.subject import make_subject
 from uq_report.methods.rsens import compare
 from uq_report.methods.rsens.explain import RSens
+from uq_report.methods.rsens.local import local_values
 from uq_report.methods.rsens.sample import Sample, level_chances, make_sample
 from uq_report.testing import KnownTruth, measures
 
@@ -186,3 +187,20 @@ def test_what_the_comparators_will_cost() -> None:
     assert RSens(max_rows=20).cost(subject, engine) == 16 * 20 * 4
     assert RSens(max_rows=50, features=("x0",)).cost(subject, engine) == 16 * 30
     assert RSens(comparators=False).cost(subject, engine) == 0
+
+
+@pytest.mark.parametrize(("n", "calls"), [(250, 2), (251, 2), (334, 3)])
+def test_level_changes_share_calls_of_up_to_a_thousand_rows(n: int, calls: int) -> None:
+    """Six changes, of three levels of two features."""
+    sizes: list[int] = []
+    rows = sample({"g": np.resize(["u", "v", "w"], n), "h": np.repeat(["a", "b", "c"], n)[::3]})
+    predict = rows.engine.predict
+
+    def counted(X: Any) -> Any:
+        sizes.append(len(X) // n)
+        return predict(X)
+
+    object.__setattr__(rows.engine, "predict", counted)
+    local_values(rows, 1.0, 0.5)
+    assert len(sizes) == calls
+    assert sum(sizes) == 6

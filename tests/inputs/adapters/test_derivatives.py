@@ -42,7 +42,7 @@ from uq_report.core.arrays import FloatArray
 from uq_report.core.derivatives import DIFFERENCES, EXACT, Derivatives
 from uq_report.core.engine import Engine
 from uq_report.core.subject import make_subject
-from uq_report.inputs.adapters import gp_derivatives
+from uq_report.inputs.adapters import affine, gp_derivatives
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.poisson import PoissonAdapter
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
@@ -293,6 +293,31 @@ def test_missing_values_that_are_imputed_leave_the_other_rows_their_derivative()
     slopes = differences(lambda T: ClassifierAdapter().predict(model, T).parameters, holes, 2e-3)
     present = np.isfinite(holes)
     assert relative(found.first[present], slopes[present]) < 1e-9
+
+
+@pytest.mark.parametrize(("cells", "calls"), [(10**6, 1), (720, 2), (719, 3), (1, 3)])
+def test_slopes_of_all_columns_are_of_one_call_up_to_a_size_and_not_spoilt_by_one_that_is_refused(
+    cells: int, calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 60 rows and 3 columns, moved both ways: 360 numbers a column."""
+    monkeypatch.setattr(affine, "_CELLS", cells)
+    frame = pd.DataFrame({"a": X[:, 0], "k": np.arange(60) % 2.0, "c": X[:, 2]})
+    counts: list[int] = []
+    transform = affine.transform
+
+    def counted(steps: Any, rows: Any) -> Any:
+        counts.append(len(rows))
+        return transform(steps, rows)
+
+    monkeypatch.setattr(affine, "transform", counted)
+    scaler = Standard().fit(frame)
+    slopes = affine.affine_slopes([scaler], frame, scaler.transform(frame))
+    np.testing.assert_allclose(slopes, np.diag(1 / scaler.scale_), atol=1e-12)
+    assert len(counts) == calls
+    encoder = make_column_transformer((OneHotEncoder(sparse_output=False), ["k"]), (Standard(), ["a", "c"])).fit(frame)
+    slopes = affine.affine_slopes([encoder], frame, encoder.transform(frame))
+    assert np.isnan(slopes[1]).all()
+    np.testing.assert_allclose(slopes[[0, 2], 2:], np.diag(1 / scaler.scale_[[0, 2]]), atol=1e-12)
 
 
 def test_an_encoder_of_numbers_that_refuses_others_leaves_no_derivative() -> None:
