@@ -42,7 +42,7 @@ from uq_report.core.arrays import FloatArray
 from uq_report.core.derivatives import DIFFERENCES, EXACT, Derivatives
 from uq_report.core.engine import Engine
 from uq_report.core.subject import make_subject
-from uq_report.inputs.adapters import affine, gp_derivatives
+from uq_report.inputs.adapters import affine, gp_derivatives, sklearn_
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.poisson import PoissonAdapter
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
@@ -303,7 +303,7 @@ def test_slopes_of_all_columns_are_of_one_call_up_to_a_size_and_not_spoilt_by_on
     monkeypatch.setattr(affine, "_CELLS", cells)
     frame = pd.DataFrame({"a": X[:, 0], "k": np.arange(60) % 2.0, "c": X[:, 2]})
     counts: list[int] = []
-    transform = affine.transform
+    transform = sklearn_.transform
 
     def counted(steps: Any, rows: Any) -> Any:
         counts.append(len(rows))

@@ -82,7 +82,7 @@ class Space:
         return self._norms / 2 - white @ self._white.T + MISMATCH / 2 * self.mismatches(codes)
 
     def steps(self, columns: Sequence[int]) -> tuple[FloatArray, FloatArray]:
-        """Return what a unit of each column adds to whitened numbers, (columns, p), and takes off `beyond`, (columns, m)."""
+        """Return what a unit of a column adds to whitened numbers (columns, p) and takes off `beyond` (columns, m)."""
         steps = self._unmix[list(columns)]
         return steps, steps @ self._white.T
 
