@@ -338,6 +338,23 @@ def test_which_columns_each_makes() -> None:
         assert set(np.flatnonzero(differs)) <= set(columns.made[c])
 
 
+@pytest.mark.parametrize(("column", "occurs"), [(0, X["age"][[5, 5, 2]]), (3, X["town"][:4]), (4, X["tier"][:2])])
+def test_values_that_occur_are_not_transformed_again(column: int, occurs: pd.Series[Any]) -> None:
+    step = mixed().fit(X, Y)
+    columns = Columnwise.of([step], X)
+    assert columns is not None
+    made, values = columns.made[column], tuple(occurs)
+    (known,) = columns.changes([Variant((column,), (occurs.to_numpy(),))])
+    assert known.values is None
+    assert X.iloc[known.at, column].tolist() == occurs.tolist()
+    new = 7.25 if column == 0 else np.nan if column == 3 else "high"
+    moved = X.iloc[: len(values) + 1].copy()
+    moved.isetitem(column, pd.Series([*values, new], dtype=X.dtypes.iloc[column]))
+    changes = columns.changes([Variant((column,), (value,)) for value in (*values, new)])
+    rows = np.concatenate([transformed[at] for _, _, transformed, at in changes])
+    np.testing.assert_array_equal(rows, step.transform(moved)[:, made])
+
+
 def test_values_take_the_column_s_own_kind() -> None:
     rows = pd.DataFrame({"count": np.arange(20), "x": np.linspace(-1, 1, 20)})
     of = subject(make_pipeline(StandardScaler(), LogisticRegression()), y=np.arange(20) % 2, rows=rows)

@@ -77,8 +77,15 @@ class Columnwise:
     def _source(self) -> Columns:
         return Columns(self.X)
 
+    @cached_property
+    def _occurring(self) -> _Occurring:
+        return _Occurring(self._source)
+
     def changes(self, group: Sequence[Variant]) -> Iterator[Change]:
-        """Yield every change of a column under every variant; values given by number are transformed once a column."""
+        """Yield every change of a column under every variant.
+
+        Given values that all occur in a column are already transformed; others are, once a column.
+        """
         given: dict[int, list[tuple[int, Any]]] = {}
         for v, variant in enumerate(group):
             for position, column in enumerate(variant.columns):
@@ -88,15 +95,17 @@ class Columnwise:
                     given.setdefault(column, []).append((v, variant.values[position]))
         for column, pairs in given.items():
             sizes = [np.size(values) for _, values in pairs]
-            transformed, index = self._transformed(column, [values for _, values in pairs], sizes)
+            own = self._source[column][np.zeros(sum(sizes), dtype=int)]  # of its own kind, as in the model's rows
+            for (_, values), start, size in zip(pairs, np.cumsum([0, *sizes]), sizes, strict=False):
+                own[start : start + size] = values
+            transformed, index = None, self._occurring.rows_of(own, column)
+            if index.min(initial=0) < 0:
+                transformed, index = self._transformed(column, own)
             for (v, _), part in zip(pairs, np.split(index, np.cumsum(sizes)[:-1]), strict=True):
                 yield Change(v, column, transformed, part)
 
-    def _transformed(self, column: int, values: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, IntArray]:
+    def _transformed(self, column: int, own: Any) -> tuple[Any, IntArray]:
         """Return what distinct values of a column become, and which of them each value is."""
-        own = self._source[column][np.zeros(sum(sizes), dtype=int)]  # of the column's own kind, as in the model's rows
-        for part, start, size in zip(values, np.cumsum([0, *sizes]), sizes, strict=False):
-            own[start : start + size] = part
         index = pd.factorize(own, use_na_sentinel=False)[0]
         distinct = own[np.unique(index, return_index=True)[1]]
         if not self.steps:
@@ -107,6 +116,27 @@ class Columnwise:
         else:
             table[:, column] = distinct
         return columns_of(transform(self.steps, table), self.made[column]), index
+
+
+class _Occurring(dict[int, tuple[Any, IntArray]]):
+    """The distinct values that occur in each column of a table, and the first row of each, looked up once."""
+
+    def __init__(self, source: Columns) -> None:
+        super().__init__()
+        self._source = source
+
+    def __missing__(self, column: int) -> tuple[Any, IntArray]:
+        """Look the values of a column up; none that is missing is among them."""
+        codes, distinct = pd.factorize(self._source[column])
+        first = np.unique(codes, return_index=True)[1][-len(distinct) :]
+        self[column] = pd.Index(distinct), first
+        return self[column]
+
+    def rows_of(self, values: Any, column: int) -> IntArray:
+        """Return the first row in which a column has each value; -1 where none has."""
+        distinct, first = self[column]
+        at = distinct.get_indexer(values)
+        return np.where(at < 0, -1, first.take(at))
 
 
 def columns_of(rows: Any, columns: IntArray) -> Any:
