@@ -17,6 +17,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 import pandas as pd
 
+from ..core.arrays import IntArray
 from ..core.bounded import json_of
 from ..core.errors import InputError, words_of
 from ..core.results import KINDS, Result, RowSample, RowValues
@@ -67,9 +68,10 @@ def sha256(run: Run) -> str:
 
 def as_saved(result: Result) -> Result:
     """Return a result exactly as `loads` will give it back; refuse one that cannot be saved."""
-    rows = result.rows
-    again = _decode_result(_encode_result(replace(result, rows=None), result.id))
-    return again if rows is None else replace(again, rows=_rows_as_saved(rows, f"{result.id}.rows"))
+    kind = KINDS[result.kind]
+    parts = {name: (hint, getattr(result, name), f"{result.id}.{name}") for name, hint in _fields(kind).items()}
+    again: Result = kind(**{name: _as_saved(*part) for name, part in parts.items()})
+    return again
 
 
 def outcome_as_saved(outcome: Outcome) -> Outcome:
@@ -220,17 +222,27 @@ def _encode_frame(frame: pd.DataFrame, where: str) -> dict[str, Any]:
 
 def _encode_column(name: str, values: pd.Series[Any], where: str) -> dict[str, Any]:
     dtype = str(values.dtype)
-    if isinstance(values.dtype, np.dtype) and values.dtype.kind in "fiub":
+    if _is_number(values):
         return {"name": name, "dtype": dtype, "values": _numbers(values.to_numpy(), where)}
-    if dtype not in _TEXT_DTYPES:
-        raise InputError(f"{where} must hold numbers, booleans or text; got dtype {dtype}. Convert the column.")
-    if pd.api.types.infer_dtype(values, skipna=False) == "string":
-        numbers, texts = pd.factorize(values)
-        return {"name": name, "dtype": dtype, "levels": plain([*texts], where), "codes": numbers.tolist()}
+    levels, codes = _coded(values, where)
+    return {"name": name, "dtype": dtype, "levels": levels, "codes": codes.tolist()}
+
+
+def _is_number(values: pd.Series[Any]) -> bool:
+    return isinstance(values.dtype, np.dtype) and values.dtype.kind in "fiub"
+
+
+def _coded(values: pd.Series[Any], where: str) -> tuple[list[Any], IntArray]:
+    """Return the distinct cells of a text column as JSON values, in the order they come, and which of them each is."""
+    if str(values.dtype) not in _TEXT_DTYPES:
+        raise InputError(f"{where} must hold numbers, booleans or text; got dtype {values.dtype}. Convert the column.")
+    numbers, texts = pd.factorize(values, use_na_sentinel=False)
+    if pd.api.types.infer_dtype(texts, skipna=False) == "string":
+        return plain([*texts], where), numbers
     levels: dict[tuple[type, Any], int] = {}
     cells = [None if value is None or value != value else value for value in values]  # noqa: PLR0124 - NaN is itself not
     codes = [levels.setdefault((type(cell), cell), len(levels)) for cell in cells]
-    return {"name": name, "dtype": dtype, "levels": [plain(cell, where) for _, cell in levels], "codes": codes}
+    return [plain(cell, where) for _, cell in levels], np.array(codes, dtype=np.intp)
 
 
 def _are_positions(positions: Sequence[int], number: int, of: int) -> bool:
@@ -256,12 +268,32 @@ def _decode_frame(content: Mapping[str, Any]) -> pd.DataFrame:
 def _decode_column(content: Mapping[str, Any]) -> pd.Series[Any]:
     if "values" in content:
         return pd.Series(np.array(content["values"], dtype=content["dtype"]))
-    levels = [np.nan if level is None else level for level in content["levels"]]
-    if max(content["codes"], default=0) > max(len(levels) - 1, 0):
-        raise ValueError(f"codes must be positions among {len(levels)} levels; got {max(content['codes'])}")
+    levels = len(content["levels"])
+    if max(content["codes"], default=0) > max(levels - 1, 0):
+        raise ValueError(f"codes must be positions among {levels} levels; got {max(content['codes'])}")
+    return _texts(content["levels"], np.array(content["codes"], dtype=np.intp), content["dtype"])
+
+
+def _texts(levels: Sequence[Any], codes: IntArray, dtype: str) -> pd.Series[Any]:
+    """Return a text column of its distinct cells, and which of them each is."""
     own_text_type = int(pd.__version__.partition(".")[0]) >= 3
-    cells = np.array(levels, dtype=object)[np.array(content["codes"], dtype=np.intp)]
-    return pd.Series(cells, dtype=content["dtype"] if own_text_type else object)
+    cells = np.array([np.nan if level is None else level for level in levels], dtype=object)[codes]
+    return pd.Series(cells, dtype=dtype if own_text_type else object)
+
+
+def _frame_as_saved(frame: pd.DataFrame, where: str) -> pd.DataFrame:
+    """Return a frame as it will be read, without holding its cells as Python's numbers."""
+    columns = {str(name): _column_as_saved(frame[name], f"{where}[{name!r}]") for name in frame.columns}
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(frame)))
+
+
+def _column_as_saved(values: pd.Series[Any], where: str) -> pd.Series[Any]:
+    if not _is_number(values):
+        return _texts(*_coded(values, where), str(values.dtype))
+    numbers = values.to_numpy()
+    return pd.Series(
+        (_saved(numbers.astype(float), where) if numbers.dtype.kind == "f" else numbers).astype(numbers.dtype)
+    )
 
 
 def _numbers(values: Any, where: str) -> list[Any]:
@@ -276,6 +308,15 @@ def _saved(values: Any, where: str) -> Any:
     if np.isinf(values).any():
         raise InputError(f"{where} must be finite to be saved; got infinite values. List them as omissions.")
     return rounded(values)
+
+
+def _as_saved(hint: Any, value: Any, where: str) -> Any:
+    """Return a part of a result as it will be read."""
+    if isinstance(value, pd.DataFrame):
+        return _frame_as_saved(value, where)
+    if isinstance(value, RowValues):
+        return _rows_as_saved(value, where)
+    return _decoded(hint, _encoded(hint, value, where))
 
 
 # The types whose JSON is not that of their fields alone: what writes it, and what reads it.
