@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 
 from ...core.engine import Engine
 from ...core.errors import check_options
@@ -137,7 +136,7 @@ class AccumulatedLocalEffects(BuiltIn):
             id=id,
             explainer=self.name,
             title="Second-order accumulated local effects" if joint else "Accumulated local effects",
-            frame=stacked([t.assign(curve=-1, value=t["estimate"]) for t in tables], Profile.columns),
+            frame=stacked([t | {"curve": -1, "value": t["estimate"]} for t in tables], Profile.columns),
             estimates=stacked(tables, [*ESTIMATE_COLUMNS, *PLACES[joint]]),
             options=asdict(self) | {"edges": {k: [float(v) for v in values] for k, values in self.edges.items()}},
             notes=(*notes, *dict.fromkeys(empty), "Curves are centred by their mean over the data."),
@@ -145,20 +144,20 @@ class AccumulatedLocalEffects(BuiltIn):
         )
 
 
-def _curve_rows(measure: str, effect: Effects, m: int, sampling: Sampling, confidence: float) -> pd.DataFrame:
+def _curve_rows(measure: str, effect: Effects, m: int, sampling: Sampling, confidence: float) -> dict[str, Any]:
     axis, points = effect.axes[0], curve(effect, m, sampling)
     interval = sampling.interval(points.value, points.std_error, confidence)
     covers = "new test rows, given the edges"
     columns = estimate(points.value, points.std_error, interval, confidence, measure, axis.feature, covers)
-    places = {"feature_2": "", "x": axis.x, "level": axis.levels, "x_2": np.nan, "level_2": ""}
-    return pd.DataFrame(columns | places | {"std_error_change": points.std_error_change})
+    places = {"feature_2": "", "x": axis.x, "level": np.array(axis.levels, dtype=object), "x_2": np.nan, "level_2": ""}
+    return columns | places | {"std_error_change": points.std_error_change}
 
 
-def _surface_rows(measure: str, effect: Effects, points: Surface) -> pd.DataFrame:
+def _surface_rows(measure: str, effect: Effects, points: Surface) -> dict[str, Any]:
     a, b = effect.axes
     columns = estimate(points.value.ravel(), np.nan, (np.nan, np.nan), np.nan, measure, a.feature)
     places = {"feature_2": b.feature, "extrapolated": points.extrapolated.ravel()}
-    return pd.DataFrame(columns | surface_places((a.x, a.levels), (b.x, b.levels)) | places)
+    return columns | surface_places((a.x, a.levels), (b.x, b.levels)) | places
 
 
 def _empty_note(effect: Effects, points: Surface) -> str:

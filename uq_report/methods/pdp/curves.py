@@ -8,7 +8,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.measures import Measure
@@ -101,7 +100,7 @@ class Curves:
             x, levels = (x[1:] + x[:-1]) / 2, levels[1:]
         return {"x": x, "level": np.array(levels, dtype=object), "x_2": np.nan, "level_2": ""}
 
-    def frame(self, m: int) -> pd.DataFrame:
+    def lines(self, m: int) -> dict[str, Any]:
         """Return one measure's average (curve -1), then its ICE curves, in the columns of a Profile."""
         values, curves = np.array(self.means)[:, [m]], np.array([-1])
         if len(self.grids) == 1:
@@ -109,13 +108,13 @@ class Curves:
             curves = np.append(curves, self.rows.ice)
         places = {k: np.tile(v, len(curves)) if np.ndim(v) else v for k, v in self.places().items()}
         repeated = np.repeat(curves, len(self.means))
-        return pd.DataFrame(self._names(m) | places | {"curve": repeated, "value": values.T.ravel()})
+        return self._names(m) | places | {"curve": repeated, "value": values.T.ravel()}
 
-    def estimates(self, m: int, confidence: float) -> pd.DataFrame:
+    def estimates(self, m: int, confidence: float) -> dict[str, Any]:
         """Return one measure's average with its pointwise interval over new test rows."""
         mean, error = np.array(self.means)[:, m], np.array(self.errors)[:, m]
         interval = self.rows.sampling.interval(mean, error, confidence)
-        return pd.DataFrame(estimate(mean, error, interval, confidence) | self._names(m) | self.places())
+        return estimate(mean, error, interval, confidence) | self._names(m) | self.places()
 
     def _names(self, m: int) -> dict[str, Any]:
         second = self.grids[1].feature if len(self.grids) == 2 else ""

@@ -169,7 +169,7 @@ class PartialDependence(BuiltIn):
             id="pdp.surface" if joint else "pdp",
             explainer=self.name,
             title="Joint partial dependence" if joint else "Partial dependence and ICE",
-            frame=stacked([c.frame(m) for m, c in finite], Profile.columns),
+            frame=stacked([c.lines(m) for m, c in finite], Profile.columns),
             estimates=stacked([c.estimates(m, engine.confidence) for m, c in finite], (*ESTIMATE_COLUMNS, *places)),
             options=asdict(self) | {"custom_values": points},
             notes=(*notes, "Intervals are pointwise and cover new test rows for the fixed model."),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, cast
 
 import numpy as np
-import pandas as pd
 
 from ...core.arrays import AnyArray, BoolArray, FloatArray
 from ...core.distributions import Categorical
@@ -27,7 +27,7 @@ def own_values(subject: Subject, curves: Sequence[Curves], base: FloatArray, eng
     return _diagnostic(
         "pdp.own",
         "Own values of the ICE rows",
-        [_own_frame(subject, curve, base, m) for m in range(len(base)) for curve in curves],
+        _own_lines(subject, curves, base),
         "item is the row. Rows whose own value is missing or not on the axis have no dot.",
         {} if labels is None else {"row_class": {str(row): str(labels[row]) for row in ice}},
     )
@@ -39,17 +39,17 @@ def distributions(subject: Subject, grids: Sequence[Grid], engine: Engine) -> Di
     parts = {"all": np.ones(subject.n, dtype=bool)}
     if labels is not None:
         parts = {str(label): labels == label for label in cast("Categorical", engine.baseline).classes.tolist()}
-    frames, edges = [], {}
+    tables, edges = [], {}
     for grid in grids:
         own = grid.own_x(subject)
         bins = np.linspace(-0.5, len(grid.steps) - 0.5, len(grid.steps) + 1)
         if grid.numeric:
             bins = bin_edges(own[np.isfinite(own)])
             edges[grid.feature] = bins.tolist()
-        frames += _counts(grid.feature, own, bins, parts)
+        tables += _counts(grid.feature, own, bins, parts)
     title = "Distribution of the features" + ("" if labels is None else " by class")
     note = "value is the number of rows in the bin around x, or at the level with position x."
-    return _diagnostic("pdp.distribution", title, frames, note, {"edges": edges})
+    return _diagnostic("pdp.distribution", title, tables, note, {"edges": edges})
 
 
 def bin_edges(values: FloatArray) -> FloatArray:
@@ -70,20 +70,27 @@ def bin_edges(values: FloatArray) -> FloatArray:
     return np.linspace(low, high, N_BINS + 1)
 
 
-def _diagnostic(id: str, title: str, frames: Sequence[pd.DataFrame], note: str, meta: Mapping[str, Any]) -> Diagnostic:
-    frame, estimates = stacked(frames, Diagnostic.columns), stacked([], ESTIMATE_COLUMNS)
+def _diagnostic(
+    id: str, title: str, tables: Sequence[Mapping[str, Any]], note: str, meta: Mapping[str, Any]
+) -> Diagnostic:
+    frame, estimates = stacked(tables, Diagnostic.columns), stacked([], ESTIMATE_COLUMNS)
     return Diagnostic(id=id, explainer="pdp", title=title, frame=frame, estimates=estimates, notes=(note,), meta=meta)
 
 
-def _own_frame(subject: Subject, curve: Curves, base: FloatArray, m: int) -> pd.DataFrame:
-    (grid,), ice = curve.grids, curve.rows.ice
-    x, value = grid.own_x(subject)[ice], base[m, ice]
-    if curve.mode == "centred" and curve.anchor is not None:
-        with np.errstate(invalid="ignore"):
-            value = value - curve.anchor[m, ice]
-    placed = np.isfinite(x) & (curve.omission(m) is None)
-    names = {"measure": curve.rows.measures[m].name, "feature": grid.feature}
-    return pd.DataFrame(names | {"item": ice[placed].astype(str), "x": x[placed], "value": value[placed]})
+def _own_lines(subject: Subject, curves: Sequence[Curves], base: FloatArray) -> list[dict[str, Any]]:
+    """Return a table of each measure and curve."""
+    own = [(curve, curve.grids[0].own_x(subject)[curve.rows.ice]) for curve in curves]
+    items = np.arange(subject.n).astype(str).astype(object)
+    tables = []
+    for m, (curve, x) in product(range(len(base)), own):
+        ice, value = curve.rows.ice, base[m, curve.rows.ice]
+        if curve.mode == "centred" and curve.anchor is not None:
+            with np.errstate(invalid="ignore"):
+                value = value - curve.anchor[m, ice]
+        placed = np.isfinite(x) & (curve.omission(m) is None)
+        names = {"measure": curve.rows.measures[m].name, "feature": curve.grids[0].feature}
+        tables.append(names | {"item": items[ice[placed]], "x": x[placed], "value": value[placed]})
+    return tables
 
 
 def _labels(subject: Subject, engine: Engine) -> AnyArray | None:
@@ -91,11 +98,11 @@ def _labels(subject: Subject, engine: Engine) -> AnyArray | None:
     return subject.y if "proba" in engine.baseline.supports else None
 
 
-def _counts(feature: str, own: FloatArray, bins: FloatArray, parts: Mapping[str, BoolArray]) -> list[pd.DataFrame]:
+def _counts(feature: str, own: FloatArray, bins: FloatArray, parts: Mapping[str, BoolArray]) -> list[dict[str, Any]]:
     """Return the counts of one feature, for each class or for all rows."""
     centres = (bins[1:] + bins[:-1]) / 2
     tables = []
     for item, member in parts.items():
         counts = np.histogram(own[member & np.isfinite(own)], bins)[0].astype(float)
-        tables.append(pd.DataFrame({"measure": "", "feature": feature, "item": item, "x": centres, "value": counts}))
+        tables.append({"measure": "", "feature": feature, "item": item, "x": centres, "value": counts})
     return tables

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray
+from ...core.arrays import AnyArray, FloatArray
 from ...core.engine import Engine
 from ...core.errors import InputError, nearest
 from ...core.measures import Measure
@@ -56,8 +56,22 @@ def surface_places(first: Ticks, second: Ticks) -> dict[str, Any]:
     }
 
 
-def stacked(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
-    """Return the frames below each other, with exactly `columns`."""
-    if not frames:
+def stacked(tables: Sequence[Mapping[str, Any] | pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
+    """Return tables of columns below each other, with exactly `columns`; one value stands on every line of its table.
+
+    Examples
+    --------
+    >>> stacked([{"x": [1, 2], "name": "a"}, {"x": [3], "name": "b"}], ["name", "x"]).to_numpy().tolist()
+    [['a', 1], ['a', 2], ['b', 3]]
+    """
+    if not tables:
         return pd.DataFrame({name: pd.Series(dtype=object) for name in columns})
-    return pd.concat(frames, ignore_index=True)[list(columns)]
+    lines = [(table, next(len(table[name]) for name in table if np.ndim(table[name]))) for table in map(dict, tables)]
+    cells = {name: np.concatenate([_cells(table[name], size) for table, size in lines]) for name in columns}
+    return pd.DataFrame(cells)
+
+
+def _cells(cells: Any, size: int) -> AnyArray:
+    if np.ndim(cells):
+        return np.asarray(cells)
+    return np.full(size, cells, dtype=object if isinstance(cells, str) else None)
