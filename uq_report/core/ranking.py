@@ -208,14 +208,15 @@ def _statistics(estimate: FloatArray, sd: FloatArray, sign: int) -> FloatArray:
 def _critical(draws: FloatArray, sd: dict[int, FloatArray], units: int, confidence: float) -> float:
     """Return the critical value: the quantile of the largest statistic of all pairs, moved from normal to t."""
     largest, step = np.zeros(len(draws)), max(1, _CELLS // draws.shape[1])
+    across = np.ascontiguousarray(draws.T)
     for sign, table in sd.items():
         scale = np.where(table > 0, table, np.inf)
         for start in range(0, len(draws), step):
-            some, most = draws[start : start + step], largest[start : start + step]
-            for j in range(draws.shape[1] - 1):
-                pairs = some[:, [j]] + sign * some[:, j + 1 :]
+            some, most = across[:, start : start + step], largest[start : start + step]
+            for j in range(len(across) - 1):
+                pairs = some[j] + sign * some[j + 1 :]
                 np.abs(pairs, out=pairs)
-                pairs /= scale[j, j + 1 :]
-                np.maximum(most, pairs.max(axis=1), out=most)
+                pairs /= scale[j, j + 1 :, None]
+                np.maximum(most, pairs.max(axis=0), out=most)
     normal = float(np.quantile(largest, confidence, method="higher"))
     return max(0.0, -float(stdtrit(units - 1, ndtr(-normal))))  # of one half, some versions give 7e-17

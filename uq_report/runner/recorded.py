@@ -9,9 +9,10 @@ import inspect
 import platform
 import re
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from os import cpu_count
 from typing import Any, cast
 
@@ -123,6 +124,7 @@ def plugin_records(catalog: Catalog, run: Run, engine: Engine) -> tuple[PluginRe
     """
     rows, served, adapter = engine.rows_predicted, engine.served, engine.subject.adapter.name
     reasons = {(entry.group, entry.name): entry.reason for entry in run.not_run}
+    used = {adapter, *chain.from_iterable(result.estimates[col.MEASURE].unique() for result in run.results)}
 
     def record(plugin: Plugin) -> PluginRecord:
         group = plugin.short_group
@@ -130,7 +132,7 @@ def plugin_records(catalog: Catalog, run: Run, engine: Engine) -> tuple[PluginRe
         predicted = rows.get(plugin.name, 0) if group == "explainers" else 0
         if group == "adapters" and plugin.name == adapter:
             predicted = sum(rows.values()) - sum(path.rows for path in served.values())
-        outcome = _outcome(group, plugin.name, run, adapter)
+        outcome = _outcome(group, plugin.name, run, used)
         if group == "fast_paths":
             path = served.get(plugin.name)
             predicted, outcome = (path.rows, str(path)) if path else (0, "turned off by the settings")
@@ -147,16 +149,14 @@ def plugin_records(catalog: Catalog, run: Run, engine: Engine) -> tuple[PluginRe
     return tuple(record(plugin) for members in catalog.values() for plugin in members)
 
 
-def _outcome(group: str, name: str, run: Run, adapter: str) -> str:
-    """Say in a word what a plugin did."""
+def _outcome(group: str, name: str, run: Run, used: Set[str]) -> str:
+    """Say in a word what a plugin did; `used` are the measures and the adapter that took part."""
     if group == "explainers":
         return f"ran: {count(sum(result.explainer == name for result in run.results), 'result')}"
     if group == "rules":
         return next(outcome.state for outcome in run.outcomes if outcome.check == name).replace("_", " ")
-    if group == "measures":
-        return "used" if any((result.estimates[col.MEASURE] == name).any() for result in run.results) else "not used"
-    if group == "adapters":
-        return "used" if name == adapter else "not used"
+    if group in {"measures", "adapters"}:
+        return "used" if name in used else "not used"
     return "available"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -31,15 +32,28 @@ MOST = 60
 Reason = tuple[str, tuple[str, ...]]  # a sentence, and the ids of the results that say so
 
 
-class Results(NamedTuple):
-    """Every result so far by id, and the confidence of what is concluded from them."""
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Every result so far by id, and the confidence of what is concluded from them; what many cases ask is kept."""
 
     by_id: Mapping[str, Result]
     confidence: float
+    _lines: dict[Any, pd.DataFrame] = field(default_factory=dict)
+    _parted: dict[tuple[str, str], bool] = field(default_factory=dict)
 
-    def lines(self, id: str, feature: str, **where: str) -> pd.DataFrame:
-        """Return the estimates of a result for a feature; none where there is no such result."""
-        return lines(self.by_id.get(id), feature=feature, **where)
+    def lines(self, id: str, **where: str) -> pd.DataFrame:
+        """Return the estimates of a result whose columns have the given values; none where there is no such result."""
+        key = id, *where.items()
+        if key not in self._lines:
+            self._lines[key] = lines(self.by_id.get(id), **where)
+        return self._lines[key]
+
+    def parted(self, measure: str, feature: str) -> bool:
+        """Say whether ALE and PDP of a measure part along a feature."""
+        key = measure, feature
+        if key not in self._parted:
+            self._parted[key] = profiles_part(self.by_id, measure, feature, self.confidence)
+        return self._parted[key]
 
 
 def lines(result: Result | None, **where: str) -> pd.DataFrame:
@@ -117,13 +131,13 @@ def _place(method: Method, feature: str) -> str:
 
 def _covered(case: Case, results: Results) -> Reason | None:
     """Return covered information whose interval is above 0, where a shuffle of a loss is the lower one."""
-    covered = results.lines(ids.CID, case.feature, item=COVERED) if ids.CID in results.by_id else pd.DataFrame()
+    covered = results.lines(ids.CID, feature=case.feature, item=COVERED) if ids.CID in results.by_id else pd.DataFrame()
     if covered.empty or not _shuffles_only(case.low, case.high) or case.low.role != "loss":
         return None
     lower, upper = covered[[col.LOWER, col.UPPER]].iloc[0]
     if not lower > 0:
         return None
-    net = results.lines(ids.CID, case.feature, item=SHARE)[col.ESTIMATE]
+    net = results.lines(ids.CID, feature=case.feature, item=SHARE)[col.ESTIMATE]
     share = f", a share of {net.iloc[0]:.2f}" if len(net) else ""
     return (
         f"Other features cover information of {case.feature} about y ({lower:.3g} to {upper:.3g} nats{share}); "
@@ -136,7 +150,7 @@ def _interacts(case: Case, results: Results) -> Reason | None:
     difference = _counts_less(case)
     if ids.H_STATISTIC not in results.by_id or not difference:
         return None
-    rows = results.lines(ids.H_STATISTIC, case.feature, feature_2="")
+    rows = results.lines(ids.H_STATISTIC, feature=case.feature, feature_2="")
     strengths = rows[rows["ranked"].astype(bool)].set_index(col.MEASURE)[col.ESTIMATE].to_dict()
     measure = next((name for name in (case.low.measure, PREDICTION.name) if name in strengths), None)
     if measure is None or strengths[measure] < INTERACTS_FROM:
@@ -162,11 +176,11 @@ def _counts_less(case: Case) -> str:
 
 def _bends(case: Case, results: Results) -> Reason | None:
     """Return R-sens₂ with another feature, where its interval is above a share of the feature's R-sens."""
-    pairs, difference = results.by_id.get(ids.RSENS_INTERACTION), _counts_less(case)
-    size = results.lines(ids.RSENS, case.feature)[col.ESTIMATE]
-    if pairs is None or not len(size) or not difference:
+    difference = _counts_less(case)
+    size = results.lines(ids.RSENS, feature=case.feature)[col.ESTIMATE]
+    if ids.RSENS_INTERACTION not in results.by_id or not len(size) or not difference:
         return None
-    rows = lines(pairs, measure=RSENS2)
+    rows = results.lines(ids.RSENS_INTERACTION, measure=RSENS2)
     rows = rows[(rows[[col.FEATURE, col.FEATURE_2]] == case.feature).any(axis=1)]
     if not len(rows) or not rows[col.LOWER].max() >= BENDS_FROM * size.iloc[0] > 0:
         return None
@@ -185,14 +199,14 @@ def _extrapolates(case: Case, results: Results) -> Reason | None:
     if not (any(composes) and any(local)):
         return None
     composing = case.high if composes[0] else case.low
-    surer = results.lines(ids.PFI, case.feature, measure=ENTROPY.name)
+    surer = results.lines(ids.PFI, feature=case.feature, measure=ENTROPY.name)
     if col.VERDICT in surer and (surer[col.VERDICT] == NEGATIVE).any():
         return (
             f"Its Entropy-PFI is negative: the model is surer on shuffled values of {case.feature}, on which "
             f"{composing.id} evaluates it."
         ), (ids.PFI,)
     for measure in (case.low.measure, case.high.measure, PREDICTION.name):
-        if profiles_part(results.by_id, measure, case.feature, results.confidence):
+        if results.parted(measure, case.feature):
             return (
                 f"ALE and PDP of {measure} along {case.feature} differ by more than their intervals, and "
                 f"{composing.id} evaluates the model on combinations that ALE leaves out."
