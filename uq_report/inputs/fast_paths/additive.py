@@ -79,16 +79,18 @@ class _Additive:
         return self.adapter.from_score(self.final, scores.reshape(-1, scores.shape[2]))
 
     def mixed(self, mixes: Sequence[Mix]) -> Distribution:
-        """Return the distributions of the other rows' scores with the shares of what the first row owns replaced."""
-        scores = [self._mixed(mix).reshape(self.scores.shape[1], -1) for mix in mixes]
-        return self.adapter.from_score(self.final, np.concatenate(scores, axis=1).T)
+        """Return the distributions of the other rows' scores with the shares of what the first row owns replaced.
 
-    def _mixed(self, mix: Mix) -> FloatArray:
-        """Return the scores (k, others, coalitions) of a mix; what stays adds 0, so that it leaves no rounding."""
-        scores = np.repeat(self.scores[mix.others].T[:, :, None], len(mix.own), axis=2)
-        for share, own in zip(self.shares, mix.own.T, strict=True):
-            scores += (share[mix.row] - share[mix.others]).T[:, :, None] * own
-        return scores
+        What stays adds 0, so that it leaves no rounding.
+        """
+        sizes = [len(mix.others) for mix in mixes]
+        rows, times = (np.repeat(each, sizes) for each in zip(*((mix.row, len(mix.own)) for mix in mixes), strict=True))
+        others = np.concatenate([mix.others for mix in mixes])
+        owned = np.concatenate([np.tile(mix.own.T, len(mix.others)) for mix in mixes], axis=1)
+        scores = np.repeat(self.scores[others].T, times, axis=1)
+        for share, own in zip(self.shares, owned, strict=True):
+            scores += np.repeat((share[rows] - share[others]).T, times, axis=1) * own
+        return self.adapter.from_score(self.final, scores.T)
 
 
 def _share(values: Any, weights: FloatArray) -> FloatArray:

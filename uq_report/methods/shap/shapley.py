@@ -39,7 +39,8 @@ class Coalitions:
     def _of_pattern(self, pattern: bytes) -> tuple[BoolArray, IntArray]:
         masks = self.masks & np.frombuffer(pattern, dtype=bool)
         packed = np.packbits(masks, axis=1)
-        keys = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)  # numbers sort faster than bytes
+        keys = np.zeros((len(masks), -(-packed.shape[1] // 8)), dtype=np.uint64)  # numbers sort faster than bytes
+        keys.view(np.uint8)[:, : packed.shape[1]] = packed
         _, at, inverse = np.unique(
             keys[:, 0] if keys.shape[1] == 1 else keys.view(f"V{8 * keys.shape[1]}")[:, 0],
             return_index=True,
