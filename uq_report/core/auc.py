@@ -28,13 +28,13 @@ class OneMinusAUC:
     def value(self, rows: FloatArray, y: AnyArray, weights: FloatArray) -> float:
         """Return 1 - AUC of scores `rows`; needs rows of both classes with positive weight."""
         ones, zeros = _two_classes(rows, y, weights)
-        return 1.0 - float(zeros(rows)[y == 1] @ ones.shares)
+        return 1.0 - float(zeros(rows[y == 1]) @ ones.shares)
 
     def influence(self, rows: FloatArray, y: AnyArray, weights: FloatArray, pool: FloatArray) -> FloatArray:
         """Return the influence values of `rows` with A, F0, F1 and pi those of `pool`."""
         labels = np.broadcast_to(y, pool.shape)
         ones, zeros = _two_classes(pool, labels, np.broadcast_to(weights, pool.shape))
-        auc = float(zeros(pool)[labels == 1] @ ones.shares)
+        auc = float(zeros(pool[labels == 1]) @ ones.shares)
         share = ones.weight / (ones.weight + zeros.weight)
         return np.where(
             np.broadcast_to(y, rows.shape) == 1, -(zeros(rows) - auc) / share, -(1 - ones(rows) - auc) / (1 - share)

@@ -43,12 +43,27 @@ class Axis(NamedTuple):
         return len(self.x) - 1
 
 
-def make_axis(subject: Subject, feature: str, n_bins: int, edges: Sequence[float] | None = None) -> Axis | str:
-    """Return the axis of a feature, or why it has none."""
+class Codes(dict[str, IntArray]):
+    """Of each column the place of every row's value among the sorted ones, -1 where missing; looked up once."""
+
+    def __init__(self, subject: Subject) -> None:
+        super().__init__()
+        self._subject = subject
+
+    def __missing__(self, name: str) -> IntArray:
+        """Look a column's values up."""
+        self[name] = pd.factorize(pd.Series(self._subject.values(name)), sort=True)[0]
+        return self[name]
+
+
+def make_axis(
+    subject: Subject, feature: str, n_bins: int, edges: Sequence[float] | None = None, codes: Codes | None = None
+) -> Axis | str:
+    """Return the axis of a feature, or why it has none; `codes` are what axes of a subject share."""
     values = subject.values(feature)
     present = np.asarray(pd.notna(values)) & (Sampling.of(subject).weights > 0)
     if subject.kinds[feature] == "categorical":
-        return _levels(subject, feature, values, present)
+        return _levels(subject, feature, values, present, Codes(subject) if codes is None else codes)
     if reason := _no_bins(subject.kinds[feature], values, present):
         return reason
     series = np.asarray(values[present], dtype=float)
@@ -114,14 +129,14 @@ def _bins(subject: Subject, feature: str, values: Any, inside: BoolArray, points
     return Axis(feature, subject.positions(feature)[0], points, ("",) * len(points), (side,), mass, tuple(notes))
 
 
-def _levels(subject: Subject, feature: str, values: Any, present: BoolArray) -> Axis | str:
+def _levels(subject: Subject, feature: str, values: Any, present: BoolArray, every: Codes) -> Axis | str:
     """Return the levels in the order of their similarity, each row moving to the next and the previous one."""
     own_codes, names = pd.factorize(pd.Series(values[present]), sort=True)
     codes = np.full(subject.n, -1)
     codes[present] = own_codes
     if len(names) < 2:
         return "it has one level, so no effect accumulates"
-    order = _similarity_order(subject, feature, codes, len(names))
+    order = _similarity_order(subject, feature, codes, len(names), every)
     place = np.empty(len(names), dtype=np.int64)
     place[order] = np.arange(len(names))
     position = np.where(present, place[codes], -1)
@@ -144,7 +159,7 @@ def _levels(subject: Subject, feature: str, values: Any, present: BoolArray) -> 
     return Axis(feature, subject.positions(feature)[0], x, text, sides, mass, tuple(notes))
 
 
-def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int) -> IntArray:
+def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int, every: Codes) -> IntArray:
     """Return the levels along the first axis of classical scaling of their distances (Apley & Zhu 2020, appendix).
 
     The distance of two levels is the sum over the other features of the Kolmogorov-Smirnov distance
@@ -155,10 +170,10 @@ def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int) -
     for other in subject.features:
         if other == feature:
             continue
-        cells = pd.factorize(pd.Series(subject.values(other)), sort=True)[0]
+        cells = every[other]
         both = (codes >= 0) & (cells >= 0)
         table = np.zeros((k, cells.max() + 1))
-        np.add.at(table, (codes[both], cells[both]), 1.0)
+        table += np.bincount(codes[both] * table.shape[1] + cells[both], minlength=table.size).reshape(table.shape)
         table /= np.maximum(table.sum(axis=1, keepdims=True), 1)
         ordered = subject.kinds[other] != "categorical"
         shares = np.cumsum(table, axis=1) if ordered else table

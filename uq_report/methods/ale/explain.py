@@ -19,7 +19,7 @@ from ..shared.choice import INFINITE_REMEDY, row_measures
 from ..shared.curves import are_pairs, features_of, fill, stacked, surface_places
 from ..shared.estimates import estimate
 from ..shared.options import at_least
-from .axes import Axis, make_axis
+from .axes import Axis, Codes, make_axis
 from .curves import Effects, Surface, curve, surface
 
 # further columns of the estimates of curves, and of surfaces
@@ -96,7 +96,8 @@ class AccumulatedLocalEffects(BuiltIn):
         """Return ``ale``, and ``ale.interaction`` where pairs are asked for."""
         measures, omitted = row_measures(self.name, engine, self.measures)
         features, names = features_of(self.name, subject, self.features, self.pairs, self.edges)
-        every = {name: make_axis(subject, name, self.n_bins, self.edges.get(name)) for name in names}
+        codes = Codes(subject)
+        every = {name: make_axis(subject, name, self.n_bins, self.edges.get(name), codes) for name in names}
         axes = {name: axis for name, axis in every.items() if isinstance(axis, Axis)}
         gaps = (*omitted, *(Omission("", name, why) for name, why in every.items() if isinstance(why, str)))
         single = [Effects((axes[f],)) for f in features if f in axes]
