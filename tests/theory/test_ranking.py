@@ -243,8 +243,9 @@ def test_overlap_of_leading_features_by_counting() -> None:
     for _ in range(20):
         a, b = rng.normal(size=(2, 8))
         leading = [set(np.argsort(-values)[:3].tolist()) for values in (a, b)]
-        assert top_overlap(a, b, 3) == pytest.approx(len(leading[0] & leading[1]) / 3)
-    assert top_overlap(np.array([1.0, 1.0, 1.0, 0.0]), np.array([3.0, 2.0, 1.0, 0.0]), 1) == pytest.approx(1 / 3)
+        assert top_overlap(ranks(a), ranks(b), 3) == pytest.approx(len(leading[0] & leading[1]) / 3)
+    tied, apart = ranks(np.array([1.0, 1.0, 1.0, 0.0])), ranks(np.array([3.0, 2.0, 1.0, 0.0]))
+    assert top_overlap(tied, apart, 1) == pytest.approx(1 / 3)
 
 
 def test_the_largest_difference_is_over_all_pairs() -> None:

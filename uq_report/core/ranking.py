@@ -161,17 +161,17 @@ def rank_entropy(draws: FloatArray) -> FloatArray:
     return np.array([-(p[p > 0] * np.log(p[p > 0])).sum() + 0.0 for p in shares])
 
 
-def top_overlap(a: FloatArray, b: FloatArray, k: int) -> float:
-    """Return which share of the k leading items two lists of values have in common.
+def top_overlap(a: IntArray, b: IntArray, k: int) -> float:
+    """Return which share of the k leading items two lists of `ranks` have in common.
 
     Items tied at the border all count: ``|A and B| / max(|A|, |B|)``.
 
     Examples
     --------
-    >>> top_overlap(np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0]), 2)
+    >>> top_overlap(np.array([1, 2, 3]), np.array([1, 3, 2]), 2)
     0.5
     """
-    first, second = ranks(a) <= k, ranks(b) <= k
+    first, second = a <= k, b <= k
     return float((first & second).sum() / max(first.sum(), second.sum()))
 
 

@@ -44,7 +44,8 @@ def described(result: Result, explainer: Explainer, measures: Mapping[str, Measu
 
 def with_measures(result: Result, measures: Mapping[str, MeasureFacts]) -> Result:
     """Return a result with the facts of the measures in its frames; what it states of its own comes first."""
-    names = map(str, dict.fromkeys((*result.frame[col.MEASURE], *result.estimates[col.MEASURE])))
+    tables = result.frame, result.estimates
+    names = map(str, dict.fromkeys(chain.from_iterable(table[col.MEASURE].unique() for table in tables)))
     registered = {name: measures[name] for name in names if name in measures}
     return replace(result, measures=registered | dict(result.measures))
 

@@ -13,7 +13,7 @@ import pandas as pd
 from ...core.engine import Engine
 from ...core.errors import check_options
 from ...core.explainer import BuiltIn, Card, Prior
-from ...core.ranking import orders, rank_entropy, top_overlap
+from ...core.ranking import rank_entropy, top_overlap
 from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ...core.subject import Subject
 from ...evidence import ids
@@ -162,22 +162,21 @@ class Agreement(BuiltIn):
 
     def _compare(self, a: Method, b: Method) -> tuple[list[dict[str, Any]], list[Omission]]:
         """Return the lines of one pair over their common features, or why there are none."""
-        common = [name for name in a.features if name in b.places]
+        common = tuple(name for name in a.features if name in b.places)
         measure = a.measure if a.measure == b.measure else ""
         if len(common) < 2:
             reason = f"{a.label} and {b.label} have {len(common)} features in common, so no order to compare"
             return [], [Omission(measure, "", reason)]
-        # of ranks the smallest leads, of importances the largest
-        x, y = (-method.rank[[method.places[name] for name in common]].astype(float) for method in (a, b))
+        x, y = a.among(common), b.among(common)
         k = min(self.top_k, len(common) // 2)
         pair: dict[str, Any] = {"measure": measure, "feature": "", "covers": "none", "n_features": len(common)}
         pair |= {"first": a.label, "second": b.label, "top_k": k}
-        overlap = pair | {"item": OVERLAP, "estimate": top_overlap(x, y, k), "by_chance": k / len(common)}
-        flat = [method for method, ranks in ((a, x), (b, y)) if np.ptp(ranks) == 0]
-        if flat:
+        overlap = pair | {"item": OVERLAP, "estimate": top_overlap(x.rank, y.rank, k), "by_chance": k / len(common)}
+        if x.orders is None or y.orders is None:
+            flat = [method for method, own in ((a, x), (b, y)) if own.orders is None]
             reason = "one of two rankings gives all features the same rank, so its tau-b with another is undefined"
             return [overlap], [Omission(method.measure, "", reason) for method in flat]
-        return [pair | {"item": KENDALL, "estimate": float(orders(x) @ orders(y)), "by_chance": 0.0}, overlap], []
+        return [pair | {"item": KENDALL, "estimate": float(x.orders @ y.orders), "by_chance": 0.0}, overlap], []
 
     def _stability(self, rankings: Sequence[Method]) -> Diagnostic:
         lines = []
