@@ -68,9 +68,7 @@ def sha256(run: Run) -> str:
 
 def as_saved(result: Result) -> Result:
     """Return a result exactly as `loads` will give it back; refuse one that cannot be saved."""
-    kind = KINDS[result.kind]
-    parts = {name: (hint, getattr(result, name), f"{result.id}.{name}") for name, hint in _fields(kind).items()}
-    again: Result = kind(**{name: _as_saved(*part) for name, part in parts.items()})
+    again: Result = _fields_as_saved(KINDS[result.kind], result, result.id)
     return again
 
 
@@ -308,6 +306,11 @@ def _saved(values: Any, where: str) -> Any:
     if np.isinf(values).any():
         raise InputError(f"{where} must be finite to be saved; got infinite values. List them as omissions.")
     return rounded(values)
+
+
+def _fields_as_saved(cls: Any, value: Any, where: str) -> Any:
+    hints = _fields(cls).items()
+    return cls(**{name: _as_saved(hint, getattr(value, name), f"{where}.{name}") for name, hint in hints})
 
 
 def _as_saved(hint: Any, value: Any, where: str) -> Any:

@@ -151,7 +151,8 @@ def _interacts(case: Case, results: Results) -> Reason | None:
     if ids.H_STATISTIC not in results.by_id or not difference:
         return None
     rows = results.lines(ids.H_STATISTIC, feature=case.feature, feature_2="")
-    strengths = rows[rows["ranked"].astype(bool)].set_index(col.MEASURE)[col.ESTIMATE].to_dict()
+    columns = (rows[name].tolist() for name in (col.MEASURE, col.ESTIMATE, "ranked"))
+    strengths = {measure: strength for measure, strength, ranked in zip(*columns, strict=True) if ranked}
     measure = next((name for name in (case.low.measure, PREDICTION.name) if name in strengths), None)
     if measure is None or strengths[measure] < INTERACTS_FROM:
         return None
@@ -181,7 +182,7 @@ def _bends(case: Case, results: Results) -> Reason | None:
     if ids.RSENS_INTERACTION not in results.by_id or not len(size) or not difference:
         return None
     rows = results.lines(ids.RSENS_INTERACTION, measure=RSENS2)
-    rows = rows[(rows[[col.FEATURE, col.FEATURE_2]] == case.feature).any(axis=1)]
+    rows = rows[np.any([rows[name].to_numpy() == case.feature for name in (col.FEATURE, col.FEATURE_2)], axis=0)]
     if not len(rows) or not rows[col.LOWER].max() >= BENDS_FROM * size.iloc[0] > 0:
         return None
     top = rows.sort_values(col.LOWER).iloc[-1]
