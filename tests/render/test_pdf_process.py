@@ -176,7 +176,7 @@ def test_a_house_style_is_filled_without_numbers_or_frames() -> None:
 def answered(html: str, files: Sequence[Attachment], as_of: str) -> tuple[dict[str, object], bytes]:
     """Answer a job in this process, without limits."""
     out = io.BytesIO()
-    assert printer.main(["9", "2048"], io.BytesIO(pickle.dumps((html, files, as_of))), out) == 0
+    assert printer.main(["9", "2048"], io.BytesIO(pickle.dumps((html, files, as_of, False))), out) == 0
     line, _, content = out.getvalue().partition(b"\n")
     return json.loads(line), content
 
@@ -192,7 +192,7 @@ def test_a_job_is_answered_with_the_page_or_the_error(monkeypatch: pytest.Monkey
     assert head == {"error": "document.as_of must be an ISO date; got 'yesterday'. Write it as YYYY-MM-DD."}
     assert content == b""
 
-    def short_of_memory(*_: object) -> None:
+    def short_of_memory(*_: object, **__: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr(printer, "print_page", short_of_memory)

@@ -7,12 +7,13 @@ import re
 import pytest
 
 from uq_report.render.texts import kept
-from uq_report.render.weasy import HTML, Layout, svg
+from uq_report.render.weasy import HTML, Layout, line_break, svg
 
 PARAGRAPHS = (
     "<style>@page { size: 300px 400px } p { width: 200px } .justified { text-align: justify }</style>"
     "<p>A sentence of <b>some</b> words, which takes several lines of this narrow page.</p>"
     "<p class='justified'>A sentence of some words, which takes several lines of this narrow page.</p>"
+    "<pre>Two lines,\none of two.\u2029And a third.</pre><p style='font-size: 20px'>A <i>line</i> and another line.</p>"
 )
 LABEL = "<svg xmlns='http://www.w3.org/2000/svg' width='200' height='50'><text x='{}' y='20'{}>Label</text></svg>"
 
@@ -54,7 +55,8 @@ def test_letters_that_are_placed_one_by_one_stay_so(label: str) -> None:
 
 
 def test_weasyprint_is_left_as_it_was() -> None:
-    before = Layout.deactivate, Layout.reactivate, svg.text, dict(svg.TAGS)
+    before = dict(vars(Layout)), svg.text, dict(svg.TAGS), line_break.get_font_description
     with kept():
-        assert svg.TAGS["text"] is svg.text is not before[2]
-    assert before == (Layout.deactivate, Layout.reactivate, svg.text, svg.TAGS)
+        assert svg.TAGS["text"] is svg.text is not before[1]
+        assert line_break.get_font_description is not before[3]
+    assert before == (dict(vars(Layout)), svg.text, svg.TAGS, line_break.get_font_description)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .weasy import TableCellBox, draw
+from .weasy import TableCellBox, draw, replaced
 
 _SIDES = ("top", "right", "bottom", "left")
 
@@ -14,12 +14,8 @@ _SIDES = ("top", "right", "bottom", "left")
 @contextmanager
 def straight() -> Iterator[None]:
     """Draw the solid borders of cells as rectangles meanwhile, which takes a twentieth off a report."""
-    before = draw.draw_border
-    draw.draw_border = _plainly(before)
-    try:
+    with replaced(draw, draw_border=_plainly(draw.draw_border)):
         yield
-    finally:
-        draw.draw_border = before
 
 
 def _plainly(other: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:

@@ -1,11 +1,12 @@
-"""WeasyPrint's own style sheet, without the pseudo-elements that a page has not."""
+"""A page for WeasyPrint: as elements, and with its own style sheet without the pseudo-elements that a page has not."""
 
 from __future__ import annotations
 
 import copy
 from typing import Any
 
-from .weasy import HTML
+from .own import elements
+from .weasy import HTML, ElementWrapper
 
 # The word that a page with such pseudo-elements has in its styles.
 _WORDS = {
@@ -22,11 +23,16 @@ _LISTED = "li"  # a list item without such a word
 class Page(HTML):  # type: ignore[misc] # WeasyPrint has no types
     """A page whose elements have styles for footnotes, notes and markers only where they can have these.
 
-    WeasyPrint 70 computes all six for every element, which is a twelfth of a print.
+    WeasyPrint 70 computes all six for every element, which is a twelfth of a print; reading it as strangers' HTML is
+    a twentieth, which a page of our `own` templates does not need.
     """
 
-    def __init__(self, text: str, **options: Any) -> None:
-        super().__init__(string=text, **options)
+    def __init__(self, text: str, *, own: bool = False, **options: Any) -> None:
+        root = elements(text) if own else None
+        super().__init__(string=text if root is None else "", **options)
+        if root is not None:
+            self.etree_element = root
+            self.wrapper_element = ElementWrapper.from_html_root(root)
         self._text = text
 
     def _ua_stylesheets(self, forms: bool = False) -> list[Any]:

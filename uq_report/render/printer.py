@@ -26,6 +26,7 @@ from ..document.document import Attachment
 from .borders import straight
 from .bounds import limit, serve
 from .defaults import Page
+from .lengths import resolved
 from .tags import mend, own_links
 from .text import clean
 from .texts import kept
@@ -88,7 +89,9 @@ def _listening() -> Iterator[list[str]]:
             logger.propagate = propagate
 
 
-def print_page(html: str, attachments: Sequence[Attachment] = (), as_of: str = "") -> tuple[bytes, list[str]]:
+def print_page(
+    html: str, attachments: Sequence[Attachment] = (), as_of: str = "", *, own: bool = False
+) -> tuple[bytes, list[str]]:
     """Return the PDF of a page with files attached, and what WeasyPrint complained about.
 
     Parameters
@@ -98,6 +101,8 @@ def print_page(html: str, attachments: Sequence[Attachment] = (), as_of: str = "
         Written in the order of their names.
     as_of : str
         ISO date, or date and time, of the attachments; no clock enters the file.
+    own : bool, default=False
+        Whether our own templates made the page; it is read faster then.
 
     Raises
     ------
@@ -106,10 +111,10 @@ def print_page(html: str, attachments: Sequence[Attachment] = (), as_of: str = "
         attachments share a name, or have none that a file can have.
     """
     files = _attached(attachments, as_of)
-    with _listening() as problems, straight(), kept(), warnings.catch_warnings():
+    with _listening() as problems, straight(), kept(), resolved(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # WeasyPrint leaves its own colour profile open
         try:
-            document = Page(html, url_fetcher=DataOnly(), base_url=None).render(pdf_variant=VARIANT)
+            document = Page(html, own=own, url_fetcher=DataOnly(), base_url=None).render(pdf_variant=VARIANT)
             document.metadata.attachments = files
             own_links(document.pages)
             _declare_ua(document.metadata)
@@ -222,11 +227,11 @@ def _declare_ua(metadata: Any) -> None:
 
 def answer(job: bytes) -> bytes:
     """Return a line of JSON and the PDF of a job; an error becomes a line."""
-    html, files, as_of = pickle.loads(job)  # noqa: S301 - of the process that started this one
+    html, files, as_of, own = pickle.loads(job)  # noqa: S301 - of the process that started this one
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            pdf, problems = print_page(html, files, as_of)
+            pdf, problems = print_page(html, files, as_of, own=own)
         except RenderError as error:
             return _line(error=str(error))
     raised = [(warning.category.__name__, str(warning.message)) for warning in caught]

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .weasy import Layout, svg
+from .weasy import Layout, line_break, pango, replaced, svg
 
 # attributes of a label that place its letters one by one
 _OF_LETTERS = ("dx", "dy", "rotate", "letter-spacing")
+_END = re.compile("[\n\r\u2029]")  # of a paragraph
 
 
 @contextmanager
 def kept() -> Iterator[None]:
-    """Keep the layout of each line until it is drawn, and draw labels of figures as a whole: a sixth of a report."""
-    end, again, letters = Layout.deactivate, Layout.reactivate, svg.text
-    tags = svg.TAGS["text"], svg.TAGS["tspan"]
+    """Keep the layout of each line until it is drawn, and draw labels of figures as a whole: a sixth of a report.
+
+    Lines without a break are one paragraph from the start, which WeasyPrint says before it draws them, and Pango then
+    lays them out again. What names the font of a style is made once for each style.
+    """
+    again, write, letters = Layout.reactivate, Layout.set_text, svg.text
 
     def reactivate(layout: Any, style: Any) -> None:
         if layout.justification_spacing:
             again(layout, style)
+
+    def set_text(layout: Any, text: str, justify: bool = False) -> None:
+        pango.pango_layout_set_single_paragraph_mode(layout.layout, _END.search(text) is None)
+        write(layout, text, justify)
 
     def label(image: Any, node: Any, font_size: float) -> None:
         if node.text and not _in_letters(node):
@@ -28,13 +37,25 @@ def kept() -> Iterator[None]:
             node.attrib["lengthAdjust"] = "spacingAndGlyphs"  # a given length is that of the whole
         letters(image, node, font_size)
 
-    Layout.deactivate, Layout.reactivate, svg.text = lambda _: None, reactivate, label
-    svg.TAGS["text"] = svg.TAGS["tspan"] = label
-    try:
+    fonts = {name: _once(getattr(line_break, name)) for name in ("get_font_description", "_font_style_cache_key")}
+    with (
+        replaced(Layout, deactivate=lambda _: None, reactivate=reactivate, set_text=set_text),
+        replaced(line_break, **fonts),
+        replaced(svg, text=label, TAGS=svg.TAGS | {"text": label, "tspan": label}),
+    ):
         yield
-    finally:
-        Layout.deactivate, Layout.reactivate, svg.text = end, again, letters
-        svg.TAGS["text"], svg.TAGS["tspan"] = tags
+
+
+def _once(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what `make` returns, made once for each style."""
+
+    def made(style: Any, **options: Any) -> Any:
+        known, key = vars(style), (make.__name__, *options.values())
+        if key not in known:
+            known[key] = make(style, **options)
+        return known[key]
+
+    return made
 
 
 class _Whole(str):

@@ -1,0 +1,31 @@
+"""The page of our own templates as elements: it is well-formed XML but for void elements, which expat reads at once."""
+
+from __future__ import annotations
+
+import re
+from xml.etree.ElementTree import Element, ParseError, fromstring
+
+_VOID = re.compile(r"<((?:br|col|img|meta)\b[^>]*)>")
+
+
+def elements(page: str) -> Element | None:
+    r"""Return the root of a page, None for characters that XML has not.
+
+    An id that no link names is left out: each is a style of its own, and so are those of all elements inside.
+
+    Examples
+    --------
+    >>> root = elements('<html><p id="a">x<br>y</p><p id="b"><a href="#a">z</a></p></html>')
+    >>> [element.get("id") for element in root]
+    ['a', None]
+    >>> elements("<html>\x01</html>")
+    """
+    try:
+        root = fromstring(_VOID.sub(r"<\1/>", page))  # noqa: S314 - ours, and all that is not is escaped in it
+    except (ParseError, UnicodeEncodeError):
+        return None
+    linked = {element.get("href", "") for element in root.iter("a")}
+    for element in root.iter():
+        if "id" in element.attrib and f"#{element.attrib['id']}" not in linked:
+            del element.attrib["id"]
+    return root
