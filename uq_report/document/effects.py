@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -10,6 +11,7 @@ import pandas as pd
 from ..core.parting import Parting, parting
 from ..core.results import Result
 from ..evidence import columns as col
+from ..evidence.held import once
 from .evidence import Evidence
 from .plots.frames import has_interval
 from .telling import where
@@ -48,10 +50,20 @@ class Move(NamedTuple):
 def curve(result: Result | None, measure: str, feature: str) -> pd.DataFrame:
     """Return the estimates of one curve along x; empty where the result has none or says no place."""
     table = pd.DataFrame() if result is None else result.estimates
-    if not {col.X, col.LEVEL} <= set(table.columns):
+    if result is None or not {col.X, col.LEVEL} <= set(table.columns):
         return pd.DataFrame()
-    part = table[(table[col.MEASURE] == measure) & (table[col.FEATURE] == feature) & table[col.ESTIMATE].notna()]
-    return part.sort_values(col.X, kind="stable")
+    return table.iloc[_curves(result).get((measure, feature), [])].sort_values(col.X, kind="stable")
+
+
+@once
+def _curves(result: Result) -> Mapping[tuple[str, str], list[int]]:
+    """Return which estimates are those of each measure and feature, but for missing ones."""
+    table, curves = result.estimates, defaultdict[tuple[str, str], list[int]](list)
+    there = table[col.ESTIMATE].notna().tolist()
+    for at, key in enumerate(zip(table[col.MEASURE], table[col.FEATURE], strict=True)):
+        if there[at]:
+            curves[key].append(at)
+    return curves
 
 
 def has_levels(points: pd.DataFrame) -> bool:

@@ -24,6 +24,7 @@ from ..core.results import KINDS, Result, RowSample, RowValues
 from .canonical import canonical
 from .digits import rounded
 from .finding import Outcome
+from .held import once
 from .migrations import BROKEN, broken, migrated
 from .run import FORMAT, Run
 from .schema import fault
@@ -32,8 +33,9 @@ _TEXT_DTYPES = ("object", "str", "string")
 _AT_ONCE = 2**16  # numbers of an array that are Python's at once
 
 
+@once
 def dumps(run: Run) -> bytes:
-    """Return the canonical bytes of a run: equal runs give equal bytes.
+    """Return the canonical bytes of a run: equal runs give equal bytes. They are made once, as a run never changes.
 
     Raises
     ------
@@ -297,8 +299,12 @@ def _column_as_saved(values: pd.Series[Any], where: str) -> pd.Series[Any]:
 def _numbers(values: Any, where: str) -> list[Any]:
     if values.dtype.kind != "f":
         return list(values.tolist())
-    numbers: list[Any] = _saved(values.astype(float), where).tolist()
-    return [None if number != number else number for number in numbers]  # noqa: PLR0124 - NaN
+    numbers = _saved(values.astype(float), where)
+    missing = np.isnan(numbers)
+    if missing.any():
+        numbers = numbers.astype(object)
+        numbers[missing] = None
+    return list(numbers.tolist())
 
 
 def _saved(values: Any, where: str) -> Any:

@@ -18,6 +18,7 @@ import pandas as pd
 from ..core.errors import InputError
 from ..core.results import Omission, Result
 from .frozen import Frozen
+from .held import once
 from .run import Run
 
 L = TypeVar("L", bound="Estimate")
@@ -119,6 +120,7 @@ class View(Frozen):
         return tuple(dict.fromkeys(line.feature for line in self.lines))
 
 
+@once
 def lines_of(result: Result, line: type[L]) -> tuple[L, ...]:
     """Return the estimates of a result as objects of `line`; refuse a line that lacks one of its columns."""
     table, hints = result.estimates, _hints(line)

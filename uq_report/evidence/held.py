@@ -1,0 +1,40 @@
+"""What is made once of a value that never changes, and kept for as long as that value is held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
+from weakref import finalize
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def once(make: F) -> F:
+    """Let a function make what it returns of its first argument, and of the names after it, once.
+
+    Values are told apart by identity, so that a run or a result, which have no hash, can be the first. What is
+    returned must not hold that value itself, or neither would ever be let go.
+
+    Examples
+    --------
+    >>> from uq_report.evidence.run import Run
+    >>> run = Run(as_of="2026-11-21", subject={}, settings={}, environment={})
+    >>> words = once(lambda run, word: [run.as_of, word])
+    >>> words(run, "a") is words(run, "a"), words(run, "a") is words(run, "b")
+    (True, False)
+    """
+    known: dict[int, dict[tuple[Any, ...], Any]] = {}
+
+    @wraps(make)
+    def made(value: Any, *names: Any) -> Any:
+        key = id(value)
+        if key not in known:
+            known[key] = {}
+            finalize(value, known.pop, key, None).atexit = False
+        of_value = known[key]
+        if names not in of_value:
+            of_value[names] = make(value, *names)
+        return of_value[names]
+
+    return cast("F", made)
