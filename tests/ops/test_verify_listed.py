@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,17 @@ def change(file: Path, position: int) -> None:
     data = bytearray(file.read_bytes())
     data[position] ^= 1
     file.write_bytes(bytes(data))
+
+
+def test_nothing_is_loaded_that_makes_reports_or_reads_what_is_listed(folder: Path) -> None:
+    heavy = ["scipy", "joblib", "jinja2", "pypdf", "uq_report.runner", "uq_report.report.kinds"]
+    code = f"""
+import sys
+from uq_report.ops.verification import verify
+assert verify({str(folder)!r}).ok
+print(sorted(set({heavy}) & set(sys.modules)))
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "[]\n"
 
 
 def test_a_folder_as_written_is_proven_by_its_list_and_says_that_no_page_was_made_again(folder: Path) -> None:

@@ -10,7 +10,6 @@ from ...core.digest import table_sha256, vector_sha256
 from ...core.errors import InputError, UQReportError
 from ...core.text import is_sha256
 from ...evidence.run import Run
-from ...jobs import read_table
 from .claims import Verdict
 from .evidence import sha256
 
@@ -59,7 +58,9 @@ def _judge(role: str, subject: Mapping[str, Any], named: str | Path | None, fold
 
 
 def _judge_table(role: str, subject: Mapping[str, Any], place: Path) -> Verdict:
-    """Compare a file with the hash of rows that were audited in memory."""
+    """Compare a file with the hash of rows that were audited in memory; only then what reads tables is loaded."""
+    from ...jobs import read_table
+
     try:
         table, _ = read_table(str(place))
         features = [str(entry["name"]) for entry in subject.get("features", ())]

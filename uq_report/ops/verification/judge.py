@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from ...core.errors import InputError
@@ -11,13 +12,13 @@ from ...evidence import sums
 from ...evidence.run import Run
 from ...evidence.saved import evidence_files
 from ...evidence.sums import CLOCK, EVIDENCE
-from ...report.kinds import KINDS
+from ...report.forms import NAMES
 from .claims import Claim, State, Verdict, Verification
-from .evidence import RUN, first_change, judge_files, judge_run, sha256
+from .evidence import RUN, Recorded, judge_files, judge_run, sha256
 from .inputs import judge_inputs
-from .rendering import Maker, Rendered, judge_rendering, of_ours
 from .reports import Report, open_report
-from .signatures import judge_signatures, starts_with
+from .signatures import judge_signatures
+from .tied import inside, printed
 
 FilePath = str | Path
 _OWN = frozenset({RUN, CLOCK})
@@ -84,14 +85,11 @@ def verify(  # noqa: PLR0913 - files and flags
     recorded = judge_run(evidence, source, known=known)
     claims = [Claim(source, *verdict) for verdict in recorded.verdicts]
     if recorded.run is not None:
-        house = None if templates is None else Path(templates)
-        maker = Maker(recorded.run, house, recorded.format) if deep else None
+        compare = _remaker(recorded, templates) if deep else None
         for report in reports:
             signatures = list(_signatures(report, recorded.run, anchors, required))
             compared = (
-                _compare_listed(report, evidence, listed)
-                if maker is None
-                else _compare_rendered(report, maker, evidence, signatures)
+                _compare_listed(report, evidence, listed) if compare is None else compare(report, evidence, signatures)
             )
             verdicts = *compared, *_judge_hash(report, listed, deep=deep), *signatures
             claims += [Claim(report.name, *verdict) for verdict in verdicts]
@@ -108,7 +106,7 @@ def verify(  # noqa: PLR0913 - files and flags
 def _reports(place: Path, listed: Mapping[str, str]) -> list[Report]:
     """Return the report of a file, or all of a folder: those of usual names, and PDF and HTML files that are listed."""
     if place.is_dir():
-        named = {"report", *KINDS}
+        named = {"report", *NAMES}
         files = [file for file in sorted(place.iterdir()) if file.stem in named or file.name in listed]
         opened = [open_report(file) for file in files if file.is_file() and file.name not in _OWN]
         return [report for report in opened if report.format != "other" or report.path.stem in named]
@@ -139,15 +137,22 @@ def _evidence(place: Path, reports: Sequence[Report], named: FilePath | None) ->
         ) from error
 
 
+def _remaker(recorded: Recorded, templates: FilePath | None) -> Callable[..., Iterator[Verdict]]:
+    """Return what compares a report with the one made again: what that takes is loaded here, and not to read hashes."""
+    from .again import Maker, compare
+
+    return partial(compare, Maker(recorded.run, None if templates is None else Path(templates), recorded.format))
+
+
 def _compare_listed(report: Report, evidence: bytes, listed: Mapping[str, str]) -> Iterator[Verdict]:
     """Tie one report to its evidence and to its listed hash, and say that it was not made again."""
     digest, recorded = sha256(report.data), listed.get(report.name)
     if report.format != "pdf":
-        yield _printed(report, None, sha256(evidence))
+        yield printed(report, None, sha256(evidence))
     elif recorded == digest and listed.get(RUN) == sha256(evidence):
         yield Verdict("evidence", "ok", f"{sums.SUMS} lists it as made from run.json of SHA-256 {listed[RUN]}")
     else:
-        yield _inside(report, evidence)
+        yield inside(report, evidence)
     yield Verdict("rendering", "not judged", NOT_RENDERED)
 
 
@@ -195,58 +200,6 @@ def _lost(place: Path, listed: Mapping[str, str], judged: Container[str]) -> Ite
             yield Claim(name, "hash", "FAILED", f"it is missing; {sums.SUMS} lists it")
         elif not sums.match(place, listed, [name]):
             yield Claim(name, "hash", "FAILED", f"it is not as {sums.SUMS} lists it")
-
-
-def _inside(report: Report, evidence: bytes) -> Verdict:
-    """Say whether the run.json inside a PDF is the evidence."""
-    try:
-        own = report.attachments.get(RUN)
-    except InputError as error:
-        return Verdict("evidence", "FAILED", str(error))
-    if own == evidence:
-        return Verdict("evidence", "ok", f"the run.json inside has SHA-256 {sha256(evidence)}")
-    fault = "there is no run.json inside" if own is None else first_change(own, evidence)
-    return Verdict("evidence", "FAILED", f"the run.json inside is not that of SHA-256 {sha256(evidence)}: {fault}")
-
-
-def _compare_rendered(
-    report: Report, maker: Maker, evidence: bytes, signatures: Sequence[Verdict]
-) -> Iterator[Verdict]:
-    """Compare one report with the one its evidence renders to."""
-    rendered = maker.like(report)
-    tied = _inside(report, evidence) if report.format == "pdf" and rendered is None else None
-    yield tied or _printed(report, rendered, sha256(evidence))
-    if report.format == "pdf" and rendered is not None:
-        yield _judge_attachments(report, rendered, evidence, of_ours(maker.differing))
-    states = {verdict.state for verdict in signatures if verdict.name.startswith(("signature", "revisions"))}
-    signed = False if "FAILED" in states else True if states == {"ok"} else None
-    if signed and rendered is not None:
-        signed = starts_with(report.data, rendered.data)
-    yield from judge_rendering(report, rendered, maker.differing, signed=signed, fault=maker.fault)
-
-
-def _printed(report: Report, rendered: Rendered | None, digest: str) -> Verdict:
-    """Say whether the report prints the SHA-256 of the evidence."""
-    try:
-        if rendered is not None and report.data.startswith(rendered.data):
-            printed = rendered.document.evidence_sha256 == digest
-        else:
-            printed = report.says(digest)
-    except InputError as error:
-        return Verdict("evidence", "FAILED", str(error))
-    if printed:
-        return Verdict("evidence", "ok", f"it is made from run.json of SHA-256 {digest}")
-    return Verdict("evidence", "FAILED", f"it does not print the SHA-256 of run.json, {digest}")
-
-
-def _judge_attachments(report: Report, rendered: Rendered, evidence: bytes, excuse: str) -> Verdict:
-    """Compare what travels inside a PDF with the evidence, and what is made from it again if that has no excuse."""
-    expected = {attachment.name: attachment.content for attachment in rendered.document.attachments} | {RUN: evidence}
-    try:
-        excused = excuse if report.attachments.get(RUN) == evidence else ""
-        return judge_files(report.attachments, expected, "attachments", excused)
-    except InputError as error:
-        return Verdict("attachments", "FAILED", str(error))
 
 
 def _judge_tables(place: Path, run: Run, listed: Mapping[str, str], *, deep: bool) -> Verdict:

@@ -19,8 +19,9 @@ from ...report.kinds import FORMS, Form, document
 from ...runner import plugins
 from .claims import State, Verdict
 from .evidence import first_change, sha256
+from .pdf_words import pdf_text
 from .reports import Report
-from .words import absent, headings, html_blocks, paper_blocks, pdf_text
+from .words import absent, headings, html_blocks, paper_blocks
 
 # What decides how a report looks: the format of its run, and packages.
 _FORMAT = "format"

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Literal
 
-from pypdf import PdfReader
-
 from ...core.errors import InputError
-from .words import headings, html_blocks, html_says, pdf_bookmarks, pdf_text, unreadable
+from .words import headings, html_blocks, html_says
 
 Format = Literal["pdf", "html", "other"]
 
@@ -34,7 +32,7 @@ class Report:
     def text(self) -> str:
         """The printed text: of a PDF without blanks, of other formats as it stands."""
         if self.format == "pdf":
-            return pdf_text(self.data)
+            return _pdf().pdf_text(self.data)
         return "\n".join(html_blocks(self.data)) if self.format == "html" else self.data.decode("utf-8", "replace")
 
     def says(self, word: str) -> bool:
@@ -45,7 +43,7 @@ class Report:
     def headings(self) -> list[str] | None:
         """The headings, of a PDF its bookmarks; None in formats that have none."""
         if self.format == "pdf":
-            return pdf_bookmarks(self.data)
+            return _pdf().pdf_bookmarks(self.data)
         return headings(self.data) if self.format == "html" else None
 
     @cached_property
@@ -59,15 +57,7 @@ class Report:
         """
         if self.format != "pdf":
             return {}
-        try:
-            attachments = PdfReader(io.BytesIO(self.data)).attachments
-            contents = {name: [bytes(content) for content in files] for name, files in attachments.items()}
-        except Exception as error:  # a damaged file can fail in any way in the reader
-            raise unreadable(error) from error
-        for name, files in contents.items():
-            if len(files) != 1:
-                raise InputError(f"attachments must have names of their own; got {len(files)} called {name!r}.")
-        return {name: files[0] for name, files in contents.items()}
+        return _pdf().attachments(self.data)
 
     @property
     def has_signature(self) -> bool:
@@ -93,3 +83,10 @@ def open_report(path: Path) -> Report:
     page = data[:100].lstrip().lower().startswith(b"<!doctype html")
     pdf = data.startswith(b"%PDF-") or ending == ".pdf"
     return Report(path, "pdf" if pdf else "html" if page or ending in {".html", ".htm"} else "other", data)
+
+
+def _pdf() -> ModuleType:
+    """Return what reads a PDF: its library is loaded for one that is opened, and not for one whose hash is listed."""
+    from . import pdf_words
+
+    return pdf_words

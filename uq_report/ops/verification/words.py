@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from html.parser import HTMLParser
-
-from pypdf import PdfReader
-from pypdf.generic import Destination
-
-from ...core.errors import InputError, words_of
 
 _SILENT = frozenset({"style", "script", "title"})
 _VOID = frozenset(
@@ -25,7 +19,7 @@ _BLOCKS = _HEADINGS | {
 }
 _DESCRIBING = frozenset({"alt", "aria-label", "content", "title"})
 _NOT_ON_PAPER = frozenset({"skip", "back", "colophon"})  # css/print.css hides them
-_BLANK = re.compile("[\\s\u00ad\u200b\u2060]+")
+BLANK = re.compile("[\\s\u00ad\u200b\u2060]+")
 _PIECE = 2**15  # characters of a page
 _GAP = 4000  # characters between two blocks of a PDF: running heads and the labels of a figure
 
@@ -126,33 +120,6 @@ def headings(page: bytes) -> list[str]:
     return _read(page).headings
 
 
-def pdf_bookmarks(data: bytes) -> list[str]:
-    """Return the bookmarks of a PDF in their order; none if they cannot be read."""
-    try:
-        return [" ".join(str(mark.title).split()) for mark in _flat(PdfReader(io.BytesIO(data)).outline)]
-    except Exception:  # noqa: BLE001 - a hint which template was used; a damaged file can fail in any way
-        return []
-
-
-def pdf_text(data: bytes) -> str:
-    """Return the text on the pages of a PDF, page by page, without blanks; labels of figures are part of it.
-
-    Raises
-    ------
-    InputError
-        The PDF cannot be read.
-    """
-    try:
-        return _BLANK.sub("", "".join(page.extract_text() for page in PdfReader(io.BytesIO(data)).pages))
-    except Exception as error:  # a damaged file can fail in any way in the reader
-        raise unreadable(error) from error
-
-
-def unreadable(error: Exception) -> InputError:
-    """Return what is said of a PDF that a library cannot read."""
-    return InputError(f"report must be a PDF that can be read; got one that fails ({words_of(error)}).")
-
-
 def absent(blocks: Sequence[str], text: str) -> list[str]:
     """Return the blocks that `text`, of a PDF, does not hold in their order; one may run on over a page break.
 
@@ -163,7 +130,7 @@ def absent(blocks: Sequence[str], text: str) -> list[str]:
     """
     missing, start = [], 0
     for block in blocks:
-        end = _end(_BLANK.sub("", block), text, start)
+        end = _end(BLANK.sub("", block), text, start)
         if end < 0:
             missing.append(block)
         else:
@@ -182,11 +149,3 @@ def _end(block: str, text: str, start: int) -> int:
     place = text.find(block[:low], start, within) + low
     rest = text.find(block[low:], place, place + _GAP) if low else -1
     return rest + len(block) - low if rest >= 0 else -1
-
-
-def _flat(marks: Sequence[object]) -> Iterator[Destination]:
-    for mark in marks:
-        if isinstance(mark, Destination):
-            yield mark
-        elif isinstance(mark, list):
-            yield from _flat(mark)
