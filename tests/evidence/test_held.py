@@ -42,7 +42,10 @@ def test_what_was_made_goes_with_its_value() -> None:
     class Made:
         """What can be referred to weakly."""
 
-    make = once(lambda _: Made())
+    @once
+    def make(_: Value) -> Made:
+        return Made()
+
     value = Value()
     made = ref(make(value))
     gc.collect()
@@ -53,7 +56,11 @@ def test_what_was_made_goes_with_its_value() -> None:
 
 def test_a_failure_is_not_kept() -> None:
     answers = iter([1])
-    make = once(lambda _: next(answers))
+
+    @once
+    def make(_: Value) -> int:
+        return next(answers)
+
     value, other = Value(), Value()
     assert make(value) == 1
     for _ in range(2):

@@ -14,7 +14,7 @@ from ...evidence.saved import evidence_files
 from ...evidence.sums import CLOCK, EVIDENCE
 from ...report.forms import NAMES
 from .claims import Claim, State, Verdict, Verification
-from .evidence import RUN, Recorded, judge_files, judge_run, sha256
+from .evidence import RUN, judge_files, judge_run, sha256
 from .inputs import judge_inputs
 from .reports import Report, open_report
 from .signatures import judge_signatures
@@ -85,7 +85,7 @@ def verify(  # noqa: PLR0913 - files and flags
     recorded = judge_run(evidence, source, known=known)
     claims = [Claim(source, *verdict) for verdict in recorded.verdicts]
     if recorded.run is not None:
-        compare = _remaker(recorded, templates) if deep else None
+        compare = _remaker(recorded.run, recorded.format, templates) if deep else None
         for report in reports:
             signatures = list(_signatures(report, recorded.run, anchors, required))
             compared = (
@@ -137,11 +137,11 @@ def _evidence(place: Path, reports: Sequence[Report], named: FilePath | None) ->
         ) from error
 
 
-def _remaker(recorded: Recorded, templates: FilePath | None) -> Callable[..., Iterator[Verdict]]:
+def _remaker(run: Run, written: int, templates: FilePath | None) -> Callable[..., Iterator[Verdict]]:
     """Return what compares a report with the one made again: what that takes is loaded here, and not to read hashes."""
     from .again import Maker, compare
 
-    return partial(compare, Maker(recorded.run, None if templates is None else Path(templates), recorded.format))
+    return partial(compare, Maker(run, None if templates is None else Path(templates), written))
 
 
 def _compare_listed(report: Report, evidence: bytes, listed: Mapping[str, str]) -> Iterator[Verdict]:
