@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
+from uq_report.render.environment import templates_dir
 from uq_report.render.texts import kept
 from uq_report.render.weasy import HTML, Layout, line_break, svg
 
@@ -27,10 +29,32 @@ def strings(label: str) -> list[str]:
     return re.findall(r"\[(.*?)\] TJ", printed(label).decode("latin-1"))
 
 
-def test_paragraphs_are_the_same_bytes() -> None:
-    plain = printed(PARAGRAPHS)
-    with kept():
-        assert printed(PARAGRAPHS) == plain
+@pytest.mark.parametrize("own", [False, True])
+def test_paragraphs_are_the_same_bytes(own: bool) -> None:
+    twice = f"{PARAGRAPHS}{PARAGRAPHS}<p style='text-decoration: underline'>A line.</p><p>A line.</p>"
+    plain = printed(twice)
+    with kept(own=own):
+        assert printed(twice) == plain
+
+
+def test_lines_that_are_the_same_are_laid_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+    plain = Layout.set_text
+
+    def counted(layout: Any, text: str, justify: bool = False) -> None:
+        texts.append(text)
+        plain(layout, text, justify)
+
+    monkeypatch.setattr(Layout, "set_text", counted)
+    for own, times in ((False, 3), (True, 1)):
+        texts.clear()
+        with kept(own=own):
+            printed("<p>One line.</p>" * 3)
+        assert texts.count("One line.") == times
+
+
+def test_no_text_of_our_own_is_shortened() -> None:
+    assert not [file for file in templates_dir().rglob("*.css") if re.search("ellipsis|clamp", file.read_text())]
 
 
 def test_a_label_is_one_string_and_was_one_for_each_letter() -> None:

@@ -111,7 +111,7 @@ def print_page(
         attachments share a name, or have none that a file can have.
     """
     files = _attached(attachments, as_of)
-    with _listening() as problems, straight(), kept(), resolved(), warnings.catch_warnings():
+    with _listening() as problems, straight(), kept(own=own), resolved(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # WeasyPrint leaves its own colour profile open
         try:
             document = Page(html, own=own, url_fetcher=DataOnly(), base_url=None).render(pdf_variant=VARIANT)

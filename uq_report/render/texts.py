@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
-from .weasy import Layout, line_break, pango, replaced, svg
+from .weasy import Layout, inline, line_break, pango, replaced, svg
 
 # attributes of a label that place its letters one by one
 _OF_LETTERS = ("dx", "dy", "rotate", "letter-spacing")
@@ -15,11 +16,12 @@ _END = re.compile("[\n\r\u2029]")  # of a paragraph
 
 
 @contextmanager
-def kept() -> Iterator[None]:
+def kept(*, own: bool = False) -> Iterator[None]:
     """Keep the layout of each line until it is drawn, and draw labels of figures as a whole: a sixth of a report.
 
-    Lines without a break are one paragraph from the start, which WeasyPrint says before it draws them, and Pango then
-    lays them out again. What names the font of a style is made once for each style.
+    On pages of our `own`, which shorten no text by an ellipsis, lines that are the same share their layout. Lines
+    without a break are one paragraph from the start, which WeasyPrint says before it draws them, and Pango then lays
+    them out again. What names the font of a style is made once for each style, a colour of figures for each name.
     """
     again, write, letters = Layout.reactivate, Layout.set_text, svg.text
 
@@ -37,11 +39,19 @@ def kept() -> Iterator[None]:
             node.attrib["lengthAdjust"] = "spacingAndGlyphs"  # a given length is that of the whole
         letters(image, node, font_size)
 
+    def split(text: str, style: Any, context: Any, *room: Any, **options: Any) -> Any:
+        known, key = vars(style).setdefault("split", {}), (text, *room, *options.items())
+        if key not in known:
+            known[key] = fit(text, style, context, *room, **options)
+        return known[key]
+
+    fit = inline.split_first_line
     fonts = {name: _once(getattr(line_break, name)) for name in ("get_font_description", "_font_style_cache_key")}
     with (
         replaced(Layout, deactivate=lambda _: None, reactivate=reactivate, set_text=set_text),
         replaced(line_break, **fonts),
-        replaced(svg, text=label, TAGS=svg.TAGS | {"text": label, "tspan": label}),
+        replaced(inline, split_first_line=split if own else fit),
+        replaced(svg, color=cache(svg.color), text=label, TAGS=svg.TAGS | {"text": label, "tspan": label}),
     ):
         yield
 
