@@ -33,6 +33,7 @@ from .errors import BudgetError, InputError, ModelError, UnsupportedError, UQRep
 from .failures import failure
 from .inference import CONFIDENCE
 from .measures import EPISTEMIC, LOSS, SPLIT, Measure, split_of
+from .memory import keep_freed_blocks
 from .mixed import Calling, Mixer, Mixes, Mixing
 from .passes import Calls, Charged, Done, Group, Task, grouped, refuse_base, rows_of
 from .predictive import DecisionRule, Distribution
@@ -46,6 +47,8 @@ from .workers import Workers, packed, variants_of_pack
 # Calls of few rows are mostly overhead, so variants of the same columns share calls up to this size,
 # or the size that the adapter names.
 SHORT_CALL = 1000
+
+keep_freed_blocks()  # in workers too, which import this module
 
 
 class Progress(NamedTuple):

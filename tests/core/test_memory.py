@@ -1,0 +1,36 @@
+"""What models free in one call is there for the next."""
+
+import platform
+import subprocess
+import sys
+from textwrap import dedent
+
+import pytest
+
+PAGES = 3 * 2**21 // 4096  # of three blocks of 2 MiB, as a Gaussian process on 500 rows fills
+
+
+def taken(first: str) -> int:
+    """Return the pages that 20 calls take anew, of a model that fills three blocks and frees them."""
+    code = dedent(f"""
+        import resource
+        import numpy as np
+        {first}
+        faults = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        def call():
+            blocks = [np.empty(2**18) for _ in range(3)]
+            for block in blocks:
+                block.fill(1.0)
+        call(), call()
+        before = faults()
+        for _ in range(20):
+            call()
+        print(faults() - before)
+    """)
+    return int(subprocess.check_output([sys.executable, "-c", code], text=True))
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc learns what to keep")
+def test_blocks_that_a_call_freed_are_there_for_the_next():
+    kept = "from uq_report.core.memory import keep_freed_blocks; keep_freed_blocks()"
+    assert taken(kept) < PAGES < taken("pass") / 5
