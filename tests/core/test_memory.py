@@ -31,6 +31,6 @@ def taken(first: str) -> int:
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc learns what to keep")
-def test_blocks_that_a_call_freed_are_there_for_the_next():
+def test_blocks_that_a_call_freed_are_there_for_the_next() -> None:
     kept = "from uq_report.core.memory import keep_freed_blocks; keep_freed_blocks()"
     assert taken(kept) < PAGES < taken("pass") / 5
