@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NoReturn
-
-import numpy as np
 
 from .errors import InputError
 
 SMALL, LARGE = 2**24, 2**30  # bytes: of what people or a history write, and of a run
 DEEPEST = 50  # brackets within each other; a run has at most a dozen
-_STEPS = np.zeros(256, dtype=np.int8)
-_STEPS[[ord("["), ord("{")]], _STEPS[[ord("]"), ord("}")]] = 1, -1
-_QUOTE = ord('"')
-_MARKS = _STEPS != 0
-_MARKS[_QUOTE] = True
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_OTHERS = bytes({*range(256)} - {*b'[]{}"'})
 
 
 def bytes_of(file: Path, most: int = SMALL) -> bytes:
@@ -75,10 +71,8 @@ def nesting(data: bytes) -> int:
     (3, 0)
     """
     text = data.replace(rb"\\", b"__").replace(rb"\"", b"__") if b"\\" in data else data
-    marks = np.frombuffer(text, dtype=np.uint8)
-    marks = marks[_MARKS[marks]]
-    outside = np.cumsum(marks == _QUOTE) % 2 == 0
-    return int(np.cumsum(_STEPS[marks] * outside).max(initial=0))
+    outside = b"".join(text.translate(None, _OTHERS).split(b'"')[::2])
+    return max(accumulate(map(_STEPS.__getitem__, outside), initial=0))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -52,6 +52,19 @@ class Scipy(Numeric):
         middle = self._call("ppf", 0.5)
         refuse(f"scipy.{base.name}", "defined", middle, ~np.isfinite(middle), "Look at these rows' parameters.")
 
+    @classmethod
+    def named(cls, family: str, *args: Any, **named: Any) -> Self:
+        """Return a family of scipy.stats by its name there, which is loaded here: it is heavy, and few models need it.
+
+        Examples
+        --------
+        >>> Scipy.named("gumbel_r", loc=[0.0, 1.0], scale=2.0).mean().round(4)
+        array([1.1544, 2.1544])
+        """
+        from scipy import stats
+
+        return cls(getattr(stats, family)(*args, **named))
+
     @property
     def supports(self) -> frozenset[str]:
         """All that needs no parameters."""

@@ -6,8 +6,6 @@ import math
 from numbers import Real
 from typing import Any, NamedTuple
 
-from scipy.stats import invgauss
-
 from ...core.arrays import FloatArray
 from ...core.distributions import Gamma, Poisson, Scipy, Tweedie
 from ...core.errors import InputError, to_type
@@ -107,5 +105,5 @@ def dispersed(
     if power == 2:
         return Gamma(1 / dispersion, mean * dispersion)
     if power == 3:
-        return Scipy(invgauss(mean * dispersion, scale=1 / dispersion))
+        return Scipy.named("invgauss", mean * dispersion, scale=1 / dispersion)
     return Tweedie(mean, dispersion, power)

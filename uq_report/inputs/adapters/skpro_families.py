@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from ...core.adapter import class_names
 from ...core.arrays import FloatArray
@@ -65,9 +64,9 @@ FAMILIES: Mapping[str, Callable[[Parameters], Distribution]] = MappingProxyType(
         "NegativeBinomial": lambda p: NegativeBinomial(p["mu"], p["alpha"]),
         "ChiSquared": lambda p: Gamma(p["dof"] / 2, 2.0),
         "Erlang": lambda p: Gamma(p["k"], 1 / p["rate"]),
-        "Pareto": lambda p: Scipy(stats.pareto(p["alpha"], scale=p["scale"])),
+        "Pareto": lambda p: Scipy.named("pareto", p["alpha"], scale=p["scale"]),
         "Rayleigh": lambda p: Weibull(2.0, np.sqrt(2) * p["scale"]),
-        "Uniform": lambda p: Scipy(stats.uniform(p["lower"], p["upper"] - p["lower"])),
+        "Uniform": lambda p: Scipy.named("uniform", p["lower"], p["upper"] - p["lower"]),
     }
 )
 

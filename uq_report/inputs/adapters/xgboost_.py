@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy.special import expit
-from scipy.stats import fisk
 
 from ...core.adapter import Match
 from ...core.arrays import AnyArray, FloatArray, Table
@@ -190,4 +189,4 @@ def _failure_time(median: FloatArray, options: dict[str, Any]) -> Distribution:
         return LogNormal(np.log(median), scale)
     if kind == "extreme":
         return Weibull(1 / scale, median)
-    return Scipy(fisk(np.full(len(median), 1 / scale), scale=median))
+    return Scipy.named("fisk", np.full(len(median), 1 / scale), scale=median)

@@ -13,9 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
-from sklearn.linear_model import BayesianRidge
-from sklearn.model_selection import ShuffleSplit
 
 from ...core.arrays import FloatArray, take_rows
 from ...core.engine import Engine
@@ -169,6 +166,8 @@ def importance_map(importance: FloatArray, terms: FloatArray) -> ImportanceMap:
 
 
 def _fit(importance: FloatArray, terms: FloatArray) -> FloatArray:
+    from sklearn.linear_model import BayesianRidge  # here: heavy, and a list of plugins fits nothing
+
     sets = len(importance)
     rows = np.vstack([terms.reshape(-1, 4), np.zeros((sets, 4))])
     target = np.concatenate([importance.ravel(), np.zeros(sets)])
@@ -227,6 +226,9 @@ def bootstrap_weights(engine: Engine, n_sets: int) -> FloatArray:
 
 def refitted(engine: Engine, estimate: Estimate, names: Sequence[str], n_sets: int) -> Sets:
     """Return random splits with the model refitted on each, for estimators that can be cloned; of held-out rows."""
+    from sklearn.base import clone
+    from sklearn.model_selection import ShuffleSplit
+
     subject = engine.subject
     if not hasattr(subject.model, "get_params") or not hasattr(subject.model, "fit"):
         raise InputError(f"cid.refit must get an estimator that can be cloned; got {type(subject.model).__name__}.")

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import logsumexp
-from sklearn.linear_model import LogisticRegression
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
 from .cover import related_by_cells, with_indicators
@@ -171,6 +170,8 @@ def discrete_log_p(codes: IntArray, penalty: float) -> LogProbability:
     y, sizes = codes[:, -1], codes.max(axis=0) + 1
 
     def log_p(chosen: tuple[int, ...]) -> FloatArray:
+        from sklearn.linear_model import LogisticRegression  # here: heavy, and a list of plugins fits nothing
+
         states, first, key, counts = np.unique(
             codes[:, [*chosen, -1]], axis=0, return_index=True, return_inverse=True, return_counts=True
         )

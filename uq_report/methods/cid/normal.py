@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.special import log_softmax, logsumexp, ndtri
-from scipy.stats import rankdata
 
 from ...core.arrays import FloatArray, IntArray
 from ...core.errors import InputError
@@ -39,6 +38,8 @@ def copula_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...], *, 
 
 def normal_scores(X: FloatArray) -> FloatArray:
     """Return each column, which must vary, mapped to normal quantiles by its mid-ranks: a Gaussian copula's scores."""
+    from scipy.stats import rankdata  # here: heavy, and a list of plugins ranks nothing
+
     scores: FloatArray = ndtri((rankdata(X, method="average", axis=0) - 0.5) / len(X))
     return scores / scores.std(axis=0)
 

@@ -7,9 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.covariance import graphical_lasso, oas
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold
 
 from ...core.arrays import BoolArray, FloatArray
 from ...core.engine import Engine
@@ -25,7 +22,7 @@ from .terms import UnfitError
 
 MAX_CONDITION = 1e10
 BY_FOLDS = "lasso, penalty by 5-fold cross-validation"
-_NO_ANSWER = (ConvergenceWarning, FloatingPointError, ValueError)  # how scikit-learn's solver gives up
+_NO_ANSWER = (FloatingPointError, ValueError)  # how scikit-learn's solver gives up
 _ROUNDS, _PENALTIES, _RANGE = 4, 4, 0.01
 _TOGETHER = 40_000  # entries of the matrices of a round that are solved together: small ones cost calls, not numbers
 
@@ -57,9 +54,15 @@ def by_lasso(Z: FloatArray, penalty: float | None, engine: Engine) -> tuple[Floa
 
 def _by_peer(covariance: FloatArray, penalty: float) -> FloatArray:
     """Return scikit-learn's answer; one that has not converged raises."""
+    from sklearn.covariance import graphical_lasso  # here and below: heavy, and a list of plugins fits no graph
+    from sklearn.exceptions import ConvergenceWarning
+
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        return np.asarray(graphical_lasso(covariance, alpha=penalty, max_iter=500)[1])
+        try:
+            return np.asarray(graphical_lasso(covariance, alpha=penalty, max_iter=500)[1])
+        except ConvergenceWarning as warning:
+            raise FloatingPointError(str(warning)) from warning
 
 
 def _refused(penalty: float | None, reason: str) -> UnfitError:
@@ -83,6 +86,8 @@ def _by_folds(Z: FloatArray, engine: Engine) -> tuple[float, FloatArray]:
 
     Four rounds narrow it down by the penalties that scikit-learn's search would try, whose folds may stop early.
     """
+    from sklearn.model_selection import KFold
+
     seed = int(engine.rng("folds").integers(2**31))
     folds = list(KFold(max(2, min(5, len(Z) // 2)), shuffle=True, random_state=seed).split(Z))
     S = np.stack([np.cov(Z[fit], rowvar=False, bias=True) for fit, _ in folds])
@@ -148,6 +153,8 @@ def by_graph(Z: FloatArray, edges: BoolArray) -> tuple[FloatArray, dict[str, Any
 
 def by_shrinkage(Z: FloatArray) -> tuple[FloatArray, dict[str, Any]]:
     """Return that of the covariance shrunk towards the identity, oracle-approximating (Chen et al. 2010): all edges."""
+    from sklearn.covariance import oas
+
     covariance, shrinkage = oas(Z, assume_centered=True)
     return _checked(np.linalg.inv(covariance), None, f"all pairs, covariance shrunk by {shrinkage:.2g} (OAS)")
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.errors import InputError
@@ -173,6 +172,8 @@ def _identity(values: Any, *, numeric: bool) -> tuple[bool, bytes]:
     series = pd.Series(values)
     if not numeric or series.nunique() <= len(series) / 2:
         return True, np.asarray(pd.factorize(series, use_na_sentinel=False)[0], dtype=np.int64).tobytes()
+    from scipy.stats import rankdata  # here: heavy, and a list of plugins ranks nothing
+
     ranks = rankdata(np.asarray(series, dtype=float), nan_policy="omit")
     turned = series.count() + 1 - ranks
     apart = np.flatnonzero(np.nan_to_num(ranks - turned))

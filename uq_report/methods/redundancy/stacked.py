@@ -10,8 +10,6 @@ import pandas as pd
 from scipy.linalg import eigh
 from scipy.optimize import nnls
 from scipy.special import chdtri
-from sklearn import config_context
-from sklearn.tree import ExtraTreeRegressor
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
 from ..shared.association import Coded
@@ -202,6 +200,9 @@ def ridge(X: FloatArray, Y: FloatArray, new: FloatArray) -> FloatArray:
 
 def trees(X: FloatArray, Y: FloatArray, new: FloatArray, stream: np.random.RandomState, count: int) -> FloatArray:
     """Return the sum of forecasts for `new` of extremely randomised trees (Geurts, Ernst & Wehenkel 2006)."""
+    from sklearn import config_context  # here: heavy, and a list of plugins grows no tree
+    from sklearn.tree import ExtraTreeRegressor
+
     data, asked = (np.ascontiguousarray(a, dtype=np.float32) for a in (X, new))
     incomplete, total = bool(np.isnan(data).any()), np.zeros((len(new), Y.shape[1]))
     tree = ExtraTreeRegressor(min_samples_leaf=MIN_LEAF, random_state=stream)

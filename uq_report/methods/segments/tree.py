@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.tree import DecisionTreeRegressor
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
 from .coding import MISSING, Coded
@@ -50,6 +49,8 @@ class Grower:
         return [_segment(columns, X, ranges) for ranges in _leaves(tree, columns)]
 
     def _fit(self, X: IntArray, target: FloatArray, rows: IntArray, leaves: int) -> Any:
+        from sklearn.tree import DecisionTreeRegressor  # here: heavy, and a list of plugins grows no tree
+
         model = DecisionTreeRegressor(
             max_leaf_nodes=leaves, min_samples_leaf=self.min_samples_leaf, random_state=self.seed
         )
@@ -76,6 +77,7 @@ def subtree_values(tree: Any, X: IntArray, leaves: int) -> FloatArray:
 
     Examples
     --------
+    >>> from sklearn.tree import DecisionTreeRegressor
     >>> X, y = np.arange(8)[:, None], np.array([0.0, 0, 1, 1, 5, 5, 9, 9])
     >>> tree = DecisionTreeRegressor(max_leaf_nodes=4).fit(X, y).tree_
     >>> subtree_values(tree, X, 2).tolist()

@@ -8,7 +8,6 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from ...core.arrays import FloatArray, IntArray
 from ...core.subject import Subject
@@ -103,6 +102,8 @@ def _unit_ranks(columns: Sequence[Coded]) -> FloatArray:
     """Return centred ranks of length 1, shape (n, d); 0 where all are equal."""
     if not columns:
         return np.empty((0, 0))
+    from scipy.stats import rankdata  # here: heavy, and a list of plugins ranks nothing
+
     ranks = rankdata(np.column_stack([column.numbers for column in columns]), axis=0)
     ranks -= ranks.mean(axis=0)
     length = np.sqrt(np.square(ranks).sum(axis=0))

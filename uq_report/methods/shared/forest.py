@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.tree import DecisionTreeRegressor
 
 from ...core.arrays import BoolArray, FloatArray, IntArray, Table
 
@@ -55,6 +54,8 @@ def forecasts(
     ndarray, shape (n, k)
         NaN for a row that every tree has seen.
     """
+    from sklearn.tree import DecisionTreeRegressor  # here: heavy, and a list of plugins grows no tree
+
     total, count = np.zeros(Y.shape), np.zeros((len(Y), 1))
     data = np.ascontiguousarray(X, dtype=np.float32)
     for weights, out in _bags(blocks, rng, n_splits):

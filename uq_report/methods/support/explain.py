@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from ...core.arrays import FloatArray, IntArray
 from ...core.engine import Engine
@@ -182,6 +181,8 @@ class Support(BuiltIn):
 
 def _p_value(outside: FloatArray, edge: Limit) -> float:
     """Return the exact one-sided p-value of the number of independent rows outside, also over training rows."""
+    from scipy import stats  # here: heavy, and a list of plugins tests nothing
+
     n, others = len(outside), len(edge.scores)
     return float(stats.betabinom.sf(outside.sum() - 1, n, edge.rank, others + 1 - edge.rank)) if n else np.nan
 

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.stats import invgauss
 
 from ....core.adapter import Adapter, Match, class_names
 from ....core.arrays import Table
@@ -186,7 +185,7 @@ _GLM: Mapping[str, Callable[[Any, Any, float], Distribution]] = MappingProxyType
     {
         "Gaussian": lambda _, mean, scale: Normal(mean, np.sqrt(scale)),
         "Gamma": lambda _, mean, scale: Gamma(1 / scale, mean * scale),
-        "InverseGaussian": lambda _, mean, scale: Scipy(invgauss(mean * scale, scale=1 / scale)),
+        "InverseGaussian": lambda _, mean, scale: Scipy.named("invgauss", mean * scale, scale=1 / scale),
         "Poisson": lambda _, mean, __: Poisson(mean),
         "Tweedie": lambda model, mean, scale: Tweedie(mean, scale, float(model.family.var_power)),
         "NegativeBinomial": lambda model, mean, _: NegativeBinomial(mean, 1 / float(model.family.alpha)),
