@@ -31,7 +31,7 @@ COMPARED, LEAST_COMPARED, TOGETHER = 32, 8, 32
 class Shortcut(Protocol):
     """Predicts changed rows of one model and one table from what is the same in all of them.
 
-    It holds no state that a call changes: threads share it, and other processes get a copy.
+    It holds no state that a call changes, or one for each thread: threads share it, and other processes get a copy.
     """
 
     def covers(self, variant: Variant) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -216,6 +218,41 @@ def test_parts_of_rows_and_rows_chosen() -> None:
         )
         for other in fast:
             np.testing.assert_allclose(other, plain, rtol=1e-12)
+
+
+def test_what_one_call_changes_is_put_back_before_the_next() -> None:
+    of, every = SEPARATE["naive Bayes"](), np.arange(N)
+    path: Any = SEPARABLE.shortcut(of.model, of.adapter, of.X)
+    back, on = every[::-1], np.roll(every, 1)
+    groups = [
+        ([Variant((0,), donors=back), Variant((0,), donors=on)], every),
+        ([Variant((0,), donors=on), Variant((0,), donors=back)], every),
+        ([Variant((3,), donors=on), Variant((3, 1), donors=back)], every),
+        ([Variant((1,), donors=on), Variant()], every),
+        ([Variant((4,), ("mid",)), Variant((4,), ("low",))], every),
+        ([Variant((2,), donors=back)], every),
+        ([Variant((2,), donors=on[:5])], every[40:45]),
+        ([Variant(), Variant()], every),
+    ]
+    for group, rows in groups:
+        fresh: Any = SEPARABLE.shortcut(of.model, of.adapter, of.X)
+        assert_array_equal(path.predict(group, rows).probabilities, fresh.predict(group, rows).probabilities)
+        sent = pickle.loads(pickle.dumps(path)).predict(group, rows)
+        assert_array_equal(sent.probabilities, fresh.predict(group, rows).probabilities)
+
+
+def test_an_estimator_that_writes_to_its_rows_is_asked_by_the_model_alone() -> None:
+    class Scribbler(GaussianNB):
+        def predict_proba(self, X: Any) -> Any:
+            p = super().predict_proba(X)
+            X[:, 0] = 7.0
+            return p
+
+    of = subject(make_pipeline(mixed(), Scribbler()))
+    fast, served = values(of, [SEPARABLE])
+    assert_array_equal(fast, values(of)[0])
+    assert served["separable"].rows == 0
+    assert "read-only" in served["separable"].dropped
 
 
 class Crooked(SeparablePath):

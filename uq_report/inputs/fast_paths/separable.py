@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ...core.adapter import Adapter
-from ...core.arrays import IntArray, Table
+from ...core.arrays import AnyArray, IntArray, Table
 from ...core.predictive import Distribution
 from ...core.shortcut import Shortcut
 from ...core.variants import Variant
@@ -38,6 +39,36 @@ class SeparablePath:
         return _Separable(columns, final, adapter)
 
 
+class _Kept(threading.local):
+    """The table of a thread's last call: most calls change the same columns of the same rows, and copy no others."""
+
+    def __init__(self) -> None:
+        self.rows: IntArray = np.empty(0, dtype=int)
+        self.table: AnyArray = np.empty((0, 0, 0))
+        self.changed: set[int] = set()
+
+    def __reduce__(self) -> tuple[type[_Kept], tuple[()]]:
+        """Leave the table behind: another process has threads of its own."""
+        return _Kept, ()
+
+    def filled(self, columns: Columnwise, group: Sequence[Variant], rows: IntArray) -> AnyArray:
+        """Return the transformed rows under each variant, shape (rows, variants, columns)."""
+        before, variants = columns.rows, len(group)
+        if self.table.shape[1] != variants or not np.array_equal(self.rows, rows):
+            repeated = before.take(np.repeat(rows, variants), axis=0)
+            self.rows, self.table, self.changed = rows, repeated.reshape(len(rows), variants, -1), set()
+        overwritten = set.intersection(*(set(variant.columns) for variant in group))
+        for column in self.changed - overwritten:
+            made = columns.made[column]
+            self.table[:, :, made] = before[:, made].take(rows, axis=0)[:, None]
+        self.changed = {column for variant in group for column in variant.columns}
+        for variant, column, values, at in columns.changes(group):
+            for position, place in enumerate(columns.made[column]):
+                source = before[:, place].copy() if values is None else values[:, position]
+                self.table[:, variant, place] = source.take(at)
+        return self.table
+
+
 @dataclass(frozen=True, eq=False)
 class _Separable:
     """Predicts from transformed rows by the last estimator."""
@@ -45,6 +76,7 @@ class _Separable:
     columns: Columnwise
     final: Any
     adapter: Adapter
+    kept: _Kept = field(default_factory=_Kept)
 
     def covers(self, variant: Variant) -> bool:
         """Cover every change of columns."""
@@ -52,10 +84,6 @@ class _Separable:
 
     def predict(self, group: Sequence[Variant], rows: IntArray) -> Distribution:
         """Return the distributions of the rows with the transformed columns of each variant put in."""
-        before = self.columns.rows
-        table = before.take(np.repeat(rows, len(group)), axis=0).reshape(len(rows), len(group), -1)
-        for variant, column, values, at in self.columns.changes(group):
-            for position, made in enumerate(self.columns.made[column]):
-                source = before[:, made].copy() if values is None else values[:, position]
-                table[:, variant, made] = source.take(at)
-        return self.adapter.predict(self.final, table.reshape(-1, before.shape[1]))
+        table = self.kept.filled(self.columns, group, rows).reshape(len(rows) * len(group), -1)
+        table.flags.writeable = False  # an estimator that would write to it fails here, and the model itself is asked
+        return self.adapter.predict(self.final, table)
