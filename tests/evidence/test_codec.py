@@ -81,9 +81,20 @@ def validate() -> Callable[[Any], None]:
     return validator.validate
 
 
+def short(part: Any) -> Any:
+    """Return a part of a run with one cell of each type and sign in long lists: the schema asks no more of cells."""
+    if isinstance(part, dict):
+        return {key: short(value) for key, value in part.items()}
+    if not isinstance(part, list):
+        return part
+    if len(part) <= 20 or any(isinstance(item, dict | list) for item in part):
+        return [short(item) for item in part]
+    return [*{(type(item), str(item).startswith("-")): item for item in part}.values()]
+
+
 @pytest.mark.parametrize("name", ["format 1", "normal", "logistic", "over-confident", "two models"])
 def test_the_schema_accepts_a_real_run(name: str, validate: Callable[[Any], None]) -> None:
-    validate(codec.encode(runs()[name]))
+    validate(short(codec.encode(runs()[name])))
 
 
 @pytest.mark.parametrize(

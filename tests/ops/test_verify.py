@@ -191,7 +191,7 @@ def test_other_versions_leave_bytes_unjudged_and_words_proven(tmp_path: Path, mo
 
 
 def test_a_report_of_an_older_format_is_judged_by_what_stands_in_its_file(tmp_path: Path) -> None:
-    old = gzip.decompress((Path(__file__).parents[1] / "evidence" / "format1" / "run.json.gz").read_bytes())
+    old = gzip.decompress((Path(__file__).parents[1] / "evidence" / "format3" / "run.json.gz").read_bytes())
     run, page = tmp_path / "run.json", tmp_path / "brief.html"
     run.write_bytes(old)
     made = uq.load(run)
@@ -200,11 +200,11 @@ def test_a_report_of_an_older_format_is_judged_by_what_stands_in_its_file(tmp_pa
     claims = {(claim.file, claim.name): claim for claim in verify(tmp_path).claims}
     assert claims["run.json", "canonical"].state == claims["brief.html", "evidence"].state == "ok"
     assert claims["run.json", "schema"].reason == (
-        "it was written in format 1; this version has the schema of format 4"
+        "it was written in format 3; this version has the schema of format 4"
     )
     for name in ("numbers", "bytes"):
         assert claims["brief.html", name].state == "not judged"
-        assert "format 1, here 4" in claims["brief.html", name].reason
+        assert "format 3, here 4" in claims["brief.html", name].reason
     assert {claim.state for claim in claims.values()} == {"ok", "not judged"}
     run.write_bytes(old.replace(b":", b": ", 1))
     found = verify(tmp_path)

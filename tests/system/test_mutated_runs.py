@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from uq_report.evidence import codec, saved, schema
 from uq_report.evidence.canonical import canonical
 from uq_report.evidence.run import Run
 from uq_report.ops.history import History
+from uq_report.rules.contract import Check
 from uq_report.runner import plugins
 from uq_report.runner.judge import judge
 from uq_report.runner.prepare import prepare
@@ -32,14 +33,25 @@ from ..evidence import mutations, runs
 SETTINGS = Settings(as_of="2026-01-01")
 
 
+@cache
+def checks() -> Mapping[str, Check]:
+    return prepare(plugins.catalog(), SETTINGS).checks
+
+
+@cache
+def contents() -> tuple[dict[str, Any], ...]:
+    """Return runs as JSON, the stored one in its own format alone."""
+    fresh = [codec.encode(run) for name, run in runs.runs().items() if name != "format 1"]
+    return (*fresh, runs.stored_json())
+
+
 def ends(data: bytes) -> str:
     """Return how far a run gets: what is raised must be an error of ours."""
     stage = "load"
     try:
         run = codec.loads(data)
         stage = "judge"
-        catalog = plugins.catalog()
-        judge(catalog, prepare(catalog, SETTINGS).checks, run, SETTINGS)
+        judge(plugins.catalog(), checks(), run, SETTINGS)
         stage = "report"
         return f"{len(dict(reports_of(['html']).of(run)))} files"
     except UQReportError as error:
@@ -65,9 +77,8 @@ def test_a_mutated_run_is_taken_or_refused() -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_many_mutated_runs_are_taken_or_refused(seed: int) -> None:
     """A thousand in all, fewer where UQ_STUDY_REPS asks for less than 25."""
-    contents = [*map(codec.encode, runs.runs().values()), runs.stored_json()]
     for place in range(4 * int(os.environ.get("UQ_STUDY_REPS", "25"))):
-        ((what, data),) = mutations.mutations(contents[place % len(contents)], 1000 * seed + place, 1)
+        ((what, data),) = mutations.mutations(contents()[place % len(contents())], 1000 * seed + place, 1)
         assert ends(data) in {"load", "judge", "report", "1 files"}, what
 
 
