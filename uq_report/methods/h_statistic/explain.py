@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from math import comb
 from typing import ClassVar, NamedTuple
 
@@ -191,17 +191,18 @@ def _dependences(
     shifts = np.arange(1, n)
     donors, receivers = ((np.arange(n) + sign * shifts[:, None]) % n for sign in (1, -1))
     columns = [tuple(subject.positions(f)[0] for f in features) for features in sets]
-    variants = (Variant(at, donors=rows[own]) for at in columns for own in donors)
+    variants = (Variant(at, donors=own) for at, own in product(columns, rows[donors]))
     total = len(sets) * len(shifts)
     for group in engine.evaluate(variants, measures, rows, total):
         numbers = group.first + np.arange(group.values.shape[1])
         for of in np.unique(numbers // len(shifts)):
-            own = numbers // len(shifts) == of
+            own = slice(*np.searchsorted(numbers, [of * len(shifts), (of + 1) * len(shifts)]))
             at, values = numbers[own] % len(shifts), group.values[:, own]
-            given = np.take_along_axis(values * weights, receivers[None, at], axis=2)
-            taken = values * weights[donors[at]]
-            pair = np.stack([given, taken])
-            sums[sets[of]] = np.concatenate([sums[sets[of]][:, :, None], pair], axis=2).sum(axis=2)
+            parts = np.empty((2, len(measures), 1 + len(at), n))
+            parts[:, :, 0] = sums[sets[of]]
+            parts[0, :, 1:] = np.take_along_axis(values * weights, receivers[None, at], axis=2)
+            np.multiply(values, weights[donors[at]], out=parts[1, :, 1:])
+            sums[sets[of]] = parts.sum(axis=2)
     return sums
 
 

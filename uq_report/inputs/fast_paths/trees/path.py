@@ -246,10 +246,10 @@ class Walks:
         return table.sums, changes.spread(cast("IntArray", table.at(rows, changes.numbers)))
 
     def _own_numbers(self, columns: Sequence[int], rows: IntArray) -> AnyArray:
-        """Return the sorted numbers that the whole table has in a column, or few rows in several; else none."""
-        if len(columns) == 1:
+        """Return the sorted numbers that these rows have; none where they are many and the columns several."""
+        if len(columns) == 1 and len(rows) == self._codes.shape[1]:
             return self._own[self._walkable.columns[columns[0]]]
-        few = rows if len(rows) <= CROSSED else rows[:0]
+        few = rows if len(columns) == 1 or len(rows) <= CROSSED else rows[:0]
         return np.unique(self._numbers(columns, [self._codes[self._walkable.columns[c]][few] for c in columns]))
 
     def _walked(self, split: bool, columns: Sequence[int], rows: IntArray, asked: AnyArray) -> _Table:

@@ -46,16 +46,16 @@ def _classes(_: Any, final: Any, adapter: Adapter, X: Table) -> Walkable | None:
 
 
 class Member(NamedTuple):
-    """A classification tree of an ensemble: the columns it takes, and its class shares by node, of all classes."""
+    """A classification tree of an ensemble: the columns it takes if not all, and its class shares by node."""
 
     fitted: Any
-    columns: IntArray
+    columns: IntArray | None
     shares: FloatArray
 
     def tree(self, leaves: Callable[[FloatArray], FloatArray], first: int = 0) -> Tree:
         """Return the flat form whose leaves are a function of the shares."""
         tree = _tree(self.fitted.tree_, leaves(self.shares), first)
-        return tree._replace(feature=np.where(tree.left < 0, -1, self.columns[tree.feature]))
+        return tree if self.columns is None else tree._replace(feature=self.columns.take(tree.feature, mode="clip"))
 
 
 def members_of(final: Any) -> list[Member] | None:
@@ -66,14 +66,14 @@ def members_of(final: Any) -> list[Member] | None:
     fitted, k = getattr(final, "estimators_", [final]), len(final.classes_)
     if any(class_names(member)[0] not in _TREES for member in fitted):
         return None
-    columns = getattr(final, "estimators_features_", [np.arange(final.n_features_in_)] * len(fitted))
+    columns = getattr(final, "estimators_features_", [None] * len(fitted))
     members = []
     for member, own in zip(fitted, columns, strict=True):
         shares = member.tree_.value[:, 0, :]
         if shares.shape[1] < k:  # a bag trains on class positions, of which a sample may miss some
             shares, partial = np.zeros((len(shares), k)), shares
             shares[:, member.classes_] = partial
-        members.append(Member(member, np.asarray(own), shares))
+        members.append(Member(member, own, shares))
     return members
 
 
