@@ -242,7 +242,7 @@ def test_what_one_call_changes_is_put_back_before_the_next() -> None:
 
 
 def test_an_estimator_that_writes_to_its_rows_is_asked_by_the_model_alone() -> None:
-    class Scribbler(GaussianNB):
+    class Scribbler(GaussianNB):  # type: ignore[misc]  # scikit-learn has no types
         def predict_proba(self, X: Any) -> Any:
             p = super().predict_proba(X)
             X[:, 0] = 7.0
