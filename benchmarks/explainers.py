@@ -105,9 +105,7 @@ def attributions(d: int, model: Any, n: int) -> float:
 
 
 def main() -> None:
-    print(
     print("| training rows | d | rows | ms | alone | whole | floor | solves | one solve | rows asked | whole / bare |")
-    )
     for size in ((200, 3, 100), (500, 5, 200), (500, 5, 500), (1500, 8, 200), (2000, 8, 1000)):
         print(sensitivity(*size))
     for d in (5, 8, 10):
