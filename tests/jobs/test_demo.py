@@ -27,8 +27,11 @@ MADE = ("parcels", "pumps", "wind")  # without the packages that bring data
 
 
 def audited(name: str, explainers: list[str]) -> Run:
+    """Audit a sample by its model's own predictions: walks through trees are not compiled in tests (conftest.py)."""
     subject, settings = demo.build(name)
-    return uq.audit(subject, explainers=explainers, as_of="2026-11-20", progress=False, **settings).run
+    return uq.audit(
+        subject, explainers=explainers, as_of="2026-11-20", fast_paths=False, progress=False, **settings
+    ).run
 
 
 def severities(run: Run) -> set[str]:
