@@ -183,6 +183,7 @@ def findings(model: Any, X: Any, y: Any) -> list[tuple[str, str, tuple[str, ...]
         rules=["claims"],
         options=options,
         as_of="2026-01-01",
+        fast_paths=False,
         progress=False,
     )
     return [(f.code, f.severity, f.features) for f in run.findings]
