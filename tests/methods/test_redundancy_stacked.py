@@ -141,6 +141,23 @@ def test_trees_grow_where_the_line_leaves_something_more_where_the_first_add_to_
     assert sum(counts) == trees
 
 
+@pytest.mark.parametrize(("n", "trees"), [(239, 2 * 4), (240, 0)])
+def test_trees_grow_untested_of_fewer_than_fifteen_rows_for_each_column_of_the_line(
+    n: int, trees: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight numbers and their squares, of noise."""
+    counts: list[int] = []
+
+    def counted(X: FloatArray, Y: FloatArray, new: FloatArray, stream: Any, count: int) -> FloatArray:
+        counts.append(count)
+        return np.zeros((len(new), 1))
+
+    monkeypatch.setattr(stacked, "trees", counted)
+    X = np.random.default_rng(4).normal(size=(n, 9))
+    forecasts(Predictors.of(numbered(X)), X[:, :1], np.arange(n) % 4, [np.arange(1, 9)] * 4, np.random.default_rng(0))
+    assert sum(counts) == trees
+
+
 def share_of_level(dof: int, tests: int) -> float:
     """Return the share of squares of 400 rows at which a test at a part of `LEVEL` finds something."""
     return float(chi2.isf(stacked.LEVEL / tests, dof)) / 400

@@ -46,11 +46,11 @@ class Redundancy(BuiltIn):
 
     Each feature is predicted from the others, and again with the target beside them, in folds of rows: by a ridge
     regression (of numbers, and indicators of levels) and by extremely randomised trees (of ranks, and codes of
-    levels), weighed as fits the other folds best. Of 200 rows or more, trees grow where the regression leaves
-    something: a feature's eighths, or a product of two features, tell what is left (tests at level 0.01 together);
-    more than two where two add something. Of more than 21 features each is predicted from the 20 that tell it most in
-    the training rows. Equal rows, and rows of one cluster, stay together. Missing values stand at the mean in the
-    regression; trees see them as such.
+    levels), weighed as fits the other folds best. Of 200 rows or more, and 15 for each column of the regression,
+    trees grow where it leaves something: a feature's eighths, or a product of two features, tell what is left (tests
+    at level 0.01 together); more than two where two add something. Of more than 21 features each is predicted from
+    the 20 that tell it most in the training rows. Equal rows, and rows of one cluster, stay together. Missing values
+    stand at the mean in the regression; trees see them as such.
 
     ``R² = 1 - Σ|y - ŷ|² / Σ|y - ȳ|²``. For a categorical feature y are the indicators of its
     levels, and the same formula is the Brier skill against the level frequencies. High without the

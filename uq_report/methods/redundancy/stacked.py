@@ -20,6 +20,9 @@ FEW, MORE = 2, 4  # trees of each fold, and further ones where the first add som
 LEAST_GAIN = 0.01  # of the variance: what they must add to the linear fit
 SMALL = 200  # rows; fewer get all trees: two of them forecast noise, and more cost little
 LEVEL = 0.01  # of the test of what the linear fit leaves, without which no tree grows
+PER_COLUMN = (
+    15  # rows for each column of the linear fit; with fewer, trees are better at passing over what tells nothing
+)
 MIN_LEAF = 5
 BINS = 8
 PENALTIES = 10.0 ** np.arange(-6, 2)
@@ -244,18 +247,21 @@ def forecasts(
 
     `chosen` are the predictors of each fold. The forecast is the training mean and, with weights from 0 to 1 that
     fit the other folds best (stacking, Breiman 1996), what a linear fit and trees add to it. Of `SMALL` rows or
-    more, no tree grows where the linear fit `leaves` nothing, and a fold gets no more than the first trees where
-    those of the other folds add less than `LEAST_GAIN` of the variance there. NaN where no row is left to learn from.
+    more, no tree grows where the linear fit has `PER_COLUMN` rows for each of its columns and `leaves` nothing, and a
+    fold gets no more than the first trees where those of the other folds add less than `LEAST_GAIN` of the variance
+    there. NaN where no row is left to learn from.
     """
-    centre, parts = np.full(Y.shape, np.nan), np.zeros((2, *Y.shape))
+    centre, parts, width = np.full(Y.shape, np.nan), np.zeros((2, *Y.shape)), 0
     used = [(folds == k, columns) for k, columns in enumerate(chosen)]
     used = [(out, columns) for out, columns in used if out.any() and not out.all()]
     for out, columns in used:
         Z = predictors.scaled[:, np.isin(predictors.owner, columns)]
+        width = max(width, Z.shape[1])
         centre[out] = mean = Y[~out].mean(axis=0)
         parts[0][out] = ridge(Z[~out], Y[~out] - mean, Z[out])
     rest = Y - centre
-    if len(Y) >= SMALL and used and not leaves(predictors, rest - parts[0], np.unique(np.concatenate(chosen))):
+    enough = bool(used) and len(Y) >= max(SMALL, PER_COLUMN * width)
+    if enough and not leaves(predictors, rest - parts[0], np.unique(np.concatenate(chosen))):
         return centre + _weighed(parts[:1], rest, folds)
     streams = [np.random.RandomState(int(rng.integers(2**31))) for _ in used]
 
