@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from functools import cache
 from importlib import resources
 from reprlib import Repr
-from typing import Any
+from typing import Any, NamedTuple
 
 Schema = Mapping[str, Any]
 _TYPES: Mapping[str, tuple[type, ...]] = {
@@ -51,31 +51,43 @@ def fault(content: Any) -> str:
     >>> fault([]), fault({"format": 2})
     ('run: must be of type object; got []', "run: must have 'as_of'")
     """
-    return next(_faults(content, run_schema(), "run"), "")
+    return next((found.words for found in _faults(content, run_schema(), "run")), "")
 
 
-def _faults(value: Any, schema: Schema, where: str) -> Iterator[str]:
+class _Fault(NamedTuple):
+    """A place, what holds there by the schema, and the value that breaks it: its words are made where it is told."""
+
+    where: str
+    rule: str
+    got: tuple[Any, ...] = ()
+
+    @property
+    def words(self) -> str:
+        shown = "".join(map(_REPR.repr, self.got))
+        got = f"; got {shown if len(shown) <= _SHOWN else shown[:_SHOWN] + '...'}" if shown else ""
+        return f"{self.where}: must {self.rule}{got}"
+
+
+def _faults(value: Any, schema: Schema, where: str) -> Iterator[_Fault]:
     """Yield what is wrong at a place."""
     if "$ref" in schema:
         yield from _faults(value, _target(schema["$ref"]), where)
     if reason := _own_fault(value, schema):
-        shown = _REPR.repr(value)
-        yield f"{where}: must {reason}; got {shown if len(shown) <= _SHOWN else shown[:_SHOWN] + '...'}"
+        yield _Fault(where, reason, (value,))
         return
     if isinstance(value, dict):
         yield from _in_object(value, schema, where)
     elif isinstance(value, list):
         yield from _in_array(value, schema, where)
-    faults = [next(_faults(value, part, where), "") for part in schema.get("oneOf", ())]
-    if faults and faults.count("") != 1:
-        yield faults[-1] or f"{where}: must follow one alternative only"
+    faults = [next(_faults(value, part, where), None) for part in schema.get("oneOf", ())]
+    if faults and faults.count(None) != 1:
+        yield faults[-1] or _Fault(where, "follow one alternative only")
 
 
 def _own_fault(value: Any, schema: Schema) -> str:
     """Return what a value itself must be and is not."""
-    types = schema.get("type", ())
-    names = [types] if isinstance(types, str) else types
-    if names and not _is_of({type(value)}, names):
+    names = _names(schema)
+    if names and type(value) not in _allowed(names):
         return f"be of type {' or '.join(names)}"
     if isinstance(value, float) and not math.isfinite(value):
         return "be finite"
@@ -91,16 +103,16 @@ def _own_fault(value: Any, schema: Schema) -> str:
     )
 
 
-def _in_object(value: dict[str, Any], schema: Schema, where: str) -> Iterator[str]:
+def _in_object(value: dict[str, Any], schema: Schema, where: str) -> Iterator[_Fault]:
     known, others = schema.get("properties", {}), schema.get("additionalProperties", {})
-    yield from (f"{where}: must have {name!r}" for name in schema.get("required", ()) if name not in value)
+    yield from (_Fault(where, f"have {name!r}") for name in schema.get("required", ()) if name not in value)
     for name, part in value.items():
         rules = known.get(name, others)
         if rules:  # a field that nobody knows is of a later version, and ignored
             yield from _faults(part, rules, f"{where}.{name}")
 
 
-def _in_array(value: list[Any], schema: Schema, where: str) -> Iterator[str]:
+def _in_array(value: list[Any], schema: Schema, where: str) -> Iterator[_Fault]:
     first, items = schema.get("prefixItems", ()), schema.get("items", {})
     for place, (item, part) in enumerate(zip(value, first, strict=False)):
         yield from _faults(item, part, f"{where}[{place}]")
@@ -112,18 +124,24 @@ def _in_array(value: list[Any], schema: Schema, where: str) -> Iterator[str]:
 
 def _are_plain(values: list[Any], items: Schema) -> bool:
     """Say whether all of a list are numbers, truth values or nothing, as `items` wants; no by one look is no fault."""
-    types, names = {*map(type, values)}, items["type"]
-    if not types <= {int, float, bool, type(None)} or not _is_of(types, [names] if isinstance(names, str) else names):
+    types = {*map(type, values)}
+    if not types <= {int, float, bool, type(None)} & _allowed(_names(items)):
         return False
     numbers = [value for value in values if value is not None] if type(None) in types else values
     least = max(items.get("minimum", -_LARGEST), -_LARGEST)
     return not numbers or (least <= min(numbers) and max(numbers) < _LARGEST)
 
 
-def _is_of(types: Iterable[type], names: Iterable[str]) -> bool:
-    """Say whether all types are among those called `names`; a truth value is no number."""
-    allowed = {kind for name in names for kind in _TYPES[name]}
-    return all(kind in allowed for kind in types)
+def _names(schema: Schema) -> tuple[str, ...]:
+    """Return the names of the types that a value may have; none where it may have any."""
+    names = schema.get("type", ())
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+@cache
+def _allowed(names: tuple[str, ...]) -> frozenset[type]:
+    """Return the types that have one of these names; a truth value is no number."""
+    return frozenset(kind for name in names for kind in _TYPES[name])
 
 
 def _is_date(text: str) -> bool:
