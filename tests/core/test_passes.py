@@ -1,6 +1,6 @@
 """One prediction pass: which variants share a call, how a shortcut fails, and what is kept between calls."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from uq_report.core.distributions import Normal
 from uq_report.core.errors import ModelError, UnsupportedError
 from uq_report.core.measures import KL, NLL, PREDICTION
 from uq_report.core.passes import Calls, Task, grouped, refuse_base, rows_of, two_kept
+from uq_report.core.repeated import Repeated
 from uq_report.core.shortcut import COMPARED
 from uq_report.core.variants import Variant
 
@@ -24,6 +25,9 @@ class Model:
 
     def __init__(self, apart: float = 0.0, broken: bool = False) -> None:
         self.apart, self.broken, self.asked = apart, broken, [0, 0]
+        self.found: Repeated | None = None
+        self.needs: Set[str] = set()
+        self.measured = 0
 
     def plain(self, rows: Table) -> Normal:
         self.asked[0] += len(rows)
@@ -39,9 +43,20 @@ class Model:
                 changed[:, v, position] = values
         return Normal(changed.sum(axis=2).ravel() + self.apart, 1.0)
 
+    def repeated(self, name: str, group: Sequence[Variant], rows: IntArray, needs: Set[str]) -> Repeated | None:
+        """Return `found`, predicted once; what is needed is noted."""
+        self.needs = needs
+        return self.found
+
+    def checked(self, dist: Any, n: int, who: str) -> Any:
+        assert (len(dist), who) == (n, "fast path 'p'")
+        self.measured += 1
+        return dist
+
     def task(self, *, rows: IntArray | None = None, most: int = 100, measures: Any = (PREDICTION,)) -> Task:
         base = Normal(X.sum(axis=1), 1.0)
-        return Task(Calls(self.plain, self.short), X, rows, measures, Y, base, most)
+        calls = Calls(self.plain, self.short, self.repeated, self.checked)
+        return Task(calls, X, rows, measures, Y, base, most)
 
 
 @pytest.mark.parametrize(
@@ -91,6 +106,22 @@ def test_the_model_is_asked_for_so_many_rows_where_a_shortcut_of_wider_groups_fa
     np.testing.assert_array_equal(values, [[X.sum(axis=1), 7 + X[:, 1], X.sum(axis=1)]])
 
 
+def test_what_is_repeated_is_measured_once_with_the_outcomes_of_its_rows() -> None:
+    """Three distributions of five rows: the first row's under both changes, the third's, and the last's."""
+    rows, model = np.array([5, 0, 3, 1, 4]), Model()
+    task = model.task(rows=rows, measures=(PREDICTION, NLL, KL))
+    mean, of, at = np.array([1.0, 2.0, 4.0]), np.array([0, 2, 4]), np.array([[0, 0, 1, 1, 2], [0, 1, 1, 2, 2]])
+    for _ in range(2):
+        model.found = Repeated(Normal(mean, 1.0), of, lambda values: values[:, at])
+        for group in ([PUT, Variant()], [Variant(), PUT]):
+            values = task(0, group, "p").group.values
+            own = X[rows[of]].sum(axis=1)
+            nll = 0.5 * np.log(2 * np.pi) + (Y[rows[of]] - mean) ** 2 / 2
+            np.testing.assert_allclose(values, np.stack([mean, nll, (mean - own) ** 2 / 2])[:, at], rtol=1e-14)
+    assert (model.measured, model.asked) == (2, [0, 0])
+    assert model.needs == {"mean", "log_prob", "kl"}
+
+
 def test_a_comparison_asks_both_for_the_same_rows() -> None:
     """The mean is at most 26 with a 7 in the first column, 21 without: the largest of all rows."""
     model = Model(apart=1e-6)
@@ -113,8 +144,9 @@ def test_a_comparison_takes_so_many_rows_from_first_to_last(rows: int, changes: 
         seen.append(rows)
         return Normal(np.repeat(many[rows, 0], len(group)), 1.0)
 
-    task = Task(Calls(lambda rows: Normal(np.asarray(rows)[:, 0], 1.0), short), many, None, (KL,), None,
-                Normal(many[:, 0], 1.0), rows)  # fmt: skip
+    model = Model()
+    calls = Calls(lambda rows: Normal(np.asarray(rows)[:, 0], 1.0), short, model.repeated, model.checked)
+    task = Task(calls, many, None, (KL,), None, Normal(many[:, 0], 1.0), rows)
     assert task.compared("p", [Variant()] * changes) == (each * changes, 0.0, "")
     assert len(seen[0]) == each
     assert (seen[0][0], seen[0][-1]) == (0, len(many) - 1)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
@@ -37,6 +37,7 @@ from .memory import keep_freed_blocks
 from .mixed import Calling, Mixer, Mixes, Mixing
 from .passes import Calls, Charged, Done, Group, Task, grouped, refuse_base, rows_of
 from .predictive import DecisionRule, Distribution
+from .repeated import Repeated, Repeats
 from .results import Omission
 from .shortcut import Comparison, FastPath, Found, Served, Shortcuts
 from .subject import Subject
@@ -437,7 +438,7 @@ class Engine:
         return np.concatenate(parts, axis=1)
 
     def _task(self, rows: IntArray | None, measures: Sequence[Measure]) -> Task:
-        calls = Calls(self.call_model, self._by_shortcut)
+        calls = Calls(self.call_model, self._by_shortcut, self._repeated, self._checked)
         most = self.batch_rows or max(self.subject.n, self.rows_together)
         return Task(calls, self.subject.X, rows, measures, self.y, self.baseline, most)
 
@@ -502,6 +503,11 @@ class Engine:
         """Return what a shortcut predicts of rows under each variant, as `call_model` returns it."""
         dist = self._shortcuts[name].predict(group, rows)
         return self._checked(dist, len(rows) * len(group), f"fast path {name!r}")
+
+    def _repeated(self, name: str, group: Sequence[Variant], rows: IntArray, needs: Set[str]) -> Repeated | None:
+        """Return what a shortcut predicts once for rows that are alike, not yet checked."""
+        shortcut = self._shortcuts[name]
+        return shortcut.repeated(group, rows, needs) if isinstance(shortcut, Repeats) else None
 
     def _charge(self, rows: int) -> None:
         """Count rows about to be predicted; refuse those beyond the budget, and all once a limit is reached."""

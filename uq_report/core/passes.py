@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import cached_property
 from itertools import groupby, islice, product
 from typing import NamedTuple, TypeVar
@@ -13,6 +13,7 @@ from .arrays import AnyArray, Columns, FloatArray, IntArray, Table, take_rows
 from .errors import ModelError, UnsupportedError, UQReportError
 from .measures import Measure
 from .predictive import Distribution
+from .repeated import Repeated
 from .shortcut import COMPARED, LEAST_COMPARED, Comparison, compared
 from .tried import Known
 from .variants import Buffer, Variant, make_buffer
@@ -29,10 +30,15 @@ class Group(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """How rows are predicted: a table by the model itself, or the rows under a group's variants by a named shortcut."""
+    """How rows are predicted: a table by the model itself, or the rows under a group's variants by a named shortcut.
+
+    What a shortcut has `repeated`, as far as some methods go, is not `checked` yet.
+    """
 
     plain: Callable[[Table], Distribution]
     short: Callable[[str, Sequence[Variant], IntArray], Distribution]
+    repeated: Callable[[str, Sequence[Variant], IntArray, Set[str]], Repeated | None]
+    checked: Callable[[Distribution, int, str], Distribution]
 
 
 class Done(NamedTuple):
@@ -78,6 +84,8 @@ class Task:
         self.step, self.width = min(self.n, most), max(1, most // self.n)
         self.buffers: dict[tuple[int, ...], Buffer] = {}
         self.outcomes: dict[tuple[int, ...], tuple[AnyArray | None, Distribution | None]] = {}
+        self.needs = frozenset().union(*(measure.requires for measure in measures))
+        self.once: tuple[Distribution | None, FloatArray] = (None, np.empty((0, 0)))  # what is repeated; its measures
 
     def __call__(self, first: int, group: Sequence[Variant], shortcut: str = "") -> Done:
         """Evaluate the group that begins with variant `first`, by the model itself where a shortcut fails."""
@@ -146,17 +154,26 @@ class Task:
         key = (start, stop, len(group))
         if shortcut:
             few = group if self.step == self.n else [variant.part(slice(start, stop)) for variant in group]
+            found = self.calls.repeated(shortcut, few, self.at[start:stop], self.needs)
+            if found is not None:
+                return found.spread(self._once(found, start, shortcut))
             dist = self.calls.short(shortcut, few, self.at[start:stop])
         else:
             buffer = two_kept(self.buffers, key, lambda: make_buffer(self.rows[start:stop], len(group)))
             dist = self.calls.plain(buffer.filled(self.source, start, stop, group))
-        y, base = two_kept(self.outcomes, key, lambda: self._repeated(start, stop, len(group)))
+        y, base = two_kept(self.outcomes, key, lambda: self._outcomes(np.repeat(np.arange(start, stop), len(group))))
         values = rows_of(dist, self.measures, y, base)
         return values.reshape(len(self.measures), stop - start, len(group)).swapaxes(1, 2)
 
-    def _repeated(self, start: int, stop: int, variants: int) -> tuple[AnyArray | None, Distribution | None]:
-        """Return y and base of these rows, each so many times."""
-        at = np.repeat(np.arange(start, stop), variants)
+    def _once(self, found: Repeated, start: int, shortcut: str) -> FloatArray:
+        """Return the measures (measures, len(dist)) of what is repeated of rows from `start` on, made if not known."""
+        if found.dist is not self.once[0]:
+            dist = self.calls.checked(found.dist, len(found.rows), f"fast path {shortcut!r}")
+            self.once = found.dist, rows_of(dist, self.measures, *self._outcomes(start + found.rows))
+        return self.once[1]
+
+    def _outcomes(self, at: IntArray) -> tuple[AnyArray | None, Distribution | None]:
+        """Return y and base of the rows at these positions."""
         return None if self.y is None else self.y[at], None if self.base is None else self.base.take(at)
 
 

@@ -110,9 +110,23 @@ def compare(model: Any, X: Any, y: Any, tolerance: float = 1e-12) -> None:
         assert all(map(shortcut.covers, group))
         for part in (group, group[:1]):
             same(shortcut.predict(part, rows), plain(subject, part, rows), tolerance)
+    repeated(shortcut, np.arange(N))
     mixes = coalitions(subject)
     table = mixed_rows(subject.X, mixes)
     same(shortcut.mixed(mixes), subject.adapter.predict(subject.model, table), tolerance)
+
+
+def repeated(shortcut: Walks, rows: IntArray) -> None:
+    """Require that what is predicted once for each run of changes is what each change has alone, to the last bit."""
+    group = [Variant((3,), donors=np.roll(rows, shift)) for shift in range(1, 6)]
+    own = shortcut.predict(group, rows)
+    names = sorted({"mean", "variance", "entropy", "aleatoric", "epistemic_variance"} & own.supports)
+    shortcut.repeated(9 * group, rows, set(names))
+    found = shortcut.repeated(group, rows, set(names))
+    assert found is not None
+    assert len(rows) <= len(found.dist) <= len(rows) * len(np.unique(shortcut._codes[3]))
+    every, once = (np.stack([getattr(dist, name)() for name in names]) for dist in (own, found.dist))
+    assert np.array_equal(found.spread(once), every.reshape(len(names), len(rows), -1).swapaxes(1, 2))
 
 
 def coalitions(subject: Subject) -> list[Mix]:

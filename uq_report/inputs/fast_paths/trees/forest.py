@@ -12,6 +12,7 @@ import numpy as np
 from ....core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from .runs import Runs
     from .walk import Settled
 
 _BITS = 62  # of the largest sum of leaves in fixed point
@@ -217,6 +218,16 @@ class Forest:
         from .mix import mix
 
         return mix(self, own, others, owned)
+
+    def scores(self, sums: IntArray) -> FloatArray:
+        """Return the scores (k, scored) of k sums (channels, k)."""
+        return self.picked(sums[:, None], np.zeros((sums.shape[1], 1), dtype=np.int64))[:, 0]
+
+    def runs(self, table: IntArray) -> Runs:
+        """Return the runs of positions at which the rows of a table of sums (channels, m, n) keep them."""
+        from .runs import runs
+
+        return runs(table)
 
     def picked(self, table: IntArray, places: IntArray) -> FloatArray:
         """Return the scores (n, v, scored) of rows by the place (n, v) in the table of what each is changed to."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence, Set
+from functools import cached_property, partial
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -13,7 +13,9 @@ from ....core.adapter import Adapter, class_names
 from ....core.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
 from ....core.errors import MissingDependencyError
 from ....core.libraries import installed
+from ....core.measures import PARTS
 from ....core.predictive import Distribution
+from ....core.repeated import Repeated
 from ....core.shortcut import Shortcut
 from ....core.variants import Mix, Variant
 from ...adapters.sklearn_ import unwrap
@@ -22,10 +24,12 @@ from .catboost import CATBOOST
 from .forest import Forest
 from .lightgbm import LIGHTGBM
 from .sklearn import SKLEARN
+from .tables import Asked, Last, SumTable
 from .walkable import Reader, Walkable
 from .xgboost import XGBOOST
 
 if TYPE_CHECKING:
+    from .runs import Runs
     from .walk import Settled
 
 READERS: Mapping[str, Reader] = {
@@ -38,6 +42,9 @@ READERS: Mapping[str, Reader] = {
 TABLE_CELLS = 1 << 24  # scores of a table of rows x values, of all that are kept, and places of rows x trees: 128 MiB
 WORTH = 100_000  # rows x trees from which walks are used: loading them takes as long as predicting fewer, 0.3 s
 CROSSED = 300  # rows that may take several columns from other rows: of all pairs, more shuffles than usual ask for
+WHOLE = 1 << 21  # the most sums of a table that is predicted whole, whatever its runs are: 16 MiB
+_PART = 8  # the part of a table, one in so many, that shuffles have to ask for before it is predicted whole
+_SPLIT = frozenset(name for _, *parts in PARTS for name in parts)  # what needs the forest of the members' split
 _MOST = int(np.iinfo(np.int64).max)  # the largest number that a change of several columns may have
 _TABLES = 4  # kept whatever their size: the end of one column and the beginning of the next, with their split
 _SETS = 2  # of rows whose places are kept: those of the run, and those compared
@@ -83,42 +90,6 @@ class TreePath:
         return Walks(walkable, X)
 
 
-class _Asked(NamedTuple):
-    """Changes: their numbers, each at one of `places`, and the place of what each row takes, shape (rows, variants)."""
-
-    numbers: AnyArray
-    places: IntArray
-    at: IntArray
-
-    def spread(self, found: IntArray) -> IntArray:
-        """Return what was found for each change, for what each row takes."""
-        by_place = np.zeros(int(self.places[-1]) + 1, dtype=np.int64)
-        by_place[self.places] = found
-        return by_place[self.at]
-
-
-class _Table(NamedTuple):
-    """The sums (channels, m, n) of some rows under the changes `asked`, sorted numbers as `Walks` numbers them.
-
-    `places` are those of all numbers up to the largest, -1 of others than asked; None where there are too many.
-    """
-
-    rows: IntArray
-    asked: AnyArray
-    places: IntArray | None
-    sums: IntArray
-
-    def at(self, rows: IntArray, numbers: AnyArray) -> IntArray | None:
-        """Return the places of changes of these rows; None if the table does not hold them all."""
-        if int(numbers.max()) > self.asked[-1] or not np.array_equal(rows, self.rows):
-            return None
-        if self.places is not None:
-            found = self.places.take(numbers)
-            return found if found.min() >= 0 else None
-        found = np.searchsorted(self.asked, numbers)
-        return found if (self.asked[found] == numbers).all() else None
-
-
 class Walks:
     """Changed rows predicted from tables of rows x changes.
 
@@ -129,12 +100,13 @@ class Walks:
         self.tolerance = walkable.tolerance
         self._walkable = walkable
         self._X = X
-        self._tables: dict[tuple[bool, tuple[int, ...], int], _Table] = {}
+        self._tables: dict[tuple[bool, tuple[int, ...], int], SumTable] = {}
         self._places: list[tuple[IntArray, Settled]] = []
+        self._last: Last | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the tables behind: another process walks for itself."""
-        return {**self.__dict__, "_tables": {}, "_places": []}
+        return {**self.__dict__, "_tables": {}, "_places": [], "_last": None}
 
     def covers(self, variant: Variant) -> bool:
         """Say whether a table is worth it: of one column within the limit, of several where all of it is asked for."""
@@ -165,6 +137,38 @@ class Walks:
 
         return self._walkable.finish(scores(), lambda: scores(split=True))
 
+    def repeated(self, group: Sequence[Variant], rows: IntArray, needs: Set[str]) -> Repeated | None:
+        """Return the runs of a column's table, once shuffles of no other column asked for a good part of it."""
+        columns, donors = group[0].columns, [variant.donors for variant in group if variant.donors is not None]
+        table = self._tables.get((False, columns, len(rows)))
+        if table is None or table.places is None or len(donors) < len(group):
+            return None
+        if any(variant.columns != columns for variant in group):
+            return None
+        split = self._walkable.split is not None and not needs.isdisjoint(_SPLIT)
+        last = self._last
+        if last is None or last.table is not table or last.split != split:
+            last = self._last = Last(table, split)
+        last.asked += len(group) * len(rows)
+        places = table.at(rows, self._codes[self._walkable.columns[columns[0]]])
+        if places is None or table.sums.size > min(WHOLE, _PART * last.asked):
+            return None
+        if last.whole is None:
+            last.whole = self._whole(table, columns, split=split)
+        dist, runs = last.whole
+        return Repeated(dist, runs.rows, partial(runs.spread, places, np.stack(donors)))
+
+    def _whole(self, table: SumTable, columns: tuple[int, ...], *, split: bool) -> tuple[Distribution, Runs]:
+        """Return the distributions of all runs of a table, and these."""
+        forest, sums = self._walkable.forest, table.sums
+        if split:
+            every = np.arange(len(table.asked))
+            parts, places = self._table(True, columns, table.rows, Asked(table.asked, every, every[:, None]))
+            sums = np.concatenate([sums, parts[:, places[:, 0]]])
+        runs = forest.runs(sums)
+        own, parted = np.split(runs.sums, [forest.channels])
+        return self._walkable.finish(forest.scores(own), lambda: self._split.scores(parted)), runs
+
     def mixed(self, mixes: Sequence[Mix]) -> Distribution:
         """Return the distributions of the rows of all mixes, in their order."""
         place = list(self._walkable.columns)
@@ -176,9 +180,8 @@ class Walks:
                 owned = np.zeros((forest.features, len(mix.own)), dtype=bool)
                 owned[place] = mix.own.T
                 codes = np.ascontiguousarray(self._codes[:, mix.row]), np.ascontiguousarray(self._codes[:, mix.others])
-                sums.append(forest.mixed(*codes, owned).reshape(forest.channels, 1, -1))
-            table = np.concatenate(sums, axis=2)
-            return forest.picked(table, np.zeros((table.shape[2], 1), dtype=np.int64))[:, 0]
+                sums.append(forest.mixed(*codes, owned).reshape(forest.channels, -1))
+            return forest.scores(np.concatenate(sums, axis=1))
 
         return self._walkable.finish(scores(), lambda: scores(split=True))
 
@@ -186,7 +189,7 @@ class Walks:
         """Return how many codes each column has."""
         return [self._sizes[c] for c in columns]
 
-    def _asked(self, columns: Sequence[int], group: Sequence[Variant], rows: IntArray) -> _Asked:
+    def _asked(self, columns: Sequence[int], group: Sequence[Variant], rows: IntArray) -> Asked:
         """Return the changes of these columns, one for each row that gives them, or each value that all rows take."""
         donors = [variant.donors if variant.columns else rows for variant in group]
         given = [own for own in donors if own is not None]
@@ -195,13 +198,13 @@ class Walks:
             used[at] = True
             places = np.flatnonzero(used)
             own = [self._codes[self._walkable.columns[c]][places] for c in columns]
-            return _Asked(self._numbers(columns, own), places, at)
+            return Asked(self._numbers(columns, own), places, at)
         alike = not given and not any(np.ndim(value) for variant in group for value in variant.values)
         few = rows[:1] if alike else rows
         codes = [self._codes_of(c, position, group, few).ravel() for position, c in enumerate(columns)]
         places = np.arange(len(codes[0]))
         at = np.repeat(places.reshape(len(few), -1), len(rows) // len(few), axis=0)
-        return _Asked(self._numbers(columns, codes), places, at)
+        return Asked(self._numbers(columns, codes), places, at)
 
     def _numbers(self, columns: Sequence[int], codes: Sequence[AnyArray]) -> AnyArray:
         """Return the numbers of changes of columns to codes."""
@@ -225,7 +228,7 @@ class Walks:
         return codes
 
     def _table(
-        self, split: bool, columns: tuple[int, ...], rows: IntArray, changes: _Asked
+        self, split: bool, columns: tuple[int, ...], rows: IntArray, changes: Asked
     ) -> tuple[IntArray, IntArray]:
         """Return the sums of a kept table that holds these changes, or of a walk for them, and their places in it.
 
@@ -252,16 +255,16 @@ class Walks:
         few = rows if len(columns) == 1 or len(rows) <= CROSSED else rows[:0]
         return np.unique(self._numbers(columns, [self._codes[self._walkable.columns[c]][few] for c in columns]))
 
-    def _walked(self, split: bool, columns: Sequence[int], rows: IntArray, asked: AnyArray) -> _Table:
+    def _walked(self, split: bool, columns: Sequence[int], rows: IntArray, asked: AnyArray) -> SumTable:
         """Walk for the sums of rows under changes."""
         forest, at = self._split if split else self._walkable.forest, [self._walkable.columns[c] for c in columns]
         settled = self._settled(rows)
         if len(at) > 1:
             given = np.stack(np.unravel_index(asked, tuple(self._digits(columns)))).astype(np.int32)
-            return _Table(rows, asked, None, forest.crossed(settled, at, given))
+            return SumTable(rows, asked, None, forest.crossed(settled, at, given))
         places = np.full(int(asked[-1]) + 1, -1, dtype=np.int64)
         places[asked] = np.arange(len(asked))
-        return _Table(rows, asked, places, forest.table(settled, at[0], asked))
+        return SumTable(rows, asked, places, forest.table(settled, at[0], asked))
 
     def _settled(self, rows: IntArray) -> Settled:
         """Return where these rows are in the trees; the places of the last two sets of rows stay if they are few."""

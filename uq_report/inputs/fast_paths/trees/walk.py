@@ -265,8 +265,9 @@ class Settled:
         """Return the rows' sums (channels, 1, n) in a forest of these trees."""
         if forest not in self.sums:
             _, _, values, _, firsts = forest.arrays
-            self.sums[forest] = np.zeros((forest.channels, 1, self.codes.shape[1]), dtype=np.int64)
-            _unchanged(values, firsts, self.places[2], self.sums[forest])
+            sums = np.zeros((forest.channels, 1, self.codes.shape[1]), dtype=np.int64)
+            _unchanged(values, firsts, self.places[2], sums)
+            self.sums[forest] = sums  # other threads see it whole
         return self.sums[forest]
 
 
