@@ -54,9 +54,12 @@ def test_distinct_values_of_columns_together_and_the_rows_that_give_them() -> No
     found = Distinct.of(np.array([[1.0, 5.0], [1.0, 6.0], [2.0, 5.0], [1.0, 5.0], [2.0, 6.0]]), (0, 1))
     assert found.codes.tolist() == [0, 1, 2, 0, 3]
     assert found.first.tolist() == [0, 1, 2, 4]
-    assert found.after(1).tolist() == [1, 2, 3, 1, 0]
-    assert found.donors(1).tolist() == [1, 2, 4, 1, 0]
-    assert found.donors(3).tolist() == [4, 0, 1, 4, 2]
+    assert found.after(1).tolist() == [1, 0, 1, 1, 1]
+    assert found.donors(1).tolist() == [1, 0, 1, 1, 1]
+    assert found.donors(3).tolist() == [4, 4, 4, 4, 0]
+    taken = np.array([found.after(step) for step in range(len(found.first))])
+    assert (taken[0] == found.codes).all()
+    assert (np.sort(taken, axis=0) == np.arange(4)[:, None]).all()  # each row takes each value once
     assert Distinct.of(np.array([[1.0, 5.0], [1.0, 6.0]]), (0,)).first.tolist() == [0]
     assert Distinct.of(np.array([[0.0, 5.0], [0.0, 6.0], [1.0, GAP]]), (0, 1)).codes.tolist() == [0, 1, 2]
     assert Distinct.of(np.array([[0.0, 5.0], [0.0, 6.0], [1.0, 5.0], [2.0, 5.0]]), (0, 1)).codes.tolist() == [

@@ -104,7 +104,7 @@ def _scaled(column: Coded) -> FloatArray:
     """
     numbers = column.numbers
     if not np.isfinite(numbers).any():
-        return np.zeros((len(numbers), 1))
+        return np.zeros((len(numbers), 1 + column.ordered))
     finite = numbers[np.isfinite(numbers)]
     values = _standard(truth(Coded(column.name, np.clip(numbers, finite.min(), finite.max()), column.ordered)))
     return np.nan_to_num(np.hstack([values, _standard(np.square(values))]) if column.ordered else values)
