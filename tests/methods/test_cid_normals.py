@@ -1,5 +1,6 @@
 """Fitted normals and fields of covered information against densities and sums worked out another way."""
 
+import tracemalloc
 from itertools import product
 
 import numpy as np
@@ -158,6 +159,17 @@ def test_a_field_has_each_pair_once() -> None:
     log_p = discrete.log_probabilities(states, field)
     np.testing.assert_allclose(np.exp(log_p) / np.exp(log_p).sum(), p)
     assert field.block(1) == slice(2, 5)
+
+
+def test_terms_of_a_field_hold_no_array_of_rows_and_nodes_and_states() -> None:
+    nodes, n = 60, 400
+    field = Field(np.arange(nodes + 1) * 2, np.zeros(2 * nodes), np.zeros((2 * nodes, 2 * nodes)))
+    codes = np.random.default_rng(0).integers(0, 2, (n, nodes))
+    tracemalloc.start()
+    discrete.discrete_terms(codes, field)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert n * nodes * 8 < peak < n * nodes * 2 * nodes * 8 / 4
 
 
 def test_terms_of_a_field_are_ratios_of_its_probabilities(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,7 +116,10 @@ def discrete_terms(codes: IntArray, field: Field) -> Terms:
     rows = np.arange(n)
     positions = codes + field.starts[:-1]
     tables = pair_marginals(codes, field)
-    influence = field.unary + field.pair[positions].sum(axis=1)
+    of_others = np.zeros((n, len(field.unary)))
+    for own in positions.T:  # node by node: all at once are rows x nodes x states
+        of_others += field.pair[own]
+    influence = field.unary + of_others
     mutual, conditional = np.empty((n, y)), np.empty((n, y))
     b_y = field.block(y)
     for i in range(y):
