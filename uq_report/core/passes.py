@@ -14,7 +14,7 @@ from .errors import ModelError, UnsupportedError, UQReportError
 from .measures import Measure
 from .predictive import Distribution
 from .repeated import Repeated
-from .shortcut import COMPARED, LEAST_COMPARED, Comparison, compared
+from .shortcut import COMPARED, Comparison, compared, compared_rows
 from .tried import Known
 from .variants import Buffer, Variant, make_buffer
 
@@ -115,9 +115,7 @@ class Task:
 
     def _asked(self, changes: Sequence[Variant], most: int) -> Known:
         """Return what the model says of some rows under each of the changes."""
-        # at most half as much work as one change of all rows
-        most = min(most, max(LEAST_COMPARED, self.n // (2 * len(changes))))
-        at = np.unique(np.linspace(0, self.n - 1, most).astype(int))
+        at = compared_rows(self.n, len(changes), most)
         few = [variant.part(at) for variant in changes]
         table = make_buffer(take_rows(self.rows, at), len(few)).filled(self.source, 0, len(at), few)
         return Known(few, self.at[at], self.calls.plain(table))

@@ -283,6 +283,20 @@ class Shortcuts(Found[Shortcut]):
                     yield other
 
 
+def compared_rows(n: int, changes: int, most: int = COMPARED) -> IntArray:
+    """Return positions among n rows, from the first to the last, to compare under so many changes.
+
+    They are `most` at most, and half as much work as one change of all rows, but for `LEAST_COMPARED`.
+
+    Examples
+    --------
+    >>> compared_rows(100, 5)
+    array([ 0, 11, 22, 33, 44, 55, 66, 77, 88, 99])
+    """
+    most = min(most, max(LEAST_COMPARED, n // (2 * changes)))
+    return np.unique(np.linspace(0, n - 1, most).astype(int))
+
+
 def compared(shortcut: Callable[[], FloatArray], plain: FloatArray, usual: FloatArray) -> Comparison:
     """Return how far measures of a shortcut's predictions are from those of the `plain` ones, shape (measures, rows).
 

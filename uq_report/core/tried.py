@@ -13,7 +13,7 @@ import numpy as np
 
 from .arrays import Columns, IntArray, Table
 from .predictive import Distribution
-from .shortcut import COMPARED, LEAST_COMPARED, TOGETHER
+from .shortcut import TOGETHER, compared_rows
 from .variants import Mix, Variant, mixed_rows
 
 
@@ -44,7 +44,7 @@ class Trial:
 
     @classmethod
     def of(cls, X: Table) -> Trial:
-        """Return what to try of a table: no more rows than half of it, unless it is small.
+        """Return what to try of a table.
 
         Examples
         --------
@@ -59,8 +59,7 @@ class Trial:
         n, width = X.shape
         pairs = [(c, (c + 1) % width) for c in range(0, width if width > 1 else 0, 2)]
         columns = (*((c,) for c in range(width)), *pairs)[:TOGETHER]
-        most = max(LEAST_COMPARED, n // (2 * max(1, len(columns))))
-        rows = np.unique(np.linspace(0, n - 1, min(COMPARED, most)).astype(int))
+        rows = compared_rows(n, max(1, len(columns)))
         donors = rows[::-1].copy()
         donors[: -(-len(rows) // 2)] = rows[len(rows) // 2]
         return cls(rows, donors, columns)
