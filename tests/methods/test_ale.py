@@ -130,6 +130,34 @@ def test_levels_lie_by_their_likeness_and_begin_with_the_earlier_end(
     assert made.levels == order
 
 
+def test_the_most_frequent_levels_have_an_axis_as_if_no_other_row_was_there() -> None:
+    levels = np.repeat(["a", "b", "c", "d", "e"], [6, 2, 5, 1, 4])
+    number = np.array([*range(6), 0, 0, *range(2, 7), 9, *range(1, 5)], dtype=float)
+    three, every = (make_axis(subject({"a": levels, "n": number}), "a", 4, max_levels=most) for most in (3, 5))
+    assert isinstance(three, Axis)
+    assert isinstance(every, Axis)
+    assert (set(three.levels), set(every.levels)) == ({"a", "c", "e"}, set("abcde"))
+    assert "a: the 3 most frequent of 5 levels; 3 rows of another one take no part." in three.notes
+    assert not any("most frequent" in note for note in every.notes)
+    kept = np.isin(levels, ["a", "c", "e"])
+    alone = make_axis(subject({"a": levels[kept], "n": number[kept]}), "a", 4)
+    assert isinstance(alone, Axis)
+    assert three.levels == alone.levels
+    np.testing.assert_allclose(three.mass, alone.mass)
+    for whole, part in zip(three.sides, alone.sides, strict=True):
+        assert (whole.step[~kept] == -1).all()
+        np.testing.assert_array_equal(whole.step[kept], part.step)
+
+
+def test_thousands_of_levels_take_memory_for_the_most_frequent_alone() -> None:
+    """Distances of all pairs of 3000 levels over 6000 values would be 400 GB."""
+    rng = np.random.default_rng(0)
+    frame = {"a": np.char.add("v", rng.integers(0, 3000, 6000).astype(str)), "n": rng.normal(size=6000)}
+    made = make_axis(subject(frame), "a", 4)
+    assert isinstance(made, Axis)
+    assert len(made.levels) == 30
+
+
 def test_frequencies_of_levels_count_half_and_missing_cells_not_at_all() -> None:
     """By the number a, c, b lie at 0, 0.5 and 1; by the level a, b, c at 0, 0.2 and 0.4: a and b are farthest apart."""
     levels, number = np.repeat(["a", "b", "c"], 10), np.array([*TEN["low"], *TEN["high"], *TEN["half"]], dtype=float)

@@ -57,13 +57,18 @@ class Codes(dict[str, IntArray]):
 
 
 def make_axis(
-    subject: Subject, feature: str, n_bins: int, edges: Sequence[float] | None = None, codes: Codes | None = None
+    subject: Subject,
+    feature: str,
+    n_bins: int,
+    edges: Sequence[float] | None = None,
+    codes: Codes | None = None,
+    max_levels: int = 30,
 ) -> Axis | str:
     """Return the axis of a feature, or why it has none; `codes` are what axes of a subject share."""
     values = subject.values(feature)
     present = np.asarray(pd.notna(values)) & (Sampling.of(subject).weights > 0)
     if subject.kinds[feature] == "categorical":
-        return _levels(subject, feature, values, present, Codes(subject) if codes is None else codes)
+        return _levels(subject, feature, present, Codes(subject) if codes is None else codes, max_levels)
     if reason := _no_bins(subject.kinds[feature], values, present):
         return reason
     series = np.asarray(values[present], dtype=float)
@@ -129,8 +134,25 @@ def _bins(subject: Subject, feature: str, values: Any, inside: BoolArray, points
     return Axis(feature, subject.positions(feature)[0], points, ("",) * len(points), (side,), mass, tuple(notes))
 
 
-def _levels(subject: Subject, feature: str, values: Any, present: BoolArray, every: Codes) -> Axis | str:
+def _leading(feature: str, values: Any, present: BoolArray, max_levels: int) -> tuple[BoolArray, list[str]]:
+    """Return the rows with one of the most frequent levels, and a note if there are others.
+
+    Distances are of all pairs of levels, each over all values of the other features: of thousands, more than
+    memory holds, and a level of few rows has no distribution to compare.
+    """
+    counts = pd.Series(values[present]).value_counts()
+    counts = counts[counts > 0]
+    if len(counts) <= max_levels:
+        return present, []
+    kept = present & np.asarray(pd.Series(values).isin(counts.index[:max_levels]))
+    rest = f"{int(present.sum() - kept.sum())} rows of another one take no part."
+    return kept, [f"{feature}: the {max_levels} most frequent of {len(counts)} levels; {rest}"]
+
+
+def _levels(subject: Subject, feature: str, valued: BoolArray, every: Codes, max_levels: int) -> Axis | str:
     """Return the levels in the order of their similarity, each row moving to the next and the previous one."""
+    values = subject.values(feature)
+    present, others = _leading(feature, values, valued, max_levels)
     own_codes, names = pd.factorize(pd.Series(values[present]), sort=True)
     codes = np.full(subject.n, -1)
     codes[present] = own_codes
@@ -152,9 +174,9 @@ def _levels(subject: Subject, feature: str, values: Any, present: BoolArray, eve
     )
     weights = Sampling.of(subject, np.flatnonzero(present)).weights
     mass: FloatArray = np.bincount(position[present], weights, len(names)).astype(float)
-    notes = [f"{feature}: levels are ordered by how alike the other features are distributed in them."]
-    if not present.all():
-        notes.append(f"{feature}: {int((~present).sum())} rows of no weight, or no value, take no part.")
+    notes = [f"{feature}: levels are ordered by how alike the other features are distributed in them.", *others]
+    if not valued.all():
+        notes.append(f"{feature}: {int((~valued).sum())} rows of no weight, or no value, take no part.")
     x, text = np.arange(len(names), dtype=float), tuple(str(names[level]) for level in order)
     return Axis(feature, subject.positions(feature)[0], x, text, sides, mass, tuple(notes))
 
@@ -177,8 +199,9 @@ def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int, e
         table /= np.maximum(table.sum(axis=1, keepdims=True), 1)
         ordered = subject.kinds[other] != "categorical"
         shares = np.cumsum(table, axis=1) if ordered else table
-        apart = np.abs(shares[:, None] - shares[None])
-        distance += apart.max(axis=2, initial=0.0) if ordered else apart.sum(axis=2) / 2
+        for level, share in enumerate(shares):  # one at a time: all at once are levels x levels x values
+            apart = np.abs(share - shares)
+            distance[level] += apart.max(axis=1, initial=0.0) if ordered else apart.sum(axis=1) / 2
     centring = np.eye(k) - 1 / k
     scores = np.linalg.eigh(-0.5 * centring @ distance**2 @ centring)[1][:, -1]
     order = np.argsort(np.round(scores, 12), kind="stable")

@@ -56,6 +56,8 @@ class AccumulatedLocalEffects(BuiltIn):
         Quantile bins of a numeric feature.
     edges : mapping of str to sequence
         Edges of a numeric feature, instead of its quantiles.
+    max_levels : int
+        Levels of a text feature, the most frequent ones; rows of others take no part in its curve.
 
     References
     ----------
@@ -67,6 +69,7 @@ class AccumulatedLocalEffects(BuiltIn):
     pairs: tuple[tuple[str, str], ...] = ()
     n_bins: int = 20
     edges: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    max_levels: int = 30
 
     name: ClassVar[str] = "ale"
     section: ClassVar[str] = "soundness.local-effects"
@@ -84,7 +87,7 @@ class AccumulatedLocalEffects(BuiltIn):
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
-        limits = (*at_least(self, n_bins=1), ("pairs", are_pairs(self.pairs), "pairs of two features"))
+        limits = (*at_least(self, n_bins=1, max_levels=2), ("pairs", are_pairs(self.pairs), "pairs of two features"))
         check_options("ale", self, limits)
 
     def cost(self, subject: Subject, engine: Engine) -> int:
@@ -97,7 +100,9 @@ class AccumulatedLocalEffects(BuiltIn):
         measures, omitted = row_measures(self.name, engine, self.measures)
         features, names = features_of(self.name, subject, self.features, self.pairs, self.edges)
         codes = Codes(subject)
-        every = {name: make_axis(subject, name, self.n_bins, self.edges.get(name), codes) for name in names}
+        every = {
+            name: make_axis(subject, name, self.n_bins, self.edges.get(name), codes, self.max_levels) for name in names
+        }
         axes = {name: axis for name, axis in every.items() if isinstance(axis, Axis)}
         gaps = (*omitted, *(Omission("", name, why) for name, why in every.items() if isinstance(why, str)))
         single = [Effects((axes[f],)) for f in features if f in axes]
