@@ -161,3 +161,24 @@ def test_scipys_families_are_ours(q: Distribution, frozen: Any) -> None:
 def test_a_mean_that_scipy_has_not_is_infinite() -> None:
     assert np.isposinf(Scipy(stats.cauchy(loc=[0.0])).mean()).all()
     assert len(Scipy(stats.norm())) == 1
+
+
+def test_members_as_tables_of_few_kinds_are_those_row_by_row() -> None:
+    rng = np.random.default_rng(0)
+    tables = [rng.dirichlet(np.ones(3), kinds) for kinds in (2, 5)]
+    places = [rng.integers(0, len(table), 9) for table in tables]
+    rows = [table[at] for table, at in zip(tables, places, strict=True)]
+    mean, weights = 0.25 * rows[0] + 0.75 * rows[1], [1.0, 3.0]
+    pairs, arrays = (
+        CategoricalMixture(lambda given=given: iter(given), weights=weights, probabilities=mean)
+        for given in (list(zip(tables, places, strict=True)), rows)
+    )
+    for part in ("aleatoric", "epistemic", "aleatoric_variance", "epistemic_variance"):
+        np.testing.assert_array_equal(getattr(pairs, part)(), getattr(arrays, part)())
+    some = pairs.take(np.array([7, 2]))
+    assert isinstance(some, CategoricalMixture)
+    for (_, member), own in zip(some.members(), rows, strict=True):
+        np.testing.assert_array_equal(member.probabilities, own[[7, 2]])
+    short = CategoricalMixture(lambda: [(tables[0], places[0][1:])], probabilities=rows[0])
+    with pytest.raises(InputError, match=r"members must each have the shape \(9, 3\); got \(8, 3\)"):
+        short.aleatoric()

@@ -57,8 +57,13 @@ def aligned(model: Any, rows: Any) -> Any:
 
 @pytest.mark.parametrize(
     "model",
-    [RandomForestClassifier(max_depth=4, **FEW), ExtraTreesClassifier(max_depth=4, **FEW)],
-    ids=["forest", "extra"],
+    [
+        RandomForestClassifier(max_depth=4, **FEW),
+        ExtraTreesClassifier(max_depth=4, **FEW),
+        RandomForestClassifier(max_depth=1, **FEW),  # fewer nodes than rows
+        ExtraTreesClassifier(**FEW),  # more
+    ],
+    ids=["forest", "extra", "stumps", "deep"],
 )
 def test_forest_splits_as_its_trees_say(model: Any) -> None:
     model.fit(X, Y)

@@ -26,8 +26,10 @@ class CategoricalMixture(Categorical):
     Parameters
     ----------
     members : array of shape (n, m, k), or a callable
-        The members' probabilities. A callable returns that array, or an iterable of m arrays (n, k),
-        of which one is held at a time. It is called when the split is first asked for, and for the `members`.
+        The members' probabilities. A callable returns that array, or an iterable of m arrays (n, k), of which
+        one is held at a time; a member that tells few rows apart, as a tree does, may instead be a pair: a table
+        (kinds, k), and of each row its place in it. It is called when the split is first asked for, and for the
+        `members`.
     classes, positive
         As for `Categorical`.
     weights : array of shape (m,), optional
@@ -103,8 +105,8 @@ class CategoricalMixture(Categorical):
         """Yield the relative weight and the class probabilities of each member."""
         if isinstance(self._split, _Moments):
             raise UnsupportedError("categorical_mixture.members must be asked of members; these are moments only.")
-        for weight, p in self._split.members():
-            yield weight, Categorical(p[self.rows], self.classes, self.positive)
+        for weight, p, at in self._split.members():
+            yield weight, Categorical(p[at][self.rows], self.classes, self.positive)
 
     def _mean_square(self) -> FloatArray:
         return np.asarray(self._split.moments[1][self.rows, self.positive])
@@ -114,7 +116,7 @@ class CategoricalMixture(Categorical):
 class _Split:
     """The members, reduced on first use to their mean entropy (n,) and mean squared probabilities (n, k).
 
-    `source` is an array (n, m, k), or a callable that returns one or an iterable of arrays (n, k).
+    `source` is an array (n, m, k), or a callable that returns one or an iterable of arrays (n, k) or tables.
     """
 
     source: Any
@@ -125,28 +127,30 @@ class _Split:
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """The mean entropy and the mean square, for which the members are evaluated once."""
         entropy, square, total = np.zeros(len(self.mean)), np.zeros(self.mean.shape), 0.0
-        for weight, p in self.members():
-            entropy += weight * entropy_of(p)
-            square += weight * np.square(p)
+        for weight, p, at in self.members():
+            entropy += weight * entropy_of(p)[at]
+            square += weight * np.square(p)[at]
             total += weight
         return entropy / total, square / total
 
-    def members(self) -> Iterator[tuple[float, FloatArray]]:
-        """Yield relative weight and probabilities of each member, and refuse those whose mean is not the given one."""
+    def members(self) -> Iterator[tuple[float, FloatArray, Any]]:
+        """Yield weight, probabilities and the rows' places in them; refuse members whose mean is not the given one."""
         members = self.source() if callable(self.source) else self.source
         if isinstance(members, np.ndarray) and members.ndim == 3:
             members = np.moveaxis(members, 1, 0)
         weights, shape = self.weights, self.mean.shape
         mean, count, total = np.zeros(shape), 0, 0.0
         for member in members:
-            p = checked_probabilities(f"categorical_mixture.members[{count}]", member)
-            if p.shape != shape:
-                raise InputError(f"categorical_mixture.members must each have the shape {shape}; got {p.shape}.")
+            given, at = member if isinstance(member, tuple) else (member, slice(None))
+            p = checked_probabilities(f"categorical_mixture.members[{count}]", given)
+            of_rows = p[at]
+            if of_rows.shape != shape:
+                raise InputError(f"categorical_mixture.members must each have the shape {shape}; got {of_rows.shape}.")
             weight = 1.0 if weights is None else float(weights[count]) if count < len(weights) else 0.0
-            mean += weight * p
+            mean += weight * of_rows
             count, total = count + 1, total + weight
             if weight > 0:
-                yield weight, p
+                yield weight, p, at
         if count == 0 or (weights is not None and count != len(weights)):
             needed = "at least 1" if weights is None else len(weights)
             raise InputError(f"categorical_mixture.members must hold {needed} members; got {count}.")
