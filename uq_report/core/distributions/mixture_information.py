@@ -1,49 +1,36 @@
-"""What mixtures of normals share, by adaptive quadrature: members with each other, and two mixtures of one row.
+"""What mixtures of normals share, by quadrature: members with each other, and two mixtures of one row.
 
 The entropy of the mixture, -sum_m w_m E_{q_m}[log q], is H = sum_m w_m H(q_m) + I with the mutual information
-of outcome and member I = sum_m w_m E_{q_m}[log(q_m / q)], so only I is integrated: sum_m w_m q_m log q_m - q log q,
-which is smooth, never negative, and 0 where the members are equal. Of the Kullback-Leibler divergence of p from q,
-p log(p / q) - p + q is integrated, likewise never negative and 0 where p and q are equal.
+of outcome and member I = sum_m w_m E_{q_m}[log(q_m / q)]. Of the Kullback-Leibler divergence of p from q,
+p log(p / q) - p + q is integrated, which is never negative, and 0 where p and q are equal.
 
-A fixed rule misses narrow members between wide ones. Here a row's range is halved until no panel is wider
-than eight standard deviations of the narrowest member in reach of it, and then until the two rules of
-`quadrature` agree to 1e-6 nats over the row.
+Where one step suits a row, nodes lie evenly (`mixture_grid`). Such a rule misses narrow members between wide ones;
+there a row's range is halved until no panel is wider than eight standard deviations of the narrowest member in reach
+of it, and then until the two rules of `quadrature` agree to 1e-6 nats over the row. Then I is integrated itself:
+sum_m w_m q_m log q_m - q log q, smooth, never negative, and 0 where the members are equal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import entr, xlogy
 
 from ..arrays import BoolArray, FloatArray
+from .mixture_grid import REACH, Mixtures, even_integral
 from .normal import LOG_2PI
 from .quadrature import NODES, Panels, integral, joined
-from .relative_entropy import kl_terms_of_logs
+from .relative_entropy import kl_terms, kl_terms_of_logs
+from .rowwise import row_sum
 
-_REACH = 7.0  # standard deviations; 2.6e-12 of a member lies beyond
 _FINEST = 1e-100  # of a row's extent: narrower members are taken to be so wide, lest squares overflow
 _RESOLVED = 1e6  # standard deviations of the narrowest member that one anchor may serve
 _WIDTH = 8.0  # of a panel, in standard deviations
 _TOLERANCE = 1e-6  # nats per row
 _BLOCK = 1 << 19  # rows times squared members worked on at once
-
-
-class Mixtures(NamedTuple):
-    """Means and standard deviations (n, m), and weights (m,)."""
-
-    means: FloatArray
-    stds: FloatArray
-    weights: FloatArray
-
-    def used(self) -> Mixtures:
-        """Return the mixtures without members of weight 0."""
-        positive = self.weights > 0
-        means, stds = (np.compress(positive, values, axis=1) for values in (self.means, self.stds))
-        return Mixtures(means, stds, self.weights[positive])
+_SEEN, _LOST = 1e-16, 1e-150  # a density p that counts, and one of q of which even nodes may have lost members
 
 
 def mutual_information(q: Mixtures) -> FloatArray:
@@ -54,15 +41,23 @@ def mutual_information(q: Mixtures) -> FloatArray:
     q = q.used()
     if len(q.weights) == 1:
         return np.zeros(len(q.means))
-    return np.clip(_integrals(q, _information), 0.0, entr(q.weights).sum())
+    q = _scaled(q)
+    entropy, settled = even_integral([q], _entropy)
+    values = entropy - (0.5 + 0.5 * LOG_2PI + row_sum(np.log(q.stds), q.weights))
+    values[~settled] = _integrals(q.at(~settled), _information)
+    alike = (np.ptp(q.means, axis=1) == 0) & (np.ptp(q.stds, axis=1) == 0)
+    return np.where(alike, 0.0, np.clip(values, 0.0, entr(q.weights).sum()))
 
 
 def kl_of_mixtures(p: Mixtures, q: Mixtures) -> FloatArray:
     """Return the Kullback-Leibler divergence of p from q in nats, shape (n,); to 1e-6 nats, and 1e-8 of it if large."""
     p, q = p.used(), q.used()
     both = Mixtures(np.hstack([p.means, q.means]), np.hstack([p.stds, q.stds]), np.hstack([p.weights, q.weights]))
-    integrand = partial(_excess, split=len(p.weights))
-    return np.maximum(_integrals(both, integrand, relative=1e-8), 0.0)
+    both, m = _scaled(both), len(p.weights)
+    parts = [Mixtures(both.means[:, own], both.stds[:, own], both.weights[own]) for own in (slice(m), slice(m, None))]
+    values, settled = even_integral(parts, _even_excess)
+    values[~settled] = _integrals(both.at(~settled), partial(_excess, split=m), relative=1e-8)
+    return np.maximum(values, 0.0)
 
 
 def _integrals(q: Mixtures, integrand: Callable[[Mixtures, Panels], FloatArray], relative: float = 0.0) -> FloatArray:
@@ -71,19 +66,20 @@ def _integrals(q: Mixtures, integrand: Callable[[Mixtures, Panels], FloatArray],
     values = np.empty(n)
     rows = max(1, _BLOCK // (m * m))
     for start in range(0, n, rows):
-        block = slice(start, start + rows)
-        part = _scaled(q.means[block], q.stds[block], q.weights)
+        block = np.arange(start, min(start + rows, n))
+        part = q.at(block)
         values[block] = integral(
             len(part.means), _fitted(part), partial(integrand, part), tolerance=_TOLERANCE, relative=relative, members=m
         )
     return values
 
 
-def _scaled(means: FloatArray, stds: FloatArray, weights: FloatArray) -> Mixtures:
+def _scaled(q: Mixtures) -> Mixtures:
     """Return the mixtures in units of each row's narrowest member, to a power of 2: that changes no digit."""
-    stds = np.maximum(stds, _FINEST * (np.ptp(means, axis=1, keepdims=True) + stds.max(axis=1, keepdims=True)))
+    extent = np.ptp(q.means, axis=1, keepdims=True) + q.stds.max(axis=1, keepdims=True)
+    stds = np.maximum(q.stds, _FINEST * extent)
     unit = np.exp2(np.floor(np.log2(stds.min(axis=1, keepdims=True))))
-    return Mixtures(means / unit, stds / unit, weights)
+    return Mixtures(q.means / unit, stds / unit, q.weights)
 
 
 def _fitted(q: Mixtures) -> Panels:
@@ -92,7 +88,7 @@ def _fitted(q: Mixtures) -> Panels:
     while len(panels.row):
         middle, half = 0.5 * (panels.lower + panels.upper), 0.5 * (panels.upper - panels.lower)
         stds = q.stds[panels.row]
-        near = np.abs(middle[:, None] + _from_anchor(q, panels)) <= half[:, None] + _REACH * stds
+        near = np.abs(middle[:, None] + _from_anchor(q, panels)) <= half[:, None] + REACH * stds
         narrowest = np.where(near, stds, np.inf).min(axis=1)
         wide = 2 * half > _WIDTH * narrowest
         done.append(panels.at(~wide & np.isfinite(narrowest)))
@@ -108,14 +104,14 @@ def _from_anchor(q: Mixtures, panels: Panels) -> FloatArray:
 def _of_an_anchor(q: Mixtures) -> Panels:
     """Return one panel for each row whose members one anchor resolves."""
     row = np.flatnonzero(_resolved(q))
-    reach, means = _REACH * q.stds[row], q.means[row] - q.means[row, :1]
+    reach, means = REACH * q.stds[row], q.means[row] - q.means[row, :1]
     return Panels(row, np.zeros_like(row), (means - reach).min(axis=1), (means + reach).max(axis=1))
 
 
 def _of_all_members(q: Mixtures) -> Panels:
     """Return two panels for each member of the other rows, left and right of its mean, half way to the next."""
     rows = np.flatnonzero(~_resolved(q))
-    reach, anchor = _REACH * q.stds[rows], np.argsort(q.means[rows], axis=1)
+    reach, anchor = REACH * q.stds[rows], np.argsort(q.means[rows], axis=1)
     means = np.take_along_axis(q.means[rows], anchor, axis=1)
     half_way = 0.5 * np.diff(means, axis=1)
     left = (reach + (means[:, :1] - q.means[rows])).max(axis=1, keepdims=True)
@@ -149,6 +145,16 @@ def _information(q: Mixtures, panels: Panels) -> FloatArray:
     total = density.sum(axis=1)
     density *= log_member
     return np.asarray(density.sum(axis=1) - xlogy(total, total))
+
+
+def _entropy(density: FloatArray) -> FloatArray:
+    """Return -q log q at even nodes."""
+    return np.asarray(-xlogy(density, density))
+
+
+def _even_excess(p: FloatArray, q: FloatArray) -> FloatArray:
+    """Return p log(p / q) - p + q at even nodes, NaN where p counts and q has underflowed."""
+    return np.where((q < _LOST) & (p > _SEEN), np.nan, kl_terms(p, np.maximum(q, _LOST)))
 
 
 def _excess(both: Mixtures, panels: Panels, split: int) -> FloatArray:

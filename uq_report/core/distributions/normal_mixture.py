@@ -10,7 +10,8 @@ from scipy.special import logsumexp, ndtr
 
 from ..arrays import AnyArray, FloatArray
 from ..errors import InputError
-from .mixture_information import Mixtures, kl_of_mixtures, mutual_information
+from .mixture_grid import Mixtures
+from .mixture_information import kl_of_mixtures, mutual_information
 from .mixture_quantiles import quantiles, standardised
 from .normal import FISHER, LOG_2PI, Normal, absolute_moment, log_density
 from .rowwise import Rowwise, row_sum
