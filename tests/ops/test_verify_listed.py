@@ -172,9 +172,9 @@ def test_one_wrong_number_among_many_breaks_the_schema(wrong: object) -> None:
     rule = {"type": "array", "items": {"type": "integer", "minimum": 0}}
     for place in (0, 500, 999):
         numbers: list[object] = [3] * 1000
-        assert not list(schema._faults(numbers, rule, "run"))
+        assert not schema.fault(numbers, rule)
         numbers[place] = wrong
-        assert next(schema._faults(numbers, rule, "run")).where == f"run[{place}]"
+        assert schema.fault(numbers, rule).startswith(f"run[{place}]: must be ")
         assert not jsonschema.Draft202012Validator(rule).is_valid(numbers)
 
 

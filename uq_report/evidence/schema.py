@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
+from itertools import chain, repeat
 from reprlib import Repr
 from typing import Any, NamedTuple
 
@@ -35,23 +36,24 @@ def run_schema() -> Schema:
 
 
 @cache
-def _target(reference: str) -> Schema:
+def _target(reference: str) -> _Part:
     """Return the part of the schema that a reference names."""
     target: Any = run_schema()
     for step in reference.split("/")[1:]:
         target = target[step]
-    return target
+    return _Part(target)
 
 
-def fault(content: Any) -> str:
-    """Return where a run's JSON first breaks its schema, and how; empty if it does not.
+def fault(content: Any, schema: Schema | None = None) -> str:
+    """Return where JSON first breaks a schema, that of a run if none is given, and how; empty if it does not.
 
     Examples
     --------
     >>> fault([]), fault({"format": 2})
     ('run: must be of type object; got []', "run: must have 'as_of'")
     """
-    return next((found.words for found in _faults(content, run_schema(), "run")), "")
+    found = (_target("#") if schema is None else _Part(schema)).fault(content)
+    return "" if found is None else found.inside("run").words
 
 
 class _Fault(NamedTuple):
@@ -61,6 +63,10 @@ class _Fault(NamedTuple):
     rule: str
     got: tuple[Any, ...] = ()
 
+    def inside(self, step: str) -> _Fault:
+        """Return the fault as it stands a step further out."""
+        return self._replace(where=step + self.where)
+
     @property
     def words(self) -> str:
         shown = "".join(map(_REPR.repr, self.got))
@@ -68,58 +74,72 @@ class _Fault(NamedTuple):
         return f"{self.where}: must {self.rule}{got}"
 
 
-def _faults(value: Any, schema: Schema, where: str) -> Iterator[_Fault]:
-    """Yield what is wrong at a place."""
-    if "$ref" in schema:
-        yield from _faults(value, _target(schema["$ref"]), where)
-    if reason := _own_fault(value, schema):
-        yield _Fault(where, reason, (value,))
-        return
-    if isinstance(value, dict):
-        yield from _in_object(value, schema, where)
-    elif isinstance(value, list):
-        yield from _in_array(value, schema, where)
-    faults = [next(_faults(value, part, where), None) for part in schema.get("oneOf", ())]
-    if faults and faults.count(None) != 1:
-        yield faults[-1] or _Fault(where, "follow one alternative only")
+class _Part:
+    """A part of the schema, read once for all values that are held against it."""
 
+    def __init__(self, schema: Schema) -> None:
+        others = schema.get("additionalProperties")
+        self.reference = schema.get("$ref")
+        self.names = _names(schema)
+        self.allowed = _allowed(self.names)
+        self.rules = [(_RULES[key][0](rule), _RULES[key][1].format(rule)) for key, rule in schema.items() if key in _RULES]
+        self.required = schema.get("required", ())
+        self.others = _Part(others) if others else None  # a field that nobody knows is of a later version, and ignored
+        self.known = {name: _Part(part) for name, part in schema.get("properties", {}).items()}
+        self.first = [_Part(part) for part in schema.get("prefixItems", ())]
+        self.items = schema.get("items", {})
+        self.alternatives = [_Part(part) for part in schema.get("oneOf", ())]
 
-def _own_fault(value: Any, schema: Schema) -> str:
-    """Return what a value itself must be and is not."""
-    names = _names(schema)
-    if names and type(value) not in _allowed(names):
-        return f"be of type {' or '.join(names)}"
-    if isinstance(value, float) and not math.isfinite(value):
-        return "be finite"
-    if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
-        return "fit 64 bits"
-    return next(
-        (
-            _RULES[key][1].format(rule)
-            for key, rule in schema.items()
-            if key in _RULES and not _RULES[key][0](value, rule)
-        ),
-        "",
-    )
+    def fault(self, value: Any) -> _Fault | None:
+        """Return what is first wrong with a value."""
+        if self.reference and (found := _target(self.reference).fault(value)):
+            return found
+        if reason := self._own(value):
+            return _Fault("", reason, (value,))
+        if isinstance(value, dict):
+            found = self._in_object(value)
+        else:
+            found = self._in_array(value) if isinstance(value, list) else None
+        return found or (self._in_alternatives(value) if self.alternatives else None)
 
+    def _own(self, value: Any) -> str:
+        """Return what a value itself must be and is not."""
+        if self.names and type(value) not in self.allowed:
+            return f"be of type {' or '.join(self.names)}"
+        if isinstance(value, float) and not math.isfinite(value):
+            return "be finite"
+        if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
+            return "fit 64 bits"
+        return next((words for holds, words in self.rules if not holds(value)), "") if self.rules else ""
 
-def _in_object(value: dict[str, Any], schema: Schema, where: str) -> Iterator[_Fault]:
-    known, others = schema.get("properties", {}), schema.get("additionalProperties", {})
-    yield from (_Fault(where, f"have {name!r}") for name in schema.get("required", ()) if name not in value)
-    for name, part in value.items():
-        rules = known.get(name, others)
-        if rules:  # a field that nobody knows is of a later version, and ignored
-            yield from _faults(part, rules, f"{where}.{name}")
+    def _in_object(self, value: dict[str, Any]) -> _Fault | None:
+        for name in self.required:
+            if name not in value:
+                return _Fault("", f"have {name!r}")
+        for name, item in value.items():
+            part = self.known.get(name, self.others)
+            if part and (found := part.fault(item)):
+                return found.inside(f".{name}")
+        return None
 
+    def _in_array(self, value: list[Any]) -> _Fault | None:
+        if self.items and self.items.keys() <= {"type", "minimum"} and _are_plain(value, self.items):
+            return None
+        rest = repeat(self._item)
+        for place, (item, part) in enumerate(zip(value, chain(self.first, rest), strict=False)):
+            if found := part.fault(item):
+                return found.inside(f"[{place}]")
+        return None
 
-def _in_array(value: list[Any], schema: Schema, where: str) -> Iterator[_Fault]:
-    first, items = schema.get("prefixItems", ()), schema.get("items", {})
-    for place, (item, part) in enumerate(zip(value, first, strict=False)):
-        yield from _faults(item, part, f"{where}[{place}]")
-    if items.keys() <= {"type", "minimum"} and items and _are_plain(value, items):
-        return
-    for place, item in enumerate(value[len(first) :], len(first)):
-        yield from _faults(item, items, f"{where}[{place}]")
+    @cached_property
+    def _item(self) -> _Part:
+        return _Part(self.items)
+
+    def _in_alternatives(self, value: Any) -> _Fault | None:
+        faults = [part.fault(value) for part in self.alternatives]
+        if faults.count(None) == 1:
+            return None
+        return faults[-1] or _Fault("", "follow one alternative only")
 
 
 def _are_plain(values: list[Any], items: Schema) -> bool:
@@ -128,6 +148,8 @@ def _are_plain(values: list[Any], items: Schema) -> bool:
     if not types <= {int, float, bool, type(None)} & _allowed(_names(items)):
         return False
     numbers = [value for value in values if value is not None] if type(None) in types else values
+    if types <= {float, type(None)} and "minimum" not in items:
+        return math.isfinite(sum(numbers))  # as no sum is of which a part is not
     least = max(items.get("minimum", -_LARGEST), -_LARGEST)
     return not numbers or (least <= min(numbers) and max(numbers) < _LARGEST)
 
@@ -152,15 +174,15 @@ def _is_date(text: str) -> bool:
     return True
 
 
-# What each keyword asks of a value itself, and in words.
-_RULES: Mapping[str, tuple[Callable[[Any, Any], object], str]] = {
-    "const": (lambda value, rule: value == rule, "be {!r}"),
-    "enum": (lambda value, rule: value in rule, "be one of {!r}"),
-    "minimum": (lambda value, rule: not isinstance(value, int | float) or value >= rule, "be at least {!r}"),
-    "minLength": (lambda value, rule: len(value) >= rule, "have at least {!r} characters"),
-    "minItems": (lambda value, rule: len(value) >= rule, "have at least {!r} items"),
-    "maxItems": (lambda value, rule: len(value) <= rule, "have at most {!r} items"),
-    "pattern": (lambda value, rule: re.search(rule, value), "match {!r}"),
-    "format": (lambda value, rule: rule != "date" or _is_date(value), "be a {!r}"),
-    "not": (lambda value, rule: any(_faults(value, rule, "")), "not be {!r}"),
+# What each keyword asks of a value itself, as a test made of its rule, and in words.
+_RULES: Mapping[str, tuple[Callable[[Any], Callable[[Any], object]], str]] = {
+    "const": (lambda rule: lambda value: value == rule, "be {!r}"),
+    "enum": (lambda rule: lambda value: value in rule, "be one of {!r}"),
+    "minimum": (lambda rule: lambda value: not isinstance(value, int | float) or value >= rule, "be at least {!r}"),
+    "minLength": (lambda rule: lambda value: len(value) >= rule, "have at least {!r} characters"),
+    "minItems": (lambda rule: lambda value: len(value) >= rule, "have at least {!r} items"),
+    "maxItems": (lambda rule: lambda value: len(value) <= rule, "have at most {!r} items"),
+    "pattern": (lambda rule: re.compile(rule).search, "match {!r}"),
+    "format": (lambda rule: lambda value: rule != "date" or _is_date(value), "be a {!r}"),
+    "not": (lambda rule: _Part(rule).fault, "not be {!r}"),
 }
