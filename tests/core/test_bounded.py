@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from random import Random
 from threading import Thread
 
 import pytest
@@ -72,6 +73,31 @@ def test_what_is_no_json_is_told_with_its_source(text: str, words: str) -> None:
 
 def test_equal_keys_of_different_objects_are_no_repeats() -> None:
     assert json_of('{"a": {"a": 1}, "b": [{"a": 2}, {"a": 3}]}', "x") == {"a": {"a": 1}, "b": [{"a": 2}, {"a": 3}]}
+
+
+def test_objects_in_a_list_that_begins_with_a_cell_are_read_and_their_repeats_told() -> None:
+    assert json_of('[1, {"a": 1, "b": [null, {"c": ":"}]}]', "x") == [1, {"a": 1, "b": [None, {"c": ":"}]}]
+    with pytest.raises(InputError, match="the key 'a' stands twice"):
+        json_of('[1, {"a": 1, "a": 2}]', "x")
+
+
+def test_numbers_are_those_of_the_standard_library() -> None:
+    stream = Random(7)
+    texts = [repr(stream.gauss(0, 1) * 10 ** stream.uniform(-320, 300)) for _ in range(3000)]
+    texts += [
+        "0",
+        "-0",
+        "-0.0",
+        "1E5",
+        "1e400",
+        "5e-324",
+        "2.5e-324",
+        str(2**63),
+        "-" + "9" * 60,
+        "0.1" + "0" * 300 + "1",
+    ]
+    read, expected = json_of(f"[{','.join(texts)}]", "x"), json.loads(f"[{','.join(texts)}]")
+    assert list(map(repr, read)) == list(map(repr, expected))
 
 
 def test_texts_may_hold_half_of_a_pair() -> None:

@@ -290,7 +290,7 @@ def test_model_and_data_are_held_against_their_hashes(folder: Path, rendered_onc
     def rendering_free(made: Any, place: Path, given: dict[str, Path]) -> Any:
         from uq_report.ops.verification.inputs import judge_inputs
 
-        return judge_inputs(made, given, place)
+        return judge_inputs(codec.encode(made), given, place)
 
     assert judged(files, {"model": "m.skops", "data": "test.csv"}) == ("ok", "ok")  # found beside the report
     assert judged(files, {}) == ("not judged", "not judged")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from math import inf, nan
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-import pandas as pd
-
-from .arrays import FloatArray, IntArray
 from .errors import InputError
+
+if TYPE_CHECKING:  # who only reads what a result must be loads no library of arrays
+    import pandas as pd
+
+    from .arrays import FloatArray, IntArray
 
 ESTIMATE_COLUMNS = ("measure", "feature", "estimate", "std_error", "lower", "upper", "confidence", "covers")
 
@@ -81,7 +83,11 @@ class RowValues:
     @property
     def positions(self) -> IntArray:
         """Which of the `n` rows have values."""
-        return np.arange(self.n) if self.sample is None else self.sample.positions
+        if self.sample is not None:
+            return self.sample.positions
+        import numpy as np
+
+        return np.arange(self.n)
 
     def mean(self, measure: str, feature: str) -> float:
         """Return the plain mean over all `n` rows."""
@@ -136,19 +142,30 @@ class Result:
 
     def __post_init__(self) -> None:
         """Refuse a frame that breaks the contract, so that every reader can rely on it."""
-        if tuple(self.frame.columns) != self.columns:
-            raise InputError(f"{self.id}.frame must have the columns {self.columns}; got {tuple(self.frame.columns)}.")
-        missing = [name for name in ESTIMATE_COLUMNS if name not in self.estimates.columns]
-        if missing:
-            raise InputError(f"{self.id}.estimates must have the columns {ESTIMATE_COLUMNS}; missing {missing}.")
+        self.check_columns(self.id, tuple(self.frame.columns), tuple(self.estimates.columns))
         for part, table in (("frame", self.frame), ("estimates", self.estimates)):
             floats = ((c, column) for c, column in table.items() if column.dtype.kind == "f")
-            infinite = [c for c, column in floats if np.isinf(column.to_numpy(dtype=float, na_value=np.nan)).any()]
+            infinite = [c for c, column in floats if (abs(column.to_numpy(dtype=float, na_value=nan)) == inf).any()]
             if infinite:
                 raise InputError(
                     f"{self.id}.{part} must hold finite numbers; got infinite values in {infinite}. "
                     "List such cases as omissions with their reason."
                 )
+
+    @classmethod
+    def check_columns(cls, id: str, frame: Sequence[str], estimates: Sequence[str]) -> None:
+        """Refuse a result whose tables lack columns of its kind.
+
+        Raises
+        ------
+        InputError
+            The frame has others, or the estimates lack some.
+        """
+        if tuple(frame) != cls.columns:
+            raise InputError(f"{id}.frame must have the columns {cls.columns}; got {tuple(frame)}.")
+        missing = [name for name in ESTIMATE_COLUMNS if name not in estimates]
+        if missing:
+            raise InputError(f"{id}.estimates must have the columns {ESTIMATE_COLUMNS}; missing {missing}.")
 
     def summary(self) -> pd.DataFrame:
         """Return the estimates, largest first within each measure."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from pydantic_core import to_json
+
+from ..core.arrays import AnyArray
 
 _DIGITS = 10
 # A whole number of ten digits over one of these, all exact, is the nearest double to that decimal (Clinger 1990).
 _TENS = np.array([float(10**power) for power in range(23)])
+_PLAIN = (1e-4, 1e16)  # between these, numbers are written without an exponent, of whose form there are several
 _TIE = 1e-4  # so near to a half, the rounding of a product may hide on which side of it a number lies
 
 
@@ -46,3 +50,29 @@ def _power(values: Any) -> tuple[Any, Any]:
         power = _DIGITS - 1 - np.floor(np.log10(np.abs(values)))
     safe = (power >= 0) & (power < len(_TENS))
     return np.where(safe, power, 0).astype(int), safe
+
+
+def number_text(values: AnyArray) -> bytes:
+    """Return the JSON of numbers or truth values, with the digits that Python's have; null for missing ones.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        Finite, or missing.
+
+    Examples
+    --------
+    >>> number_text(np.array([1 / 3, 1e-5, np.nan, -2.0])), number_text(np.array([True, False]))
+    (b'[0.3333333333333333,1e-05,null,-2.0]', b'[true,false]')
+    """
+    text = to_json(values.tolist(), inf_nan_mode="null")
+    if values.dtype.kind != "f":
+        return text
+    size = np.abs(values)
+    places = np.flatnonzero((size > 0) & (size < _PLAIN[0]) | (size >= _PLAIN[1])).tolist()
+    if not places:
+        return text
+    numbers = text[1:-1].split(b",")
+    for place in places:
+        numbers[place] = repr(float(values[place])).encode()
+    return b"[%b]" % b",".join(numbers)

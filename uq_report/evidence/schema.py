@@ -82,7 +82,9 @@ class _Part:
         self.reference = schema.get("$ref")
         self.names = _names(schema)
         self.allowed = _allowed(self.names)
-        self.rules = [(_RULES[key][0](rule), _RULES[key][1].format(rule)) for key, rule in schema.items() if key in _RULES]
+        self.rules = [
+            (_RULES[key][0](rule), _RULES[key][1].format(rule)) for key, rule in schema.items() if key in _RULES
+        ]
         self.required = schema.get("required", ())
         self.others = _Part(others) if others else None  # a field that nobody knows is of a later version, and ignored
         self.known = {name: _Part(part) for name, part in schema.get("properties", {}).items()}

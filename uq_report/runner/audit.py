@@ -22,6 +22,7 @@ from ..core.results import MeasureFacts, Result
 from ..core.shortcut import FastPath
 from ..core.subject import Subject
 from ..evidence import codec
+from ..evidence.plain import plain
 from ..evidence.run import NotRun, Run
 from . import plugins, recorded
 from .budget import Watch, about
@@ -95,9 +96,9 @@ def _begun(subject: Subject, settings: Settings, progress: Callback | None, watc
     once = _predicted_once(engine)
     start = Run(
         as_of=settings.as_of,
-        subject=codec.plain(describe(subject, engine.baseline), "run.subject"),
-        settings=codec.plain(settings.recorded(), "run.settings"),
-        environment=codec.plain(recorded.environment(catalog, subject), "run.environment"),
+        subject=plain(describe(subject, engine.baseline), "run.subject"),
+        settings=plain(settings.recorded(), "run.settings"),
+        environment=plain(recorded.environment(catalog, subject), "run.environment"),
         not_run=(*prepared.not_run, *recorded.denied(settings)),
     )
     if watch.exceeded() and watch.seconds and once > watch.seconds:

@@ -24,8 +24,8 @@ from ..core.predictive import Distribution
 from ..core.results import MeasureFacts, Result
 from ..core.subject import Subject
 from ..core.text import count, short
-from ..evidence import codec
 from ..evidence import columns as col
+from ..evidence.plain import plain
 from ..evidence.run import MethodRecord, NotRun, PluginRecord, Run
 from . import plugins
 from .options import summary
@@ -70,7 +70,7 @@ def _prediction_unit(dist: Distribution) -> str:
 
 def method_of(explainer: Explainer) -> MethodRecord:
     """Return what the run keeps of an explainer that ran."""
-    options = codec.plain(options_of(explainer), f"{explainer.name}.options")
+    options = plain(options_of(explainer), f"{explainer.name}.options")
     return MethodRecord(name=explainer.name, section=explainer.section, options=options, card=card_of(explainer))
 
 

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 from ...core.text import is_sha256
 from ...evidence.canonical import canonical
-from ...evidence.codec import plain
 from ...evidence.outcomes import scores_of
+from ...evidence.plain import plain
 from ...evidence.run import Run
 from ...report.rating import rating
 from .entry import Entry

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from ...core.bounded import json_of
 from ...core.errors import words_of
-from ...evidence import codec
+from ...evidence import records
 from ...evidence.canonical import canonical
 from ...evidence.migrations import STEPS
 from ...evidence.run import FORMAT, Run
@@ -18,18 +20,36 @@ RUN = "run.json"
 NOT_WRITTEN = "it was not written again to compare it; --deep does"
 
 
-class Recorded(NamedTuple):
-    """The run in a file, None if there is none, the format it was written in, and what is said of the file."""
+@dataclass(frozen=True)
+class Recorded:
+    """What is recorded in a file, its JSON in the format of this version, the format it was written in, and verdicts.
 
-    run: Run | None
+    `content` is None if there is no run in it.
+    """
+
+    content: Mapping[str, Any] | None
     format: int
     verdicts: list[Verdict]
+
+    @cached_property
+    def run(self) -> Run:
+        """The run with its tables: what makes them is loaded here, and not to read facts."""
+        from ...evidence import codec
+
+        return codec.decode(self.content or {})
+
+    def written_again(self, content: Any) -> bytes:
+        """Return the bytes that were written of the `content` of the file."""
+        from ...evidence import codec
+
+        run = self.run
+        return codec.dumps(run) if self.format == FORMAT else canonical(content)
 
 
 def judge_run(data: bytes, file: str, *, known: str = "") -> Recorded:
     """Read the run in `data`, and judge whether its bytes and fields are as they must be.
 
-    With a reason why its bytes are `known` to be those written, they are not written again.
+    With a reason why its bytes are `known` to be those written, they are not written again, and no table is made.
 
     Raises
     ------
@@ -43,20 +63,23 @@ def judge_run(data: bytes, file: str, *, known: str = "") -> Recorded:
     number = content.get("format") if isinstance(content, dict) else None
     written = number if isinstance(number, int) else FORMAT
     if written not in (FORMAT, *STEPS):
-        codec.read(content, file)
+        records.current(content, file)
     try:
-        run = codec.read(content, file)
-        again = data if known else codec.dumps(run) if written == FORMAT else canonical(content)
+        recorded = Recorded(records.readable(content, file), written, [])
+        again = data if known else recorded.written_again(content)
     except Exception as error:  # noqa: BLE001 - of a changed file anything can be of a type that nobody expects
         return Recorded(None, written, [Verdict("canonical", "FAILED", words_of(error))])
+    recorded.verdicts.extend([*_judge_bytes(data, again, known), _schema(written)])
+    return recorded
+
+
+def _judge_bytes(data: bytes, again: bytes, known: str) -> list[Verdict]:
+    """Compare the bytes of a run with those `again` written, unless they are known."""
     if known:
-        bytes_ = [Verdict("hash", "ok", known), Verdict("canonical", "not judged", NOT_WRITTEN)]
-    elif again == data:
-        bytes_ = [Verdict("canonical", "ok", f"its {len(data)} bytes are those uq_report writes")]
-    else:
-        reason = f"it is not written as uq_report writes it; {first_change(data, again)}"
-        bytes_ = [Verdict("canonical", "FAILED", reason)]
-    return Recorded(run, written, [*bytes_, _schema(written)])
+        return [Verdict("hash", "ok", known), Verdict("canonical", "not judged", NOT_WRITTEN)]
+    if again == data:
+        return [Verdict("canonical", "ok", f"its {len(data)} bytes are those uq_report writes")]
+    return [Verdict("canonical", "FAILED", f"it is not written as uq_report writes it; {first_change(data, again)}")]
 
 
 def judge_files(files: Mapping[str, bytes], expected: Mapping[str, bytes], name: str, excuse: str = "") -> Verdict:

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...core.digest import table_sha256, vector_sha256
 from ...core.errors import InputError, UQReportError
 from ...core.text import is_sha256
-from ...evidence.run import Run
 from .claims import Verdict
 from .evidence import sha256
 
@@ -17,22 +15,23 @@ _FILES = {"model": "model", "data": "data_file", "train": "train_file"}
 _TABLES = {"data": ("X", "y"), "train": ("train_X", "train_y")}
 
 
-def judge_inputs(run: Run, files: Mapping[str, str | Path | None], folder: Path) -> Iterator[Verdict]:
+def judge_inputs(run: Mapping[str, Any], files: Mapping[str, str | Path | None], folder: Path) -> Iterator[Verdict]:
     """Say of model, data and training data whether they are the ones audited.
 
     Parameters
     ----------
-    run : Run
+    run : mapping
+        The JSON of one.
     files : mapping of str to path
         ``"model"``, ``"data"`` and ``"train"`` as the user named them, None for what was not named.
     folder : Path
         Where recorded file names are looked for.
     """
     for role in _FILES:
-        if role != "train" or run.subject.get("has_train") or files.get(role) is not None:
-            yield _judge(role, run.subject, files.get(role), folder)
-    if run.challenger is not None:  # its rows are those of the champion
-        yield _judge("model", run.challenger.subject, None, folder)._replace(name="challenger model")
+        if role != "train" or run["subject"].get("has_train") or files.get(role) is not None:
+            yield _judge(role, run["subject"], files.get(role), folder)
+    if run["challenger"] is not None:  # its rows are those of the champion
+        yield _judge("model", run["challenger"]["subject"], None, folder)._replace(name="challenger model")
 
 
 def _judge(role: str, subject: Mapping[str, Any], named: str | Path | None, folder: Path) -> Verdict:
@@ -59,6 +58,7 @@ def _judge(role: str, subject: Mapping[str, Any], named: str | Path | None, fold
 
 def _judge_table(role: str, subject: Mapping[str, Any], place: Path) -> Verdict:
     """Compare a file with the hash of rows that were audited in memory; only then what reads tables is loaded."""
+    from ...core.digest import table_sha256, vector_sha256
     from ...jobs import read_table
 
     try:

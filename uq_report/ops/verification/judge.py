@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ...core.errors import InputError
 from ...core.text import clean, count
 from ...evidence import sums
-from ...evidence.run import Run
-from ...evidence.saved import evidence_files
 from ...evidence.sums import CLOCK, EVIDENCE
 from ...report.forms import NAMES
 from .claims import Claim, State, Verdict, Verification
-from .evidence import RUN, judge_files, judge_run, sha256
+from .evidence import RUN, Recorded, judge_files, judge_run, sha256
 from .inputs import judge_inputs
 from .reports import Report, open_report
 from .signatures import judge_signatures
@@ -84,22 +83,21 @@ def verify(  # noqa: PLR0913 - files and flags
     known = "" if deep or listed.get(RUN) != digest else _LISTED.format(digest[:16])
     recorded = judge_run(evidence, source, known=known)
     claims = [Claim(source, *verdict) for verdict in recorded.verdicts]
-    if recorded.run is not None:
-        compare = _remaker(recorded.run, recorded.format, templates) if deep else None
+    if recorded.content is not None:
+        listing = partial(_compare_listed, digest=digest, listed=listed)
+        compare: Callable[..., Iterator[Verdict]] = _remaker(recorded, templates) if deep else listing
         for report in reports:
-            signatures = list(_signatures(report, recorded.run, anchors, required))
-            compared = (
-                _compare_listed(report, evidence, listed) if compare is None else compare(report, evidence, signatures)
-            )
-            verdicts = *compared, *_judge_hash(report, listed, deep=deep), *signatures
+            signatures = list(_signatures(report, recorded.content, anchors, required))
+            verdicts = *compare(report, evidence, signatures), *_judge_hash(report, listed, deep=deep), *signatures
             claims += [Claim(report.name, *verdict) for verdict in verdicts]
         if required and not any(report.format == "pdf" for report in reports):
             claims.append(Claim(str(path), "signature", "FAILED", "one is asked for, and only a PDF can have one"))
         if place.is_dir():
-            claims += _lost(place, listed, {report.name for report in reports})
-            claims.append(Claim(EVIDENCE, *_judge_tables(place, recorded.run, listed, deep=deep)))
+            own = {RUN} if known and run is None else set()
+            claims += _lost(place, listed, own | {report.name for report in reports})
+            claims.append(Claim(EVIDENCE, *_judge_tables(place, recorded, listed, deep=deep)))
         inputs = {"model": model, "data": data, "train": train}
-        claims += [Claim(source, *verdict) for verdict in judge_inputs(recorded.run, inputs, folder)]
+        claims += [Claim(source, *verdict) for verdict in judge_inputs(recorded.content, inputs, folder)]
     return Verification(str(path), digest, tuple(claims))
 
 
@@ -137,19 +135,20 @@ def _evidence(place: Path, reports: Sequence[Report], named: FilePath | None) ->
         ) from error
 
 
-def _remaker(run: Run, written: int, templates: FilePath | None) -> Callable[..., Iterator[Verdict]]:
+def _remaker(recorded: Recorded, templates: FilePath | None) -> Callable[..., Iterator[Verdict]]:
     """Return what compares a report with the one made again: what that takes is loaded here, and not to read hashes."""
     from .again import Maker, compare
 
-    return partial(compare, Maker(run, None if templates is None else Path(templates), written))
+    return partial(compare, Maker(recorded.run, None if templates is None else Path(templates), recorded.format))
 
 
-def _compare_listed(report: Report, evidence: bytes, listed: Mapping[str, str]) -> Iterator[Verdict]:
-    """Tie one report to its evidence and to its listed hash, and say that it was not made again."""
-    digest, recorded = sha256(report.data), listed.get(report.name)
+def _compare_listed(
+    report: Report, evidence: bytes, _: Sequence[Verdict], *, digest: str, listed: Mapping[str, str]
+) -> Iterator[Verdict]:
+    """Tie one report to its evidence, of SHA-256 `digest`, and its listed hash, and say that it was not made again."""
     if report.format != "pdf":
-        yield printed(report, None, sha256(evidence))
-    elif recorded == digest and listed.get(RUN) == sha256(evidence):
+        yield printed(report, None, digest)
+    elif listed.get(report.name) == report.sha256 and listed.get(RUN) == digest:
         yield Verdict("evidence", "ok", f"{sums.SUMS} lists it as made from run.json of SHA-256 {listed[RUN]}")
     else:
         yield inside(report, evidence)
@@ -158,7 +157,7 @@ def _compare_listed(report: Report, evidence: bytes, listed: Mapping[str, str]) 
 
 def _judge_hash(report: Report, listed: Mapping[str, str], *, deep: bool) -> Iterator[Verdict]:
     """Compare a report with its listed hash; made again, it needs none, but a list that has one must be right."""
-    digest, recorded = sha256(report.data), listed.get(report.name)
+    digest, recorded = report.sha256, listed.get(report.name)
     others = [name for name, one in listed.items() if one == digest and name != report.name]
     if recorded == digest:
         yield Verdict("hash", "ok", _LISTED.format(digest[:16]))
@@ -171,7 +170,7 @@ def _judge_hash(report: Report, listed: Mapping[str, str], *, deep: bool) -> Ite
         yield Verdict("hash", "not judged", f"no {sums.SUMS} lists it; its SHA-256 is {digest}")
 
 
-def _signatures(report: Report, run: Run, trust: Sequence[FilePath], required: bool) -> Iterator[Verdict]:
+def _signatures(report: Report, run: Mapping[str, Any], trust: Sequence[FilePath], required: bool) -> Iterator[Verdict]:
     """Judge the signatures of a report; say so if there must be one and is none, or run.json names more of them."""
     verdicts = list(judge_signatures(report.data, trust, required=required)) if report.has_signature else []
     yield from verdicts
@@ -186,15 +185,15 @@ def _signatures(report: Report, run: Run, trust: Sequence[FilePath], required: b
         yield Verdict("signers", state, lost if missing else f"it bears {', '.join(names)}, which run.json names")
 
 
-def _signers(run: Run) -> list[str]:
+def _signers(run: Mapping[str, Any]) -> list[str]:
     """Return the signatures that run.json names, as verdicts call them."""
-    about = run.settings.get("about")
+    about = run["settings"].get("about")
     named = str(about.get("signers", "")) if isinstance(about, Mapping) else ""
     return [repr(clean(name.strip(), 60)) for name in named.split(",") if name.strip()]
 
 
 def _lost(place: Path, listed: Mapping[str, str], judged: Container[str]) -> Iterator[Claim]:
-    """Say which listed files of a folder are gone or others; reports that are there and tables are judged apart."""
+    """Say which listed files of a folder are gone or others; those `judged` and tables are not looked at again."""
     for name in (name for name in listed if "/" not in name and name not in judged):
         if not (place / name).is_file():
             yield Claim(name, "hash", "FAILED", f"it is missing; {sums.SUMS} lists it")
@@ -202,18 +201,20 @@ def _lost(place: Path, listed: Mapping[str, str], judged: Container[str]) -> Ite
             yield Claim(name, "hash", "FAILED", f"it is not as {sums.SUMS} lists it")
 
 
-def _judge_tables(place: Path, run: Run, listed: Mapping[str, str], *, deep: bool) -> Verdict:
+def _judge_tables(place: Path, recorded: Recorded, listed: Mapping[str, str], *, deep: bool) -> Verdict:
     """Compare evidence/*.csv of a folder with their listed hashes; with those made again if none is listed, or deep."""
     folder = place / EVIDENCE
-    recorded = {name: digest for name, digest in listed.items() if name.startswith(f"{EVIDENCE}/")}
-    if not folder.is_dir() and not recorded:
+    known = {name: digest for name, digest in listed.items() if name.startswith(f"{EVIDENCE}/")}
+    if not folder.is_dir() and not known:
         return Verdict("tables", "not judged", "there is no such folder beside the report")
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     contents = {file.relative_to(place).as_posix(): file.read_bytes() for file in files}
-    if deep or not recorded:
-        return judge_files(contents, evidence_files(run), "tables")
+    if deep or not known:
+        from ...evidence.saved import evidence_files
+
+        return judge_files(contents, evidence_files(recorded.run), "tables")
     found = sums.hashes(contents)
-    wrong = sorted(name for name in {*found, *recorded} if found.get(name) != recorded.get(name))
+    wrong = sorted(name for name in {*found, *known} if found.get(name) != known.get(name))
     if wrong:
         return Verdict("tables", "FAILED", f"{wrong[0]} is not as {sums.SUMS} lists it; {count(len(wrong), 'fault')}")
     return Verdict("tables", "ok", f"{len(found)} files have the SHA-256 that {sums.SUMS} lists")

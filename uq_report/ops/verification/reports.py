@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +28,11 @@ class Report:
     def name(self) -> str:
         """The file name, as claims show it."""
         return self.path.name
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of its bytes."""
+        return hashlib.sha256(self.data).hexdigest()
 
     @cached_property
     def text(self) -> str:

@@ -1,0 +1,150 @@
+"""What is let pass without its tables being made can be made, and what cannot be made is told before it is tried."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from uq_report.core.bounded import json_of
+from uq_report.core.errors import InputError
+from uq_report.core.results import RowSample
+from uq_report.evidence import codec, records
+from uq_report.evidence.canonical import Block, canonical
+from uq_report.evidence.digits import number_text, rounded
+
+from ..ops import store_runs
+from . import mutations
+
+Change = Callable[[dict[str, Any]], object]
+
+
+@cache
+def content() -> dict[str, Any]:
+    """Return a run whose first result has values of a sample of its rows."""
+    result = store_runs.importance()
+    assert result.rows is not None
+    rows = replace(result.rows, sample=RowSample(9, np.array([2, 7]), np.zeros((1, 4))))
+    return codec.encode(replace(store_runs.run(), results=(replace(result, rows=rows),)))
+
+
+def changed(change: Change) -> dict[str, Any]:
+    other = copy.deepcopy(content())
+    result = other["results"][0]
+    change(
+        {
+            **result,
+            "text": result["frame"]["columns"][0],
+            "whole": result["frame"]["columns"][2],
+            "truth": next(c for c in result["estimates"]["columns"] if c["dtype"] == "bool"),
+            "number": result["frame"]["columns"][3],
+        }
+    )
+    return other
+
+
+def test_a_run_as_written_is_readable() -> None:
+    assert records.readable(content()) == content()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda r: r["frame"].update(rows=11), "rows must be the size of what follows, 12; got 11"),
+        (lambda r: r["frame"]["columns"].append(r["text"]), "columns must be the size"),
+        (lambda r: r["frame"]["columns"].pop(), r"pfi\.frame must have the columns"),
+        (lambda r: r["estimates"]["columns"].pop(0), r"pfi\.estimates must have the columns"),
+        (lambda r: r["text"]["codes"].__setitem__(3, len(r["text"]["levels"])), "codes must be positions among 1 lev"),
+        (lambda r: r["text"].update(dtype="int64"), "must have values of its dtype; got int64"),
+        (lambda r: r["whole"].update(dtype="object"), "must have values of its dtype; got object"),
+        (lambda r: r["whole"]["values"].__setitem__(5, None), "values must be of dtype int64"),
+        (lambda r: r["whole"]["values"].__setitem__(5, 2.5), "values must be of dtype int64"),
+        (lambda r: r["whole"].update(dtype="int8", values=[128] * 12), "values must be of dtype int8"),
+        (lambda r: r["whole"].update(dtype="uint8", values=[-1] * 12), "values must be of dtype uint8"),
+        (lambda r: r["truth"]["values"].__setitem__(0, 2), "values must be of dtype bool"),
+        (lambda r: r["number"].update(dtype="float16", values=[7e4] * 12), "values must be of dtype float16"),
+        (lambda r: r["rows"]["shape"].__setitem__(0, 2), "shape must be the size"),
+        (lambda r: r["rows"]["values"].pop(), "shape must be the size"),
+        (lambda r: r["rows"]["sample"]["means"].pop(), r"sample\.means must be the size"),
+        (lambda r: r["rows"]["sample"].update(positions=[7, 2]), r"sample\.positions must be 2 ascending"),
+        (lambda r: r["rows"]["sample"].update(positions=[2, 9]), r"sample\.positions must be 2 ascending"),
+        (lambda r: r["rows"]["sample"].update(positions=[2]), r"sample\.positions must be 2 ascending"),
+    ],
+)
+def test_tables_that_cannot_be_made_are_told_with_and_without_making_them(change: Change, words: str) -> None:
+    for read in (records.readable, codec.read):
+        with pytest.raises(InputError, match=words):
+            read(changed(change))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda r: r["whole"].update(dtype="int8", values=[127, -128] * 6),
+        lambda r: r["whole"].update(dtype="uint8", values=[0, 255] * 6),
+        lambda r: r["number"].update(dtype="float16", values=[6.5e4, None] * 6),
+        lambda r: r["rows"]["sample"].update(positions=[2, 8]),
+    ],
+)
+def test_what_just_fits_is_readable(change: Change) -> None:
+    records.readable(changed(change))
+    codec.read(changed(change))
+
+
+def test_a_state_that_its_findings_contradict_is_told_without_tables() -> None:
+    other = copy.deepcopy(content())
+    next(outcome for outcome in other["outcomes"] if outcome["state"] == "found")["findings"] = []
+    with pytest.raises(InputError, match="contradicts 0 findings"):
+        records.readable(other)
+
+
+def outcome_of(read: Callable[[Any], object], data: bytes) -> str:
+    try:
+        read(json_of(data, "x"))
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def test_mutated_runs_are_readable_if_and_only_if_they_can_be_read() -> None:
+    ends = [[outcome_of(read, data) for read in (records.readable, codec.read)] for _, data in
+            mutations.mutations(content(), 5, 150)]  # fmt: skip
+    assert all(quick == whole for quick, whole in ends)
+    assert 0 < sum(not quick for quick, _ in ends) < len(ends)
+
+
+def test_numbers_are_written_as_python_writes_them() -> None:
+    stream = np.random.default_rng(3)
+    wide = stream.normal(size=4000) * 10.0 ** stream.uniform(-320, 300, size=4000)
+    edges = [0.0, -0.0, 1e-4, np.nextafter(1e-4, 0), -9.9999e-5, 1e-5, 1e16, np.nextafter(1e16, 0), -1e16, 5e-324, 1e22]
+    numbers = np.array([*edges, *wide, *stream.normal(size=4000), *rounded(wide)])
+    assert number_text(numbers) == json.dumps(numbers.tolist(), separators=(",", ":")).encode()
+    assert number_text(np.array([np.nan, 1e-7])) == b"[null,1e-07]"
+    assert number_text(np.array([], dtype=float)) == number_text(np.array([], dtype=int)) == b"[]"
+    assert number_text(np.array([-(2**63), 2**63 - 1])) == b"[-9223372036854775808,9223372036854775807]"
+
+
+def test_blocks_stand_where_their_values_would() -> None:
+    values = {"b": [[1, 2], {"z": [3], "y": "\ud800"}], "a": []}
+    blocks = {"b": [Block(b"[1,2]"), {"z": Block(b"[3]"), "y": "\ud800"}], "a": Block(b"[]")}
+    assert canonical(blocks) == canonical(values)
+    with pytest.raises(TypeError, match="set is no JSON value"):
+        canonical({"a": {1}})
+
+
+def test_judging_a_run_loads_no_library_of_arrays() -> None:
+    code = """
+import sys
+from uq_report.evidence import records
+from uq_report.ops import verification
+print(sorted({"numpy", "pandas", "scipy", "pydantic", "uq_report.evidence.codec"} & set(sys.modules)))
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "[]\n"

@@ -1,0 +1,134 @@
+"""Frames and values row by row as JSON and back, with ten significant digits in their numbers.
+
+Frames are stored by column with their dtype. Text columns hold each distinct value once
+(``levels``) and a code per row, since measures and features repeat thousands of times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..core.arrays import AnyArray, FloatArray, IntArray
+from ..core.errors import InputError
+from ..core.results import RowSample, RowValues
+from .canonical import Block
+from .digits import number_text, rounded
+from .plain import plain
+from .sizes import TEXTS
+
+_AT_ONCE = 2**16  # numbers of an array that are Python's at once
+
+
+def encode_rows(rows: RowValues, where: str) -> dict[str, Any]:
+    """Return row values as what `canonical` writes."""
+    array, sample = rows.values, rows.sample
+    content = {
+        "measures": list(rows.measures),
+        "features": list(rows.features),
+        "shape": list(array.shape),
+        "values": _numbers(array.ravel(), where),
+    }
+    if sample is None:
+        return content
+    means = _numbers(sample.means.ravel(), where)
+    return content | {"sample": {"of": sample.of, "positions": sample.positions.tolist(), "means": means}}
+
+
+def decode_rows(content: Mapping[str, Any]) -> RowValues:
+    """Return the row values of JSON that `sizes` let pass."""
+    array, drawn = np.array(content["values"], dtype=float).reshape(content["shape"]), content.get("sample")
+    sample = None
+    if drawn is not None:
+        means = np.array(drawn["means"], dtype=float).reshape(array.shape[:2])
+        sample = RowSample(drawn["of"], np.array(drawn["positions"], dtype=np.int64), means)
+    return RowValues(tuple(content["measures"]), tuple(content["features"]), array, sample)
+
+
+def rows_as_saved(rows: RowValues, where: str) -> RowValues:
+    """Return row values as they will be read, without holding all of them as Python's numbers."""
+    values = np.array(rows.values, dtype=float).ravel()
+    for start in range(0, len(values), _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        values[part] = _saved(values[part], where)
+    return replace(rows, values=values.reshape(rows.values.shape))
+
+
+def encode_frame(frame: pd.DataFrame, where: str) -> dict[str, Any]:
+    """Return a frame as what `canonical` writes."""
+    columns = [_encode_column(str(name), frame[name], f"{where}[{name!r}]") for name in frame.columns]
+    return {"rows": len(frame), "columns": columns}
+
+
+def decode_frame(content: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the frame of JSON that `sizes` let pass."""
+    index = pd.RangeIndex(content["rows"])
+    return pd.DataFrame({column["name"]: _decode_column(column) for column in content["columns"]}, index=index)
+
+
+def frame_as_saved(frame: pd.DataFrame, where: str) -> pd.DataFrame:
+    """Return a frame as it will be read, without holding its cells as Python's numbers."""
+    columns = {str(name): _column_as_saved(frame[name], f"{where}[{name!r}]") for name in frame.columns}
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(frame)))
+
+
+def _encode_column(name: str, values: pd.Series[Any], where: str) -> dict[str, Any]:
+    dtype = str(values.dtype)
+    if _is_number(values):
+        return {"name": name, "dtype": dtype, "values": _numbers(values.to_numpy(), where)}
+    levels, codes = _coded(values, where)
+    return {"name": name, "dtype": dtype, "levels": levels, "codes": Block(number_text(codes))}
+
+
+def _decode_column(content: Mapping[str, Any]) -> AnyArray | pd.Series[Any]:
+    if "values" in content:
+        return np.array(content["values"], dtype=content["dtype"])
+    return _texts(content["levels"], np.array(content["codes"], dtype=np.intp), content["dtype"])
+
+
+def _column_as_saved(values: pd.Series[Any], where: str) -> AnyArray | pd.Series[Any]:
+    if not _is_number(values):
+        return _texts(*_coded(values, where), str(values.dtype))
+    numbers = values.to_numpy()
+    saved = _saved(numbers.astype(float), where) if numbers.dtype.kind == "f" else numbers
+    return np.array(saved, dtype=numbers.dtype)
+
+
+def _is_number(values: pd.Series[Any]) -> bool:
+    return isinstance(values.dtype, np.dtype) and values.dtype.kind in "fiub"
+
+
+def _coded(values: pd.Series[Any], where: str) -> tuple[list[Any], IntArray]:
+    """Return the distinct cells of a text column as JSON values, in the order they come, and which of them each is."""
+    if str(values.dtype) not in TEXTS:
+        raise InputError(f"{where} must hold numbers, booleans or text; got dtype {values.dtype}. Convert the column.")
+    numbers, texts = pd.factorize(values, use_na_sentinel=False)
+    if pd.api.types.infer_dtype(texts, skipna=False) == "string":
+        return [str(text) for text in texts], numbers
+    levels: dict[tuple[type, Any], int] = {}
+    cells = [None if value is None or value != value else value for value in values]  # noqa: PLR0124 - NaN is itself not
+    codes = [levels.setdefault((type(cell), cell), len(levels)) for cell in cells]
+    return [plain(cell, where) for _, cell in levels], np.array(codes, dtype=np.intp)
+
+
+def _texts(levels: Sequence[Any], codes: IntArray, dtype: str) -> pd.Series[Any]:
+    """Return a text column of its distinct cells, and which of them each is."""
+    own_text_type = int(pd.__version__.partition(".")[0]) >= 3
+    cells = np.array([np.nan if level is None else level for level in levels], dtype=object)[codes]
+    return pd.Series(cells, dtype=dtype if own_text_type else object)
+
+
+def _numbers(values: AnyArray, where: str) -> Block:
+    return Block(number_text(_saved(values.astype(float), where) if values.dtype.kind == "f" else values))
+
+
+def _saved(values: FloatArray, where: str) -> FloatArray:
+    """Return numbers as they will be read."""
+    if np.isinf(values).any():
+        raise InputError(f"{where} must be finite to be saved; got infinite values. List them as omissions.")
+    numbers: FloatArray = rounded(values)
+    return numbers
