@@ -112,7 +112,10 @@ class _Part:
             return "be finite"
         if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
             return "fit 64 bits"
-        return next((words for holds, words in self.rules if not holds(value)), "") if self.rules else ""
+        for holds, words in self.rules:
+            if not holds(value):
+                return words
+        return ""
 
     def _in_object(self, value: dict[str, Any]) -> _Fault | None:
         for name in self.required:
