@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from uq_report import cli
 from uq_report.core.errors import InputError, LockedError
-from uq_report.evidence import codec, saved, stage
+from uq_report.evidence import codec, records, saved, stage
 from uq_report.evidence.migrations import migrated
 from uq_report.evidence.run import FORMAT, Run
 from uq_report.ops.history import Filed, History, Retention, delete, entry, names
@@ -341,7 +341,7 @@ def test_a_saved_run_of_an_old_format_loads(monkeypatch: pytest.MonkeyPatch) -> 
     content = codec.encode(BASE)
     content["format"], content["not_run_yet"] = FORMAT - 1, content.pop("not_run")
     steps = {FORMAT - 1: lambda old: {**old, "not_run": old["not_run_yet"]}}
-    monkeypatch.setattr(codec, "migrated", lambda given, source: migrated(given, source, steps))
+    monkeypatch.setattr(records, "migrated", lambda given, source: migrated(given, source, steps))
     assert codec.loads(json.dumps(content).encode()).not_run == BASE.not_run
 
 
