@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic_core import to_json
 
-from ..core.arrays import AnyArray, FloatArray, IntArray
+from ..core.arrays import AnyArray, FloatArray
 from ..core.errors import InputError
 from ..core.results import RowSample, RowValues
 from .canonical import Block
@@ -81,13 +82,13 @@ def _encode_column(name: str, values: pd.Series[Any], where: str) -> dict[str, A
     if _is_number(values):
         return {"name": name, "dtype": dtype, "values": _numbers(values.to_numpy(), where)}
     levels, codes = _coded(values, where)
-    return {"name": name, "dtype": dtype, "levels": levels, "codes": Block(number_text(codes))}
+    return {"name": name, "dtype": dtype, "levels": levels, "codes": Block(to_json(codes))}
 
 
 def _decode_column(content: Mapping[str, Any]) -> AnyArray | pd.Series[Any]:
     if "values" in content:
         return np.array(content["values"], dtype=content["dtype"])
-    return _texts(content["levels"], np.array(content["codes"], dtype=np.intp), content["dtype"])
+    return _texts(content["levels"], content["codes"], content["dtype"])
 
 
 def _column_as_saved(values: pd.Series[Any], where: str) -> AnyArray | pd.Series[Any]:
@@ -102,24 +103,26 @@ def _is_number(values: pd.Series[Any]) -> bool:
     return isinstance(values.dtype, np.dtype) and values.dtype.kind in "fiub"
 
 
-def _coded(values: pd.Series[Any], where: str) -> tuple[list[Any], IntArray]:
+def _coded(values: pd.Series[Any], where: str) -> tuple[list[Any], list[int]]:
     """Return the distinct cells of a text column as JSON values, in the order they come, and which of them each is."""
     if str(values.dtype) not in TEXTS:
         raise InputError(f"{where} must hold numbers, booleans or text; got dtype {values.dtype}. Convert the column.")
-    numbers, texts = pd.factorize(values, use_na_sentinel=False)
-    if pd.api.types.infer_dtype(texts, skipna=False) == "string":
-        return [str(text) for text in texts], numbers
+    cells = values.tolist()
+    texts = {text: place for place, text in enumerate(dict.fromkeys(cells))}
+    if {*map(type, texts)} <= {str}:
+        return [*texts], [*map(texts.__getitem__, cells)]
     levels: dict[tuple[type, Any], int] = {}
-    cells = [None if value is None or value != value else value for value in values]  # noqa: PLR0124 - NaN is itself not
+    cells = [None if value is None or value != value else value for value in cells]  # noqa: PLR0124 - NaN is itself not
     codes = [levels.setdefault((type(cell), cell), len(levels)) for cell in cells]
-    return [plain(cell, where) for _, cell in levels], np.array(codes, dtype=np.intp)
+    return [plain(cell, where) for _, cell in levels], codes
 
 
-def _texts(levels: Sequence[Any], codes: IntArray, dtype: str) -> pd.Series[Any]:
+def _texts(levels: Sequence[Any], codes: Sequence[int], dtype: str) -> AnyArray | pd.Series[Any]:
     """Return a text column of its distinct cells, and which of them each is."""
+    known = np.array([np.nan if level is None else level for level in levels], dtype=object)
+    cells: AnyArray = known[np.array(codes, dtype=np.intp)]
     own_text_type = int(pd.__version__.partition(".")[0]) >= 3
-    cells = np.array([np.nan if level is None else level for level in levels], dtype=object)[codes]
-    return pd.Series(cells, dtype=dtype if own_text_type else object)
+    return pd.Series(cells, dtype=dtype) if own_text_type else cells
 
 
 def _numbers(values: AnyArray, where: str) -> Block:
