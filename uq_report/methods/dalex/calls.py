@@ -24,6 +24,7 @@ from ...core.subject import Subject
 from ...core.variants import Variant
 from ...evidence import ids
 from .asked import Cells
+from .library import load
 
 Predict: TypeAlias = Callable[[Any, pd.DataFrame], AnyArray]
 
@@ -87,7 +88,7 @@ class Dalex:
     def __post_init__(self) -> None:
         """Refuse to go on without dalex."""
         try:
-            import dalex  # noqa: F401 - optional
+            load()
         except ImportError as error:
             raise MissingDependencyError("explainer dalex", ids.DALEX, ids.DALEX) from error
 
