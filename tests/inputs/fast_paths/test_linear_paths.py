@@ -375,16 +375,20 @@ def test_which_columns_each_makes() -> None:
         assert set(np.flatnonzero(differs)) <= set(columns.made[c])
 
 
-@pytest.mark.parametrize(("column", "occurs"), [(0, X["age"][[5, 5, 2]]), (3, X["town"][:4]), (4, X["tier"][:2])])
-def test_values_that_occur_are_not_transformed_again(column: int, occurs: pd.Series[Any]) -> None:
-    step = mixed().fit(X, Y)
+@pytest.mark.parametrize("weights", [None, {"onehotencoder": 3.0}])
+@pytest.mark.parametrize(
+    ("column", "occurs"),
+    [(0, X["age"][[5, 5, 2]]), (1, X["debt"].dropna()[:2]), (3, X["town"][:4]), (4, X["tier"][:2])],
+)
+def test_values_that_occur_are_not_transformed_again(column: int, occurs: pd.Series[Any], weights: Any) -> None:
+    step = mixed().set_params(transformer_weights=weights).fit(X, Y)
     columns = Columnwise.of([step], X)
     assert columns is not None
     made, values = columns.made[column], tuple(occurs)
     (known,) = columns.changes([Variant((column,), (occurs.to_numpy(),))])
     assert known.values is None
     assert X.iloc[known.at, column].tolist() == occurs.tolist()
-    new = 7.25 if column == 0 else np.nan if column == 3 else "high"
+    new = 7.25 if column < 2 else np.nan if column == 3 else "high"
     moved = X.iloc[: len(values) + 1].copy()
     moved.isetitem(column, pd.Series([*values, new], dtype=X.dtypes.iloc[column]))
     changes = columns.changes([Variant((column,), (value,)) for value in (*values, new)])

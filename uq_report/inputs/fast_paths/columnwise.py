@@ -81,6 +81,12 @@ class Columnwise:
     def _occurring(self) -> _Occurring:
         return _Occurring(self._source)
 
+    @cached_property
+    def _parts(self) -> dict[int, _Part]:
+        """What makes each column's own."""
+        row = take_rows(self.X, np.zeros(1, dtype=int))
+        return {column: _part(self.steps, row, column, made) for column, made in enumerate(self.made)}
+
     def changes(self, group: Sequence[Variant]) -> Iterator[Change]:
         """Yield every change of a column under every variant.
 
@@ -110,12 +116,7 @@ class Columnwise:
         distinct = own[np.unique(index, return_index=True)[1]]
         if not self.steps:
             return np.asarray(distinct)[:, None], index
-        table = take_rows(self.X, np.zeros(len(distinct), dtype=int))
-        if isinstance(table, pd.DataFrame):
-            table.isetitem(column, distinct)
-        else:
-            table[:, column] = distinct
-        return columns_of(transform(self.steps, table), self.made[column]), index
+        return self._parts[column].made_of(distinct), index
 
 
 class _Occurring(dict[int, tuple[Any, IntArray]]):
@@ -137,6 +138,36 @@ class _Occurring(dict[int, tuple[Any, IntArray]]):
         distinct, first = self[column]
         at = distinct.get_indexer(values)
         return np.where(at < 0, -1, first.take(at))
+
+
+class _Part(NamedTuple):
+    """Transformers, one row of what they take, the place of one column there, and those of what it makes of theirs."""
+
+    steps: tuple[Any, ...]
+    row: Table
+    place: int
+    made: IntArray
+
+    def made_of(self, values: Any) -> Any:
+        """Return what values of the column become."""
+        table = take_rows(self.row, np.zeros(len(values), dtype=int))
+        if isinstance(table, pd.DataFrame):
+            table.isetitem(self.place, values)
+        else:
+            table[:, self.place] = values
+        return columns_of(transform(self.steps, table), self.made)
+
+
+def _part(steps: tuple[Any, ...], row: Table, column: int, made: IntArray) -> _Part:
+    """Return what makes all of a column's own: a part of a column transformer, if it does so alone, else the steps."""
+    step = steps[0]
+    if len(steps) == 1 and class_names(step)[0] == "sklearn.ColumnTransformer" and not step.transformer_weights:
+        for name, part, _ in step.transformers_ if len(made) else ():
+            place, taken = step.output_indices_[name], list(step._transformer_to_input_indices[name])  # noqa: SLF001 - names resolved
+            if place.start <= made[0] and made[-1] < place.stop and taken.count(column) == 1:
+                few = row.iloc[:, taken] if isinstance(row, pd.DataFrame) else row[:, taken]
+                return _Part((part,), few, taken.index(column), made - place.start)
+    return _Part(steps, row, column, made)
 
 
 def columns_of(rows: Any, columns: IntArray) -> Any:
