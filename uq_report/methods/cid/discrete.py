@@ -66,36 +66,39 @@ def fit_field(codes: IntArray, edges: BoolArray | None = None, penalty: float = 
     """
     starts = np.concatenate([[0], np.cumsum(codes.max(axis=0) + 1)])
     codes, counts = np.unique(codes, axis=0, return_counts=True)
-    nodes = np.repeat(np.arange(codes.shape[1]), np.diff(starts))
-    hot = np.zeros((len(codes), starts[-1]))
-    np.put_along_axis(hot, codes + starts[:-1], 1.0, axis=1)
+    nodes, blocks = np.repeat(np.arange(codes.shape[1]), np.diff(starts)), list(map(slice, starts, starts[1:]))
+    of_row = (codes + starts[:-1]).T * len(codes) + np.arange(len(codes))
+    hot = np.zeros((starts[-1], len(codes)))
+    hot.ravel()[of_row] = 1.0
     allowed = nodes[:, None] != nodes
     if edges is not None:
         allowed &= edges[np.ix_(nodes, nodes)]
-    upper = np.triu(allowed)
+    upper = np.flatnonzero(np.triu(allowed))
     k, n = int(starts[-1]), counts.sum()
 
     def unpack(theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         pair = np.zeros((k, k))
-        pair[upper] = theta[k:]
+        pair.ravel()[upper] = theta[k:]
         return theta[:k], pair + pair.T
 
     def objective(theta: FloatArray) -> tuple[float, FloatArray]:
         unary, pair = unpack(theta)
-        logits = hot @ pair + unary
-        logits -= np.maximum.reduceat(logits, starts[:-1], axis=1)[:, nodes]
-        p = np.exp(logits)
-        totals = np.add.reduceat(p, starts[:-1], axis=1)
-        own = np.take_along_axis(logits, codes + starts[:-1], axis=1)
-        residual = counts[:, None] * (p / totals[:, nodes] - hot)
-        cross = hot.T @ residual
-        gradient = (cross + cross.T)[upper] + penalty * theta[k:]
-        loss = float(counts @ (np.log(totals) - own).sum(axis=1)) + 0.5 * penalty * float(theta[k:] @ theta[k:])
-        return loss / n, np.concatenate([residual.sum(axis=0), gradient]) / n
+        logits = pair @ hot + unary[:, None]
+        logits -= np.stack([logits[block].max(axis=0) for block in blocks]).take(nodes, axis=0)
+        own = logits.take(of_row)
+        p = np.exp(logits, out=logits)
+        totals = np.stack([p[block].sum(axis=0) for block in blocks])
+        p /= totals.take(nodes, axis=0)
+        p -= hot
+        p *= counts
+        cross = hot @ p.T
+        gradient = (cross + cross.T).take(upper) + penalty * theta[k:]
+        loss = float((np.log(totals) - own).sum(axis=0) @ counts) + 0.5 * penalty * float(theta[k:] @ theta[k:])
+        return loss / n, np.concatenate([p.sum(axis=1), gradient]) / n
 
     # Far beyond the digits shown, so that reports agree between machines: the line search may end on rounding alone.
     options: Any = {"maxiter": 20_000, "maxfun": 50_000, "ftol": 1e-16, "gtol": GRADIENT, "maxcor": 30}
-    fit = minimize(objective, np.zeros(k + int(upper.sum())), jac=True, method="L-BFGS-B", options=options)
+    fit = minimize(objective, np.zeros(k + len(upper)), jac=True, method="L-BFGS-B", options=options)
     if np.abs(fit.jac).max() > MAX_GRADIENT:
         message = f"cid.penalty must make the discrete field converge; got {penalty:g}, {fit.nit} steps, then: "
         reason = "the discrete field did not converge"
@@ -135,9 +138,10 @@ def discrete_terms(codes: IntArray, field: Field) -> Terms:
 
 def _pmi(log_joint: FloatArray, rows: IntArray, a: IntArray, b: IntArray) -> FloatArray:
     """Return log p(a, b) / (p(a) p(b)) of unnormalised log tables (rows, states, states) at one cell each."""
-    total = logsumexp(log_joint, axis=(1, 2))
-    left, right = logsumexp(log_joint, axis=2), logsumexp(log_joint, axis=1)
-    return np.asarray(log_joint[rows, a, b] + total[rows] - left[rows, a] - right[rows, b])
+    largest = log_joint.max(axis=(1, 2), keepdims=True)
+    total = np.log(np.exp(log_joint - largest).sum(axis=(1, 2))) + largest[:, 0, 0]
+    left, right = logsumexp(log_joint[rows, a], axis=1), logsumexp(log_joint[rows, :, b], axis=1)
+    return np.asarray(log_joint[rows, a, b] + total[rows] - left - right)
 
 
 def pair_marginals(codes: IntArray, field: Field) -> list[FloatArray]:
