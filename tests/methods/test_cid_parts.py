@@ -236,10 +236,10 @@ def test_the_graph_has_each_link_once_in_the_order_of_its_ends() -> None:
 def test_means_without_an_error_have_no_interval() -> None:
     of = testing.linear_subject(5)
     sampling = Sampling.of(of)
-    table = _means(("a",), "i", np.arange(5.0)[:, None], sampling, 0.9)
+    table = pd.DataFrame(_means(("a",), "i", np.arange(5.0)[:, None], sampling, 0.9))
     ends = stats.t.interval(0.9, 4, 2.0, stats.sem(np.arange(5.0)))
     assert table[["estimate", "lower", "upper", "confidence"]].to_numpy()[0] == pytest.approx([2.0, *ends, 0.9])
-    one = _means(("a",), "i", np.ones((1, 1)), sampling.part(np.arange(1)), 0.9)
+    one = pd.DataFrame(_means(("a",), "i", np.ones((1, 1)), sampling.part(np.arange(1)), 0.9))
     assert one[["estimate", "covers"]].to_numpy().tolist() == [[1.0, "none"]]
     assert one[["lower", "upper", "confidence"]].isna().all(axis=None)
 
@@ -272,7 +272,7 @@ def test_information_has_both_parts_and_the_share_of_features_that_have_some() -
 
 def test_a_column_without_a_mean_takes_no_interval_from_the_others() -> None:
     sampling = Sampling(np.full(4, 0.25), 4)
-    table = _means(("a", "b"), "i", np.column_stack([np.arange(4.0), np.full(4, np.nan)]), sampling, 0.9)
+    table = pd.DataFrame(_means(("a", "b"), "i", np.column_stack([np.arange(4.0), np.full(4, np.nan)]), sampling, 0.9))
     assert table["confidence"].tolist() == [0.9, 0.9]
     assert np.isfinite(table.loc[0, ["lower", "upper"]].astype(float)).all()
 

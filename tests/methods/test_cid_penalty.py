@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal
 from sklearn.covariance import OAS, graphical_lasso
@@ -281,11 +282,11 @@ def test_the_graph_has_an_edge_for_every_link_and_no_node_for_a_copy(estimator: 
 def test_means_of_row_values_have_the_interval_of_rows() -> None:
     """Values 1, 2, 3, 6 of 4 rows: mean 3, error sd / 2, t of 3 degrees of freedom 3.182."""
     values = np.array([[1.0], [2.0], [3.0], [6.0]])
-    (line,) = _means(("a",), "MI", values, Sampling(np.full(4, 0.25), 4), 0.95).to_dict("records")
+    (line,) = pd.DataFrame(_means(("a",), "MI", values, Sampling(np.full(4, 0.25), 4), 0.95)).to_dict("records")
     error = np.std([1, 2, 3, 6], ddof=1) / 2
     assert (line["estimate"], line["std_error"]) == (3.0, pytest.approx(error))
     assert (line["lower"], line["upper"]) == pytest.approx((3 - 3.182446 * error, 3 + 3.182446 * error), rel=1e-6)
     assert (line["confidence"], line["covers"]) == (0.95, "new test rows")
-    (alone,) = _means(("a",), "MI", values[:1], Sampling(np.ones(1), 1), 0.95).to_dict("records")
+    (alone,) = pd.DataFrame(_means(("a",), "MI", values[:1], Sampling(np.ones(1), 1), 0.95)).to_dict("records")
     assert np.isnan(alone["confidence"])
     assert alone["covers"] == "none"

@@ -39,15 +39,20 @@ _NOT_IMPORTED = (plugins.SECTIONS, plugins.FIGURES, plugins.RENDERERS, plugins.L
 
 def described(result: Result, explainer: Explainer, measures: Mapping[str, MeasureFacts]) -> Result:
     """Return a result with the facts of its measures, and the explainer's options where it states none."""
-    return with_measures(replace(result, options=result.options or options_of(explainer)), measures)
+    facts = _facts_of(result, measures)
+    return replace(result, options=result.options or options_of(explainer), measures=facts)
 
 
 def with_measures(result: Result, measures: Mapping[str, MeasureFacts]) -> Result:
     """Return a result with the facts of the measures in its frames; what it states of its own comes first."""
+    return replace(result, measures=_facts_of(result, measures))
+
+
+def _facts_of(result: Result, measures: Mapping[str, MeasureFacts]) -> dict[str, MeasureFacts]:
     tables = result.frame, result.estimates
     names = map(str, dict.fromkeys(chain.from_iterable(table[col.MEASURE].unique() for table in tables)))
     registered = {name: measures[name] for name in names if name in measures}
-    return replace(result, measures=registered | dict(result.measures))
+    return registered | dict(result.measures)
 
 
 def measure_facts(measures: Iterable[Measure], dist: Distribution) -> dict[str, MeasureFacts]:

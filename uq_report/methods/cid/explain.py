@@ -20,6 +20,7 @@ from ...core.sampling import Sampling
 from ...core.subject import Subject
 from ...evidence import ids
 from ...evidence.information import COVERED, MUTUAL, OF_ENTROPY, OF_VARIANCE, SHARE
+from ..shared.curves import stacked
 from ..shared.options import at_least, positive
 from .corrected import SHUFFLES, TEST_SHARE, bootstrapped, corrected_importance, refitted
 from .cover import CHOSEN, LEVEL, Greedy
@@ -147,8 +148,8 @@ class CoveredInformation(BuiltIn):
         reason = "I(X; Y) is not positive, so it has no share"
         unknown = (Omission("", f, reason) for f in compress(features, np.isnan(share)))
         bare = dict.fromkeys(("std_error", "lower", "upper", "confidence"), np.nan)
-        tables.append(tables[0].assign(estimate=share, **bare, covers="none", item=SHARE))
-        estimates = pd.concat(tables, ignore_index=True)
+        tables.append(tables[0] | {"estimate": share, **bare, "covers": "none", "item": SHARE})
+        estimates = stacked(tables, (*ESTIMATE_COLUMNS, "item"))
         estimates = estimates[estimates["estimate"].notna()].reset_index(drop=True)
         return Diagnostic(
             id=self.name,
@@ -172,8 +173,8 @@ class CoveredInformation(BuiltIn):
                 engine.check()
                 item = "" if partner is None else features[partner]
                 table = _means((feature,), item, information[:, None], sampling, engine.confidence)
-                tables.append(table.assign(step=number))
-        estimates = pd.concat(tables, ignore_index=True)
+                tables.append(table | {"step": number})
+        estimates = stacked(tables, (*ESTIMATE_COLUMNS, "item", "step"))
         rule = (
             f"A partner joins if it lowers the information most, by at least {self.min_gain:g} nats and one standard "
             f"error; at most {self.max_cover}. Only features that depend on the feature are tried ({LEVEL:.0%}, shared "
@@ -222,24 +223,22 @@ def _kept(strengths: FloatArray, with_y: BoolArray) -> BoolArray:
 
 def _means(
     features: Sequence[str], item: str, values: FloatArray, sampling: Sampling, confidence: float
-) -> pd.DataFrame:
+) -> dict[str, Any]:
     """Return the means of row values, shape (n, features), with their intervals over new test rows."""
     mean, error = sampling.mean(values.T)
     lower, upper = sampling.interval(mean, error, confidence)
     has_interval = not np.isnan(error).all()
-    return pd.DataFrame(
-        {
-            "measure": "",
-            "feature": list(features),
-            "estimate": mean,
-            "std_error": error,
-            "lower": lower,
-            "upper": upper,
-            "confidence": confidence if has_interval else np.nan,
-            "covers": "new test rows" if has_interval else "none",
-            "item": item,
-        }
-    )
+    return {
+        "measure": "",
+        "feature": np.array(features, dtype=object),
+        "estimate": mean,
+        "std_error": error,
+        "lower": lower,
+        "upper": upper,
+        "confidence": confidence if has_interval else np.nan,
+        "covers": "new test rows" if has_interval else "none",
+        "item": item,
+    }
 
 
 def _frame(estimates: pd.DataFrame) -> pd.DataFrame:

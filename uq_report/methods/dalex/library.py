@@ -14,7 +14,7 @@ _OF_PLOTS = ("plotly.express", "plotly.figure_factory")
 
 def load() -> None:
     """Import dalex; whoever draws one of its plots later imports the rest then."""
-    if "dalex" in sys.modules:
+    if sys.modules.get("dalex"):
         return
     with deferred(_OF_PLOTS), suppress(Exception):  # one that uses them while it is imported gets them below
         import dalex

@@ -133,7 +133,7 @@ def leading_features(importance: Importance | None, dalex: Dalex, count: int) ->
 def model_profile(dalex: Dalex, rows: IntArray, features: Sequence[str], grid_points: int) -> Profile:
     """Return dalex's partial-dependence profiles: the mean over rows at each point, per measure."""
     grids, gaps = _grids(dalex, features, grid_points)
-    frames: list[pd.DataFrame] = []
+    tables: list[dict[str, Any]] = []
     means: dict[str, float] = {}
     curves = {g.feature: dalex.values([Variant((g.column,), (step,)) for step in g.steps], rows) for g in grids}
     for m, measure in enumerate(dalex.measures if grids else ()):
@@ -150,8 +150,8 @@ def model_profile(dalex: Dalex, rows: IntArray, features: Sequence[str], grid_po
                 means[measure.name] = float(answer.mean_prediction)
             for grid in grids:
                 with listing(gaps):
-                    frames.append(_profile(measure, grid, answer.result))
-    frame = stacked(frames, Profile.columns)
+                    tables.append(_profile(measure, grid, answer.result))
+    frame = stacked(tables, Profile.columns)
     return Profile(
         **dalex.fields("model_profile", "dalex: partial-dependence profiles", gaps),
         frame=frame,
@@ -186,13 +186,14 @@ def _ask(dalex: Dalex, label: str, rows: IntArray, grids: Sequence[Grid], read: 
     return dalex.ask("model_profile", label, data, None, predict, type="partial", N=None, verbose=False, **points)
 
 
-def _profile(measure: Measure, grid: Grid, result: pd.DataFrame) -> pd.DataFrame:
+def _profile(measure: Measure, grid: Grid, result: pd.DataFrame) -> dict[str, Any]:
     """Return one feature's profile, in the order of its grid."""
     values = result.loc[result["_vname_"] == grid.feature, "_yhat_"].to_numpy(dtype=float)
     if not np.isfinite(values).all():
         raise GapError(measure.name, grid.feature, _infinite("at some points"))
-    table = pd.DataFrame({"x": grid.x, "level": list(grid.levels), "value": values})
-    return table.assign(measure=measure.name, feature=grid.feature, feature_2="", x_2=np.nan, level_2="", curve=-1)
+    points = {"x": grid.x, "level": np.array(grid.levels, dtype=object), "value": values}
+    named = {"measure": measure.name, "feature": grid.feature}
+    return points | named | {"feature_2": "", "x_2": np.nan, "level_2": "", "curve": -1}
 
 
 def predict_parts(
@@ -202,7 +203,7 @@ def predict_parts(
 
     `which` is the rule that chose the features if they are not all: the others are then one more.
     """
-    frames: list[pd.DataFrame] = []
+    tables: list[dict[str, Any]] = []
     gaps: list[Omission] = []
     rows = positions(roles)
     measures = [measure for measure in dalex.measures if not measure.needs_base]
@@ -213,9 +214,9 @@ def predict_parts(
             mixtures.foresee(row)
         for measure in measures:
             with listing(gaps):
-                frames.append(_attribution(mixtures, measure, row, predict_type, n_paths))
+                tables.append(_attribution(mixtures, measure, row, predict_type, n_paths))
     spread = ("spread_low", "spread_high")
-    frame = stacked(frames, (*Attribution.columns, *spread))
+    frame = stacked(tables, (*Attribution.columns, *spread))
     notes = [f"Features not yet set take their values from {len(background)} of {dalex.subject.n} rows."]
     if which:
         notes.append(f"DALEX's features are {which}, and the {dalex.cells.others} as one.")
@@ -238,7 +239,7 @@ def predict_parts(
     )
 
 
-def _attribution(mixtures: Mixtures, measure: Measure, row: int, predict_type: str, n_paths: int) -> pd.DataFrame:
+def _attribution(mixtures: Mixtures, measure: Measure, row: int, predict_type: str, n_paths: int) -> dict[str, Any]:
     """Return one row's contributions to one measure."""
     dalex = mixtures.dalex
 
@@ -251,26 +252,32 @@ def _attribution(mixtures: Mixtures, measure: Measure, row: int, predict_type: s
         "predict_parts", measure.name, data, None, predict, new_observation=new, type=predict_type, B=n_paths
     )
     table = _shapley(answer) if predict_type == "shap" else _break_down(answer.result)
-    if not np.isfinite(table[["base", "value"]].to_numpy(dtype=float)).all():
+    if not (np.isfinite(table["base"]) and np.isfinite(table["value"]).all()):
         raise GapError(measure.name, "", f"infinite for row {row}. The cause is {INFINITE_REMEDY}")
-    return table.assign(feature=table["feature"].astype(str), measure=measure.name, row=row)
+    return table | {"measure": measure.name, "row": row}
 
 
-def _break_down(result: pd.DataFrame) -> pd.DataFrame:
+def _break_down(result: pd.DataFrame) -> dict[str, Any]:
     """Return the steps between dalex's first line, the mean, and its last, the row's own value."""
-    steps = result.iloc[1:-1].rename(columns={"variable_name": "feature", "contribution": "value"})
-    steps = steps[["feature", "value"]].reset_index(drop=True)
-    base = float(result["cumulative"].iloc[0])
-    return steps.assign(position=np.arange(1, len(steps) + 1), base=base, spread_low=np.nan, spread_high=np.nan)
+    names, values = (result[name].to_numpy()[1:-1] for name in ("variable_name", "contribution"))
+    return {
+        "feature": names.astype(str).astype(object),
+        "value": values.astype(float),
+        "position": np.arange(1, len(values) + 1),
+        "base": float(result["cumulative"].iloc[0]),
+        "spread_low": np.nan,
+        "spread_high": np.nan,
+    }
 
 
-def _shapley(answer: Any) -> pd.DataFrame:
+def _shapley(answer: Any) -> dict[str, Any]:
     """Return dalex's means over orders (its path 0) and the range over the orders."""
     mean = answer.result[answer.result["B"] == 0].set_index("variable_name")["contribution"]
     paths = answer.result[answer.result["B"] > 0].groupby("variable_name")["contribution"]
-    spread = paths.agg(["min", "max"]).reindex(mean.index).set_axis(["spread_low", "spread_high"], axis=1)
-    table = spread.assign(value=mean, position=0, base=float(answer.intercept))
-    return table.rename_axis("feature").reset_index()
+    low, high = (spread.reindex(mean.index).to_numpy(dtype=float) for spread in (paths.min(), paths.max()))
+    names, values = mean.index.to_numpy().astype(str).astype(object), mean.to_numpy(dtype=float)
+    base = float(answer.intercept)
+    return {"feature": names, "value": values, "position": 0, "base": base, "spread_low": low, "spread_high": high}
 
 
 def model_performance(dalex: Dalex, rows: IntArray) -> Diagnostic:
