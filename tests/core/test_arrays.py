@@ -50,6 +50,20 @@ def test_columns_keep_their_type() -> None:
     assert [values.tolist() for values in columns(np.array([[1, 2], [3, 4]]))] == [[1, 3], [2, 4]]
 
 
+@pytest.mark.parametrize("names", [["a", "b"], ["a", "a"], [1, 0], [True, False], [("a", 1), ("a", 2)], [NAN, "a"]])
+def test_a_column_is_that_at_its_place_whatever_the_names_are(names: list[Any]) -> None:
+    table = pd.DataFrame([[1, 2], [3, 4]]).set_axis(names, axis=1)
+    assert [column(table, position).tolist() for position in range(2)] == [[1, 3], [2, 4]]
+
+
+def test_a_column_of_a_table_that_changed_is_the_new_one() -> None:
+    table = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+    assert [column(table, position).tolist() for position in range(2)] == [[1, 2], ["x", "y"]]
+    table.isetitem(1, ["z", "z"])
+    table.iloc[0, 0] = 5
+    assert [column(table, position).tolist() for position in range(2)] == [[5, 2], ["z", "z"]]
+
+
 def test_a_column_is_looked_up_once() -> None:
     kept = Columns(FRAME)
     assert kept[3] is kept[3]

@@ -45,7 +45,9 @@ def same_table(a: Table, b: Table) -> bool:
 def column(X: Table, position: int) -> Any:
     """Return one column of `X` as an array of its own kind (numpy or pandas extension), not copied."""
     if isinstance(X, pd.DataFrame):
-        values = X.iloc[:, position].array
+        name = X.columns[position]
+        by_name = isinstance(name, str) and X.columns.is_unique  # a fifth of the time by position
+        values = (X[name] if by_name else X.iloc[:, position]).array
         # exactly this class: pandas' string arrays derive from it and must stay what they are
         return values.to_numpy() if type(values) is pd.arrays.NumpyExtensionArray else values
     return X[:, position]
