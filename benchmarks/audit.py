@@ -19,6 +19,7 @@ it lets expect more than `MOST` seconds.
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import subprocess
 import sys
@@ -259,6 +260,7 @@ def main() -> None:
     parser.add_argument("--cell", nargs=3, metavar=("model", "n", "d"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    compileall.compile_dir(Path(uq.__file__).parent, quiet=1)  # as an installed package is
     kinds = options.models.split(",")
     with threadpool_limits(1):
         if options.cell:
