@@ -12,6 +12,7 @@ PAGES = {
     "a list": LIST,
     "another list item": f"<style>p {{ display: list-item; margin-left: 3em }}</style><p>a  b</p>{LIST}",
     "a footnote": "<style>i { float: footnote }</style><p>word<i>below</i></p>",
+    "margins": "<style>@page { @top-left { content: 'a' } @right-middle { content: 'b'; width: 2em } }</style><p>c",
     "a note": "<style>i { position: note(end) } div { content: element(end, all-once) }</style><p>w<i>b</i></p><div>",
 }
 
@@ -36,3 +37,13 @@ def test_elements_have_styles_for_what_the_page_can_have_alone() -> None:
     assert pseudo_elements(Page(PAGES["another list item"])) == {"marker"}
     assert pseudo_elements(Page(PAGES["a footnote"])) == footnotes
     assert pseudo_elements(Page(PAGES["a note"])) == notes
+
+
+def test_margins_have_styles_where_the_page_names_them_alone() -> None:
+    def margins(page: HTML) -> set[str]:
+        return {rule[1][0][1] for sheet in page._ua_stylesheets() for rule in sheet.page_rules} - {None}
+
+    every = margins(HTML(string=PAGES["margins"]))
+    assert len(every) == 18
+    assert margins(Page(PAGES["margins"])) == {"@top-left", "@right-middle", "@footnote", "@note-area"} < every
+    assert margins(Page(LIST)) == {"@footnote", "@note-area"}

@@ -1,4 +1,4 @@
-"""Pages of our own templates are read as an HTML parser reads them, and lose only ids that nothing links to."""
+"""Pages of our own templates are read as an HTML parser reads them, but for ids nothing links to and for blanks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from uq_report.document.document import (
     Verdict,
 )
 from uq_report.render.html import page
-from uq_report.render.own import elements
+from uq_report.render.own import OF_BLOCKS, elements
 from uq_report.render.printer import print_page
 
 PARAGRAPH = Paragraph(text="x_y < 1 & \N{NO-BREAK SPACE}z\r\n\t.")
@@ -42,13 +42,13 @@ REST = (
 
 
 def same(ours: Element, theirs: Element) -> bool:
-    """Say whether two elements are, but for ids left out and for blanks after the page's end."""
+    """Say whether two elements are, but for ids left out and for blanks between blocks."""
     theirs.attrib.pop("id", None) if "id" not in ours.attrib else None
-    end = theirs.tag in ("html", "body", "footer")
-    texts = [(ours.text, theirs.text), *([] if end else [(ours.tail, theirs.tail)])]
+    blank = " \n\t" if theirs.tag in OF_BLOCKS else ""
+    texts = [(ours.text, theirs.text), *((one.tail, two.tail) for one, two in zip(ours, theirs, strict=False))]
     return (
         (ours.tag, ours.attrib, len(ours)) == (theirs.tag, theirs.attrib, len(theirs))
-        and all((one or "").strip(" \n" * end) == (two or "").strip(" \n" * end) for one, two in texts)
+        and all((one or "") == (two or "").strip(blank) for one, two in texts)
         and all(map(same, ours, theirs))
     )
 
@@ -62,6 +62,15 @@ def test_elements_are_those_of_an_html_parser(name: str, kind: str, request: pyt
     ours = elements(text)
     assert ours is not None
     assert same(ours, tinyhtml5.parse(text, namespace_html_elements=False))
+
+
+def test_no_words_stand_between_blocks(document: Document) -> None:
+    rest = Section(id="rest", title="Rest", blocks=REST)
+    root = elements(page(replace(document, sections=(*document.sections, rest)), paged=True))
+    assert root is not None
+    blocks = [element for element in root.iter() if element.tag in OF_BLOCKS]
+    beside = [*((element.text, element) for element in blocks), *((child.tail, e) for e in blocks for child in e)]
+    assert not [(text, element.tag, element.attrib) for text, element in beside if text]
 
 
 def test_what_is_linked_keeps_its_id(document: Document) -> None:

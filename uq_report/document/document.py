@@ -11,6 +11,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from ..core.text import file_stem
 from ..evidence.frozen import Frozen
+from .attachment import Attachment as Attachment  # noqa: PLC0414 - part of a document
 
 Tone = Literal["good", "warning", "bad", "neutral", "unknown"]
 
@@ -214,16 +215,6 @@ class Section(Frozen):
     appendix: bool = False
     feature: str = ""
     aside: str = ""
-
-
-@dataclass(frozen=True)
-class Attachment:
-    """A file that travels inside the report where the format can hold one (PDF)."""
-
-    name: str
-    content: bytes
-    media_type: str
-    description: str
 
 
 @dataclass(frozen=True)

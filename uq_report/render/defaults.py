@@ -18,13 +18,14 @@ _WORDS = {
     "marker": "list-item",
 }
 _LISTED = "li"  # a list item without such a word
+_AREAS = ("@footnote", "@note-area")  # of every page
 
 
 class Page(HTML):  # type: ignore[misc] # WeasyPrint has no types
     """A page whose elements have styles for footnotes, notes and markers only where they can have these.
 
-    WeasyPrint 70 computes all six for every element, which is a twelfth of a print; reading it as strangers' HTML is
-    a twentieth, which a page of our `own` templates does not need.
+    WeasyPrint 70 computes all six for every element, which is a twelfth of a print, and all sixteen margins for every
+    sheet; reading it as strangers' HTML is a twentieth, which a page of our `own` templates does not need.
     """
 
     def __init__(self, text: str, *, own: bool = False, **options: Any) -> None:
@@ -40,7 +41,7 @@ class Page(HTML):  # type: ignore[misc] # WeasyPrint has no types
 
 
 def _needed(sheet: Any, text: str) -> Any:
-    """Return a style sheet for the pseudo-elements of a page alone."""
+    """Return a style sheet for the pseudo-elements and margins of a page alone."""
     every = sheet.matcher.other_selectors
     unused = {pseudo for pseudo, word in _WORDS.items() if word not in text}
     matcher, own = copy.copy(sheet.matcher), copy.copy(sheet)
@@ -49,5 +50,11 @@ def _needed(sheet: Any, text: str) -> Any:
         by_name = matcher.lower_local_name_selectors
         markers = [entry for entry in every if entry[3] == "marker"]
         matcher.lower_local_name_selectors = by_name | {_LISTED: [*by_name.get(_LISTED, ()), *markers]}
-    own.matcher = matcher
+    own.matcher, own.page_rules = matcher, [rule for rule in sheet.page_rules if _has(rule, text)]
     return own
+
+
+def _has(rule: Any, text: str) -> bool:
+    """Say whether a rule for pages is not of a margin that a page never names, which is empty then."""
+    _, ((_, margin, _),), _ = rule
+    return margin is None or margin in _AREAS or margin in text

@@ -21,7 +21,8 @@ def kept(*, own: bool = False) -> Iterator[None]:
 
     On pages of our `own`, which shorten no text by an ellipsis, lines that are the same share their layout. Lines
     without a break are one paragraph from the start, which WeasyPrint says before it draws them, and Pango then lays
-    them out again. What names the font of a style is made once for each style, a colour of figures for each name.
+    them out again. What names the font of a style, and how high its lines are, is made once for each style, a colour of
+    figures for each name.
     """
     again, write, letters = Layout.reactivate, Layout.set_text, svg.text
 
@@ -50,7 +51,7 @@ def kept(*, own: bool = False) -> Iterator[None]:
     with (
         replaced(Layout, deactivate=lambda _: None, reactivate=reactivate, set_text=set_text),
         replaced(line_break, **fonts),
-        replaced(inline, split_first_line=split if own else fit),
+        replaced(inline, split_first_line=split if own else fit, strut=_once(inline.strut)),
         replaced(svg, color=cache(svg.color), text=label, TAGS=svg.TAGS | {"text": label, "tspan": label}),
     ):
         yield

@@ -56,16 +56,18 @@ with _by_name(), _without_rare():
     from cssselect2 import ElementWrapper
     from weasyprint import HTML, draw, svg
     from weasyprint import Attachment as PdfAttachment
+    from weasyprint.css import AnonymousStyle
     from weasyprint.formatting_structure.boxes import Box, TableCellBox
-    from weasyprint.layout import background, block, inline, table
+    from weasyprint.layout import background, block, inline, page, table
     from weasyprint.text import line_break
     from weasyprint.text.ffi import pango
     from weasyprint.text.line_break import Layout
     from weasyprint.urls import FatalURLFetchingError, URLFetcher
 
 __all__ = [
-    "HTML", "Box", "ElementWrapper", "FatalURLFetchingError", "Layout", "PdfAttachment", "TableCellBox", "URLFetcher",
-    "background", "block", "draw", "inline", "line_break", "pango", "replaced", "svg", "table",
+    "HTML", "AnonymousStyle", "Box", "ElementWrapper", "FatalURLFetchingError", "Layout", "PdfAttachment",
+    "TableCellBox", "URLFetcher", "background", "block", "draw", "inline", "line_break", "page", "pango", "replaced",
+    "svg", "table",
 ]  # fmt: skip
 
 
