@@ -116,6 +116,7 @@ class Engine:
                 raise InputError(f"engine.{name} must be >= 1 or None; got {value}.")
         if not 0.5 < self.confidence < 1:
             raise InputError(f"engine.confidence must be a number between 0.5 and 1; got {self.confidence}.")
+        self._joins = self.batch_rows is None  # shortcuts may ask for more rows at once
         self.batch_rows = self.batch_rows or self.subject.adapter.batch_rows(self.subject.model)
         self.explainer = "engine"
         self._workers = Workers(self.n_jobs, self.backend, self.scheduler)
@@ -294,8 +295,9 @@ class Engine:
         """
         self._ask_model()
         task = self._task(rows, measures)
-        wider = 0 if self.batch_rows else max(map(self._shortcuts.together, self._shortcuts), default=0) // task.n
-        parts = grouped(variants, max(task.width, wider), mixed=self.batch_rows is not None)
+        wider = max(map(self._shortcuts.together, self._shortcuts), default=0) // task.n if self._joins else 0
+        mixed = self.batch_rows is not None and wider <= task.width
+        parts = grouped(variants, max(task.width, wider), mixed=mixed)
         done = 0
         for group in self._mapped(parts, task, rows, total):
             done += group.values.shape[1]

@@ -40,8 +40,10 @@ from uq_report.core.residuals import Residuals
 from uq_report.core.shortcut import TOLERANCE
 from uq_report.core.subject import Subject
 from uq_report.core.variants import Mix, Variant, make_buffer, mixed_rows
+from uq_report.inputs.adapters import sklearn_
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.fast_paths.trees import path as paths
+from uq_report.inputs.fast_paths.trees import tables
 from uq_report.inputs.fast_paths.trees.forest import Forest, Tree
 from uq_report.inputs.fast_paths.trees.path import TreePath, Walks
 from uq_report.inputs.fast_paths.trees.xgboost import SINGLE
@@ -124,7 +126,7 @@ def repeated(shortcut: Walks, rows: IntArray) -> None:
     shortcut.repeated(9 * group, rows, set(names))
     found = shortcut.repeated(group, rows, set(names))
     assert found is not None
-    assert len(rows) <= len(found.dist) <= len(rows) * len(np.unique(shortcut._codes[3]))
+    assert len(rows) <= len(found.dist) <= len(rows) * len(shortcut._codes.distinct[3])
     every, once = (np.stack([getattr(dist, name)() for name in names]) for dist in (own, found.dist))
     assert np.array_equal(found.spread(once), every.reshape(len(names), len(rows), -1).swapaxes(1, 2))
 
@@ -387,17 +389,83 @@ def test_a_forest_read_as_a_plain_classifier_has_no_split() -> None:
     assert np.allclose(ours.mean(), plain(subject, group, np.arange(N)).mean(), rtol=0, atol=1e-15)
 
 
-def test_one_column_within_the_limit_is_covered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_column_of_many_rows_is_covered_while_a_table_costs_less_than_the_trees(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     subject = explain(FORESTS["forest"]().fit(WHOLE, Y3), WHOLE, Y3)
     shortcut = walks(subject)
-    own = len(np.unique(shortcut._codes[1]))
-    monkeypatch.setattr(paths, "TABLE_CELLS", N * own * 3)
-    assert shortcut.covers(Variant((1,), (0.0,)))
-    monkeypatch.setattr(paths, "TABLE_CELLS", N * own * 3 - 1)
-    assert not shortcut.covers(Variant((1,), (0.0,)))
-    assert not shortcut.covers(Variant())
-    monkeypatch.setattr(paths, "TABLE_CELLS", N * N * 3)
-    assert shortcut.covers(Variant())
+    values = len(shortcut._codes.distinct[1]) * 3  # of three classes
+    shuffled, alike = Variant((1,), donors=np.arange(N)), Variant((1,), (0.0,))
+    for block, visit, together, covered in (
+        (1, values / 7, 0, True),
+        (1, values / 7 - 0.1, 0, False),
+        (1, values / 14, 2 * N, True),
+        (1, values / 14, 2 * N - 1, False),
+        (N * max(values, 7) - 1, 0, 2 * N, False),
+        (N * max(map(len, shortcut._codes.distinct)) * 3, 0, 0, True),
+    ):
+        monkeypatch.setattr(tables, "BLOCK", block)
+        monkeypatch.setattr(tables, "_VISIT", visit)
+        monkeypatch.setattr(tables, "TOGETHER", together)
+        shortcut = walks(subject)
+        assert shortcut.covers(shuffled) is covered
+        assert shortcut.covers(alike)
+        assert shortcut.covers(Variant((0,), donors=np.arange(N))) is shortcut.covers(Variant())
+
+
+@pytest.mark.parametrize("name", ["forest", "categories"])
+def test_rows_walked_in_blocks_are_what_they_are_together(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the last bit, with gaps, lists of categories, stages left out by early stopping, and members' parts."""
+    categories = HistGradientBoostingClassifier(
+        max_iter=30, early_stopping=True, n_iter_no_change=2, categorical_features="from_dtype", random_state=0
+    )
+    model, X = {"forest": (FORESTS["forest"](), GAPS), "categories": (categories, FRAME)}[name]
+    subject, rows = explain(model.fit(X, Y3), X, Y3), np.arange(N)
+    group = [*changes(subject, rows, 2), Variant((3, 0), tuple(Columns(subject.X)[c][7] for c in (3, 0)))]
+    whole = walks(subject).predict(group, rows)
+    monkeypatch.setattr(tables, "BLOCK", 2**11)
+    shortcut = walks(subject)
+    assert 1 < shortcut._tables.block < N
+    parted = shortcut.predict(group, rows)
+    assert np.array_equal(parted.parameters, whole.parameters)
+    if name == "forest":
+        assert np.array_equal(parted.aleatoric(), whole.aleatoric())
+    assert all(shortcut._tables.kept((c,), rows, split=False) is None for c in range(5))
+
+
+def test_what_is_walked_and_kept_stays_within_its_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block of rows is settled once for all columns; shuffles of a column share a walk, though each fills a call."""
+    subject = explain(FORESTS["forest"]().fit(WHOLE, Y2), WHOLE, Y2)
+    usual = evaluated(subject, fast_paths=(TreePath(),))[0]
+    monkeypatch.setattr(tables, "BLOCK", 2**11)
+    monkeypatch.setattr(tables, "KEPT", 2**12)
+    monkeypatch.setattr(sklearn_, "ROWWISE_BATCH", N)
+    walked: list[tuple[int, int]] = []
+    settled: list[int] = []
+    table, settle = Forest.table, Forest.settled
+
+    def noted(own: Forest, at: Any, column: int, asked: AnyArray) -> IntArray:
+        sums = table(own, at, column, asked)
+        walked.append((column, sums.size))
+        return sums
+
+    def placed(own: Forest, codes: AnyArray) -> Any:
+        settled.append(codes.shape[1])
+        return settle(own, codes)
+
+    monkeypatch.setattr(Forest, "table", noted)
+    monkeypatch.setattr(Forest, "settled", placed)
+    parted, engine = evaluated(subject, fast_paths=(TreePath(),))
+    shortcut = engine._shortcuts["trees"]
+    assert isinstance(shortcut, Walks)
+    block = shortcut._tables.block
+    blocks = -(-N // block)
+    assert np.array_equal(parted, usual)
+    assert max(size for _, size in walked) <= 2**11
+    assert [column for column, _ in walked if column == 4][-blocks:] == [4] * blocks
+    assert sum(size > 2**9 for _, size in walked) <= 5 * blocks < len(walked)  # smaller ones are for comparisons
+    assert sum(size == block for size in settled) == N // block
+    assert sum(held.size for held in shortcut._tables._kept.values()) <= 2**12
 
 
 def test_several_columns_are_covered_where_all_rows_take_one_value_or_few_rows_take_theirs(
@@ -405,26 +473,26 @@ def test_several_columns_are_covered_where_all_rows_take_one_value_or_few_rows_t
 ) -> None:
     subject = explain(FORESTS["forest"]().fit(WHOLE, Y3), WHOLE, Y3)
     shortcut, rows = walks(subject), np.arange(N)
-    monkeypatch.setattr(paths, "CROSSED", N)
+    monkeypatch.setattr(tables, "CROSSED", N)
     assert shortcut.covers(Variant((0, 1), donors=rows))
-    monkeypatch.setattr(paths, "CROSSED", N - 1)
+    monkeypatch.setattr(tables, "CROSSED", N - 1)
     assert not shortcut.covers(Variant((0, 1), donors=rows))
     assert shortcut.covers(Variant((0, 1), (0.0, 0.0)))
     assert not shortcut.covers(Variant((0, 1), (0.0, WHOLE[:, 1])))
-    monkeypatch.setattr(shortcut, "_digits", lambda _: [2**31, 2**31])
+    monkeypatch.setattr(shortcut._codes, "digits", lambda _: [2**31, 2**31])
     assert shortcut.covers(Variant((0, 1), (0.0, 0.0)))
-    monkeypatch.setattr(shortcut, "_digits", lambda _: [2**31, 2**32])
+    monkeypatch.setattr(shortcut._codes, "digits", lambda _: [2**31, 2**32])
     assert not shortcut.covers(Variant((0, 1), (0.0, 0.0)))
 
 
 def test_one_value_for_many_rows_is_walked_for_that_value_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "CROSSED", N - 1)
+    monkeypatch.setattr(tables, "CROSSED", N - 1)
     subject = explain(FORESTS["forest"]().fit(WHOLE, Y3), WHOLE, Y3)
     shortcut, rows = walks(subject), np.arange(N)
     group = [Variant((0, 3), (x, float(k))) for x, k in product((-1.0, 0.0), (0, 5))]
     ours, own = shortcut.predict(group, rows), plain(subject, group, rows)
     assert np.allclose(ours.parameters, own.parameters, rtol=0, atol=1e-12)
-    assert [len(table.asked) for table in shortcut._tables.values()] == [4]
+    assert [len(kept.asked) for kept in shortcut._tables._kept.values() if isinstance(kept, tables.SumTable)] == [4]
 
 
 def test_scores_do_not_depend_on_what_else_is_asked() -> None:
@@ -437,7 +505,7 @@ def test_scores_do_not_depend_on_what_else_is_asked() -> None:
 
 
 def test_tables_are_used_again_and_stay_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four are kept whatever their size, more while they fit: a comparison of few rows takes no other's place."""
+    """The newest are kept, within the limit."""
     subject = explain(FORESTS["forest"]().fit(WHOLE, Y2), WHOLE, Y2)
     shortcut, rows = walks(subject), np.arange(N)
     first = shortcut.predict([Variant((0,), donors=rows[::-1])], rows).mean()
@@ -452,22 +520,21 @@ def test_tables_are_used_again_and_stay_at_home(monkeypatch: pytest.MonkeyPatch)
     for shift in range(3):
         shortcut.predict([Variant((0,), donors=np.roll(rows, shift))], rows)
     assert walked == []
-    monkeypatch.setattr(paths, "TABLE_CELLS", 1)
-    for c in (1, 2, 3, 0, 4, 0):
+    sizes = [N * len(own) for own in shortcut._codes.distinct]
+    places = shortcut._tables.settled(rows).size
+    monkeypatch.setattr(tables, "KEPT", sizes[0] + sizes[1] + places)
+    for c in (1, 0, 1):
         shortcut.predict([Variant((c,), donors=rows)], rows)
-    assert walked == [1, 2, 3, 4, 0]
-    assert len(shortcut._tables) == 4
-    monkeypatch.setattr(paths, "TABLE_CELLS", 5 * N * N)
-    for c in (0, 1, 2, 3, 4):
-        for few in (rows[:5], rows):
-            shortcut.predict([Variant((c,), donors=few)], few)
-    assert walked[5:] == [0, 1, 1, 2, 3, 4]
-    for c in range(5):
-        for few in (rows[:5], rows):
-            shortcut.predict([Variant((c,), donors=few)], few)
-    assert len(walked) == 11
-    assert shortcut.__getstate__()["_tables"] == {}
-    assert shortcut.__getstate__()["_places"] == []
+    assert walked == [1]
+    monkeypatch.setattr(tables, "KEPT", sizes[0] + sizes[4] - 1)
+    for c in (4, 0, 4, 0, 0):
+        shortcut.predict([Variant((c,), donors=rows)], rows)
+    assert walked[1:] == [4, 0, 4, 0]
+    monkeypatch.setattr(tables, "KEPT", 1)
+    shortcut.predict([Variant((3,), donors=rows)], rows)
+    assert [held.size for held in shortcut._tables._kept.values()] == [sizes[3]]
+    assert shortcut.__getstate__()["_last"] is None
+    assert shortcut._tables.__getstate__()["_kept"] == {}
     assert np.array_equal(first, shortcut.predict([Variant((0,), donors=rows[::-1])], rows).mean())
 
 

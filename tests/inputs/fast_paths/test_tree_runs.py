@@ -44,6 +44,13 @@ def walks() -> Walks:
     return found
 
 
+def table_of(own: Walks) -> IntArray:
+    """Return the sums that are kept of the first column."""
+    table = own._tables.kept((0,), ROWS, split=False)
+    assert table is not None
+    return table.sums
+
+
 def shuffles(count: int, column: int = 0) -> list[Variant]:
     return [Variant((column,), donors=np.roll(ROWS, shift)) for shift in range(count)]
 
@@ -55,7 +62,7 @@ def asked(own: Walks, *groups: list[Variant], needs: Any = ("entropy",)) -> list
 
 def test_a_table_is_predicted_whole_once_an_eighth_of_it_is_asked_in_a_row() -> None:
     own = walks()
-    sums = own._tables[False, (0,), N].sums
+    sums = table_of(own)
     least = -(-sums.size // (8 * N))
     assert least > 2
     assert asked(own, shuffles(least - 1), shuffles(1), shuffles(1)) == [False, True, True]
@@ -65,7 +72,7 @@ def test_a_table_is_predicted_whole_once_an_eighth_of_it_is_asked_in_a_row() -> 
 
 def test_a_large_table_is_never_predicted_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     own = walks()
-    size = own._tables[False, (0,), N].sums.size
+    size = table_of(own).size
     for most, whole in ((size - 1, False), (size, True)):
         monkeypatch.setattr(paths, "WHOLE", most)
         assert asked(own, shuffles(N)) == [whole]
@@ -88,7 +95,7 @@ def test_other_changes_are_predicted_one_by_one() -> None:
 
 def test_runs_are_predicted_once_and_are_no_more_than_there_are() -> None:
     own = walks()
-    table = own._tables[False, (0,), N].sums
+    table = table_of(own)
     own.repeated(shuffles(N), ROWS, set())
     first = own.repeated(shuffles(2), ROWS, set())
     again = own.repeated(shuffles(3), ROWS, set())
@@ -131,11 +138,11 @@ def test_all_pairs_of_rows_are_the_same_numbers(monkeypatch: pytest.MonkeyPatch)
 
 def test_unchanged_sums_are_kept_once_they_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads share them."""
-    from uq_report.inputs.fast_paths.trees import walk
+    from uq_report.inputs.fast_paths.trees import settled
 
     seen: list[bool] = []
     own = walks()
-    rows = own._settled(ROWS)
+    rows = own._tables.settled(ROWS)
     kept = rows.sums.copy()
     rows.sums.clear()
 
@@ -143,7 +150,7 @@ def test_unchanged_sums_are_kept_once_they_are_whole(monkeypatch: pytest.MonkeyP
         seen.append(not rows.sums)
         out.fill(7)
 
-    monkeypatch.setattr(walk, "_unchanged", noted)
+    monkeypatch.setattr(settled, "_unchanged", noted)
     found = rows.unchanged(own._walkable.forest)
     assert seen == [True]
     assert (found == 7).all()

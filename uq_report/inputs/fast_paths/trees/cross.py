@@ -12,6 +12,7 @@ import numpy as np
 
 from ....core.arrays import AnyArray, IntArray
 from .forest import bit_of
+from .settled import Settled
 from .walk import (
     BELOW,
     FEATURE,
@@ -21,7 +22,6 @@ from .walk import (
     LISTED,
     LOW,
     RIGHT,
-    Settled,
     compiled,
     goes_left,
     parted,

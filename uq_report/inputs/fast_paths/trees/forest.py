@@ -13,7 +13,7 @@ from ....core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from .runs import Runs
-    from .walk import Settled
+    from .settled import Settled
 
 _BITS = 62  # of the largest sum of leaves in fixed point
 _MISSING = 0  # the code of a missing value
@@ -195,7 +195,7 @@ class Forest:
 
     def settled(self, codes: AnyArray) -> Settled:
         """Return where rows of these codes (features, n) are in every tree."""
-        from .walk import settled
+        from .settled import settled
 
         return settled(self, np.ascontiguousarray(codes))
 

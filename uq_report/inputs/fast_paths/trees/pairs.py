@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ....core.arrays import AnyArray, IntArray
-from .walk import FEATURE, HIGH, LEAF, LEFT, LISTED, LOW, RIGHT, Settled, compiled, goes_left, push
+from .settled import Settled
+from .walk import FEATURE, HIGH, LEAF, LEFT, LISTED, LOW, RIGHT, compiled, goes_left, push
 
 _BOXES = 1 << 16  # that are added up together
 _POWERS = np.zeros(67, dtype=np.int64)  # of two, by what they leave when divided by 67, which differs for the first 64
