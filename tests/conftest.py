@@ -1,8 +1,11 @@
 """Fixtures every test folder may use, and the rule that nothing is skipped where everything is installed."""
 
 import gc
+import importlib
 import os
+import pkgutil
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -49,12 +52,48 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Packages:
     return Packages(folder, monkeypatch)
 
 
+@contextmanager
+def untraced(config: pytest.Config) -> Iterator[None]:
+    """Stop measuring coverage, if it is measured, in the block."""
+    controller = getattr(config.pluginmanager.get_plugin("_cov"), "cov_controller", None)
+    if controller is None:
+        yield
+        return
+    controller.pause()
+    try:
+        yield
+    finally:
+        controller.resume()
+
+
+def load_package() -> None:
+    """Import each module of the package whose libraries are there; where coverage is measured, it is by now."""
+    package = importlib.import_module("uq_report")
+    for module in pkgutil.walk_packages(package.__path__, "uq_report."):
+        if module.name != "uq_report.__main__":
+            with suppress(ImportError):
+                importlib.import_module(module.name)
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
-    """Collect no garbage while a million objects of modules come in, and leave them out of it afterwards."""
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
+    """Leave out what prepares a test that is left out."""
+    with untraced(item.config) if item.get_closest_marker("no_cover") else nullcontext():
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Measure of all that is loaded the package alone, and collect no garbage while a million objects come in."""
+    config = session.config
+    if config.pluginmanager.has_plugin("dsession"):  # the workers collect
+        return (yield)
+    if config.pluginmanager.has_plugin("_cov"):
+        load_package()
     gc.disable()
     try:
-        return (yield)
+        with untraced(config):
+            return (yield)
     finally:
         gc.collect()
         gc.freeze()
