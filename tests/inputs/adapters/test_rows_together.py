@@ -33,8 +33,8 @@ def behind(model: Any) -> Any:
     ("adapter", "model", "rows"),
     [
         (ClassifierAdapter(), LogisticRegression(), 25_000),
-        (ClassifierAdapter(), GaussianProcessClassifier(optimizer=None), 250),
-        (RegressorStdAdapter(), GaussianProcessRegressor(optimizer=None), 250),
+        (ClassifierAdapter(), GaussianProcessClassifier(optimizer=None), 2**20 // 60),
+        (RegressorStdAdapter(), GaussianProcessRegressor(optimizer=None), 2**20 // 60),
         (RegressorStdAdapter(), BayesianRidge(), 25_000),
         (PoissonAdapter(), PoissonRegressor(), 25_000),
     ],
@@ -42,6 +42,14 @@ def behind(model: Any) -> Any:
 def test_rows_that_variants_of_the_same_columns_share(adapter: Any, model: Any, rows: int | None) -> None:
     assert adapter.batch_rows(behind(model)) is None
     assert adapter.rows_together(behind(model)) == rows
+
+
+@pytest.mark.parametrize(("trained", "rows"), [(0, 250), (500, 2097), (4194, 250), (4195, 250), (4000, 262)])
+def test_gaussian_processes_get_fewer_rows_the_more_they_were_trained_on(trained: int, rows: int) -> None:
+    model = GaussianProcessRegressor()
+    model.X_train_ = np.empty((trained, 1))
+    assert RegressorStdAdapter().rows_together(model) == rows
+    assert RegressorStdAdapter().rows_together(GaussianProcessRegressor()) == 250
 
 
 def test_models_of_other_libraries_are_left_to_the_engine() -> None:

@@ -20,6 +20,7 @@ from .scores import rescored, score_of
 
 ROWWISE_BATCH = 25_000
 PROCESS_BATCH = 250
+_PROCESS_CELLS = 2**20  # rows of a call x training rows: 8 MB for each array of a kernel
 
 _INSIDE = {
     "sklearn.BaseSearchCV": "best_estimator_",
@@ -55,15 +56,17 @@ class SklearnAdapter(Adapter):
         return batch_rows(model)
 
     def rows_together(self, model: Any) -> int | None:
-        """Return 25 000 for scikit-learn's own estimators, 250 for Gaussian processes, else None.
+        """Return 25 000 for scikit-learn's own estimators, fewer for Gaussian processes, else None.
 
-        A pipeline pays for every call more than for thousands of rows. Gaussian processes pay for rows x
-        training rows that leave the cache. Estimators of other libraries are not known: None.
+        A pipeline pays for every call more than for thousands of rows. Gaussian processes pay for rows x training
+        rows that leave the cache, so theirs are 2^20 cells, and 250 rows at least. Estimators of other libraries are
+        not known: None.
         """
         steps, final = unwrap(model)
         names = [class_names(part)[0] for part in (*steps, final)]
         if names[-1].startswith("sklearn.GaussianProcess"):
-            return PROCESS_BATCH
+            trained = getattr(getattr(final, "base_estimator_", final), "X_train_", ())
+            return max(PROCESS_BATCH, _PROCESS_CELLS // len(trained)) if len(trained) else PROCESS_BATCH
         return ROWWISE_BATCH if all(name.startswith("sklearn.") for name in names) else None
 
     def score(self, model: Any, X: Any) -> FloatArray | None:
