@@ -1,4 +1,4 @@
-"""The one place that calls the model.
+"""Measures of a subject's rows under replaced columns.
 
 Explainers ask for variants: all measures of these rows with these columns replaced by those values.
 The engine fills one reusable buffer with the variants of a row side by side, predicts, evaluates every
@@ -10,46 +10,35 @@ free memory or a stopwatch, so the bytes of a result do not depend on how it was
 
 from __future__ import annotations
 
-import hashlib
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from itertools import chain, starmap
-from time import perf_counter
+from itertools import starmap
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from joblib import parallel_config
 
-from .adapter import HoldsGivenRows, SharesCalls
-from .arrays import AnyArray, Columns, FloatArray, IntArray, Table, same_table, take_rows
-from .decisions import decided
+from .arrays import AnyArray, Columns, FloatArray, IntArray, Table, take_rows
+from .caller import Caller
 from .derivatives import Derivatives
 from .differentiation import derivatives
-from .errors import BudgetError, InputError, ModelError, UnsupportedError, UQReportError, nearest
-from .failures import failure
+from .errors import InputError
 from .inference import CONFIDENCE
-from .measures import EPISTEMIC, LOSS, SPLIT, Measure, split_of
-from .memory import keep_freed_blocks
+from .measures import Measure
 from .mixed import Calling, Mixer, Mixes, Mixing
-from .passes import Calls, Charged, Done, Group, Task, grouped, refuse_base, rows_of
-from .predictive import DecisionRule, Distribution
+from .passes import Calls, Charged, Done, Group, Task, grouped, refuse_base, rows_in_calls, rows_of
+from .predictive import Distribution
 from .repeated import Repeated, Repeats
 from .results import Omission
+from .selection import selected
 from .shortcut import Comparison, FastPath, Found, Served, Shortcuts
 from .subject import Subject
-from .tried import Known, Trial
+from .tried import Known, Trial, first_call
 from .variants import Variant
 from .workers import Workers, packed, variants_of_pack
-
-# Calls of few rows are mostly overhead, so variants of the same columns share calls up to this size,
-# or the size that the adapter names.
-SHORT_CALL = 1000
-
-keep_freed_blocks()  # in workers too, which import this module
 
 
 class Progress(NamedTuple):
@@ -66,7 +55,7 @@ class Progress(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class Engine:
+class Engine(Caller):
     """Evaluates measures of a subject's rows under replaced columns.
 
     Parameters
@@ -74,90 +63,45 @@ class Engine:
     subject : Subject
     measures : mapping of str to Measure
         Every measure that may be asked for by name.
-    seed : int
+    seed, batch_rows, row_budget, limits, costs
+        How the model is called, see `Caller`.
     n_jobs, backend, scheduler
         The workers, see `Workers`; results are bitwise equal for any.
-    batch_rows : int, optional
-        Rows per predict call, instead of the adapter's rule.
-    row_budget : int, optional
-        Rows that may be predicted in all; the next call beyond it raises `BudgetError`.
     confidence : float, default=0.95
         Level of every interval of the run; explainers read it here.
     progress : callable, optional
         Called with a `Progress` after each group.
-    limits : callable, optional
-        Returns which limit of time or memory is reached, or will be, or an empty text; `check` asks it.
-    costs : mapping of str to int, optional
-        About how many rows each explainer predicts, where it is known; `limits` is given them.
     fast_paths : sequence of FastPath, default=()
         What may predict changed rows in place of the model, where it agrees with the model (`Shortcuts`).
     """
 
-    subject: Subject
     measures: Mapping[str, Measure]
     _: KW_ONLY
-    seed: int = 0
     n_jobs: int = 1
     backend: str = "auto"
     scheduler: str | None = None
-    batch_rows: int | None = None
-    row_budget: int | None = None
     confidence: float = CONFIDENCE
     progress: Callable[[Progress], None] | None = None
-    limits: Callable[[int, int, float], str] | None = None
-    costs: Mapping[str, int] = field(default_factory=dict)
     fast_paths: Sequence[FastPath] = ()
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot be used, and take the adapter's rule for calls where none is set."""
-        for name in ("batch_rows", "row_budget"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"engine.{name} must be >= 1 or None; got {value}.")
+        """Refuse settings that cannot be used."""
+        self._joins = self.batch_rows is None  # shortcuts may ask for more rows at once
+        super().__post_init__()
         if not 0.5 < self.confidence < 1:
             raise InputError(f"engine.confidence must be a number between 0.5 and 1; got {self.confidence}.")
-        self._joins = self.batch_rows is None  # shortcuts may ask for more rows at once
-        self.batch_rows = self.batch_rows or self.subject.adapter.batch_rows(self.subject.model)
-        self.explainer = "engine"
         self._workers = Workers(self.n_jobs, self.backend, self.scheduler)
-        # shared by the engines of one run: rows by explainer, whether the model writes to its rows, once known,
-        # rows and seconds of the smallest and the largest call, and what fast paths did; by those of one subject,
-        # the shortcuts for its rows
-        self._rows: dict[str, int] = {}
-        self._writes: list[bool] = []
-        self._called: list[tuple[int, float]] = []
+        # shared by the engines of one run: what fast paths did; by those of one subject: the shortcuts for its rows
         self.served = {path.name: Served(path.title) for path in self.fast_paths}
         self._known: list[Shortcuts] = []
         # rows changed in the first call, and what the model said of them
         self._tried: tuple[Trial, Distribution] | None = None
         # columns in which the adapter's derivatives agreed with differences, for this explainer
         self._proven: set[int] = set()
-        self._focus = self.subject.positive_class
-        self._rule: DecisionRule | None = None
-        self._baseline: Distribution | None = None
-        self._y: FloatArray | IntArray | None = None
 
-    def bound(self, explainer: str, subject: Subject | None = None, rows: IntArray | None = None) -> Engine:
-        """Return this engine for one explainer's random streams and row count, on other rows if `subject` is given.
-
-        Where these are some of this subject's own, at positions `rows`, their predictions are not asked for again.
-        """
-        other = object.__new__(Engine)
-        other.__dict__.update(self.__dict__)
-        if explainer != self.explainer:
-            other.explainer, other._proven = explainer, set()
-        if subject is not None and subject is not self.subject:
-            base = self.baseline  # the positive class and the decision rule are those of the audited rows
-            other._focus, other._rule = self._focus, self._rule
-            other.subject, other._known, other._tried = subject, [], None
-            other._baseline = None if rows is None else base.take(rows)
-            other._y = None if rows is None or subject.y is None else base.encode(subject.y)
-        return other
-
-    @property
-    def rows_predicted(self) -> Mapping[str, int]:
-        """Rows predicted so far, per explainer."""
-        return dict(self._rows)
+    def _anew(self, explainer: str, subject: Subject) -> dict[str, Any]:
+        proven: dict[str, Any] = {} if explainer == self.explainer else {"_proven": set()}
+        return proven if subject is self.subject else proven | {"_known": [], "_tried": None}
 
     @property
     def worker_seconds(self) -> float:
@@ -165,47 +109,9 @@ class Engine:
         return self._workers.cpu_seconds
 
     @property
-    def row_seconds(self) -> float:
-        """Seconds that a further row of a call takes, by the smallest and the largest so far; infinite without any.
-
-        It decides no number, only what fits a limit of time.
-        """
-        if not self._called:
-            return math.inf
-        (few, short), (rows, seconds) = self._called
-        return (seconds - short) / (rows - few) if rows > 2 * few and seconds > short else seconds / rows
-
-    def pace(self) -> None:
-        """Predict a tenth of the rows again, so that `row_seconds` tells a row's time from that of a call."""
-        if not isinstance(self.subject.adapter, HoldsGivenRows):
-            self.call_model(take_rows(self.subject.X, slice(max(1, self.subject.n // 10))))
-
-    @property
     def shortened(self) -> bool:
         """Whether a fast path may predict some changed rows, in less time than `row_seconds` tells."""
         return bool(self._shortcuts)
-
-    @property
-    def baseline(self) -> Distribution:
-        """The predictive distribution of the subject's own rows, predicted once."""
-        if self._baseline is None:
-            dist = self._first_call()
-            if self._focus is None:
-                self._focus = dist.default_focus(self.subject.y)
-                dist = dist.focus(self._focus)
-            if self._rule is None:
-                dist = decided(self.subject, dist)
-                self._rule = dist.rule
-            if self.subject.y is not None:
-                self._y = dist.encode(self.subject.y)
-            self._baseline = dist
-        return self._baseline
-
-    @property
-    def y(self) -> FloatArray | IntArray | None:
-        """The subject's y as the distribution's `log_prob` takes it, or None."""
-        _ = self.baseline
-        return self._y
 
     def unchanged(self, measures: Sequence[Measure]) -> FloatArray:
         """Return all measures of the subject's own rows, shape (measures, rows), without another prediction."""
@@ -219,62 +125,7 @@ class Engine:
         where nothing else is asked for. Where the distribution names a measure that stands in for one it cannot
         answer, that one is returned too.
         """
-        words, has_y = list(names), self.subject.y is not None
-        chosen: dict[str, Measure] = {}
-        omissions: list[Omission] = []
-        for name in chain.from_iterable(map(self._meant, words)):
-            if name not in self.measures:
-                raise InputError(
-                    f"measures must be registered names; got {name!r}. {nearest(name, (*self.measures, LOSS, SPLIT))}"
-                )
-            measure = self.measures[name]
-            reason = measure.why_not(self.baseline, has_y)
-            other = self.measures.get(self.baseline.stand_ins.get(name, ""))
-            if reason and other is not None and not other.why_not(self.baseline, has_y):
-                chosen[other.name] = other
-                reason += f". The {other.title or other.name} stands in its place"
-            if reason:
-                omissions.append(Omission(name, "", reason))
-            else:
-                chosen[name] = measure
-        if words and not chosen and not omissions:
-            omissions.append(Omission(SPLIT, "", self.baseline.why_not(EPISTEMIC.name)))
-        return tuple(chosen.values()), tuple(omissions)
-
-    def _meant(self, word: str) -> tuple[str, ...]:
-        """Return the names of the measures that a word stands for: its own, where it is no word for others."""
-        if word == SPLIT:
-            parts = split_of(self.baseline)
-            return parts if self.measures.keys() >= set(parts) else ()
-        return (self.baseline.usual_loss,) if word == LOSS else (word,)
-
-    def rng(self, *key: str | int) -> np.random.Generator:
-        """Return the random stream of (seed, explainer, *key), so that names decide and order does not."""
-        self.check()
-        text = "\x1f".join((str(self.seed), self.explainer, *map(str, key)))
-        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        return np.random.default_rng(int.from_bytes(digest, "big"))
-
-    def check(self, done: int = 0, total: int = 0, ahead: float = 0.0) -> None:
-        """Stop the explainer at work where a limit is reached, or will be: loops that compute call it once a round.
-
-        The engine calls it before every prediction and every random stream.
-
-        Parameters
-        ----------
-        done, total : int
-            Rounds done, of so many in all; 0 where they are not counted.
-        ahead : float
-            About the seconds of this round, where they are known and it cannot be stopped.
-
-        Raises
-        ------
-        BudgetError
-            Which limit was reached.
-        """
-        reason = self.limits(done, total, ahead) if self.limits else ""
-        if reason:
-            raise BudgetError(f"{reason}; {self.explainer} was stopped. Raise the limit, or ask for less.")
+        return selected(names, self.measures, self)
 
     def evaluate(
         self, variants: Iterable[Variant], measures: Sequence[Measure], rows: IntArray | None = None, total: int = 0
@@ -305,17 +156,6 @@ class Engine:
                 self.progress(Progress(self.explainer, done, total))
             yield group
 
-    def predict(self, X: Table) -> Distribution:
-        """Return the predictive distribution of the rows of `X`, counted, checked, and with the positive class set."""
-        self._charge(len(X))
-        try:
-            return self.call_model(X)
-        except UQReportError as error:
-            if error.row is None or X is self.subject.X:
-                raise
-            where = f"Row {error.row} is that of the block of {len(X)} rows that {self.explainer} asked for."
-            raise type(error)(f"{error} {where}") from error
-
     def measure_rows(self, X: Table, measures: Sequence[Measure], y: AnyArray | None = None) -> FloatArray:
         """Return all measures of the rows of any table, shape (measures, rows), in calls of the batch size.
 
@@ -329,7 +169,7 @@ class Engine:
         refuse_base(measures)
         self._ask_model()
         _ = self.baseline
-        return self._in_calls(self.predict, measures, X, y)
+        return rows_in_calls(self.predict, measures, self._call_rows, X, y)
 
     def mixing(self, X: Table, measures: Sequence[Measure], rows: int, y: AnyArray | None = None) -> Mixing:
         """Return what gives all measures of rows mixed of those of any table, about `rows` of them.
@@ -349,8 +189,9 @@ class Engine:
             return path.mixer(subject.model, subject.adapter, X, rows) if isinstance(path, Mixes) else None
 
         usual = np.where(np.isfinite(own), own, 0.0).max(axis=1)
-        calling = Calling(self._charge, partial(self._in_calls, self.call_model, measures), self._checked)
-        return Mixing(X, y, measures, usual, calling, Found(self.fast_paths, self.served, find))
+        plain = partial(rows_in_calls, self.call_model, measures, self._call_rows)
+        found = Found(self.fast_paths, self.served, find)
+        return Mixing(X, y, measures, usual, Calling(self._charge, plain, self._checked), found)
 
     def function(self, measure: Measure, y: Any = None) -> Callable[[Table], FloatArray]:
         """Return ``f(X) -> (n,)``, one measure as a plain function of rows, for libraries that call the model.
@@ -381,16 +222,6 @@ class Engine:
         self._charge(self.subject.n if rows is None else len(rows))
         return derivatives(self.subject, columns, order, rows, self.predict, self.rows_together, self._proven)
 
-    @property
-    def rows_together(self) -> int:
-        """The rows that variants of the same columns may share a call up to."""
-        return self._call_rows or SHORT_CALL
-
-    def _ask_model(self) -> None:
-        """Refuse changed rows where an adapter holds predictions of the given rows only."""
-        if isinstance(self.subject.adapter, HoldsGivenRows):
-            raise UnsupportedError(self.subject.adapter.only_given_rows)
-
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind what belongs to the parent process."""
         left: dict[str, Any] = {"progress": None, "limits": None, "fast_paths": (), "_workers": None, "_tried": None}
@@ -399,21 +230,13 @@ class Engine:
     def _first_call(self) -> Distribution:
         """Return the prediction of the subject's rows, made in one call with changes that shortcuts are compared on.
 
-        A call of a model costs much by itself. They share one where the adapter says that rows do not move each
-        other's answers, and are asked for alone where that call fails.
+        Only where the adapter says that rows do not move each other's answers.
         """
-        X = self.subject.X
-        if self.subject.adapter.batch_rows(self.subject.model) and self._shortcuts:
-            trial = Trial.of(X)
-            if len(X) + len(trial) <= (self.batch_rows or 0):
-                self._charge(len(X))
-                try:
-                    both = self.call_model(trial.behind(X))
-                except UQReportError:  # the model may refuse changes that nobody asked for
-                    return self.call_model(X)
-                self._tried = trial, both.take(np.arange(len(X), len(both)))
-                return both.take(np.arange(len(X)))
-        return self.predict(X)
+        if not (self.subject.adapter.batch_rows(self.subject.model) and self._shortcuts):
+            return super()._first_call()
+        self._charge(self.subject.n)
+        dist, self._tried = first_call(self.subject.X, self.batch_rows or 0, self.call_model)
+        return dist
 
     def _tried_like(self, shortcut: str, changes: Sequence[Variant]) -> Known | None:
         """Return what the first call told of changes like these, where a shortcut covers it."""
@@ -422,22 +245,6 @@ class Engine:
         trial, dist = self._tried
         known = trial.like(changes, Columns(self.subject.X), self._checked(dist, len(dist), ""))
         return known if known and all(map(self._shortcuts[shortcut].covers, known.changes)) else None
-
-    @property
-    def _call_rows(self) -> int | None:
-        """The batch size, or the rows of a call that suit the model where its adapter says so."""
-        adapter = self.subject.adapter
-        known = adapter.rows_together(self.subject.model) if isinstance(adapter, SharesCalls) else None
-        return self.batch_rows or known
-
-    def _in_calls(
-        self, call: Callable[[Table], Distribution], measures: Sequence[Measure], X: Table, y: AnyArray | None
-    ) -> FloatArray:
-        """Return all measures of the rows of any table, in calls of the batch size or of what suits the model."""
-        step = self._call_rows or len(X)
-        blocks = [slice(start, start + step) for start in range(0, len(X), step)]
-        parts = [rows_of(call(X[at]), measures, None if y is None else y[at], None) for at in blocks]
-        return np.concatenate(parts, axis=1)
 
     def _task(self, rows: IntArray | None, measures: Sequence[Measure]) -> Task:
         calls = Calls(self.call_model, self._by_shortcut, self._repeated, self._checked)
@@ -510,44 +317,6 @@ class Engine:
         """Return what a shortcut predicts once for rows that are alike, not yet checked."""
         shortcut = self._shortcuts[name]
         return shortcut.repeated(group, rows, needs) if isinstance(shortcut, Repeats) else None
-
-    def _charge(self, rows: int) -> None:
-        """Count rows about to be predicted; refuse those beyond the budget, and all once a limit is reached."""
-        counts = self._rows
-        self.check(counts.get(self.explainer, 0), self.costs.get(self.explainer, 0))
-        spent = sum(counts.values())
-        if self.row_budget is not None and spent + rows > self.row_budget:
-            raise BudgetError(
-                f"engine.row_budget must allow the next {rows} rows; got {self.row_budget} with {spent} spent. "
-                "Raise the budget, or lower n_repeats, the grid or max_rows."
-            )
-        counts[self.explainer] = counts.get(self.explainer, 0) + rows
-
-    def call_model(self, X: Table) -> Distribution:
-        """Call the model on rows already counted, the only place that does; one that writes to them gets copies."""
-        rows = X.copy() if any(self._writes) or not self._writes else X
-        label = self.subject.label
-        if self.limits:
-            self.check(ahead=len(X) * self.row_seconds if self._called else 0.0)
-        start = perf_counter()
-        try:
-            dist = self.subject.adapter.predict(self.subject.model, rows)
-        except UQReportError:
-            raise
-        except (Exception, SystemExit) as error:  # the model is foreign code; whatever it raises is told to the user
-            raise failure(label, len(X), error, self.subject.X) from error
-        calls = sorted([*self._called, (len(X), perf_counter() - start)])
-        self._called[:] = calls[0], calls[-1]
-        if not self._writes:
-            self._writes.append(not same_table(X, rows))
-        return self._checked(dist, len(X), label)
-
-    def _checked(self, dist: Distribution, n: int, who: str) -> Distribution:
-        """Return distributions, one for each of `n` rows, with the positive class and the decision rule set."""
-        if len(dist) != n:
-            raise ModelError(f"{who} must return one distribution per row, {n}; got {len(dist)}.")
-        dist = dist if self._focus is None else dist.focus(self._focus)
-        return dist if self._rule is None else dist.deciding(self._rule)
 
 
 def first_distribution(subject: Subject, n: int) -> Distribution:

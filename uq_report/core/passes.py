@@ -216,6 +216,16 @@ def rows_of(
     return values
 
 
+def rows_in_calls(
+    call: Callable[[Table], Distribution], measures: Sequence[Measure], most: int | None, X: Table, y: AnyArray | None
+) -> FloatArray:
+    """Return all measures of the rows of any table, predicted in calls of `most` rows, or in one."""
+    step = most or len(X)
+    blocks = [slice(start, start + step) for start in range(0, len(X), step)]
+    parts = [rows_of(call(X[at]), measures, None if y is None else y[at], None) for at in blocks]
+    return np.concatenate(parts, axis=1)
+
+
 def refuse_base(measures: Sequence[Measure]) -> None:
     """Refuse measures of rows changed against unchanged, where rows of any table are asked for."""
     names = [measure.name for measure in measures if measure.needs_base]

@@ -5,13 +5,14 @@ Only where the rows of a call do not move each other's answers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .arrays import Columns, IntArray, Table
+from .errors import UQReportError
 from .predictive import Distribution
 from .shortcut import TOGETHER, compared_rows
 from .variants import Mix, Variant, mixed_rows
@@ -107,6 +108,24 @@ class Trial:
             found.append(Variant(columns, donors=donors) if kind is None else Variant(columns, values))
         at = np.arange(len(rows))[:, None] * len(self.columns) + places
         return Known(found, rows, plain.take(at.ravel()))
+
+
+def first_call(
+    X: Table, most: int, call: Callable[[Table], Distribution]
+) -> tuple[Distribution, tuple[Trial, Distribution] | None]:
+    """Return what a model says of all rows, and what it says of changes tried in the same call.
+
+    A call of a model costs much by itself. The rows are asked for alone where both are more than `most` rows, and where
+    the call of both fails.
+    """
+    trial, n = Trial.of(X), len(X)
+    if n + len(trial) > most:
+        return call(X), None
+    try:
+        both = call(trial.behind(X))
+    except UQReportError:  # the model may refuse changes that nobody asked for
+        return call(X), None
+    return both.take(np.arange(n)), (trial, both.take(np.arange(n, len(both))))
 
 
 def _kind(value: Any, change: Variant) -> int | None:
