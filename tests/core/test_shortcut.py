@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from uq_report.core.believed import Comparison, Served, Shortcuts, compared
 from uq_report.core.errors import ModelError
-from uq_report.core.shortcut import TOGETHER, TOLERANCE, Comparison, Served, Shortcuts, compared
+from uq_report.core.shortcut import TOGETHER, TOLERANCE
 from uq_report.core.variants import Variant
 
 PLAIN = np.array([[0.0, -2.0, 1.0], [np.inf, 5e-7, 0.0]])

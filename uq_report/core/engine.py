@@ -22,6 +22,7 @@ import pandas as pd
 from joblib import parallel_config
 
 from .arrays import AnyArray, Columns, FloatArray, IntArray, Table, take_rows
+from .believed import Comparison, Found, Served, Shortcuts
 from .caller import Caller
 from .derivatives import Derivatives
 from .differentiation import derivatives
@@ -34,7 +35,7 @@ from .predictive import Distribution
 from .repeated import Repeated, Repeats
 from .results import Omission
 from .selection import selected
-from .shortcut import Comparison, FastPath, Found, Served, Shortcuts
+from .shortcut import FastPath
 from .subject import Subject
 from .tried import Known, Trial, first_call
 from .variants import Variant

@@ -11,10 +11,11 @@ import numpy as np
 
 from .adapter import Adapter
 from .arrays import AnyArray, FloatArray, Table
+from .believed import Comparison, Found, compared
 from .measures import Measure
 from .passes import rows_of
 from .predictive import Distribution
-from .shortcut import COMPARED, Comparison, Found, compared
+from .shortcut import COMPARED
 from .variants import Mix, mixed_rows
 
 

@@ -10,11 +10,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from .arrays import AnyArray, Columns, FloatArray, IntArray, Table, take_rows
+from .believed import Comparison, compared, compared_rows
 from .errors import ModelError, UnsupportedError, UQReportError
 from .measures import Measure
 from .predictive import Distribution
 from .repeated import Repeated
-from .shortcut import COMPARED, Comparison, compared, compared_rows
+from .shortcut import COMPARED
 from .tried import Known
 from .variants import Buffer, Variant, make_buffer
 

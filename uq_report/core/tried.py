@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .arrays import Columns, IntArray, Table
+from .believed import compared_rows
 from .errors import UQReportError
 from .predictive import Distribution
-from .shortcut import TOGETHER, compared_rows
+from .shortcut import TOGETHER
 from .variants import Mix, Variant, mixed_rows
 
 

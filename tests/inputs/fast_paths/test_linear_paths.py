@@ -33,10 +33,10 @@ from sklearn.tree import DecisionTreeClassifier
 from uq_report.api import audit, explain, importance
 from uq_report.core.adapter import Adapter
 from uq_report.core.arrays import FloatArray
+from uq_report.core.believed import Served
 from uq_report.core.distributions import Categorical
 from uq_report.core.engine import Engine
 from uq_report.core.residuals import Residuals
-from uq_report.core.shortcut import Served
 from uq_report.core.subject import Subject, make_subject
 from uq_report.core.variants import Variant
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
