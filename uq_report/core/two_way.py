@@ -21,7 +21,7 @@ _SPARSE = 2**21  # pairs up to which two sparse matrices are held, at 12 bytes a
 def by_donor(T: FloatArray, donors: IntArray) -> FloatArray:
     """Return the mean over the m values that each row donated, shape (M, n)."""
     m, n = donors.shape
-    flat = donors.ravel()
+    flat = donors.ravel().astype(np.intp)  # once: `bincount` would for each measure
     means: FloatArray = np.stack([np.bincount(flat, t.ravel(), n) for t in T]) / m
     return means
 
@@ -59,7 +59,8 @@ def effects(
         r, d = np.asfortranarray(r), np.asfortranarray(d)
         received, donated = _looked_up(donors), _looked_up(donors, inverse=True)
     else:
-        received, donated = _shares(_receivers(donors)), _shares(donors)
+        share = np.full(donors.size, 1 / len(donors))  # of both matrices, so that more of them stays in the cache
+        received, donated = _shares(_receivers(donors), share), _shares(donors, share)
     r -= received(d)
     v = _conjugate_gradients(received, donated, r, scale, converged)
     d -= donated(v)
@@ -80,10 +81,13 @@ def donated_mean(v: FloatArray, donors: IntArray) -> FloatArray:
     return _looked_up(donors, inverse=True)(np.asfortranarray(v))
 
 
-def _shares(rows: IntArray) -> Means:
-    """Return the product with the sparse matrix that has 1/m at (rows[r, k], k); a measure's bits are its own."""
+def _shares(rows: IntArray, share: FloatArray) -> Means:
+    """Return the product with the sparse matrix that has 1/m at (rows[r, k], k); a measure's bits are its own.
+
+    `share` is 1/m, m n times.
+    """
     m, n = rows.shape
-    share, starts = np.full(n * m, 1 / m), np.arange(0, n * m + 1, m, dtype=np.int32)
+    starts = np.arange(0, n * m + 1, m, dtype=np.int32)
     A = csc_array((share, rows.T.astype(np.int32).ravel(), starts), shape=(n, n))
     return lambda x: (A @ x.T).T
 
