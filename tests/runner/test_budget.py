@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 import uq_report as uq
 from uq_report import runner
-from uq_report.core import engine
+from uq_report.core import caller
 from uq_report.core.adapter import Adapter
 from uq_report.core.arrays import Table
 from uq_report.core.distributions import Normal
@@ -84,7 +84,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float, call: float = 0.0) -> None:
         self.now, self.seconds, self.call = 0.0, seconds, call
-        for module in (budget, engine, auditing):
+        for module in (budget, caller, auditing):
             monkeypatch.setattr(module, "perf_counter", lambda: self.now)
 
     def predict(self, X: pd.DataFrame) -> Normal:
