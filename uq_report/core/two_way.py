@@ -6,6 +6,7 @@ Shapes: M measures, m shuffles, n rows; every shuffle pairs each row with one do
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array
@@ -88,7 +89,7 @@ def _shares(rows: IntArray, share: FloatArray) -> Means:
     """
     m, n = rows.shape
     starts = np.arange(0, n * m + 1, m, dtype=np.int32)
-    A = csc_array((share, rows.T.astype(np.int32).ravel(), starts), shape=(n, n))
+    A: Any = csc_array((share, rows.T.astype(np.int32).ravel(), starts), shape=(n, n))
     return lambda x: (A @ x.T).T
 
 
