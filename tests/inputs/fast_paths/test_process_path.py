@@ -88,7 +88,7 @@ def test_work_that_asks_for_the_mean_alone_solves_nothing(monkeypatch: pytest.Mo
 def test_curves_are_read_for_many_changes_at_once(
     kernel: Any, fast: bool, settings: Any, widths: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whole kernels are made for 250 rows at most, in place of them as in the model's own calls."""
+    """Kernels are made for 250 rows at most, as in the model's own calls."""
     engine = Engine(of(GaussianProcessRegressor(kernel, optimizer=None)), measures(),
                     fast_paths=[ProcessPath()] if fast else (), **settings)  # fmt: skip
     variants = [Variant((1,), (value,)) for value in np.linspace(0, 6, 30)]
@@ -97,13 +97,14 @@ def test_curves_are_read_for_many_changes_at_once(
         engine.measure_rows(np.column_stack([X[:, 0], np.full(40, v.values[0]), X[:, 2]]), chosen) for v in variants
     ]
     made: list[int] = []
-    kernel_of = process.ProcessMeans._kernel
+    kernels_of = process.ProcessMeans._kernels
 
     def counted(self: Any, group: Any, rows: Any) -> Any:
-        made.append(len(group) * len(rows))
-        return kernel_of(self, group, rows)
+        for K, own in kernels_of(self, group, rows):
+            made.append(len(K))
+            yield K, own
 
-    monkeypatch.setattr(process.ProcessMeans, "_kernel", counted)
+    monkeypatch.setattr(process.ProcessMeans, "_kernels", counted)
     found = [group.values for group in engine.evaluate(variants, chosen)]
     assert [values.shape[1] for values in found] == widths
     assert max(made, default=0) <= 250

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -60,27 +60,24 @@ class ProcessMeans:
         unit, shift = self._units
         if self.moves is not None and all(map(self.moves.cover, group)) and len(rows) <= self.moves.most:
             moved = self.moves.means(group, rows).T.ravel()
-            return _LateNormal(unit * moved + shift, lambda: self._late(group, rows, unit))
-        K, own = self._kernel(group, rows)
-        return _LateNormal(unit * (K @ np.ravel(self.gp.alpha_)) + shift, partial(self._std, K, own, unit))
+            return _LateNormal(unit * moved + shift, lambda: self._std(self._kernels(group, rows), unit))
+        kernels = [*self._kernels(group, rows)]
+        means = np.concatenate([K @ np.ravel(self.gp.alpha_) for K, _ in kernels])
+        return _LateNormal(unit * means + shift, partial(self._std, kernels, unit))
 
     @property
     def rows_together(self) -> int:
         """Say how many rows a call may hold: curves are read for many at once, and whole kernels leave the cache."""
         return 0 if self.moves is None else _TOGETHER
 
-    def _late(self, group: Sequence[Variant], rows: IntArray, unit: float) -> FloatArray:
-        """Return the standard deviations where means were read from curves, in as small calls as the model's."""
-        width = max(1, PROCESS_BATCH // len(rows))
-        parts = (group[first : first + width] for first in range(0, len(group), width))
-        stds = [self._std(*self._kernel(part, rows), unit).reshape(len(rows), -1) for part in parts]
-        return np.hstack(stds).ravel()
-
-    def _kernel(self, group: Sequence[Variant], rows: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the kernel between the changed rows and the training rows, and that of each row with itself."""
+    def _kernels(self, group: Sequence[Variant], rows: IntArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield the kernel between a few changed rows and the training rows, and that of each row with itself."""
         table = make_buffer(take_rows(self.X, rows), len(group)).filled(self._source, 0, len(rows), group)
-        inner = transform(self.steps, table)
-        return self.gp.kernel_(inner, self.gp.X_train_), self.gp.kernel_.diag(inner)
+        inner = np.asarray(transform(self.steps, table))
+        for start in range(0, len(inner), PROCESS_BATCH):
+            part = inner[start : start + PROCESS_BATCH]
+            K = self.gp.kernel_(part, self.gp.X_train_) if self.moves is None else self.moves.kernel(part)
+            yield K, self.gp.kernel_.diag(part)
 
     @cached_property
     def _units(self) -> tuple[float, float]:
@@ -90,12 +87,16 @@ class ProcessMeans:
     def _source(self) -> Columns:
         return Columns(self.X)
 
-    def _std(self, K: FloatArray, own: FloatArray, unit: float) -> FloatArray:
+    def _std(self, kernels: Iterable[tuple[FloatArray, FloatArray]], unit: float) -> FloatArray:
         """Return √(k(x, x) - kᵀK⁻¹k) (Rasmussen & Williams 2006, eq. 2.26), with the noise that is added to it."""
-        V = solve_triangular(self.gp.L_, K.T, lower=True, check_finite=False)
-        variance = own - np.einsum("ij,ji->i", V.T, V)
+        variance = np.concatenate([own - self._explained(K) for K, own in kernels])
         refuse_rows("variances of the process must be > 0", ~(variance > 0), "The model itself is asked.")
         return np.hypot(np.sqrt(unit**2 * variance), math.sqrt(self.noise_variance))
+
+    def _explained(self, K: FloatArray) -> FloatArray:
+        """Return kᵀK⁻¹k of each row."""
+        V = solve_triangular(self.gp.L_, K.T, lower=True, check_finite=False)
+        return np.einsum("ij,ji->i", V.T, V)
 
 
 class ProcessPath:

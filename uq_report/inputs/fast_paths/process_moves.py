@@ -15,7 +15,7 @@ from ...core.arrays import Columns, FloatArray, IntArray, Table
 from ...core.derivatives import numbers
 from ...core.variants import Variant
 from ..adapters.affine import affine_slopes, dense
-from ..adapters.gp_kernels import Term, constant_of, terms_of
+from ..adapters.gp_kernels import Term, constant_of, terms_of, values
 from ..adapters.sklearn_ import transform
 from .chebyshev import Span, span_of
 
@@ -57,6 +57,11 @@ class Moves:
     def cover(self, variant: Variant) -> bool:
         """Say whether the change is of one column that moves one input."""
         return len(variant.columns) == 1 and bool(self._inputs[variant.columns[0]] >= 0)
+
+    def kernel(self, inner: FloatArray) -> FloatArray:
+        """Return the kernel between rows of inputs and the training rows."""
+        rates = [term.rates(inner, self.gp.X_train_, 0) for term in self.terms]
+        return values(self.terms, rates, constant_of(self.gp.kernel_))
 
     def means(self, group: Sequence[Variant], rows: IntArray) -> FloatArray:
         """Return kᵀα of each row under each change of one column, (variants, rows)."""
