@@ -21,6 +21,7 @@ from ..adapters.outputs import refuse_rows
 from ..adapters.regressor_std import RegressorStdAdapter
 from ..adapters.sklearn_ import PROCESS_BATCH, transform
 from .process_moves import Moves, moves_of
+from .process_spreads import Spreads, spreads_of
 
 _TOGETHER = 4000  # rows
 
@@ -41,7 +42,7 @@ class _LateNormal(Normal):
 class ProcessMeans:
     """A fitted process behind its steps, and the rows that are changed: ``mean = k(x, T)ᵀα`` in units of y.
 
-    `moves` tell means where one column changes, for a kernel of a closed form.
+    `moves` tell means where one column changes, for a kernel of a closed form, and `spreads` variances, of one product.
     """
 
     steps: Any
@@ -49,6 +50,7 @@ class ProcessMeans:
     noise_variance: float
     X: Table
     moves: Moves | None
+    spreads: Spreads | None
     rows_compared: ClassVar[int] = 3  # at either end and in the middle, as the rule for slopes is
 
     def covers(self, variant: Variant) -> bool:
@@ -60,7 +62,10 @@ class ProcessMeans:
         unit, shift = self._units
         if self.moves is not None and all(map(self.moves.cover, group)) and len(rows) <= self.moves.most:
             moved = self.moves.means(group, rows).T.ravel()
-            return _LateNormal(unit * moved + shift, lambda: self._std(self._kernels(group, rows), unit))
+            return _LateNormal(unit * moved + shift, lambda: self._late(group, rows, unit))
+        if self.spreads is not None and self.spreads.pay(group, rows):
+            moved = np.concatenate([K @ np.ravel(self.gp.alpha_) for K, _ in self._kernels(group, rows)])
+            return _LateNormal(unit * moved + shift, lambda: self._late(group, rows, unit))
         kernels = [*self._kernels(group, rows)]
         means = np.concatenate([K @ np.ravel(self.gp.alpha_) for K, _ in kernels])
         return _LateNormal(unit * means + shift, partial(self._std, kernels, unit))
@@ -69,6 +74,15 @@ class ProcessMeans:
     def rows_together(self) -> int:
         """Say how many rows a call may hold: curves are read for many at once, and whole kernels leave the cache."""
         return 0 if self.moves is None else _TOGETHER
+
+    def _late(self, group: Sequence[Variant], rows: IntArray, unit: float) -> FloatArray:
+        """Return the standard deviations where means needed no kernels that are still there."""
+        if self.spreads is not None and self.spreads.pay(group, rows):
+            explained = self.spreads.explained(group, rows)
+            if explained is not None:
+                own = self.gp.kernel_.diag(self.gp.X_train_[:1])[0]  # the same of every row
+                return self._root(own - explained.T.ravel(), unit)
+        return self._std(self._kernels(group, rows), unit)
 
     def _kernels(self, group: Sequence[Variant], rows: IntArray) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Yield the kernel between a few changed rows and the training rows, and that of each row with itself."""
@@ -89,7 +103,10 @@ class ProcessMeans:
 
     def _std(self, kernels: Iterable[tuple[FloatArray, FloatArray]], unit: float) -> FloatArray:
         """Return √(k(x, x) - kᵀK⁻¹k) (Rasmussen & Williams 2006, eq. 2.26), with the noise that is added to it."""
-        variance = np.concatenate([own - self._explained(K) for K, own in kernels])
+        return self._root(np.concatenate([own - self._explained(K) for K, own in kernels]), unit)
+
+    def _root(self, variance: FloatArray, unit: float) -> FloatArray:
+        """Return standard deviations in units of y; refuse variances that are none."""
         refuse_rows("variances of the process must be > 0", ~(variance > 0), "The model itself is asked.")
         return np.hypot(np.sqrt(unit**2 * variance), math.sqrt(self.noise_variance))
 
@@ -112,4 +129,7 @@ class ProcessPath:
         if type(adapter) is not RegressorStdAdapter:
             return None
         fitted = process_of(model)
-        return None if fitted is None else ProcessMeans(*fitted, adapter.noise_variance, X, moves_of(*fitted, X))
+        if fitted is None:
+            return None
+        moves = moves_of(*fitted, X)
+        return ProcessMeans(*fitted, adapter.noise_variance, X, moves, spreads_of(moves))

@@ -68,17 +68,31 @@ class Moves:
         total = np.full((len(group), len(rows)), self._constant)
         for column in {variant.columns[0] for variant in group}:
             own = [variant.columns[0] == column for variant in group]
-            values = np.empty((sum(own), len(rows)))
-            for moved, variant in zip(values, compress(group, own), strict=True):
-                (moved[:],) = variant.filling(self._source, 0, len(rows))
-            total[own] += self._along(column, values, rows)
+            total[own] += self._along(column, self.filled([*compress(group, own)], rows), rows)
         return total
+
+    def filled(self, group: Sequence[Variant], rows: IntArray) -> FloatArray:
+        """Return what changes of one column put into it, (variants, rows)."""
+        values = np.empty((len(group), len(rows)))
+        for moved, variant in zip(values, group, strict=True):
+            (moved[:],) = variant.filling(self._source, 0, len(rows))
+        return values
+
+    def input_of(self, column: int) -> int:
+        """Return the input that a column moves."""
+        return int(self._inputs[column])
+
+    def moved(self, column: int, values: FloatArray, rows: IntArray) -> FloatArray:
+        """Return where values of a column, (variants, rows), move its input."""
+        j = self.input_of(column)
+        return np.asarray(
+            self.inner[rows, j] + self.matrix[column, j] * (values - numbers(self.X, column)[rows]), dtype=float
+        )
 
     def _along(self, column: int, values: FloatArray, rows: IntArray) -> FloatArray:
         """Return the terms' sums with values of one column, (variants, rows)."""
-        j, kept = int(self._inputs[column]), self._kept(rows)
-        step = values - numbers(self.X, column)[rows]
-        at, total = self.inner[rows, j] + self.matrix[column, j] * step, np.zeros(values.shape)
+        j, kept = self.input_of(column), self._kept(rows)
+        at, total = self.moved(column, values, rows), np.zeros(values.shape)
         for i, span in enumerate(self._spans[j]):
             along = np.empty(at.shape) if span is None else span.read(self._curve(kept, i, j, span), at)
             beyond, of = np.nonzero(np.ones(at.shape) if span is None else ~span.holds(at))
@@ -137,13 +151,19 @@ class Moves:
         return Columns(self.X)
 
     @cached_property
+    def ends(self) -> list[tuple[float, float]]:
+        """How far curves along each input are known."""
+        low, high = self.inner.min(axis=0), self.inner.max(axis=0)
+        reach = _BEYOND * (high - low)
+        return [*zip(low - reach, high + reach, strict=True)]
+
+    @cached_property
     def _spans(self) -> list[list[Span | None]]:
         """The points of every term's curves along each input; None for a term that is no product, or of too many."""
         spans = []
-        for j, (low, high) in enumerate(zip(self.inner.min(axis=0), self.inner.max(axis=0), strict=True)):
-            reach = _BEYOND * (high - low)
+        for j, (low, high) in enumerate(self.ends):
             lengths = [1 / np.sqrt(term.inverse[j]) if term.shape.splits else 0.0 for term in self.terms]
-            spans.append([span_of(low - reach, high + reach, length) if length else None for length in lengths])
+            spans.append([span_of(low, high, length) if length else None for length in lengths])
         return spans
 
     @cached_property
