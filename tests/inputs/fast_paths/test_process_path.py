@@ -214,3 +214,36 @@ def test_a_curve_tells_values_to_a_quarter_of_the_range_beyond_the_rows(scale: f
     np.testing.assert_allclose(found, subject.model.predict(table), rtol=1e-10, atol=1e-12)
     assert summed == [[4, 5, 6, 7] if known else [*range(8)], [4, 5, 6, 7]]
     assert (moves._spans[1][0] is not None, moves._spans[1][1] is not None) == (known, True)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "served"),
+    [
+        (RBF(4.0) + WhiteKernel(0.3), True),
+        (RBF(4.0) + WhiteKernel(1e-9), False),
+        (RBF(0.7) + WhiteKernel(0.3), False),
+        (SUM, False),
+    ],
+    ids=["curves", "too little noise for them", "more solves than changes", "no product"],
+)
+@pytest.mark.parametrize(
+    ("change", "whole"),
+    [
+        (Variant((1,), (2.5,)), True),
+        (Variant((1,), donors=np.arange(40)[::-1]), True),
+        (Variant((1,), (X[:, 2],)), False),
+    ],
+    ids=["a value", "a permutation", "values of few"],
+)
+def test_variances_along_a_column_are_those_of_solves(kernel: Any, served: bool, change: Variant, whole: bool) -> None:
+    """Curves of all rows serve where they pay and agree with solves; the distributions are the model's either way."""
+    subject, rows = of(GaussianProcessRegressor(kernel, optimizer=None)), np.arange(40)
+    path = ProcessPath().shortcut(subject.model, subject.adapter, subject.X)
+    assert path is not None
+    found = path.predict([change], rows)
+    table = X.copy()
+    (table[:, 1],) = change.filling(path._source, 0, 40)
+    _, std = subject.model.predict(table, return_std=True)
+    np.testing.assert_allclose(np.sqrt(found.variance()), std, rtol=1e-7)
+    kept = path.spreads is not None and any(curve.size for curve in path.spreads._curves.values())
+    assert kept == (served and whole)

@@ -20,7 +20,7 @@ _LEFT_OUT = 1e-13  # of the largest singular value
 _APART = 1e-11  # of a variance, how far a curve may be from solves
 _KEPT = 4_000_000  # values of curves
 _SOLVED = 250  # right sides at once
-_FOLLOW = 16  # changes that one value for all rows stands for, or one permutation of all: more follow it
+_FOLLOW = 24  # changes that one value for all rows stands for, or one permutation of all: more follow it
 
 
 class _Along(NamedTuple):
@@ -43,7 +43,7 @@ class Spreads:
     """
 
     moves: Moves
-    _curves: dict[tuple[bytes, int], FloatArray | None] = field(default_factory=dict)
+    _curves: dict[tuple[bytes, int], FloatArray] = field(default_factory=dict)
 
     def pay(self, group: Sequence[Variant], rows: IntArray) -> bool:
         """Say whether curves of these rows need fewer solves than the changes that are asked, or soon will be."""
@@ -67,14 +67,14 @@ class Spreads:
         if along is None or not along.span.holds(at).all():
             return None
         curve = self._curve(j, rows, along)
-        return None if curve is None else along.span.read(curve, at)
+        return along.span.read(curve, at) if curve.size else None
 
-    def _curve(self, j: int, rows: IntArray, along: _Along) -> FloatArray | None:
-        """Return kᵀK⁻¹k with the input `j` at each point, (rows, points), None if solves say otherwise."""
+    def _curve(self, j: int, rows: IntArray, along: _Along) -> FloatArray:
+        """Return kᵀK⁻¹k with the input `j` at each point, (rows, points); nothing if solves say otherwise."""
         key = rows.tobytes(), j
         if key not in self._curves:
-            made = self._made(j, rows, along) if self._holds(j, rows, along) else None
-            while self._curves and sum(map(np.size, self._curves.values())) + np.size(made) > _KEPT:
+            made = self._made(j, rows, along) if self._holds(j, rows, along) else np.empty((0, 0))
+            while self._curves and sum(curve.size for curve in self._curves.values()) + made.size > _KEPT:
                 self._curves.pop(next(iter(self._curves)), None)
             self._curves[key] = made
             return made
