@@ -3,8 +3,8 @@
 The trapezoidal rule of a smooth function that vanishes at both ends converges exponentially: a third of the step takes
 the error to its third power (Trefethen & Weideman 2014, SIAM Review 56, doi:10.1137/130932132). So how far the three
 rules of every third node lie apart bounds the error of all nodes from far above. (Two rules of every other node may
-happen to have the same error; not three.) Densities of a normal at such nodes follow from each other by two products, in
-place of an exponential each.
+happen to have the same error; not three.) Densities of a normal at such nodes follow from each other by two products,
+in place of an exponential each.
 """
 
 from __future__ import annotations
