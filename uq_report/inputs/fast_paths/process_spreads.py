@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -44,6 +44,10 @@ class Spreads:
 
     moves: Moves
     _curves: dict[tuple[bytes, int], FloatArray] = field(default_factory=dict)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the curves behind: another process makes those it asks for."""
+        return self.__dict__ | {"_curves": {}}
 
     def pay(self, group: Sequence[Variant], rows: IntArray) -> bool:
         """Say whether curves of these rows need fewer solves than the changes that are asked, or soon will be."""
