@@ -1,9 +1,12 @@
 """Cost and error of the entropies of mixtures, as ratios to the members' log densities on one grid.
 
-    python benchmarks/distributions.py [--rows 1000] [--members 10]
+    python benchmarks/distributions.py [--rows 1000] [--members 10] [--forests]
 
 The limit is one evaluation of every member's log_prob at 400 values of each row, timed in turn with the entropy
 (cpu time, median of the ratios). The errors are those of a few rows against scipy's quad, member by member.
+
+With --forests: entropy of a forest of regression trees, and its divergence from that of rows with one feature
+permuted, in units of the forest's own prediction of as many rows.
 """
 
 from __future__ import annotations
@@ -16,7 +19,9 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.integrate import quad
+from sklearn.ensemble import RandomForestRegressor
 
+import uq_report as uq
 from uq_report.core.distributions import (
     Gamma,
     Laplace,
@@ -83,13 +88,46 @@ def error(parts: list[Distribution], row: int) -> float:
     return abs(float(q.entropy()[0]) - whole)
 
 
+def forest(trees: int, leaf: int, rows: int) -> tuple[float, float, float, float]:
+    """Return seconds of predict, entropy, divergence and the adapter's prediction, medians of `ROUNDS`."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000 + rows, 8))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X)) * np.exp(X[:, 0] / 2)
+    model = RandomForestRegressor(trees, min_samples_leaf=leaf, random_state=0).fit(X[:1000], y[:1000])
+    audited, changed = X[1000:], X[1000:].copy()
+    changed[:, 0] = rng.permutation(changed[:, 0])
+    subject, seconds = uq.explain(model, audited), np.empty((ROUNDS, 4))
+    for r in range(ROUNDS):
+        clock = [time.process_time()]
+        model.predict(audited)
+        clock.append(time.process_time())
+        own, other = (subject.adapter.predict(model, table) for table in (audited, changed))
+        clock.append(time.process_time())
+        own.entropy()
+        clock.append(time.process_time())
+        own.kl(other)
+        clock.append(time.process_time())
+        seconds[r] = np.diff(clock)[[0, 2, 3, 1]]
+    predict, entropy, divergence, both = np.median(seconds, axis=0)
+    return predict, entropy, divergence, both / 2
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--members", type=int, default=10)
+    parser.add_argument("--forests", action="store_true")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
+    if given.forests:
+        print("| trees, rows in a leaf | predict, us a row | moments of the leaves | entropy | divergence |")
+        print("|---|---|---|---|---|")
+        for trees, leaf in ((30, 20), (100, 10), (100, 5), (300, 10)):
+            predict, entropy, divergence, moments = forest(trees, leaf, given.rows)
+            shares = " | ".join(f"{part / predict:.1f}" for part in (moments, entropy, divergence))
+            print(f"| {trees}, {leaf} | {1e6 * predict / given.rows:.0f} | {shares} |", flush=True)
+        return
     print(f"entropy of {given.rows} rows x {given.members} members, against their log_prob at {NODES} values a row")
     print(f"| members | times the limit (goal <= {GOAL:g}) | largest error of {CHECKED} rows, nats |\n|---|---|---|")
     for name in NAMES:
