@@ -57,11 +57,11 @@ def test_a_page_without_end_is_stopped_and_its_process_is_gone() -> None:
 @posix
 @pytest.mark.parametrize("megabytes", [32, 300])
 def test_a_page_that_takes_too_much_memory_is_stopped(megabytes: int) -> None:
-    """Too little to start, and too little to lay the page out: both are told."""
+    """Too little to start, and too little to lay the page out, by far: both are told."""
     words = r"pdf\.memory_mb must be enough|raise memory_mb"
     with pytest.raises(RenderError, match=words):
         print_apart(
-            ENDLESS.replace("20px", "900px"), (), "2026-11-21", PdfRenderer(cpu_seconds=100.0, memory_mb=megabytes)
+            2 * ENDLESS.replace("20px", "900px"), (), "2026-11-21", PdfRenderer(cpu_seconds=100.0, memory_mb=megabytes)
         )
 
 
