@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from ..core.text import file_stem
 from ..evidence.frozen import Frozen
-from .attachment import Attachment as Attachment  # noqa: PLC0414 - part of a document
+from .attachment import Attachment
 
 Tone = Literal["good", "warning", "bad", "neutral", "unknown"]
 

@@ -9,7 +9,8 @@ from functools import partial
 import pandas as pd
 
 from ..core.text import file_stem
-from ..document.document import Attachment, Badge, Cell, CheckEntry, Document, Section, Table, inside
+from ..document.attachment import Attachment
+from ..document.document import Badge, Cell, CheckEntry, Document, Section, Table, inside
 from ..document.evidence import Evidence, as_cell, version
 from ..document.text import clean, unmarked
 from ..evidence.finding import Outcome

@@ -33,6 +33,11 @@ _BLOCK = 1 << 19  # rows times squared members worked on at once
 _SEEN, _LOST = 1e-16, 1e-150  # a density p that counts, and one of q of which even nodes may have lost members
 
 
+def mean_entropy(q: Mixtures) -> FloatArray:
+    """Return the weighted mean of the members' entropies in nats, shape (n,)."""
+    return 0.5 + 0.5 * LOG_2PI + row_sum(np.log(q.stds), q.weights)
+
+
 def mutual_information(q: Mixtures) -> FloatArray:
     """Return I(outcome; member) in nats, shape (n,), of mixtures with positive standard deviations.
 
@@ -43,7 +48,7 @@ def mutual_information(q: Mixtures) -> FloatArray:
         return np.zeros(len(q.means))
     q = _scaled(q)
     entropy, settled = even_integral([q], _entropy)
-    values = entropy - (0.5 + 0.5 * LOG_2PI + row_sum(np.log(q.stds), q.weights))
+    values = entropy - mean_entropy(q)
     values[~settled] = _integrals(q.at(~settled), _information)
     alike = (np.ptp(q.means, axis=1) == 0) & (np.ptp(q.stds, axis=1) == 0)
     return np.where(alike, 0.0, np.clip(values, 0.0, entr(q.weights).sum()))

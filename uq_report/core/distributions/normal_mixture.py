@@ -11,9 +11,9 @@ from scipy.special import logsumexp, ndtr
 from ..arrays import AnyArray, FloatArray
 from ..errors import InputError
 from .mixture_grid import Mixtures
-from .mixture_information import kl_of_mixtures, mutual_information
+from .mixture_information import kl_of_mixtures, mean_entropy, mutual_information
 from .mixture_quantiles import quantiles, standardised
-from .normal import FISHER, LOG_2PI, Normal, absolute_moment, log_density
+from .normal import FISHER, Normal, absolute_moment, log_density
 from .rowwise import Rowwise, row_sum
 from .validate import levels, numbers, shares
 
@@ -111,13 +111,13 @@ class NormalMixture(Rowwise):
     def aleatoric(self) -> FloatArray:
         """Return the weighted mean of the members' entropies."""
         self._need_density("aleatoric")
-        return 0.5 + 0.5 * LOG_2PI + row_sum(np.log(self.stds), self.weights)
+        return mean_entropy(self._mixtures)
 
     def epistemic(self) -> FloatArray:
         """Return the mutual information of outcome and member, between 0 and the entropy of the weights."""
         self._need_density("epistemic")
         if self.information is None:
-            self.information = mutual_information(Mixtures(self.means, self.stds, self.weights))
+            self.information = mutual_information(self._mixtures)
         return self.information
 
     def members(self) -> Iterator[tuple[float, Normal]]:
@@ -131,8 +131,7 @@ class NormalMixture(Rowwise):
         """Return the divergence from `other` by quadrature, to 1e-6 nats; see `mixture_information`."""
         self._need_density("kl")
         other._need_density("kl")
-        p, q = (Mixtures(dist.means, dist.stds, dist.weights) for dist in (self, other))
-        return kl_of_mixtures(p, q)
+        return kl_of_mixtures(self._mixtures, other._mixtures)
 
     def log_prob(self, y: AnyArray) -> FloatArray:
         """Return the log density at y."""
@@ -168,6 +167,10 @@ class NormalMixture(Rowwise):
             distance = absolute_moment(apart, variances[:, m, None] + variances[:, later])
             score -= weight * row_sum(distance, self.weights[later])
         return score
+
+    @property
+    def _mixtures(self) -> Mixtures:
+        return Mixtures(self.means, self.stds, self.weights)
 
     def _need_density(self, method: str) -> None:
         if self.points:

@@ -12,6 +12,7 @@ from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.errors import InputError
 from ...core.sampling import Sampling
 from ...core.subject import Subject
+from ..shared.grids import frequent_levels
 
 
 class Side(NamedTuple):
@@ -140,13 +141,12 @@ def _leading(feature: str, values: Any, present: BoolArray, max_levels: int) -> 
     Distances are of all pairs of levels, each over all values of the other features: of thousands, more than
     memory holds, and a level of few rows has no distribution to compare.
     """
-    counts = pd.Series(values[present]).value_counts()
-    counts = counts[counts > 0]
-    if len(counts) <= max_levels:
+    levels, number = frequent_levels(pd.Series(values[present]), max_levels)
+    if number <= max_levels:
         return present, []
-    kept = present & np.asarray(pd.Series(values).isin(counts.index[:max_levels]))
+    kept = present & np.asarray(pd.Series(values).isin(levels))
     rest = f"{int(present.sum() - kept.sum())} rows of another one take no part."
-    return kept, [f"{feature}: the {max_levels} most frequent of {len(counts)} levels; {rest}"]
+    return kept, [f"{feature}: the {max_levels} most frequent of {number} levels; {rest}"]
 
 
 def _levels(subject: Subject, feature: str, valued: BoolArray, every: Codes, max_levels: int) -> Axis | str:

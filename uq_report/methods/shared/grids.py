@@ -124,13 +124,18 @@ def _distinct(ordered: Any) -> tuple[Any, ...]:
 
 def _levels(feature: str, present: pd.Series[Any], max_levels: int) -> tuple[tuple[Any, ...], list[str]]:
     """Return the levels that occur, in order, and a note if some are left out."""
-    counts = present.value_counts()
-    counts = counts[counts > 0]
-    levels = counts.index[:max_levels]
+    levels, number = frequent_levels(present, max_levels)
     if isinstance(present.dtype, pd.CategoricalDtype):
         ordered = [level for level in present.dtype.categories if level in levels]
     else:
         ordered = sorted(levels, key=lambda level: (not isinstance(level, int | float), type(level).__name__, level))
-    rest = int(counts.iloc[max_levels:].sum())
-    note = f"{feature}: the {max_levels} most frequent of {len(counts)} levels; {rest} rows have another one."
-    return tuple(ordered), [note] if len(counts) > max_levels else []
+    rest = int((~present.isin(levels)).sum())
+    note = f"{feature}: the {max_levels} most frequent of {number} levels; {rest} rows have another one."
+    return tuple(ordered), [note] if number > max_levels else []
+
+
+def frequent_levels(present: pd.Series[Any], max_levels: int) -> tuple[pd.Index[Any], int]:
+    """Return the most frequent of the levels that occur, and how many occur; of equal ones those that come first."""
+    counts = present.value_counts()
+    counts = counts[counts > 0]
+    return counts.index[:max_levels], len(counts)
