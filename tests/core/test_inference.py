@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from uq_report.core.arrays import FloatArray, IntArray
-from uq_report.core.inference import PairTerms, all_pairs, n_units, shuffled_pairs, standard_error
-from uq_report.core.two_way import by_donor, two_way
+from uq_report.core.inference import PairTerms, all_pairs, n_units, shuffled_pairs, solved_to, standard_error
+from uq_report.core.two_way import CONVERGED, EXACT, by_donor, two_way
 
 
 def pairs(n: int, seed: int = 0) -> FloatArray:
@@ -63,6 +63,23 @@ def test_each_measure_is_solved_to_its_own_size_whatever_stands_beside_it() -> N
     alone = np.stack(two_way(T, donors))
     together = np.stack(two_way(T * sizes[:, None], donors))
     assert (np.abs(together - alone * sizes) <= 1e-10 * sizes).all()
+
+
+@pytest.mark.parametrize("m", [3, 5, 30])
+def test_a_fit_of_nine_digits_gives_the_bounds_of_an_exact_one(m: int) -> None:
+    full, donors, weights = pairs(300), shuffles(m, 300), np.ones(300)
+    T, b = at(full, donors), unchanged(full)
+    exact = two_way(T, donors, EXACT)
+    fits = [shuffled_pairs(T, b, donors, weights, effects) for effects in (None, exact, two_way(T, donors, 1e-2))]
+    bounds = [np.stack([fit.estimate + z * standard_error(fit, weights) for z in (-2, 2)]) for fit in fits]
+    np.testing.assert_allclose(bounds[0], bounds[1], rtol=1e-7)
+    assert np.abs(bounds[2] / bounds[1] - 1).max() > 1e-6
+    assert np.abs(np.stack(two_way(T, donors)) - exact).max() < 2e-8
+
+
+def test_unequal_rows_are_solved_to_rounding() -> None:
+    """Their residuals are part of the importance of each shuffle: an additive measure's would not be exactly 0."""
+    assert [solved_to(np.full(3, 2.0)), solved_to(np.array([1.0, 1.0, 1.0 + 1e-9]))] == [CONVERGED, EXACT]
 
 
 def test_two_way_is_finite_where_rows_and_donors_are_not_connected() -> None:
@@ -199,7 +216,8 @@ def test_an_additive_measure_has_no_importance_and_no_error(weights: FloatArray)
     rng = np.random.default_rng(3)
     a, f = rng.normal(size=(2, 30, 1)), rng.normal(size=(2, 1, 30))
     donors = shuffles(4, 30)
-    terms = shuffled_pairs(at(a + f, donors), unchanged(a + f), donors, weights)
+    T = at(a + f, donors)
+    terms = shuffled_pairs(T, unchanged(a + f), donors, weights, two_way(T, donors, EXACT))
     assert np.abs(terms.repeats).max() < 1e-12
     assert standard_error(terms, weights).max() < 1e-12
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .arrays import BoolArray, FloatArray, IntArray
-from .two_way import by_donor, donated_mean, effects, received_mean, two_way
+from .two_way import CONVERGED, by_donor, donated_mean, effects, received_mean, two_way
 
 LEAST = 4  # shuffles that are held until they are folded: the fit of fewer is far from that of all
 _ROUGH = 1e-7  # to what a reference is solved: single precision
@@ -126,10 +126,12 @@ class Folded:
         return np.maximum(np.diagonal(self.squares) + m * own.sum(axis=1) - 2 * crossed.sum(axis=1), 0.0)
 
 
-def fit(T: FloatArray, donors: IntArray, folded: Folded | None) -> tuple[FloatArray, FloatArray]:
+def fit(
+    T: FloatArray, donors: IntArray, folded: Folded | None, converged: float = CONVERGED
+) -> tuple[FloatArray, FloatArray]:
     """Return row and donor effects, each of shape (M, n), of shuffles `donors`, of which T holds the last."""
     if folded is None:
-        return two_way(T, donors)
+        return two_way(T, donors, converged)
     held = donors[len(donors) - T.shape[1] :]
     m, donated = len(donors), len(held) * by_donor(T, held)
-    return effects((folded.rows + T.sum(axis=1)) / m, (folded.donated + donated) / m, donors)
+    return effects((folded.rows + T.sum(axis=1)) / m, (folded.donated + donated) / m, donors, converged)

@@ -19,7 +19,7 @@ import numpy as np
 
 from .arrays import FloatArray, IntArray
 from .folded import Folded, fit
-from .two_way import by_donor
+from .two_way import CONVERGED, EXACT, by_donor
 
 CONFIDENCE = 0.95  # of every interval, where a run asks for no other level
 MIN_SHUFFLES = 3
@@ -122,7 +122,7 @@ def shuffled_pairs(
     if m < MIN_SHUFFLES:
         repeats, rows, _ = _weighted(T, b, (b, np.zeros_like(b)), donors, weights, 1.0)
         return PairTerms(repeats.mean(axis=1), repeats, rows, np.full(len(T), np.inf), np.full(len(T), np.inf))
-    effects = fit(T, donors, folded) if effects is None else effects
+    effects = fit(T, donors, folded, solved_to(weights)) if effects is None else effects
     first = m - T.shape[1]
     repeats, rows, squares = _weighted(T, b, effects, donors[first:], weights, m / (m - 2))
     if folded is not None:
@@ -130,6 +130,11 @@ def shuffled_pairs(
         rows += (repeats.mean(axis=1) - rows.mean(axis=1))[:, None]
         squares += folded.residuals(*effects, donors[:first])
     return PairTerms(repeats.mean(axis=1), repeats, rows, *_noise(squares / (n * m - 2 * n + 1), m, weights))
+
+
+def solved_to(weights: FloatArray) -> float:
+    """Return what the fit is solved to: residuals of unequal rows are part of the importance, where 0 must be 0."""
+    return CONVERGED if (weights == weights[0]).all() else EXACT
 
 
 def standard_error(terms: PairTerms, weights: FloatArray, clusters: IntArray | None = None) -> FloatArray:
@@ -174,9 +179,9 @@ def _weighted(
     """
     omega, even = weights / weights.sum(), bool((weights == weights[0]).all())
     repeats, rows, squares = np.empty(T.shape[:2]), effects[0] + effects[1] - b, np.empty(len(T))
-    residual = np.empty(T.shape[1:])
+    residual, at = np.empty(T.shape[1:]), donors.astype(np.intp)  # once: `take` would for each measure
     for k, (v, u) in enumerate(zip(*effects, strict=True)):
-        np.take(u, donors, out=residual, mode="clip")  # in place; nothing is out of range
+        np.take(u, at, out=residual, mode="clip")  # in place; nothing is out of range
         np.subtract(T[k], residual, out=residual)
         residual -= v
         repeats[k] = T[k].mean(axis=1) - b[k].mean()

@@ -14,7 +14,8 @@ from scipy.sparse import csc_array
 from .arrays import FloatArray, IntArray
 
 Means = Callable[[FloatArray], FloatArray]
-CONVERGED = 1e-13
+CONVERGED = 1e-9  # of the size of what is fitted: no error beside what the choice of shuffles adds
+EXACT = 1e-13  # the same to rounding
 _MAX_STEPS = 1000
 _SPARSE = 2**21  # pairs up to which two sparse matrices are held, at 12 bytes a pair; above they are no faster
 
@@ -27,7 +28,7 @@ def by_donor(T: FloatArray, donors: IntArray) -> FloatArray:
     return means
 
 
-def two_way(T: FloatArray, donors: IntArray) -> tuple[FloatArray, FloatArray]:
+def two_way(T: FloatArray, donors: IntArray, converged: float = CONVERGED) -> tuple[FloatArray, FloatArray]:
     """Fit row effects (the constant included) and donor effects by least squares, each of shape (M, n).
 
     Examples
@@ -38,7 +39,7 @@ def two_way(T: FloatArray, donors: IntArray) -> tuple[FloatArray, FloatArray]:
     >>> bool(np.allclose(v, a + f.mean()) and np.allclose(u, f - f.mean()))
     True
     """
-    return effects(T.mean(axis=1), by_donor(T, donors), donors)
+    return effects(T.mean(axis=1), by_donor(T, donors), donors, converged)
 
 
 def effects(
@@ -49,8 +50,9 @@ def effects(
     Both are written over.
 
     Donor effects are eliminated; ``(I - A Aᵀ) v = r - A d`` remains, A the n x n share of shuffles that
-    pair row i with donor k, and is solved by conjugate gradients: the eigenvalues of random shuffles lie between 0 and
-    4(m-1)/m² but for one of 1, so a few steps are enough.
+    pair row i with donor k, and is solved by conjugate gradients: the eigenvalues of A Aᵀ of random shuffles lie
+    between 0 and 4(m-1)/m² but for one of 1, so a few steps are enough. Theirs are an error of `converged` at most;
+    the residual left is added, which leaves A Aᵀ times that error.
     """
     c = r.mean(axis=1, keepdims=True)
     r -= c
@@ -63,7 +65,8 @@ def effects(
         share = np.full(donors.size, 1 / len(donors))  # of both matrices, so that more of them stays in the cache
         received, donated = _shares(_receivers(donors), share), _shares(donors, share)
     r -= received(d)
-    v = _conjugate_gradients(received, donated, r, scale, converged)
+    v = _conjugate_gradients(received, donated, r, (converged * (1 - 2 / len(donors)) ** 2) ** 2 * scale)
+    v += r
     d -= donated(v)
     shift = d.mean(axis=1, keepdims=True)
     v += shift
@@ -95,8 +98,8 @@ def _shares(rows: IntArray, share: FloatArray) -> Means:
 
 def _receivers(donors: IntArray) -> IntArray:
     """Return the row that each row donates to, shape (m, n)."""
-    receivers, order = np.empty_like(donors), np.arange(donors.shape[1])
-    for donor, receiver in zip(donors, receivers, strict=True):
+    receivers, order = np.empty_like(donors), np.arange(donors.shape[1], dtype=donors.dtype)
+    for donor, receiver in zip(donors.astype(np.intp), receivers, strict=True):
         receiver[donor] = order
     return receivers
 
@@ -119,21 +122,19 @@ def _looked_up(donors: IntArray, *, inverse: bool = False) -> Means:
     return means
 
 
-def _conjugate_gradients(
-    received: Means, donated: Means, residual: FloatArray, scale: FloatArray, converged: float
-) -> FloatArray:
-    """Solve (I - A Aᵀ) v = residual for each measure to `scale`; singular but consistent, hence the start at 0.
+def _conjugate_gradients(received: Means, donated: Means, residual: FloatArray, goal: FloatArray) -> FloatArray:
+    """Solve (I - A Aᵀ) v = residual for each measure; singular but consistent, hence the start at 0.
 
-    The residual is written over.
+    The residual is written over by what is left of it, a sum of squares of at most `goal`.
     """
     v, direction = np.zeros_like(residual), residual.copy()
     size = (residual * residual).sum(axis=1)
-    goal = converged**2 * scale
     active = size > goal
     for _ in range(_MAX_STEPS):
         if not active.any():
             break
-        image = direction - received(donated(direction))
+        image = received(donated(direction))
+        np.subtract(direction, image, out=image)
         curvature = (direction * image).sum(axis=1)
         active &= curvature > 0
         step = np.divide(size, curvature, out=np.zeros_like(size), where=active)[:, None]

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, column
 from ...core.folded import Folded, fit
-from ...core.inference import MIN_SHUFFLES, PairTerms, all_pairs, shuffled_pairs
+from ...core.inference import MIN_SHUFFLES, PairTerms, all_pairs, shuffled_pairs, solved_to
 from .rows import Rows
 
 
@@ -62,8 +62,8 @@ class Changes:
 
     ``T[:, r, i]``, shape (M, m, n), are those of row i with the value of row ``donors[r, i]``; or, where `codes`
     holds the distinct value of each row, ``T[:, g, i]``, shape (M, G, n), those of row i with the distinct value g,
-    so that all pairs are known. `effects` (2, M, n) are row and donor effects of the shuffles, where they are known.
-    Of many rows the first shuffles are `folded`; T then holds those after them.
+    so that all pairs are known. `effects` (2, M, n) are row and donor effects of the shuffles, where they are known,
+    as they are of finite values only. Of many rows the first shuffles are `folded`; T then holds those after them.
     """
 
     T: FloatArray
@@ -84,12 +84,9 @@ class Changes:
         return Changes(self.T[measures], self.donors, self.codes, effects, folded)
 
     def combined(self, C: FloatArray) -> Changes:
-        """Return the changes of linear combinations of the measures, C of shape (combinations, M)."""
+        """Return the changes of linear combinations of finite measures, C of shape (combinations, M)."""
         effects = None if self.effects is None else C @ self.effects
-        T = np.zeros((len(C), *self.T.shape[1:]))
-        for (c, m), weight in np.ndenumerate(C):
-            if weight:
-                T[c] += weight * self.T[m]
+        T = np.einsum("cm,mri->cri", C, self.T)
         return Changes(T, self.donors, self.codes, effects, None if self.folded is None else self.folded.combined(C))
 
     def replaced(self, T: FloatArray) -> Changes:
@@ -105,7 +102,7 @@ class Changes:
         """Return the changes with row and donor effects of all measures from one fit, where there is one to make."""
         if self.exact or rows.within or len(self.donors) < MIN_SHUFFLES or self.infinite.any():
             return self
-        return replace(self, effects=np.stack(fit(self.T, self.donors, self.folded)))
+        return replace(self, effects=np.stack(fit(self.T, self.donors, self.folded, solved_to(rows.weights))))
 
     def shuffled(self, m: int) -> FloatArray:
         """Return one measure in each shuffle, shape (m, n)."""
@@ -139,7 +136,8 @@ class Changes:
         """How many values of each measure are infinite, and in how many rows, shape (M, 2)."""
         folded = self.folded
         with np.errstate(invalid="ignore", over="ignore"):
-            if np.isfinite(self.T.sum()) and (folded is None or not folded.infinite.any()):
+            finite = self.effects is not None or np.isfinite(self.T.sum())
+            if finite and (folded is None or not folded.infinite.any()):
                 return np.zeros((len(self.T), 2), dtype=np.int64)
         count = (~np.isfinite(self.T)).sum(axis=(1, 2))
         return np.stack([count if folded is None else count + folded.infinite, self.hit.sum(axis=1)], axis=1)
@@ -147,6 +145,8 @@ class Changes:
     @property
     def hit(self) -> BoolArray:
         """Which rows have an infinite value, shape (M, n)."""
+        if self.effects is not None:
+            return np.zeros((len(self.T), self.T.shape[2]), dtype=bool)
         hit = np.asarray(~np.isfinite(self.T).all(axis=1))
         return hit if self.folded is None else hit | self.folded.hit
 
