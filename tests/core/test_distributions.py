@@ -113,6 +113,15 @@ LEVELS = np.array([0.05, 0.5, 0.975])
 families = pytest.mark.parametrize("make", FAMILIES.values(), ids=FAMILIES.keys())
 
 
+@pytest.mark.parametrize("make", [FAMILIES["categorical"], FAMILIES["categorical mixture"]])
+def test_rows_taken_have_logarithms_of_their_own(make: Any) -> None:
+    dist, few = make(ALL), np.array([3, 0])
+    assert np.array_equal(dist.logs, np.log(dist.probabilities.T))
+    taken = dist.take(few)
+    assert np.array_equal(taken.by_class, dist.by_class[:, few])
+    assert np.array_equal(taken.entropy(), dist.entropy()[few])
+
+
 def outcomes(dist: Distribution) -> AnyArray:
     y: AnyArray = np.arange(len(dist)) % 2 if "proba" in dist.supports else np.floor(np.linspace(0, 5, len(dist)))
     return y

@@ -155,7 +155,7 @@ def _error(dist: Distribution, y: AnyArray) -> FloatArray:
 def brier(dist: Categorical, y: AnyArray, _base: object) -> FloatArray:
     """Return sum_c (p_c - 1[y = c])^2, in [0, 2]: for two classes twice the one-column form."""
     total = np.zeros(len(dist))
-    for c, p in enumerate(dist.probabilities.T):
+    for c, p in enumerate(dist.by_class):
         total += np.square(p - (y == c))
     return total
 

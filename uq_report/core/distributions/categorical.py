@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -129,6 +130,8 @@ class Categorical(Rowwise):
         """Return the distributions at positions `index`."""
         other = super().take(index)
         other.decided = None if self.decided is None else self.decided[index]
+        for name in ("by_class", "logs"):
+            other.__dict__.pop(name, None)
         return other
 
     def decisions(self) -> IntArray:
@@ -151,17 +154,26 @@ class Categorical(Rowwise):
         p = self.mean()
         return p * (1 - p)
 
+    @cached_property
+    def by_class(self) -> FloatArray:
+        """The probabilities, shape (k, n), each class by itself: rows of few numbers are slow to go through."""
+        return np.ascontiguousarray(self.probabilities.T)
+
+    @cached_property
+    def logs(self) -> FloatArray:
+        """Their logarithms, -inf where p is 0, shape (k, n), which measures of the same rows share."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.by_class))
+
     def log_odds(self) -> FloatArray:
         """Return log p - log(1 - p) of the positive of two classes, shape (n,); infinite at 0 and 1."""
         if len(self.classes) != 2:
             self._cannot("log_odds")
-        with np.errstate(divide="ignore"):
-            log_p = np.log(self.probabilities)
-        return log_p[:, self.positive] - log_p[:, 1 - self.positive]
+        return np.asarray(self.logs[self.positive] - self.logs[1 - self.positive])
 
     def entropy(self) -> FloatArray:
         """Return -sum p log p with 0 log 0 = 0."""
-        return entropy_of(self.probabilities)
+        return _entropy(self.by_class.T, self.logs.T)
 
     def kl(self, other: Self) -> FloatArray:
         """Return sum p log(p / q); infinite where `other` has probability 0 and this has not."""
@@ -219,8 +231,11 @@ class Categorical(Rowwise):
 def entropy_of(p: FloatArray) -> FloatArray:
     """Return -sum p log p over the last axis, in nats, with 0 log 0 = 0."""
     with np.errstate(divide="ignore"):
-        terms = np.log(p)
-    np.maximum(terms, _LOWEST, out=terms)
+        return _entropy(p, np.log(p))
+
+
+def _entropy(p: FloatArray, logs: FloatArray) -> FloatArray:
+    terms = np.maximum(logs, _LOWEST)
     terms *= p
     return 0.0 - row_sum(terms)
 

@@ -25,8 +25,7 @@ from ..shared.blocks import blocks
 from ..shared.changes import Changes, pair_terms
 from ..shared.rows import Rows
 
-# claimed, delivered and their difference as combinations of what there is: the divergence, and with outcomes the loss
-PARTS_OF: Mapping[int, FloatArray] = {1: np.ones((1, 1)), 2: np.array([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]])}
+DIFFERENCE = np.array([[1.0, -1.0]])  # of what is claimed and what is delivered
 DRAWS = 999
 MOST_CLASSES = 20  # above, the exact test would cost more than the predictions
 _CELLS = 65_536  # drawn at a time: what stays in the cache
@@ -96,7 +95,7 @@ def _class_score(q: Categorical) -> Score:
     def part(c: int) -> Part:
         if brier:
             return lambda d: 2 * (_classes(d)[:, 0] - _classes(d)[:, c])
-        return lambda d: _log(_classes(d)[:, 0]) - _log(_classes(d)[:, c])
+        return lambda d: _logs(d)[0] - _logs(d)[c]
 
     return Score(loss, divergence, _coefficients(map(part, classes[1:])), statistics, _class_draws)
 
@@ -117,6 +116,10 @@ def _classes(dist: Distribution) -> FloatArray:
     return cast("Categorical", dist).probabilities
 
 
+def _logs(dist: Distribution) -> FloatArray:
+    return cast("Categorical", dist).logs
+
+
 def _log(p: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(p))
@@ -127,13 +130,11 @@ def _squared_distance(dist: Distribution, _: AnyArray | None, base: Distribution
     return np.asarray(np.square(_classes(dist) - _classes(cast("Distribution", base))).sum(axis=1))
 
 
-def _class_kl(dist: Distribution, _: AnyArray | None, base: Distribution | None) -> FloatArray:
+def _class_kl(dist: Categorical, _: AnyArray | None, base: Categorical) -> FloatArray:
     """Return sum_c p_c (log p_c - log p̃_c), no p_c being 0: to 1e-16 nats, at a fifth of the time of `KL`."""
-    p = _classes(cast("Distribution", base))
-    gap = _log(p)
-    gap -= _log(_classes(dist))
-    gap *= p
-    return np.maximum(row_sum(gap), 0.0)
+    gap = base.logs - dist.logs
+    gap *= base.by_class
+    return np.maximum(row_sum(gap.T), 0.0)
 
 
 CLASS_KL = Measure(KL.name, _class_kl, KL.unit, KL.role, frozenset({"proba"}), needs_base=True)
@@ -188,9 +189,10 @@ def claim_terms(changes: Changes, b: FloatArray, rows: Rows, excess: FloatArray)
     rows : Rows
     excess : ndarray of shape (P, n)
     """
-    C = PARTS_OF[len(b)]
-    parts = [pair_terms(changes.combined(c[None]), c[None] @ b, rows) for c in C]  # one at a time, to hold no more
-    pairs = PairTerms(*map(np.concatenate, zip(*parts, strict=True)))
+    pairs = pair_terms(changes, b, rows)
+    if len(b) > 1:
+        difference = pair_terms(changes.combined(DIFFERENCE), DIFFERENCE @ b, rows)
+        pairs = PairTerms(*map(np.concatenate, zip(pairs, difference, strict=True)))
     se = standard_error(pairs, rows.weights, rows.clusters)
     estimate = pairs.estimate
     share = share_se = float("nan")
