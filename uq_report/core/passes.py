@@ -135,13 +135,13 @@ class Task:
         width = len(group) if shortcut else self.width
         for first, start in product(range(0, len(group), width), range(0, self.n, self.step)):
             stop, part = min(start + self.step, self.n), group[first : first + width]
-            values[:, first : first + width, start:stop] = self._part(part, start, stop, shortcut)
+            self._part(part, start, stop, shortcut, values[:, first : first + width, start:stop])
         return values
 
-    def _part(self, group: Sequence[Variant], start: int, stop: int, shortcut: str) -> FloatArray:
-        """Return (measures, variants, rows); an error about a row of the call tells which of the data it is."""
+    def _part(self, group: Sequence[Variant], start: int, stop: int, shortcut: str, values: FloatArray) -> None:
+        """Fill (measures, variants, rows); an error about a row of the call tells which of the data it is."""
         try:
-            return self._predicted(group, start, stop, shortcut)
+            self._predict(group, start, stop, shortcut, values)
         except UQReportError as error:
             if error.row is None:
                 raise
@@ -149,20 +149,21 @@ class Task:
             where = f"Row {error.row} of this call is row {row} of the audited data with some values changed."
             raise type(error)(f"{error} {where}") from error
 
-    def _predicted(self, group: Sequence[Variant], start: int, stop: int, shortcut: str) -> FloatArray:
+    def _predict(self, group: Sequence[Variant], start: int, stop: int, shortcut: str, values: FloatArray) -> None:
         key = (start, stop, len(group))
         if shortcut:
             few = group if self.step == self.n else [variant.part(slice(start, stop)) for variant in group]
             found = self.calls.repeated(shortcut, few, self.at[start:stop], self.needs)
             if found is not None:
-                return found.spread(self._once(found, start, shortcut))
+                values[...] = found.spread(self._once(found, start, shortcut))
+                return
             dist = self.calls.short(shortcut, few, self.at[start:stop])
         else:
             buffer = two_kept(self.buffers, key, lambda: make_buffer(self.rows[start:stop], len(group)))
             dist = self.calls.plain(buffer.filled(self.source, start, stop, group))
         y, base = two_kept(self.outcomes, key, lambda: self._outcomes(np.repeat(np.arange(start, stop), len(group))))
-        values = rows_of(dist, self.measures, y, base)
-        return values.reshape(len(self.measures), stop - start, len(group)).swapaxes(1, 2)
+        for m, rows in enumerate(each_of(dist, self.measures, y, base)):
+            values[m] = rows.reshape(stop - start, len(group)).T
 
     def _once(self, found: Repeated, start: int, shortcut: str) -> FloatArray:
         """Return the measures (measures, len(dist)) of what is repeated of rows from `start` on, made if not known."""
@@ -207,14 +208,23 @@ def rows_of(
     `base` is the prediction of the same rows unchanged, or None where no measure needs it.
     """
     values = np.empty((len(measures), len(dist)))
-    for m, measure in enumerate(measures):
-        values[m] = measure.rows(dist, y, base)
-        if np.isnan(values[m].min(initial=0.0)):
-            bad = np.isnan(values[m])
+    for m, rows in enumerate(each_of(dist, measures, y, base)):
+        values[m] = rows
+    return values
+
+
+def each_of(
+    dist: Distribution, measures: Sequence[Measure], y: AnyArray | None, base: Distribution | None
+) -> Iterator[FloatArray]:
+    """Yield what `rows_of` returns, measure by measure."""
+    for measure in measures:
+        values = np.asarray(measure.rows(dist, y, base), dtype=float)
+        if np.isnan(values.min(initial=0.0)):
+            bad = np.isnan(values)
             row, of = int(bad.argmax()), f"{int(bad.sum())} of {len(dist)} rows"
             must = f"measure {measure.name!r} must be a number on every row"
             raise ModelError(f"{must}; got NaN on {of}, first in row {row}.", row=row)
-    return values
+        yield values
 
 
 def rows_in_calls(
