@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
 from .cover import related_by_cells, with_indicators
+from .pseudo import GRADIENT, least_pseudo
 from .terms import Data, Estimate, LogProbability, Terms, UnfitError, in_cells
 
 TITLE = "discrete field"
 MAX_ENUMERATED = 200_000
-GRADIENT, MAX_GRADIENT = 1e-6, 1e-5  # sought and accepted, of the mean over rows: that of a sum grows with them
 
 
 class Field(NamedTuple):
@@ -58,52 +57,23 @@ def fit_field(codes: IntArray, edges: BoolArray | None = None, penalty: float = 
     Parameters
     ----------
     codes : ndarray of int (n, nodes)
-        States 0 .. k-1 of each node, the target last.
+        States 0 .. k-1 of each node, every one seen, the target last.
     edges : ndarray of bool (nodes, nodes), optional
         A given graph; every pair by default.
     penalty : float
         Half the weight of the squared pair potentials, against n terms of the likelihood.
     """
     starts = np.concatenate([[0], np.cumsum(codes.max(axis=0) + 1)])
-    codes, counts = np.unique(codes, axis=0, return_counts=True)
-    nodes, blocks = np.repeat(np.arange(codes.shape[1]), np.diff(starts)), list(map(slice, starts, starts[1:]))
-    of_row = (codes + starts[:-1]).T * len(codes) + np.arange(len(codes))
-    hot = np.zeros((starts[-1], len(codes)))
-    hot.ravel()[of_row] = 1.0
+    nodes = np.repeat(np.arange(codes.shape[1]), np.diff(starts))
     allowed = nodes[:, None] != nodes
     if edges is not None:
         allowed &= edges[np.ix_(nodes, nodes)]
-    upper = np.flatnonzero(np.triu(allowed))
-    k, n = int(starts[-1]), counts.sum()
-
-    def unpack(theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        pair = np.zeros((k, k))
-        pair.ravel()[upper] = theta[k:]
-        return theta[:k], pair + pair.T
-
-    def objective(theta: FloatArray) -> tuple[float, FloatArray]:
-        unary, pair = unpack(theta)
-        logits = pair @ hot + unary[:, None]
-        logits -= np.stack([logits[block].max(axis=0) for block in blocks]).take(nodes, axis=0)
-        own = logits.take(of_row)
-        p = np.exp(logits, out=logits)
-        totals = np.stack([p[block].sum(axis=0) for block in blocks])
-        p /= totals.take(nodes, axis=0)
-        p -= hot
-        p *= counts
-        cross = hot @ p.T
-        gradient = (cross + cross.T).take(upper) + penalty * theta[k:]
-        loss = float((np.log(totals) - own).sum(axis=0) @ counts) + 0.5 * penalty * float(theta[k:] @ theta[k:])
-        return loss / n, np.concatenate([p.sum(axis=1), gradient]) / n
-
-    # Far beyond the digits shown, so that reports agree between machines: the line search may end on rounding alone.
-    options: Any = {"maxiter": 20_000, "maxfun": 50_000, "ftol": 1e-16, "gtol": GRADIENT, "maxcor": 30}
-    fit = minimize(objective, np.zeros(k + len(upper)), jac=True, method="L-BFGS-B", options=options)
-    if np.abs(fit.jac).max() > MAX_GRADIENT:
-        message = f"cid.penalty must make the discrete field converge; got {penalty:g}, {fit.nit} steps, then: "
+    least = least_pseudo(codes, starts, allowed, penalty)
+    if least.gradient > GRADIENT:
+        message = f"cid.penalty must make the discrete field converge; got {penalty:g}, which leaves a gradient of "
         reason = "the discrete field did not converge"
-        raise UnfitError(f"{message}{fit.message} Set a larger penalty, or fewer bins.", reason)
-    return Field(starts, *unpack(fit.x))
+        raise UnfitError(f"{message}{least.gradient:.1g}. Set a larger penalty, or fewer bins.", reason)
+    return Field(starts, least.unary, least.pair)
 
 
 def discrete_terms(codes: IntArray, field: Field) -> Terms:

@@ -1,0 +1,86 @@
+"""The least of a pairwise field's pseudo-likelihood: balance, batches, given graphs, and steps that do not reach it."""
+
+import numpy as np
+import pytest
+
+from uq_report.core.arrays import BoolArray, FloatArray, IntArray
+from uq_report.methods.cid import pseudo
+from uq_report.methods.cid.discrete import Field, fit_field
+from uq_report.methods.cid.terms import UnfitError
+
+
+def codes(n: int = 150) -> IntArray:
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 3, n), rng.integers(0, 4, n)
+    return np.column_stack([a, b, (a + b + rng.integers(0, 2, n)) % 3, (a > 1) ^ (rng.random(n) < 0.1)]).astype(int)
+
+
+def imbalance(rows: IntArray, field: Field, penalty: float) -> tuple[FloatArray, FloatArray]:
+    """Return, row by row, what is left of the derivatives by the unary and by the pair potentials, over the rows."""
+    k = len(field.unary)
+    unary, pair = np.zeros(k), penalty * field.pair
+    for row in rows:
+        hot = np.isin(np.arange(k), row + field.starts[:-1]).astype(float)
+        p = np.exp(field.unary + field.pair @ hot)
+        for a in range(len(row)):
+            p[field.block(a)] /= p[field.block(a)].sum()
+        unary += p - hot
+        pair += np.outer(p - hot, hot) + np.outer(hot, p - hot)
+    return unary / len(rows), pair / len(rows)
+
+
+@pytest.mark.parametrize("penalty", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("edges", [None, np.eye(4, dtype=bool) | (np.add.outer(range(4), range(4)) == 3)])
+def test_potentials_balance_what_rows_have_and_what_their_other_nodes_foretell(
+    penalty: float, edges: BoolArray | None
+) -> None:
+    rows = codes()
+    field = fit_field(rows, edges, penalty)
+    unary, pair = imbalance(rows, field, penalty)
+    nodes = np.repeat(np.arange(4), np.diff(field.starts))
+    allowed = (nodes[:, None] != nodes) & (True if edges is None else edges[np.ix_(nodes, nodes)])
+    assert np.abs(unary).max() <= pseudo.GRADIENT * 1.01
+    assert np.abs(pair[allowed]).max() <= 2 * pseudo.GRADIENT * 1.01, "each pair once and whole"
+    assert not field.pair[~allowed].any()
+    assert (field.pair == field.pair.T).all()
+
+
+def test_batches_of_rows_make_one_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = fit_field(codes())
+    monkeypatch.setattr(pseudo, "_TOGETHER", 12 * 7)
+    batched = fit_field(codes())
+    np.testing.assert_allclose(batched.pair, whole.pair, atol=1e-5)
+    np.testing.assert_allclose(batched.unary, whole.unary, atol=1e-5)
+
+
+def test_rows_that_repeat_count_as_often_as_they_are_there() -> None:
+    """Twice the rows under twice the penalty are the same problem."""
+    np.testing.assert_allclose(fit_field(np.repeat(codes(), 2, axis=0), None, 2.0).pair, fit_field(codes()).pair)
+
+
+def test_a_node_that_tells_another_is_fitted_under_any_penalty() -> None:
+    rows = np.repeat([[0, 0], [1, 1], [2, 2]], 20, axis=0)
+    pairs = [fit_field(rows, None, penalty).pair[0, 3] for penalty in (1.0, 1e-2, 1e-4)]
+    assert 0 < pairs[0] < pairs[1] < pairs[2]
+
+
+@pytest.mark.parametrize(("name", "few"), [("_STEPS", 2), ("_HALVINGS", 0)])
+def test_what_does_not_reach_the_least_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, few: int) -> None:
+    monkeypatch.setattr(pseudo, name, few)
+    with pytest.raises(UnfitError, match=r"cid\.penalty must make .* got 1, which leaves a gradient of ") as refused:
+        fit_field(codes())
+    assert refused.value.reason == "the discrete field did not converge"
+
+
+def test_a_step_too_far_is_halved() -> None:
+    """The loss is nearly linear at 0: a step of the gradient's size is taken whole, one far beyond is not."""
+    loss = pseudo._Loss(codes(), np.array([0, 3, 7, 10, 12]), np.zeros((12, 12), dtype=bool), 1.0)
+    at = loss.at(np.zeros((12, 13)))
+    down = -at.gradient
+    whole = pseudo._lower(loss, at, down)
+    far = pseudo._lower(loss, at, 1e4 * down)
+    assert whole is not None
+    assert far is not None
+    assert (whole.potentials == down).all()
+    assert far.loss < at.loss
+    assert np.abs(far.potentials).max() < np.abs(1e4 * down).max()
