@@ -147,14 +147,14 @@ def discrete_log_p(codes: IntArray, penalty: float) -> LogProbability:
     y, sizes = codes[:, -1], codes.max(axis=0) + 1
 
     def log_p(chosen: tuple[int, ...]) -> FloatArray:
+        if not chosen:
+            return np.asarray(np.log(np.bincount(y) / len(y))[y])
         from sklearn.linear_model import LogisticRegression  # here: heavy, and a list of plugins fits nothing
 
         states, first, key, counts = np.unique(
             codes[:, [*chosen, -1]], axis=0, return_index=True, return_inverse=True, return_counts=True
         )
         key = key.ravel()
-        if not chosen:
-            return np.asarray(np.log(counts / len(y))[key])
         hot = np.concatenate([states[:, [i]] == np.arange(sizes[k]) for i, k in enumerate(chosen)], axis=1).astype(
             float
         )
