@@ -25,6 +25,7 @@ from .quadrature import NODES, Panels, integral, joined
 from .relative_entropy import kl_terms, kl_terms_of_logs
 from .rowwise import row_sum
 
+_REACH = 6.0  # standard deviations; beyond them members hold 2e-9, of which the entropy has less than 1e-7 nats
 _FINEST = 1e-100  # of a row's extent: narrower members are taken to be so wide, lest squares overflow
 _RESOLVED = 1e6  # standard deviations of the narrowest member that one anchor may serve
 _WIDTH = 8.0  # of a panel, in standard deviations
@@ -47,7 +48,7 @@ def mutual_information(q: Mixtures) -> FloatArray:
     if len(q.weights) == 1:
         return np.zeros(len(q.means))
     q = _scaled(q)
-    entropy, settled = even_integral([q], _entropy)
+    entropy, settled = even_integral([q], _entropy, reach=_REACH)
     values = entropy - mean_entropy(q)
     values[~settled] = _integrals(q.at(~settled), _information)
     alike = (np.ptp(q.means, axis=1) == 0) & (np.ptp(q.stds, axis=1) == 0)
