@@ -22,6 +22,7 @@ weasyprint 71    weasyprint.svg                    _etree_node                  
 weasyprint 71    weasyprint.svg                    color                           `texts`: once for each name
 weasyprint 71    weasyprint.layout.percent         resolve_percentages             `lengths`: once for each style
 weasyprint 71    weasyprint.layout.percent         resolve_radii_percentages       `lengths`: once for each style
+weasyprint 71    weasyprint.layout.background      layout_box_backgrounds          `borders`: once for each style
 weasyprint 71    weasyprint.pdf.fonts              subset                          `weasy`: imported where used
 weasyprint 71    weasyprint.pdf.fonts              instantiateVariableFont         `weasy`: imported where used
 jinja2     3.2   jinja2.compiler.CodeGenerator     visit_ScopedEvalContextModifier `environment`: escaping
