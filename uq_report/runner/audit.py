@@ -17,6 +17,7 @@ from ..core.describe import describe
 from ..core.engine import Engine, Progress
 from ..core.errors import Cause, InputError, PluginError, UnsupportedError, UQReportError, cause_of, words_of
 from ..core.explainer import Costs, Explainer, wishes
+from ..core.garbage import older_objects_left
 from ..core.measures import Measure
 from ..core.results import MeasureFacts, Result
 from ..core.shortcut import FastPath
@@ -68,6 +69,7 @@ def run(
     return _filed(_whole(subject, settings, progress, (watch or Watch()).limits(settings), previous), previous)
 
 
+@older_objects_left()
 def _whole(
     subject: Subject, settings: Settings, progress: Callback | None, watch: Watch, previous: Run | None = None
 ) -> Audited:
