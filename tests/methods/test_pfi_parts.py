@@ -509,8 +509,8 @@ def test_training_rows_have_no_interval_and_say_how_many_were_drawn() -> None:
     assert len(training_result(tables(np.arange(30.0)), None).notes) == 1
 
 
-def test_what_is_held_together_has_32_mebibytes() -> None:
-    assert shuffling._HELD * np.dtype(float).itemsize == 32 * 2**20
+def test_what_is_held_together_has_16_mebibytes() -> None:
+    assert shuffling._HELD * np.dtype(float).itemsize == 16 * 2**20
 
 
 def test_terms_row_by_row_are_kept_in_their_place_or_not_at_all() -> None:

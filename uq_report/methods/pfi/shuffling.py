@@ -24,7 +24,7 @@ from ..shared.changes import Changes, Distinct
 from ..shared.shuffles import shuffle, shuffle_within
 
 FIRST, MORE = 20, 10  # shuffles before the first look at a set, and between two looks
-_HELD = 2**22  # numbers of the sets that are shuffled together
+_HELD = 2**21  # numbers of the sets that are shuffled together
 _MANY = 2**22  # numbers of a set above which its shuffles are folded
 
 
@@ -113,7 +113,7 @@ class Shuffling:
     whole: bool = False
 
     def packs(self, features: Sequence[str]) -> Iterator[list[Held]]:
-        """Yield the sets that are shuffled together, as many as are held in 32 MiB: it depends on the sizes only."""
+        """Yield the sets that are shuffled together, as many as are held in 16 MiB: it depends on the sizes only."""
         pack: list[Held] = []
         for feature in features:
             pack.append(self._of(feature))
