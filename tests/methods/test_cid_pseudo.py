@@ -60,8 +60,24 @@ def test_rows_that_repeat_count_as_often_as_they_are_there() -> None:
 
 def test_a_node_that_tells_another_is_fitted_under_any_penalty() -> None:
     rows = np.repeat([[0, 0], [1, 1], [2, 2]], 20, axis=0)
-    pairs = [fit_field(rows, None, penalty).pair[0, 3] for penalty in (1.0, 1e-2, 1e-4)]
-    assert 0 < pairs[0] < pairs[1] < pairs[2]
+    pairs = [fit_field(rows, None, penalty).pair[0, 3] for penalty in (1.0, 1e-2, 1e-4, 1e-6)]
+    assert 0 < pairs[0] < pairs[1] < pairs[2] < pairs[3]
+
+
+@pytest.mark.parametrize(("penalty", "precision"), [(0.0031, np.float32), (0.0029, np.float64)])
+def test_products_are_in_double_precision_under_a_small_penalty(penalty: float, precision: type) -> None:
+    """A curvature of penalty / (2 n) = 1e-5 lies between, of 150 rows."""
+    loss = pseudo._Loss(codes(), np.array([0, 3, 7, 10, 12]), np.zeros((12, 12), dtype=bool), penalty)
+    assert loss.at(np.zeros((12, 13))).p[0].dtype == precision
+
+
+def test_nested_columns_are_fitted_under_a_small_penalty() -> None:
+    """In single precision the steps blow up along what the penalty alone bends."""
+    rng = np.random.default_rng(0)
+    z = rng.integers(0, 20, 1000)
+    rows = np.column_stack([z, z // 2, z // 4, z // 10, (z > 12) ^ (rng.random(1000) < 0.05)])
+    field = fit_field(rows, None, 1e-5)
+    assert np.abs(imbalance(rows, field, 1e-5)[0]).max() <= pseudo.GRADIENT * 1.01
 
 
 @pytest.mark.parametrize(("name", "few"), [("_STEPS", 2), ("_HALVINGS", 0)])

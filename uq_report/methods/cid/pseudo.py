@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ _STEPS, _DIRECTIONS, _HALVINGS = 100, 500, 40
 _LOOSE = 0.3  # share of the gradient that a step may leave, far from the least
 _DESCENT = 1e-4  # share of the slope by which a step must lower the loss
 _ROUNDING = 1e-13  # share of the loss that says nothing
+_SINGLE = 1e-5  # the penalty's share of the curvature, of which single precision leaves 1 % or less
 _TOGETHER = 2**18  # entries of the rows x states that are held in double precision
 
 
@@ -43,9 +44,9 @@ def least_pseudo(codes: IntArray, starts: IntArray, allowed: BoolArray, penalty:
     """Return the potentials whose penalised pseudo-likelihood is least (Besag 1975), in nats a row.
 
     Each Newton step is solved by conjugate gradients to a share of its gradient that falls with it (Nocedal and
-    Wright 2006, algorithm 7.1), led by the Hessian that independent nodes would have; only its products are in single
-    precision. Over-parametrised as the states are, the penalty alone bends the loss along some directions: that
-    Hessian has these exactly.
+    Wright 2006, algorithm 7.1), led by the Hessian that independent nodes would have; its products are in single
+    precision where the penalty allows that. Over-parametrised as the states are, the penalty alone bends the loss
+    along some directions: the leading Hessian has these exactly.
 
     Parameters
     ----------
@@ -103,6 +104,11 @@ class _Loss:
     allowed: BoolArray
     penalty: float
 
+    @property
+    def precision(self) -> type[np.floating[Any]]:
+        """The precision of the Hessian's products: double where the penalty bends less than rounding would."""
+        return np.float32 if self.ridge[0] >= _SINGLE else np.float64
+
     @cached_property
     def batches(self) -> list[tuple[AnyArray, FloatArray]]:
         """Indicators (k, rows) of the states of distinct rows, and the share of all rows that each is, in batches."""
@@ -110,7 +116,7 @@ class _Loss:
         size, found = max(1, _TOGETHER // len(self.allowed)), []
         for first in range(0, len(states), size):
             batch = states[first : first + size]
-            hot = np.zeros((len(self.allowed), len(batch)), dtype=np.float32)
+            hot = np.zeros((len(self.allowed), len(batch)), dtype=self.precision)
             hot[(batch + self.starts[:-1]).T, np.arange(len(batch))] = 1
             found.append((hot, counts[first : first + size] / len(self.codes)))
         return found
@@ -139,7 +145,7 @@ class _Loss:
             totals = np.add.reduceat(p, self.starts[:-1])
             loss += float(np.log(totals).sum(axis=0) @ weights)
             p /= self._of_states(totals)
-            found.append(p.astype(np.float32))
+            found.append(p.astype(self.precision))
             p -= indicators
             p *= weights
             gradient += self._back(p, indicators)
@@ -162,13 +168,13 @@ class _Loss:
 
     def _curvature(self, p: list[AnyArray], direction: FloatArray) -> FloatArray:
         """Return the Hessian's product with a direction, where the states of the rows have these probabilities."""
-        single = direction.astype(np.float32)
+        single = direction.astype(self.precision)
         found = np.zeros_like(direction)
         for (hot, weights), here in zip(self.batches, p, strict=True):
             moved = self._logits(single, hot)
             moved *= here
             moved -= here * self._of_states(np.add.reduceat(moved, self.starts[:-1]))
-            moved *= weights.astype(np.float32)
+            moved *= weights.astype(self.precision)
             found += self._back(moved, hot)
         return self._projected(found) + self.ridge * direction
 
