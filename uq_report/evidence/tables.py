@@ -92,11 +92,13 @@ def _decode_column(content: Mapping[str, Any]) -> AnyArray | pd.Series[Any]:
 
 
 def _column_as_saved(values: pd.Series[Any], where: str) -> AnyArray | pd.Series[Any]:
+    cells = values.to_numpy()
     if not _is_number(values):
+        if values.dtype == object and {*map(type, cells.tolist())} <= {str}:  # nothing but texts is read as it stands
+            return _typed(cells.copy(), "object")
         return _texts(*_coded(values, where), str(values.dtype))
-    numbers = values.to_numpy()
-    saved = _saved(numbers.astype(float), where) if numbers.dtype.kind == "f" else numbers
-    return np.array(saved, dtype=numbers.dtype)
+    saved = _saved(cells.astype(float), where) if cells.dtype.kind == "f" else cells
+    return np.array(saved, dtype=cells.dtype)
 
 
 def _is_number(values: pd.Series[Any]) -> bool:
@@ -120,7 +122,11 @@ def _coded(values: pd.Series[Any], where: str) -> tuple[list[Any], list[int]]:
 def _texts(levels: Sequence[Any], codes: Sequence[int], dtype: str) -> AnyArray | pd.Series[Any]:
     """Return a text column of its distinct cells, and which of them each is."""
     known = np.array([np.nan if level is None else level for level in levels], dtype=object)
-    cells: AnyArray = known[np.array(codes, dtype=np.intp)]
+    return _typed(known[np.array(codes, dtype=np.intp)], dtype)
+
+
+def _typed(cells: AnyArray, dtype: str) -> AnyArray | pd.Series[Any]:
+    """Return cells so that a frame gives them this dtype: since pandas 3 it would take texts for its own type."""
     own_text_type = int(pd.__version__.partition(".")[0]) >= 3
     return pd.Series(cells, dtype=dtype) if own_text_type else cells
 
