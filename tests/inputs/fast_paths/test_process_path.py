@@ -18,7 +18,7 @@ from uq_report.core.engine import Engine
 from uq_report.core.subject import Subject, make_subject
 from uq_report.core.variants import Variant
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
-from uq_report.inputs.fast_paths import process
+from uq_report.inputs.fast_paths import chebyshev, process, process_moves, process_spreads
 from uq_report.inputs.fast_paths.process import ProcessPath
 from uq_report.testing import fast_path_model_checks, measures
 
@@ -142,11 +142,15 @@ CLOSED = {
 
 
 @pytest.mark.parametrize("kernel", CLOSED.values(), ids=CLOSED)
-@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize(("scaled", "most"), [(False, 2_000_000), (True, 2_000_000), (False, 0)])
 def test_a_moved_column_needs_no_kernel_of_the_others(
-    kernel: Any, scaled: bool, monkeypatch: pytest.MonkeyPatch
+    kernel: Any, scaled: bool, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One value for all rows, one for each row and those of donors, in turn by column, against the model."""
+    """One value for all rows, one for each row and those of donors, in turn by column, against the model.
+
+    Also where distances of so many rows are not kept.
+    """
+    monkeypatch.setattr(process_moves, "_MOST", most)
     gp = GaussianProcessRegressor(kernel, alpha=1e-3, normalize_y=True, optimizer=None)
     subject = of(make_pipeline(StandardScaler(), gp) if scaled else gp)
     path = ProcessPath().shortcut(subject.model, subject.adapter, subject.X)
@@ -170,6 +174,51 @@ def test_a_moved_column_needs_no_kernel_of_the_others(
     monkeypatch.setattr(type(kernel), "__call__", lambda *_, **__: kernels.append(1))
     path.predict([Variant((1,), (0.5,)), Variant((1,), (X[rows, 1],))], rows).mean()
     assert not kernels
+
+
+@pytest.mark.parametrize(("kernel", "told"), [(KERNEL, True), (SUM, False), (RBF(0.01), False)])
+@pytest.mark.parametrize(("most", "few"), [(40 * 40 * 2, True), (40 * 40 - 1, False)])
+def test_means_of_many_rows_are_told_by_curves_alone(
+    kernel: Any, told: bool, most: int, few: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few rows' distances are kept for sums over the training rows, where curves do not tell."""
+    monkeypatch.setattr(process_moves, "_MOST", most)
+    subject = of(GaussianProcessRegressor(kernel, alpha=0.1, optimizer=None))
+    path = ProcessPath().shortcut(subject.model, subject.adapter, subject.X)
+    assert path is not None
+    made: list[int] = []
+    plain = process_moves.Moves.kernel
+
+    def making(self: Any, inner: Any) -> Any:
+        made.append(len(inner))
+        return plain(self, inner)
+
+    monkeypatch.setattr(process_moves.Moves, "kernel", making)
+    path.predict([Variant((1,), (2.5,))], np.arange(40)).mean()
+    assert made == ([] if few or told else [40])
+
+
+@pytest.mark.parametrize(("room", "made"), [(3, [0, 1, 2]), (2, [0, 1, 2, 1, 2])], ids=["of all", "of two"])
+def test_curves_are_kept_from_one_explainer_to_the_next(
+    room: int, made: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of columns asked in turn, those that came first stay where there is no room for all."""
+    subject = of(GaussianProcessRegressor(RBF(4.0) + WhiteKernel(0.3), optimizer=None))
+    path = ProcessPath().shortcut(subject.model, subject.adapter, subject.X)
+    assert path is not None
+    assert path.spreads is not None
+    points = [len(along.span.points) for along in path.spreads._along if along]
+    monkeypatch.setattr(chebyshev, "_KEPT", 40 * (sum(points) if room == 3 else max(points) * 2))
+    plain, asked = process_spreads.Spreads._made, []
+
+    def making(self: Any, j: int, rows: Any, along: Any) -> Any:
+        asked.append((j, len(rows)))
+        return plain(self, j, rows, along)
+
+    monkeypatch.setattr(process_spreads.Spreads, "_made", making)
+    for column in (0, 1, 2) * 2:
+        path.predict([Variant((column,), (2.5,))], np.arange(40)).variance()
+    assert [j for j, rows in asked if rows == 40] == made
 
 
 def test_a_column_that_moves_several_inputs_is_left_to_the_kernel() -> None:

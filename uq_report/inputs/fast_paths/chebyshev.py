@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...core.arrays import BoolArray, FloatArray
 
 _MOST = 128  # points
+_KEPT = 2**25  # values of curves, 256 MiB: 20 features of 20,000 rows
 _EXACT = 1e-15  # of a curve's height
 _ELLIPSES = np.geomspace(1.01, 100, 400)
 
@@ -70,3 +71,12 @@ def span_of(low: float, high: float, length: float) -> Span | None:
     cosines = np.cos(np.pi / degree * np.outer(*[np.arange(degree + 1)] * 2))
     transform = 2 / degree * np.outer(halved, halved) * cosines
     return Span((high + low) / 2 + half * cosines[1], transform)
+
+
+def make_room(curves: dict[Any, FloatArray], size: int) -> None:
+    """Let curves go until so many more values can be kept.
+
+    The newest go first: explainers take features in one order, so those asked first are asked first again.
+    """
+    while curves and sum(curve.size for curve in [*curves.values()]) + size > _KEPT:
+        curves.pop(next(reversed(curves), None), None)  # another thread may have done so

@@ -60,11 +60,8 @@ class ProcessMeans:
     def predict(self, group: Sequence[Variant], rows: IntArray) -> Normal:
         """Return the distribution of every row under every variant."""
         unit, shift = self._units
-        if self.moves is not None and all(map(self.moves.cover, group)) and len(rows) <= self.moves.most:
+        if self.moves is not None and self.moves.serve(group, rows):
             moved = self.moves.means(group, rows).T.ravel()
-            return _LateNormal(unit * moved + shift, lambda: self._late(group, rows, unit))
-        if self.spreads is not None and self.spreads.pay(group, rows):
-            moved = np.concatenate([K @ np.ravel(self.gp.alpha_) for K, _ in self._kernels(group, rows)])
             return _LateNormal(unit * moved + shift, lambda: self._late(group, rows, unit))
         kernels = [*self._kernels(group, rows)]
         means = np.concatenate([K @ np.ravel(self.gp.alpha_) for K, _ in kernels])

@@ -17,7 +17,7 @@ from ...core.variants import Variant
 from ..adapters.affine import affine_slopes, dense
 from ..adapters.gp_kernels import Term, constant_of, terms_of, values
 from ..adapters.sklearn_ import transform
-from .chebyshev import Span, span_of
+from .chebyshev import Span, make_room, span_of
 
 _MOST = 2_000_000  # kernel values that are kept
 _TILE = 32_000  # kernel values worked on at once, few enough for a processor's own memory
@@ -26,7 +26,7 @@ _BEYOND = 0.25  # of the range of an input, how far a curve is known beyond eith
 
 @dataclass(eq=False)
 class _Kept:
-    """Rows, half of each term's distances to the training rows, below 0, and their curves by term and input."""
+    """Rows, half of each term's distances to the training rows, below 0, if few, and their curves by term and input."""
 
     rows: IntArray
     halves: list[FloatArray]
@@ -49,10 +49,11 @@ class Moves:
     X: Table
     _last: list[_Kept] = field(default_factory=list)
 
-    @property
-    def most(self) -> int:
-        """How many rows are served at once: their distances to the training rows are kept."""
-        return _MOST // (len(self.gp.X_train_) * max(1, len(self.terms)))
+    def serve(self, group: Sequence[Variant], rows: IntArray) -> bool:
+        """Say whether the changes are told: of many rows, whose distances are not kept, by curves alone."""
+        return all(map(self.cover, group)) and (
+            self._few(rows) or all(all(self._spans[self.input_of(variant.columns[0])]) for variant in group)
+        )
 
     def cover(self, variant: Variant) -> bool:
         """Say whether the change is of one column that moves one input."""
@@ -107,23 +108,35 @@ class Moves:
         for last in self._last:
             if last.rows is rows or np.array_equal(last.rows, rows):
                 return last
-        halves = [term.distances(self.inner[rows], self.gp.X_train_) for term in self.terms]
-        for half in halves:
-            np.divide(half, -2, out=half)
-        self._last[:] = [_Kept(rows, halves)]
-        return self._last[0]
+        kept = _Kept(rows, [self._halves(rows, i) for i in range(len(self.terms))] if self._few(rows) else [])
+        self._last[:] = [kept]
+        return kept
+
+    def _few(self, rows: IntArray) -> bool:
+        """Say whether distances of the rows to the training rows are few enough to be kept."""
+        return len(rows) * len(self.gp.X_train_) * len(self.terms) <= _MOST
+
+    def _halves(self, rows: IntArray, i: int) -> FloatArray:
+        """Return half of a term's distances of rows to the training rows, below 0."""
+        half = self.terms[i].distances(self.inner[rows], self.gp.X_train_)
+        return np.divide(half, -2, out=half)
+
+    def _half(self, kept: _Kept, i: int, part: slice | IntArray) -> FloatArray:
+        """Return those of some of the rows."""
+        return kept.halves[i][part] if kept.halves else self._halves(kept.rows[part], i)
 
     def _summed(self, kept: _Kept, i: int, j: int, at: FloatArray, part: IntArray) -> FloatArray:
         """Return a term's sum over the training rows of some rows, with the input `j` at other values."""
         own, t, term = self.inner[kept.rows[part], j, None], self.gp.X_train_[:, j], self.terms[i]
         s = np.square(at[:, None] - t) - np.square(own - t)
         s *= term.inverse[j]
-        s -= 2 * kept.halves[i][part]
+        s -= 2 * self._half(kept, i, part)
         return np.asarray(term.factor * (term.shape.value(np.maximum(s, 0.0, out=s)) @ self._alpha))
 
     def _curve(self, kept: _Kept, i: int, j: int, span: Span) -> FloatArray:
         """Return a term's sum with the input `j` at each point of a span, (rows, points)."""
-        if (i, j) not in kept.curves:
+        curve = kept.curves.get((i, j))
+        if curve is None:
             term, middle = self.terms[i], (span.points[0] + span.points[-1]) / 2
             along = term.shape.value(term.inverse[j] * np.square(self.gp.X_train_[:, j, None] - span.points))
             along *= term.factor * self._alpha[:, None]
@@ -135,10 +148,11 @@ class Moves:
             curve = np.empty((len(x), len(span.points)))
             for part in _tiles(len(x), len(t)):
                 half = ours[part] @ theirs
-                half += kept.halves[i][part]
+                half += self._half(kept, i, part)
                 curve[part] = np.exp(half, out=half) @ along
+            make_room(kept.curves, curve.size)
             kept.curves[i, j] = curve
-        return kept.curves[i, j]
+        return curve
 
     @cached_property
     def _inputs(self) -> IntArray:

@@ -13,12 +13,11 @@ from scipy.linalg import solve_triangular
 from ...core.arrays import FloatArray, IntArray
 from ...core.variants import Variant
 from ..adapters.gp_kernels import constant_of
-from .chebyshev import Span, span_of
+from .chebyshev import Span, make_room, span_of
 from .process_moves import Moves
 
 _LEFT_OUT = 1e-13  # of the largest singular value
 _APART = 1e-11  # of a variance, how far a curve may be from solves
-_KEPT = 4_000_000  # values of curves
 _SOLVED = 250  # right sides at once
 _FOLLOW = 24  # changes that one value for all rows stands for, or one permutation of all: more follow it
 
@@ -76,13 +75,12 @@ class Spreads:
     def _curve(self, j: int, rows: IntArray, along: _Along) -> FloatArray:
         """Return kᵀK⁻¹k with the input `j` at each point, (rows, points); nothing if solves say otherwise."""
         key = rows.tobytes(), j
-        if key not in self._curves:
-            made = self._made(j, rows, along) if self._holds(j, rows, along) else np.empty((0, 0))
-            while self._curves and sum(curve.size for curve in self._curves.values()) + made.size > _KEPT:
-                self._curves.pop(next(iter(self._curves)), None)
-            self._curves[key] = made
-            return made
-        return self._curves[key]
+        curve = self._curves.get(key)
+        if curve is None:
+            curve = self._made(j, rows, along) if self._holds(j, rows, along) else np.empty((0, 0))
+            make_room(self._curves, curve.size)
+            self._curves[key] = curve
+        return curve
 
     def _made(self, j: int, rows: IntArray, along: _Along) -> FloatArray:
         (term,), T, inverse = self.moves.terms, self.moves.gp.X_train_, self.moves.terms[0].inverse.copy()
