@@ -1,6 +1,7 @@
 """Cost of whole audits, part by part, in units of their own bare predictions, and beside what is run in their place.
 
-    python benchmarks/audit.py [--models linear,forest,boosting,process] [--rows N] [--features D] [--no-peers]
+    python benchmarks/audit.py [--models linear,forest,boosting,process] [--rows N] [--features D] [--rounds N]
+        [--no-peers]
     python benchmarks/audit.py --grid [--models ...]
 
 An audit with every explainer and rule as they are by default, its HTML and PDF (with the process that prints it), and
@@ -235,19 +236,24 @@ def imports() -> dict[str, float]:
     }
 
 
-def shown(kind: str, of: Subject, *, beside: bool) -> None:
+def shown(kind: str, options: argparse.Namespace) -> None:
     """Print the table of one model."""
-    parts = whole(of)
-    total = sum(parts[name] for name in ("audit", "HTML", "PDF"))
-    print(f"\n{kind}, {of.n} rows, {len(of.features)} features\n\n| part | CPU s | {BARE} |\n|---|---|---|")
-    for name, seconds in (parts | {"audit + HTML + PDF": total}).items():
-        print(f"| {name} | {seconds:.2f} | {seconds / parts[BARE]:.2f} |", flush=True)
+    of = partial(subject, kind, options.rows or ROWS[kind], options.features or FEATURES[kind])
+    rounds = pd.DataFrame([whole(of()) for _ in range(options.rounds)])
+    rounds["audit + HTML + PDF"] = rounds[["audit", "HTML", "PDF"]].sum(axis=1)
+    ratios = rounds.div(rounds[BARE], axis=0)
+    print(f"\n{kind}, {of().n} rows, {len(of().features)} features\n\n| part | CPU s | {BARE} |\n|---|---|---|")
+    for name in rounds:
+        print(f"| {name} | {rounds[name].median():.2f} | {ratios[name].median():.2f} |", flush=True)
+    total = rounds["audit + HTML + PDF"]
     for base in (BARE, REPEATS_MADE):
-        print(f"\nwhole over its {base}: {total / parts[base]:.2f}; goal {OWN}")
-    if beside:
-        each = peers(of)
-        words = ", ".join(f"{name} {seconds:.2f}" for name, seconds in each.items())
-        print(f"peers, s: {words}\nwhole over peers: {total / sum(each.values()):.2f}; goal {PEERS}", flush=True)
+        each = (total / rounds[base]).sort_values()
+        print(f"\nwhole over its {base}: {each.median():.2f} ({each.iloc[0]:.2f} to {each.iloc[-1]:.2f}); goal {OWN}")
+    if not options.no_peers:
+        spent = peers(of())
+        words = ", ".join(f"{name} {seconds:.2f}" for name, seconds in spent.items())
+        share = total.median() / sum(spent.values())
+        print(f"peers, s: {words}\nwhole over peers: {share:.2f}; goal {PEERS}", flush=True)
 
 
 def main() -> None:
@@ -255,6 +261,7 @@ def main() -> None:
     parser.add_argument("--models", default="linear,forest", help="of " + ",".join(ROWS))
     parser.add_argument("--rows", type=int, help="rows audited")
     parser.add_argument("--features", type=int)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--grid", action="store_true", help="all sizes, in place of one")
     parser.add_argument("--cell", nargs=3, metavar=("model", "n", "d"), help=argparse.SUPPRESS)
@@ -279,8 +286,7 @@ def tables(kinds: list[str], options: argparse.Namespace) -> None:
     for name, seconds in imports().items():
         print(f"import {name}: {seconds:.2f} s")
     for kind in kinds:
-        of = subject(kind, options.rows or ROWS[kind], options.features or FEATURES[kind])
-        shown(kind, of, beside=not options.no_peers)
+        shown(kind, options)
 
 
 if __name__ == "__main__":
