@@ -25,7 +25,6 @@ from ...core.variants import Variant
 from ...evidence import ids
 from ...evidence.information import CorrectedLine
 from ..shared.curves import stacked
-from .ridge import Products, bayesian_ridges
 from .terms import Estimate, regressors
 
 COEFFICIENTS = ("redundant CI", "MI", "synergistic CI", "synergistic MI")
@@ -152,10 +151,12 @@ def importance_map(importance: FloatArray, terms: FloatArray) -> ImportanceMap:
     R² of at least 0.5, and a negative coefficient of redundant CI in every leave-one-feature-out fit.
     """
     d = importance.shape[1]
-    kept = np.vstack([np.ones((1, d)), 1 - np.eye(d if d > 1 else 0, d)])
-    coefficients, *fits = _fits(importance, terms, kept)
-    left_out = np.reshape(fits, (-1, 4)) if d > 1 else np.zeros((1, 4))
-    predicted = np.einsum("sjk,jk->sj", terms, left_out)
+    coefficients = _fit(importance, terms)
+    left_out, predicted = np.zeros((d, 4)), np.zeros_like(importance)
+    for j in range(d if d > 1 else 0):
+        others = np.arange(d) != j
+        left_out[j] = _fit(importance[:, others], terms[:, others])
+        predicted[:, j] = terms[:, j] @ left_out[j]
     uncovered = terms.copy()
     uncovered[..., 0] = 0
     r2, r2_left_out = _r2(importance, terms @ coefficients), _r2(importance, predicted)
@@ -164,13 +165,13 @@ def importance_map(importance: FloatArray, terms: FloatArray) -> ImportanceMap:
     )
 
 
-def _fits(importance: FloatArray, terms: FloatArray, kept: FloatArray) -> FloatArray:
-    """Return the coefficients (fits, 4) where each fit keeps the features (fits, d) that are 1."""
+def _fit(importance: FloatArray, terms: FloatArray) -> FloatArray:
+    from sklearn.linear_model import BayesianRidge  # here: heavy, and a list of plugins fits nothing
+
     sets = len(importance)
-    gram = np.tensordot(kept, np.einsum("sjk,sjl->jkl", terms, terms), 1)
-    moment = kept @ np.einsum("sjk,sj->jk", terms, importance)
-    square, total = kept @ (importance**2).sum(axis=0), kept @ importance.sum(axis=0)
-    return bayesian_ridges(Products(gram, moment, square, total, sets * (kept.sum(axis=1) + 1)))
+    rows = np.vstack([terms.reshape(-1, 4), np.zeros((sets, 4))])
+    target = np.concatenate([importance.ravel(), np.zeros(sets)])
+    return np.asarray(BayesianRidge(tol=1e-6, fit_intercept=False).fit(rows, target).coef_)
 
 
 def _r2(observed: FloatArray, predicted: FloatArray) -> float:
