@@ -10,6 +10,7 @@ import threading
 import tracemalloc
 import weakref
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from uq_report.render.filters import breakable
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
 
 MANY = 5 * int(os.environ.get("UQ_STUDY_REPS", "100"))
+PARTS = 5  # of which the median counts: what happens once, in whatever is beside it in the process, is no audit's
 MOST = 10_000  # bytes an audit may leave beside `BOUNDED`, on average
 BOUNDED = (breakable, width)  # words of pages, 4096 each: some 30 kB an audit of new words until they are full
 FAST = {"pfi": {"n_repeats": 2}, "pdp": {"grid_resolution": 3, "max_ice": 3}, "calibration": {"n_draws": 99}}
@@ -58,6 +60,14 @@ def traced() -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
+def _left(numbers: range, folder: Path) -> float:
+    """Return the bytes that each of some audits leaves on average."""
+    start = traced()
+    for number in numbers:
+        audited(number, folder)
+    return (traced() - start) / len(numbers)
+
+
 def test_what_is_kept_of_words_is_bounded() -> None:
     assert [kept.cache_info().maxsize for kept in BOUNDED] == [4096, 4096]
 
@@ -86,11 +96,8 @@ def test_many_audits_leave_nothing(temporary: Path) -> None:
     tracemalloc.start()
     try:
         audited(5, temporary)
-        start = traced()
-        for number in range(MANY):
-            audited(6 + number, temporary)
-        left = (traced() - start) / MANY
+        left = [_left(range(first, first + MANY // PARTS), temporary) for first in range(6, 6 + MANY, MANY // PARTS)]
     finally:
         tracemalloc.stop()
     assert held() == before
-    assert left < MOST
+    assert median(left) < MOST, left
