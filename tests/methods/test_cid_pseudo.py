@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from uq_report.core.arrays import BoolArray, FloatArray, IntArray
+from uq_report.core.errors import BudgetError
 from uq_report.methods.cid import pseudo
 from uq_report.methods.cid.discrete import Field, fit_field
 from uq_report.methods.cid.terms import UnfitError
@@ -67,7 +68,7 @@ def test_a_node_that_tells_another_is_fitted_under_any_penalty() -> None:
 @pytest.mark.parametrize(("penalty", "precision"), [(0.0031, np.float32), (0.0029, np.float64)])
 def test_products_are_in_double_precision_under_a_small_penalty(penalty: float, precision: type) -> None:
     """A curvature of penalty / (2 n) = 1e-5 lies between, of 150 rows."""
-    loss = pseudo._Loss(codes(), np.array([0, 3, 7, 10, 12]), np.zeros((12, 12), dtype=bool), penalty)
+    loss = pseudo._Loss(codes(), np.array([0, 3, 7, 10, 12]), np.zeros((12, 12), dtype=bool), penalty, lambda: None)
     assert loss.at(np.zeros((12, 13))).p[0].dtype == precision
 
 
@@ -89,7 +90,7 @@ def test_what_does_not_reach_the_least_is_refused(monkeypatch: pytest.MonkeyPatc
 
 def test_a_step_too_far_is_halved() -> None:
     """The loss is nearly linear at 0: a step of the gradient's size is taken whole, one far beyond is not."""
-    loss = pseudo._Loss(codes(), np.array([0, 3, 7, 10, 12]), np.zeros((12, 12), dtype=bool), 1.0)
+    loss = pseudo._Loss(codes(), np.array([0, 3, 7, 10, 12]), np.zeros((12, 12), dtype=bool), 1.0, lambda: None)
     at = loss.at(np.zeros((12, 13)))
     down = -at.gradient
     whole = pseudo._lower(loss, at, down)
@@ -99,3 +100,16 @@ def test_a_step_too_far_is_halved() -> None:
     assert (whole.potentials == down).all()
     assert far.loss < at.loss
     assert np.abs(far.potentials).max() < np.abs(1e4 * down).max()
+
+
+def test_a_limit_stops_the_fit_before_the_next_pass_over_the_rows() -> None:
+    passes: list[None] = []
+
+    def check() -> None:
+        passes.append(None)
+        if len(passes) == 4:
+            raise BudgetError("time_limit is reached")
+
+    with pytest.raises(BudgetError, match="time_limit"):
+        fit_field(codes(), check=check)
+    assert len(passes) == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from typing import NamedTuple
 
@@ -33,10 +34,12 @@ class Field(NamedTuple):
         return slice(int(self.starts[a]), int(self.starts[a + 1]))
 
 
-def discrete_estimate(data: Data, bins: int, edges: BoolArray | None, penalty: float) -> Estimate:
-    """Return the terms of a pairwise field of cells."""
+def discrete_estimate(
+    data: Data, bins: int, edges: BoolArray | None, penalty: float, check: Callable[[], None] = lambda: None
+) -> Estimate:
+    """Return the terms of a pairwise field of cells; `check` is called before each pass over the rows."""
     codes, notes = in_cells(data, bins)
-    field = fit_field(codes, edges, penalty)
+    field = fit_field(codes, edges, penalty, check)
     starts = field.starts[:-1]
     return Estimate(
         data.features,
@@ -51,7 +54,9 @@ def discrete_estimate(data: Data, bins: int, edges: BoolArray | None, penalty: f
     )
 
 
-def fit_field(codes: IntArray, edges: BoolArray | None = None, penalty: float = 1.0) -> Field:
+def fit_field(
+    codes: IntArray, edges: BoolArray | None = None, penalty: float = 1.0, check: Callable[[], None] = lambda: None
+) -> Field:
     """Fit the field to rows of states by penalised pseudo-likelihood (Besag 1975).
 
     Parameters
@@ -62,13 +67,15 @@ def fit_field(codes: IntArray, edges: BoolArray | None = None, penalty: float = 
         A given graph; every pair by default.
     penalty : float
         Half the weight of the squared pair potentials, against n terms of the likelihood.
+    check : callable
+        Called before each pass over the rows; it raises where a limit is reached.
     """
     starts = np.concatenate([[0], np.cumsum(codes.max(axis=0) + 1)])
     nodes = np.repeat(np.arange(codes.shape[1]), np.diff(starts))
     allowed = nodes[:, None] != nodes
     if edges is not None:
         allowed &= edges[np.ix_(nodes, nodes)]
-    least = least_pseudo(codes, starts, allowed, penalty)
+    least = least_pseudo(codes, starts, allowed, penalty, check)
     if least.gradient > GRADIENT:
         message = f"cid.penalty must make the discrete field converge; got {penalty:g}, which leaves a gradient of "
         reason = "the discrete field did not converge"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -40,7 +41,9 @@ class _Point(NamedTuple):
         return float(np.abs(self.gradient).max())
 
 
-def least_pseudo(codes: IntArray, starts: IntArray, allowed: BoolArray, penalty: float) -> Least:
+def least_pseudo(
+    codes: IntArray, starts: IntArray, allowed: BoolArray, penalty: float, check: Callable[[], None] = lambda: None
+) -> Least:
     """Return the potentials whose penalised pseudo-likelihood is least (Besag 1975), in nats a row.
 
     Each Newton step is solved by conjugate gradients to a share of its gradient that falls with it (Nocedal and
@@ -58,6 +61,8 @@ def least_pseudo(codes: IntArray, starts: IntArray, allowed: BoolArray, penalty:
         Which pairs of states have a potential: symmetric, none within a node.
     penalty : float
         Half the weight of the squared pair potentials, each pair once, against n terms of the likelihood.
+    check : callable
+        Called before each pass over the rows; it raises where a limit is reached.
 
     Examples
     --------
@@ -67,7 +72,7 @@ def least_pseudo(codes: IntArray, starts: IntArray, allowed: BoolArray, penalty:
     array([[ 0.334, -0.334],
            [-0.334,  0.334]])
     """
-    loss = _Loss(codes, starts, allowed, penalty)
+    loss = _Loss(codes, starts, allowed, penalty, check)
     k = int(starts[-1])
     at = loss.at(np.column_stack([np.zeros((k, k)), np.log(loss.shares)]))
     for _ in range(_STEPS):
@@ -103,6 +108,7 @@ class _Loss:
     starts: IntArray
     allowed: BoolArray
     penalty: float
+    check: Callable[[], None]
 
     @property
     def precision(self) -> type[np.floating[Any]]:
@@ -133,6 +139,7 @@ class _Loss:
 
     def at(self, potentials: FloatArray) -> _Point:
         """Return the loss at these potentials, its gradient and the probabilities of each row's states."""
+        self.check()
         loss = 0.5 * float(np.vdot(self.ridge * potentials, potentials))
         gradient = np.zeros_like(potentials)
         found = []
@@ -168,6 +175,7 @@ class _Loss:
 
     def _curvature(self, p: list[AnyArray], direction: FloatArray) -> FloatArray:
         """Return the Hessian's product with a direction, where the states of the rows have these probabilities."""
+        self.check()
         single = direction.astype(self.precision)
         found = np.zeros_like(direction)
         for (hot, weights), here in zip(self.batches, p, strict=True):
