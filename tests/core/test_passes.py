@@ -6,14 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from uq_report.core import passes
 from uq_report.core.arrays import IntArray, Table
 from uq_report.core.distributions import Normal
 from uq_report.core.errors import ModelError, UnsupportedError
 from uq_report.core.measures import KL, NLL, PREDICTION
-from uq_report.core.passes import Calls, Task, grouped, refuse_base, rows_of, two_kept
+from uq_report.core.passes import Calls, Task, grouped, last_kept, refuse_base, rows_of
 from uq_report.core.repeated import Repeated
 from uq_report.core.shortcut import COMPARED
-from uq_report.core.variants import Variant
+from uq_report.core.variants import Variant, make_buffer
 
 X = np.arange(12.0).reshape(6, 2)
 Y = np.linspace(-1.0, 1.0, 6)
@@ -53,10 +54,12 @@ class Model:
         self.measured += 1
         return dist
 
-    def task(self, *, rows: IntArray | None = None, most: int = 100, measures: Any = (PREDICTION,)) -> Task:
+    def task(
+        self, *, rows: IntArray | None = None, most: int = 100, beside: bool = False, measures: Any = (PREDICTION,)
+    ) -> Task:
         base = Normal(X.sum(axis=1), 1.0)
-        calls = Calls(self.plain, self.short, self.repeated, self.checked)
-        return Task(calls, X, rows, measures, Y, base, most)
+        calls = Calls(self.plain, self.short, self.repeated, self.checked, most, beside)
+        return Task(calls, X, rows, measures, Y, base)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +93,7 @@ def test_parts_of_rows_are_put_together_in_their_order(most: int, shortcut: str)
         np.testing.assert_allclose(values[2], [(changed - same) ** 2 / 2, np.zeros(5)])
 
 
-@pytest.mark.parametrize(("most", "calls"), [(100, [18]), (17, [12, 6]), (6, [6, 6, 6]), (4, [4, 2] * 3)])
+@pytest.mark.parametrize(("most", "calls"), [(100, [18]), (17, [12, 6]), (6, [6, 6, 6]), (4, [3] * 6)])
 def test_the_model_is_asked_for_so_many_rows_where_a_shortcut_of_wider_groups_fails(
     most: int, calls: list[int]
 ) -> None:
@@ -104,6 +107,67 @@ def test_the_model_is_asked_for_so_many_rows_where_a_shortcut_of_wider_groups_fa
     values = model.task(most=most)(0, [Variant(), PUT, Variant()], "p").group.values
     assert seen == calls
     np.testing.assert_array_equal(values, [[X.sum(axis=1), 7 + X[:, 1], X.sum(axis=1)]])
+
+
+@pytest.mark.parametrize(
+    ("most", "beside", "calls"),
+    [(18, True, [18]), (17, False, [12, 6]), (17, True, [9, 9]), (8, True, [6, 6, 6]), (5, True, [3] * 6)],
+)
+def test_changes_stand_side_by_side_in_calls_of_few_rows(
+    monkeypatch: pytest.MonkeyPatch, most: int, *, beside: bool, calls: list[int]
+) -> None:
+    """Six rows under three changes; the rows of all calls are about as many, and no call holds more than `most`."""
+    monkeypatch.setattr(passes, "FEWEST", 1)
+    model, seen = Model(), []
+
+    def plain(rows: Any) -> Normal:
+        seen.append(len(rows))
+        return Model.plain(model, rows)
+
+    model.plain = plain  # type: ignore[method-assign]
+    task = model.task(most=most, beside=beside)
+    for number in range(3):
+        values = task(0, [Variant(), PUT, Variant()][number:]).group.values
+        np.testing.assert_array_equal(values, [[X.sum(axis=1), 7 + X[:, 1], X.sum(axis=1)][number:]])
+        assert number or seen == calls
+
+
+@pytest.mark.parametrize(
+    ("most", "rows", "beside", "width"),
+    [
+        (2000, 1000, False, 2),
+        (2000, 1000, True, passes.BESIDE),
+        (passes.BESIDE * passes.FEWEST - 1, 1000, True, passes.BESIDE - 1),
+        (passes.FEWEST, 1000, True, 1),
+        (2000, 50, True, 40),
+        (2000, passes.VALUES // 2, True, 2),
+        (2000, passes.VALUES + 1, True, 1),
+    ],
+)
+def test_so_many_changes_share_a_group(most: int, rows: int, *, beside: bool, width: int) -> None:
+    model, many = Model(), np.zeros((rows, 1))
+    calls = Calls(model.plain, model.short, model.repeated, model.checked, most, beside)
+    assert Task(calls, many, None, (PREDICTION,), None, Normal(many[:, 0], 1.0)).width == width
+
+
+@pytest.mark.parametrize(("cells", "made"), [(84, 3), (83, 6)])
+def test_rows_laid_out_stay_for_the_next_group_where_they_are_few(
+    monkeypatch: pytest.MonkeyPatch, cells: int, made: int
+) -> None:
+    """Six rows of two columns in groups of up to seven changes, of which three are in three calls."""
+    monkeypatch.setattr(passes, "FEWEST", 1)
+    monkeypatch.setattr(passes, "CELLS", cells)
+    laid = []
+
+    def lay(rows: Any, variants: int) -> Any:
+        laid.append(variants)
+        return make_buffer(rows, variants)
+
+    monkeypatch.setattr(passes, "make_buffer", lay)
+    task = Model().task(most=7, beside=True)
+    for _ in range(2):
+        task(0, [Variant(), PUT, Variant()])
+    assert len(laid) == made
 
 
 def test_what_is_repeated_is_measured_once_with_the_outcomes_of_its_rows() -> None:
@@ -145,8 +209,8 @@ def test_a_comparison_takes_so_many_rows_from_first_to_last(rows: int, changes: 
         return Normal(np.repeat(many[rows, 0], len(group)), 1.0)
 
     model = Model()
-    calls = Calls(lambda rows: Normal(np.asarray(rows)[:, 0], 1.0), short, model.repeated, model.checked)
-    task = Task(calls, many, None, (KL,), None, Normal(many[:, 0], 1.0), rows)
+    calls = Calls(lambda rows: Normal(np.asarray(rows)[:, 0], 1.0), short, model.repeated, model.checked, rows)
+    task = Task(calls, many, None, (KL,), None, Normal(many[:, 0], 1.0))
     assert task.compared("p", [Variant()] * changes) == (each * changes, 0.0, "")
     assert len(seen[0]) == each
     assert (seen[0][0], seen[0][-1]) == (0, len(many) - 1)
@@ -158,7 +222,7 @@ def test_a_measure_against_unchanged_rows_has_the_size_1(measure: Any, largest: 
     assert Model().task(measures=(measure,))._usual.tolist() == [largest]
 
 
-def test_the_last_two_stay() -> None:
+def test_the_last_stay() -> None:
     kept: dict[int, str] = {}
     made: list[int] = []
 
@@ -167,7 +231,7 @@ def test_the_last_two_stay() -> None:
         return f"of {key}"
 
     for key in (1, 2, 1, 3, 2, 1):
-        assert two_kept(kept, key, lambda key=key: make(key)) == f"of {key}"  # type: ignore[misc]
+        assert last_kept(kept, 2, key, lambda key=key: make(key)) == f"of {key}"  # type: ignore[misc]
     assert made == [1, 2, 3, 1]
     assert list(kept) == [3, 1]
 

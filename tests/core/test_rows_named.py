@@ -29,7 +29,7 @@ def engine(table: Any = X, **more: Any) -> Engine:
 
 @pytest.mark.parametrize(
     ("rows", "more", "row", "at"),
-    [(None, {}, 9, 4), ([1, 5, 0], {}, 3, 5), (None, {"batch_rows": 4}, 0, 4)],
+    [(None, {}, 9, 4), ([1, 5, 0], {}, 3, 5), (None, {"batch_rows": 4}, 1, 4)],
 )
 def test_rows_of_changes_are_those_of_the_data(rows: Any, more: dict[str, Any], row: int, at: int) -> None:
     changes = [Variant((1,), (value,)) for value in (0.0, 1.0)]

@@ -23,6 +23,7 @@ from uq_report.core.distributions import (
 )
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError, ModelError, UnsupportedError
+from uq_report.core.passes import FEWEST
 from uq_report.core.remarks import unread_output
 from uq_report.core.stochastic import (
     ROWS,
@@ -141,8 +142,12 @@ def test_members_that_follow_a_global_stream_repeat_and_leave_it_alone() -> None
 
 
 def test_unused_features_of_members_have_no_importance() -> None:
-    """Unchanged and changed rows get the same draws, so their difference holds no noise of the draws."""
-    subject = uq.explain(global_noise, X, X[:, 0], stochastic="members", n_members=5)
+    """Unchanged and changed rows get the same draws, so their difference holds no noise of the draws.
+
+    The rows are twice as many as two changes beside each other need, which would move them to other draws.
+    """
+    rows = np.random.default_rng(0).normal(size=(4 * FEWEST, 2))
+    subject = uq.explain(global_noise, rows, rows[:, 0], stochastic="members", n_members=5)
     table = uq.importance(subject, ["nll"], n_repeats=5).result.estimates.set_index("feature")["estimate"]
     assert table["x1"] == 0
     assert table["x0"] > 0.1

@@ -62,6 +62,13 @@ class SharesCalls(Protocol):
 
 
 @runtime_checkable
+class KeepsOrder(Protocol):
+    """Optional: an adapter whose answers depend on a row's place in a call, as random draws do."""
+
+    keeps_order: ClassVar[bool]
+
+
+@runtime_checkable
 class HoldsGivenRows(Protocol):
     """Optional: an adapter of stored predictions, without a model; ``only_given_rows`` is why changed rows are refused.
 

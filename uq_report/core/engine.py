@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 from joblib import parallel_config
 
+from .adapter import KeepsOrder
 from .arrays import AnyArray, Columns, FloatArray, IntArray, Table, take_rows
 from .believed import Comparison, Found, Served, Shortcuts
 from .caller import Caller
@@ -248,9 +249,10 @@ class Engine(Caller):
         return known if known and all(map(self._shortcuts[shortcut].covers, known.changes)) else None
 
     def _task(self, rows: IntArray | None, measures: Sequence[Measure]) -> Task:
-        calls = Calls(self.call_model, self._by_shortcut, self._repeated, self._checked)
         most = self.batch_rows or max(self.subject.n, self.rows_together)
-        return Task(calls, self.subject.X, rows, measures, self.y, self.baseline, most)
+        beside = self.batch_rows is not None and not isinstance(self.subject.adapter, KeepsOrder)
+        calls = Calls(self.call_model, self._by_shortcut, self._repeated, self._checked, most, beside)
+        return Task(calls, self.subject.X, rows, measures, self.y, self.baseline)
 
     def _mapped(
         self, parts: Iterator[tuple[int, list[Variant]]], task: Task, rows: IntArray | None, total: int

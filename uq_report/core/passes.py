@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import cached_property
-from itertools import groupby, islice, product
+from itertools import groupby, islice
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -18,6 +18,9 @@ from .repeated import Repeated
 from .shortcut import COMPARED
 from .tried import Known
 from .variants import Buffer, Variant, make_buffer
+
+BESIDE, FEWEST = 20, 100  # changes of a row that stand side by side, and rows of a call for each of them
+VALUES, CELLS = 2**21, 2**23  # of a measure made together; of rows laid out that stay from group to group
 
 Key = TypeVar("Key")
 Kept = TypeVar("Kept")
@@ -33,13 +36,17 @@ class Group(NamedTuple):
 class Calls(NamedTuple):
     """How rows are predicted: a table by the model itself, or the rows under a group's variants by a named shortcut.
 
-    What a shortcut has `repeated`, as far as some methods go, is not `checked` yet.
+    What a shortcut has `repeated`, as far as some methods go, is not `checked` yet. A call of the model itself holds at
+    most `most` rows; of few rows under many changes, rather than of many under few, where changes of a row may stand
+    `beside` each other: trees walk them by the same branches.
     """
 
     plain: Callable[[Table], Distribution]
     short: Callable[[str, Sequence[Variant], IntArray], Distribution]
     repeated: Callable[[str, Sequence[Variant], IntArray, Set[str]], Repeated | None]
     checked: Callable[[Distribution, int, str], Distribution]
+    most: int
+    beside: bool = False
 
 
 class Done(NamedTuple):
@@ -57,8 +64,7 @@ Charged = tuple[int, list[Variant], str]
 class Task:
     """Evaluates variants, several in a call, of the `rows` of `X`; keeps its buffers between groups, in one thread.
 
-    `calls` predict, the model itself at most `most` rows in one; `base` is predicted of all rows of `X` unchanged,
-    where a measure needs it.
+    `calls` predict; `base` is predicted of all rows of `X` unchanged, where a measure needs it.
     """
 
     def __init__(
@@ -69,7 +75,6 @@ class Task:
         measures: Sequence[Measure],
         y: AnyArray | None,
         base: Distribution,
-        most: int,
     ) -> None:
         self.calls = calls
         self.measures = measures
@@ -82,7 +87,10 @@ class Task:
         if any(measure.needs_base for measure in measures):
             self.base = base if rows is None else base.take(rows)
         self.n = len(self.rows)
-        self.step, self.width = min(self.n, most), max(1, most // self.n)
+        most = calls.most
+        self.width = max(1, most // self.n, min(BESIDE, most // FEWEST, VALUES // self.n) if calls.beside else 1)
+        cells = self.n * self.width * self.rows.shape[1]
+        self.keeps = 2 * self._in_calls(self.width) if cells <= CELLS else 2
         self.buffers: dict[tuple[int, ...], Buffer] = {}
         self.outcomes: dict[tuple[int, ...], tuple[AnyArray | None, Distribution | None]] = {}
         self.needs = frozenset().union(*(measure.requires for measure in measures))
@@ -133,10 +141,17 @@ class Task:
         """Return (measures, variants, rows) of one group, in an array that a worker's answer is laid out like."""
         values = np.empty((len(self.measures), len(group), self.n))
         width = len(group) if shortcut else self.width
-        for first, start in product(range(0, len(group), width), range(0, self.n, self.step)):
-            stop, part = min(start + self.step, self.n), group[first : first + width]
-            self._part(part, start, stop, shortcut, values[:, first : first + width, start:stop])
+        for first in range(0, len(group), width):
+            part = group[first : first + width]
+            step = -(-self.n // self._in_calls(1 if shortcut else len(part)))
+            for start in range(0, self.n, step):
+                at = slice(start, min(start + step, self.n))
+                self._part(part, at.start, at.stop, shortcut, values[:, first : first + width, at])
         return values
+
+    def _in_calls(self, changes: int) -> int:
+        """Return how many calls hold all rows under so many changes."""
+        return -(-self.n // max(1, self.calls.most // changes))
 
     def _part(self, group: Sequence[Variant], start: int, stop: int, shortcut: str, values: FloatArray) -> None:
         """Fill (measures, variants, rows); an error about a row of the call tells which of the data it is."""
@@ -152,16 +167,18 @@ class Task:
     def _predict(self, group: Sequence[Variant], start: int, stop: int, shortcut: str, values: FloatArray) -> None:
         key = (start, stop, len(group))
         if shortcut:
-            few = group if self.step == self.n else [variant.part(slice(start, stop)) for variant in group]
+            few = group if stop - start == self.n else [variant.part(slice(start, stop)) for variant in group]
             found = self.calls.repeated(shortcut, few, self.at[start:stop], self.needs)
             if found is not None:
                 values[...] = found.spread(self._once(found, start, shortcut))
                 return
             dist = self.calls.short(shortcut, few, self.at[start:stop])
         else:
-            buffer = two_kept(self.buffers, key, lambda: make_buffer(self.rows[start:stop], len(group)))
+            buffer = last_kept(self.buffers, self.keeps, key, lambda: make_buffer(self.rows[start:stop], len(group)))
             dist = self.calls.plain(buffer.filled(self.source, start, stop, group))
-        y, base = two_kept(self.outcomes, key, lambda: self._outcomes(np.repeat(np.arange(start, stop), len(group))))
+        y, base = last_kept(
+            self.outcomes, self.keeps, key, lambda: self._outcomes(np.repeat(np.arange(start, stop), len(group)))
+        )
         for m, rows in enumerate(each_of(dist, self.measures, y, base)):
             values[m] = rows.reshape(stop - start, len(group)).T
 
@@ -177,10 +194,10 @@ class Task:
         return None if self.y is None else self.y[at], None if self.base is None else self.base.take(at)
 
 
-def two_kept(kept: dict[Key, Kept], key: Key, make: Callable[[], Kept]) -> Kept:
-    """Return what is kept by `key`, made if it is not; the last two stay."""
+def last_kept(kept: dict[Key, Kept], most: int, key: Key, make: Callable[[], Kept]) -> Kept:
+    """Return what is kept by `key`, made if it is not; the last `most` stay."""
     if key not in kept:
-        while len(kept) > 1:
+        while len(kept) >= most:
             kept.pop(next(iter(kept)))
         kept[key] = make()
     return kept[key]

@@ -232,6 +232,7 @@ class Members(Adapter):
     rows: int
 
     name: ClassVar[str] = "members"
+    keeps_order: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.inner.name)  # the records of a run name the adapter that was chosen

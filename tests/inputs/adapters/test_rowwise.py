@@ -42,8 +42,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 
 from uq_report.core.adapter import Adapter
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
-from uq_report.inputs.adapters.ensemble import EnsembleAdapter
+from uq_report.inputs.adapters.ensemble import FOREST_BATCH, EnsembleAdapter
 from uq_report.inputs.adapters.poisson import PoissonAdapter
+from uq_report.inputs.adapters.sklearn_ import is_a, unwrap
 
 RNG = np.random.default_rng(0)
 N = 61
@@ -114,6 +115,17 @@ def of_counts(dist: Any) -> Any:
     return np.column_stack([dist.rate, dist.entropy()])
 
 
+def is_forest(model: Any) -> bool:
+    return is_a(unwrap(model)[1], ("RandomForestClassifier", "ExtraTreesClassifier"))
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(1, 50_000), (83, 50_000), (84, 49_932), (167, 25_115), (168, 25_000)])
+def test_calls_of_forests_hold_more_rows_unless_these_have_many_columns(columns: int, rows: int) -> None:
+    stub: Any = RandomForestClassifier()
+    stub.estimators_, stub.n_features_in_ = [], columns
+    assert EnsembleAdapter().batch_rows(stub) == rows
+
+
 def adapter_of(model: Any) -> Adapter:
     ensemble = EnsembleAdapter()
     return ensemble if ensemble.matches(model) else ClassifierAdapter()
@@ -123,7 +135,7 @@ def adapter_of(model: Any) -> Adapter:
 def test_eleven_classes_give_the_same_bits_in_any_batch(model: Any) -> None:
     model.fit(X, MANY)
     adapter = adapter_of(model)
-    assert adapter.batch_rows(model) == 25_000
+    assert adapter.batch_rows(model) == (FOREST_BATCH if is_forest(model) else 25_000)
     assert_same_bits(adapter, model, of_classes)
 
 
@@ -131,7 +143,7 @@ def test_eleven_classes_give_the_same_bits_in_any_batch(model: Any) -> None:
 def test_two_classes_give_the_same_bits_in_any_batch(model: Any) -> None:
     model.fit(X, BINARY)
     adapter = adapter_of(model)
-    assert adapter.batch_rows(model) == 25_000
+    assert adapter.batch_rows(model) == (FOREST_BATCH if is_forest(model) else 25_000)
     assert_same_bits(adapter, model, of_classes)
 
 
