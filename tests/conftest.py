@@ -4,6 +4,7 @@ import gc
 import importlib
 import os
 import pkgutil
+from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -31,6 +32,9 @@ UNTRACED = tuple(
     )
 )  # fmt: skip
 
+
+# Cases of one test run mostly the same lines: of so many of each the coverage is measured, which is more in truth.
+TRACED_CASES = 1
 
 NETWORK = network.Watch()
 NETWORK.start()
@@ -101,10 +105,13 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave the tests of `UNTRACED`, and studies, out of the measurement of coverage."""
-    untraced = frozenset(UNTRACED)
+    """Leave the tests of `UNTRACED`, studies, and all but some cases of a test out of the measurement of coverage."""
+    untraced, cases = frozenset(UNTRACED), Counter[str]()
     for item in items:
-        if item.get_closest_marker("study") or not untraced.isdisjoint((item.path, *item.path.parents)):
+        test = item.nodeid.partition("[")[0]
+        cases[test] += 1
+        apart = item.get_closest_marker("study") or cases[test] > TRACED_CASES
+        if apart or not untraced.isdisjoint((item.path, *item.path.parents)):
             item.add_marker(pytest.mark.no_cover)
 
 
