@@ -1,6 +1,6 @@
 """Cost of permutation importance, as ratios to the bare predict calls on the same permuted rows.
 
-    python benchmarks/pfi.py [--quick] [--no-dalex] [--brief] [--rounds N] [--samples]
+    python benchmarks/pfi.py [--quick] [--large] [--no-dalex] [--brief] [--rounds N] [--samples]
 
 The limit is the fastest of a few ways to hand exactly the permuted rows to the model's own predict
 function: as they come (1n), or several shuffles of a row side by side in one call. Every block of the
@@ -19,7 +19,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -111,11 +111,25 @@ def cases(*, quick: bool) -> list[Case]:
     kernel = ConstantKernel(1.0) * RBF(2.0) + WhiteKernel(0.1)
     process = GaussianProcessRegressor(kernel, optimizer=None).fit(gp_X[500:], gp_y[500:])
     return [
-        Case("forest", forest, EnsembleAdapter(), X[:1250], y[:1250], 30 // k, (1, 5, 20)),
-        Case("boosted trees", boosted, ClassifierAdapter(), boosted_X[:4000], boosted_y[:4000], 30 // k, (1, 5)),
+        Case("forest", forest, EnsembleAdapter(), X[:1250], y[:1250], 30 // k, (1, 5, 20, 40)),
+        Case("boosted trees", boosted, ClassifierAdapter(), boosted_X[:4000], boosted_y[:4000], 30 // k, (1, 5, 20)),
         Case("logistic, mixed frame", linear, ClassifierAdapter(), frame[:8000], frame_y[:8000], 30 // k, (1, 3), 1),
         Case("Gaussian process", process, RegressorStdAdapter(), gp_X[:500], gp_y[:500], 30 // k, (1, 4)),
     ]
+
+
+def large() -> list[Case]:
+    """Return the forest, the boosted trees and the Gaussian process with four times the test rows or more."""
+    rng, known = np.random.default_rng(1), {case.name: case for case in cases(quick=False)}
+    X, y = binary(20_000, 10, rng)
+    gp_X = rng.normal(size=(2000, 5))
+    gp_y = gp_X[:, 0] + np.sin(gp_X[:, 1]) + 0.3 * rng.normal(size=2000)
+    of = (
+        ("forest", X[:5000], y[:5000], (1, 5, 20)),
+        ("boosted trees", X, y, (5, 20)),
+        ("Gaussian process", gp_X, gp_y, (4, 1)),
+    )
+    return [replace(known[k], name=f"{k}, {len(X)} rows", X=X, y=y, blocks=blocks) for k, X, y, blocks in of]
 
 
 EVERY: dict[str, Any] = {"exact": False, "seed_share": 0.0}  # every shuffle that is asked for, as the peers make them
@@ -213,7 +227,7 @@ def timed(run: Callable[[], Any]) -> float:
 
 def measure(case: Case, rounds: int, *, brief: bool, with_dalex: bool) -> dict[str, float]:
     """Return each job's time in units of the best limit in the same round: the median over rounds."""
-    blocks = case.blocks[-1:] if brief else case.blocks
+    blocks = case.blocks[-2:] if brief else case.blocks
     jobs: dict[str, Callable[[], Any]] = {f"limit, {v}n a call": limit(case, v) for v in blocks}
     rows: dict[str, int] = {}
     for name in (ALL_SHUFFLES, FAST):
@@ -267,7 +281,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="smaller models, two rounds")
     parser.add_argument("--no-dalex", action="store_true")
-    parser.add_argument("--brief", action="store_true", help="all shuffles and the limit of the largest calls only")
+    parser.add_argument("--brief", action="store_true", help="all shuffles and the limit of two sizes of calls only")
+    parser.add_argument("--large", action="store_true", help="three of the models on more rows")
     parser.add_argument("--rounds", type=int, help="12 by default, 2 with --quick")
     parser.add_argument("--samples", action="store_true", help="rows and CPU of two sample audits only")
     options = parser.parse_args()
@@ -278,7 +293,7 @@ def main() -> None:
         return
     columns, rounds = {}, options.rounds or (2 if options.quick else 12)
     with threadpool_limits(1):
-        for case in cases(quick=options.quick):
+        for case in large() if options.large else cases(quick=options.quick):
             columns[case.name] = measure(case, rounds, brief=options.brief, with_dalex=not options.no_dalex)
             print(f"{case.name}: {columns[case.name][ALL_SHUFFLES]:.3f}", flush=True)
     table = pd.DataFrame(columns)
