@@ -325,10 +325,10 @@ def test_the_discrete_field_takes_more_penalty_where_it_does_not_converge(monkey
     base = logistic_subject(300)
     X = pd.DataFrame(base.X).round()
 
-    def stubborn(codes: Any, edges: Any, penalty: float, check: Any) -> Any:
+    def stubborn(codes: Any, edges: Any, penalty: float) -> Any:
         if penalty < 10:
             raise UnfitError("cid.penalty must be larger.", "the discrete field did not converge")
-        return fit_field(codes, edges, penalty, check)
+        return fit_field(codes, edges, penalty)
 
     monkeypatch.setattr("uq_report.methods.cid.discrete.fit_field", stubborn)
     found = run(make_subject(base.model, base.adapter, X, base.y))["cid"]

@@ -61,7 +61,7 @@ def test_only_an_estimator_that_nobody_chose_may_be_replaced() -> None:
 
 def attempts(given: Data, choice: Choice) -> tuple[list[str], list[float], list[str]]:
     """Return the inverters tried, the penalties of the discrete field, and what was refused."""
-    engine: Any = SimpleNamespace(check=None)
+    engine: Any = None
     refused: list[str] = []
     made = [*_attempts(given, engine, choice, refused)]
     names = {precision.by_shrinkage: "shrinkage", precision.by_lasso: "lasso", precision.by_graph: "graph"}
@@ -69,7 +69,7 @@ def attempts(given: Data, choice: Choice) -> tuple[list[str], list[float], list[
     for attempt in made:
         of: Any = attempt
         if of.func is discrete.discrete_estimate:
-            penalties.append(of.args[3])
+            penalties.append(of.args[-1])
         else:
             inverter = of.args[1]
             tried.append(names[getattr(inverter, "func", inverter)])

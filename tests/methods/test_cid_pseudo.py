@@ -5,6 +5,7 @@ import pytest
 
 from uq_report.core.arrays import BoolArray, FloatArray, IntArray
 from uq_report.core.errors import BudgetError
+from uq_report.core.limits import limited
 from uq_report.methods.cid import pseudo
 from uq_report.methods.cid.discrete import Field, fit_field
 from uq_report.methods.cid.terms import UnfitError
@@ -68,7 +69,7 @@ def test_a_node_that_tells_another_is_fitted_under_any_penalty() -> None:
 @pytest.mark.parametrize(("penalty", "precision"), [(0.0031, np.float32), (0.0029, np.float64)])
 def test_products_are_in_double_precision_under_a_small_penalty(penalty: float, precision: type) -> None:
     """A curvature of penalty / (2 n) = 1e-5 lies between, of 150 rows."""
-    loss = pseudo._Loss(codes(), np.array([0, 3, 7, 10, 12]), np.zeros((12, 12), dtype=bool), penalty, lambda: None)
+    loss = pseudo._Loss(codes(), np.array([0, 3, 7, 10, 12]), np.zeros((12, 12), dtype=bool), penalty)
     assert loss.at(np.zeros((12, 13))).p[0].dtype == precision
 
 
@@ -90,7 +91,7 @@ def test_what_does_not_reach_the_least_is_refused(monkeypatch: pytest.MonkeyPatc
 
 def test_a_step_too_far_is_halved() -> None:
     """The loss is nearly linear at 0: a step of the gradient's size is taken whole, one far beyond is not."""
-    loss = pseudo._Loss(codes(), np.array([0, 3, 7, 10, 12]), np.zeros((12, 12), dtype=bool), 1.0, lambda: None)
+    loss = pseudo._Loss(codes(), np.array([0, 3, 7, 10, 12]), np.zeros((12, 12), dtype=bool), 1.0)
     at = loss.at(np.zeros((12, 13)))
     down = -at.gradient
     whole = pseudo._lower(loss, at, down)
@@ -110,6 +111,6 @@ def test_a_limit_stops_the_fit_before_the_next_pass_over_the_rows() -> None:
         if len(passes) == 4:
             raise BudgetError("time_limit is reached")
 
-    with pytest.raises(BudgetError, match="time_limit"):
-        fit_field(codes(), check=check)
+    with limited(check), pytest.raises(BudgetError, match="time_limit"):
+        fit_field(codes())
     assert len(passes) == 4

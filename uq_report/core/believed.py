@@ -13,7 +13,7 @@ import numpy as np
 
 from .adapter import Adapter
 from .arrays import Columns, FloatArray, IntArray, Table
-from .errors import UQReportError, words_of
+from .errors import BudgetError, UQReportError, words_of
 from .shortcut import COMPARED, LEAST_COMPARED, TOGETHER, TOLERANCE, FastPath, Joins, Rounds, Shortcut, Uniform
 from .variants import Variant
 
@@ -92,6 +92,8 @@ class Found(Generic[Way]):
         for path in sorted(paths, key=lambda path: (path.rank, path.name)):
             try:
                 found = find(path)
+            except BudgetError:
+                raise
             except Exception as error:  # noqa: BLE001 - foreign code may be asked; what it raises is reported
                 served[path.name].dropped = words_of(error)
                 continue
@@ -232,6 +234,8 @@ def compared(shortcut: Callable[[], FloatArray], plain: FloatArray, usual: Float
     """
     try:
         values = shortcut()
+    except BudgetError:
+        raise
     except Exception as error:  # noqa: BLE001 - whatever a shortcut raises, the model itself is asked
         return Comparison(plain.shape[1], 0.0, words_of(error))
     finite = np.where(np.isfinite(plain), np.abs(plain), 0.0)

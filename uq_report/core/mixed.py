@@ -12,6 +12,7 @@ import numpy as np
 from .adapter import Adapter
 from .arrays import AnyArray, FloatArray, Table
 from .believed import Comparison, Found, compared
+from .errors import BudgetError
 from .measures import Measure
 from .passes import rows_of
 from .predictive import Distribution
@@ -77,6 +78,8 @@ class Mixing:
             served = self.found.served[self._believed]
             try:
                 values = self._short(self._believed, mixes, y)
+            except BudgetError:
+                raise
             except Exception:  # noqa: BLE001 - the model itself says what is wrong with such rows, if anything is
                 served.failed += rows
             else:

@@ -11,7 +11,8 @@ import numpy as np
 
 from .arrays import AnyArray, Columns, FloatArray, IntArray, Table, take_rows
 from .believed import Comparison, compared, compared_rows
-from .errors import ModelError, UnsupportedError, UQReportError
+from .errors import BudgetError, ModelError, UnsupportedError, UQReportError
+from .limits import look
 from .measures import Measure
 from .predictive import Distribution
 from .repeated import Repeated
@@ -101,6 +102,8 @@ class Task:
         if shortcut:
             try:
                 return Done(Group(first, self._values(group, shortcut)), shortcut, short=True)
+            except BudgetError:
+                raise
             except Exception:  # noqa: BLE001, S110 - the model itself says what is wrong with such rows, if anything is
                 pass
         return Done(Group(first, self._values(group, "")), shortcut, short=False)
@@ -235,6 +238,7 @@ def each_of(
 ) -> Iterator[FloatArray]:
     """Yield what `rows_of` returns, measure by measure."""
     for measure in measures:
+        look()
         values = np.asarray(measure.rows(dist, y, base), dtype=float)
         if np.isnan(values.min(initial=0.0)):
             bad = np.isnan(values)

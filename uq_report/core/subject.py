@@ -14,6 +14,7 @@ from .adapter import Adapter, BindsRows, HoldsGivenRows
 from .arrays import AnyArray, FloatArray, IntArray, Table, column, take_rows
 from .errors import InputError, nearest
 from .inputs import Kind
+from .limits import look
 from .residuals import Assumption
 from .series import Blocks, shortest_length
 from .text import count
@@ -76,7 +77,8 @@ class Subject:
         return tuple(self.features.index(member) for member in self.members(name))
 
     def values(self, feature: str) -> Any:
-        """Return one feature's column as an array of its own kind."""
+        """Return one feature's column as an array of its own kind; loops over features look at the limits here."""
+        look()
         return column(self.X, self.positions(feature)[0])
 
     def take(self, rows: IntArray) -> Subject:

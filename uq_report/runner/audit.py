@@ -18,6 +18,7 @@ from ..core.engine import Engine, Progress
 from ..core.errors import Cause, InputError, PluginError, UnsupportedError, UQReportError, cause_of, words_of
 from ..core.explainer import Costs, Explainer, wishes
 from ..core.garbage import older_objects_left
+from ..core.limits import limited
 from ..core.measures import Measure
 from ..core.results import MeasureFacts, Result
 from ..core.shortcut import FastPath
@@ -294,7 +295,9 @@ class _Audit:
     def _attempt(self, name: str, explainer: Explainer) -> Halt | None:
         """Run one explainer and keep its results, or say why there are none."""
         try:
-            results = explainer.explain(self.subject, self.engine.bound(name), MappingProxyType(self.results))
+            engine = self.engine.bound(name)
+            with limited(engine.check):
+                results = explainer.explain(self.subject, engine, MappingProxyType(self.results))
             self.results[name] = self._saved(explainer, results)
         except Exception as error:  # noqa: BLE001 - foreign code: whatever it raises becomes the reason in the report
             if not isinstance(error, UQReportError):

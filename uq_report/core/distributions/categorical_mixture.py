@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import FloatArray
 from ..errors import InputError, UnsupportedError
+from ..limits import look
 from .categorical import Categorical, checked_probabilities, entropy_of
 from .rowwise import row_sum
 from .validate import numbers, shares
@@ -128,6 +129,7 @@ class _Split:
         """The mean entropy and the mean square, for which the members are evaluated once."""
         entropy, square, total = np.zeros(len(self.mean)), np.zeros(self.mean.shape), 0.0
         for weight, p, at in self.members():
+            look()
             entropy += weight * entropy_of(p)[at]
             square += weight * np.square(p)[at]
             total += weight

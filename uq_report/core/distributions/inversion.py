@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import BoolArray, FloatArray
+from ..limits import look
 from ..predictive import Distribution
 
 _ROUNDING = 1 - 1e-14  # a sum of probabilities may fall short of a level by rounding
@@ -78,6 +79,7 @@ def _integer(dist: Distribution, p: FloatArray, lower: FloatArray, upper: FloatA
     lower, upper = lower.copy(), np.maximum(lower, upper)
     left = np.flatnonzero(lower < upper)
     while len(left):
+        look()
         middle = np.floor(0.5 * lower[left] + 0.5 * upper[left])
         enough = dist.take(left).cdf(middle) >= p[left] * _ROUNDING
         upper[left], lower[left] = np.where(enough, middle, upper[left]), np.where(enough, lower[left], middle + 1)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import BoolArray, FloatArray, IntArray
+from ..limits import look
 from .rowwise import row_sum
 
 REACH = 7.0  # standard deviations; 2.6e-12 of a member lies beyond
@@ -66,6 +67,7 @@ def even_integral(
             rows, waves = np.flatnonzero(runs == count), _waves(_RUN * count)
             parts = min(len(rows), -(-len(rows) * count * means.shape[1] // _CELLS))
             for some in np.array_split(rows, parts):
+                look()
                 h = (upper - lower)[some] / (_RUN * count - 1)
                 f = integrand(*(_densities(q.at(some), lower[some], h, count) for q in mixtures))
                 values[some] = h * row_sum(f)

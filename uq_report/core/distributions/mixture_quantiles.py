@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from ..arrays import FloatArray
+from ..limits import look
 from .normal import LOG_2PI
 from .rowwise import row_sum
 
@@ -20,6 +21,7 @@ def quantiles(means: FloatArray, stds: FloatArray, weights: FloatArray, p: Float
     step = max(1, _CELLS // (len(p) * len(weights)))
     for solve, rows in ((_of_points, np.flatnonzero(points)), (_of_normals, np.flatnonzero(~points))):
         for start in range(0, len(rows), step):
+            look()
             block = rows[start : start + step]
             values[block] = solve(means[block], stds[block], weights, p)
     return values

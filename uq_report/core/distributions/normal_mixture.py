@@ -10,6 +10,7 @@ from scipy.special import logsumexp, ndtr
 
 from ..arrays import AnyArray, FloatArray
 from ..errors import InputError
+from ..limits import look
 from .mixture_grid import Mixtures
 from .mixture_information import kl_of_mixtures, mean_entropy, mutual_information
 from .mixture_quantiles import quantiles, standardised
@@ -162,6 +163,7 @@ class NormalMixture(Rowwise):
         score = row_sum(absolute_moment(np.asarray(y)[:, None] - self.means, variances), self.weights)
         score -= row_sum(self.stds, np.square(self.weights)) / np.sqrt(np.pi)
         for m, weight in enumerate(self.weights):
+            look()
             later = slice(m + 1, None)
             apart = self.means[:, m, None] - self.means[:, later]
             distance = absolute_moment(apart, variances[:, m, None] + variances[:, later])

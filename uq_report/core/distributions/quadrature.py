@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from ..arrays import BoolArray, FloatArray, IntArray
+from ..limits import look
 from .rowwise import row_sum
 
 _CROWD = 256  # panels of a row that are halved at once
@@ -123,6 +124,7 @@ def _rules(panels: Panels, integrand: Integrand, members: int) -> tuple[FloatArr
     value, error = np.empty(len(panels.row)), np.empty(len(panels.row))
     step = max(1, _CELLS // (15 * members))
     for start in range(0, len(value), step):
+        look()
         block = slice(start, start + step)
         part = panels.at(block)
         half, density = 0.5 * (part.upper - part.lower), integrand(part)

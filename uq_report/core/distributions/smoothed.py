@@ -11,6 +11,7 @@ from scipy.special import logsumexp, ndtr
 
 from ..arrays import AnyArray, FloatArray
 from ..errors import InputError
+from ..limits import look
 from .normal import DIVERGENCES, FISHER, absolute_moment, log_density
 from .normal_mixture import NormalMixture
 from .relative_entropy import half_from
@@ -180,6 +181,7 @@ class Smoothed(Rowwise):
         z, step = self.grid[0], max(1, _CELLS // len(self.grid[0]))
         parts = [np.zeros(0)]
         for rows in (slice(start, start + step) for start in range(0, len(self), step)):
+            look()
             ratio = (self.scale[rows] / other.scale[rows])[:, None]
             place = ((self.loc[rows] - other.loc[rows]) / other.scale[rows])[:, None] + ratio * z
             parts.append(of(other._interpolated(place) + np.log(ratio)))

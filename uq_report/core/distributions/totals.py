@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..arrays import BoolArray, FloatArray, IntArray
+from ..limits import look
 from ..predictive import Distribution
 from .quadrature import Panels, integral
 from .relative_entropy import kl_terms_of_logs
@@ -156,6 +157,7 @@ def _sum(edges: FloatArray, terms: Terms, members: int, halvings: int) -> FloatA
     while len(rows) and width <= _LONGEST:
         step = max(1, _CELLS // (width * members))
         for start in range(0, len(rows), step):
+            look()
             part = rows[start : start + step]
             count = first[part, None] + np.arange(width)
             value[part] += row_sum(np.where(count < last[part, None], terms(part, count), 0.0))

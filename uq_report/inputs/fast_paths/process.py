@@ -15,6 +15,7 @@ from ...core.adapter import Adapter
 from ...core.arrays import Columns, FloatArray, IntArray, Table, take_rows
 from ...core.distributions import Normal
 from ...core.distributions.validate import vector
+from ...core.limits import look
 from ...core.variants import Variant, make_buffer
 from ..adapters.gp_derivatives import process_of, units_of
 from ..adapters.outputs import refuse_rows
@@ -86,6 +87,7 @@ class ProcessMeans:
         table = make_buffer(take_rows(self.X, rows), len(group)).filled(self._source, 0, len(rows), group)
         inner = np.asarray(transform(self.steps, table))
         for start in range(0, len(inner), PROCESS_BATCH):
+            look()
             part = inner[start : start + PROCESS_BATCH]
             K = self.gp.kernel_(part, self.gp.X_train_) if self.moves is None else self.moves.kernel(part)
             yield K, self.gp.kernel_.diag(part)

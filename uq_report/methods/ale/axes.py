@@ -10,6 +10,7 @@ import pandas as pd
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.errors import InputError
+from ...core.limits import look
 from ...core.sampling import Sampling
 from ...core.subject import Subject
 from ..shared.grids import frequent_levels
@@ -190,6 +191,7 @@ def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int, e
     """
     distance = np.zeros((k, k))
     for other in subject.features:
+        look()
         if other == feature:
             continue
         cells = every[other]

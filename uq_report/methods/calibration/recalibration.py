@@ -6,6 +6,7 @@ import numpy as np
 from scipy import optimize, special
 
 from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from ...core.limits import look
 
 FLOOR = 1e-12
 REACH = 8.0
@@ -43,6 +44,7 @@ def _fit(logits: FloatArray, y: IntArray, weights: FloatArray) -> FloatArray:
 
     theta, now = start, loss(start)
     for _ in range(STEPS):
+        look()
         gradient, hessian = _derivatives(logits, y, share, theta)
         step = np.linalg.solve(hessian + prior * np.eye(k + 1), gradient + prior * (theta - start))
         while (after := loss(theta - step)) > now and np.abs(step).max() > TOLERANCE:

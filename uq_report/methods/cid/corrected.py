@@ -17,6 +17,7 @@ import pandas as pd
 from ...core.arrays import FloatArray, take_rows
 from ...core.engine import Engine
 from ...core.errors import InputError
+from ...core.limits import look
 from ...core.measures import Measure
 from ...core.numbers import fixed
 from ...core.results import Importance, Omission, Result
@@ -154,6 +155,7 @@ def importance_map(importance: FloatArray, terms: FloatArray) -> ImportanceMap:
     coefficients = _fit(importance, terms)
     left_out, predicted = np.zeros((d, 4)), np.zeros_like(importance)
     for j in range(d if d > 1 else 0):
+        look()
         others = np.arange(d) != j
         left_out[j] = _fit(importance[:, others], terms[:, others])
         predicted[:, j] = terms[:, j] @ left_out[j]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import product
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
+from ...core.limits import look
 from .cover import related_by_cells, with_indicators
 from .pseudo import GRADIENT, least_pseudo
 from .terms import Data, Estimate, LogProbability, Terms, UnfitError, in_cells
@@ -34,12 +34,10 @@ class Field(NamedTuple):
         return slice(int(self.starts[a]), int(self.starts[a + 1]))
 
 
-def discrete_estimate(
-    data: Data, bins: int, edges: BoolArray | None, penalty: float, check: Callable[[], None] = lambda: None
-) -> Estimate:
-    """Return the terms of a pairwise field of cells; `check` is called before each pass over the rows."""
+def discrete_estimate(data: Data, bins: int, edges: BoolArray | None, penalty: float) -> Estimate:
+    """Return the terms of a pairwise field of cells."""
     codes, notes = in_cells(data, bins)
-    field = fit_field(codes, edges, penalty, check)
+    field = fit_field(codes, edges, penalty)
     starts = field.starts[:-1]
     return Estimate(
         data.features,
@@ -54,9 +52,7 @@ def discrete_estimate(
     )
 
 
-def fit_field(
-    codes: IntArray, edges: BoolArray | None = None, penalty: float = 1.0, check: Callable[[], None] = lambda: None
-) -> Field:
+def fit_field(codes: IntArray, edges: BoolArray | None = None, penalty: float = 1.0) -> Field:
     """Fit the field to rows of states by penalised pseudo-likelihood (Besag 1975).
 
     Parameters
@@ -67,15 +63,13 @@ def fit_field(
         A given graph; every pair by default.
     penalty : float
         Half the weight of the squared pair potentials, against n terms of the likelihood.
-    check : callable
-        Called before each pass over the rows; it raises where a limit is reached.
     """
     starts = np.concatenate([[0], np.cumsum(codes.max(axis=0) + 1)])
     nodes = np.repeat(np.arange(codes.shape[1]), np.diff(starts))
     allowed = nodes[:, None] != nodes
     if edges is not None:
         allowed &= edges[np.ix_(nodes, nodes)]
-    least = least_pseudo(codes, starts, allowed, penalty, check)
+    least = least_pseudo(codes, starts, allowed, penalty)
     if least.gradient > GRADIENT:
         message = f"cid.penalty must make the discrete field converge; got {penalty:g}, which leaves a gradient of "
         reason = "the discrete field did not converge"
@@ -98,11 +92,13 @@ def discrete_terms(codes: IntArray, field: Field) -> Terms:
     tables = pair_marginals(codes, field)
     of_others = np.zeros((n, len(field.unary)))
     for own in positions.T:  # node by node: all at once are rows x nodes x states
+        look()
         of_others += field.pair[own]
     influence = field.unary + of_others
     mutual, conditional = np.empty((n, y)), np.empty((n, y))
     b_y = field.block(y)
     for i in range(y):
+        look()
         b_i = field.block(i)
         coupling = field.pair[b_i, b_y]
         d = influence[:, b_i] - field.pair[positions[:, y], b_i]

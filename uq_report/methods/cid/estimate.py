@@ -84,7 +84,7 @@ def _attempts(data: Data, engine: Engine, choice: Choice, refused: list[str]) ->
             fit = partial(normal.copula_estimate, half=choice.potentials == "half")
         inverter: precision.Inverter = partial(precision.by_lasso, penalty=choice.penalty, engine=engine)
         if edges is not None:
-            inverter = partial(precision.by_graph, edges=edges, check=engine.check)
+            inverter = partial(precision.by_graph, edges=edges)
         wide = choice.free and choice.penalty is None and len(data.features) > MOST_FOLDED
         if wide:
             refused.append(
@@ -99,7 +99,7 @@ def _attempts(data: Data, engine: Engine, choice: Choice, refused: list[str]) ->
         refused += reasons
         penalty = 1.0 if choice.penalty is None else choice.penalty
         for k in range(3 if choice.free else 1):
-            yield partial(discrete.discrete_estimate, data, choice.bins, edges, penalty * STRONGER**k, engine.check)
+            yield partial(discrete.discrete_estimate, data, choice.bins, edges, penalty * STRONGER**k)
 
 
 def _first(data: Data, choice: Choice) -> str:

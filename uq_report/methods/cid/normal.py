@@ -7,6 +7,7 @@ from scipy.special import log_softmax, logsumexp, ndtri
 
 from ...core.arrays import FloatArray, IntArray
 from ...core.errors import InputError
+from ...core.limits import look
 from .cover import normal_log_p, related_by_correlation, with_indicators
 from .precision import Inverter, partial_correlations
 from .terms import Data, Estimate, LogProbability, Terms, UnfitError, listed
@@ -183,6 +184,7 @@ def mixed_terms(X: FloatArray, y: IntArray, log_prior: FloatArray, means: FloatA
     full = np.empty((k, n))  # log p(x, c)
     rest = np.empty((k, n, d))  # log p(u, c)
     for c in range(k):
+        look()
         centred = X - means[c]
         variance = np.diag(np.linalg.inv(precisions[c]))
         single[c] = -0.5 * (centred**2 / variance + np.log(variance))
@@ -191,6 +193,7 @@ def mixed_terms(X: FloatArray, y: IntArray, log_prior: FloatArray, means: FloatA
         full[c] = 0.5 * (np.linalg.slogdet(precisions[c])[1] - (gradient * centred).sum(axis=1)) + log_prior[c]
         rest[c] = full[c][:, None] + gradient**2 / (2 * diagonal) - 0.5 * np.log(diagonal)
     mutual = single[y, rows] - logsumexp(single + log_prior[:, None, None], axis=0)
+    look()
     of_all = full[y, rows] - logsumexp(full, axis=0)
     of_rest = rest[y, rows] - logsumexp(rest, axis=0)
     return Terms(mutual, of_all[:, None] - of_rest)

@@ -11,6 +11,7 @@ import numpy as np
 from ...core.arrays import BoolArray, FloatArray
 from ...core.engine import Engine
 from ...core.foreign import global_random_state_restored
+from ...core.limits import look
 from .lasso import (
     PROVEN,
     diagonal_start,
@@ -145,12 +146,10 @@ def _solved(
         )
 
 
-def by_graph(
-    Z: FloatArray, edges: BoolArray, check: Callable[[], None] = lambda: None
-) -> tuple[FloatArray, dict[str, Any]]:
+def by_graph(Z: FloatArray, edges: BoolArray) -> tuple[FloatArray, dict[str, Any]]:
     """Return the precision of a graph over all columns; one with y is cut where the rows have no y."""
     size = Z.shape[1]
-    return _checked(graph_precision(Z.T @ Z / len(Z), edges[:size, :size], check), None, "given")
+    return _checked(graph_precision(Z.T @ Z / len(Z), edges[:size, :size]), None, "given")
 
 
 def by_shrinkage(Z: FloatArray) -> tuple[FloatArray, dict[str, Any]]:
@@ -173,17 +172,12 @@ def _checked(precision: FloatArray, penalty: float | None, graph: str) -> tuple[
     return precision, {"penalty": penalty, "graph": graph, "condition": condition}
 
 
-def graph_precision(
-    covariance: FloatArray, edges: BoolArray, check: Callable[[], None] = lambda: None, tolerance: float = 1e-12
-) -> FloatArray:
-    """Return the maximum-likelihood precision whose zeros are the non-edges (Hastie et al. 2009, algorithm 17.1).
-
-    `check` is called before each round; it raises where a limit is reached.
-    """
+def graph_precision(covariance: FloatArray, edges: BoolArray, tolerance: float = 1e-12) -> FloatArray:
+    """Return the maximum-likelihood precision whose zeros are the non-edges (Hastie et al. 2009, algorithm 17.1)."""
     p = len(covariance)
     fitted = covariance.copy()
     for _ in range(1000):
-        check()
+        look()
         before = fitted.copy()
         for j in range(p):
             rest = np.arange(p) != j

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from ...core.limits import look
 
 GRADIENT = 1e-7  # of the mean over rows: that of a sum grows with them
 _STEPS, _DIRECTIONS, _HALVINGS = 100, 500, 40
@@ -41,9 +41,7 @@ class _Point(NamedTuple):
         return float(np.abs(self.gradient).max())
 
 
-def least_pseudo(
-    codes: IntArray, starts: IntArray, allowed: BoolArray, penalty: float, check: Callable[[], None] = lambda: None
-) -> Least:
+def least_pseudo(codes: IntArray, starts: IntArray, allowed: BoolArray, penalty: float) -> Least:
     """Return the potentials whose penalised pseudo-likelihood is least (Besag 1975), in nats a row.
 
     Each Newton step is solved by conjugate gradients to a share of its gradient that falls with it (Nocedal and
@@ -61,8 +59,6 @@ def least_pseudo(
         Which pairs of states have a potential: symmetric, none within a node.
     penalty : float
         Half the weight of the squared pair potentials, each pair once, against n terms of the likelihood.
-    check : callable
-        Called before each pass over the rows; it raises where a limit is reached.
 
     Examples
     --------
@@ -72,7 +68,7 @@ def least_pseudo(
     array([[ 0.334, -0.334],
            [-0.334,  0.334]])
     """
-    loss = _Loss(codes, starts, allowed, penalty, check)
+    loss = _Loss(codes, starts, allowed, penalty)
     k = int(starts[-1])
     at = loss.at(np.column_stack([np.zeros((k, k)), np.log(loss.shares)]))
     for _ in range(_STEPS):
@@ -108,7 +104,6 @@ class _Loss:
     starts: IntArray
     allowed: BoolArray
     penalty: float
-    check: Callable[[], None]
 
     @property
     def precision(self) -> type[np.floating[Any]]:
@@ -139,11 +134,11 @@ class _Loss:
 
     def at(self, potentials: FloatArray) -> _Point:
         """Return the loss at these potentials, its gradient and the probabilities of each row's states."""
-        self.check()
         loss = 0.5 * float(np.vdot(self.ridge * potentials, potentials))
         gradient = np.zeros_like(potentials)
         found = []
         for hot, weights in self.batches:
+            look()
             indicators = hot.astype(float)
             logits = self._logits(potentials, indicators)
             logits -= self._of_states(np.maximum.reduceat(logits, self.starts[:-1]))
@@ -175,10 +170,10 @@ class _Loss:
 
     def _curvature(self, p: list[AnyArray], direction: FloatArray) -> FloatArray:
         """Return the Hessian's product with a direction, where the states of the rows have these probabilities."""
-        self.check()
         single = direction.astype(self.precision)
         found = np.zeros_like(direction)
         for (hot, weights), here in zip(self.batches, p, strict=True):
+            look()
             moved = self._logits(single, hot)
             moved *= here
             moved -= here * self._of_states(np.add.reduceat(moved, self.starts[:-1]))

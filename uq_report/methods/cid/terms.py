@@ -15,6 +15,7 @@ import pandas as pd
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.errors import InputError
+from ...core.limits import look
 from ...core.results import Omission
 from ...core.subject import Subject
 
@@ -73,6 +74,7 @@ def regressors(terms: Terms, rows: FloatArray | None = None) -> FloatArray:
     information of its own. `rows` holds row weights that sum to one; equal ones by default.
     """
     weights = np.full(len(terms.mutual), 1 / len(terms.mutual)) if rows is None else rows
+    look()
     parts = (terms.covered, terms.mutual, -terms.covered, -terms.mutual)
     return np.stack([weights @ np.maximum(part, 0) for part in parts], axis=1)
 

@@ -13,6 +13,7 @@ from ...core.arrays import column
 from ...core.engine import Engine
 from ...core.errors import check_options
 from ...core.explainer import BuiltIn, Card, Prior
+from ...core.limits import look
 from ...core.results import Omission, Result
 from ...core.subject import Subject
 from ...core.text import short
@@ -93,6 +94,7 @@ class DataQuality(BuiltIn):
     def _columns(self, subject: Subject) -> Iterator[Fact]:
         own = []
         for position, name in enumerate(subject.features):
+            look()
             values = pd.Series(column(subject.X, position))
             train = None if subject.train is None else pd.Series(column(subject.train[0], position))
             own.append((name, values))

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.digest import column_digest
+from ...core.limits import look
 from ...core.numbers import infinite
 from ...core.subject import Subject
 from ...core.text import short
@@ -97,6 +98,7 @@ def copied(columns: Sequence[tuple[str, pd.Series[Any]]]) -> Iterator[Fact]:
     """Yield the columns that repeat an earlier one, value by value; constant columns are no copies."""
     firsts: dict[bytes, str] = {}
     for name, values in columns:
+        look()
         if values.nunique(dropna=False) < 2:
             continue
         numeric = pd.api.types.is_numeric_dtype(values.dtype)
@@ -132,11 +134,17 @@ def keys(subject: Subject) -> Keys:
     tables = [subject.X, *([] if subject.train is None else [subject.train[0]])]
     positions = range(len(subject.features))
     both = pd.concat([pd.DataFrame(X).set_axis(positions, axis=1) for X in tables])
-    codes = np.column_stack([pd.factorize(both[name], use_na_sentinel=False)[0] for name in both])
+    codes = np.column_stack([_codes(both[name]) for name in both])
     rows = pd.DataFrame(codes)
     keys = np.asarray(rows.groupby(list(rows.columns), sort=False).ngroup(), dtype=np.int64)
     expected = _coincidences(subject, codes)
     return Keys(keys[: subject.n], keys[subject.n :], expected[: subject.n] <= CHANCE)
+
+
+def _codes(values: pd.Series[Any]) -> IntArray:
+    """Return a number for each cell of a column, the same for equal ones, missing ones too."""
+    look()
+    return np.asarray(pd.factorize(values, use_na_sentinel=False)[0], dtype=np.int64)
 
 
 def row_facts(subject: Subject) -> Iterator[Fact]:

@@ -19,6 +19,7 @@ from ...core.arrays import AnyArray, FloatArray
 from ...core.distributions import Categorical
 from ...core.distributions.rowwise import row_sum
 from ...core.inference import PairTerms, standard_error
+from ...core.limits import look
 from ...core.measures import BRIER, KL, NLL, Measure
 from ...core.predictive import Distribution
 from ..shared.blocks import blocks
@@ -230,6 +231,7 @@ def exact_p_values(
     parts = np.stack([claim.excess for claim in claims], axis=-1)  # (P, n, claims)
     below, above = np.ones(len(claims)), np.ones(len(claims))
     for statistics in score.draws(q, rng, draws):
+        look()
         delivered = np.matmul(statistics, parts).sum(axis=0)  # of each statistic one product for all claims
         below += (delivered <= observed + slack).sum(axis=0)
         above += (delivered >= observed - slack).sum(axis=0)

@@ -12,6 +12,7 @@ from scipy.optimize import nnls
 from scipy.special import chdtri
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
+from ...core.limits import look
 from ..shared.association import Coded
 
 MAX_LEVELS = 20
@@ -141,6 +142,7 @@ def leaders(
     first = _largest(_strength(predictors, Y, own, train), LEADING // 2)
     left = []
     for values, columns in zip(Y, first, strict=True):
+        look()
         Z = predictors.scaled[np.ix_(train, np.isin(predictors.owner, columns))]
         left.append(values - ridge(Z, values, Z))
     squares = [np.square(values) - np.square(values).mean(axis=0) for values in left]

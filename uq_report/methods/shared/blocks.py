@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...core.limits import look
+
 
 def blocks(size: int, n: int, cells: int) -> Iterator[int]:
-    """Yield how many of `size` draws of n rows to make at a time, of about `cells` numbers.
+    """Yield how many of `size` draws of n rows to make at a time, of about `cells` numbers; limits are looked at.
 
     Examples
     --------
@@ -15,4 +17,5 @@ def blocks(size: int, n: int, cells: int) -> Iterator[int]:
     """
     step = max(1, cells // n)
     for start in range(0, size, step):
+        look()
         yield min(step, size - start)

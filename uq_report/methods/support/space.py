@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ...core.arrays import FloatArray, IntArray
+from ...core.limits import look
 from .columns import Paired
 
 BLOCK = 256
@@ -97,6 +98,7 @@ class Space:
         """Return the squared distance of each row to its k-th nearest reference row, shape (n,)."""
         parts = []
         for start in range(0, len(rows.numbers), BLOCK):
+            look()
             block = slice(start, start + BLOCK)
             distances = self.squared(Placed(rows.numbers[block], rows.codes[block]))
             parts.append(np.partition(distances, k - 1, axis=1)[:, k - 1])
@@ -173,6 +175,7 @@ class Shuffled:
         steps, nearer = space.steps(z)
         inside = np.empty(donors.shape, dtype=bool)
         for start in range(0, donors.shape[1], CACHED):
+            look()
             part = slice(start, start + CACHED)
             beyond, before = self._beyond[part], rows.numbers[part, z]
             if c:
