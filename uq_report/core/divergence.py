@@ -17,7 +17,6 @@ from .arrays import FloatArray
 from .distributions import Categorical, CategoricalMixture
 from .distributions.relative_entropy import half_from
 from .errors import UnsupportedError
-from .limits import look
 from .predictive import Distribution
 
 Order = Literal["kl", "half"]
@@ -89,9 +88,5 @@ def in_cells(dist: Distribution, edges: FloatArray) -> Categorical:
 def _cells(dist: Distribution, edges: FloatArray) -> FloatArray:
     """Return the probabilities of the cells between the edges and beyond them, shape (n, L + 1)."""
     n = len(dist)
-    below = np.zeros((n, len(edges) + 2))
-    below[:, -1] = 1.0
-    for k, edge in enumerate(edges, 1):
-        look()
-        below[:, k] = dist.cdf(np.full(n, edge))
+    below = np.column_stack([np.zeros(n), *(dist.cdf(np.full(n, edge)) for edge in edges), np.ones(n)])
     return np.maximum(np.diff(below, axis=1), 0.0)

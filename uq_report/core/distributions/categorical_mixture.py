@@ -129,7 +129,6 @@ class _Split:
         """The mean entropy and the mean square, for which the members are evaluated once."""
         entropy, square, total = np.zeros(len(self.mean)), np.zeros(self.mean.shape), 0.0
         for weight, p, at in self.members():
-            look()
             entropy += weight * entropy_of(p)[at]
             square += weight * np.square(p)[at]
             total += weight
@@ -143,6 +142,7 @@ class _Split:
         weights, shape = self.weights, self.mean.shape
         mean, count, total = np.zeros(shape), 0, 0.0
         for member in members:
+            look()
             given, at = member if isinstance(member, tuple) else (member, slice(None))
             p = checked_probabilities(f"categorical_mixture.members[{count}]", given)
             of_rows = p[at]

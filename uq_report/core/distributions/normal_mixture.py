@@ -142,6 +142,7 @@ class NormalMixture(Rowwise):
 
     def cdf(self, y: AnyArray) -> FloatArray:
         """Return P(Y <= y)."""
+        look()
         return row_sum(ndtr(standardised(np.asarray(y)[:, None], self.means, self.stds)), self.weights)
 
     def quantile(self, p: AnyArray) -> FloatArray:

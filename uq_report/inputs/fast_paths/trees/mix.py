@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ....core.arrays import AnyArray, BoolArray, IntArray
-from .walk import FEATURE, LEAF, LEFT, RIGHT, compiled, goes_left, push
+from ....core.limits import look
+from .walk import FEATURE, LEAF, LEFT, RIGHT, compiled, goes_left, parts, push
 
 
 @compiled
@@ -88,5 +89,10 @@ def mix(forest: Any, own: AnyArray, others: AnyArray, owned: BoolArray) -> IntAr
     """
     nodes, bits, values, roots, firsts = forest.arrays
     out = np.zeros((forest.channels, others.shape[1], owned.shape[1]), dtype=np.int64)
-    _mix(nodes, bits, values, roots, firsts, own, others, -owned.astype(np.int64), forest.depth, out)
+    owning = -owned.astype(np.int64)
+    for some in parts(others.shape[1], len(roots) * owned.shape[1]):
+        look()
+        sums = np.zeros_like(out[:, some])
+        _mix(nodes, bits, values, roots, firsts, own, others[:, some].copy(), owning, forest.depth, sums)
+        out[:, some] = sums
     return out

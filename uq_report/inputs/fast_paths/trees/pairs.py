@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from ....core.arrays import AnyArray, IntArray
+from ....core.limits import look
 from .settled import Settled
-from .walk import FEATURE, HIGH, LEAF, LEFT, LISTED, LOW, RIGHT, compiled, goes_left, push
+from .walk import FEATURE, HIGH, LEAF, LEFT, LISTED, LOW, RIGHT, compiled, goes_left, parts, push
 
 _BOXES = 1 << 16  # that are added up together
+_SWEPT = 4  # sums of a sweep over the rows of a word that count as a step
 _POWERS = np.zeros(67, dtype=np.int64)  # of two, by what they leave when divided by 67, which differs for the first 64
 _POWERS[[2**power % 67 for power in range(64)]] = np.arange(64)
 
@@ -182,20 +184,25 @@ def pairs(forest: Any, rows: Settled, columns: Sequence[int], given: AnyArray) -
         own[: len(codes)] = codes
     ranks = np.stack([np.searchsorted(codes, every) for codes in distinct])
     boxes = np.empty((_BOXES, 5), dtype=np.int32)
-    for first in np.unique(firsts):
-        _pairs(
-            nodes,
-            bits,
-            values,
-            roots[firsts == first],
-            rows.ways,
-            (columns[0], columns[1]),
-            asked,
-            ranks,
-            (len(distinct[0]), len(distinct[1])),
-            np.stack(places),
-            forest.depth,
-            boxes,
-            table[first : first + values.shape[1]],
-        )
+    for words in parts(rows.ways.shape[1], given.shape[1] * len(distinct[1]) // _SWEPT + 1):
+        look()
+        own = slice(64 * words.start, 64 * words.stop)
+        ways, sums = rows.ways[:, words].copy(), np.zeros_like(table[:, :, own])
+        for first in np.unique(firsts):
+            _pairs(
+                nodes,
+                bits,
+                values,
+                roots[firsts == first],
+                ways,
+                (columns[0], columns[1]),
+                asked,
+                ranks,
+                (len(distinct[0]), len(distinct[1])),
+                np.stack(places),
+                forest.depth,
+                boxes,
+                sums[first : first + values.shape[1]],
+            )
+        table[:, :, own] = sums
     return table

@@ -11,12 +11,14 @@ import numpy as np
 from numba import njit
 
 from ....core.arrays import AnyArray, FloatArray, IntArray
+from ....core.limits import look
 
 if TYPE_CHECKING:
     from .settled import Settled
 
 FEATURE, LOW, HIGH, LEFT, RIGHT, LISTED, BELOW = range(7)
 LEAF = -1
+TOGETHER = 1 << 19  # steps, about, of compiled code between two looks at the limits
 # numba would compile once more for every constant
 _TYPES = {"push": "int64(int64[:, ::1], int64, int64, int64, int64, int64, int64)"}
 
@@ -179,6 +181,12 @@ def _pick(table, whole, step, places, found):  # type: ignore[no-untyped-def]  #
                     found[1, row, v] = (whole - total) * step
 
 
+def parts(count: int, size: int) -> list[slice]:
+    """Return parts of so many trees, or rows, of `size` steps each: compiled code looks at no limit."""
+    step = max(1, TOGETHER // size)
+    return [slice(start, start + step) for start in range(0, count, step)]
+
+
 def pick(forest: Any, table: IntArray, places: IntArray) -> FloatArray:
     """Return the scores (n, v, channels) of rows under v changes, by the place of each in a table of sums.
 
@@ -215,6 +223,10 @@ def walk(forest: Any, rows: Settled, column: int, asked: AnyArray) -> IntArray:
     nodes, bits, values, roots, firsts = forest.arrays
     table = np.zeros((forest.channels, len(asked), rows.codes.shape[1]), dtype=np.int64)
     table[:, :1] = rows.unchanged(forest)
-    _walk(nodes, bits, values, roots, firsts, rows.places, rows.codes, column, asked, forest.depth, table)
+    order, spans, leaves = rows.places
+    for some in parts(len(roots), rows.codes.shape[1]):
+        look()
+        places = order[some], spans, leaves[some]
+        _walk(nodes, bits, values, roots[some], firsts[some], places, rows.codes, column, asked, forest.depth, table)
     _sum(table)
     return table
