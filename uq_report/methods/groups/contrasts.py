@@ -9,8 +9,10 @@ import numpy as np
 from scipy import special
 
 from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from ...core.limits import look
 from ...core.predictive import Distribution
 from ...core.sampling import Sampling
+from ..shared.blocks import blocks
 
 EXACT_UNITS = 500
 CELLS = 2_000_000
@@ -107,15 +109,21 @@ def shuffled_p_values(
     table = np.array(rows)
     table = table - table.mean(axis=1, keepdims=True)
     size, n = int(group.sum()), len(group)
-    step = max(1, CELLS // (size * len(table)))
     sums = [_sums(table, np.flatnonzero(group)[None])]
-    for start in range(0, draws, step):
-        samples = [rng.choice(n, size, replace=False, shuffle=False) for _ in range(min(step, draws - start))]
-        sums.append(_sums(table, np.array(samples)))
+    sums += [_sums(table, _parts(n, size, rng, some)) for some in blocks(draws, size * len(table), CELLS)]
     squares = np.square(table).sum(axis=1)
     statistics = _statistics(np.concatenate(sums, axis=1), squares, np.array(shares), (size, n - size))
     above = (statistics[1:] >= statistics[0] * (1 - 1e-9)).sum(axis=0)
     return {name: float((1 + count) / (draws + 1)) for name, count in zip(values, above, strict=True)}
+
+
+def _parts(n: int, size: int, rng: np.random.Generator, count: int) -> IntArray:
+    """Return random parts of n rows, shape (count, size)."""
+    parts = np.empty((count, size), dtype=np.int64)
+    for part in parts:
+        look()
+        part[:] = rng.choice(n, size, replace=False, shuffle=False)
+    return parts
 
 
 def _sums(table: FloatArray, rows: IntArray) -> FloatArray:
@@ -149,9 +157,8 @@ def gap_p_values(
     entropy = q.entropy()
     observed = (-q.log_prob(y) - entropy) @ member
     null = []
-    step = max(1, CELLS // len(y))
-    for start in range(0, draws, step):
-        null += [(-q.log_prob(sample) - entropy) @ member for sample in q.sample(rng, min(step, draws - start))]
+    for some in blocks(draws, len(y), CELLS):
+        null += [(-q.log_prob(sample) - entropy) @ member for sample in q.sample(rng, some)]
     table = np.array(null)
     above, below = 1 + (table >= observed).sum(axis=0), 1 + (table <= observed).sum(axis=0)
     return [float(value) for value in np.minimum(1.0, 2 * np.minimum(above, below) / (draws + 1))]

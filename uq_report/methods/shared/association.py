@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.arrays import FloatArray, IntArray
+from ...core.limits import look
 from ...core.subject import Subject
 
 
@@ -82,6 +83,7 @@ def associations(columns: Sequence[Coded]) -> FloatArray:
 
 def _between(a: Sequence[Coded], b: Sequence[Coded]) -> FloatArray:
     """Return the association of each of the first columns with each of the second; none lacks a row."""
+    look()
     size = np.empty((len(a), len(b)))
     (numbers, levels), (others, other_levels) = (
         ([j for j, c in enumerate(columns) if c.ordered], [j for j, c in enumerate(columns) if not c.ordered])
@@ -91,9 +93,11 @@ def _between(a: Sequence[Coded], b: Sequence[Coded]) -> FloatArray:
     if numbers and others:
         size[np.ix_(numbers, others)] = np.minimum(np.abs(u.T @ v), 1)
     for j in levels:
+        look()
         size[j, others] = _correlation_ratios(a[j].numbers, v)
         size[j, other_levels] = [_cramers_v(a[j].numbers, b[k].numbers) for k in other_levels]
     for k in other_levels:
+        look()
         size[numbers, k] = _correlation_ratios(b[k].numbers, u)
     return size
 

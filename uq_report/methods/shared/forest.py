@@ -9,6 +9,7 @@ import pandas as pd
 from scipy import sparse
 
 from ...core.arrays import BoolArray, FloatArray, IntArray, Table
+from ...core.limits import look
 
 N_TREES = 100
 MIN_LEAF = 5
@@ -59,6 +60,7 @@ def forecasts(
     total, count = np.zeros(Y.shape), np.zeros((len(Y), 1))
     data = np.ascontiguousarray(X, dtype=np.float32)
     for weights, out in _bags(blocks, rng, n_splits):
+        look()
         if not out.any():
             continue
         tree = DecisionTreeRegressor(min_samples_leaf=MIN_LEAF, random_state=int(rng.integers(2**31)))
