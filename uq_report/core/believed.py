@@ -185,6 +185,8 @@ class Shortcuts(Found[Shortcut]):
         others = [*islice(self._alike(name, new, agreed), max(0, TOGETHER - len(new)))]
         try:
             found = compare(name, [*new, *others])
+        except BudgetError:
+            raise
         except UQReportError:  # a model may refuse changes that nobody asked for
             others, found = [], compare(name, new)
         if not self.believed(name, found):

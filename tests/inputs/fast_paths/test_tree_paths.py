@@ -35,6 +35,7 @@ from uq_report.core.adapter import class_names
 from uq_report.core.arrays import AnyArray, Columns, FloatArray, IntArray, take_rows
 from uq_report.core.distributions import Categorical, CategoricalMixture
 from uq_report.core.engine import Engine
+from uq_report.core.limits import limited
 from uq_report.core.predictive import Distribution
 from uq_report.core.residuals import Residuals
 from uq_report.core.shortcut import TOLERANCE
@@ -605,6 +606,33 @@ def test_many_pairs_of_two_columns_are_swept_and_are_what_each_is_alone(
     monkeypatch.setattr(pairs, "pairs", sweeps)
     assert (read.forest.crossed(rows, (3, 1), given) == cross.cross(read.forest, rows, (3, 1), given)).all()
     assert sweeps.called == swept
+
+
+def test_walks_in_parts_with_looks_at_the_limits_between_are_what_they_are_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Parts are of one of 3 trees, of one word of the bits of 72 rows, and of one of 4 mixed rows."""
+    from uq_report.inputs.fast_paths.trees import walk
+
+    model = RandomForestClassifier(3, max_depth=4, random_state=0).fit(GAPS, Y3)
+    read = paths.READERS[class_names(model)[0]].read(model, model, explain(model, GAPS, Y3).adapter, GAPS)
+    assert read is not None
+    forest, codes = read.forest, read.forest.codes(GAPS)
+    rows, asked = forest.settled(codes[:, :72]), np.unique(codes[0])
+    pairs = np.ascontiguousarray(codes[[3, 1]][:, np.lexsort(codes[[1, 3]])])
+    owned = np.eye(5, dtype=bool)
+    ways: dict[int, Callable[[], AnyArray]] = {
+        3: lambda: forest.table(rows, 0, asked),
+        2: lambda: forest.crossed(rows, (3, 1), pairs),
+        4: lambda: forest.mixed(codes[:, 0].copy(), codes[:, 1:5].copy(), owned),
+    }
+    together = {count: way() for count, way in ways.items()}
+    monkeypatch.setattr(walk, "TOGETHER", 1)
+    for count, way in ways.items():
+        looks = Mock()
+        with limited(looks):
+            np.testing.assert_array_equal(way(), together[count])
+        assert looks.call_count == count
 
 
 def test_of_two_class_shares_one_is_walked_and_the_other_is_exact() -> None:
