@@ -20,6 +20,7 @@ from uq_report.core.shortcut import Shortcut
 from uq_report.core.variants import Variant, make_buffer
 from uq_report.methods.calibration import nulls
 from uq_report.methods.groups.contrasts import shuffled_p_values
+from uq_report.methods.shared.blocks import blocks
 from uq_report.runner import budget, make_engine
 from uq_report.runner import run as audited
 from uq_report.runner.settings import Settings
@@ -159,10 +160,9 @@ def test_an_explainer_is_stopped_inside_of_what_it_computes_and_the_others_are_k
 
     def slowly(*_: object) -> object:
         now[0] += 200
-        return blocks_of(10, 10, 10)
+        return blocks(10, 10, 10)
 
-    blocks_of = nulls.blocks
-    monkeypatch.setattr(nulls, "blocks", slowly)
+    monkeypatch.setattr("uq_report.methods.calibration.nulls.blocks", slowly)
     run = audited(linear_subject(60), Settings(explainers=("calibration", "data_quality"), time_limit=100)).run
     assert {result.explainer for result in run.results} == {"data_quality"}
     (entry,) = (entry for entry in run.not_run if entry.name == "calibration")
