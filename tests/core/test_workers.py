@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from time import process_time, sleep
 from typing import Any
 
@@ -124,7 +124,7 @@ class TestSameBytes:
 
 class TestSentOnce:
     def test_one_file_for_a_subject_that_goes_with_the_engine(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(Workers, "_parallel", lambda _, sent, calls: (call(*args) for call, args, _ in calls))
+        monkeypatch.setattr(Workers, "_parallel", lambda _, sent, calls, end: (call(*args) for call, args, _ in calls))
         of, other = subject(), subject(n=50)
         engine = Engine(of, MEASURES, **LOKY)
         for bound in (engine.bound("pfi"), engine.bound("pdp")):
@@ -183,6 +183,32 @@ class TestTheChoice:
         assert engine._workers.backend == "threading"
         with pytest.raises(InputError, match="must be 'threading' for a model that other processes cannot read; got"):
             means(subject(smooth(before)), **LOKY)
+
+
+class TestLettingGo:
+    def test_what_is_not_taken_is_not_worked_at_and_nothing_warns(self) -> None:
+        """Packs are begun at once; of a hundred few are, and no thread is left to begin more."""
+        begun: list[int] = []
+
+        def work(_: None, pack: int) -> int:
+            sleep(0.01)
+            begun.append(pack)
+            return pack
+
+        paths = os.environ.get("PYTHONSAFEPATH")
+        results = Workers(2, "threading", None).map(work, None, self, range(100))
+        assert next(results) == 0
+        results = iter(())
+        done = len(begun)
+        sleep(0.1)
+        assert 0 < done <= len(begun) < 20
+        assert os.environ.get("PYTHONSAFEPATH") == paths
+
+    def test_work_begins_before_anything_is_taken(self) -> None:
+        first = Event()
+        results = Workers(2, "threading", None).map(lambda *_: first.set(), None, self, range(3))
+        assert first.wait(20)
+        assert list(results) == [None] * 3
 
 
 class TestRefusals:

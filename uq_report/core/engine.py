@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from itertools import starmap
+from itertools import chain, starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,7 +132,10 @@ class Engine(Caller):
     def evaluate(
         self, variants: Iterable[Variant], measures: Sequence[Measure], rows: IntArray | None = None, total: int = 0
     ) -> Iterator[Group]:
-        """Yield all measures of all variants, group by group, from one prediction pass.
+        """Return all measures of all variants, group by group, from one prediction pass.
+
+        Workers begin at once, so that who asks may compute something else before taking the first group. Of one engine
+        only one pass may be under way: variants are counted, and shortcuts chosen, in their order.
 
         Parameters
         ----------
@@ -151,8 +154,12 @@ class Engine(Caller):
         wider = max(map(self._shortcuts.together, self._shortcuts), default=0) // task.n if self._joins else 0
         mixed = self.batch_rows is not None and wider <= task.width
         parts = grouped(variants, max(task.width, wider), mixed=mixed)
+        return self._told(self._mapped(parts, task, rows, total), total)
+
+    def _told(self, groups: Iterator[Group], total: int) -> Iterator[Group]:
+        """Yield the groups, and tell how far they are."""
         done = 0
-        for group in self._mapped(parts, task, rows, total):
+        for group in groups:
             done += group.values.shape[1]
             if self.progress:
                 self.progress(Progress(self.explainer, done, total))
@@ -259,8 +266,7 @@ class Engine(Caller):
     ) -> Iterator[Group]:
         charged = self._charged(parts, task)
         if self._workers.alone(total * task.n * self.row_seconds):
-            yield from map(self._counted, starmap(task, charged))
-            return
+            return map(self._counted, starmap(task, charged))
         _ = self._shortcuts  # workers are sent what was found, and do not look for it again
         bare = copy(self)
         workers = self._workers.count(bare, self.subject)
@@ -268,8 +274,8 @@ class Engine(Caller):
         # a limit is looked at before a pack, so with one there are many
         packs = packed(sized, variants_of_pack(0 if self.limits else total, workers))
         work = partial(Engine._of_pack, rows=rows, measures=task.measures)
-        for pack in self._workers.map(work, bare, self.subject, packs):
-            yield from map(self._counted, pack)
+        done = self._workers.map(work, bare, self.subject, packs)
+        return map(self._counted, chain.from_iterable(done))
 
     def _of_pack(self, pack: Sequence[Charged], *, rows: IntArray | None, measures: Sequence[Measure]) -> list[Done]:
         """Evaluate charged groups in a worker, with buffers of its own."""

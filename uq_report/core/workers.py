@@ -14,7 +14,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
-from itertools import islice
+from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
 from time import process_time, thread_time
@@ -83,30 +84,40 @@ class Workers:
     def map(
         self, work: Callable[[Any, Pack], Returned], shared: Any, owner: object, packs: Iterable[Pack]
     ) -> Iterator[Returned]:
-        """Yield ``work(shared, pack)`` of every pack, in order; `shared` is sent once for each `owner`.
+        """Return ``work(shared, pack)`` of every pack, in order; `shared` is sent once for each `owner`.
 
-        Packs of a process that was killed are sent once more, then evaluated here.
+        Workers of this machine begin at once; if what is returned is let go, those under way are waited for. Packs of a
+        process that was killed are sent once more, then evaluated here.
         """
         line = _Line(iter(packs))
-        for remedy in ("Its packs are sent once more", "What is left is evaluated by this process"):
+
+        def begin() -> Iterator[tuple[Returned, float]]:
             sent = self._share(shared, owner)
             # one tuple: dask would put anything else that is large on a single worker, and lose it with that one
             task = work, os.getpid(), self._clock
             calls = (delayed(_worked)(sent.source, (*task, pack)) for pack in line.again())
-            try:
-                for returned, seconds in self._parallel(sent, calls):
-                    line.done()
-                    self.cpu_seconds += seconds
-                    yield returned
-            except UnreadableError as error:
-                self._sent = {id(owner): (owner, self._in_threads(shared, error))}
-            except (BrokenProcessPool, CancelledError) as error:  # of loky, and of dask
-                del self._sent[id(owner)]
-                _log.warning("A worker process ended before its time: %s. %s.", first_line(error).rstrip("."), remedy)
-            else:
-                return
-        for pack in line.again():
-            yield work(shared, pack)
+            return self._parallel(sent, calls, line.end)
+
+        def received(begun: Iterator[tuple[Returned, float]] | None) -> Iterator[Returned]:
+            for remedy in ("Its packs are sent once more", "What is left is evaluated by this process"):
+                try:
+                    for returned, seconds in begun or begin():
+                        line.done()
+                        self.cpu_seconds += seconds
+                        yield returned
+                except UnreadableError as error:
+                    self._sent = {id(owner): (owner, self._in_threads(shared, error))}
+                except (BrokenProcessPool, CancelledError) as error:  # of loky, and of dask
+                    del self._sent[id(owner)]
+                    ended = first_line(error).rstrip(".")
+                    _log.warning("A worker process ended before its time: %s. %s.", ended, remedy)
+                else:
+                    return
+                begun = None
+            for pack in line.again():
+                yield work(shared, pack)
+
+        return received(begin())
 
     @property
     def _clock(self) -> Callable[[], float]:
@@ -118,17 +129,18 @@ class Workers:
         with parallel_config(self._share(shared, owner).backend, n_jobs=self.n_jobs):
             return int(effective_n_jobs(self.n_jobs))
 
-    def _parallel(self, sent: Sent, calls: Iterator[Any]) -> Iterator[Any]:
-        """Yield what the calls return, as it comes; from a cluster in waves, each of so many packs as a job has."""
+    def _parallel(self, sent: Sent, calls: Iterator[Any], end: Callable[[], None]) -> Iterator[Any]:
+        """Return what the calls give, as it comes; from a cluster in waves, each of so many packs as a job has."""
         in_waves = self.backend in CLUSTERS
         with parallel_config(sent.backend, n_jobs=self.n_jobs):
             parallel = Parallel(batch_size=1, return_as="list" if in_waves else "generator")
             size = PER_WORKER * effective_n_jobs(self.n_jobs)
-        if not in_waves:
-            with safe_paths():
-                yield from parallel(calls)
-        while in_waves and (wave := list(islice(calls, size))):
-            yield from parallel(wave)
+        if in_waves:
+            waves = iter(lambda: list(islice(calls, size)), [])
+            return chain.from_iterable(map(parallel, waves))
+        results = _begun(parallel, calls, end)
+        next(results)
+        return results
 
     def _share(self, shared: Any, owner: object) -> Sent:
         """Return what stands for `shared`, sent when it is first asked for; `owner` lives as long as this does."""
@@ -188,6 +200,11 @@ class _Line(Generic[Pack]):
                 self._begun.append(pack)
             yield pack
 
+    def end(self) -> None:
+        """Give nobody more."""
+        with self._lock:
+            self._turn += 1
+
     def done(self) -> None:
         """Count the first pack that is begun as done."""
         self._begun.popleft()
@@ -228,6 +245,21 @@ def variants_of_pack(total: int, workers: int) -> int:
     (90, 1)
     """
     return max(1, math.ceil(total / (PER_WORKER * workers)))
+
+
+def _begun(parallel: Parallel, calls: Iterator[Any], end: Callable[[], None]) -> Iterator[Any]:
+    """Yield nothing once the first calls are under way, then what all give; if it is let go, `end` the calls."""
+    with safe_paths():
+        results = parallel(calls)
+        try:
+            yield
+            for result in results:  # noqa: UP028 - "yield from" would close it: joblib then kills the workers
+                yield result
+        except GeneratorExit:
+            end()
+            with suppress(Exception):
+                deque(results, maxlen=0)
+            raise
 
 
 def _worked(

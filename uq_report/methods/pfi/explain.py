@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import ClassVar
 
@@ -17,14 +18,14 @@ from ...core.measures import ENTROPY, PARTS, SET_SIZE, SPLIT, VARIANCE, Measure
 from ...core.results import Importance, Omission, Result
 from ...core.subject import Subject
 from ...evidence.importance import CLAIMED
-from ..shared.changes import Changes
 from ..shared.choice import refuse_none
 from ..shared.rows import Rows
-from ..shared.terms import Terms, feature_terms, usual_margin, with_wholes
+from ..shared.terms import Terms, usual_margin, with_wholes
 from .claims import score_of, why_no_score
 from .claims_result import Claiming
 from .reading import read_pair
-from .shuffling import Held, Shuffling, distinct_values, stops
+from .rounds import Rounds, in_turn
+from .shuffling import Shuffling, distinct_values, stops
 from .tables import Tables, delta_result, importance_result, settled, training_result, untrained_result
 
 MIN_ROWS = 3
@@ -226,28 +227,13 @@ class PermutationImportance(BuiltIn):
 
     def _terms(self, claims: Claiming, tables: Tables) -> Iterator[Terms]:
         """Yield the terms of each feature, and add its changes to the claims, whose measures ride on the pass."""
-        shuffling = self._shuffling(claims)
-        for pack in shuffling.packs(tables.features):
-            yield from self._of_pack(pack, shuffling, claims, tables)
-            pack.clear()  # lets the arrays go before the next are filled
-
-    def _of_pack(self, pack: Sequence[Held], shuffling: Shuffling, claims: Claiming, tables: Tables) -> Iterator[Terms]:
-        for held, (changes, terms) in zip(pack, self._evaluated(pack, shuffling, tables), strict=True):
-            claims.add(held.feature, changes, held.means)
-            yield terms
-
-    def _evaluated(self, pack: Sequence[Held], shuffling: Shuffling, tables: Tables) -> list[tuple[Changes, Terms]]:
-        """Return the changes and terms of sets of features, each shuffled until its numbers are settled."""
-        own, ready = slice(len(tables.rows.measures)), dict[str, tuple[Changes, Terms]]()
-        for stop in stops(self.n_repeats, adaptive=self.seed_share > 0):
-            unsettled = [held for held in pack if held.feature not in ready]
-            shuffling.evaluate(unsettled, stop)
-            for held in unsettled:
-                changes = held.changes.fitted(tables.rows)
-                terms = feature_terms(changes.of(own), tables.rows)
-                if stop == self.n_repeats or settled(terms, tables, self.seed_share):
-                    ready[held.feature] = changes, terms
-        return [ready[held.feature] for held in pack]
+        shuffling, share = self._shuffling(claims), self.seed_share
+        enough = partial(settled, tables=tables, seed_share=share)
+        packs = shuffling.packs(tables.features)
+        for rounds in in_turn(Rounds(pack, shuffling, claims.rows, enough, adaptive=share > 0) for pack in packs):
+            for held, changes, terms in rounds.taken():
+                claims.add(held.feature, changes, held.means)
+                yield terms
 
     def _shuffling(self, claims: Claiming) -> Shuffling:
         return Shuffling(
