@@ -73,7 +73,7 @@ def subjects(*, quick: bool) -> dict[str, tuple[Subject, int]]:
         (StandardScaler(), [c for c in frame if c not in text]), (OneHotEncoder(sparse_output=False), text)
     )
     linear = make_pipeline(encode, LogisticRegression()).fit(frame, z)
-    cases = {"forest": (forest, X, y, 8), "boosting": (boosted, X, y, 16), "pipeline, frame": (linear, frame, z, 30)}
+    cases = {"forest": (forest, X, y, 16), "boosting": (boosted, X, y, 16), "pipeline, frame": (linear, frame, z, 72)}
     return {k: (make_subject(m, ClassifierAdapter(), X, y), r) for k, (m, X, y, r) in cases.items()}
 
 
