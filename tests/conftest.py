@@ -34,7 +34,7 @@ UNTRACED = tuple(
 
 
 # Cases of one test run mostly the same lines: of so many of each the coverage is measured, which is more in truth.
-TRACED_CASES = 1
+TRACED_CASES = 2
 
 NETWORK = network.Watch()
 NETWORK.start()
