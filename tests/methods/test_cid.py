@@ -14,6 +14,7 @@ from uq_report.core.distributions import Censored, Weibull
 from uq_report.core.engine import Engine
 from uq_report.core.errors import BudgetError, InputError
 from uq_report.core.lifetimes import recorded
+from uq_report.core.limits import limited
 from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
 from uq_report.evidence.information import CidCover, CidGraph
@@ -437,8 +438,9 @@ def test_a_limit_binds_inside_the_search_of_the_penalty(after: int) -> None:
         return "time is up" if len(looks) > after + 1 else ""
 
     subject = linear_subject(60)
-    with pytest.raises(BudgetError, match="time is up"):
-        by_lasso(Z, None, Engine(subject, measures(), limits=limits))
+    engine = Engine(subject, measures(), limits=limits)
+    with limited(engine.check), pytest.raises(BudgetError, match="time is up"):
+        by_lasso(Z, None, engine)
     assert len(looks) == after + 2
     engine = Engine(subject, measures())
     folds = KFold(5, shuffle=True, random_state=int(engine.rng("folds").integers(2**31)))

@@ -36,14 +36,10 @@ def columns(n: int, d: int = 3) -> FloatArray:
     return np.asarray((X - X.mean(axis=0)) / X.std(axis=0))
 
 
-def unchecked() -> None:
-    """Let every step pass."""
-
-
 def test_each_penalty_is_scored_by_the_rows_left_out_of_all_folds() -> None:
     """log det T - tr(S_left_out T), averaged over folds, at scikit-learn's answers."""
     S, left = covariances(2, 3), covariances(4, 3)[2:]
-    first, second = precision._solved(S, left, np.array([0.4, 0.1]), [], unchecked)
+    first, second = precision._solved(S, left, np.array([0.4, 0.1]), [])
     for found, penalty in ((first, 0.4), (second, 0.1)):
         answers = np.stack([graphical_lasso(s, alpha=penalty)[1] for s in S])
         fit = [np.linalg.slogdet(T)[1] - np.trace(rest @ T) for T, rest in zip(answers, left, strict=True)]
@@ -55,7 +51,7 @@ def test_each_penalty_is_scored_by_the_rows_left_out_of_all_folds() -> None:
 def test_each_penalty_begins_at_the_nearest_that_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
 
-    def solved(S: Any, penalties: Any, start: Any, check: Any) -> Any:
+    def solved(S: Any, penalties: Any, start: Any) -> Any:
         asked.append((S, penalties, start))
         return SimpleNamespace(precision=start.copy(), proven=np.array([True, True, False, True]))
 
@@ -68,7 +64,7 @@ def test_each_penalty_begins_at_the_nearest_that_was_tried(monkeypatch: pytest.M
     monkeypatch.setattr(precision, "_by_peer", peer)
     S = covariances(2, 3)
     near = [precision._Tried(p, np.stack([p * np.eye(3)] * 2), 0.0) for p in (4.0, 0.5)]
-    one, other = precision._solved(S, S, np.array([3.0, 1.0]), near, unchecked)
+    one, other = precision._solved(S, S, np.array([3.0, 1.0]), near)
     _, penalties, start = asked[0]
     assert penalties.tolist() == [3.0, 3.0, 1.0, 1.0]
     assert start[:, 0, 0].tolist() == [4.0, 4.0, 0.5, 0.5]
@@ -76,7 +72,7 @@ def test_each_penalty_begins_at_the_nearest_that_was_tried(monkeypatch: pytest.M
     assert one.precision[:, 0, 0].tolist() == [4.0, 4.0]
     assert other.precision[:, 0, 0].tolist() == [7.0, 0.5], "another solver's answer where ours is not proven"
     with np.errstate(invalid="ignore"):
-        solved_first, failed = precision._solved(S, S, np.array([1.0, 2.0]), near, unchecked)
+        solved_first, failed = precision._solved(S, S, np.array([1.0, 2.0]), near)
     assert np.isfinite(solved_first.score)
     assert failed.score == -np.inf
     assert failed.precision[0].tolist() == np.diag(1 / np.diag(S[0])).tolist()
@@ -90,7 +86,7 @@ def searched(n: int, score: Scores, monkeypatch: pytest.MonkeyPatch) -> tuple[fl
     asked: list[list[float]] = []
     seen: list[Any] = []
 
-    def solved(S: Any, left: Any, penalties: Any, tried: Any, check: Any) -> Iterator[precision._Tried]:
+    def solved(S: Any, left: Any, penalties: Any, tried: Any) -> Iterator[precision._Tried]:
         seen.append((S, left))
         asked.append([float(p) for p in penalties])
         yield from (precision._Tried(float(p), np.full((len(S), 1, 1), float(p)), score(p)) for p in penalties)

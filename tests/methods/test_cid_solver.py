@@ -131,7 +131,7 @@ def test_a_path_begins_below_the_largest_covariance_and_ends_above_the_penalty(m
     assert float(lasso.largest_covariance(S)) == 0.5
     asked: list[float] = []
 
-    def solved(S: Any, penalties: FloatArray, start: FloatArray, check: Any) -> Any:
+    def solved(S: Any, penalties: FloatArray, start: FloatArray) -> Any:
         asked.extend(penalties)
         return SimpleNamespace(precision=start)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
+from ...core.limits import look
 
 PROVEN = 1e-5  # nats: a duality gap up to which an answer is taken as solved
 _NEAR = 1e-7  # nats: the bound of the gap, of first order, at which the steps end
@@ -43,9 +43,7 @@ class _Problems(NamedTuple):
         return _dot(self.S, T) + _dot(self.a, np.abs(T)) - _log_determinants(T)
 
 
-def graphical_lassos(
-    S: FloatArray, penalties: FloatArray, start: FloatArray, check: Callable[[], None] = lambda: None
-) -> Solved:
+def graphical_lassos(S: FloatArray, penalties: FloatArray, start: FloatArray) -> Solved:
     """Return the sparse precision of each problem: the least ``-log det T + tr(S T) + penalty sum_{i != j} |T_ij|``.
 
     Every step takes the signs that the answer will have, and the normal equations under these signs
@@ -62,8 +60,6 @@ def graphical_lassos(
     penalties : ndarray (m,)
     start : ndarray (m, d, d)
         Symmetric positive definite.
-    check : callable
-        Called before each step; it raises where a limit is reached.
 
     Returns
     -------
@@ -83,7 +79,7 @@ def graphical_lassos(
     value = problems.objective(T)
     left, last = np.arange(len(T)), np.full(len(T), np.inf)
     for _ in range(_STEPS):
-        check()
+        look()
         here, t = problems.of(left), T[left]
         W = _inverses(t)
         signs = _signs(t, here.S - W, here.a)
@@ -99,12 +95,12 @@ def graphical_lassos(
     return Solved(T, _gaps(T, problems))
 
 
-def start_from_afar(S: FloatArray, penalty: float, check: Callable[[], None] = lambda: None) -> FloatArray:
+def start_from_afar(S: FloatArray, penalty: float) -> FloatArray:
     """Return precisions near the answers: those of larger penalties, from no edge on."""
     precision = diagonal_start(S)
     stop = float(largest_covariance(S)) / _WIDEST
     while stop > penalty:
-        precision = graphical_lassos(S, np.full(len(S), stop), precision, check).precision
+        precision = graphical_lassos(S, np.full(len(S), stop), precision).precision
         stop /= _WIDEST
     return precision
 

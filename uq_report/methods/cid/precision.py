@@ -41,8 +41,8 @@ def by_lasso(Z: FloatArray, penalty: float | None, engine: Engine) -> tuple[Floa
         if penalty is None:
             chosen, start, graph = *_by_folds(Z, engine), BY_FOLDS
         else:
-            chosen, start, graph = penalty, start_from_afar(covariance[None], penalty, engine.check), "lasso"
-        solved = graphical_lassos(covariance[None], np.array([chosen]), start, engine.check)
+            chosen, start, graph = penalty, start_from_afar(covariance[None], penalty), "lasso"
+        solved = graphical_lassos(covariance[None], np.array([chosen]), start)
         if solved.proven[0]:
             return _checked(solved.precision[0], chosen, graph)
         try:
@@ -99,7 +99,7 @@ def _by_folds(Z: FloatArray, engine: Engine) -> tuple[float, FloatArray]:
     for k in range(_ROUNDS):
         grid = np.geomspace(*ends, _PENALTIES)[::-1] if k == 0 else np.geomspace(*ends, _PENALTIES + 2)[1:-1][::-1]
         for penalties in _batches(grid, S, alone=k == 0):
-            tried += _solved(S, left_out, penalties, tried, engine.check)
+            tried += _solved(S, left_out, penalties, tried)
         tried.sort(key=lambda t: -t.penalty)
         best = max(range(len(tried)), key=lambda i: (tried[i].score, i))
         ends = _around(tried, best)
@@ -122,14 +122,12 @@ def _around(tried: Sequence[_Tried], best: int) -> tuple[float, float]:
     return tried[best + 1].penalty, tried[max(best - 1, 0)].penalty
 
 
-def _solved(
-    S: FloatArray, left_out: FloatArray, penalties: FloatArray, tried: Sequence[_Tried], check: Callable[[], None]
-) -> Iterator[_Tried]:
+def _solved(S: FloatArray, left_out: FloatArray, penalties: FloatArray, tried: Sequence[_Tried]) -> Iterator[_Tried]:
     """Yield each penalty solved in all folds, from the nearest that was tried."""
     folds = len(S)
     nearest = [min(tried, key=lambda t: abs(np.log(t.penalty / p)), default=None) for p in penalties]
     start = np.concatenate([diagonal_start(S) if t is None else t.precision for t in nearest])
-    solved = graphical_lassos(np.tile(S, (len(penalties), 1, 1)), np.repeat(penalties, folds), start, check)
+    solved = graphical_lassos(np.tile(S, (len(penalties), 1, 1)), np.repeat(penalties, folds), start)
     for k, penalty in enumerate(penalties):
         mine = slice(k * folds, (k + 1) * folds)
         T, proven = solved.precision[mine], solved.proven[mine]
