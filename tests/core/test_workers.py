@@ -25,7 +25,7 @@ from uq_report.core.measures import ENTROPY, KL, NLL, PREDICTION
 from uq_report.core.sending import Filed
 from uq_report.core.subject import Subject, make_subject
 from uq_report.core.variants import Variant
-from uq_report.core.workers import FULL, Workers, packed, variants_of_pack
+from uq_report.core.workers import FULL, Workers, packed, share_of_pack
 from uq_report.inputs.adapters.function import FunctionAdapter
 
 MEASURES = {m.name: m for m in (PREDICTION, NLL, ENTROPY, KL)}
@@ -85,12 +85,18 @@ def cluster() -> Iterator[str]:
 
 
 class TestPacks:
-    def test_a_job_has_three_for_each_worker(self) -> None:
-        for total, count in ((540, 2), (541, 2), (7, 4)):
-            groups = ((1, k, 10) for k in range(total))
-            packs = list(packed(groups, variants_of_pack(total, count)))
-            assert [k for pack in packs for k in pack] == list(range(total))
-            assert len(packs) <= 3 * count
+    @pytest.mark.parametrize(("total", "count"), [(540, 2), (541, 2), (7, 4)])
+    @pytest.mark.parametrize("width", [1, 20])
+    def test_a_job_has_eight_for_each_worker_which_are_alike(self, total: int, count: int, width: int) -> None:
+        groups = [range(k, min(k + width, total)) for k in range(0, total, width)]
+        packs = list(packed(((len(group), group, 10) for group in groups), share_of_pack(total, count)))
+        assert [group for pack in packs for group in pack] == groups
+        assert len(packs) == min(len(groups), 8 * count)
+        sizes = {len(pack) for pack in packs}
+        assert max(sizes) - min(sizes) <= 1
+
+    def test_a_job_of_unknown_size_is_sent_group_by_group(self) -> None:
+        assert list(packed(((1, k, 10) for k in range(3)), share_of_pack(0, 2))) == [[0], [1], [2]]
 
     def test_a_pack_is_full_at_so_many_rows(self) -> None:
         assert [len(pack) for pack in packed(((1, k, FULL // 2) for k in range(4)), 100)] == [2, 2]
@@ -121,10 +127,20 @@ class TestSameBytes:
         assert len(said) == remedies
         assert all(map(str.endswith, said, ends))
 
+    @pytest.mark.parametrize("times", [1, 1000])
+    def test_processes_that_are_killed_with_two_passes_under_way(self, times: int, tmp_path: Path) -> None:
+        engine = Engine(subject(deadly(times, tmp_path)), MEASURES, **LOKY)
+        assert engine.passes_at_once == 2
+        variants = [Variant((k // 20,), donors=np.random.default_rng(k).permutation(60)) for k in range(40)]
+        passes = [engine.evaluate(variants[at], [NLL, KL], total=20) for at in (slice(20), slice(20, 40))]
+        two = [group.values for groups in passes for group in groups]
+        one = [group.values for group in Engine(subject(), MEASURES).evaluate(variants, [NLL, KL])]
+        assert np.concatenate(two, axis=1).tobytes() == np.concatenate(one, axis=1).tobytes()
+
 
 class TestSentOnce:
     def test_one_file_for_a_subject_that_goes_with_the_engine(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(Workers, "_parallel", lambda _, sent, calls, end: (call(*args) for call, args, _ in calls))
+        monkeypatch.setattr(Workers, "_parallel", lambda _, sent, calls, *__: (call(*args) for call, args, _ in calls))
         of, other = subject(), subject(n=50)
         engine = Engine(of, MEASURES, **LOKY)
         for bound in (engine.bound("pfi"), engine.bound("pdp")):
@@ -148,6 +164,14 @@ class TestSentOnce:
         sending._read.cache_clear()
         np.testing.assert_array_equal(filed.read()["large"], value["large"])
         np.testing.assert_array_equal(filed.read()["small"], value["small"])
+
+    def test_answers_of_processes_come_in_files_that_go(self, tmp_path: Path) -> None:
+        source, value = sending.written(tmp_path / "0", None), np.arange(2**17, dtype=float)
+        told = sending.answer(source, value)
+        assert len(list(tmp_path.iterdir())) == 3
+        np.testing.assert_array_equal(sending.taken(told), value)
+        assert [file.name for file in tmp_path.iterdir()] == ["0"]
+        assert sending.answer(None, value) is sending.taken(value) is value
 
 
 class TestTheChoice:

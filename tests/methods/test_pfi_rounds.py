@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from threading import Event
 from typing import Any, cast
@@ -50,12 +50,12 @@ class Log:
         self.log.append(f"stop {self.name}")
 
 
-def worked(*needed: int) -> list[str]:
+def worked(needed: Sequence[int], most: int) -> list[str]:
     """Return what is done with packs a, b ... of which each needs so many rounds, and when they are yielded."""
     log: list[str] = []
     packs = (Log(name, count, log) for name, count in zip("abcd", needed, strict=False))
     with suppress(MemoryError):
-        log.extend(f"yield {cast('Log', pack).name}" for pack in in_turn(cast("Iterator[Rounds]", packs)))
+        log.extend(f"yield {cast('Log', pack).name}" for pack in in_turn(cast("Iterator[Rounds]", packs), most))
     return log
 
 
@@ -72,12 +72,27 @@ def words(text: str) -> list[str]:
         ((2,), "ba ra fa ba ra fa ya"),
         ((1, 1, 1), "ba ra bb fa ya rb bc fb yb rc fc yc"),
         ((2, 2, 1), "ba ra bb fa rb ba fb ra bb fa ya rb bc fb yb rc fc yc"),
-        ((3, 1, 1), "ba ra bb fa rb ba fb ra fa ba ra fa ya yb bc rc fc yc"),  # only two are held
+        ((3, 1, 1), "ba ra bb fa rb ba fb ra fa ba ra fa bc ya yb rc fc yc"),  # only two are held
         ((1, 10, 1), "ba ra bb fa ya rb bc fb sc"),
     ],
 )
 def test_the_next_round_is_asked_for_before_the_last_is_reduced(needed: tuple[int, ...], steps: str) -> None:
-    assert worked(*needed) == words(steps)
+    assert worked(needed, 1) == words(steps)
+
+
+@pytest.mark.parametrize(
+    ("needed", "steps"),
+    [
+        ((), ""),
+        ((2,), "ba ra fa ba ra fa ya"),
+        ((1, 1, 1), "ba bb ra fa bc ya rb fb yb rc fc yc"),
+        ((2, 2, 1), "ba bb ra fa ba rb fb bb ra fa bc ya rb fb yb rc fc yc"),
+        ((3, 1, 1), "ba bb ra fa ba rb fb ra fa ba ra fa bc ya yb rc fc yc"),
+        ((1, 10, 1), "ba bb ra fa bc ya rb fb sc"),
+    ],
+)
+def test_two_rounds_are_under_way(needed: tuple[int, ...], steps: str) -> None:
+    assert worked(needed, 2) == words(steps)
 
 
 @pytest.mark.parametrize("held", [1, 2 * 4 * 45 * 60])  # one set together, or two

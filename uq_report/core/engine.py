@@ -40,7 +40,7 @@ from .shortcut import FastPath
 from .subject import Subject
 from .tried import Known, Trial, first_call
 from .variants import Variant
-from .workers import Workers, packed, variants_of_pack
+from .workers import LIMITED, PER_WORKER, Workers, packed, share_of_pack
 
 
 class Progress(NamedTuple):
@@ -115,6 +115,14 @@ class Engine(Caller):
         """Whether a fast path may predict some changed rows, in less time than `row_seconds` tells."""
         return bool(self._shortcuts)
 
+    @property
+    def passes_at_once(self) -> int:
+        """How many passes may be under way: with two, workers find the next when they are through with one.
+
+        One where changes must be counted in their order, as shortcuts are chosen and a budget of rows ends by it.
+        """
+        return 1 if self.shortened or self.row_budget is not None else 2
+
     def unchanged(self, measures: Sequence[Measure]) -> FloatArray:
         """Return all measures of the subject's own rows, shape (measures, rows), without another prediction."""
         return rows_of(self.baseline, measures, self.y, self.baseline)
@@ -135,7 +143,7 @@ class Engine(Caller):
         """Return all measures of all variants, group by group, from one prediction pass.
 
         Workers begin at once, so that who asks may compute something else before taking the first group. Of one engine
-        only one pass may be under way: variants are counted, and shortcuts chosen, in their order.
+        `passes_at_once` may be under way.
 
         Parameters
         ----------
@@ -272,9 +280,10 @@ class Engine(Caller):
         workers = self._workers.count(bare, self.subject)
         sized = ((len(part[1]), part, task.n * len(part[1])) for part in charged)
         # a limit is looked at before a pack, so with one there are many
-        packs = packed(sized, variants_of_pack(0 if self.limits else total, workers))
+        packs = packed(sized, share_of_pack(0 if self.limits else total, workers))
+        ahead = LIMITED if self.limits else PER_WORKER
         work = partial(Engine._of_pack, rows=rows, measures=task.measures)
-        done = self._workers.map(work, bare, self.subject, packs)
+        done = self._workers.map(work, bare, self.subject, packs, ahead)
         return map(self._counted, chain.from_iterable(done))
 
     def _of_pack(self, pack: Sequence[Charged], *, rows: IntArray | None, measures: Sequence[Measure]) -> list[Done]:

@@ -35,6 +35,11 @@ class Filed(NamedTuple):
         """Return the value, the same one for every pack that this process is given."""
         return _read(self)
 
+    @property
+    def places(self) -> list[Path]:
+        """The files of the arrays."""
+        return [Path(self.path).with_suffix(f".{number}") for number in range(self.arrays)]
+
 
 class Scattered:
     """What a cluster holds under a name of its own: nothing else that is freed takes it along."""
@@ -63,18 +68,37 @@ def written(path: Path, value: Any) -> Filed:
         return False
 
     path.write_bytes(cloudpickle.dumps((looked_in(), value), protocol=5, buffer_callback=inside))
-    for number, buffer in enumerate(large):
-        path.with_suffix(f".{number}").write_bytes(buffer.raw())
-    return Filed(str(path), len(large))
+    filed = Filed(str(path), len(large))
+    for place, buffer in zip(filed.places, large, strict=True):
+        place.write_bytes(buffer.raw())
+    return filed
+
+
+def answer(source: Any, value: Any) -> Any:
+    """Return what tells a value to who sent `source`: files beside it, as a pipe takes longer, or the value itself."""
+    return written(Path(source.path).with_name(uuid4().hex), value) if isinstance(source, Filed) else value
+
+
+def taken(told: Any) -> Any:
+    """Return what an `answer` tells; its files go."""
+    if not isinstance(told, Filed):
+        return told
+    value = _opened(told)
+    for place in (Path(told.path), *told.places):
+        place.unlink()
+    return value
 
 
 @lru_cache(maxsize=1)
 def _read(filed: Filed) -> Any:
+    return _opened(filed)
+
+
+def _opened(filed: Filed) -> Any:
     """Read a value; its large arrays share memory with other processes until somebody writes to them."""
-    path = Path(filed.path)
-    arrays = [np.memmap(path.with_suffix(f".{number}"), mode="c") for number in range(filed.arrays)]
+    arrays = [np.memmap(place, mode="c") for place in filed.places]
     try:
-        return pickle.loads(path.read_bytes(), buffers=arrays)[1]  # noqa: S301 - written by the parent of this process
+        return pickle.loads(Path(filed.path).read_bytes(), buffers=arrays)[1]  # noqa: S301 - written by our processes
     except Exception as error:
         raise UnreadableError(first_line(error)) from error
 

@@ -7,7 +7,6 @@ follow from the order of the groups, and a group's numbers do not depend on its 
 from __future__ import annotations
 
 import logging
-import math
 import os
 import weakref
 from collections import deque
@@ -26,13 +25,14 @@ from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from . import scratch
 from .errors import InputError
 from .processes import safe_paths
-from .sending import Filed, Scattered, UnreadableError, dask_backend, first_line, written
+from .sending import Filed, Scattered, UnreadableError, answer, dask_backend, first_line, taken, written
 
 Returned = TypeVar("Returned")
 Pack = TypeVar("Pack")
 
-# packs for each worker: few, so that little is sent, and more than one, so that none waits long for another
-PER_WORKER = 3
+# packs for each worker: few, so that little is sent, and many enough that none waits long for another at the end; all
+# of them are ahead, so that what is asked for next waits behind them, but where a limit may stop them
+PER_WORKER, LIMITED = 8, 2
 # rows of a pack, at which it is full whatever the number of workers
 FULL = 2**22
 # seconds that processes take to start, about
@@ -73,6 +73,7 @@ class Workers:
         self.n_jobs, self._scheduler = n_jobs, scheduler
         self._sent: dict[int, tuple[Any, Sent]] = {}
         self._folder: Path | None = None
+        self._lock = Lock()  # whoever asks for a pack counts its rows
         self.cpu_seconds = 0.0  # processor time that other processes took for packs, as each tells with its answer
 
     def alone(self, seconds: float) -> bool:
@@ -82,21 +83,26 @@ class Workers:
         return self.n_jobs == 1 and self.backend not in CLUSTERS
 
     def map(
-        self, work: Callable[[Any, Pack], Returned], shared: Any, owner: object, packs: Iterable[Pack]
+        self,
+        work: Callable[[Any, Pack], Returned],
+        shared: Any,
+        owner: object,
+        packs: Iterable[Pack],
+        ahead: int = PER_WORKER,
     ) -> Iterator[Returned]:
         """Return ``work(shared, pack)`` of every pack, in order; `shared` is sent once for each `owner`.
 
-        Workers of this machine begin at once; if what is returned is let go, those under way are waited for. Packs of a
-        process that was killed are sent once more, then evaluated here.
+        Workers of this machine begin at once, with `ahead` packs for each under way or waiting; if what is returned is
+        let go, these are waited for. Packs of a process that was killed are sent once more, then evaluated here.
         """
-        line = _Line(iter(packs))
+        line = _Line(iter(packs), self._lock)
 
         def begin() -> Iterator[tuple[Returned, float]]:
             sent = self._share(shared, owner)
             # one tuple: dask would put anything else that is large on a single worker, and lose it with that one
             task = work, os.getpid(), self._clock
             calls = (delayed(_worked)(sent.source, (*task, pack)) for pack in line.again())
-            return self._parallel(sent, calls, line.end)
+            return self._parallel(sent, calls, line.end, ahead)
 
         def received(begun: Iterator[tuple[Returned, float]] | None) -> Iterator[Returned]:
             for remedy in ("Its packs are sent once more", "What is left is evaluated by this process"):
@@ -104,11 +110,11 @@ class Workers:
                     for returned, seconds in begun or begin():
                         line.done()
                         self.cpu_seconds += seconds
-                        yield returned
+                        yield taken(returned)
                 except UnreadableError as error:
                     self._sent = {id(owner): (owner, self._in_threads(shared, error))}
                 except (BrokenProcessPool, CancelledError) as error:  # of loky, and of dask
-                    del self._sent[id(owner)]
+                    self._sent.pop(id(owner), None)  # another pass may have met the same end
                     ended = first_line(error).rstrip(".")
                     _log.warning("A worker process ended before its time: %s. %s.", ended, remedy)
                 else:
@@ -129,12 +135,12 @@ class Workers:
         with parallel_config(self._share(shared, owner).backend, n_jobs=self.n_jobs):
             return int(effective_n_jobs(self.n_jobs))
 
-    def _parallel(self, sent: Sent, calls: Iterator[Any], end: Callable[[], None]) -> Iterator[Any]:
-        """Return what the calls give, as it comes; from a cluster in waves, each of so many packs as a job has."""
+    def _parallel(self, sent: Sent, calls: Iterator[Any], end: Callable[[], None], ahead: int) -> Iterator[Any]:
+        """Return what the calls give, as it comes; from a cluster in waves of as many."""
         in_waves = self.backend in CLUSTERS
         with parallel_config(sent.backend, n_jobs=self.n_jobs):
-            parallel = Parallel(batch_size=1, return_as="list" if in_waves else "generator")
-            size = PER_WORKER * effective_n_jobs(self.n_jobs)
+            size = ahead * effective_n_jobs(self.n_jobs)
+            parallel = Parallel(batch_size=1, pre_dispatch=size, return_as="list" if in_waves else "generator")
         if in_waves:
             waves = iter(lambda: list(islice(calls, size)), [])
             return chain.from_iterable(map(parallel, waves))
@@ -180,11 +186,10 @@ class Workers:
 class _Line(Generic[Pack]):
     """Packs in their order, which can be had again from the first that is not done; threads may ask for the next."""
 
-    def __init__(self, packs: Iterator[Pack]) -> None:
-        self._packs = packs
+    def __init__(self, packs: Iterator[Pack], lock: Lock) -> None:
+        self._packs, self._lock = packs, lock
         self._begun: deque[Pack] = deque()
         self._turn = 0
-        self._lock = Lock()
 
     def again(self) -> Iterator[Pack]:
         """Yield the packs that are begun and not done, then the others; who asked before is given no more."""
@@ -210,41 +215,43 @@ class _Line(Generic[Pack]):
         self._begun.popleft()
 
 
-def packed(groups: Iterable[tuple[int, Pack, int]], variants: int) -> Iterator[list[Pack]]:
-    """Yield consecutive groups together, as many as have that many variants, or `FULL` rows.
+def packed(groups: Iterable[tuple[int, Pack, int]], share: float) -> Iterator[list[Pack]]:
+    """Yield consecutive groups together, up to each multiple of `share` variants, or to `FULL` rows.
 
     Parameters
     ----------
     groups : iterable
         Number of variants, the group, and its rows.
-    variants : int
+    share : float
+        See `share_of_pack`.
 
     Examples
     --------
-    >>> list(packed([(2, "a", 9), (2, "b", 9), (1, "c", 9)], 3))
-    [['a', 'b'], ['c']]
+    >>> list(packed([(2, "a", 9), (2, "b", 9), (2, "c", 9), (1, "d", 9)], 3.5))
+    [['a', 'b'], ['c', 'd']]
     """
     pack: list[Pack] = []
     size = filled = 0
+    end = share
     for number, group, rows in groups:
         pack.append(group)
         size, filled = size + number, filled + rows
-        if size >= variants or filled >= FULL:
+        if size >= end or filled >= FULL:
             yield pack
-            pack, size, filled = [], 0, 0
+            pack, filled, end = [], 0, share and (size // share + 1) * share
     if pack:
         yield pack
 
 
-def variants_of_pack(total: int, workers: int) -> int:
-    """Return the variants of a pack; one group is a pack where their number is not known.
+def share_of_pack(total: int, workers: int) -> float:
+    """Return a pack's share of the variants, so that all packs are alike; 0, one group, where none is known of them.
 
     Examples
     --------
-    >>> variants_of_pack(540, 2), variants_of_pack(0, 2)
-    (90, 1)
+    >>> share_of_pack(540, 2), share_of_pack(0, 2)
+    (90.0, 0.0)
     """
-    return max(1, math.ceil(total / (PER_WORKER * workers)))
+    return total / (PER_WORKER * workers)
 
 
 def _begun(parallel: Parallel, calls: Iterator[Any], end: Callable[[], None]) -> Iterator[Any]:
@@ -270,4 +277,6 @@ def _worked(
     start = clock()
     with parallel_config("sequential"):
         returned = work(source.read() if isinstance(source, Filed | Scattered) else source, pack)
-    return returned, 0.0 if os.getpid() == parent else clock() - start
+    if os.getpid() == parent:
+        return returned, 0.0
+    return answer(source, returned), clock() - start

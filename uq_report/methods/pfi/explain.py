@@ -229,8 +229,11 @@ class PermutationImportance(BuiltIn):
         """Yield the terms of each feature, and add its changes to the claims, whose measures ride on the pass."""
         shuffling, share = self._shuffling(claims), self.seed_share
         enough = partial(settled, tables=tables, seed_share=share)
-        packs = shuffling.packs(tables.features)
-        for rounds in in_turn(Rounds(pack, shuffling, claims.rows, enough, adaptive=share > 0) for pack in packs):
+        packs = (
+            Rounds(pack, shuffling, claims.rows, enough, adaptive=share > 0)
+            for pack in shuffling.packs(tables.features)
+        )
+        for rounds in in_turn(packs, claims.engine.passes_at_once):
             for held, changes, terms in rounds.taken():
                 claims.add(held.feature, changes, held.means)
                 yield terms

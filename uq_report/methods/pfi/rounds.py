@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, takewhile
 
 from ...core.passes import Group
 from ..shared.changes import Changes
@@ -65,28 +65,33 @@ class Rounds:
             yield held, *self._ready.pop(held.feature)
 
 
-def in_turn(packs: Iterator[Rounds]) -> Iterator[Rounds]:
-    """Yield packs in their order, each when it is done; two are held, and rounds are asked for one at a time."""
-    work: deque[Rounds] = deque()
-    asked: Rounds | None = None
-    try:
-        while True:
-            last, asked = asked, None
-            if last is not None:
-                last.receive()
-            others = [rounds for rounds in work if rounds is not last and not rounds.done]
+def in_turn(packs: Iterator[Rounds], most: int) -> Iterator[Rounds]:
+    """Yield packs in their order, each when it is done; two are held, and `most` are asked for at a time."""
+    work: list[Rounds] = []
+    asked: deque[Rounds] = deque()
+
+    def ask(but: Rounds | None = None) -> None:
+        while len(asked) < most:
+            others = [rounds for rounds in work if rounds not in (but, *asked) and not rounds.done]
             if not others and len(work) < 2:
                 others = list(islice(packs, 1))
                 work.extend(others)
-            if others:
-                asked = others[0]
-                asked.begin()
-            if last is not None:
-                last.reduce()
-            while work and work[0].done:
-                yield work.popleft()
-            if last is asked is None:
+            if not others:
                 return
+            asked.append(others[0])
+            others[0].begin()
+
+    try:
+        ask()
+        while asked:
+            last = asked.popleft()
+            last.receive()
+            ask(but=last)
+            last.reduce()
+            done = list(takewhile(lambda rounds: rounds.done, work))
+            work = work[len(done) :]
+            ask()
+            yield from done
     finally:
-        if asked is not None:
-            asked.stop()
+        for rounds in asked:
+            rounds.stop()
