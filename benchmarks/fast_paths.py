@@ -13,11 +13,12 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from pfi import MEASURES, Case, mixed, peer, timed
+from pfi import MEASURES, Case, mixed, one_pass, peer, timed
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -25,10 +26,10 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
+from uq_report.core.arrays import FloatArray
 from uq_report.core.engine import Engine
 from uq_report.core.shortcut import FastPath
 from uq_report.core.subject import make_subject
-from uq_report.core.variants import Variant
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.fast_paths.additive import AdditivePath
 from uq_report.inputs.fast_paths.separable import SeparablePath
@@ -55,18 +56,8 @@ def engine(of: Case, paths: Paths) -> Engine:
     return Engine(subject, MEASURES, fast_paths=paths).bound("pfi")
 
 
-def one_pass(of: Case, paths: Paths) -> Callable[[], Any]:
-    def run() -> None:
-        own = engine(of, paths)
-        variants = (
-            Variant((c,), donors=own.rng(c, repeat).permutation(len(of.X)))
-            for c in range(len(of.features))
-            for repeat in range(of.repeats)
-        )
-        for group in own.evaluate(variants, own.select(["brier", "nll", "entropy"])[0]):
-            group.values.mean(axis=2)
-
-    return run
+def passed(of: Case, paths: Paths) -> FloatArray:
+    return one_pass(engine(of, paths), len(of.features), of.repeats)
 
 
 def explainer(of: Case, paths: Paths) -> Callable[[], Any]:
@@ -84,7 +75,7 @@ def jobs(of: Case) -> dict[str, Callable[[], Any]]:
     if hasattr(of.model[-1], "coef_"):
         kinds["additive"] = (AdditivePath(),)
     for kind, paths in kinds.items():
-        named[f"{kind}, pass"] = one_pass(of, paths)
+        named[f"{kind}, pass"] = partial(passed, of, paths)
         named[f"{kind}, explainer"] = explainer(of, paths)
     return named
 

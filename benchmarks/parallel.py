@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 import psutil
 from distributed import Client, LocalCluster
-from pfi import MEASURES, mixed
+from pfi import MEASURES, mixed, one_pass
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -35,7 +35,6 @@ from threadpoolctl import threadpool_limits
 
 from uq_report.core.engine import Engine
 from uq_report.core.subject import Subject, make_subject
-from uq_report.core.variants import Variant
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.methods.pfi.explain import PermutationImportance
 
@@ -77,13 +76,9 @@ def subjects(*, quick: bool) -> dict[str, tuple[Subject, int]]:
     return {k: (make_subject(m, ClassifierAdapter(), X, y), r) for k, (m, X, y, r) in cases.items()}
 
 
-def one_pass(of: Subject, repeats: int, **workers: Any) -> bytes:
+def passed(of: Subject, repeats: int, **workers: Any) -> bytes:
     own = Engine(of, MEASURES, **workers).bound("pfi")
-    order = [(c, repeat) for c in range(len(of.features)) for repeat in range(repeats)]
-    variants = (Variant((c,), donors=own.rng(c, repeat).permutation(of.n)) for c, repeat in order)
-    measures = own.select(["brier", "nll", "entropy"])[0]
-    groups = own.evaluate(variants, measures, total=len(order))
-    return np.concatenate([group.values.mean(axis=2) for group in groups], axis=1).tobytes()
+    return one_pass(own, len(of.features), repeats).tobytes()
 
 
 def explainer(of: Subject, repeats: int, **workers: Any) -> bytes:
@@ -107,7 +102,7 @@ def spent(run: Callable[[], bytes]) -> Spent:
 def ratios(kinds: Kinds, of: Subject, repeats: int, job: Callable[..., bytes], rounds: int) -> dict[str, float]:
     """Return the ratios of each kind of workers to one worker; each works once before."""
     for workers in kinds.values():
-        one_pass(of, 2, **workers)
+        passed(of, 2, **workers)
     kept = []
     for _ in range(rounds):
         one = spent(lambda: job(of, repeats))
@@ -125,10 +120,10 @@ def ratios(kinds: Kinds, of: Subject, repeats: int, job: Callable[..., bytes], r
 
 def killed(of: Subject, repeats: int, cluster: LocalCluster) -> float:
     """Return the clock of a job, one of whose dask workers is killed in its middle, by that of the same undisturbed."""
-    whole = spent(lambda: one_pass(of, repeats, backend="dask"))
+    whole = spent(lambda: passed(of, repeats, backend="dask"))
     victim = next(iter(cluster.workers.values())).pid
     Timer(0.4 * whole.clock, os.kill, (victim, signal.SIGKILL)).start()
-    hurt = spent(lambda: one_pass(of, repeats, backend="dask"))
+    hurt = spent(lambda: passed(of, repeats, backend="dask"))
     if hurt.out != whole.out:
         raise RuntimeError("a killed worker changes bytes")
     return hurt.clock / whole.clock
@@ -146,15 +141,15 @@ def main() -> None:
     def table(kinds: Kinds) -> pd.DataFrame:
         found = {}
         for name, (of, m) in cases.items():
-            for job in (one_pass, explainer):
-                found[f"{name}, {job.__name__.replace('_', ' ')}"] = ratios(kinds, of, m, job, rounds)
+            for job in (passed, explainer):
+                found[f"{name}, {job.__name__}"] = ratios(kinds, of, m, job, rounds)
         return pd.DataFrame(found).T.round(2)
 
     with threadpool_limits(1):
         print(table(LOCAL).to_string(), flush=True)
         with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster):
             first, repeats = cases["forest"]
-            one_pass(first, 1, **DASK["dask"])
+            passed(first, 1, **DASK["dask"])
             again = float(np.median([killed(first, repeats, cluster) for _ in range(rounds)]))
             print(f"a killed dask worker: same bytes, {again:.2f} of the undisturbed clock; bound {KILLED}", flush=True)
             print(table(DASK).to_string())
