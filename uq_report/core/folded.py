@@ -69,16 +69,20 @@ class Folded:
     def added(self, T: FloatArray, donors: IntArray, b: FloatArray) -> Folded:
         """Return these sums with further shuffles; the arrays by row are these, and change."""
         means, squares, infinite = [self.means], self.squares.copy(), self.infinite.copy()
+        known = np.isfinite(b)
         for r, donor in enumerate(donors):
             values = T[:, r].copy()
-            bad = ~np.isfinite(values)
-            infinite += bad.sum(axis=1)
-            self.hit[bad] = True
-            values[bad] = 0.0
+            with np.errstate(invalid="ignore", over="ignore"):
+                finite = np.isfinite(values.sum())
+            if not finite:
+                bad = ~np.isfinite(values)
+                infinite += bad.sum(axis=1)
+                self.hit[bad] = True
+                values[bad] = 0.0
             means.append(values.mean(axis=1, keepdims=True))
             self.rows[...] += values
             self.donated[...] += by_donor(values[:, None], donor[None])
-            np.maximum(self.reach, np.abs(values - b), out=self.reach, casting="same_kind", where=np.isfinite(b))
+            np.maximum(self.reach, np.abs(values - b), out=self.reach, casting="same_kind", where=known)
             values -= self.reference[0]
             values -= self.reference[1].take(donor, axis=1)
             squares += values @ values.T
