@@ -173,6 +173,10 @@ class TestSentOnce:
         assert [file.name for file in tmp_path.iterdir()] == ["0"]
         assert sending.answer(None, value) is sending.taken(value) is value
 
+    def test_answers_come_as_they_are_where_files_have_no_room(self, tmp_path: Path) -> None:
+        value = np.arange(2**17, dtype=float)
+        assert sending.answer(Filed(str(tmp_path / "gone" / "0"), 0), value) is value
+
 
 class TestTheChoice:
     def test_short_work_stays_here(self) -> None:

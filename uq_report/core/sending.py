@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -76,7 +77,10 @@ def written(path: Path, value: Any) -> Filed:
 
 def answer(source: Any, value: Any) -> Any:
     """Return what tells a value to who sent `source`: files beside it, as a pipe takes longer, or the value itself."""
-    return written(Path(source.path).with_name(uuid4().hex), value) if isinstance(source, Filed) else value
+    if isinstance(source, Filed):
+        with suppress(OSError):  # there is no room for files
+            return written(Path(source.path).with_name(uuid4().hex), value)
+    return value
 
 
 def taken(told: Any) -> Any:
