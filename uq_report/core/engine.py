@@ -40,7 +40,7 @@ from .shortcut import FastPath
 from .subject import Subject
 from .tried import Known, Trial, first_call
 from .variants import Variant
-from .workers import LIMITED, PER_WORKER, Workers, packed, share_of_pack
+from .workers import AHEAD, FULL, PER_WORKER, Workers, packed, share_of_pack
 
 
 class Progress(NamedTuple):
@@ -281,7 +281,7 @@ class Engine(Caller):
         sized = ((len(part[1]), part, task.n * len(part[1])) for part in charged)
         # a limit is looked at before a pack, so with one there are many
         packs = packed(sized, share_of_pack(0 if self.limits else total, workers))
-        ahead = LIMITED if self.limits else PER_WORKER
+        ahead = AHEAD if self.limits or total * task.n > FULL else PER_WORKER
         work = partial(Engine._of_pack, rows=rows, measures=task.measures)
         done = self._workers.map(work, bare, self.subject, packs, ahead)
         return map(self._counted, chain.from_iterable(done))

@@ -31,9 +31,9 @@ Returned = TypeVar("Returned")
 Pack = TypeVar("Pack")
 
 # packs for each worker: few, so that little is sent, and many enough that none waits long for another at the end; all
-# of them are ahead, so that what is asked for next waits behind them, but where a limit may stop them
-PER_WORKER, LIMITED = 8, 2
-# rows of a pack, at which it is full whatever the number of workers
+# of them wait ahead, so that what is asked for next is behind them; fewer where a limit may stop them, or of many rows
+PER_WORKER, AHEAD = 8, 2
+# rows of a pack, at which it is full whatever the number of workers, and rows that are many
 FULL = 2**22
 # seconds that processes take to start, about
 START = 1.0
