@@ -313,8 +313,8 @@ def main() -> None:
     with threadpool_limits(1):
         for case in large() if options.large else cases(quick=options.quick):
             columns[case.name] = measure(case, rounds, brief=options.brief, with_dalex=not options.no_dalex)
-            told = ", ".join(f"{columns[case.name][name]:.3f}" for name in (PASS, ALL_SHUFFLES))
-            print(f"{case.name}: {told}", flush=True)
+            ratios = ", ".join(f"{columns[case.name][name]:.3f}" for name in (PASS, ALL_SHUFFLES))
+            print(f"{case.name}: {ratios}", flush=True)
     table = pd.DataFrame(columns)
     table = table.reindex(sorted(table.index, key=lambda name: (not name.startswith(("best", "limit")), name)))
     print(table.round(2).to_string(na_rep="-"))

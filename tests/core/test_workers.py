@@ -167,9 +167,9 @@ class TestSentOnce:
 
     def test_answers_of_processes_come_in_files_that_go(self, tmp_path: Path) -> None:
         source, value = sending.written(tmp_path / "0", None), np.arange(2**17, dtype=float)
-        told = sending.answer(source, value)
+        sent = sending.answer(source, value)
         assert len(list(tmp_path.iterdir())) == 3
-        np.testing.assert_array_equal(sending.taken(told), value)
+        np.testing.assert_array_equal(sending.taken(sent), value)
         assert [file.name for file in tmp_path.iterdir()] == ["0"]
         assert sending.answer(None, value) is sending.taken(value) is value
 

@@ -83,12 +83,12 @@ def answer(source: Any, value: Any) -> Any:
     return value
 
 
-def taken(told: Any) -> Any:
+def taken(sent: Any) -> Any:
     """Return what an `answer` tells; its files go."""
-    if not isinstance(told, Filed):
-        return told
-    value = _opened(told)
-    for place in (Path(told.path), *told.places):
+    if not isinstance(sent, Filed):
+        return sent
+    value = _opened(sent)
+    for place in (Path(sent.path), *sent.places):
         place.unlink()
     return value
 

@@ -68,23 +68,23 @@ class Rounds:
 def in_turn(packs: Iterator[Rounds], most: int) -> Iterator[Rounds]:
     """Yield packs in their order, each when it is done; two are held, and `most` are asked for at a time."""
     work: list[Rounds] = []
-    asked: deque[Rounds] = deque()
+    underway: deque[Rounds] = deque()
 
     def ask(but: Rounds | None = None) -> None:
-        while len(asked) < most:
-            others = [rounds for rounds in work if rounds not in (but, *asked) and not rounds.done]
+        while len(underway) < most:
+            others = [rounds for rounds in work if rounds not in (but, *underway) and not rounds.done]
             if not others and len(work) < 2:
                 others = list(islice(packs, 1))
                 work.extend(others)
             if not others:
                 return
-            asked.append(others[0])
+            underway.append(others[0])
             others[0].begin()
 
     try:
         ask()
-        while asked:
-            last = asked.popleft()
+        while underway:
+            last = underway.popleft()
             last.receive()
             ask(but=last)
             last.reduce()
@@ -93,5 +93,5 @@ def in_turn(packs: Iterator[Rounds], most: int) -> Iterator[Rounds]:
             ask()
             yield from done
     finally:
-        for rounds in asked:
+        for rounds in underway:
             rounds.stop()
