@@ -32,8 +32,10 @@ class Path:
 
     title, api_version = "a path", 1
 
-    def __init__(self, name: str = "p", rank: int = 1, wrong: float = 0.0, breaks: int = 99) -> None:
-        self.name, self.rank, self.wrong, self.breaks = name, rank, wrong, breaks
+    def __init__(
+        self, name: str = "p", rank: int = 1, wrong: float = 0.0, breaks: int = 99, methods: set[str] | None = None
+    ) -> None:
+        self.name, self.rank, self.wrong, self.breaks, self.methods = name, rank, wrong, breaks, methods
         self.asked: list[int] = []
 
     def shortcut(self, model: Any, adapter: Any, X: Any) -> Any:
@@ -96,6 +98,17 @@ def test_every_measure_is_compared_and_a_path_that_differs_is_left() -> None:
         own.mixing(POOL, [measure], 100)(mixes())
     assert "differ from the model's own" in own.served["a"].dropped
     assert (own.served["a"].rows, own.served["b"].rows) == (27, 27)
+
+
+def test_a_path_is_not_asked_for_measures_that_need_more_than_it_answers() -> None:
+    path = Path(methods={"mean", "entropy"})
+    own = engine(path)
+    own.mixing(POOL, [ENTROPY, PREDICTION], 100)(mixes())
+    assert path.asked == [COMPARED, 27]
+    path.methods = {"mean"}
+    own.mixing(POOL, [ENTROPY, PREDICTION], 100)(mixes())
+    assert path.asked == [COMPARED, 27]
+    assert not own.served["p"].dropped
 
 
 def test_a_path_that_fails_later_leaves_the_rows_to_the_model() -> None:

@@ -62,6 +62,20 @@ def test_the_usual_size_of_a_measure_counts_where_these_rows_are_small() -> None
     assert compared(lambda: plain, plain, np.zeros(1)).difference == 0
 
 
+def test_a_path_that_does_not_know_all_is_asked_for_what_it_knows() -> None:
+    first, second = Path("p", 1), Path("q", 2)
+    chooser, _ = shortcuts(first, second)
+    agree = Asked()
+    for methods, needs, chosen in (
+        (None, {"mean", "cdf"}, "p"),
+        ({"mean", "cdf"}, {"mean", "cdf"}, "p"),
+        ({"mean"}, {"mean", "cdf"}, "q"),
+        (set(), set(), "p"),
+    ):
+        first.methods = methods  # type: ignore[attr-defined]  # optional
+        assert chooser.chosen([ALONE], ["crps"], agree, needs) == chosen
+
+
 def test_infinite_values_must_be_the_same() -> None:
     assert compared(PLAIN.copy, PLAIN, USUAL).difference == 0
     other = np.where(np.isinf(PLAIN), 7.0, PLAIN)

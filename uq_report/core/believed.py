@@ -14,7 +14,18 @@ import numpy as np
 from .adapter import Adapter
 from .arrays import Columns, FloatArray, IntArray, Table
 from .errors import BudgetError, UQReportError, words_of
-from .shortcut import COMPARED, LEAST_COMPARED, TOGETHER, TOLERANCE, FastPath, Joins, Rounds, Shortcut, Uniform
+from .shortcut import (
+    COMPARED,
+    LEAST_COMPARED,
+    TOGETHER,
+    TOLERANCE,
+    FastPath,
+    Joins,
+    Rounds,
+    Shortcut,
+    Uniform,
+    answers,
+)
 from .variants import Variant
 
 
@@ -161,10 +172,13 @@ class Shortcuts(Found[Shortcut]):
         way = self[name]
         return way.rows_compared if isinstance(way, Uniform) else COMPARED
 
-    def chosen(self, group: Sequence[Variant], measures: Sequence[str], compare: Compare) -> str:
-        """Return the path that predicts a group, compared where it was not yet; empty for none."""
+    def chosen(
+        self, group: Sequence[Variant], measures: Sequence[str], compare: Compare, needs: Set[str] = frozenset()
+    ) -> str:
+        """Return the path that predicts a group, as far as measures need it; compared if it was not. Empty for none."""
         for name in self:
-            if all(map(self[name].covers, group)) and self._agrees(name, group, measures, compare):
+            able = answers(self[name], needs) and all(map(self[name].covers, group))
+            if able and self._agrees(name, group, measures, compare):
                 return name
         return ""
 

@@ -31,12 +31,12 @@ from .errors import InputError
 from .inference import CONFIDENCE
 from .measures import Measure
 from .mixed import Calling, Mixer, Mixes, Mixing
-from .passes import Calls, Charged, Done, Group, Task, grouped, refuse_base, rows_in_calls, rows_of
+from .passes import Calls, Charged, Done, Group, Task, grouped, needed, refuse_base, rows_in_calls, rows_of
 from .predictive import Distribution
 from .repeated import Repeated, Repeats
 from .results import Omission
 from .selection import selected
-from .shortcut import FastPath
+from .shortcut import FastPath, answers
 from .subject import Subject
 from .tried import Known, Trial, first_call
 from .variants import Variant
@@ -201,9 +201,11 @@ class Engine(Caller):
         refuse_base(measures)
         self._ask_model()
         own, subject = np.abs(self.unchanged(measures)), self.subject
+        needs = needed(measures)
 
         def find(path: FastPath) -> Mixer | None:
-            return path.mixer(subject.model, subject.adapter, X, rows) if isinstance(path, Mixes) else None
+            mixer = path.mixer(subject.model, subject.adapter, X, rows) if isinstance(path, Mixes) else None
+            return mixer if answers(mixer, needs) else None
 
         usual = np.where(np.isfinite(own), own, 0.0).max(axis=1)
         plain = partial(rows_in_calls, self.call_model, measures, self._call_rows)
@@ -304,7 +306,7 @@ class Engine(Caller):
 
         for first, group in parts:
             self._charge(task.n * len(group))
-            name = self._shortcuts.chosen(group, names, compare)
+            name = self._shortcuts.chosen(group, names, compare, task.needs)
             step = max(task.width, self._shortcuts.together(name) // task.n)
             for start in range(0, len(group), step):
                 yield first + start, group[start : start + step], name

@@ -94,7 +94,7 @@ class Task:
         self.keeps = 2 * self._in_calls(self.width) if cells <= CELLS else 2
         self.buffers: dict[tuple[int, ...], Buffer] = {}
         self.outcomes: dict[tuple[int, ...], tuple[AnyArray | None, Distribution | None]] = {}
-        self.needs = frozenset().union(*(measure.requires for measure in measures))
+        self.needs = needed(measures)
         self.once: tuple[Distribution | None, FloatArray] = (None, np.empty((0, 0)))  # what is repeated; its measures
 
     def __call__(self, first: int, group: Sequence[Variant], shortcut: str = "") -> Done:
@@ -256,6 +256,11 @@ def rows_in_calls(
     blocks = [slice(start, start + step) for start in range(0, len(X), step)]
     parts = [rows_of(call(X[at]), measures, None if y is None else y[at], None) for at in blocks]
     return np.concatenate(parts, axis=1)
+
+
+def needed(measures: Sequence[Measure]) -> frozenset[str]:
+    """Return the methods of a distribution that measures require."""
+    return frozenset().union(*(measure.requires for measure in measures))
 
 
 def refuse_base(measures: Sequence[Measure]) -> None:

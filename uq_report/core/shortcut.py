@@ -6,7 +6,7 @@ run, and leaves it for the rest of the run where they differ (`believed`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from .adapter import Adapter
@@ -61,6 +61,21 @@ class Uniform(Protocol):
     """Optional: a shortcut that is one formula for all rows, and how many of them tell whether it is right."""
 
     rows_compared: int
+
+
+@runtime_checkable
+class Partial(Protocol):
+    """Optional: a shortcut, or a mixer, that may not know all that the model does, and what its distributions answer.
+
+    It is not asked for measures that require another method. None is for all that the model's own answer.
+    """
+
+    methods: frozenset[str] | None
+
+
+def answers(way: object, needs: Set[str]) -> bool:
+    """Say whether the distributions of a shortcut, or of a mixer, answer these methods."""
+    return not isinstance(way, Partial) or way.methods is None or needs <= way.methods
 
 
 @runtime_checkable

@@ -17,18 +17,22 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
     BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesClassifier,
+    ExtraTreesRegressor,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
+    RandomForestRegressor,
 )
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.svm import SVR
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from uq_report.api import explain
 from uq_report.core.adapter import class_names
@@ -39,15 +43,19 @@ from uq_report.core.limits import limited
 from uq_report.core.predictive import Distribution
 from uq_report.core.residuals import Residuals
 from uq_report.core.shortcut import TOLERANCE
-from uq_report.core.subject import Subject
+from uq_report.core.subject import Subject, make_subject
 from uq_report.core.variants import Mix, Variant, make_buffer, mixed_rows
 from uq_report.inputs.adapters import sklearn_
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
+from uq_report.inputs.adapters.ensemble import EnsembleAdapter
 from uq_report.inputs.fast_paths.trees import path as paths
 from uq_report.inputs.fast_paths.trees import tables
 from uq_report.inputs.fast_paths.trees.forest import Forest, Tree
 from uq_report.inputs.fast_paths.trees.path import TreePath, Walks
 from uq_report.inputs.fast_paths.trees.xgboost import SINGLE
+from uq_report.methods.h_statistic.explain import HStatistic
+from uq_report.methods.pdp.explain import PartialDependence
+from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.methods.shap.explain import ShapleyValues
 from uq_report.testing import fast_path_model_checks, measures
 
@@ -58,6 +66,7 @@ WHOLE[:, 3] = RNG.integers(0, 12, N)
 GAPS = np.where(RNG.random((N, 5)) < 0.1, np.nan, WHOLE)
 Y3 = np.digitize(WHOLE[:, 0] + WHOLE[:, 1] * WHOLE[:, 2] + RNG.normal(size=N), [-1, 1])
 Y2 = (Y3 > 0).astype(int)
+YS = WHOLE[:, 0] + WHOLE[:, 1] * WHOLE[:, 2] + 0.3 * np.random.default_rng(1).normal(size=N)
 WEIGHTS = RNG.random(N)
 COUNTS = RNG.poisson(np.exp(0.5 * WHOLE[:, 0]))
 FRAME = pd.DataFrame(GAPS, columns=list("abcde")).assign(
@@ -112,11 +121,11 @@ def compare(model: Any, X: Any, y: Any, tolerance: float = 1e-12) -> None:
         group = changes(subject, rows, seed)
         assert all(map(shortcut.covers, group))
         for part in (group, group[:1]):
-            same(shortcut.predict(part, rows), plain(subject, part, rows), tolerance)
+            same(shortcut, shortcut.predict(part, rows), plain(subject, part, rows), tolerance)
     repeated(shortcut, np.arange(N))
     mixes = coalitions(subject)
     table = mixed_rows(subject.X, mixes)
-    same(shortcut.mixed(mixes), subject.adapter.predict(subject.model, table), tolerance)
+    same(shortcut, shortcut.mixed(mixes), subject.adapter.predict(subject.model, table), tolerance)
 
 
 def repeated(shortcut: Walks, rows: IntArray) -> None:
@@ -140,12 +149,13 @@ def coalitions(subject: Subject) -> list[Mix]:
     return [Mix(row, own, rng.integers(0, subject.n, 3 + row)) for row, own in enumerate(some)]
 
 
-def same(ours: Distribution, own: Distribution, tolerance: float) -> None:
+def same(shortcut: Walks, ours: Distribution, own: Distribution, tolerance: float) -> None:
     """Require that two predictions agree in all that they have in common."""
     assert len(ours) == len(own)
-    assert ours.supports == own.supports - {"members"}
+    assert ours.supports == (own.supports - {"members"} if shortcut.methods is None else shortcut.methods)
     assert ours.family == own.family
-    for name in {"mean", "variance", "entropy", "aleatoric", "epistemic_variance"} & own.supports:
+    splits = {"aleatoric", "aleatoric_variance", "epistemic_variance"}
+    for name in {"mean", "variance", "entropy", *splits} & own.supports:
         expected = getattr(own, name)()
         assert np.abs(getattr(ours, name)() - expected).max() <= tolerance * np.abs(expected).max(), name
 
@@ -164,6 +174,119 @@ def test_bags_of_trees_agree_though_members_miss_columns_and_classes(y: IntArray
         compare(
             BaggingClassifier(DecisionTreeClassifier(max_depth=4), 7, **options).fit(WHOLE, classes), WHOLE, classes
         )
+
+
+REGRESSIONS: dict[str, Callable[[], Any]] = {
+    "forest": lambda: RandomForestRegressor(7, random_state=0),
+    "one tree": lambda: RandomForestRegressor(1, random_state=0),
+    "deviations": lambda: RandomForestRegressor(5, criterion="absolute_error", min_samples_leaf=5, random_state=0),
+    "counts": lambda: RandomForestRegressor(5, criterion="poisson", min_samples_leaf=5, random_state=0),
+    "few leaves": lambda: ExtraTreesRegressor(6, max_leaf_nodes=25, random_state=1),
+    "bag": lambda: BaggingRegressor(
+        DecisionTreeRegressor(max_depth=7), 5, max_features=0.6, bootstrap_features=True, random_state=0
+    ),
+}
+
+
+@pytest.mark.parametrize(("shift", "unit"), [(0.0, 1.0), (1e6, 1e-3), (-3.0, 1e8)])
+@pytest.mark.parametrize("name", list(REGRESSIONS))
+def test_the_moments_of_regression_forests_agree(name: str, shift: float, unit: float) -> None:
+    """Also far from 0, where the variance of the members is small beside the square of their mean."""
+    y = unit * YS + shift
+    y = y if name != "counts" else y - y.min()
+    for X in (WHOLE, GAPS):
+        compare(REGRESSIONS[name]().fit(X, y, sample_weight=WEIGHTS), X, y, tolerance=1e-11)
+
+
+def test_regression_forests_kept_monotonic_agree_and_have_no_variance_in_leaves() -> None:
+    model = ExtraTreesRegressor(5, monotonic_cst=[1, 0, 0, 0, 0], min_samples_leaf=5, random_state=0).fit(WHOLE, YS)
+    compare(model, WHOLE, YS)
+    subject = explain(model, WHOLE, YS)
+    assert not walks(subject).predict([Variant()], np.arange(N)).aleatoric_variance().any()
+
+
+def test_the_forest_of_one_of_several_outputs_agrees() -> None:
+    both = np.c_[YS, WHOLE[:, 4] ** 2]
+    subject = explain(RandomForestRegressor(7, random_state=0).fit(WHOLE, both), WHOLE, both, output=1)
+    shortcut, rows = walks(subject), np.arange(N)
+    group = changes(subject, rows, 4)
+    same(shortcut, shortcut.predict(group, rows), plain(subject, group, rows), 1e-12)
+
+
+def test_members_that_agree_disagree_by_exactly_nothing() -> None:
+    """Their squares add up to what only nearly is the square of their sum."""
+    X, y = WHOLE[:, :1], np.where(WHOLE[:, 0] > 0, 0.1, np.pi)
+    subject = explain(RandomForestRegressor(7, bootstrap=False).fit(X, y), X, y)
+    ours = walks(subject).predict([Variant()], np.arange(N))
+    assert not ours.epistemic_variance().any()
+    assert not ours.variance().any()
+    assert np.allclose(ours.mean(), y, rtol=1e-15)
+
+
+def dense(**options: Any) -> Subject:
+    return explain(RandomForestRegressor(7, min_samples_leaf=5, random_state=0).fit(WHOLE, YS), WHOLE, YS, **options)
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        dense,
+        lambda: explain(RandomForestRegressor(7).fit(WHOLE, YS), WHOLE, YS, adapter=EnsembleAdapter(0.5)),
+        lambda: explain(
+            RandomForestRegressor(30).fit(WHOLE[:60], YS[:60]),
+            WHOLE[60:],
+            train=(WHOLE[:60], YS[:60]),
+            residuals="oob",
+        ),
+        lambda: make_subject(RandomForestRegressor(7).fit(WHOLE, np.c_[YS, YS]), EnsembleAdapter(), WHOLE, YS),
+        lambda: explain(BaggingRegressor(SVR(), 3).fit(WHOLE, YS), WHOLE, YS),
+        lambda: explain(RandomForestRegressor(7).fit(WHOLE, YS), pd.DataFrame(WHOLE).astype(object), YS),
+    ],
+    ids=["leaves with variance", "noise", "residuals", "two outputs", "bag of others", "objects"],
+)
+def test_regression_forests_of_which_more_than_moments_is_asked_are_left_to_the_model(
+    subject: Callable[[], Subject],
+) -> None:
+    asked = subject()
+    assert TreePath().shortcut(asked.model, asked.adapter, asked.X) is None
+
+
+@pytest.mark.parametrize("name", ["forest", "few leaves"])
+@pytest.mark.parametrize(
+    "explainer",
+    [
+        PermutationImportance(n_repeats=3),
+        PartialDependence(),
+        HStatistic(max_rows=20),
+        ShapleyValues(n_rows=2, n_background=4),
+    ],
+    ids=lambda explainer: explainer.name,
+)
+def test_methods_audit_regression_forests_by_walks_as_by_the_model(explainer: Any, name: str) -> None:
+    subject, found = explain(REGRESSIONS[name]().fit(GAPS, YS), GAPS, YS), []
+    for path in ((), (TreePath(),)):
+        engine = Engine(subject, measures(), fast_paths=path)
+        found.append(explainer.explain(subject, engine.bound(explainer.name), {}))
+    assert engine.served["trees"].rows > 0
+    assert not engine.served["trees"].dropped
+    for plain, fast in zip(*found, strict=True):
+        assert plain.omissions == fast.omissions
+        pd.testing.assert_frame_equal(plain.frame, fast.frame, rtol=1e-9, atol=1e-9)
+
+
+def test_what_needs_the_members_of_a_regression_forest_is_asked_of_the_model() -> None:
+    subject, found = explain(REGRESSIONS["forest"]().fit(WHOLE, YS), WHOLE, YS), []
+    variants = [Variant((c,), donors=np.arange(N)[::-1]) for c in range(5)]
+    for path in ((), (TreePath(),)):
+        engine = Engine(subject, measures(), fast_paths=path)
+        asked, moments = (engine.select(names)[0] for names in (["loss", "crps"], ["loss", "split"]))
+        found += [np.concatenate([group.values for group in engine.evaluate(variants, asked)], axis=1)]
+        found += [engine.mixing(subject.X, asked, 100, engine.y)(coalitions(subject))]
+    assert (engine.served["trees"].rows, engine.served["trees"].compared) == (0, 0)
+    assert np.array_equal(found[0], found[2])
+    assert np.array_equal(found[1], found[3])
+    list(engine.evaluate(variants, moments))
+    assert engine.served["trees"].rows == 5 * N
 
 
 @pytest.mark.parametrize("y", [Y2, Y3])
@@ -350,6 +473,7 @@ def test_few_rows_and_trees_are_left_to_the_model(monkeypatch: pytest.MonkeyPatc
     [
         (lambda: FORESTS["forest"]().fit(WHOLE, Y3), 7),
         (lambda: FORESTS["tree"]().fit(WHOLE, Y3), 1),
+        (lambda: REGRESSIONS["bag"]().fit(WHOLE, YS), 5),
         (lambda: GradientBoostingClassifier(n_estimators=2).fit(WHOLE, Y3), 6),
         (lambda: HistGradientBoostingClassifier(max_iter=2).fit(WHOLE, Y3), 6),
         (of_lightgbm, 3),

@@ -188,7 +188,7 @@ def moments(member: Any, X: Any, *, check: bool = True) -> tuple[FloatArray, Flo
     A tree of a forest, whose rows another one has checked, need not `check` them: that takes longer than the leaves.
     """
     if is_a(member, ("DecisionTreeRegressor",)) and member.n_outputs_ == 1:
-        nodes, variance, rows = member.tree_, _leaf_variance(member), member.apply(X, check_input=check)
+        nodes, variance, rows = member.tree_, leaf_variance(member), member.apply(X, check_input=check)
         dense = bool((variance[nodes.children_left < 0] > 0).all())
         return nodes.value[:, 0, 0].take(rows), np.sqrt(variance).take(rows), dense
     if gives_std(member):
@@ -197,7 +197,7 @@ def moments(member: Any, X: Any, *, check: bool = True) -> tuple[FloatArray, Flo
     return mean, np.zeros(len(mean)), False
 
 
-def _leaf_variance(tree: Any) -> FloatArray:
+def leaf_variance(tree: Any) -> FloatArray:
     """Return the variance of y in every node: its impurity, 0 where that is only rounding or no variance."""
     nodes = tree.tree_
     if tree.criterion not in ("squared_error", "friedman_mse") or tree.monotonic_cst is not None:

@@ -23,6 +23,7 @@ from .calibrated import CALIBRATED
 from .catboost import CATBOOST
 from .codes import Asked, Codes
 from .lightgbm import LIGHTGBM
+from .regression import REGRESSION
 from .sklearn import SKLEARN
 from .tables import Last, SumTable, Tables
 from .walkable import Reader, Walkable
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 READERS: Mapping[str, Reader] = {
     **SKLEARN,
+    **REGRESSION,
     **CALIBRATED,
     **LIGHTGBM,
     **XGBOOST,
@@ -88,7 +90,7 @@ class Walks:
     """Changed rows predicted from sums of rows x changes."""
 
     def __init__(self, walkable: Walkable, X: Table) -> None:
-        self.tolerance = walkable.tolerance
+        self.tolerance, self.methods = walkable.tolerance, walkable.methods
         self._walkable = walkable
         self._codes = Codes(walkable, X)
         self._tables = Tables(walkable, self._codes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,15 +46,15 @@ def _classes(_: Any, final: Any, adapter: Adapter, X: Table) -> Walkable | None:
 
 
 class Member(NamedTuple):
-    """A classification tree of an ensemble: the columns it takes if not all, and its class shares by node."""
+    """A tree of an ensemble: the columns it takes if not all, and what its nodes hold, as class shares."""
 
     fitted: Any
     columns: IntArray | None
-    shares: FloatArray
+    held: FloatArray
 
     def tree(self, leaves: Callable[[FloatArray], FloatArray], first: int = 0) -> Tree:
-        """Return the flat form whose leaves are a function of the shares."""
-        tree = _tree(self.fitted.tree_, leaves(self.shares), first)
+        """Return the flat form whose leaves are a function of what they hold."""
+        tree = _tree(self.fitted.tree_, leaves(self.held), first)
         return tree if self.columns is None else tree._replace(feature=self.columns.take(tree.feature, mode="clip"))
 
 
@@ -63,18 +63,22 @@ def members_of(final: Any) -> list[Member] | None:
     name = class_names(final)[0]
     if (name not in _TREES and name not in _FORESTS) or getattr(final, "n_outputs_", 1) != 1:
         return None
-    fitted, k = getattr(final, "estimators_", [final]), len(final.classes_)
-    if any(class_names(member)[0] not in _TREES for member in fitted):
-        return None
-    columns = getattr(final, "estimators_features_", [None] * len(fitted))
-    members = []
-    for member, own in zip(fitted, columns, strict=True):
+    k, members = len(final.classes_), []
+    for member, own in with_columns(final):
+        if class_names(member)[0] not in _TREES:
+            return None
         shares = member.tree_.value[:, 0, :]
         if shares.shape[1] < k:  # a bag trains on class positions, of which a sample may miss some
             shares, partial = np.zeros((len(shares), k)), shares
             shares[:, member.classes_] = partial
         members.append(Member(member, own, shares))
     return members
+
+
+def with_columns(final: Any) -> Iterator[tuple[Any, IntArray | None]]:
+    """Yield the fitted members of an ensemble, or a model that is none, with the columns that each takes if not all."""
+    fitted = getattr(final, "estimators_", [final])
+    yield from zip(fitted, getattr(final, "estimators_features_", [None] * len(fitted)), strict=True)
 
 
 def _moments(split: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -142,11 +146,12 @@ def _histogram_tree(predictor: Any, first: int) -> Tree:
     )
 
 
-def _members(final: Any) -> int:
+def member_count(final: Any) -> int:
+    """Return how many trees an ensemble has."""
     return len(getattr(final, "estimators_", [final]))
 
 
-_CLASSES = Reader(_members, _classes)
+_CLASSES = Reader(member_count, _classes)
 _BOOSTED = Reader(lambda final: int(final.estimators_.size), _boosted)
 _HISTOGRAM = Reader(lambda final: sum(map(len, getattr(final, "_predictors", ()))), _histogram)
 SKLEARN: Mapping[str, Reader] = {

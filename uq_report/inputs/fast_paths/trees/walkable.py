@@ -34,6 +34,8 @@ class Walkable(NamedTuple):
         Returns the forest of what members disagree on.
     tolerance : float
         How far the model's own predictions may be off, as `core.shortcut.TOLERANCE`.
+    methods : frozenset of str, optional
+        What the distributions answer, as `core.shortcut.Partial`.
     """
 
     forest: Forest
@@ -42,6 +44,7 @@ class Walkable(NamedTuple):
     finish: Callable[[FloatArray, Callable[[], FloatArray]], Distribution]
     split: Callable[[], Forest] | None = None
     tolerance: float = TOLERANCE
+    methods: frozenset[str] | None = None
 
 
 class Reader(NamedTuple):
