@@ -589,3 +589,10 @@ def test_keys_of_figures_have_the_width_of_their_lines() -> None:
     rows = [{"item": "bin 1", "n": 9, "x": 0.5, "estimate": 0.5, "lower": 0.4, "upper": 0.6}]
     lines = figures.draw(results.diagnostic("calibration.reliability", rows)).legends[0].get_lines()
     assert [line.get_linewidth() for line in lines] == [0.9, 1.3]
+
+
+def test_draws_that_rounding_sets_apart_from_what_is_observed_count_as_equal() -> None:
+    """A share of rows that is observed is that of many draws, whose sums were added up in another order."""
+    shares = np.array([0.1 + 0.2, 0.3, 0.2, 0.4, 0.3 - 1e-16])
+    assert MonteCarlo("gap", 0.3, shares).p_value == 5 / 6
+    assert MonteCarlo("gap", 0.3, np.array([0.3 - 1e-9, np.inf])).p_value == 2 / 3

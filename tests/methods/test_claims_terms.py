@@ -8,7 +8,7 @@ import pytest
 from uq_report.core.arrays import FloatArray
 from uq_report.core.distributions import Categorical, Intervals, Survival
 from uq_report.core.inference import PairTerms, shuffled_pairs, standard_error
-from uq_report.core.measures import KL
+from uq_report.core.measures import KL, NLL
 from uq_report.core.trust import Distrust
 from uq_report.methods.pfi.claims import (
     CLASS_KL,
@@ -140,3 +140,15 @@ def test_the_divergence_of_classes_is_the_kullback_leibler_divergence() -> None:
         CLASS_KL.rows(Categorical(q), None, Categorical(p)), KL.rows(Categorical(q), None, Categorical(p)), rtol=1e-12
     )
     assert not CLASS_KL.rows(Categorical(p), None, Categorical(p)).any()
+
+
+@pytest.mark.parametrize(("size", "counts"), [(1.9e-12, False), (2.3e-12, True)])
+def test_what_is_claimed_and_delivered_by_rounding_is_nothing(size: float, counts: bool) -> None:
+    """A loss of 1, with and without the change, that every shuffle moves by less, or more, than 1e-12 of both."""
+    rng, n = np.random.default_rng(0), 40
+    b = np.stack([np.zeros(n), np.ones(n)])
+    T = b[:, None] + size * rng.choice([0.9, 1.0], (2, 5, n))
+    rows = Rows((KL, NLL), b, np.zeros(n), np.ones(n), None)
+    donors = np.stack([rng.permutation(n) for _ in range(5)])
+    claim = claim_terms(Changes(T, donors), b, rows, np.zeros((1, n)))
+    assert [bool(claim.estimate[0]), bool(claim.se[0]), bool(claim.repeats[0].any())] == [counts] * 3

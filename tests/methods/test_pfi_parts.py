@@ -224,6 +224,18 @@ def test_exact_p_values_sum_over_statistics_and_rows() -> None:
     assert p.tolist() == pytest.approx([2 * min(low, high) / 1000])
 
 
+def test_sums_that_rounding_sets_apart_are_equal() -> None:
+    """Of a feature of two values many draws have the sum that is observed, whatever the last digits of its terms."""
+    rng = np.random.default_rng(0)
+    q = Categorical(np.full((40, 2), 0.5), classes=[0, 1])
+    score, y = score_of(q), np.repeat([0, 1], 20)
+    assert score is not None
+    excess = np.where(np.arange(40) % 2, 1.0, -1.0)[None]
+    near = [excess * (1 + 1e-15 * rng.normal(size=40)) + shift for shift in (0.0, 1e-16, -1e-16)]
+    p = exact_p_values([claim(part) for part in (excess, *near)], score, q, y, np.random.default_rng(0))
+    assert p.tolist() == [1.0] * 4  # the observed sum is the middle one
+
+
 def claiming(outcomes: bool = True) -> Claiming:
     """Return claims of a normal model, with or without outcomes, of which nothing is known yet."""
     of = testing.linear_subject(6)

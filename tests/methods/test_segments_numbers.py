@@ -117,6 +117,11 @@ def test_a_change_towards_the_rest_must_be_shown_and_bring_it_closer() -> None:
     assert closer(1.5, entropy=SMALL) == {}
 
 
+@pytest.mark.parametrize(("size", "shown"), [(0.9e-12, False), (1.1e-12, True)])
+def test_a_change_that_is_rounding_brings_nothing_closer(size: float, shown: bool) -> None:
+    assert bool(closer(1.0, nll=size * SMALL)) == shown
+
+
 def test_the_confidence_gap_changes_by_loss_less_entropy() -> None:
     found = closer(1.5, CONFIDENCE_GAP, nll=1.5 * SMALL, entropy=0.5 * SMALL)
     assert found == {"a": pytest.approx((-1.0, 0.5))}

@@ -13,6 +13,7 @@ from uq_report.core.distributions import Normal
 from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.explainer import LAST, priority_of
+from uq_report.core.inference import PairTerms
 from uq_report.core.measures import ENTROPY, NLL, ONE_MINUS_AUC, PREDICTION, SQUARED_ERROR, Measure
 from uq_report.core.sampling import Sampling
 from uq_report.core.subject import make_subject
@@ -203,12 +204,15 @@ def test_a_margin_is_a_hundredth_of_a_nat_or_of_the_mean() -> None:
 
 
 def test_what_is_zero_in_every_shuffle_and_row_up_to_rounding() -> None:
+    def pairs(repeats: FloatArray, g: FloatArray) -> PairTerms:
+        return PairTerms(np.full(len(g), 3.0), repeats, g + 3.0, np.zeros(len(g)), np.zeros(len(g)))
+
     size = np.full(2, 100.0)
     repeats = np.array([[0.9e-10, -0.9e-10], [0.9e-10, -1.05e-10]])
-    assert terms._exactly_zero(repeats, np.zeros((2, 3)), size).tolist() == [True, False]
+    assert terms.exactly_zero(pairs(repeats, np.zeros((2, 3))), size).tolist() == [True, False]
     g = np.array([[0.95e-6, 0.0, -0.95e-6], [0.0, 0.0, -1.05e-6]])
-    assert terms._exactly_zero(repeats * 0, g, size).tolist() == [True, False]
-    assert terms._exactly_zero(np.zeros((1, 2)), np.zeros((1, 3)), np.zeros(1)).tolist() == [True]
+    assert terms.exactly_zero(pairs(repeats * 0, g), size).tolist() == [True, False]
+    assert terms.exactly_zero(pairs(np.zeros((1, 2)), np.zeros((1, 3))), 0.0).tolist() == [True]
 
 
 @pytest.mark.parametrize(("shift", "zero"), [(-1.5e-12, True), (-3e-12, False), (3e-12, False)])

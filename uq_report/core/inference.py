@@ -24,6 +24,7 @@ from .two_way import CONVERGED, EXACT, by_donor
 CONFIDENCE = 0.95  # of every interval, where a run asks for no other level
 MIN_SHUFFLES = 3
 MIN_CLUSTERS = 20
+TIED = 1e-12  # of a value's size: two that are closer are equal
 _CELLS = 65_536  # looked up at a time: what stays in the cache
 
 
@@ -216,3 +217,22 @@ def _noise(sigma2: FloatArray, m: int, weights: FloatArray) -> tuple[FloatArray,
     n, omega = len(weights), weights / weights.sum()
     e, k = n * (omega**2).sum() - 1, (m - 1) / (m - 2)
     return 2 * sigma2 * (k / m + e / (m - 2)), sigma2 * (1 + 2 * k * e + e * e * m / (m - 2)) / (n * m)
+
+
+def as_extreme(
+    null: FloatArray, observed: float | FloatArray, slack: FloatArray | None = None
+) -> tuple[IntArray, IntArray]:
+    """Return how many draws (draws, ...) are at least, and at most, what is observed, each of shape (...).
+
+    Values that only rounding sets apart are equal: of shares of rows, and sums over few different rows, many draws
+    have the value observed. `slack` is what rounding leaves, by default 1e-12 of the largest finite value.
+
+    Examples
+    --------
+    >>> above, below = as_extreme(np.array([0.1 + 0.2, 0.3, 0.5]), 0.3)
+    >>> int(above), int(below)
+    (3, 2)
+    """
+    if slack is None:
+        slack = TIED * np.where(np.isfinite(null), np.abs(null), 0.0).max(axis=0)
+    return (null >= observed - slack).sum(axis=0), (null <= observed + slack).sum(axis=0)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.distributions import Categorical
+from ...core.inference import as_extreme
 from ...core.limits import look
 from ...core.predictive import Distribution
 from ..shared.blocks import blocks
@@ -34,8 +35,7 @@ class MonteCarlo(NamedTuple):
     @property
     def p_value(self) -> float:
         """The exact Monte-Carlo p-value."""
-        above = float(1 + (self.null >= self.observed).sum()) / (len(self.null) + 1)
-        below = float(1 + (self.null <= self.observed).sum()) / (len(self.null) + 1)
+        above, below = (float(1 + count) / (len(self.null) + 1) for count in as_extreme(self.null, self.observed))
         return min(1.0, 2 * min(above, below)) if self.two_sided else above
 
 

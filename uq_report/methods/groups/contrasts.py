@@ -9,6 +9,7 @@ import numpy as np
 from scipy import special
 
 from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from ...core.inference import as_extreme
 from ...core.limits import look
 from ...core.predictive import Distribution
 from ...core.sampling import Sampling
@@ -160,5 +161,5 @@ def gap_p_values(
     for some in blocks(draws, len(y), CELLS):
         null += [(-q.log_prob(sample) - entropy) @ member for sample in q.sample(rng, some)]
     table = np.array(null)
-    above, below = 1 + (table >= observed).sum(axis=0), 1 + (table <= observed).sum(axis=0)
-    return [float(value) for value in np.minimum(1.0, 2 * np.minimum(above, below) / (draws + 1))]
+    fewer = np.minimum(*as_extreme(table, observed))
+    return [float(value) for value in np.minimum(1.0, 2 * (1 + fewer) / (draws + 1))]

@@ -18,13 +18,14 @@ import numpy as np
 from ...core.arrays import AnyArray, FloatArray
 from ...core.distributions import Categorical
 from ...core.distributions.rowwise import row_sum
-from ...core.inference import PairTerms, standard_error
+from ...core.inference import TIED, PairTerms, as_extreme, standard_error
 from ...core.limits import look
 from ...core.measures import BRIER, KL, NLL, Measure
 from ...core.predictive import Distribution
 from ..shared.blocks import blocks
 from ..shared.changes import Changes, pair_terms
 from ..shared.rows import Rows
+from ..shared.terms import exactly_zero
 
 DIFFERENCE = np.array([[1.0, -1.0]])  # of what is claimed and what is delivered
 DRAWS = 999
@@ -194,8 +195,11 @@ def claim_terms(changes: Changes, b: FloatArray, rows: Rows, excess: FloatArray)
     if len(b) > 1:
         difference = pair_terms(changes.combined(DIFFERENCE), DIFFERENCE @ b, rows)
         pairs = PairTerms(*map(np.concatenate, zip(pairs, difference, strict=True)))
-    se = standard_error(pairs, rows.weights, rows.clusters)
-    estimate = pairs.estimate
+    size = float((np.abs(b).mean(axis=1) + np.abs(changes.T[:, -1]).mean(axis=1)).max())
+    zero = exactly_zero(pairs, size)  # what is claimed or delivered is rounding
+    estimate, repeats, terms = (np.where(zero, 0.0, part.T).T for part in pairs[:3])
+    pairs = pairs._replace(estimate=estimate, repeats=repeats, rows=terms)
+    se = np.where(zero, 0.0, standard_error(pairs, rows.weights, rows.clusters))
     share = share_se = float("nan")
     if len(b) > 1 and estimate[0] > 0:
         share = float(estimate[1] / estimate[0])
@@ -220,19 +224,20 @@ def exact_p_values(
     """Return two-sided p-values of "y follows q" for each claim's delivered importance, given the shuffles.
 
     Outcomes are drawn from q itself; none needs a new prediction, since the score is a sum of coefficients, averaged
-    over the shuffles, times statistics of the outcome. The observed outcomes run through the same lines.
+    over the shuffles, times statistics of the outcome. The observed outcomes run through the same lines. Sums that only
+    rounding sets apart are equal, as many are where few values of a feature occur.
     """
     if score.statistics is None or score.draws is None:
         return np.full(len(claims), np.nan)
     draws = max(DRAWS, 40 * len(claims) - 1)  # else the smallest p-value could not survive Holm's method
     true = score.statistics(y)
     observed = np.array([np.vdot(claim.excess, true) for claim in claims])
-    slack = 1e-12 * np.abs(observed)
     parts = np.stack([claim.excess for claim in claims], axis=-1)  # (P, n, claims)
-    below, above = np.ones(len(claims)), np.ones(len(claims))
+    own = np.array([np.abs(part.rows(q, y, None)).sum() for part in score.coefficients] or [0.0])
+    slack = TIED * (np.abs(true).max(axis=1) @ (np.abs(parts).sum(axis=1) + own[:, None]))
+    counts = np.ones((2, len(claims)))
     for statistics in score.draws(q, rng, draws):
         look()
         delivered = np.matmul(statistics, parts).sum(axis=0)  # of each statistic one product for all claims
-        below += (delivered <= observed + slack).sum(axis=0)
-        above += (delivered >= observed - slack).sum(axis=0)
-    return np.asarray(np.minimum(1.0, 2 * np.minimum(below, above) / (draws + 1)))
+        counts += as_extreme(delivered, observed, slack)
+    return np.asarray(np.minimum(1.0, 2 * counts.min(axis=0) / (draws + 1)))

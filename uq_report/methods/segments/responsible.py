@@ -18,6 +18,7 @@ from ...evidence.importance import PfiDelta
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.segments import ALL_ROWS, LEVEL
 from ..shared.estimates import estimate
+from ..shared.terms import ROUNDING
 from .terms import Term
 
 COLUMNS = ("item", "segment", "n", "before", "after")
@@ -69,7 +70,7 @@ def _closer(
         change, error = (float(number) for number in part.mean(_change(delta, measure, feature)[rows]))
         low, high = part.interval(change, error, confidence)
         towards = high < 0 if before > 0 else low > 0
-        if towards and abs(before + change) < abs(before):
+        if towards and abs(before) - abs(before + change) > ROUNDING * abs(before):
             line = estimate(change, error, (low, high), confidence, measure, feature)
             line |= {"item": record["item"], "segment": record["segment"], "n": record["n"]}
             yield line | {"before": before, "after": before + change}

@@ -71,7 +71,7 @@ def feature_terms(changes: Changes, rows: Rows) -> Terms:
     repeats, estimate = _plain(pairs, changes, rows)
     size = with_wholes(rows.measures, np.abs(b).mean(axis=1) + np.abs(changes.T[:, -1]).mean(axis=1))
     g = pairs.rows - pairs.estimate[:, None]
-    zero = _exactly_zero(repeats, g, size) & changes.moved
+    zero = exactly_zero(pairs._replace(repeats=repeats), size) & changes.moved
     se = standard_error(pairs, rows.weights, rows.clusters)
     unknown = rows.within | ~np.isfinite(pairs.mean_noise)
     noise = np.sqrt(np.where(unknown, np.nan, pairs.mean_noise))
@@ -107,10 +107,10 @@ def _plain(pairs: PairTerms, changes: Changes, rows: Rows) -> tuple[FloatArray, 
     return repeats, estimate
 
 
-def _exactly_zero(repeats: FloatArray, g: FloatArray, size: FloatArray) -> BoolArray:
-    """Say for which measures every shuffle gives 0 and all row terms are equal, up to rounding."""
-    zero: BoolArray = (np.abs(repeats).max(axis=1) <= ROUNDING * size) & (np.abs(g).max(axis=1) <= SOLVED * size)
-    return zero
+def exactly_zero(pairs: PairTerms, size: FloatArray | float) -> BoolArray:
+    """Say for which measures every shuffle gives 0 and all row terms are equal, up to rounding of their `size`."""
+    still = np.abs(pairs.repeats).max(axis=1) <= ROUNDING * size
+    return np.asarray(still & (np.abs(pairs.rows - pairs.estimate[:, None]).max(axis=1) <= SOLVED * size))
 
 
 def infinite_values(rows: Rows, features: Sequence[str], terms: Sequence[Terms]) -> list[Omission]:
