@@ -210,17 +210,30 @@ def test_a_measure_without_y_is_a_function_of_any_rows() -> None:
         np.testing.assert_allclose(Engine(s, MEASURES).function(ENTROPY, **given)(X), Normal(*smooth(X)).entropy())
 
 
-@pytest.mark.parametrize(("n", "few"), [(40, 4), (19, 1), (9, 1)])
-def test_the_pace_is_that_of_a_tenth_of_the_rows(n: int, few: int) -> None:
+def test_the_first_rows_are_asked_for_alone_and_leave_nothing_but_the_pace() -> None:
     asked: list[int] = []
 
     def counted(X: FloatArray) -> tuple[FloatArray, FloatArray]:
         asked.append(len(X))
+        X[:] = np.where(len(X) > 5, 0.0, X)  # written to in a call of all rows alone
         return smooth(X)
 
-    engine = Engine(subject(n, model=counted), MEASURES)
-    engine.pace()
-    assert asked == [few]
+    s = subject(40, model=counted)
+    before, engine = np.array(s.X), Engine(s, MEASURES)
+    few, seconds = engine.first(4)
+    assert asked == [4]
+    assert (len(few.baseline), few.subject.n) == (4, 4)
+    assert engine.row_seconds <= seconds
+    assert not engine.rows_predicted
+    assert len(engine.baseline) == 40
+    np.testing.assert_array_equal(s.X, before)
+
+
+def test_rows_that_are_withheld_are_asked_for_by_nobody() -> None:
+    engine = Engine(subject(40), MEASURES)
+    engine.withheld = "it takes too long"
+    with pytest.raises(BudgetError, match=r"it takes too long; pfi was stopped\. Raise the limit"):
+        _ = engine.bound("pfi").baseline
     assert not engine.rows_predicted
 
 

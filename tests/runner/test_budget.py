@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, ClassVar, cast
@@ -21,6 +22,7 @@ from uq_report.core.distributions import Normal
 from uq_report.core.engine import Engine
 from uq_report.core.errors import BudgetError
 from uq_report.core.explainer import Costs
+from uq_report.core.results import Result
 from uq_report.core.shortcut import FastPath, Shortcut
 from uq_report.core.subject import Subject
 from uq_report.core.variants import Variant
@@ -28,7 +30,7 @@ from uq_report.evidence.run import Run
 from uq_report.methods.cid.explain import CoveredInformation
 from uq_report.methods.rsens.explain import RSens
 from uq_report.runner import audit as auditing
-from uq_report.runner import budget
+from uq_report.runner import budget, outlook
 from uq_report.runner.prepare import make_explainer, ordered
 from uq_report.runner.settings import Settings
 from uq_report.testing import linear_subject
@@ -159,19 +161,101 @@ def test_what_proves_faster_than_its_estimate_runs_after_all(monkeypatch: pytest
     assert not run.not_reproducible
 
 
-def test_a_model_slower_than_the_limit_is_said_with_the_time_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(monkeypatch, 0.1)
-    run = clock.run(1.0, ("pfi", "calibration"))
-    assert not run.results
-    assert re.fullmatch(
-        r"the time limit of 1 s was reached: the model took about 10 s to predict its 100 rows once",
-        run.not_reproducible,
+def test_rows_that_do_not_fit_the_limit_are_not_predicted_and_what_needs_none_of_them_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock(monkeypatch, 0.02)  # 2 s for the rows
+    given = clock.subject()
+    subject = replace(given, train=(given.X, given.y))
+
+    def audit(limit: float) -> Run:
+        clock.now = 0.0
+        names = ("pfi", "calibration", "support")
+        return runner.run(subject, Settings(explainers=names, as_of=AS_OF, time_limit=limit)).run
+
+    run = audit(1.0)
+    assert names_of(run) == {"support"}
+    assert clock.now < 0.5
+    assert run.not_reproducible == "what did not fit the time limit of 1 s was left out"
+    assert (run.subject["n"], run.subject["task"]) == (100, "regression")
+    reasons = {entry.name: entry for entry in run.not_run if entry.group == "explainers"}
+    assert reasons["calibration"].cause == "limit"
+    words = (
+        r"it does not fit the 0\.\d+ s left of the time limit of 1 s: the model takes about 2 s to predict its 100 rows"
     )
-    reasons = {entry.name: entry.reason for entry in run.not_run if entry.group == "explainers"}
-    assert reasons["calibration"] == "the time limit of 1 s was reached"
-    assert reasons["pfi"] == (
-        "the time limit of 1 s was reached: it would predict about 6000 rows and take at least about 600 s"
-    )
+    assert re.match(words + " once; calibration was stopped", reasons["calibration"].reason)
+    assert "it would predict about 12000 rows and take at least about" in reasons["pfi"].reason
+    assert names_of(audit(3.0)) == {"calibration", "support"}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "call", "first", "limit", "asked"),
+    [
+        (0.0, 0.01, 0.0, 2.0, [1]),  # whatever of the call's 0.01 s a row takes, all fit
+        (0.0, 0.2, 0.0, 2.0, [1, 1, 7]),  # more rows take no more
+        (0.0, 0.0, 0.5, 2.0, [1, 1]),  # what the first call loads is no row's time
+        (0.03, 0.0, 0.0, 2.0, [1, 1, 10]),  # 3 s for 100 rows
+        (0.5, 0.0, 0.0, 2.0, [1, 1]),
+        (3.0, 0.0, 0.0, 2.0, [1]),
+    ],
+)
+def test_few_rows_tell_what_all_rows_take(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, call: float, first: float, limit: float, asked: list[int]
+) -> None:
+    clock, calls = Clock(monkeypatch, seconds, call), list[int]()
+    subject, predict = clock.subject(), clock.predict
+
+    def counted(X: pd.DataFrame) -> Normal:
+        clock.now += 0.0 if calls else first
+        calls.append(len(X))
+        return predict(X)
+
+    engine = Engine(replace(subject, model=counted), {})
+    watch = budget.Watch(seconds=limit)
+    dist = outlook.predicted(engine, watch)
+    fits = 100 * seconds < limit
+    assert calls == [*asked, *([100] if fits else [])]
+    assert (bool(engine.withheld), bool(watch.cut)) == (not fits, not fits)
+    assert len(dist) == (100 if fits else asked[-1])
+
+
+def test_a_model_that_fails_on_few_rows_is_asked_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch, 0.001)
+    subject, predict = clock.subject(), clock.predict
+
+    def many(X: pd.DataFrame) -> Normal:
+        if len(X) < 20:
+            raise ValueError("too few")
+        return predict(X)
+
+    engine = Engine(replace(subject, model=many), {})
+    assert len(outlook.predicted(engine, budget.Watch(seconds=1e-3))) == 100
+    assert not engine.withheld
+
+
+def test_what_a_classifier_decides_counts_where_it_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its probabilities take 0.8 s, and as long again are its decisions."""
+    clock = Clock(monkeypatch, 0.008)
+
+    class Decides:
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, X: pd.DataFrame) -> Any:
+            clock.predict(X)
+            return np.full((len(X), 2), 0.5)
+
+        def predict(self, X: pd.DataFrame) -> Any:
+            return self.predict_proba(X).argmax(axis=1)
+
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(100, 3)), columns=["a", "b", "c"])
+    subject = uq.explain(Decides(), X, np.arange(100) % 2)
+    for limit, fits in ((1.2, False), (2.4, True)):
+        clock.now = 0.0
+        engine = Engine(subject, {})
+        dist = outlook.predicted(engine, budget.Watch(seconds=limit))
+        assert (not engine.withheld) == fits
+        assert clock.now < limit
+        assert cast("Any", dist).positive == 1
 
 
 @pytest.mark.parametrize(("limit", "fits"), [(6.0, False), (6.6, True)])
@@ -227,7 +311,7 @@ def test_a_row_takes_what_a_larger_call_takes_more(monkeypatch: pytest.MonkeyPat
     assert engine.row_seconds == math.inf
     engine.predict(subject.X)
     assert engine.row_seconds == pytest.approx(1.5 / 100)
-    engine.pace()
+    engine.first(10)
     assert engine.row_seconds == pytest.approx(0.01)
     assert engine.rows_predicted == {"engine": 100}
 
@@ -265,6 +349,25 @@ def test_each_of_two_models_has_its_share_of_the_time(monkeypatch: pytest.Monkey
     assert cut[0] == "what did not fit the time limit of 3 s, a share of 6 s, was left out"
     assert re.fullmatch(r"what did not fit the time limit of 4\.\d+ s, a share of 6 s, was left out", cut[1])
     assert "calibration" in names_of(run) & names_of(run.challenger)
+
+
+def test_two_models_predict_their_rows_once_and_have_no_scores_where_these_do_not_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock(monkeypatch, 0.01)
+    one, other = clock.subject(label="champion"), clock.subject(label="challenger")
+
+    def scores(limit: float | None) -> Result:
+        clock.now = 0.0
+        settings = Settings(explainers=("data_quality",), as_of=AS_OF, time_limit=limit)
+        return runner.side_by_side(one, other, settings).run.result("compare.scores")
+
+    assert not scores(None).frame.empty
+    assert clock.now == pytest.approx(2.0)
+    cut = scores(1.0)
+    assert cut.frame.empty
+    assert "the model takes about 1 s to predict its 100 rows once" in cut.omissions[0].reason
+    assert clock.now < 1.0
 
 
 def test_redundancy_stops_once_its_pace_says_that_it_does_not_fit() -> None:

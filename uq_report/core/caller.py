@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from time import perf_counter
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from .adapter import HoldsGivenRows, SharesCalls
 from .arrays import FloatArray, IntArray, Table, same_table, take_rows
-from .decisions import decided
+from .decisions import decided, most_probable
 from .errors import BudgetError, InputError, ModelError, UnsupportedError, UQReportError
 from .failures import failure
 from .memory import keep_freed_blocks
@@ -66,6 +66,7 @@ class Caller:
         self._rows: dict[str, int] = {}
         self._writes: list[bool] = []
         self._called: list[tuple[int, float]] = []
+        self.withheld = ""  # why the subject's rows are not predicted, if they are not
         self._focus = self.subject.positive_class
         self._rule: DecisionRule | None = None
         self._baseline: Distribution | None = None
@@ -108,15 +109,21 @@ class Caller:
         (few, short), (rows, seconds) = self._called
         return (seconds - short) / (rows - few) if rows > 2 * few and seconds > short else seconds / rows
 
-    def pace(self) -> None:
-        """Predict a tenth of the rows again, so that `row_seconds` tells a row's time from that of a call."""
-        if not isinstance(self.subject.adapter, HoldsGivenRows):
-            self.call_model(take_rows(self.subject.X, slice(max(1, self.subject.n // 10))))
+    def first(self, rows: int) -> tuple[Caller, float]:
+        """Return a caller of the first rows alone, and the seconds in which it got what `baseline` takes of a model.
+
+        It counts no rows; `row_seconds` learns from its calls.
+        """
+        few = Caller(first_rows(self.subject, rows), seed=self.seed, batch_rows=self.batch_rows)
+        few._called, start = self._called, perf_counter()
+        _ = few.predict(few.subject.X) if most_probable(few.subject) else few.baseline
+        return few, perf_counter() - start
 
     @property
     def baseline(self) -> Distribution:
-        """The predictive distribution of the subject's own rows, predicted once."""
+        """The predictive distribution of the subject's own rows, predicted once, or not where that is `withheld`."""
         if self._baseline is None:
+            self._stop(self.withheld)
             dist = self._first_call()
             if self._focus is None:
                 self._focus = dist.default_focus(self.subject.y)
@@ -159,7 +166,10 @@ class Caller:
         BudgetError
             Which limit was reached.
         """
-        reason = self.limits(done, total, ahead) if self.limits else ""
+        self._stop(self.limits(done, total, ahead) if self.limits else "")
+
+    def _stop(self, reason: str) -> None:
+        """Stop the explainer at work if there is a reason."""
         if reason:
             raise BudgetError(f"{reason}; {self.explainer} was stopped. Raise the limit, or ask for less.")
 
@@ -232,3 +242,9 @@ class Caller:
             raise ModelError(f"{who} must return one distribution per row, {n}; got {len(dist)}.")
         dist = dist if self._focus is None else dist.focus(self._focus)
         return dist if self._rule is None else dist.deciding(self._rule)
+
+
+def first_rows(subject: Subject, n: int) -> Subject:
+    """Return the first `n` rows of a subject without what belongs to rows, which the model does not ask for."""
+    few = take_rows(subject.X, slice(n))
+    return replace(subject, X=few, y=None, train=None, weights=None, clusters=None, blocks=None, protected={})

@@ -40,8 +40,7 @@ def decided(subject: Subject, dist: Distribution) -> Distribution:
         if isinstance(adapter, DecidesFrom):
             labels = adapter.decide_from(subject.model, subject.X, q.probabilities)
         if labels is None:
-            sure = isinstance(adapter, TakesLargest) and adapter.takes_largest(subject.model)
-            positions = _most_probable(subject, adapter, q) if sure else None
+            positions = _most_probable(subject, adapter, q) if most_probable(subject) else None
             if positions is not None:
                 return q.deciding(MOST_PROBABLE, positions)
             labels = adapter.decide(subject.model, subject.X.copy())
@@ -55,6 +54,11 @@ def decided(subject: Subject, dist: Distribution) -> Distribution:
         words = f"{MOST_PROBABLE.words}, as the model's predict gives no class for each row ({reason})"
         return q.deciding(DecisionRule(words))
     return q if positions is None else q.deciding(rule_of(q, positions, subject.model), positions)
+
+
+def most_probable(subject: Subject) -> bool:
+    """Say whether the model is known to decide for the most probable class, so that `decided` asks it of few rows."""
+    return isinstance(subject.adapter, TakesLargest) and subject.adapter.takes_largest(subject.model)
 
 
 def _most_probable(subject: Subject, adapter: Decides, q: Categorical) -> AnyArray | None:

@@ -99,19 +99,20 @@ def _features(subject: Subject) -> list[dict[str, Any]]:
 
 
 def _feature(name: str, kind: str, values: pd.Series[Any]) -> dict[str, Any]:
-    present = values.dropna()
+    missing = int(values.isna().sum())
+    present = values.dropna() if missing else values
     distinct = int(present.nunique())
     ordered = kind != "categorical" and len(present) > 0
     counts = present.value_counts().head(TOP_LEVELS) if kind == "categorical" else present.iloc[:0]
     return {
         "name": name,
         "kind": kind,
-        "missing": int(values.isna().sum()),
+        "missing": missing,
         "distinct": distinct,
         "min": scalar(present.min()) if ordered else None,
         "max": scalar(present.max()) if ordered else None,
         "top_levels": [[str(level), int(count)] for level, count in counts.items()],
-        "constant": distinct + int(values.isna().any()) <= 1,
+        "constant": distinct + (missing > 0) <= 1,
     }
 
 

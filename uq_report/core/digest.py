@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from .arrays import AnyArray, Table
+
+_TOGETHER = 100_000  # cells whose texts are held at once
 
 
 def table_sha256(X: Table) -> str:
@@ -42,11 +45,20 @@ def column_digest(values: pd.Series[Any]) -> bytes:
     dtype = values.dtype
     whole = hashlib.sha256(f"{dtype}\x00{len(values)}\x00".encode())
     if isinstance(dtype, np.dtype) and dtype.kind in "fiubmM":
-        array = np.ascontiguousarray(values.to_numpy())
-        whole.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
-    else:
-        missing = values.isna().to_numpy()
-        for cell, gone in zip(values.astype(object).to_numpy(), missing, strict=True):
-            text = "" if gone else f"{type(cell).__name__}:{cell}"
-            whole.update(f"{len(text)}:{text}".encode("utf-8", "backslashreplace"))
+        array = values.to_numpy()
+        whole.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).view(np.uint8).data)
+        return whole.digest()
+    cells = values.astype(object).to_numpy(copy=True)
+    cells[values.isna().to_numpy()] = None
+    texts: Callable[[Any], bytes] = _text
+    if set(map(type, cells)) <= {str, type(None)}:  # only texts that are equal are the same
+        texts = {cell: _text(cell) for cell in set(cells)}.__getitem__
+    for start in range(0, len(cells), _TOGETHER):
+        whole.update(b"".join(map(texts, cells[start : start + _TOGETHER])))
     return whole.digest()
+
+
+def _text(cell: Any) -> bytes:
+    """Return a cell as text with its type, behind its length; nothing for a missing one, which is None."""
+    text = "" if cell is None else f"{type(cell).__name__}:{cell}"
+    return f"{len(text)}:{text}".encode("utf-8", "backslashreplace")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from itertools import chain, starmap
 from typing import Any, NamedTuple
@@ -22,9 +22,9 @@ import pandas as pd
 from joblib import parallel_config
 
 from .adapter import KeepsOrder
-from .arrays import AnyArray, Columns, FloatArray, IntArray, Table, take_rows
+from .arrays import AnyArray, Columns, FloatArray, IntArray, Table
 from .believed import Comparison, Found, Served, Shortcuts
-from .caller import Caller
+from .caller import Caller, first_rows
 from .derivatives import Derivatives
 from .differentiation import derivatives
 from .errors import InputError
@@ -241,6 +241,10 @@ class Engine(Caller):
         self._charge(self.subject.n if rows is None else len(rows))
         return derivatives(self.subject, columns, order, rows, self.predict, self.rows_together, self._proven)
 
+    def release(self) -> None:
+        """Let go of what shortcuts hold, once nothing more is predicted."""
+        self._known.clear()
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind what belongs to the parent process."""
         left: dict[str, Any] = {"progress": None, "limits": None, "fast_paths": (), "_workers": None, "_tried": None}
@@ -341,6 +345,4 @@ class Engine(Caller):
 
 def first_distribution(subject: Subject, n: int) -> Distribution:
     """Return the distribution of the first `n` rows, which needs nothing of the subject but model and rows."""
-    few = take_rows(subject.X, slice(n))
-    bare = replace(subject, X=few, y=None, train=None, weights=None, clusters=None, blocks=None, protected={})
-    return Engine(bare, {}).baseline
+    return Engine(first_rows(subject, n), {}).baseline

@@ -20,6 +20,7 @@ from ..core.explainer import Costs, Explainer, wishes
 from ..core.garbage import older_objects_left
 from ..core.limits import limited
 from ..core.measures import Measure
+from ..core.predictive import Distribution
 from ..core.results import MeasureFacts, Result
 from ..core.shortcut import FastPath
 from ..core.subject import Subject
@@ -32,6 +33,7 @@ from .changes import changes, check_comparable
 from .compare import check_pair, compare
 from .judge import judge
 from .kept import as_saved, with_kept_rows
+from .outlook import predicted
 from .plugins import Catalog
 from .prepare import Prepared, load_fast_paths, load_measures, make_explainer, prepare
 from .recorded import described, measure_facts, method_of, with_measures
@@ -67,19 +69,20 @@ def run(
     cannot predict the subject's rows, or a `previous` run of another task. Against that one, the run has its changes.
     The time limit counts from the start of the `watch`, now by default.
     """
-    return _filed(_whole(subject, settings, progress, (watch or Watch()).limits(settings), previous), previous)
+    audited, _ = _whole(subject, settings, progress, (watch or Watch()).limits(settings), previous)
+    return _filed(audited, previous)
 
 
 @older_objects_left()
 def _whole(
     subject: Subject, settings: Settings, progress: Callback | None, watch: Watch, previous: Run | None = None
-) -> Audited:
-    """Return an audit with the values of all rows."""
+) -> tuple[Audited, _Audit]:
+    """Return an audit with the values of all rows, and what it was made with."""
     audit = _begun(subject, settings, progress, watch)
     if previous is not None:
         check_comparable(previous, audit.facts)
     audit.explain()
-    return audit.finish()
+    return audit.finish(), audit
 
 
 def facts(subject: Subject, settings: Settings) -> Run:
@@ -96,22 +99,16 @@ def _begun(subject: Subject, settings: Settings, progress: Callback | None, watc
     catalog = plugins.catalog(settings.deny, settings.require)
     prepared = prepare(catalog, settings)
     engine = make_engine(subject, prepared.measures, settings, progress, prepared.fast_paths)
-    once = _predicted_once(engine)
+    dist = engine.baseline if watch.seconds is None else predicted(engine, watch)
     start = Run(
         as_of=settings.as_of,
-        subject=plain(describe(subject, engine.baseline), "run.subject"),
+        subject=plain(describe(subject, dist), "run.subject"),
         settings=plain(settings.recorded(), "run.settings"),
         environment=plain(recorded.environment(catalog, subject), "run.environment"),
         not_run=(*prepared.not_run, *recorded.denied(settings)),
     )
-    if watch.exceeded() and watch.seconds and once > watch.seconds:
-        watch.cut += f": the model took about {about(once)} to predict its {subject.n} rows once"
-    elif watch.seconds is not None:
-        engine.pace()
-        watch.keep_after()
-    # from here on: without its own rows predicted, a run has nothing to say
     engine.limits, watch.of_workers = watch.exceeded if watch.limited else None, lambda: engine.worker_seconds
-    return _Audit(subject, settings, engine, catalog, prepared, start, progress, watch)
+    return _Audit(subject, settings, engine, dist, catalog, prepared, start, progress, watch)
 
 
 def _check_rows(subject: Subject) -> None:
@@ -139,13 +136,10 @@ def side_by_side(
     """
     check_pair(champion, challenger)
     both = (watch or Watch()).limits(settings)
-    first = _whole(champion, settings, progress, both.share(2))
-    second = _whole(challenger, settings, progress, both.share(1))
-    measures = load_measures(settings.deny)
-    paths = load_fast_paths(settings)
-    engines = tuple(make_engine(subject, measures, settings, None, paths) for subject in (champion, challenger))
-    differences = compare(first.run, second.run, (engines[0], engines[1]))
-    facts = measure_facts(measures.values(), engines[0].baseline)
+    first, one = _whole(champion, settings, progress, both.share(2))
+    second, other = _whole(challenger, settings, progress, both.share(1))
+    differences = compare(first.run, second.run, (one.engine, other.engine))
+    facts = one.measures
     results = (*first.run.results, *(codec.as_saved(with_measures(result, facts)) for result in differences))
     clocks = {label: audited.clock for label, audited in ((champion.label, first), (challenger.label, second))}
     return _filed(Audited(replace(first.run, results=results, challenger=second.run), clocks), previous)
@@ -181,7 +175,7 @@ def single(
             except UQReportError:
                 if other in explainer.needs:
                     raise  # what it only comes after may be missing, and the explainer says so
-        reason = _unsupported(explainer, engine)
+        reason = _unsupported(explainer, engine.baseline)
         if reason:
             raise UnsupportedError(f"{explainer.name} must have what it requires of the model; {reason}.")
         results = explainer.explain(subject, engine.bound(explainer.name), prior)
@@ -204,11 +198,12 @@ class Halt(NamedTuple):
 
 @dataclass
 class _Audit:
-    """The state of a run in work."""
+    """The state of a run in work; `dist` is of the subject's rows, or of the few that a limit of time left room for."""
 
     subject: Subject
     settings: Settings
     engine: Engine
+    dist: Distribution
     catalog: Catalog
     prepared: Prepared
     facts: Run
@@ -223,7 +218,7 @@ class _Audit:
     @cached_property
     def measures(self) -> Mapping[str, MeasureFacts]:
         """What the run says of its measures."""
-        return measure_facts(self.prepared.measures.values(), self.engine.baseline)
+        return measure_facts(self.prepared.measures.values(), self.dist)
 
     def explain(self) -> None:
         """Run the explainers in their order, those first whose predictions fit what is left of a time limit."""
@@ -289,7 +284,7 @@ class _Audit:
             if need not in self.results:
                 entry = halted.get(need, NotRun(need, "explainers", "it is not installed", "missing library"))
                 return Halt(f"it needs {need}, which did not run: {entry.reason}", entry.cause)
-        reason = _unsupported(explainer, self.engine)
+        reason = _unsupported(explainer, self.dist)
         return Halt(reason, "model") if reason else None
 
     def _attempt(self, name: str, explainer: Explainer) -> Halt | None:
@@ -333,6 +328,7 @@ class _Audit:
         self.seconds |= checked.seconds
         run = replace(run, outcomes=checked.outcomes, not_run=(*run.not_run, *checked.failed))
         records = recorded.plugin_records(self.catalog, run, self.engine)
+        self.engine.release()
         return Audited(replace(run, plugins=records), recorded.clock(self.settings, self.started, self.seconds))
 
 
@@ -349,13 +345,6 @@ def make_engine(
     )
 
 
-def _predicted_once(engine: Engine) -> float:
-    """Return the seconds that the model takes to predict the subject's rows."""
-    start = perf_counter()
-    _ = engine.baseline
-    return perf_counter() - start
-
-
-def _unsupported(explainer: Explainer, engine: Engine) -> str:
-    lacking = sorted(explainer.requires - engine.baseline.supports)
-    return engine.baseline.why_not(lacking[0]) if lacking else ""
+def _unsupported(explainer: Explainer, dist: Distribution) -> str:
+    lacking = sorted(explainer.requires - dist.supports)
+    return dist.why_not(lacking[0]) if lacking else ""

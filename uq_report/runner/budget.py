@@ -101,7 +101,7 @@ class Watch:
         if not self.too_long(seconds):
             return ""
         self.cut = self.cut or f"what did not fit {self.limit} was left out"
-        return f"it does not fit the {max(0.0, self.room):.2g} s left of {self.limit}"
+        return f"it does not fit the {max(0.0, self.room):.2g} s left of {self.limit.removesuffix(',')}"
 
     def exceeded(self, done: int = 0, total: int = 0, ahead: float = 0.0) -> str:
         """Say which limit is reached, or will be, or nothing.

@@ -73,12 +73,11 @@ class _Paired(NamedTuple):
 
 def _scores(engines: tuple[Engine, Engine], paired: _Paired) -> Diagnostic:
     """Compare the mean loss, nll, entropy and confidence gap of the two models' own predictions."""
-    classes = ["proba" in engine.baseline.supports for engine in engines]
-    unlike = len(set(classes)) > 1
-    chosen = [engine.select(() if unlike else SCORES) for engine in engines]
+    apart = _apart(engines)
+    chosen = [engine.select(() if apart else SCORES) for engine in engines]
     omissions = {o.measure: o for _, omitted in chosen for o in omitted}
-    if unlike:
-        omissions[""] = Omission("", "", f"{UNLIKE}: no score means the same")
+    if apart:
+        omissions[""] = Omission("", "", apart)
     before, after = (_row_scores(engine, measures) for engine, (measures, _) in zip(engines, chosen, strict=True))
     table = []
     for name in (name for name in before if name in after):
@@ -100,10 +99,17 @@ def _scores(engines: tuple[Engine, Engine], paired: _Paired) -> Diagnostic:
     )
 
 
+def _apart(engines: tuple[Engine, Engine]) -> str:
+    """Say why the two models have no scores to compare, or nothing."""
+    if withheld := next((engine.withheld for engine in engines if engine.withheld), ""):
+        return withheld
+    classes = {"proba" in engine.baseline.supports for engine in engines}
+    return f"{UNLIKE}: no score means the same" if len(classes) > 1 else ""
+
+
 def _row_scores(engine: Engine, measures: Iterable[Measure]) -> dict[str, FloatArray]:
     """Return the score of each row by measure, and the confidence gap, where a model has what it needs."""
-    base = engine.baseline
-    scores = {m.name: m.rows(base, engine.y, base) for m in measures if m.statistic is None}
+    scores = {m.name: m.rows(engine.baseline, engine.y, engine.baseline) for m in measures if m.statistic is None}
     if {"nll", "entropy"} <= set(scores):
         with np.errstate(invalid="ignore"):
             scores["confidence_gap"] = scores["nll"] - scores["entropy"]

@@ -1,0 +1,55 @@
+"""Whether a time limit has room for a model's prediction of all rows, which is known from few before it is begun."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from ..core.adapter import HoldsGivenRows
+from ..core.caller import Caller
+from ..core.engine import Engine
+from ..core.errors import UQReportError
+from ..core.predictive import Distribution
+from .budget import TRIAL, Watch, about
+
+GROWTH = 10
+
+
+def predicted(engine: Engine, watch: Watch) -> Distribution:
+    """Return the distribution of all rows; of the first few where the time left has no room for all.
+
+    The engine withholds its baseline then: explainers that ask for it say why they are stopped, and others run. What
+    the model says of few rows is used for nothing else. A model that fails on few rows is asked for all at once.
+    """
+    watch.keep_after()
+    few, seconds = None, 0.0
+    if not isinstance(engine.subject.adapter, HoldsGivenRows):
+        with suppress(UQReportError):
+            few, seconds = _of_few(engine, watch)
+    if few is None or not (reason := watch.exceeded() or watch.misfit(seconds)):
+        return engine.baseline
+    engine.withheld = f"{reason}: the model takes about {about(seconds)} to predict its {engine.subject.n} rows once"
+    dist = few.baseline
+    return dist.focus(dist.default_focus(engine.subject.y)) if engine.subject.positive_class is None else dist
+
+
+def _of_few(engine: Engine, watch: Watch) -> tuple[Caller, float]:
+    """Return who called the model for few rows, and about the seconds that all take.
+
+    One row is asked for twice, as a first call may load what later ones have; then ten times as many for as long as
+    they fit and it is not clear whether all rows do: a call costs something by itself, which few rows do not tell from
+    what a row costs.
+    """
+    n, rows = engine.subject.n, 1
+    few, seconds = engine.first(rows)
+    if watch.too_long(seconds * n) and not watch.too_long(seconds):
+        few, seconds = engine.first(rows)
+    least, ahead = seconds, seconds * n
+    while watch.too_long(seconds * n / rows):
+        more = min(GROWTH * rows, int(watch.room * rows / seconds))
+        clear = rows > 1 and seconds > TRIAL * (watch.seconds or 0.0)
+        if clear or not rows < more < n:
+            break
+        rows = more
+        few, seconds = engine.first(rows)
+        ahead = seconds + max(0.0, seconds - least) / (rows - 1) * (n - rows)
+    return few, ahead
