@@ -46,11 +46,11 @@ def audited(**settings: object) -> runner.Audited:
 def test_what_a_time_limit_cuts_is_not_run_and_the_run_is_not_reproducible(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(10_000))
     monkeypatch.setattr(budget, "perf_counter", lambda: float(next(clock)))
-    run = audited(time_limit=3.5).run
-    cut = {entry.name: entry.reason for entry in run.not_run if "time limit of 3.5 s" in entry.reason}
+    run = audited(time_limit=9.5).run
+    cut = {entry.name: entry.reason for entry in run.not_run if "time limit of 9.5 s" in entry.reason}
     assert cut
     assert set(cut) | {result.explainer for result in run.results} == {"pfi", "pdp", "calibration"}
-    assert run.not_reproducible == "the time limit of 3.5 s was reached"
+    assert run.not_reproducible == "the time limit of 9.5 s was reached"
 
 
 def test_a_memory_limit_stops_before_the_next_explainer() -> None:
@@ -192,10 +192,11 @@ def test_rows_that_do_not_fit_the_limit_are_not_predicted_and_what_needs_none_of
     ("seconds", "call", "first", "limit", "asked"),
     [
         (0.0, 0.01, 0.0, 2.0, [1]),  # whatever of the call's 0.01 s a row takes, all fit
-        (0.0, 0.2, 0.0, 2.0, [1, 1, 7]),  # more rows take no more
-        (0.0, 0.0, 0.5, 2.0, [1, 1]),  # what the first call loads is no row's time
-        (0.03, 0.0, 0.0, 2.0, [1, 1, 10]),  # 3 s for 100 rows
-        (0.5, 0.0, 0.0, 2.0, [1, 1]),
+        (0.0, 0.2, 0.0, 2.0, [1, 8, 60]),  # more rows take no more
+        (0.0, 0.0, 0.5, 2.0, [1, 2]),  # what the first call loads is no row's time
+        (0.0, 0.05, 0.5, 2.0, [1, 2, 20]),
+        (0.03, 0.0, 0.0, 2.0, [1, 10]),  # 3 s for 100 rows
+        (0.5, 0.0, 0.0, 2.0, [1, 2]),
         (3.0, 0.0, 0.0, 2.0, [1]),
     ],
 )
@@ -217,6 +218,20 @@ def test_few_rows_tell_what_all_rows_take(
     assert calls == [*asked, *([100] if fits else [])]
     assert (bool(engine.withheld), bool(watch.cut)) == (not fits, not fits)
     assert len(dist) == (100 if fits else asked[-1])
+
+
+def test_a_call_that_takes_longer_by_chance_says_nothing_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, calls = Clock(monkeypatch, 0.0, 0.06), list[int]()
+    subject, predict = clock.subject(1000), clock.predict
+
+    def uneven(X: pd.DataFrame) -> Normal:
+        clock.now += 0.06 * (len(X) == 10)
+        calls.append(len(X))
+        return predict(X)
+
+    engine = Engine(replace(subject, model=uneven), {})
+    assert len(outlook.predicted(engine, budget.Watch(seconds=1.0))) == 1000
+    assert calls == [1, 10, 64, 640, 1000]
 
 
 def test_a_model_that_fails_on_few_rows_is_asked_for_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,8 @@ from ..core.errors import UQReportError
 from ..core.predictive import Distribution
 from .budget import TRIAL, Watch, about
 
-GROWTH = 10
+# how many times the rows of the last call the next asks for; after how many times the least seconds a pace is clear
+GROWTH, CLEAR = 10, 4
 
 
 def predicted(engine: Engine, watch: Watch) -> Distribution:
@@ -35,21 +36,19 @@ def predicted(engine: Engine, watch: Watch) -> Distribution:
 def _of_few(engine: Engine, watch: Watch) -> tuple[Caller, float]:
     """Return who called the model for few rows, and about the seconds that all take.
 
-    One row is asked for twice, as a first call may load what later ones have; then ten times as many for as long as
-    they fit and it is not clear whether all rows do: a call costs something by itself, which few rows do not tell from
-    what a row costs.
+    One row is asked for, and then ten times as many for as long as they fit and it is not clear whether all rows do: a
+    call costs something by itself, now more and now less, and the first may load what others have.
     """
     n, rows = engine.subject.n, 1
     few, seconds = engine.first(rows)
-    if watch.too_long(seconds * n) and not watch.too_long(seconds):
-        few, seconds = engine.first(rows)
-    least, ahead = seconds, seconds * n
+    least, ahead = (seconds, rows), seconds * n
     while watch.too_long(seconds * n / rows):
         more = min(GROWTH * rows, int(watch.room * rows / seconds))
-        clear = rows > 1 and seconds > TRIAL * (watch.seconds or 0.0)
+        clear = seconds > max(CLEAR * least[0], TRIAL * (watch.seconds or 0.0))
         if clear or not rows < more < n:
             break
         rows = more
         few, seconds = engine.first(rows)
-        ahead = seconds + max(0.0, seconds - least) / (rows - 1) * (n - rows)
+        least = min(least, (seconds, rows))
+        ahead = seconds + (seconds - least[0]) / max(1, rows - least[1]) * (n - rows)
     return few, ahead
