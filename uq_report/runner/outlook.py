@@ -39,16 +39,18 @@ def _of_few(engine: Engine, watch: Watch) -> tuple[Caller, float]:
     One row is asked for, and then ten times as many for as long as they fit and it is not clear whether all rows do: a
     call costs something by itself, now more and now less, and the first may load what others have.
     """
-    n, rows = engine.subject.n, 1
+    n, rows, trial = engine.subject.n, 1, TRIAL * (watch.seconds or 0.0)
     few, seconds = engine.first(rows)
-    least, ahead = (seconds, rows), seconds * n
+    least, ahead, clear = (seconds, rows), seconds * n, False
     while watch.too_long(seconds * n / rows):
         more = min(GROWTH * rows, int(watch.room * rows / seconds))
-        clear = seconds > max(CLEAR * least[0], TRIAL * (watch.seconds or 0.0))
         if clear or not rows < more < n:
             break
         rows = more
         few, seconds = engine.first(rows)
+        if seconds > max(CLEAR * least[0], trial) and not watch.too_long(seconds):
+            seconds = min(seconds, engine.first(rows)[1])  # by chance no call is slow twice
         least = min(least, (seconds, rows))
+        clear = seconds > max(CLEAR * least[0], trial)
         ahead = seconds + (seconds - least[0]) / max(1, rows - least[1]) * (n - rows)
     return few, ahead
