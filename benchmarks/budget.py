@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
@@ -22,7 +23,8 @@ from sklearn.preprocessing import StandardScaler
 
 import uq_report as uq
 from uq_report import runner
-from uq_report.core import caller, engine
+from uq_report.core import caller
+from uq_report.core.distributions import Normal
 from uq_report.core.subject import Subject
 from uq_report.runner import audit, budget
 from uq_report.runner.settings import Settings
@@ -47,6 +49,14 @@ def subjects() -> dict[str, Subject]:
     return {name: uq.explain(model.fit(*train), *rows, train=train) for name, model in models.items()}
 
 
+def slow(X: pd.DataFrame) -> Normal:
+    """Return what a model says that takes 2 ms a row."""
+    end = time.process_time() + 0.002 * len(X)
+    while time.process_time() < end:
+        pass
+    return Normal(X.x0.to_numpy(), np.ones(len(X)))
+
+
 def hard_subjects() -> dict[str, Subject]:
     """Return models and data of which a single step of an explainer once took seconds."""
     rng = np.random.default_rng(0)
@@ -63,7 +73,12 @@ def hard_subjects() -> dict[str, Subject]:
     process = GaussianProcessRegressor(RBF(3.0) + WhiteKernel(1.0), optimizer=None, normalize_y=True)
     forest = RandomForestRegressor(500, min_samples_leaf=5, max_features=0.4, random_state=0)
     pipeline = make_pipeline(StandardScaler(), LogisticRegression())
+    wide = pd.concat([X, X.add_prefix("a") ** 2, X.add_prefix("b") ** 3], axis=1)[:20_000]
+    of_classes = X[-3000:].reset_index(drop=True), pd.qcut(number[-3000:], 20, labels=False).reset_index(drop=True)
     return {
+        "2 ms a row": uq.explain(slow, few[:1000], number[:1000], train=(few[1000:3000], number[1000:3000])),
+        "300 columns": subject(clone(pipeline), wide, (number[:20_000] > 0).astype(int), 20_000),
+        "20 classes": uq.explain(clone(pipeline).fit(*of_classes), *of_classes, train=of_classes),
         "500 normal members": subject(forest, few, number, 2000),
         "Gaussian process": subject(process, few, number, 2000),
         "40 groups of 20,000": subject(pipeline, X, (number > 0).astype(int), 20_000, protected={"region": region}),
@@ -72,7 +87,7 @@ def hard_subjects() -> dict[str, Subject]:
 
 def main() -> int:
     warnings.simplefilter("ignore")
-    for module in (caller, engine, audit, budget):
+    for module in (caller, audit, budget):
         vars(module)["perf_counter"] = time.process_time
     easy, hard, missed = subjects(), hard_subjects(), False
     for subject in (easy | hard).values():  # libraries are loaded before time is taken

@@ -8,11 +8,13 @@ from scipy.special import log_softmax, logsumexp, ndtri
 from ...core.arrays import FloatArray, IntArray
 from ...core.errors import InputError
 from ...core.limits import look
+from ..shared.blocks import blocks
 from .cover import normal_log_p, related_by_correlation, with_indicators
 from .precision import Inverter, partial_correlations
 from .terms import Data, Estimate, LogProbability, Terms, UnfitError, listed
 
 COPULA, MIXED = "Gaussian copula", "conditional Gaussian"
+CELLS = 200_000  # logarithms of densities that are summed over classes at a time
 
 
 def copula_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...], *, half: bool) -> Estimate:
@@ -192,11 +194,19 @@ def mixed_terms(X: FloatArray, y: IntArray, log_prior: FloatArray, means: FloatA
         diagonal = np.diag(precisions[c])
         full[c] = 0.5 * (np.linalg.slogdet(precisions[c])[1] - (gradient * centred).sum(axis=1)) + log_prior[c]
         rest[c] = full[c][:, None] + gradient**2 / (2 * diagonal) - 0.5 * np.log(diagonal)
-    mutual = single[y, rows] - logsumexp(single + log_prior[:, None, None], axis=0)
-    look()
     of_all = full[y, rows] - logsumexp(full, axis=0)
-    of_rest = rest[y, rows] - logsumexp(rest, axis=0)
-    return Terms(mutual, of_all[:, None] - of_rest)
+    return Terms(_against_all(single, y, log_prior), of_all[:, None] - _against_all(rest, y, np.zeros(k)))
+
+
+def _against_all(logs: FloatArray, y: IntArray, log_weights: FloatArray) -> FloatArray:
+    """Return what logarithms, shape (k, n, d), are for each row's class, less those of all classes, weighted."""
+    n, found, start = len(y), [], 0
+    for size in blocks(n, len(log_weights) * logs.shape[2], CELLS):
+        part = np.arange(start, start + size)
+        weighted = logs[:, start : start + size] + log_weights[:, None, None]
+        found.append(logs[y[part], part] - logsumexp(weighted, axis=0))
+        start += size
+    return np.concatenate(found)
 
 
 def mixed_log_p(
