@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,10 +57,25 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Packages:
     return Packages(folder, monkeypatch)
 
 
+def measurement(config: pytest.Config) -> Any:
+    """Return what starts and stops the measurement of coverage, if it is measured."""
+    return getattr(config.pluginmanager.get_plugin("_cov"), "cov_controller", None)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Stop what pytest-cov began in a worker before it knew that it is one: it traced whatever is left out.
+
+    It keeps nothing of that, and begins anew right after this.
+    """
+    if hasattr(session.config, "workerinput") and (controller := measurement(session.config)) is not None:
+        controller.pause()
+
+
 @contextmanager
 def untraced(config: pytest.Config) -> Iterator[None]:
     """Stop measuring coverage, if it is measured, in the block."""
-    controller = getattr(config.pluginmanager.get_plugin("_cov"), "cov_controller", None)
+    controller = measurement(config)
     if controller is None:
         yield
         return
