@@ -116,7 +116,6 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
             return (yield)
     finally:
         gc.collect()
-        gc.freeze()
         gc.enable()
 
 
