@@ -228,6 +228,16 @@ def test_signs_cancel_in_aed_and_not_in_ead() -> None:
     assert of(found, "ead")["x0"] == pytest.approx(np.abs(2 * X[:, 0]).mean(), rel=1e-8)
 
 
+@pytest.mark.parametrize(("size", "moves"), [(0.0, False), (1e-13, False), (1e-11, True)])
+def test_comparators_of_what_moves_a_prediction_by_rounding_are_0(size: float, moves: bool) -> None:
+    def nearly(T: Table) -> Distribution:
+        rows = np.asarray(T, dtype=float)
+        return Normal(100 + rows[:, 0] + 100 * size * np.sign(rows[:, 1]), np.ones(len(rows)))
+
+    found = explain(make_subject(nearly, FunctionAdapter(), X))["rsens.comparators"]
+    assert [bool(of(found, measure)["x1"]) for measure in ("apc", "var")] == [moves, moves]
+
+
 def test_comparators_of_levels() -> None:
     found = explain(make_subject(mixed, FunctionAdapter(), frame()))["rsens.comparators"]
     f = {level: mixed(frame().assign(k=level)).mean() for level in "uvw"}

@@ -12,12 +12,14 @@ from ...core.arrays import BoolArray, FloatArray, IntArray
 from ...core.measures import PREDICTION
 from ...core.results import Omission
 from ...core.variants import Variant
+from ..shared.terms import ROUNDING
 from .local import Local
 from .sample import PD_POINTS, Sample, Terms
 
 Donors = list[tuple[IntArray, FloatArray]]  # the donor of each row, and f with its value
 
 NAMES = ("ead", "aed", "apc", "var", "pd")
+_PER_UNIT = frozenset({"ead", "aed", "apc"})
 _DONORS = 3
 _NODES, _MASS = np.polynomial.hermite_e.hermegauss(5)
 MOVES = _DONORS + PD_POINTS + len(_NODES)  # predictions of a row and numeric feature
@@ -57,7 +59,9 @@ def comparators(sample: Sample, local: Local) -> tuple[Terms, tuple[Omission, ..
             average = levels @ sample.sampling.weights
             terms["pd", feature] = (levels[average.argmax()] - levels[average.argmin()]) / 4
     reason = "a level change has a size but no sign, so its mean says nothing"
-    terms = {(m, f): terms[m, f] for m in NAMES for f in sample.features if (m, f) in terms}
+    known = [(m, feature) for m in NAMES for feature in sample.features if (m, feature) in terms]
+    size = ROUNDING * float(np.abs(f).max())
+    terms = {key: _beyond(size, terms[key], *key, sample) for key in known}
     return terms, tuple(Omission("aed", feature, reason) for feature in sample.categorical)
 
 
@@ -183,6 +187,12 @@ def _standard_deviation(sample: Sample, curve: FloatArray) -> FloatArray:
         return np.zeros(curve.shape[1])
     lever = (average - average.mean()) / ((len(average) - 1) * spread)
     return np.asarray(spread + lever @ (curve - average[:, None]))
+
+
+def _beyond(size: float, term: FloatArray, measure: str, feature: str, sample: Sample) -> FloatArray:
+    """Return a term with 0 for what moves a prediction by no more than `size`, which is its rounding."""
+    unit = sample.spreads[feature] if feature in sample.numeric and measure in _PER_UNIT else 1.0
+    return np.where(np.abs(term) <= (size**2 if measure == "var" else size / unit), 0.0, term)
 
 
 def _sign(value: float) -> float:
