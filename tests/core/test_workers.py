@@ -224,7 +224,7 @@ class TestLettingGo:
             return pack
 
         paths = os.environ.get("PYTHONSAFEPATH")
-        results = Workers(2, "threading", None).map(work, None, self, range(100))
+        results = Workers(2, "threading", None).map(work, None, self, range(100), ahead=2)
         assert next(results) == 0
         results = iter(())
         done = len(begun)

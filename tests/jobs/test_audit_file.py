@@ -331,7 +331,7 @@ def test_a_limit_of_time_is_told_in_the_report(folder: Path) -> None:
     result = call("run", *DATA, *ROLES, *QUICK, "--time-limit", "0.000001", "--json")
     assert result.exit_code == 0, result.stderr
     cut = json.loads(result.stdout)["not_reproducible"]
-    assert cut.startswith("the time limit of 1e-06 s was reached: the model took about ")
+    assert cut.startswith("the time limit of 1e-06 s was reached: the model takes about ")
     assert cut.endswith(" s to predict its 60 rows once")
     assert "This run cannot be computed again" in Path("uq-report/report.md").read_text()
 

@@ -249,7 +249,7 @@ def share_of_pack(total: int, workers: int) -> float:
     Examples
     --------
     >>> share_of_pack(540, 2), share_of_pack(0, 2)
-    (90.0, 0.0)
+    (33.75, 0.0)
     """
     return total / (PER_WORKER * workers)
 

@@ -28,7 +28,10 @@ def predicted(engine: Engine, watch: Watch) -> Distribution:
             few, seconds = _of_few(engine, watch)
     if few is None or not (reason := watch.exceeded() or watch.misfit(seconds)):
         return engine.baseline
-    engine.withheld = f"{reason}: the model takes about {about(seconds)} to predict its {engine.subject.n} rows once"
+    once = f": the model takes about {about(seconds)} to predict its {engine.subject.n} rows once"
+    engine.withheld = reason + once
+    if seconds > (watch.seconds or 0.0):
+        watch.cut += once
     dist = few.baseline
     return dist.focus(dist.default_focus(engine.subject.y)) if engine.subject.positive_class is None else dist
 
