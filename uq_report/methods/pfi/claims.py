@@ -195,8 +195,7 @@ def claim_terms(changes: Changes, b: FloatArray, rows: Rows, excess: FloatArray)
     if len(b) > 1:
         difference = pair_terms(changes.combined(DIFFERENCE), DIFFERENCE @ b, rows)
         pairs = PairTerms(*map(np.concatenate, zip(pairs, difference, strict=True)))
-    size = float((np.abs(b).mean(axis=1) + np.abs(changes.T[:, -1]).mean(axis=1)).max())
-    zero = exactly_zero(pairs, size)  # what is claimed or delivered is rounding
+    zero = exactly_zero(pairs, float(changes.sizes(b).max()))  # what is claimed or delivered is rounding
     estimate, repeats, terms = (np.where(zero, 0.0, part.T).T for part in pairs[:3])
     pairs = pairs._replace(estimate=estimate, repeats=repeats, rows=terms)
     se = np.where(zero, 0.0, standard_error(pairs, rows.weights, rows.clusters))

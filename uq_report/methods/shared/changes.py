@@ -150,6 +150,10 @@ class Changes:
         hit = np.asarray(~np.isfinite(self.T).all(axis=1))
         return hit if self.folded is None else hit | self.folded.hit
 
+    def sizes(self, b: FloatArray) -> FloatArray:
+        """Return the mean size of each measure, of b (M, n) and of the last values together, shape (M,)."""
+        return np.asarray(np.abs(b).mean(axis=1) + np.abs(self.T[:, -1]).mean(axis=1))
+
     def still(self, b: FloatArray, size: FloatArray) -> FloatArray:
         """Return the share of rows whose values stay within `size` (M,) of b (M, n) throughout, shape (M,)."""
         reach = np.maximum(self.T.max(axis=1) - b, b - self.T.min(axis=1))

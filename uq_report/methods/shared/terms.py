@@ -69,7 +69,7 @@ def feature_terms(changes: Changes, rows: Rows) -> Terms:
     scores, unchanged = as_means(changes, b, rows)
     pairs = pair_terms(scores, unchanged, rows)
     repeats, estimate = _plain(pairs, changes, rows)
-    size = with_wholes(rows.measures, np.abs(b).mean(axis=1) + np.abs(changes.T[:, -1]).mean(axis=1))
+    size = with_wholes(rows.measures, changes.sizes(b))
     g = pairs.rows - pairs.estimate[:, None]
     zero = exactly_zero(pairs._replace(repeats=repeats), size) & changes.moved
     se = standard_error(pairs, rows.weights, rows.clusters)
