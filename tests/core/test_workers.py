@@ -102,6 +102,30 @@ class TestPacks:
         assert [len(pack) for pack in packed(((1, k, FULL // 2) for k in range(4)), 100)] == [2, 2]
         assert [len(pack) for pack in packed(((1, k, FULL // 2 - 1) for k in range(4)), 100)] == [3, 1]
 
+    def test_rows_that_are_predicted_alone_are_parted_among_workers(self) -> None:
+        """What one worker predicts in a call of all rows, two do in shares, of as many changes as stand beside."""
+        told: list[int] = []
+
+        def model(X: FloatArray) -> Any:
+            told.append(len(X))
+            return smooth()(X)
+
+        rng, X = np.random.default_rng(1), np.random.default_rng(0).normal(size=(60, 3))
+        of = make_subject(model, FunctionAdapter(batch_rows_per_call=80_000), X, X[:, 0])
+        donors = [rng.permutation(of.n) for _ in range(640)]
+
+        def calls(**options: Any) -> tuple[list[int], bytes]:
+            told.clear()
+            variants = (Variant((k % 3,), donors=rows) for k, rows in enumerate(donors))
+            groups = Engine(of, MEASURES, **options).evaluate(variants, [ENTROPY], total=640)
+            values = np.concatenate([group.values for group in groups], axis=1)
+            return told[1:], values.tobytes()  # the first call is of the rows themselves
+
+        one, two = calls(), calls(n_jobs=2, backend="threading")
+        assert one[0] == [640 * 60]
+        assert two[0] == [40 * 60] * 16
+        assert one[1] == two[1]
+
 
 class TestSameBytes:
     def test_threads_and_processes(self) -> None:

@@ -15,6 +15,7 @@ from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from itertools import chain, starmap
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +32,7 @@ from .errors import InputError
 from .inference import CONFIDENCE
 from .measures import Measure
 from .mixed import Calling, Mixer, Mixes, Mixing
-from .passes import Calls, Charged, Done, Group, Task, grouped, needed, refuse_base, rows_in_calls, rows_of
+from .passes import BESIDE, Calls, Charged, Done, Group, Task, grouped, needed, refuse_base, rows_in_calls, rows_of
 from .predictive import Distribution
 from .repeated import Repeated, Repeats
 from .results import Omission
@@ -278,15 +279,14 @@ class Engine(Caller):
     def _mapped(
         self, parts: Iterator[tuple[int, list[Variant]]], task: Task, rows: IntArray | None, total: int
     ) -> Iterator[Group]:
-        charged = self._charged(parts, task)
         if self._workers.alone(total * task.n * self.row_seconds):
-            return map(self._counted, starmap(task, charged))
+            return map(self._counted, starmap(task, self._charged(parts, task)))
         _ = self._shortcuts  # workers are sent what was found, and do not look for it again
         bare = copy(self)
-        workers = self._workers.count(bare, self.subject)
-        sized = ((len(part[1]), part, task.n * len(part[1])) for part in charged)
+        share = share_of_pack(total, self._workers.count(bare, self.subject))
+        sized = ((len(part[1]), part, task.n * len(part[1])) for part in self._charged(parts, task, share))
         # a limit is looked at before a pack, so with one there are many
-        packs = packed(sized, share_of_pack(0 if self.limits else total, workers))
+        packs = packed(sized, 0 if self.limits else share)
         ahead = AHEAD if self.limits or total * task.n > FULL else PER_WORKER
         work = partial(Engine._of_pack, rows=rows, measures=task.measures)
         done = self._workers.map(work, bare, self.subject, packs, ahead)
@@ -296,11 +296,15 @@ class Engine(Caller):
         """Evaluate charged groups in a worker, with buffers of its own."""
         return list(starmap(self._task(rows, measures), pack))
 
-    def _charged(self, parts: Iterator[tuple[int, list[Variant]]], task: Task) -> Iterator[Charged]:
+    def _charged(self, parts: Iterator[tuple[int, list[Variant]]], task: Task, share: float = 0.0) -> Iterator[Charged]:
         """Yield the groups, each counted before it is predicted, with the shortcut that predicts it.
 
-        Shortcuts are chosen here, in the order of the groups and never by workers.
+        Shortcuts are chosen here, in the order of the groups and never by workers. Of rows that do not move each
+        other's answers no more variants than the share of a pack, if there is one, stay together, or than stand beside
+        each other.
         """
+        alone = share and self.subject.adapter.batch_rows(self.subject.model)
+        plain = min(task.width, max(BESIDE, ceil(share))) if alone else task.width
         names = [measure.name for measure in task.measures]
 
         def compare(shortcut: str, changes: Sequence[Variant]) -> Comparison:
@@ -311,7 +315,7 @@ class Engine(Caller):
         for first, group in parts:
             self._charge(task.n * len(group))
             name = self._shortcuts.chosen(group, names, compare, task.needs)
-            step = max(task.width, self._shortcuts.together(name) // task.n)
+            step = max(task.width, self._shortcuts.together(name) // task.n) if name else plain
             for start in range(0, len(group), step):
                 yield first + start, group[start : start + step], name
 

@@ -221,7 +221,7 @@ def test_rows_per_call_shrink_with_the_members() -> None:
     def rows(members: int) -> int | None:
         return ADAPTER.batch_rows(RandomForestRegressor(members, max_depth=1, random_state=0).fit(X, Y))
 
-    assert [rows(10), rows(100), rows(250)] == [25_000, 25_000, 10_000]
+    assert [rows(10), rows(32), rows(100), rows(250)] == [80_000, 78_125, 25_000, 10_000]
 
 
 @pytest.mark.parametrize("value", [-1.0, np.nan, "much"])

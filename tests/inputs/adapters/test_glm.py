@@ -126,7 +126,7 @@ def test_boosted_amounts_have_the_same_bits_in_any_batch() -> None:
 
 def test_only_trees_take_large_calls() -> None:
     assert GlmAdapter().batch_rows(GammaRegressor()) is None
-    assert GlmAdapter().batch_rows(BOOSTED) == 25_000
+    assert GlmAdapter().batch_rows(BOOSTED) == 80_000
 
 
 def test_an_audit_from_end_to_end() -> None:

@@ -60,7 +60,7 @@ def test_classifiers_are_mixed_and_split() -> None:
     assert isinstance(dist, CategoricalMixture)
     np.testing.assert_allclose(dist.probabilities, np.mean([tree.predict_proba(rows) for tree in TREES], axis=0))
     assert (dist.epistemic() > 0).any()
-    assert subject.adapter.batch_rows(subject.model) == 25_000
+    assert subject.adapter.batch_rows(subject.model) == 80_000
     whole_audit(subject, explainers=["pfi", "pdp", "calibration"])
 
 

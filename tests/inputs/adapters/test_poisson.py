@@ -53,4 +53,4 @@ def test_other_losses_do_not_match() -> None:
 
 def test_only_trees_take_large_calls() -> None:
     assert ADAPTER.batch_rows(PoissonRegressor()) is None
-    assert ADAPTER.batch_rows(BOOSTED) == 25_000
+    assert ADAPTER.batch_rows(BOOSTED) == 80_000

@@ -252,7 +252,7 @@ def test_text_and_missing_values_reach_the_modelled_scale() -> None:
 )
 def test_rows_of_trees_do_not_depend_on_their_neighbours(model: Any, asked: Any) -> None:
     laid = subject(model, asked)
-    assert laid.adapter.batch_rows(model) == 25_000
+    assert laid.adapter.batch_rows(model) == 80_000
     whole, table = dist(laid), pd.DataFrame(laid.X)
     for rows in (slice(0, 1), slice(7, 30)):
         part = laid.adapter.predict(model, table[rows].reset_index(drop=True))

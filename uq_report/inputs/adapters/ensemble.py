@@ -32,7 +32,6 @@ _VOTING = ("VotingClassifier", "VotingRegressor")
 _CLASSIFIERS = ("RandomForestClassifier", "ExtraTreesClassifier", "BaggingClassifier", "VotingClassifier")
 _ALL = (*_CLASSIFIERS, "RandomForestRegressor", "ExtraTreesRegressor", "BaggingRegressor", "VotingRegressor")
 _CELLS = 2_500_000
-FOREST_BATCH, _FOREST_CELLS = 50_000, 2**22
 _SOFT = "model.voting = 'soft'  # the fit is the same\nuq.explain(model, X, y)"
 
 
@@ -99,15 +98,12 @@ class EnsembleAdapter(Adapter):
         return predicted_labels(giving(final, probabilities), X)
 
     def batch_rows(self, model: Any) -> int | None:
-        """Return 25 000 for what is built of trees, else None.
+        """Return 25 000 to 80 000 for what is built of trees, else None.
 
-        Forests of classifiers get up to 50 000, as each of their trees is called anew, and fewer of many columns;
-        regressors of more than 100 members fewer, as they hold rows x members.
+        Regressors of many members get fewer, as they hold rows x members.
         """
         rows, final = batch_rows(model), unwrap(model)[1]
         if rows is None or is_a(final, _CLASSIFIERS):
-            if rows is not None and is_a(final, _FORESTS):
-                return max(rows, min(FOREST_BATCH, _FOREST_CELLS // getattr(final, "n_features_in_", 1)))
             return rows
         return min(rows, max(1_000, _CELLS // max(1, len(getattr(final, "estimators_", ())))))
 
