@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Lock
 from time import process_time, sleep
@@ -30,6 +31,7 @@ from uq_report.inputs.adapters.function import FunctionAdapter
 
 MEASURES = {m.name: m for m in (PREDICTION, NLL, ENTROPY, KL)}
 LOKY: dict[str, Any] = {"n_jobs": 2, "backend": "loky"}
+ENDS = ("Its packs are sent once more.", "What is left is evaluated by this process.")
 Model = Callable[[FloatArray], Any]
 
 
@@ -74,14 +76,21 @@ def means(of: Subject, engine: Engine | None = None, **options: Any) -> FloatArr
     return np.concatenate([group.values.mean(axis=2) for group in groups], axis=1)
 
 
+@contextmanager
+def dask(processes: int) -> Iterator[str]:
+    """Start so many processes of dask and give the address of their scheduler."""
+    distributed = pytest.importorskip("distributed", reason="the dask extra is not installed")
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+    with distributed.LocalCluster(n_workers=processes, **options) as local:
+        yield local.scheduler_address
+        sending._connected.cache_clear()
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
     """Two processes of dask."""
-    distributed = pytest.importorskip("distributed", reason="the dask extra is not installed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
-    with distributed.LocalCluster(**options) as local:
-        yield local.scheduler_address
-        sending._connected.cache_clear()
+    with dask(2) as address:
+        yield address
 
 
 class TestPacks:
@@ -140,6 +149,14 @@ class TestSameBytes:
         assert means(subject(deadly(1, tmp_path)), scheduler=cluster).tobytes() == one.tobytes()
         assert [file.name for file in tmp_path.iterdir()] == ["0"]
 
+    def test_dask_whose_workers_are_killed_each_time(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        """The cluster gives up a task that ended three workers; after it was sent once more, this process does it."""
+        with pytest.importorskip("dask").config.set({"distributed.scheduler.allowed-failures": 0}), dask(1) as address:
+            values = means(subject(deadly(1000, tmp_path)), scheduler=address)
+        assert values.tobytes() == means(subject()).tobytes()
+        said = [record.getMessage() for record in caplog.records if record.name == workers.__name__]
+        assert list(map(str.endswith, said, ENDS)) == [True, True]
+
     @pytest.mark.parametrize(("times", "remedies"), [(1, 1), (1000, 2)])
     def test_processes_that_are_killed(
         self, times: int, remedies: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -147,9 +164,8 @@ class TestSameBytes:
         """One retry; where that is killed too, this process does what is left."""
         assert means(subject(deadly(times, tmp_path)), **LOKY).tobytes() == means(subject()).tobytes()
         said = [record.getMessage() for record in caplog.records if record.name == workers.__name__]
-        ends = ["Its packs are sent once more.", "What is left is evaluated by this process."][:remedies]
+        assert list(map(str.endswith, said, ENDS)) == [True] * remedies
         assert len(said) == remedies
-        assert all(map(str.endswith, said, ends))
 
     @pytest.mark.parametrize("times", [1, 1000])
     def test_processes_that_are_killed_with_two_passes_under_way(self, times: int, tmp_path: Path) -> None:
@@ -164,7 +180,10 @@ class TestSameBytes:
 
 class TestSentOnce:
     def test_one_file_for_a_subject_that_goes_with_the_engine(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(Workers, "_parallel", lambda _, sent, calls, *__: (call(*args) for call, args, _ in calls))
+        def here(_: Workers, sent: workers.Sent, tasks: Iterator[Any], *__: object) -> Iterator[Any]:
+            return (workers._worked(sent.source, task) for task in tasks)
+
+        monkeypatch.setattr(Workers, "_parallel", here)
         of, other = subject(), subject(n=50)
         engine = Engine(of, MEASURES, **LOKY)
         for bound in (engine.bound("pfi"), engine.bound("pdp")):
@@ -255,6 +274,13 @@ class TestLettingGo:
         sleep(0.1)
         assert 0 < done <= len(begun) < 20
         assert os.environ.get("PYTHONSAFEPATH") == paths
+
+    def test_a_cluster_is_given_the_next_pack_when_one_is_taken(self, cluster: str) -> None:
+        packs = iter(range(30))
+        results = Workers(1, "dask", cluster).map(lambda of, pack: of + pack, 0.5, self, packs, ahead=3)
+        assert [next(results) for _ in range(4)] == [0.5, 1.5, 2.5, 3.5]
+        assert next(packs) == 2 * 3 + 4
+        assert list(results) == [pack + 0.5 for pack in range(4, 30) if pack != 10]
 
     def test_work_begins_before_anything_is_taken(self) -> None:
         first = Event()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import pickle
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from functools import cache, lru_cache
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 import cloudpickle
 import numpy as np
-from joblib import parallel_config
 
 from .errors import InputError, MissingDependencyError, WorkersError
 from .nearby import looked_in
@@ -20,6 +23,9 @@ from .nearby import looked_in
 MAPPED = 2**20
 # seconds to wait for an answer of a scheduler
 PATIENCE = 10
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
 
 
 class UnreadableError(Exception):
@@ -107,23 +113,64 @@ def _opened(filed: Filed) -> Any:
         raise UnreadableError(first_line(error)) from error
 
 
-def dask_backend(scheduler: str | None, parcel: Scattered) -> Any:
-    """Return joblib's dask backend with the parcel on every worker of the cluster."""
-    client = _client(scheduler)
-    try:
-        client.submit(int, pure=False).result(timeout=PATIENCE)
-    except TimeoutError as error:
-        raise WorkersError(
-            f"run.scheduler must have workers; got none within {PATIENCE} s. Start one: dask worker ADDRESS."
-        ) from error
-    try:
-        with parallel_config("dask", client=client, scatter=[parcel]) as config:
-            return config["backend"]
-    except Exception as error:  # what pickling and other environments raise
-        raise InputError(
-            f"run.scheduler must have workers that can read model and data; got {first_line(error)}. "
-            "Give them the Python environment of this process, or audit without a scheduler."
-        ) from error
+class Cluster:
+    """A dask cluster, whose workers hold one value and are asked for calls with it."""
+
+    def __init__(self, scheduler: str | None, value: Any) -> None:
+        self._client = client = _client(scheduler)
+        try:
+            client.submit(int, pure=False).result(timeout=PATIENCE)
+        except TimeoutError as error:
+            raise WorkersError(
+                f"run.scheduler must have workers; got none within {PATIENCE} s. Start one: dask worker ADDRESS."
+            ) from error
+        try:
+            self._held = client.scatter(Scattered(value), broadcast=True)
+        except Exception as error:  # what pickling and other environments raise
+            raise InputError(
+                f"run.scheduler must have workers that can read model and data; got {first_line(error)}. "
+                "Give them the Python environment of this process, or audit without a scheduler."
+            ) from error
+
+    @property
+    def workers(self) -> int:
+        """The number of workers, by their threads."""
+        return int(sum(self._client.ncores().values()))
+
+    def ask(self, work: Callable[[Scattered, Task], Answer], tasks: Iterator[Task], ahead: int) -> Iterator[Answer]:
+        """Return ``work(value, task)`` of every task, in order; `ahead` for each worker are under way or waiting.
+
+        Raises
+        ------
+        CancelledError
+            If workers that were given a task ended again and again, or all that held the value.
+        """
+        underway = deque(self._asked(work, task) for task in islice(tasks, ahead * self.workers))
+        return self._answers(underway, (self._asked(work, task) for task in tasks))
+
+    def _asked(self, work: Callable[[Scattered, Task], Answer], task: Task) -> Any:
+        import dask
+
+        # as bytes, which nobody on the way reads; a pack of many rows is no mistake to warn of
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+            return self._client.submit(_unpacked, work, self._held, cloudpickle.dumps(task), pure=False)
+
+    @staticmethod
+    def _answers(underway: deque[Any], others: Iterator[Any]) -> Iterator[Any]:
+        from distributed import KilledWorker
+
+        while underway:
+            try:
+                answer = underway.popleft().result()
+            except KilledWorker as error:
+                raise CancelledError(first_line(error)) from error
+            underway.extend(islice(others, 1))
+            yield answer
+
+
+def _unpacked(work: Callable[[Scattered, Task], Answer], held: Scattered, task: bytes) -> Answer:
+    """Work in a worker of a cluster."""
+    return work(held, pickle.loads(task))  # noqa: S301 - written by the process that asks
 
 
 def _client(scheduler: str | None) -> Any:

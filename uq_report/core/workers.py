@@ -25,7 +25,7 @@ from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from . import scratch
 from .errors import InputError
 from .processes import safe_paths
-from .sending import Filed, Scattered, UnreadableError, answer, dask_backend, first_line, taken, written
+from .sending import Cluster, Filed, Scattered, UnreadableError, answer, first_line, taken, written
 
 Returned = TypeVar("Returned")
 Pack = TypeVar("Pack")
@@ -42,10 +42,10 @@ _log = logging.getLogger(__name__)
 
 
 class Sent(NamedTuple):
-    """What goes with every pack (the value itself, or what reads it), and joblib's backend that takes it."""
+    """What goes with every pack (the value itself, or what reads it), and who takes it: a backend, or a cluster."""
 
     source: Any
-    backend: Any
+    to: Any
 
 
 class Workers:
@@ -98,11 +98,8 @@ class Workers:
         line = _Line(iter(packs), self._lock)
 
         def begin() -> Iterator[tuple[Returned, float]]:
-            sent = self._share(shared, owner)
-            # one tuple: dask would put anything else that is large on a single worker, and lose it with that one
             task = work, os.getpid(), self._clock
-            calls = (delayed(_worked)(sent.source, (*task, pack)) for pack in line.again())
-            return self._parallel(sent, calls, line.end, ahead)
+            return self._parallel(self._share(shared, owner), ((*task, pack) for pack in line.again()), line.end, ahead)
 
         def received(begun: Iterator[tuple[Returned, float]] | None) -> Iterator[Returned]:
             for remedy in ("Its packs are sent once more", "What is left is evaluated by this process"):
@@ -132,14 +129,21 @@ class Workers:
 
     def count(self, shared: Any, owner: object) -> int:
         """Return the number of workers, to whom `shared` is sent."""
-        with parallel_config(self._share(shared, owner).backend, n_jobs=self.n_jobs):
+        return self._number(self._share(shared, owner))
+
+    def _number(self, sent: Sent) -> int:
+        if isinstance(sent.to, Cluster):
+            return sent.to.workers
+        with parallel_config(sent.to, n_jobs=self.n_jobs):
             return int(effective_n_jobs(self.n_jobs))
 
-    def _parallel(self, sent: Sent, calls: Iterator[Any], end: Callable[[], None], ahead: int) -> Iterator[Any]:
-        """Return what the calls give, as it comes; from a cluster in waves of as many."""
-        in_waves = self.backend in CLUSTERS
-        with parallel_config(sent.backend, n_jobs=self.n_jobs):
-            size = ahead * effective_n_jobs(self.n_jobs)
+    def _parallel(self, sent: Sent, tasks: Iterator[Any], end: Callable[[], None], ahead: int) -> Iterator[Any]:
+        """Return what workers make of the tasks, as it comes; from ray in waves of as many."""
+        if isinstance(sent.to, Cluster):
+            return sent.to.ask(_worked, tasks, ahead)
+        size, in_waves = ahead * self._number(sent), self.backend == "ray"
+        calls = (delayed(_worked)(sent.source, task) for task in tasks)
+        with parallel_config(sent.to, n_jobs=self.n_jobs):
             parallel = Parallel(batch_size=1, pre_dispatch=size, return_as="list" if in_waves else "generator")
         if in_waves:
             waves = iter(lambda: list(islice(calls, size)), [])
@@ -156,8 +160,7 @@ class Workers:
 
     def _send(self, shared: Any) -> Sent:
         if self.backend == "dask":
-            parcel = Scattered(shared)
-            return Sent(parcel, dask_backend(self._scheduler, parcel))
+            return Sent(None, Cluster(self._scheduler, shared))
         if self.backend == "loky":
             try:
                 return Sent(self._filed(shared), "loky")
