@@ -15,7 +15,8 @@ import argparse
 import os
 import signal
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Timer
 from time import perf_counter, process_time
@@ -118,16 +119,24 @@ def ratios(kinds: Kinds, of: Subject, repeats: int, job: Callable[..., bytes], r
     return dict(table.median())
 
 
-def killed(of: Subject, repeats: int, client: Client) -> float:
+@contextmanager
+def cluster() -> Iterator[LocalCluster]:
+    """Start two processes of dask, and take them for what asks for dask."""
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local, Client(local):
+        yield local
+
+
+def killed(of: Subject, repeats: int) -> float:
     """Return the clock of a job, one of whose dask workers is killed in its middle, by that of the same undisturbed.
 
     It is three times as long as the others, as a new worker takes some three seconds to start.
     """
-    client.wait_for_workers(2)
-    whole = spent(lambda: passed(of, 3 * repeats, backend="dask"))
-    victim = next(iter(client.cluster.workers.values())).pid
-    Timer(0.4 * whole.clock, os.kill, (victim, signal.SIGKILL)).start()
-    hurt = spent(lambda: passed(of, 3 * repeats, backend="dask"))
+    with cluster() as local:
+        passed(of, 1, **DASK["dask"])
+        whole = spent(lambda: passed(of, 3 * repeats, **DASK["dask"]))
+        victim = next(iter(local.workers.values())).pid
+        Timer(0.4 * whole.clock, os.kill, (victim, signal.SIGKILL)).start()
+        hurt = spent(lambda: passed(of, 3 * repeats, **DASK["dask"]))
     if hurt.out != whole.out:
         raise RuntimeError("a killed worker changes bytes")
     return hurt.clock / whole.clock
@@ -151,15 +160,9 @@ def main() -> None:
 
     with threadpool_limits(1):
         print(table(LOCAL).to_string(), flush=True)
-        with (
-            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-            Client(cluster) as client,
-        ):
-            first, repeats = cases["forest"]
-            passed(first, 1, **DASK["dask"])
-            again = float(np.median([killed(first, repeats, client) for _ in range(rounds)]))
-            print(f"a killed dask worker: same bytes, {again:.2f} of the undisturbed clock; bound {KILLED}", flush=True)
-            client.wait_for_workers(2)
+        again = float(np.median([killed(*cases["forest"]) for _ in range(rounds)]))
+        print(f"a killed dask worker: same bytes, {again:.2f} of the undisturbed clock; bound {KILLED}", flush=True)
+        with cluster():
             print(table(DASK).to_string())
 
 

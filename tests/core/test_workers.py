@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import math
 import os
 import signal
 import sys
@@ -104,6 +105,13 @@ class TestPacks:
         sizes = {len(pack) for pack in packs}
         assert max(sizes) - min(sizes) <= 1
 
+    @pytest.mark.parametrize(("total", "packs"), [(72, 8), (95, 11), (143, 16), (144, 16), (1000, 16)])
+    def test_packs_of_fewer_than_three_calls_are_fewer_and_at_least_four_for_each_worker(
+        self, total: int, packs: int
+    ) -> None:
+        """A call holds three of the changes here."""
+        assert math.ceil(total / share_of_pack(total, 2, width=3)) == packs
+
     def test_a_job_of_unknown_size_is_sent_group_by_group(self) -> None:
         assert list(packed(((1, k, 10) for k in range(3)), share_of_pack(0, 2))) == [[0], [1], [2]]
 
@@ -132,7 +140,7 @@ class TestPacks:
 
         one, two = calls(), calls(n_jobs=2, backend="threading")
         assert one[0] == [640 * 60]
-        assert two[0] == [40 * 60] * 16
+        assert two[0] == [80 * 60] * 8
         assert one[1] == two[1]
 
 

@@ -283,7 +283,7 @@ class Engine(Caller):
             return map(self._counted, starmap(task, self._charged(parts, task)))
         _ = self._shortcuts  # workers are sent what was found, and do not look for it again
         bare = copy(self)
-        share = share_of_pack(total, self._workers.count(bare, self.subject))
+        share = share_of_pack(total, self._workers.count(bare, self.subject), task.width)
         sized = ((len(part[1]), part, task.n * len(part[1])) for part in self._charged(parts, task, share))
         # a limit is looked at before a pack, so with one there are many
         packs = packed(sized, 0 if self.limits else share)

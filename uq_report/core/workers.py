@@ -33,6 +33,8 @@ Pack = TypeVar("Pack")
 # packs for each worker: few, so that little is sent, and many enough that none waits long for another at the end; all
 # of them wait ahead, so that what is asked for next is behind them; fewer where a limit may stop them, or of many rows
 PER_WORKER, AHEAD = 8, 2
+# packs for each worker at least, rather than more that hold fewer calls than so many: each has buffers to fill
+LEAST, CALLS = 4, 3
 # rows of a pack, at which it is full whatever the number of workers, and rows that are many
 FULL = 2**22
 # seconds that processes take to start, about
@@ -246,15 +248,17 @@ def packed(groups: Iterable[tuple[int, Pack, int]], share: float) -> Iterator[li
         yield pack
 
 
-def share_of_pack(total: int, workers: int) -> float:
+def share_of_pack(total: int, workers: int, width: int = 1) -> float:
     """Return a pack's share of the variants, so that all packs are alike; 0, one group, where none is known of them.
+
+    `width` variants share a call.
 
     Examples
     --------
-    >>> share_of_pack(540, 2), share_of_pack(0, 2)
-    (33.75, 0.0)
+    >>> share_of_pack(540, 2), share_of_pack(72, 2, width=3), share_of_pack(0, 2)
+    (33.75, 9.0, 0.0)
     """
-    return total / (PER_WORKER * workers)
+    return max(total / (PER_WORKER * workers), min(float(CALLS * width), total / (LEAST * workers)))
 
 
 def _begun(parallel: Parallel, calls: Iterator[Any], end: Callable[[], None]) -> Iterator[Any]:
