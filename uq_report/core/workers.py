@@ -94,8 +94,9 @@ class Workers:
     ) -> Iterator[Returned]:
         """Return ``work(shared, pack)`` of every pack, in order; `shared` is sent once for each `owner`.
 
-        Workers of this machine begin at once, with `ahead` packs for each under way or waiting; if what is returned is
-        let go, these are waited for. Packs of a process that was killed are sent once more, then evaluated here.
+        Workers other than ray's begin at once, with `ahead` packs for each under way or waiting; if what is returned is
+        let go, those of this machine are waited for. Packs of a process that was killed are sent once more, then
+        evaluated here.
         """
         line = _Line(iter(packs), self._lock)
 

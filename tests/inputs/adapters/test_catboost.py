@@ -15,11 +15,10 @@ from uq_report.core.distributions import Categorical, CategoricalMixture, Normal
 from uq_report.core.errors import InputError
 from uq_report.inputs.adapters.catboost_ import CatBoostAdapter
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
-from uq_report.inputs.adapters.sklearn_ import unwrap
 
 from .small_data import AMOUNTS_OR_0, AUDIT, BINARY, COUNTS, FIT, NUMBERS, THREE, X
 from .test_rowwise import BINARY as TWO
-from .test_rowwise import MANY, SCORE, assert_same_bits, of_classes, of_mixtures
+from .test_rowwise import MANY, SCORE, assert_same_bits, of_classes, of_mixtures, rows_of_calls
 from .test_rowwise import X as RANDOM
 from .typed_lines import typed
 from .whole_audit import whole_audit
@@ -244,7 +243,7 @@ MODELS: dict[str, Any] = {
 @pytest.mark.parametrize(("model", "y", "parts"), MODELS.values(), ids=MODELS)
 def test_rows_have_the_same_bits_in_any_batch(model: Any, y: Any, parts: Any) -> None:
     model = make_pipeline(StandardScaler(), model).fit(RANDOM, y)
-    assert ADAPTER.batch_rows(model) == (80_000 if hasattr(unwrap(model)[1], "n_features_in_") else 25_000)
+    assert ADAPTER.batch_rows(model) == rows_of_calls(model)
     assert_same_bits(ADAPTER, model, parts)
 
 

@@ -44,6 +44,7 @@ from uq_report.core.adapter import Adapter
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
 from uq_report.inputs.adapters.poisson import PoissonAdapter
+from uq_report.inputs.adapters.sklearn_ import unwrap
 
 RNG = np.random.default_rng(0)
 N = 61
@@ -125,6 +126,11 @@ def test_calls_hold_fewer_rows_where_the_number_of_columns_is_not_told() -> None
     stub: Any = RandomForestClassifier()
     stub.estimators_ = []
     assert EnsembleAdapter().batch_rows(stub) == 25_000
+
+
+def rows_of_calls(model: Any) -> int:
+    """Return the rows of a call of few columns, and where a library's own model does not tell how many it has."""
+    return 80_000 if hasattr(unwrap(model)[1], "n_features_in_") else 25_000
 
 
 def adapter_of(model: Any) -> Adapter:

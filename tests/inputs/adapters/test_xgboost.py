@@ -15,11 +15,10 @@ import uq_report as uq
 from uq_report.core.distributions import Categorical, Gamma, LogNormal, Poisson, Scipy, Tweedie, Weibull
 from uq_report.core.errors import InputError, ModelError
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
-from uq_report.inputs.adapters.sklearn_ import unwrap
 from uq_report.inputs.adapters.xgboost_ import XGBoostAdapter
 
 from .small_data import AMOUNTS, AMOUNTS_OR_0, AUDIT, BINARY, COUNTS, FIT, NUMBERS, THREE, X
-from .test_rowwise import MANY, assert_same_bits, of_classes
+from .test_rowwise import MANY, assert_same_bits, of_classes, rows_of_calls
 from .test_rowwise import X as RANDOM
 from .typed_lines import typed
 from .whole_audit import whole_audit
@@ -225,7 +224,7 @@ MODELS: dict[str, Any] = {
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 def test_rows_have_the_same_bits_in_any_batch(make: Any) -> None:
     model = make()
-    assert ADAPTER.batch_rows(model) == (80_000 if hasattr(unwrap(model)[1], "n_features_in_") else 25_000)
+    assert ADAPTER.batch_rows(model) == rows_of_calls(model)
     assert_same_bits(ADAPTER, model, of_classes)
 
 
