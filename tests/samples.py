@@ -11,16 +11,19 @@ builds of one environment.
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
 import math
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from html.parser import HTMLParser
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import uq_report as uq
@@ -29,8 +32,7 @@ from uq_report.jobs.demo import BEFORE, SAMPLES, build
 SAMPLE_REPORTS = Path(__file__).parents[1] / "sample_reports"
 AS_OF, AS_OF_BEFORE, SEED, TOLERANCE = "2026-11-20", "2026-08-20", 0, 1e-6
 COMPARED = ("calibration", "groups", "pfi", "support")  # of an earlier run: what the changes are read from
-KEPT = ("report.html", "report.pdf", "model-card.md", "run.json")
-BRIEFED = "credit"  # one brief shows what briefs are; more would weigh too much
+KEPT = ("report.html", "report.pdf", "model-card.md")  # the PDF carries run.json
 # Facts of an environment, not of the audit; the hash of the run before covers its environment.
 VARYING = frozenset({"environment", "version", "plugins", "sha256"})
 FITTED = ".hashes.model"  # the last bits of a fitted model differ from one kind of processor to another
@@ -46,22 +48,34 @@ def make(name: str, folder: Path) -> None:
     run = uq.audit(subject, as_of=AS_OF, previous=previous, **common)
     with TemporaryDirectory(dir=folder.parent) as place:
         made = run.write(Path(place))
-        if name == BRIEFED:
-            run.write_reports(made, ("pdf",), template="brief")
         run.write_reports(made, ("markdown",), template="model-card")
         folder.mkdir(exist_ok=True)
-        for file in kept(name):
+        for file in KEPT:
             (made / file).replace(folder / file)
 
 
-def kept(name: str) -> tuple[str, ...]:
-    """Return the files that are committed of a sample."""
-    return (*KEPT, "brief.pdf") if name == BRIEFED else KEPT
+def saved_run(name: str, place: Path = SAMPLE_REPORTS) -> bytes:
+    """Return the run.json that a sample's PDF carries."""
+    import pikepdf
+
+    with pikepdf.open(place / name / "report.pdf") as pdf:
+        return bytes(pdf.attachments["run.json"].get_file().read_bytes())
+
+
+@cache
+def unpacked() -> Path:
+    """Return a folder that holds NAME/run.json of each committed sample, until this process ends."""
+    place = Path(mkdtemp(prefix="uq-report-samples-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    for name in SAMPLES:
+        (place / name).mkdir()
+        (place / name / "run.json").write_bytes(saved_run(name))
+    return place
 
 
 def differences(old: Path, new: Path) -> Iterator[str]:
     """Yield what differs between two builds of one sample."""
-    before, now = (json.loads((place / "run.json").read_bytes()) for place in (old, new))
+    before, now = (json.loads(saved_run(place.name, place.parent)) for place in (old, new))
     yield from _values(before, now, "run.json")
     pages = [outline((place / "report.html").read_text(encoding="utf-8")) for place in (old, new)]
     if pages[0] != pages[1]:

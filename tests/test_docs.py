@@ -43,13 +43,15 @@ def test_the_table_of_rooms_has_every_room_in_the_order_of_the_arrows() -> None:
     rooms = re.findall(r"^\| `uq_report/(\w+)/`", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"), re.MULTILINE)
     contracts = PROJECT["tool"]["importlinter"]["contracts"]
     layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
-    floors = {room: floor for floor, layer in enumerate(reversed(layers)) for room in layer.split(" | ")}
+    floors = {room: floor for floor, layer in enumerate(reversed(layers)) for room in re.split(r" [|:] ", layer)}
     assert set(rooms) == set(floors)
     assert [floors[room] for room in rooms] == sorted(floors[room] for room in rooms)
 
 
 def test_the_version_is_one() -> None:
-    assert PROJECT["project"]["version"] == uq_report.__version__
+    version = PROJECT["project"]["version"]
+    assert version == uq_report.__version__
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 def test_commits_are_styled_by_the_version_that_the_check_uses() -> None:
@@ -58,6 +60,17 @@ def test_commits_are_styled_by_the_version_that_the_check_uses() -> None:
         extra.partition("==")[2] for extra in PROJECT["project"]["optional-dependencies"]["lint"] if "ruff" in extra
     ]
     assert pinned == revisions[:1]
+
+
+def test_links_of_the_readme_work_outside_of_the_checkout() -> None:
+    home = PROJECT["project"]["urls"]["Homepage"]
+    links = re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert links
+    assert all(link.startswith(("https://", "#")) for link in links)
+    ours = [
+        re.sub(r"^/(?:blob|tree)/main/", "", link.removeprefix(home)) for link in links if link.startswith(home + "/")
+    ]
+    assert not [place for place in ours if not (ROOT / place.partition("#")[0]).exists()]
 
 
 def test_the_list_of_decisions_is_whole() -> None:

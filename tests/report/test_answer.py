@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,11 +27,12 @@ from uq_report.report.answer.drivers import rankings
 from uq_report.report.answer.synthesis import rest
 from uq_report.report.rating import rating
 
+from .. import samples
 from .cases import Case, estimates
 from .findings_made import finding, rule
 from .synthetic import holding, make_run
 
-SAMPLES = Path(__file__).parents[2] / "sample_reports"
+SAMPLES = samples.unpacked()
 CASES = {
     "classes": make_run(),
     "fails": make_run(Case(gate="fails")),

@@ -28,13 +28,14 @@ from uq_report.report.kinds import KINDS
 from uq_report.report.kinds import document as document_of
 from uq_report.runner.settings import About
 
+from .. import samples
 from . import reading
 from .cases import Case
 from .synthetic import make_run
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
-SAMPLES = Path(__file__).parents[2] / "sample_reports"
+SAMPLES = samples.unpacked()
 HOSTILE = (
     "<script>alert(1)</script>",
     "{{7*7}}",

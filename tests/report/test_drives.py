@@ -24,6 +24,7 @@ from uq_report.report.sections import agreeing, ranking
 from uq_report.report.sections.drives import drives
 from uq_report.report.sections.ranking import ROWS, SOURCES, Ranking, changed, rankings
 
+from .. import samples
 from . import methods_results as made
 from .cases import Case
 from .reading import all_blocks, table_of, text_of
@@ -32,7 +33,7 @@ from .test_sections_methods import run_of
 
 ABC = ("a", "b", "c")
 MANY = tuple(f"feature {k}" for k in range(60))
-SAMPLES = sorted((Path(__file__).parents[2] / "sample_reports").glob("*/run.json"))
+SAMPLES = sorted(samples.unpacked().glob("*/run.json"))
 SHAPLEY, ALONE, COVERED, DROPPED, DOUBT, _, MOVES, WHOLE = SOURCES
 
 pytestmark = pytest.mark.usefixtures("undrawn")

@@ -15,9 +15,10 @@ from uq_report.document.document import Document, Figure, Table, inside
 from uq_report.evidence import ids, saved
 from uq_report.report.assemble import document
 
+from .. import samples
 from .reading import all_blocks, sections
 
-SAMPLES = sorted((Path(__file__).parents[2] / "sample_reports").glob("*/run.json"))
+SAMPLES = sorted(samples.unpacked().glob("*/run.json"))
 # results that no table or figure shows by itself, and where they are
 ELSEWHERE = {
     ids.PDP_OWN: "marks in the figures of pdp",

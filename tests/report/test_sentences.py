@@ -21,12 +21,13 @@ from uq_report.evidence.subject import SubjectFacts
 from uq_report.report.assemble import document
 from uq_report.runner import plugins
 
+from .. import samples
 from .cases import Case
 from .sentences import Said, problems, repeated, said
 from .synthetic import make_run
 
 PACKAGE = Path(uq_report.__file__).parent
-SAMPLES = sorted((Path(__file__).parents[2] / "sample_reports").glob("*/run.json"))
+SAMPLES = sorted(samples.unpacked().glob("*/run.json"))
 RUNS = (*(path.parent.name for path in SAMPLES), "classes", "numbers", "without outcomes")
 # Sections of the front part whose sentences are held to the table of patterns; the annex to those for numbers.
 FRONT = ("answer", "findings", "sure", "drives", "features", "changes", "limitations", "sign-off")

@@ -26,6 +26,7 @@ from uq_report.evidence.run import Run
 from uq_report.report.sections import sheet_words
 from uq_report.report.sections.sheets import sheets
 
+from .. import samples
 from . import methods_results
 from .cases import Case, diagnostic, estimates
 from .findings_made import finding
@@ -33,7 +34,7 @@ from .synthetic import holding, make_run
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
-SAMPLES = sorted((Path(__file__).parents[2] / "sample_reports").glob("*/run.json"))
+SAMPLES = sorted(samples.unpacked().glob("*/run.json"))
 COVERS = {"confidence": 0.95, "covers": "new test rows"}
 UP, DOWN, FLAT = (0.2, 0.3, 0.6), (0.6, 0.3, 0.2), (0.30, 0.31, 0.32)
 BUMP, HIDDEN = (0.2, 0.6, 0.21), (0.2, 0.19, 0.6)
