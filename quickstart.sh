@@ -4,7 +4,7 @@
 # sh quickstart.sh check   style, types, layers, and the tests of all that needs no optional library and writes no report
 # sh quickstart.sh setup   set everything up, nothing more
 #
-# Needs Debian or Ubuntu with Python 3.11 to 3.13. UQ_PYTHON names another interpreter, UQ_VENV another
+# Needs Debian or Ubuntu with Python 3.11 to 3.14. UQ_PYTHON names another interpreter, UQ_VENV another
 # folder for the virtual environment, UQ_EXTRAS other extras than those of a full audit.
 set -eu
 cd "$(dirname "$0")"
@@ -16,13 +16,13 @@ say() { printf '%s\n' "quickstart: $*" >&2; }
 fail() { say "$*"; exit 1; }
 
 find_python() {
-    for candidate in ${UQ_PYTHON:-python3 python3.13 python3.12 python3.11}; do
-        if "$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null; then
+    for candidate in ${UQ_PYTHON:-python3 python3.14 python3.13 python3.12 python3.11}; do
+        if "$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null; then
             printf '%s\n' "$candidate"
             return
         fi
     done
-    fail "needs Python 3.11, 3.12 or 3.13; none of ${UQ_PYTHON:-python3 python3.13 python3.12 python3.11} is one." \
+    fail "needs Python 3.11 to 3.14; none of ${UQ_PYTHON:-python3 python3.14 python3.13 python3.12 python3.11} is one." \
         "Install one (apt-get install python3.11), or name it: UQ_PYTHON=/path/to/python3.12 sh quickstart.sh"
 }
 
