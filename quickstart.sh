@@ -1,7 +1,8 @@
 #!/bin/sh
 # sh quickstart.sh         set everything up and write a real audit report
 # sh quickstart.sh test    set everything up and run the whole test suite (further words go to pytest)
-# sh quickstart.sh check   style, types, layers, and the tests of all that needs no optional library and writes no report
+# sh quickstart.sh fast    set everything up and run the tests that need no optional library and write no report
+# sh quickstart.sh check   the fast tests, style, types and layers
 # sh quickstart.sh setup   set everything up, nothing more
 #
 # Needs Debian or Ubuntu with Python 3.11 to 3.14. UQ_PYTHON names another interpreter, UQ_VENV another
@@ -72,18 +73,23 @@ install_package() {
     printf '%s\n' "$wanted" > "$venv/.installed"
 }
 
-# Types beside all the others: each takes a processor for about as long.
-run_check() {
-    bin=$venv/bin failed="" fast="uq_report"
+run_fast() {
+    fast=uq_report
     for room in core evidence document rules methods inputs jobs api cli golden; do fast="$fast tests/$room"; done
+    # shellcheck disable=SC2086  # a list of folders
+    "$venv/bin/python" -m pytest -q -n auto $fast "$@"
+}
+
+# mypy runs beside the other checks: each takes one processor for about as long.
+run_check() {
+    bin=$venv/bin failed=""
     types=$(mktemp)
     "$bin/mypy" >"$types" 2>&1 &
     mypy=$!
     "$bin/ruff" check . || failed="$failed style"
     "$bin/ruff" format --check . || failed="$failed format"
     "$bin/lint-imports" --no-logo || failed="$failed layers"
-    # shellcheck disable=SC2086  # a list of folders
-    "$bin/python" -m pytest -q -n auto $fast "$@" || failed="$failed tests"
+    run_fast "$@" || failed="$failed tests"
     wait "$mypy" || failed="$failed types"
     cat "$types"
     rm -f "$types"
@@ -103,6 +109,10 @@ case $task in
         install_package "${UQ_EXTRAS:-full,test}"
         exec "$venv/bin/python" -m pytest -n auto -q "$@"
         ;;
+    fast)
+        install_package "${UQ_EXTRAS:-full,test}"
+        run_fast "$@"
+        ;;
     check)
         install_package "${UQ_EXTRAS:-full,test,lint}"
         run_check "$@"
@@ -111,6 +121,6 @@ case $task in
         install_package "${UQ_EXTRAS:-full,test}"
         ;;
     *)
-        fail "the first word must be demo, test, check or setup; got '$task'."
+        fail "the first word must be demo, test, fast, check or setup; got '$task'."
         ;;
 esac

@@ -2,8 +2,8 @@
 # sh tests/fresh.sh SUITE [COMMAND]   run the commands of the README in a fresh Debian SUITE (bookworm, trixie, forky)
 #
 # Installs a minimal Debian with Python into a temporary folder, copies HEAD into it, and runs COMMAND there (both
-# commands of the README by default). Needs root, debootstrap and unshare. The mirror of apt, the certificates and the
-# settings of pip are those of this machine. The mounts live in a namespace and disappear with it.
+# commands of the README by default). Needs root, debootstrap and unshare. The mirror and settings of apt, the
+# certificates and the settings of pip are those of this machine. The mounts live in a namespace and disappear with it.
 set -eu
 cd "$(dirname "$0")/.."
 suite=${1:?"usage: sh tests/fresh.sh SUITE [COMMAND]"}
@@ -25,10 +25,11 @@ rm -f "$root.log"
 for file in /etc/resolv.conf /etc/pip.conf /etc/ssl/certs/ca-certificates.crt; do
     [ ! -e "$file" ] || cp -L "$file" "$root$file"
 done
+apt-config dump Acquire >"$root/etc/apt/apt.conf.d/99host"
 mkdir "$root/checkout"
 git archive HEAD | tar -x -C "$root/checkout"
 
-settings=$(env | grep -E '^(PIP_[A-Z_]*|UQ_[A-Z_]*|[a-z]+_proxy)=[^ ]*$' || true)
+settings=$(env | grep -E '^(PIP_[A-Z_]*|[a-z]+_proxy)=[^ ]*$' || true)
 # shellcheck disable=SC2016,SC2086  # the inner shell expands its arguments; settings are words
 unshare --mount --pid --fork --kill-child sh -euc '
     mount -t proc proc "$1/proc"
