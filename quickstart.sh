@@ -1,10 +1,11 @@
 #!/bin/sh
 # sh quickstart.sh         set everything up and write a real audit report
 # sh quickstart.sh test    set everything up and run the whole test suite (further words go to pytest)
-# sh quickstart.sh check   style, types, layers, and the tests of all that needs no optional library and writes no report
+# sh quickstart.sh fast    set everything up and run the tests that need no optional library and write no report
+# sh quickstart.sh check   the fast tests, style, types and layers
 # sh quickstart.sh setup   set everything up, nothing more
 #
-# Needs Debian or Ubuntu with Python 3.11 to 3.13. UQ_PYTHON names another interpreter, UQ_VENV another
+# Needs Debian or Ubuntu with Python 3.11 to 3.14. UQ_PYTHON names another interpreter, UQ_VENV another
 # folder for the virtual environment, UQ_EXTRAS other extras than those of a full audit.
 set -eu
 cd "$(dirname "$0")"
@@ -16,13 +17,13 @@ say() { printf '%s\n' "quickstart: $*" >&2; }
 fail() { say "$*"; exit 1; }
 
 find_python() {
-    for candidate in ${UQ_PYTHON:-python3 python3.13 python3.12 python3.11}; do
-        if "$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null; then
+    for candidate in ${UQ_PYTHON:-python3 python3.14 python3.13 python3.12 python3.11}; do
+        if "$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null; then
             printf '%s\n' "$candidate"
             return
         fi
     done
-    fail "needs Python 3.11, 3.12 or 3.13; none of ${UQ_PYTHON:-python3 python3.13 python3.12 python3.11} is one." \
+    fail "needs Python 3.11 to 3.14; none of ${UQ_PYTHON:-python3 python3.14 python3.13 python3.12 python3.11} is one." \
         "Install one (apt-get install python3.11), or name it: UQ_PYTHON=/path/to/python3.12 sh quickstart.sh"
 }
 
@@ -72,18 +73,23 @@ install_package() {
     printf '%s\n' "$wanted" > "$venv/.installed"
 }
 
-# Types beside all the others: each takes a processor for about as long.
-run_check() {
-    bin=$venv/bin failed="" fast="uq_report"
+run_fast() {
+    fast=uq_report
     for room in core evidence document rules methods inputs jobs api cli golden; do fast="$fast tests/$room"; done
+    # shellcheck disable=SC2086  # a list of folders
+    "$venv/bin/python" -m pytest -q -n auto $fast "$@"
+}
+
+# mypy runs beside the other checks: each takes one processor for about as long.
+run_check() {
+    bin=$venv/bin failed=""
     types=$(mktemp)
     "$bin/mypy" >"$types" 2>&1 &
     mypy=$!
     "$bin/ruff" check . || failed="$failed style"
     "$bin/ruff" format --check . || failed="$failed format"
     "$bin/lint-imports" --no-logo || failed="$failed layers"
-    # shellcheck disable=SC2086  # a list of folders
-    "$bin/python" -m pytest -q -n auto $fast "$@" || failed="$failed tests"
+    run_fast "$@" || failed="$failed tests"
     wait "$mypy" || failed="$failed types"
     cat "$types"
     rm -f "$types"
@@ -103,6 +109,10 @@ case $task in
         install_package "${UQ_EXTRAS:-full,test}"
         exec "$venv/bin/python" -m pytest -n auto -q "$@"
         ;;
+    fast)
+        install_package "${UQ_EXTRAS:-full,test}"
+        run_fast "$@"
+        ;;
     check)
         install_package "${UQ_EXTRAS:-full,test,lint}"
         run_check "$@"
@@ -111,6 +121,6 @@ case $task in
         install_package "${UQ_EXTRAS:-full,test}"
         ;;
     *)
-        fail "the first word must be demo, test, check or setup; got '$task'."
+        fail "the first word must be demo, test, fast, check or setup; got '$task'."
         ;;
 esac

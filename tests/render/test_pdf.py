@@ -6,6 +6,7 @@ import io
 import logging
 from bisect import bisect_left
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -116,7 +117,8 @@ def test_hostile_text_gives_a_sound_file(hostile: Document) -> None:
 def test_the_fetcher_opens_data_only(address: str) -> None:
     with pytest.raises(ValueError, match=r"disallowed protocol|Not an absolute URI"):
         DataOnly().fetch(address)
-    assert DataOnly().fetch("data:text/plain,hello").read() == b"hello"
+    with closing(DataOnly().fetch("data:text/plain,hello")) as response:
+        assert response.read() == b"hello"
 
 
 @pytest.mark.parametrize(

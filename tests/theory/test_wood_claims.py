@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
@@ -21,6 +20,8 @@ from uq_report.core.subject import Subject, make_subject
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 from uq_report.methods.pfi.explain import PermutationImportance
+
+FrozenEstimator = pytest.importorskip("sklearn.frozen", reason="new in scikit-learn 1.6").FrozenEstimator
 
 
 def importance(subject: Subject, n_repeats: int) -> pd.DataFrame:

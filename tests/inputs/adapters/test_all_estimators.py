@@ -41,8 +41,9 @@ def made(estimator: Any) -> Any:
         return estimator(estimators=[("a", inner), ("b", inner)])
     if estimator.__name__ == "IsotonicRegression":  # defined beyond the rows of its fit
         return estimator(out_of_bounds="clip")
-    inside = "SelfTraining" in estimator.__name__ or parameters.get("estimator", SOME).default is Parameter.empty
-    return estimator(estimator=inner) if inside else estimator()
+    needed = (parameters.get(name, SOME).default for name in ("estimator", "base_estimator"))
+    inside = "SelfTraining" in estimator.__name__ or Parameter.empty in needed
+    return estimator(inner) if inside else estimator()
 
 
 def data(model: Any) -> tuple[pd.DataFrame, Any]:

@@ -9,7 +9,6 @@ import pytest
 from scipy.special import entr
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -22,6 +21,8 @@ from sklearn.tree import DecisionTreeClassifier
 from uq_report.core.distributions import Categorical, CategoricalMixture
 from uq_report.core.errors import InputError
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
+
+FrozenEstimator = pytest.importorskip("sklearn.frozen", reason="new in scikit-learn 1.6").FrozenEstimator
 
 ADAPTER = EnsembleAdapter()
 RNG = np.random.default_rng(0)

@@ -168,6 +168,7 @@ OTHERS: dict[str, tuple[Any, list[str]]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:The SAMME.R algorithm:FutureWarning")  # scikit-learn 1.5
 @pytest.mark.parametrize(("model", "expected"), CLASSIFIERS.values(), ids=CLASSIFIERS)
 def test_classifiers_have_one_closest_adapter(model: Any, expected: str) -> None:
     assert closest(fit_classifier(model)) == [expected]

@@ -17,7 +17,6 @@ from sklearn.ensemble import (
     RandomForestRegressor,
     VotingRegressor,
 )
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, PredefinedSplit, cross_val_predict
 from sklearn.pipeline import make_pipeline
@@ -35,6 +34,8 @@ from uq_report.inputs.adapters.residuals.bags import out_of_bag
 from uq_report.inputs.adapters.residuals.points import folds
 
 from .whole_audit import whole_audit
+
+FrozenEstimator = pytest.importorskip("sklearn.frozen", reason="new in scikit-learn 1.6").FrozenEstimator
 
 FRAME, TARGET = load_diabetes(return_X_y=True, as_frame=True)
 FRAME = FRAME[["bmi", "bp", "s5", "sex"]]

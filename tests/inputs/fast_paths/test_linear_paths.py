@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -72,13 +73,18 @@ Y3 = np.digitize(X["age"] + np.random.default_rng(2).logistic(size=N), [-1, 1])
 AMOUNT = np.exp(0.4 * X["age"].to_numpy() + 0.3 * np.random.default_rng(3).normal(size=N))
 
 
+# Newer versions of scikit-learn warn where the method is not named.
+NAMED = "quantile_method" in signature(KBinsDiscretizer).parameters
+QUANTILES = {"quantile_method": "averaged_inverted_cdf"} if NAMED else {}
+
+
 def mixed(*, sparse: bool = False) -> ColumnTransformer:
     """One of everything that is known to be column-wise."""
     return make_column_transformer(
         (make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()), ["debt"]),
         (OneHotEncoder(sparse_output=sparse, min_frequency=2, handle_unknown="infrequent_if_exist"), ["town", "tier"]),
         (SplineTransformer(n_knots=3), ["rate"]),
-        (KBinsDiscretizer(3, encode="onehot-dense", quantile_method="averaged_inverted_cdf"), ["age", "rate"]),
+        (KBinsDiscretizer(3, encode="onehot-dense", **QUANTILES), ["age", "rate"]),
         ("passthrough", ["age"]),
         ("drop", ["unused"]),
         sparse_threshold=1.0 if sparse else 0.0,

@@ -9,7 +9,6 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.linear_model import BayesianRidge
@@ -18,6 +17,8 @@ from sklearn.preprocessing import StandardScaler
 
 from uq_report.core.errors import InputError
 from uq_report.inputs.loaders.skops_ import REVIEWED, SkopsLoader
+
+FrozenEstimator = pytest.importorskip("sklearn.frozen", reason="new in scikit-learn 1.6").FrozenEstimator
 
 sio = pytest.importorskip("skops.io", reason="these tests write skops files")
 X = np.random.default_rng(0).normal(size=(60, 3))

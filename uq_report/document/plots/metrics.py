@@ -31,9 +31,11 @@ def height(lines: int, size: float) -> float:
 
 @cache
 def _advance(character: str, bold: bool) -> float:
-    from matplotlib.ft2font import LoadFlags  # heavy, and most commands draw nothing
+    from matplotlib import ft2font  # heavy, and most commands draw nothing
 
-    glyph = _face(bold).load_char(ord(character), flags=LoadFlags.NO_HINTING)
+    flags = getattr(ft2font, "LoadFlags", None)  # new in matplotlib 3.10
+    hinting = ft2font.LOAD_NO_HINTING if flags is None else flags.NO_HINTING
+    glyph = _face(bold).load_char(ord(character), flags=hinting)
     return float(glyph.linearHoriAdvance) / 65536 / _EM
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from ...core.adapter import Advice, Match
@@ -20,6 +21,11 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
 model = CalibratedClassifierCV(FrozenEstimator(model)).fit(X_calibration, y_calibration)
+uq.explain(model, X, y)"""
+_CALIBRATED_PREFIT = """\
+from sklearn.calibration import CalibratedClassifierCV
+
+model = CalibratedClassifierCV(model, cv="prefit").fit(X_calibration, y_calibration)
 uq.explain(model, X, y)"""
 _FREQUENCIES = """\
 import numpy as np
@@ -83,7 +89,9 @@ class ClassifierAdapter(SklearnAdapter):
         if getattr(model, "classes_", None) is None or not callable(getattr(model, "predict", None)):
             return None
         if callable(getattr(model, "decision_function", None)):
-            return Advice(1, "gives scores of its classes, no probabilities", _CALIBRATED)
+            frozen = find_spec("sklearn.frozen")  # new in scikit-learn 1.6
+            remedy = _CALIBRATED if frozen else _CALIBRATED_PREFIT
+            return Advice(1, "gives scores of its classes, no probabilities", remedy)
         return Advice(2, "decides for classes without probabilities", _FREQUENCIES)
 
     def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:

@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from ...api import explain
@@ -41,7 +40,7 @@ def subject() -> Subject:
         RandomForestClassifier(n_estimators=500, max_depth=8, random_state=0),
     )
     forest.fit(X.iloc[fitting], y[fitting])
-    model = CalibratedClassifierCV(FrozenEstimator(forest), method="sigmoid").fit(X.iloc[calibrating], y[calibrating])
+    model = _sigmoid(forest).fit(X.iloc[calibrating], y[calibrating])
     explained = explain(
         model,
         X.iloc[test],
@@ -53,3 +52,11 @@ def subject() -> Subject:
         label="Calibrated random forest",
     )
     return filed(explained)
+
+
+def _sigmoid(fitted: Pipeline) -> CalibratedClassifierCV:
+    try:
+        from sklearn.frozen import FrozenEstimator
+    except ImportError:  # scikit-learn 1.5
+        return CalibratedClassifierCV(fitted, method="sigmoid", cv="prefit")
+    return CalibratedClassifierCV(FrozenEstimator(fitted), method="sigmoid")

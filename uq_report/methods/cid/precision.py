@@ -91,8 +91,8 @@ def _by_folds(Z: FloatArray, engine: Engine) -> tuple[float, FloatArray]:
 
     seed = int(engine.rng("folds").integers(2**31))
     folds = list(KFold(max(2, min(5, len(Z) // 2)), shuffle=True, random_state=seed).split(Z))
-    S = np.stack([np.cov(Z[fit], rowvar=False, bias=True) for fit, _ in folds])
-    left_out = np.stack([np.cov(Z[rest], rowvar=False, bias=True) for _, rest in folds])
+    S = np.stack([np.cov(Z[fit].T, bias=True) for fit, _ in folds])
+    left_out = np.stack([np.cov(Z[rest].T, bias=True) for _, rest in folds])
     largest = float(largest_covariance(Z.T @ Z / len(Z)))
     ends = (_RANGE * largest, largest)
     tried: list[_Tried] = []

@@ -137,7 +137,7 @@ def _exact(value: float) -> str:
 
 
 def _date(seconds: float) -> str:
-    stamp = pd.Timestamp(0) + pd.Timedelta(seconds=seconds)
+    stamp = pd.Timestamp(seconds, unit="s")
     return stamp.date().isoformat() if stamp == stamp.normalize() else stamp.isoformat(sep=" ", timespec="seconds")
 
 
