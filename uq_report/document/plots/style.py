@@ -105,10 +105,12 @@ def drawing(height: float, width: float = WIDTH, *, placed: bool = False) -> Ite
 
     Sizes are in inches. The panels of a `placed` figure have their places already.
     """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     with context():
         figure = Figure(figsize=(width, height), layout="none")
+        FigureCanvasAgg(figure)  # measures texts
         yield figure
         if not placed:
             fit(figure)
