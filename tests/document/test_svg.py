@@ -35,8 +35,11 @@ def absolute(d: str) -> list[tuple[str, list[float]]]:
     """Read a path with relative or absolute commands into absolute points, by the SVG rules alone."""
     out: list[tuple[str, list[float]]] = []
     here = start = np.zeros(2)
-    for letter, body in re.findall(r"([MLQCZmlqcz])([^MLQCZmlqcz]*)", d):
+    for command, body in re.findall(r"([MLQCZmlhvqcz])([^MLQCZmlhvqcz]*)", d):
         numbers = [float(t) for t in re.findall(r"-?(?:\d+\.?\d*|\.\d+)", body)]
+        if command in "hv":
+            numbers = [c for t in numbers for c in ((t, 0.0) if command == "h" else (0.0, t))]
+        letter = "l" if command in "hv" else command
         step = {"m": 2, "l": 2, "q": 4, "c": 6, "z": 0}[letter.lower()]
         if step == 0:
             out.append(("z", []))

@@ -25,6 +25,7 @@ _HREF = "{http://www.w3.org/1999/xlink}href"
 _NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 _COMMAND = re.compile(r"([MLQCz])([^MLQCz]*)")
 _FONT = re.compile(r"(?:(?P<weight>\d+|bold) )?(?P<size>[\d.]+px) ")  # the shorthand of matplotlib before 3.9
+_ZERO = re.compile(r"(?<!\d)0\.")
 _DOUBLED = re.compile(r"#(.)\1(.)\2(.)\3")
 _IDLE = {"fill-rule": "nonzero", "stroke-dashoffset": "0", "stroke-linejoin": "round", "text-anchor": "start"}
 _LOOKS = frozenset((
@@ -178,7 +179,7 @@ def relative(d: str, digits: int) -> str:
     Examples
     --------
     >>> relative("M 10 20 L 30.04 20 L 30.04 25 z", 1)
-    'm10 20l20 0l0 5z'
+    'm10 20h20v5z'
     """
     out: list[str] = []
     here = start = (0, 0)
@@ -192,16 +193,18 @@ def relative(d: str, digits: int) -> str:
         points = list(zip(numbers[::2], numbers[1::2], strict=True))
         if letter == "L" and points[-1] == here:
             continue
-        steps = (f"{c / unit:g}" for x, y in points for c in (x - here[0], y - here[1]))
-        out.append(letter.lower() + " ".join(steps))
+        command, steps = letter.lower(), [c for x, y in points for c in (x - here[0], y - here[1])]
+        if letter == "L" and 0 in steps:
+            command, steps = ("h", steps[:1]) if steps[1] == 0 else ("v", steps[1:])
+        out.append(command + " ".join(f"{step / unit:g}" for step in steps))
         here = points[-1]
         start = here if letter == "M" else start
-    return "".join(out).replace(" -", "-")
+    return _ZERO.sub(".", "".join(out).replace(" -", "-"))
 
 
 def open_shape(d: str) -> bool:
     """Return whether a path has straight lines only and encloses nothing that could be filled."""
-    return not set(re.findall("[a-z]", d)) - {"m", "l"}
+    return not set(re.findall("[a-z]", d)) - {"m", "l", "h", "v"}
 
 
 def _place(element: ET.Element) -> str:
