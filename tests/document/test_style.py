@@ -43,8 +43,7 @@ def test_levels_of_a_surface_grow_darker_evenly() -> None:
 
 
 def test_names_are_never_read_as_mathematics_and_hold_only_drawable_characters() -> None:
-    with style.context():
-        figure = style.new_figure(1.0)
+    with style.drawing(1.0) as figure:
         text = figure.text(0, 0, style.name("$\\frac{1}{0}$ 中\u202e\x1b[31m" + "a" * 10_000))
         figure.canvas.draw()
     shown = text.get_text()
@@ -58,6 +57,26 @@ def test_settings_hold_inside_the_context_only() -> None:
     with style.context():
         assert mpl.rcParams["svg.fonttype"] == "none"
     assert dict(mpl.rcParams) == before
+
+
+def test_what_a_user_sets_replaces_our_look_and_nothing_that_the_report_needs() -> None:
+    with mpl.rc_context({"font.family": ["DejaVu Serif"], "axes.linewidth": 2.0, "svg.fonttype": "path"}):
+        with style.context():
+            assert mpl.rcParams["axes.linewidth"] == 2.0
+            assert mpl.rcParams["axes.edgecolor"] == style.MUTED
+            assert mpl.rcParams["svg.fonttype"] == "none"
+            assert style.fonts().startswith("'DejaVu Serif', 'DejaVu Sans'")
+        assert mpl.rcParams["svg.fonttype"] == "path"
+
+
+def test_a_key_takes_as_many_columns_as_have_room() -> None:
+    samples = [style.line("a long label " * 5), style.patch("another one " * 5, color="#000000")]
+    with style.drawing(2.0) as figure:
+        axes = figure.subplots()
+        style.key(figure, samples, columns=2)
+    (legend,) = figure.legends
+    assert legend.get_window_extent().width <= figure.bbox.width
+    assert not legend.get_window_extent().overlaps(axes.get_tightbbox())
 
 
 def test_bundle_and_segments_leave_gaps() -> None:

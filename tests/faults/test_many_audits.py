@@ -19,7 +19,7 @@ import pytest
 
 import uq_report as uq
 from uq_report.core.distributions import Categorical
-from uq_report.document.plots.metrics import width
+from uq_report.document.plots.letters import width
 from uq_report.render.filters import breakable
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")

@@ -86,15 +86,10 @@ def _cleaned(text: str) -> str:
 
 
 def svg_of(figure: Callable[[], matplotlib.figure.Figure]) -> bytes:
-    """Draw a figure and return its SVG: as a sketch, or by matplotlib if it asks for what sketches have not."""
-    from .plots.style import sketching  # heavy: what draws nothing does without
-    from .plots.svg import to_svg
+    """Draw a figure and return its SVG."""
+    from .plots.svg import to_svg  # heavy: what draws nothing does without
 
-    try:
-        with sketching():
-            return to_svg(figure())
-    except (AttributeError, NotImplementedError, TypeError):
-        return to_svg(figure())
+    return to_svg(figure())
 
 
 @contextmanager

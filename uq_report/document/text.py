@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core import numbers, text
 from ..core.numbers import interval, number, share_words, value_words
-from .plots.glyphs import legible
+from .plots.letters import legible
 
 __all__ = ["interval", "number", "share_words", "value_words"]  # of core.numbers, for those who write sentences
 

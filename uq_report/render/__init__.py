@@ -1,6 +1,6 @@
 """A document becomes bytes: HTML, PDF, Markdown, JUnit.
 
-Where a library has no door for what a report needs, names inside it are used, here and in `document.plots` and
+Where a library has no door for what a report needs, names inside it are used, here and in
 `ops.verification`. These are all of them; a test fails once a version comes that they were not tried with.
 
 ========== ===== ================================= =============================== ================================
@@ -26,7 +26,6 @@ weasyprint 71    weasyprint.layout.background      layout_box_backgrounds       
 weasyprint 71    weasyprint.pdf.fonts              subset                          `weasy`: imported where used
 weasyprint 71    weasyprint.pdf.fonts              instantiateVariableFont         `weasy`: imported where used
 jinja2     3.2   jinja2.compiler.CodeGenerator     visit_ScopedEvalContextModifier `environment`: escaping
-matplotlib 4     matplotlib.textpath               text_to_path                    `plots.slim`: widths of text
 pyhanko    0.39  pyhanko.pdf_utils.reader          _get_object_from_stream         `pdf_reader`: long reports
 ========== ===== ================================= =============================== ================================
 """

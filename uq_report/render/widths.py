@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from markupsafe import Markup
 
-from ..document.plots.metrics import width
+from ..document.plots.letters import width
 
 ROOM = {"slim": 64.0, "normal": 64.0, "dense": 70.0, "wide": 78.0}  # of an upright page, in sizes of each one's text
 PADDING = {"slim": 1.3, "normal": 1.3, "dense": 1.4, "wide": 0.7}  # of a cell, left and right together

@@ -46,8 +46,7 @@ def draw(result: Result, measure: Sequence[str] | str | None = None, row: int | 
     parts = {m: at_row[at_row[col.MEASURE] == m].set_index(col.FEATURE) for m in chosen}
     features, rest = _order(parts, top)
     own = row_values(result, int(at_row[col.ROW].iloc[0]))
-    with style.context():
-        figure = style.new_figure(0.28 * (len(features) + bool(rest)) + 1.15)
+    with style.drawing(0.28 * (len(features) + bool(rest)) + 1.15) as figure:
         panels = figure.subplots(1, len(chosen), sharey=True, squeeze=False)[0]
         for axes, (name, part) in zip(panels, parts.items(), strict=True):
             values = part[col.VALUE]

@@ -31,8 +31,7 @@ def draw(result: Result, measure: str | None = None) -> Figure:
     chosen = choose(result, "measure", measure, result.frame[col.MEASURE])
     part = result.frame[result.frame[col.MEASURE] == chosen]
     label = axis_label(str(chosen), result.measures) if chosen else "value"
-    with style.context():
-        return _lines(part, label) if runs(part) else _dots(part, label)
+    return _lines(part, label) if runs(part) else _dots(part, label)
 
 
 def runs(part: pd.DataFrame) -> bool:
@@ -41,30 +40,28 @@ def runs(part: pd.DataFrame) -> bool:
 
 
 def _lines(part: pd.DataFrame, label: str) -> Figure:
-    figure = style.new_figure(3.2)
-    axes = style.plain(figure.subplots(), "both")
-    handles = []
-    for position, ((feature, item), rows) in enumerate(part.groupby([col.FEATURE, col.ITEM], sort=False)):
-        if position == LINES:
-            break
-        look: dict[str, Any] = {**style.class_style(position), **style.marker(position, 4), "linewidth": 1.1}
-        ordered = rows.sort_values(col.X, kind="stable")
-        axes.plot(ordered[col.X], ordered[col.VALUE], **look)
-        label_ = " ".join(filter(None, (str(feature), str(item))))
-        handles.append(style.line(label=style.name(label_, 30), **look))
-    axes.set_xlabel("x")
-    axes.set_ylabel(label)
-    style.key(figure, handles if len(handles) > 1 else [])
+    with style.drawing(3.2) as figure:
+        axes = style.plain(figure.subplots(), "both")
+        handles = []
+        for position, ((feature, item), rows) in enumerate(part.groupby([col.FEATURE, col.ITEM], sort=False)):
+            if position == LINES:
+                break
+            look: dict[str, Any] = {**style.class_style(position), **style.marker(position, 4), "linewidth": 1.1}
+            ordered = rows.sort_values(col.X, kind="stable")
+            axes.plot(ordered[col.X], ordered[col.VALUE], **look)
+            handles.append(style.line(label=style.name(" ".join(filter(None, (str(feature), str(item)))), 30), **look))
+        axes.set(xlabel="x", ylabel=label)
+        style.key(figure, handles if len(handles) > 1 else [])
     return figure
 
 
 def _dots(part: pd.DataFrame, label: str) -> Figure:
     part = part.head(DOTS)
-    figure = style.new_figure(0.26 * len(part) + 0.7)
-    axes = style.plain(figure.subplots(), "x")
-    axes.axvline(0, color=style.INK, linewidth=0.8)
-    axes.plot(part[col.VALUE], range(len(part)), "o", color=style.ROLE["prediction"], markersize=5)
     names = [" ".join(filter(None, (str(f), str(i)))) for f, i in zip(part[col.FEATURE], part[col.ITEM], strict=True)]
-    style.name_rows([axes], [style.name(name, 34) for name in names])
-    axes.set_xlabel(label)
+    with style.drawing(0.26 * len(part) + 0.7) as figure:
+        axes = style.plain(figure.subplots(), "x")
+        axes.axvline(0, color=style.INK, linewidth=0.8)
+        axes.plot(part[col.VALUE], range(len(part)), "o", color=style.ROLE["prediction"], markersize=5)
+        style.name_rows([axes], [style.name(name, 34) for name in names])
+        axes.set_xlabel(label)
     return figure

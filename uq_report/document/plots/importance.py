@@ -90,18 +90,17 @@ def paired(table: pd.DataFrame) -> list[str]:
 
 def draw_panels(panels: Sequence[Panel], features: Sequence[str]) -> Figure:
     """Draw panels side by side, which may come from different results, one row per feature."""
-    with style.context():
-        single = len(panels) == 1
-        figure = style.new_figure(0.27 * len(features) + (1.3 if single else 1.55))
+    single = len(panels) == 1
+    with style.drawing(0.27 * len(features) + (1.3 if single else 1.55)) as figure:
         row = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         parts = [entry.table.set_index(col.FEATURE).reindex(list(features)) for entry in panels]
         for axes, entry, part in zip(row, panels, parts, strict=True):
             _panel(axes, part, entry.role)
             if single:
-                axes.set_xlabel(entry.label, fontsize=style.SIZE)
+                axes.set_xlabel(entry.label)
             else:
                 axes.set_xlabel(wrapped(entry.label), fontsize=style.SMALL)
-                axes.set_title(entry.title, fontsize=style.SMALL + 0.5)
+                axes.set_title(entry.title)
                 axes.xaxis.set_major_locator(style.round_numbers(4, None))
         style.name_rows(row, [style.name(feature) for feature in features])
         style.key(figure, _legend(pd.concat(parts)))

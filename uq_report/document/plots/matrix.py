@@ -51,9 +51,8 @@ def draw(
     pairs = {frozenset(pair) for pair in marked}
     hollow = {(r, c) for r, a in enumerate(names) for c, b in enumerate(names) if frozenset((a, b)) in pairs}
     bounds = _bounds(np.array([v for (r, c), v in np.ndenumerate(values) if (r, c) not in hollow]), scale)
-    with style.context():
-        d = len(names)
-        figure = style.new_figure(0.9 + 0.34 * d if d <= NUMBERS else 1.2 + 0.2 * d)
+    d = len(names)
+    with style.drawing(0.9 + 0.34 * d if d <= NUMBERS else 1.2 + 0.2 * d) as figure:
         axes, side = figure.subplots(1, 2, width_ratios=(16, 1))
         _cells(axes, values, bounds, hollow)
         name_sides(axes, names, [style.name(label, 20) for label in names], 2)

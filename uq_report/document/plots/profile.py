@@ -108,8 +108,10 @@ def draw(
     view = None if distribution is None else PdpDistribution.from_result(distribution)
     counted = view is not None and (view.result.frame[col.FEATURE] == chosen).any()
     cells = len(names) + bool(counted)
-    with style.context():
-        figure, panels, across = _panels(cells, axis)
+    across = 3 if cells == 3 else min(cells, 2)
+    rows_of_panels = -(-cells // across)
+    with style.drawing(0.6 + 1.45 * rows_of_panels + 0.4 * axis.crowded + 0.15 * (across > 2)) as figure:
+        panels: list[Axes] = figure.subplots(rows_of_panels, across, squeeze=False, sharex=True).ravel().tolist()
         for axes, name in zip(panels, names, strict=False):
             part = frame[frame[col.MEASURE] == name]
             if axis.numeric:
@@ -118,24 +120,16 @@ def draw(
             if axis.numeric:
                 _own(axes, rows, str(chosen), name)
             label = axis_label(name, result.measures)
-            axes.set_title(wrapped(label) if across > 2 else label, fontsize=style.SMALL + 0.5)
+            axes.set_title(wrapped(label) if across > 2 else label)
         if view is not None and counted:
             counts = view.result.frame[view.result.frame[col.FEATURE] == chosen]
             _counts(panels[len(names)], counts, view.edges.get(chosen), rows.labels)
-            panels[len(names)].set_title("rows", fontsize=style.SMALL + 0.5)
+            panels[len(names)].set_title("rows")
         for k, axes in enumerate(panels):
             _dress(axes, axis, bottom=k + across >= cells)
             axes.set_visible(k < cells)
         style.key(figure, _legend(result, frame, rows), columns=3)
     return figure
-
-
-def _panels(cells: int, axis: Axis) -> tuple[Figure, Sequence[Axes], int]:
-    """Return a figure, at least `cells` panels on a common axis, and how many stand side by side."""
-    across = 3 if cells == 3 else min(cells, 2)
-    rows = -(-cells // across)
-    figure = style.new_figure(0.6 + 1.45 * rows + 0.4 * axis.crowded + 0.15 * (across > 2))
-    return figure, figure.subplots(rows, across, squeeze=False, sharex=True).ravel().tolist(), across
 
 
 def _axis(frame: pd.DataFrame, feature: str) -> Axis:

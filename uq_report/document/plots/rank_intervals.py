@@ -40,8 +40,7 @@ def order(rankings: Sequence[Ranking]) -> list[str]:
 def draw(rankings: Sequence[Ranking], features: Sequence[str], role: str = "") -> Figure:
     """Draw the ranks of `features`: the interval of each, or its estimate where it has none, ties as ``2 to 4``."""
     many = len(rankings) > ASLANT
-    with style.context():
-        figure = style.new_figure(0.34 * len(features) + (1.15 if many else 0.75))
+    with style.drawing(0.34 * len(features) + (1.15 if many else 0.75)) as figure:
         axes = figure.subplots()
         for c, ranking in enumerate(rankings):
             _column(axes, c, _places(ranking.table).reindex(list(features)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import sketch, style
+from . import style
 from .words import number
 
 if TYPE_CHECKING:
@@ -16,16 +16,11 @@ if TYPE_CHECKING:
 Rectangle = tuple[float, float, float, float]
 
 
-def rectangles(
-    axes: Axes | sketch.Axes, boxes: Iterable[Rectangle], color: str, edge: str = "none", linewidth: float = 0.0
-) -> None:
+def rectangles(axes: Axes, boxes: Iterable[Rectangle], color: str, edge: str = "none", linewidth: float = 0.0) -> None:
     """Fill rectangles (left, right, bottom, top), in data coordinates, with one colour as one path."""
-    if isinstance(axes, sketch.Axes):
-        axes.rectangles(boxes, color=color, edgecolor=edge, linewidth=linewidth)
-        return
     corners = [[(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0)] for x0, x1, y0, y1 in boxes]
     if corners:
-        from matplotlib.patches import PathPatch  # heavy, and sketches do without
+        from matplotlib.patches import PathPatch  # heavy, and most commands draw nothing
         from matplotlib.path import Path
 
         codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]

@@ -1,31 +1,31 @@
 """The one look of all figures: DejaVu Sans, colours that differ in greyscale and for colour-blind readers.
 
-Colour is never the only sign: verdicts have marker shapes, classes have line styles and markers.
+Colour is never the only sign: verdicts have marker shapes, classes have line styles and markers. What a user sets in
+`rcParams` or by a style sheet replaces our settings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, cast
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...core.text import short
-from .glyphs import legible
-from .sketch import Sample, Sizes, Sketch, scale
+from .letters import legible, width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-round_numbers = scale.round_numbers
 WIDTH = 6.5
 FONTS = "'DejaVu Sans', Verdana, sans-serif"
 SIZE = 9.0
 SMALL = 8.0
 TICKS = 6  # at most, on an axis of numbers
+STEPS = (1, 2, 2.5, 5, 10)
+PAD = 0.3  # around panels, in sizes of text
 
 INK = "#1f2328"
 MUTED = "#5d6570"
@@ -39,93 +39,103 @@ MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
 LEVELS = ("#f3f0df", "#dde3c0", "#bcd7ae", "#93c6a4", "#67b09e", "#41969a", "#2b7990", "#235b80", "#20406a", "#1b2450")
 
 _TICK = {"labelsize": SMALL, "color": MUTED, "labelcolor": INK, "major.size": 3.0}
-_RC = {
+_LOOK: dict[str, Any] = {
     "font.family": ["DejaVu Sans"],
     "font.size": SIZE,
     "text.color": INK,
-    "text.usetex": False,
     "axes.labelcolor": INK,
     "axes.labelsize": SIZE,
-    "axes.titlesize": SIZE + 0.5,
+    "axes.titlesize": SMALL + 0.5,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
     "axes.titlepad": 5.0,
     "axes.edgecolor": MUTED,
     "axes.linewidth": 0.7,
     "axes.axisbelow": True,
-    "axes.unicode_minus": True,
-    "axes.formatter.limits": (-4, 5),
-    "axes.formatter.use_mathtext": False,
-    "axes.formatter.useoffset": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.formatter.limits": [-4, 5],
     **{f"{axis}tick.{key}": value for axis in "xy" for key, value in _TICK.items()},
+    "grid.color": GRID,
+    "grid.linewidth": 0.7,
     "legend.fontsize": SMALL,
     "legend.frameon": False,
     "legend.handlelength": 1.8,
+    "legend.columnspacing": 1.4,
     "lines.solid_capstyle": "butt",
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
-    "figure.constrained_layout.h_pad": 0.03,
-    "figure.constrained_layout.w_pad": 0.03,
-    "path.simplify": True,
     "path.simplify_threshold": 0.1,
+}
+_FIXED: dict[str, Any] = {  # equal bytes, text as text, and no text read as mathematics or TeX
+    "text.usetex": False,
+    "axes.formatter.use_mathtext": False,
+    "axes.formatter.useoffset": False,
     "svg.fonttype": "none",
     "svg.hashsalt": "uq_report",
     "svg.image_inline": True,
 }
 
 
-_sketching: ContextVar[bool] = ContextVar("sketching", default=False)
+class Sample(NamedTuple):
+    """An entry of a `key`: its words, and the look of a line with marks or of a patch."""
+
+    label: str
+    look: dict[str, Any]
+    patch: bool
 
 
 def context() -> AbstractContextManager[None]:
-    """Return a context with our settings; the caller's own matplotlib settings return afterwards."""
-    if _sketching.get():
-        return nullcontext()
+    """Return a context with our settings wherever the user has left matplotlib's; the user's return afterwards."""
     import matplotlib as mpl  # here and below: heavy, and most commands draw nothing
 
-    settings: Any = {**mpl.rcParamsDefault, **_RC}
-    settings.pop("backend", None)
-    return mpl.rc_context(settings)
+    left = {key: value for key, value in _LOOK.items() if mpl.rcParams[key] == mpl.rcParamsDefault[key]}
+    return mpl.rc_context(left | _FIXED)
+
+
+def fonts() -> str:
+    """Return the font families of figures, as CSS has them; a user's own comes first."""
+    import matplotlib as mpl
+
+    own = [f"'{family}'" for family in mpl.rcParams["font.family"] if [family] != _LOOK["font.family"]]
+    return ", ".join([*own, FONTS])
 
 
 @contextmanager
-def sketching() -> Iterator[None]:
-    """Let `new_figure` return sketches, which a page needs and which know only the part of matplotlib that we use."""
-    token = _sketching.set(True)
-    try:
-        yield
-    finally:
-        _sketching.reset(token)
+def drawing(height: float, width: float = WIDTH, *, placed: bool = False) -> Iterator[Figure]:
+    """Yield an empty figure that belongs to no window and no pyplot state, and fit its panels into it at the end.
 
-
-def new_figure(height: float, width: float = WIDTH, *, placed: bool = False) -> Figure:
-    """Return an empty figure that belongs to no window and no pyplot state; sizes in inches.
-
-    While `sketching` it is a `Sketch`. The panels of a `placed` one get their places by hand.
+    Sizes are in inches. The panels of a `placed` figure have their places already.
     """
-    if _sketching.get():
-        return cast("Figure", Sketch(width, height, INK, Sizes(SIZE, SMALL, SIZE + 0.5)))
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout=None if placed else "constrained")
-    FigureCanvasAgg(figure)
-    return figure
+    with context():
+        figure = Figure(figsize=(width, height), layout="none")
+        FigureCanvasAgg(figure)  # measures texts
+        yield figure
+        if not placed:
+            fit(figure)
+
+
+def fit(figure: Figure) -> None:
+    """Give panels the room that their texts leave, above the key."""
+    below = max((legend.get_window_extent().height for legend in figure.legends), default=0.0)
+    figure.tight_layout(pad=PAD, rect=(0.0, below / figure.bbox.height, 1.0, 1.0))
 
 
 def plain(axes: Axes, grid: str = "") -> Axes:
-    """Give axes our look: two spines, and a light grid along `grid` (``"x"``, ``"y"``, ``"both"`` or none)."""
-    axes.spines[["top", "right"]].set_visible(False)
-    round_ticks(axes)
+    """Give axes few round ticks, and a light grid along `grid` (``"x"``, ``"y"``, ``"both"`` or none)."""
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(round_numbers(TICKS))
     if grid:
-        axes.grid(True, axis=grid, color=GRID, linewidth=0.7)  # type: ignore[arg-type]
+        axes.grid(True, axis=grid)  # type: ignore[arg-type]
     return axes
 
 
-def round_ticks(axes: Axes) -> None:
-    """Put ticks at round numbers, not too many."""
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(round_numbers(TICKS))
+def round_numbers(most: int, steps: Sequence[float] | None = STEPS) -> Any:
+    """Return the locator of at most so many round numbers, multiples of `steps`; matplotlib's own if None."""
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(most, steps=steps)
 
 
 def name(value: object, limit: int = 28) -> str:
@@ -186,15 +196,16 @@ def patch(label: str = "", **look: Any) -> Sample:
     return Sample(label, look, patch=True)
 
 
-def key(figure: Figure | Sketch, samples: Sequence[Sample], columns: int = 2) -> None:
-    """Put a legend below the axes, where it hides nothing."""
-    if isinstance(figure, Sketch):
-        figure.key(samples, columns)
-    elif samples:
-        from matplotlib.lines import Line2D
-        from matplotlib.patches import Patch
+def key(figure: Figure, samples: Sequence[Sample], columns: int = 2) -> None:
+    """Put a legend below the panels, where it hides nothing, in as many columns as have room."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
-        handles = [
-            Patch(label=s.label, **s.look) if s.patch else Line2D([], [], label=s.label, **s.look) for s in samples
-        ]
-        figure.legend(handles=handles, loc="outside lower left", ncols=columns, columnspacing=1.4)
+    if not samples:
+        return
+    room = 72 * figure.get_size_inches()[0]
+    widths = [width(sample.label, SMALL) + 4.0 * SMALL for sample in samples]  # 4: the sign, and blanks around it
+    while columns > 1 and sum(max(part) for part in np.array_split(widths, columns) if len(part)) > room:
+        columns -= 1
+    handles = [Patch(label=s.label, **s.look) if s.patch else Line2D([], [], label=s.label, **s.look) for s in samples]
+    figure.legend(handles=handles, loc="lower left", ncols=columns, borderaxespad=0.0)

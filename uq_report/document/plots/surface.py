@@ -35,13 +35,12 @@ def draw(result: Result, measure: str | None = None, pair: tuple[str, str] | Non
     first, second = choose(result, "pair", pair, zip(frame[col.FEATURE], frame[col.FEATURE_2], strict=True))
     frame = frame[(frame[col.FEATURE] == first) & (frame[col.FEATURE_2] == second)]
     table = frame.set_index([col.X_2, col.X])[col.VALUE].unstack()  # noqa: PD010 - one value per cell, nothing to aggregate
-    with style.context():
-        figure = style.new_figure(3.9)
+    with style.drawing(3.9) as figure:
         axes, scale = figure.subplots(1, 2, width_ratios=(14, 1))
         bounds = _bounds(table)
         _cells(axes, table, bounds)
         _cross_out(axes, result.estimates, (chosen, first, second))
-        style.round_ticks(axes)
+        style.plain(axes)
         _ticks(axes.xaxis, frame, col.X, col.LEVEL)
         _ticks(axes.yaxis, frame, col.X_2, col.LEVEL_2)
         axes.set_xlabel(style.name(first, 40))

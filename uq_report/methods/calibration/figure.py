@@ -91,8 +91,7 @@ def draw_pit(result: Result) -> Figure:
 def _figure(result: Result, fill: Callable[[Axes, pd.DataFrame], None], x: str, y: str, grid: str = "both") -> Figure:
     """Return the figure of a table, bin by bin in order, with its axes named and its key."""
     table = result.estimates.sort_values(col.X, kind="stable")
-    with style.context():
-        figure = style.new_figure(*SIZE)
+    with style.drawing(*SIZE) as figure:
         axes = style.plain(figure.subplots(), grid)
         fill(axes, table)
         axes.set(xlabel=x, ylabel=y)

@@ -50,8 +50,7 @@ def draw(result: Result, top: int = 20) -> Figure:
     features = list(mutual.index)
     covered, share = (part(result, item).reindex(features) for item in (COVERED, SHARE))
     at = np.arange(len(features), dtype=float)
-    with style.context():
-        figure = style.new_figure(0.29 * len(features) + 1.25)
+    with style.drawing(0.29 * len(features) + 1.25) as figure:
         axes = style.plain(figure.subplots(), "x")
         ends = mutual[col.ESTIMATE].to_numpy(dtype=float)
         rectangles(axes, ((0.0, v, k - 0.32, k + 0.32) for k, v in zip(at, ends, strict=True)), BAR)
@@ -105,8 +104,7 @@ def draw_corrected(
     selected = [line for line in of_measure(view.lines, chosen) if features is None or line.feature in features]
     lines = sorted(selected, key=lambda line: line.rank)[:top]
     table, at = table_of(lines), np.arange(len(lines), dtype=float)
-    with style.context():
-        figure = style.new_figure(0.32 * len(lines) + 1.0)
+    with style.drawing(0.32 * len(lines) + 1.0) as figure:
         axes = style.plain(figure.subplots(), "x")
         axes.axvline(0, color=style.INK, linewidth=0.8)
         ends = (col.PLAIN, col.PLAIN_LOWER, col.PLAIN_UPPER), (col.ESTIMATE, col.LOWER, col.UPPER)
@@ -143,8 +141,7 @@ def draw_moves(result: Result, measure: str | None = None, top: int = 20) -> Fig
     table = table[table[col.MEASURE] == chosen].head(top)
     # equal ranks stand below each other, in the order of the table
     before, after = (table[column].rank(method="first").to_numpy(dtype=float) for column in (col.PLAIN_RANK, col.RANK))
-    with style.context():
-        figure = style.new_figure(0.25 * len(table) + 0.8)
+    with style.drawing(0.25 * len(table) + 0.8) as figure:
         axes = figure.subplots()
         look: dict[str, Any] = {"va": "center", "fontsize": style.SMALL}
         ranks = table[[col.FEATURE, col.PLAIN_RANK, col.RANK]].itertuples(index=False)

@@ -37,8 +37,7 @@ def draw(result: Result, top: int = STRONGEST) -> Figure:
     edges = [(nodes.index(a), nodes.index(b), value) for a, b, value in view.edges[:top]]
     largest = max((abs(value) for *_, value in edges), default=1.0)
     angle = np.pi / 2 - 2 * np.pi * np.arange(len(nodes)) / max(len(nodes), 1)
-    with style.context():
-        figure = style.new_figure(3.6)
+    with style.drawing(3.6) as figure:
         axes = figure.subplots()
         for a, b, value in reversed(edges):
             ends = [a, b]

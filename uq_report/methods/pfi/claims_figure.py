@@ -38,8 +38,7 @@ def draw(result: Result, top: int = LABELLED) -> Figure:
     rows = [(claimed[n].estimate, delivered[n].estimate, delivered[n].lower, delivered[n].upper) for n in names]
     x, y, low, high = np.array(rows, dtype=float).reshape(-1, 4).T
     unit = words(view.measures[0], result.measures).unit if view.measures else ""
-    with style.context():
-        figure = style.new_figure(3.4)
+    with style.drawing(3.4) as figure:
         axes = style.plain(figure.subplots(), "both")
         ends = np.array([min(0.0, *x, *y), max(1e-12, *x, *y)]) if len(x) else np.array([0.0, 1.0])
         axes.plot(ends, ends, color=style.INK, linewidth=0.8, linestyle=style.LINES[1])
@@ -57,8 +56,7 @@ def _claimed(view: Claims, result: Result, top: int) -> Figure:
     """Draw what the leading features claim, largest on top, where there are no outcomes."""
     lines = [line for line in largest_first(view.part(CLAIMED)) if line.feature != ALL_FEATURES][:top]
     places = np.arange(len(lines))[::-1]
-    with style.context():
-        figure = style.new_figure(1.0 + 0.25 * len(lines))
+    with style.drawing(1.0 + 0.25 * len(lines)) as figure:
         axes = style.plain(figure.subplots(), "x")
         axes.hlines(places, [x.lower for x in lines], [x.upper for x in lines], color=style.ROLE["loss"], linewidth=1.4)
         axes.plot([x.estimate for x in lines], places, linestyle="", marker="o", color=style.ROLE["loss"])

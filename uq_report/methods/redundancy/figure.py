@@ -37,8 +37,7 @@ def draw(result: Result, top: int = 20) -> Figure:
     first = table[table[col.ITEM] == WITHOUT_TARGET]
     features = [str(f) for f in first.sort_values(col.ESTIMATE, ascending=False, kind="stable")[col.FEATURE].head(top)]
     parts = {item: table[table[col.ITEM] == item].set_index(col.FEATURE).reindex(features) for item in LOOKS}
-    with style.context():
-        figure = style.new_figure(0.29 * len(features) + 1.1)
+    with style.drawing(0.29 * len(features) + 1.1) as figure:
         axes = style.plain(figure.subplots(), "x")
         axes.axvline(0, color=style.INK, linewidth=0.8)
         starts, ends = (part[col.ESTIMATE] for part in parts.values())

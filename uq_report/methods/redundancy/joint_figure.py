@@ -40,8 +40,7 @@ def draw(result: Result, pairs: Sequence[tuple[str, str]] | None = None) -> Figu
     chosen = list(pairs or available[:PAIRS])
     across = min(len(chosen), 2)
     rows = -(-len(chosen) // across)
-    with style.context():
-        figure = style.new_figure(2.3 * rows + 0.35)
+    with style.drawing(2.3 * rows + 0.35) as figure:
         panels = figure.subplots(rows, across, squeeze=False).ravel()
         for axes, (feature, partner) in zip(panels, chosen, strict=False):
             part = frame[(frame[col.FEATURE] == feature) & (frame[col.ITEM] == partner)]

@@ -39,8 +39,7 @@ class Panel(NamedTuple):
 
 def draw(panels: Sequence[Panel], features: Sequence[str]) -> Figure:
     """Draw the panels side by side; a dot is an estimate, its line the interval."""
-    with style.context():
-        figure = style.new_figure(ROW * max(3, len(features)) + FRAME)
+    with style.drawing(ROW * max(3, len(features)) + FRAME) as figure:
         row = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axes, panel in zip(row, panels, strict=True):
             _panel(axes, panel, features)

@@ -38,8 +38,7 @@ def draw(result: Result) -> Figure:
     reach = np.maximum(across.loc[both, col.ESTIMATE].abs(), up.loc[both, col.ESTIMATE].abs())
     features = list(reach.sort_values(ascending=False, kind="stable").index[:MOST])
     across, up = across.loc[features], up.loc[features]
-    with style.context():
-        figure = style.new_figure(3.3)
+    with style.drawing(3.3, placed=True) as figure:
         axes = style.plain(figure.subplots())
         _margins(axes, across, up)
         color = style.ROLE["uncertainty"]
@@ -99,10 +98,9 @@ def place(figure: Figure, axes: Axes, points: FloatArray, texts: Sequence[str], 
     """Write texts next to points (data coordinates, the most important first); return how many have room.
 
     They hide neither each other, nor points, nor bars, given by their two ends: greedy, deterministic, linear in words.
-    Labels far from their point get a thin line. The layout of the figure is fixed by this.
+    Labels far from their point get a thin line. The figure is fitted before.
     """
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    style.fit(figure)
     scale, frame = 72.0 / figure.dpi, axes.get_window_extent()
     origin = np.array([frame.x0, frame.y0])
     spots = (axes.transData.transform(points) - origin) * scale if len(points) else points

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ...document.plots import style
 from ...document.plots.frames import has_interval
-from ...document.plots.glyphs import legible
+from ...document.plots.letters import legible
 from ...document.plots.shapes import rectangles
 from ...document.plots.words import signed
 from ...evidence import columns as col
@@ -61,10 +61,9 @@ def draw(panels: Sequence[Panel], counts: pd.DataFrame, edges: Sequence[float] |
         Bounds of the bins of a number.
     """
     total = counts.groupby(col.X)[col.VALUE].sum()
-    with style.context():
-        if panels[0].average[col.LEVEL].astype(bool).any():
-            return _rows(panels, total)
-        return _stack(panels, total, edges)
+    if panels[0].average[col.LEVEL].astype(bool).any():
+        return _rows(panels, total)
+    return _stack(panels, total, edges)
 
 
 def most_frequent(average: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:
@@ -78,27 +77,28 @@ def _stack(panels: Sequence[Panel], counts: pd.Series[float], edges: Sequence[fl
     """Draw panels over one another along numbers, with bars of the rows below."""
     bars = BARS + GAP if len(counts) else 0.0
     height = TOP + len(panels) * (TITLE + PANEL) + bars + BOTTOM
-    figure, top = style.new_figure(height, WIDTH, placed=True), height - TOP
-    x = panels[0].average[col.X]
-    room = 0.02 * float(x.max() - x.min()) or 0.5
-    ends = (float(x.min()) - room, float(x.max()) + room)
-    for panel in panels:
-        top -= TITLE + PANEL
-        axes = _axes(figure, (LEFT, top, WIDTH - LEFT - RIGHT, PANEL))
-        _curve(axes, panel)
-        axes.set_xlim(ends)
-        axes.tick_params(axis="x", length=0, labelbottom=False)
-        text = f"{panel.title} ({panel.unit})" if panel.unit else panel.title
-        _title(figure, style.name(text, LINE), panel.role, (LEFT, top + PANEL + 0.045))
-    if len(counts):
-        axes = _axes(figure, (LEFT, top - bars, WIDTH - LEFT - RIGHT, BARS))
-        _bars(axes, counts, edges)
-        axes.set_xlim(ends)
-    axes.tick_params(axis="x", length=3, labelbottom=True)
-    if len(x) > FEW:
-        _ticks(axes, "x", ends, 5, WIDTH - LEFT - RIGHT)
-    else:  # the values themselves
-        axes.set_xticks(x.tolist(), [signed(f"{value:.4g}") for value in x])
+    with style.drawing(height, WIDTH, placed=True) as figure:
+        top = height - TOP
+        x = panels[0].average[col.X]
+        room = 0.02 * float(x.max() - x.min()) or 0.5
+        ends = (float(x.min()) - room, float(x.max()) + room)
+        for panel in panels:
+            top -= TITLE + PANEL
+            axes = _axes(figure, (LEFT, top, WIDTH - LEFT - RIGHT, PANEL))
+            _curve(axes, panel)
+            axes.set_xlim(ends)
+            axes.tick_params(axis="x", length=0, labelbottom=False)
+            text = f"{panel.title} ({panel.unit})" if panel.unit else panel.title
+            _title(figure, style.name(text, LINE), panel.role, (LEFT, top + PANEL + 0.045))
+        if len(counts):
+            axes = _axes(figure, (LEFT, top - bars, WIDTH - LEFT - RIGHT, BARS))
+            _bars(axes, counts, edges)
+            axes.set_xlim(ends)
+        axes.tick_params(axis="x", length=3, labelbottom=True)
+        if len(x) > FEW:
+            _ticks(axes, "x", ends, 5, WIDTH - LEFT - RIGHT)
+        else:  # the values themselves
+            axes.set_xticks(x.tolist(), [signed(f"{value:.4g}") for value in x])
     return figure
 
 
@@ -108,22 +108,24 @@ def _rows(panels: Sequence[Panel], counts: pd.Series[float]) -> Figure:
     names = [style.name(legible(level), LETTERS) for level in order[col.LEVEL]]
     left = LETTER * max(map(len, names)) + 0.1
     width, body = (WIDTH - left - RIGHT) / (len(panels) + 0.5 * bool(len(counts))), LEVEL_ROW * len(order) + 0.08
-    figure = style.new_figure(TOP + TITLE + body + BOTTOM + UNITS, WIDTH, placed=True)
-    place = {x: k for k, x in enumerate(reversed(order[col.X].tolist()))}
-    for k, panel in enumerate(panels):
-        head = (panel.role, NAMES.get(panel.role, ""), 0.0 if k else OVER)
-        axes = _side_panel(figure, (left + k * width, width - APART, body), head, len(order))
-        _intervals(axes, panel.average[panel.average[col.X].isin(place)], place, panel.role)
-        _ticks(axes, "x", axes.get_xlim(), 3, width - APART)
-        # a unit of several words is left to the caption
-        unit = panel.unit if LETTER * len(panel.unit) <= width else ""
-        axes.set_xlabel(unit, fontsize=style.SMALL, labelpad=1.0)
-        if not k:
-            axes.set_yticks([place[x] for x in order[col.X]], names)
-    if len(counts):
-        axes = _side_panel(figure, (WIDTH - RIGHT - 0.5 * width, 0.5 * width, body), ("", "rows", 0.0), len(order))
-        rectangles(axes, [(0.0, float(counts.get(x, 0.0)), k - 0.3, k + 0.3) for x, k in place.items()], style.SPREAD)
-        axes.set_xlim(0, max(float(counts.max()), 1.0))
+    with style.drawing(TOP + TITLE + body + BOTTOM + UNITS, WIDTH, placed=True) as figure:
+        place = {x: k for k, x in enumerate(reversed(order[col.X].tolist()))}
+        for k, panel in enumerate(panels):
+            head = (panel.role, NAMES.get(panel.role, ""), 0.0 if k else OVER)
+            axes = _side_panel(figure, (left + k * width, width - APART, body), head, len(order))
+            _intervals(axes, panel.average[panel.average[col.X].isin(place)], place, panel.role)
+            _ticks(axes, "x", axes.get_xlim(), 3, width - APART)
+            # a unit of several words is left to the caption
+            unit = panel.unit if LETTER * len(panel.unit) <= width else ""
+            axes.set_xlabel(unit, fontsize=style.SMALL, labelpad=1.0)
+            if not k:
+                axes.set_yticks([place[x] for x in order[col.X]], names)
+        if len(counts):
+            axes = _side_panel(figure, (WIDTH - RIGHT - 0.5 * width, 0.5 * width, body), ("", "rows", 0.0), len(order))
+            rectangles(
+                axes, [(0.0, float(counts.get(x, 0.0)), k - 0.3, k + 0.3) for x, k in place.items()], style.SPREAD
+            )
+            axes.set_xlim(0, max(float(counts.max()), 1.0))
     return figure
 
 
@@ -174,7 +176,7 @@ def _curve(axes: Axes, panel: Panel) -> None:
     if len(panel.local):
         _local(axes, panel)
     _ticks(axes, "y", axes.get_ylim(), 3)
-    axes.grid(True, axis="y", color=style.GRID, linewidth=0.7)
+    axes.grid(True, axis="y")
 
 
 def _local(axes: Axes, panel: Panel) -> None:
@@ -216,7 +218,7 @@ def _intervals(axes: Axes, points: pd.DataFrame, place: dict[float, int], role: 
     if has_interval(points).all():
         x, y = style.segments(points[col.LOWER], points[col.UPPER], at)
         axes.plot(x, y, color=color, linewidth=1.3)
-    axes.grid(True, axis="x", color=style.GRID, linewidth=0.7)
+    axes.grid(True, axis="x")
 
 
 def _ticks(axes: Axes, which: str, ends: tuple[float, float], most: int, room: float = WIDTH) -> None:

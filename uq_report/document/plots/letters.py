@@ -1,20 +1,32 @@
-"""How wide and high text is in DejaVu Sans, from its advance widths alone: what a layout needs, and nothing drawn."""
+"""The one font of pages and figures: which characters it has, and how wide a text is in it."""
 
 from __future__ import annotations
 
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
+from ...core.text import code_point
+
 if TYPE_CHECKING:
     from matplotlib.ft2font import FT2Font
 
-ASCENT, DESCENT, LINE = 0.76, 0.236, 1.2  # of the size: above and below the base line, from line to line
 _EM = 1000
+
+
+def legible(text: str) -> str:
+    """Return text with every character DejaVu Sans lacks shown as its code point.
+
+    Examples
+    --------
+    >>> legible("Größe ≥ 3 中")
+    'Größe ≥ 3 [U+4E2D]'
+    """
+    return text if text.isascii() else "".join(c if ord(c) in _glyphs() else code_point(c) for c in text)
 
 
 @lru_cache(maxsize=4096)
 def width(text: str, size: float, bold: bool = False) -> float:
-    """Return the width of one line, in the unit of its size.
+    """Return the width of one line in the unit of its size, from the advance widths of DejaVu Sans.
 
     Examples
     --------
@@ -24,9 +36,9 @@ def width(text: str, size: float, bold: bool = False) -> float:
     return size * sum(_advance(character, bold) for character in text)
 
 
-def height(lines: int, size: float) -> float:
-    """Return the height of a text of so many lines."""
-    return size * (ASCENT + DESCENT + LINE * (lines - 1))
+@cache
+def _glyphs() -> frozenset[int]:
+    return frozenset(_face(False).get_charmap())
 
 
 @cache
