@@ -27,7 +27,6 @@ from sklearn.linear_model import LogisticRegression
 from uq_report.api import explain
 from uq_report.core.arrays import FloatArray
 from uq_report.core.engine import Engine
-from uq_report.inputs.fast_paths.additive import AdditivePath
 from uq_report.inputs.fast_paths.process import ProcessPath
 from uq_report.inputs.fast_paths.trees.path import TreePath
 from uq_report.methods.rsens.explain import RSens
@@ -35,7 +34,7 @@ from uq_report.methods.shap.explain import ShapleyValues
 from uq_report.testing import measures
 
 BACKGROUND = 30
-PATHS = (AdditivePath(), TreePath())
+PATHS = (TreePath(),)
 
 
 def seconds(*jobs: Callable[[], object], rounds: int = 3) -> list[float]:
