@@ -378,20 +378,6 @@ def test_a_modelled_spread_is_no_function_of_the_score() -> None:
     assert TreePath().shortcut(subject.model, subject.adapter, subject.X) is None
 
 
-def catboost_of(kind: str, **options: Any) -> Any:
-    catboost = pytest.importorskip("catboost")
-    given = {"iterations": 8, "depth": 3, "verbose": 0, "allow_writing_files": False, "thread_count": 1}
-    return getattr(catboost, f"CatBoost{kind}")(**given, **options)
-
-
-def test_catboost_agrees() -> None:
-    compare(catboost_of("Classifier").fit(GAPS, Y2), GAPS, Y2)
-    compare(catboost_of("Classifier", nan_mode="Max").fit(GAPS, Y3, sample_weight=WEIGHTS), GAPS, Y3)
-    compare(catboost_of("Regressor", loss_function="Poisson").fit(GAPS, COUNTS), GAPS, COUNTS)
-    normal = catboost_of("Regressor", loss_function="RMSEWithUncertainty").fit(GAPS, WHOLE[:, 0])
-    compare(normal, GAPS, WHOLE[:, 0])
-
-
 def refused() -> dict[str, Callable[[], tuple[Any, Any]]]:
     """Return models of other structure, with their rows."""
     text = FRAME.assign(d=FRAME["d"].astype(str))
@@ -403,17 +389,8 @@ def refused() -> dict[str, Callable[[], tuple[Any, Any]]]:
         ),
         "steps before it": lambda: (make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(WHOLE, Y2), WHOLE),
         "bagged lines": lambda: (BaggingClassifier(LogisticRegression(), 2).fit(WHOLE, Y2), WHOLE),
-        "calibrated lines": lambda: (CalibratedClassifierCV(LogisticRegression(), cv=2).fit(WHOLE, Y2), WHOLE),
-        "calibrated steps": lambda: (
-            CalibratedClassifierCV(make_pipeline(StandardScaler(), DecisionTreeClassifier()), cv=2).fit(WHOLE, Y2),
-            WHOLE,
-        ),
+        "a calibrated forest": lambda: (CalibratedClassifierCV(FORESTS["forest"](), cv=2).fit(WHOLE, Y2), WHOLE),
         "a class of its own": lambda: (Stranger(max_depth=2).fit(WHOLE, Y2), WHOLE),
-        "categories as statistics": lambda: (catboost_of("Classifier", cat_features=["d"]).fit(text, Y2), text),
-        "trees that are not symmetric": lambda: (
-            catboost_of("Classifier", grow_policy="Lossguide").fit(GAPS, Y2),
-            GAPS,
-        ),
         "linear leaves": lambda: (of_lightgbm(linear_tree=True), WHOLE),
         "zeros as missing": lambda: (of_lightgbm(zero_as_missing=True), WHOLE),
         "averaged trees": lambda: (of_lightgbm(boosting_type="rf", subsample=0.5, subsample_freq=1), WHOLE),
@@ -463,7 +440,6 @@ def test_few_rows_and_trees_are_left_to_the_model(monkeypatch: pytest.MonkeyPatc
         (of_lightgbm, 3),
         (lambda: of_xgboost(num_parallel_tree=2), 6),
         (lambda: of_xgboost(booster="gblinear"), 0),
-        (lambda: catboost_of("Classifier").fit(GAPS, Y2), 8),
     ],
 )
 def test_trees_are_counted_before_they_are_read(monkeypatch: pytest.MonkeyPatch, model: Any, trees: int) -> None:

@@ -11,7 +11,6 @@ from ....core.errors import MissingDependencyError
 from ....core.libraries import installed
 from ....core.shortcut import Shortcut
 from ...adapters.sklearn_ import unwrap
-from .catboost import CATBOOST
 from .lightgbm import LIGHTGBM
 from .regression import REGRESSION
 from .sklearn import SKLEARN
@@ -21,7 +20,7 @@ from .xgboost import XGBOOST
 if TYPE_CHECKING:
     from .walks import Walks
 
-READERS: Mapping[str, Reader] = {**SKLEARN, **REGRESSION, **LIGHTGBM, **XGBOOST, **CATBOOST}
+READERS: Mapping[str, Reader] = {**SKLEARN, **REGRESSION, **LIGHTGBM, **XGBOOST}
 WORTH = 100_000  # rows x trees from which walks are used: loading them takes as long as predicting fewer, 0.3 s
 
 
