@@ -380,7 +380,6 @@ def test_a_modelled_spread_is_no_function_of_the_score() -> None:
 
 def refused() -> dict[str, Callable[[], tuple[Any, Any]]]:
     """Return models of other structure, with their rows."""
-    text = FRAME.assign(d=FRAME["d"].astype(str))
     return {
         "another family": lambda: (LogisticRegression().fit(WHOLE, Y2), WHOLE),
         "a start that is a model": lambda: (
