@@ -57,8 +57,8 @@ class Served:
 
         Examples
         --------
-        >>> str(Served("additive score", rows=5000, compared=64, difference=3e-16))
-        'predicted 5,000 rows (additive score); in 64 rows compared with the model itself at most 1e-15 apart'
+        >>> str(Served("column-wise pipeline", rows=5000, compared=64, difference=3e-16))
+        'predicted 5,000 rows (column-wise pipeline); in 64 rows compared with the model itself at most 1e-15 apart'
         """
         if not (self.rows or self.failed or self.dropped):
             return "not used"

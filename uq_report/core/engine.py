@@ -10,7 +10,7 @@ free memory or a stopwatch, so the bytes of a result do not depend on how it was
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -23,7 +23,7 @@ import pandas as pd
 from joblib import parallel_config
 
 from .adapter import KeepsOrder
-from .arrays import AnyArray, Columns, FloatArray, IntArray, Table
+from .arrays import AnyArray, FloatArray, IntArray, Table
 from .believed import Comparison, Found, Served, Shortcuts
 from .caller import Caller, first_rows
 from .derivatives import Derivatives
@@ -34,12 +34,10 @@ from .measures import Measure
 from .mixed import Calling, Mixer, Mixes, Mixing
 from .passes import BESIDE, Calls, Charged, Done, Group, Task, grouped, needed, refuse_base, rows_in_calls, rows_of
 from .predictive import Distribution
-from .repeated import Repeated, Repeats
 from .results import Omission
 from .selection import selected
 from .shortcut import FastPath, answers
 from .subject import Subject
-from .tried import Known, Trial, first_call
 from .variants import Variant
 from .workers import AHEAD, FULL, PER_WORKER, Workers, packed, share_of_pack
 
@@ -97,14 +95,12 @@ class Engine(Caller):
         # shared by the engines of one run: what fast paths did; by those of one subject: the shortcuts for its rows
         self.served = {path.name: Served(path.title) for path in self.fast_paths}
         self._known: list[Shortcuts] = []
-        # rows changed in the first call, and what the model said of them
-        self._tried: tuple[Trial, Distribution] | None = None
         # columns in which the adapter's derivatives agreed with differences, for this explainer
         self._proven: set[int] = set()
 
     def _anew(self, explainer: str, subject: Subject) -> dict[str, Any]:
         proven: dict[str, Any] = {} if explainer == self.explainer else {"_proven": set()}
-        return proven if subject is self.subject else proven | {"_known": [], "_tried": None}
+        return proven if subject is self.subject else proven | {"_known": []}
 
     @property
     def worker_seconds(self) -> float:
@@ -248,32 +244,13 @@ class Engine(Caller):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind what belongs to the parent process."""
-        left: dict[str, Any] = {"progress": None, "limits": None, "fast_paths": (), "_workers": None, "_tried": None}
+        left: dict[str, Any] = {"progress": None, "limits": None, "fast_paths": (), "_workers": None}
         return self.__dict__ | left
-
-    def _first_call(self) -> Distribution:
-        """Return the prediction of the subject's rows, made in one call with changes that shortcuts are compared on.
-
-        Only where the adapter says that rows do not move each other's answers.
-        """
-        if not (self.subject.adapter.batch_rows(self.subject.model) and self._shortcuts):
-            return super()._first_call()
-        self._charge(self.subject.n)
-        dist, self._tried = first_call(self.subject.X, self.batch_rows or 0, self.call_model)
-        return dist
-
-    def _tried_like(self, shortcut: str, changes: Sequence[Variant]) -> Known | None:
-        """Return what the first call told of changes like these, where a shortcut covers it."""
-        if self._tried is None:
-            return None
-        trial, dist = self._tried
-        known = trial.like(changes, Columns(self.subject.X), self._checked(dist, len(dist), ""))
-        return known if known and all(map(self._shortcuts[shortcut].covers, known.changes)) else None
 
     def _task(self, rows: IntArray | None, measures: Sequence[Measure]) -> Task:
         most = self.batch_rows or max(self.subject.n, self.rows_together)
         beside = self.batch_rows is not None and not isinstance(self.subject.adapter, KeepsOrder)
-        calls = Calls(self.call_model, self._by_shortcut, self._repeated, self._checked, most, beside)
+        calls = Calls(self.call_model, self._by_shortcut, most, beside)
         return Task(calls, self.subject.X, rows, measures, self.y, self.baseline)
 
     def _mapped(
@@ -309,8 +286,7 @@ class Engine(Caller):
 
         def compare(shortcut: str, changes: Sequence[Variant]) -> Comparison:
             with parallel_config("sequential"):  # inside a model, joblib would end the workers that wait for groups
-                known, most = self._tried_like(shortcut, changes), self._shortcuts.rows_compared(shortcut)
-                return task.compared(shortcut, changes, known, most)
+                return task.compared(shortcut, changes, self._shortcuts.rows_compared(shortcut))
 
         for first, group in parts:
             self._charge(task.n * len(group))
@@ -340,11 +316,6 @@ class Engine(Caller):
         """Return what a shortcut predicts of rows under each variant, as `call_model` returns it."""
         dist = self._shortcuts[name].predict(group, rows)
         return self._checked(dist, len(rows) * len(group), f"fast path {name!r}")
-
-    def _repeated(self, name: str, group: Sequence[Variant], rows: IntArray, needs: Set[str]) -> Repeated | None:
-        """Return what a shortcut predicts once for rows that are alike, not yet checked."""
-        shortcut = self._shortcuts[name]
-        return shortcut.repeated(group, rows, needs) if isinstance(shortcut, Repeats) else None
 
 
 def first_distribution(subject: Subject, n: int) -> Distribution:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import groupby, islice
 from typing import NamedTuple, TypeVar
@@ -15,9 +15,7 @@ from .errors import BudgetError, ModelError, UnsupportedError, UQReportError
 from .limits import look
 from .measures import Measure
 from .predictive import Distribution
-from .repeated import Repeated
 from .shortcut import COMPARED
-from .tried import Known
 from .variants import Buffer, Variant, make_buffer
 
 BESIDE, FEWEST = 20, 100  # changes of a row that stand side by side, and rows of a call for each of them
@@ -37,15 +35,12 @@ class Group(NamedTuple):
 class Calls(NamedTuple):
     """How rows are predicted: a table by the model itself, or the rows under a group's variants by a named shortcut.
 
-    What a shortcut has `repeated`, as far as some methods go, is not `checked` yet. A call of the model itself holds at
-    most `most` rows; of few rows under many changes, rather than of many under few, where changes of a row may stand
-    `beside` each other: trees walk them by the same branches.
+    A call of the model itself holds at most `most` rows; of few rows under many changes, rather than of many under few,
+    where changes of a row may stand `beside` each other: trees walk them by the same branches.
     """
 
     plain: Callable[[Table], Distribution]
     short: Callable[[str, Sequence[Variant], IntArray], Distribution]
-    repeated: Callable[[str, Sequence[Variant], IntArray, Set[str]], Repeated | None]
-    checked: Callable[[Distribution, int, str], Distribution]
     most: int
     beside: bool = False
 
@@ -95,7 +90,6 @@ class Task:
         self.buffers: dict[tuple[int, ...], Buffer] = {}
         self.outcomes: dict[tuple[int, ...], tuple[AnyArray | None, Distribution | None]] = {}
         self.needs = needed(measures)
-        self.once: tuple[Distribution | None, FloatArray] = (None, np.empty((0, 0)))  # what is repeated; its measures
 
     def __call__(self, first: int, group: Sequence[Variant], shortcut: str = "") -> Done:
         """Evaluate the group that begins with variant `first`, by the model itself where a shortcut fails."""
@@ -108,15 +102,15 @@ class Task:
                 pass
         return Done(Group(first, self._values(group, "")), shortcut, short=False)
 
-    def compared(
-        self, shortcut: str, changes: Sequence[Variant], known: Known | None = None, most: int = COMPARED
-    ) -> Comparison:
+    def compared(self, shortcut: str, changes: Sequence[Variant], most: int = COMPARED) -> Comparison:
         """Return how far a shortcut is from the model itself on some rows, `most` at most, under each of the changes.
 
-        The model is asked in one call, or has answered about the `known` changes, which stand for these.
+        The model is asked in one call.
         """
-        few, rows, plain = known or self._asked(changes, most)
-        each = np.repeat(rows, len(few))
+        at = compared_rows(self.n, len(changes), most)
+        few, rows = [variant.part(at) for variant in changes], self.at[at]
+        table = make_buffer(take_rows(self.rows, at), len(few)).filled(self.source, 0, len(at), few)
+        plain, each = self.calls.plain(table), np.repeat(rows, len(few))
         base, y = self.own[0].take(each) if self.base is not None else None, self.own[1]
         y = None if y is None else y[each]
         return compared(
@@ -124,13 +118,6 @@ class Task:
             rows_of(plain, self.measures, y, base),
             self._usual,
         )
-
-    def _asked(self, changes: Sequence[Variant], most: int) -> Known:
-        """Return what the model says of some rows under each of the changes."""
-        at = compared_rows(self.n, len(changes), most)
-        few = [variant.part(at) for variant in changes]
-        table = make_buffer(take_rows(self.rows, at), len(few)).filled(self.source, 0, len(at), few)
-        return Known(few, self.at[at], self.calls.plain(table))
 
     @cached_property
     def _usual(self) -> FloatArray:
@@ -171,10 +158,6 @@ class Task:
         key = (start, stop, len(group))
         if shortcut:
             few = group if stop - start == self.n else [variant.part(slice(start, stop)) for variant in group]
-            found = self.calls.repeated(shortcut, few, self.at[start:stop], self.needs)
-            if found is not None:
-                values[...] = found.spread(self._once(found, start, shortcut))
-                return
             dist = self.calls.short(shortcut, few, self.at[start:stop])
         else:
             buffer = last_kept(self.buffers, self.keeps, key, lambda: make_buffer(self.rows[start:stop], len(group)))
@@ -184,13 +167,6 @@ class Task:
         )
         for m, rows in enumerate(each_of(dist, self.measures, y, base)):
             values[m] = rows.reshape(stop - start, len(group)).T
-
-    def _once(self, found: Repeated, start: int, shortcut: str) -> FloatArray:
-        """Return the measures (measures, len(dist)) of what is repeated of rows from `start` on, made if not known."""
-        if found.dist is not self.once[0]:
-            dist = self.calls.checked(found.dist, len(found.rows), f"fast path {shortcut!r}")
-            self.once = found.dist, rows_of(dist, self.measures, *self._outcomes(start + found.rows))
-        return self.once[1]
 
     def _outcomes(self, at: IntArray) -> tuple[AnyArray | None, Distribution | None]:
         """Return y and base of the rows at these positions."""

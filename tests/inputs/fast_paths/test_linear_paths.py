@@ -1,4 +1,4 @@
-"""Column-wise pipelines and additive scores predict changed rows as the model itself does, or are left."""
+"""The fast path of column-wise pipelines predicts changed rows as the model itself does, or is dropped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegressor, Ridge, SGDClassifier
+from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegressor, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
@@ -31,26 +31,23 @@ from sklearn.preprocessing import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from uq_report.api import audit, explain, importance
+from uq_report.api import audit, importance
 from uq_report.core.adapter import Adapter
 from uq_report.core.arrays import FloatArray
 from uq_report.core.believed import Served
 from uq_report.core.distributions import Categorical
 from uq_report.core.engine import Engine
-from uq_report.core.residuals import Residuals
 from uq_report.core.subject import Subject, make_subject
 from uq_report.core.variants import Variant
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
 from uq_report.inputs.adapters.glm import GlmAdapter
 from uq_report.inputs.adapters.poisson import PoissonAdapter
-from uq_report.inputs.fast_paths.additive import AdditivePath
 from uq_report.inputs.fast_paths.columnwise import Columnwise
 from uq_report.inputs.fast_paths.separable import SeparablePath
-from uq_report.methods.shap.explain import ShapleyValues
 from uq_report.testing import fast_path_model_checks, measures
 
-ADDITIVE, SEPARABLE = AdditivePath(), SeparablePath()
+SEPARABLE = SeparablePath()
 N = 70
 NUMBERS = ["age", "debt", "rate"]
 
@@ -95,24 +92,13 @@ def subject(model: Any, adapter: Adapter | None = None, y: Any = Y, rows: Any = 
     return make_subject(model.fit(rows, y), adapter or ClassifierAdapter(), rows, y)
 
 
-def laid_over() -> Subject:
-    """Point predictions with the residuals of other rows around them."""
-    model, others = make_pipeline(mixed(), Ridge()).fit(X, AMOUNT), frame(9)
-    noise = np.random.default_rng(4).normal(size=N)
-    return explain(model, X, AMOUNT, residuals=Residuals(rows=(others, model.predict(others) + noise)))
-
-
 ADDED: dict[str, Callable[[], Subject]] = {
     "logistic": lambda: subject(make_pipeline(mixed(), LogisticRegression())),
     "three classes": lambda: subject(make_pipeline(mixed(), LogisticRegression()), y=Y3),
-    "sparse one-hot": lambda: subject(make_pipeline(mixed(sparse=True), LogisticRegression())),
     "discriminant": lambda: subject(make_pipeline(mixed(), VarianceThreshold(), LinearDiscriminantAnalysis()), y=Y3),
     "gradient descent": lambda: subject(make_pipeline(mixed(), SGDClassifier(loss="log_loss", random_state=0))),
     "Poisson": lambda: subject(make_pipeline(mixed(), PoissonRegressor()), PoissonAdapter(), Y),
     "gamma": lambda: subject(make_pipeline(mixed(), GammaRegressor()), GlmAdapter(dispersion=0.5), AMOUNT),
-    "no steps": lambda: subject(LogisticRegression(), rows=X[["age", "rate"]].to_numpy()),
-    "no steps, a frame": lambda: subject(LogisticRegression(), rows=X[["age", "rate", "unused"]]),
-    "residuals": laid_over,
 }
 SEPARATE: dict[str, Callable[[], Subject]] = {
     "naive Bayes": lambda: subject(make_pipeline(mixed(), GaussianNB())),
@@ -126,14 +112,8 @@ SEPARATE: dict[str, Callable[[], Subject]] = {
     "powers": lambda: subject(
         make_pipeline(PowerTransformer(), DecisionTreeClassifier()), rows=X[NUMBERS[:1]].to_numpy()
     ),
-    "logistic": ADDED["logistic"],
+    **ADDED,
 }
-
-
-@pytest.mark.parametrize("check", fast_path_model_checks(), ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", ADDED)
-def test_additive_scores_meet_the_contract(name: str, check: Callable[..., None]) -> None:
-    check(AdditivePath, ADDED[name]())
 
 
 @pytest.mark.parametrize("check", fast_path_model_checks(), ids=lambda check: check.__name__)
@@ -178,46 +158,42 @@ def test_random_pipelines(seed: int) -> None:
     )
     of = subject(make_pipeline(step, LogisticRegression(max_iter=10_000)), rows=rows)
     plain = values(of)[0]
-    ways: list[tuple[list[Any], str]] = [([ADDITIVE], "additive"), ([SEPARABLE], "separable")]
-    for paths, first in (*ways, ([SEPARABLE, ADDITIVE], "additive")):  # the lower rank comes first
-        fast, served = values(of, paths)
-        np.testing.assert_allclose(fast, plain, rtol=1e-10, atol=1e-13)
-        assert served[first].rows == plain[0].size
+    fast, served = values(of, [SEPARABLE])
+    np.testing.assert_allclose(fast, plain, rtol=1e-10, atol=1e-13)
+    assert served["separable"].rows == plain[0].size
 
 
 def test_no_feature_moves_another_s_bits() -> None:
     of = ADDED["logistic"]()
-    whole = values(of, [ADDITIVE])[0]
-    alone = [values(of, [ADDITIVE], permuted(of, [c]))[0] for c in range(len(of.features))]
+    whole = values(of, [SEPARABLE])[0]
+    alone = [values(of, [SEPARABLE], permuted(of, [c]))[0] for c in range(len(of.features))]
     np.testing.assert_array_equal(whole, np.concatenate(alone, axis=1))
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_workers_change_nothing(backend: str) -> None:
     of = ADDED["three classes"]()
-    one, served = values(of, [ADDITIVE, SEPARABLE])
-    two, also = values(of, [ADDITIVE, SEPARABLE], n_jobs=2, backend=backend)
+    one, served = values(of, [SEPARABLE])
+    two, also = values(of, [SEPARABLE], n_jobs=2, backend=backend)
     np.testing.assert_array_equal(one, two)
     assert served == also
 
 
 def test_explainers_of_one_run_share_what_was_compared_and_other_rows_are_compared_anew() -> None:
-    of = ADDED["no steps"]()
-    engine = Engine(of, measures(), fast_paths=[ADDITIVE])
+    of = SEPARATE["powers"]()
+    engine = Engine(of, measures(), fast_paths=[SEPARABLE])
     compared = []
     for bound in (engine.bound("a"), engine.bound("b"), engine.bound("c", of.take(np.arange(40)))):
         list(bound.evaluate(permuted(bound.subject), engine.select(["nll"])[0]))
-        compared.append(engine.served["additive"].compared)
-    assert compared == [2 * (N // 4), 2 * (N // 4), 2 * (N // 4) + 2 * (40 // 4)]
+        compared.append(engine.served["separable"].compared)
+    assert 0 < compared[0] == compared[1] < compared[2]
 
 
 def test_parts_of_rows_and_rows_chosen() -> None:
     of, rows = ADDED["logistic"](), np.array([5, 3, 60, 11])
     donors = np.array([1, 2, 3, 4])
     for batch in (None, 3):
-        engines = [
-            Engine(of, measures(), batch_rows=batch, fast_paths=paths) for paths in ((), (ADDITIVE,), (SEPARABLE,))
-        ]
+        engines = [Engine(of, measures(), batch_rows=batch, fast_paths=paths) for paths in ((), (SEPARABLE,))]
         plain, *fast = (
             next(engine.evaluate([Variant((0, 3), donors=donors)], engine.select(["nll"])[0], rows)).values
             for engine in engines
@@ -347,20 +323,11 @@ STRANGERS: dict[str, Callable[[], Subject]] = {
 }
 
 
-@pytest.mark.parametrize("path", [ADDITIVE, SEPARABLE], ids=["additive", "separable"])
 @pytest.mark.parametrize("name", STRANGERS)
-def test_other_steps_have_no_shortcut(name: str, path: Any) -> None:
+def test_other_steps_have_no_shortcut(name: str) -> None:
     of = STRANGERS[name]()
-    assert path.shortcut(of.model, of.adapter, of.X) is None
-    assert str(values(of, [path])[1][path.name]) == "not used"
-
-
-def test_a_subclass_predicts_in_its_own_way() -> None:
-    class Mine(LogisticRegression):  # type: ignore[misc]
-        pass
-
-    of = subject(Mine(), rows=X[["age", "rate"]].to_numpy())
-    assert ADDITIVE.shortcut(of.model, of.adapter, of.X) is None
+    assert SEPARABLE.shortcut(of.model, of.adapter, of.X) is None
+    assert str(values(of, [SEPARABLE])[1]["separable"]) == "not used"
 
 
 def test_frames_and_sparse_matrices_are_left_to_the_pipeline() -> None:
@@ -406,7 +373,7 @@ def test_values_take_the_column_s_own_kind() -> None:
     rows = pd.DataFrame({"count": np.arange(20), "x": np.linspace(-1, 1, 20)})
     of = subject(make_pipeline(StandardScaler(), LogisticRegression()), y=np.arange(20) % 2, rows=rows)
     changes = [Variant((0,), (3.0,)), Variant((0, 1), (5.0, np.nan)), Variant((0,), (np.arange(20.0)[::-1],))]
-    fast = values(of, [ADDITIVE], changes[:1] + changes[2:])[0]
+    fast = values(of, [SEPARABLE], changes[:1] + changes[2:])[0]
     np.testing.assert_allclose(fast, values(of, (), changes[:1] + changes[2:])[0], rtol=1e-12)
 
 
@@ -414,7 +381,7 @@ def test_an_unseen_category_is_refused_in_the_model_s_words() -> None:
     step = make_column_transformer((OneHotEncoder(), ["town"]), remainder="drop")
     of = subject(make_pipeline(step, LogisticRegression()))
     with pytest.raises(Exception, match="Found unknown categories"):
-        values(of, [ADDITIVE], [Variant((3,), ("Bonn",))])
+        values(of, [SEPARABLE], [Variant((3,), ("Bonn",))])
 
 
 def test_the_run_says_what_ran_and_the_setting_turns_it_off() -> None:
@@ -427,10 +394,9 @@ def test_the_run_says_what_ran_and_the_setting_turns_it_off() -> None:
     }
     fast, plain = audit(of, **options), audit(of, **options, fast_paths=False)
     records = [{p.name: p for p in run.run.plugins if p.group == "fast_paths"} for run in (fast, plain)]
-    rows = records[0]["additive"].rows_predicted
+    rows = records[0]["separable"].rows_predicted
     assert N * len(of.features) < rows <= 3 * N * len(of.features)  # a feature of two values takes one change
-    assert records[0]["additive"].outcome.startswith(f"predicted {rows:,} rows (additive score); in ")
-    assert records[0]["separable"].outcome == "not used"
+    assert records[0]["separable"].outcome.startswith(f"predicted {rows:,} rows (column-wise pipeline); in ")
     assert {record.outcome for record in records[1].values()} == {"turned off by the settings"}
     assert plain.run.settings["fast_paths"] is False
     adapters = [next(p for p in run.run.plugins if p.name == "classifier") for run in (fast, plain)]
@@ -444,16 +410,3 @@ def test_one_verb_takes_the_setting() -> None:
     of = ADDED["logistic"]()
     fast, plain = (importance(of, ["nll"], n_repeats=3, fast_paths=on).frame["value"] for on in (True, False))
     np.testing.assert_allclose(fast, plain, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", ["logistic", "three classes", "no steps"])
-def test_shapley_values_by_additive_scores_are_those_of_the_model(name: str) -> None:
-    of = ADDED[name]()
-    explainer = ShapleyValues(n_rows=3, n_local=0, n_background=5)
-    found = []
-    for path in ((), (ADDITIVE,)):
-        engine = Engine(of, measures(), fast_paths=path)
-        found.append(explainer.explain(of, engine.bound("shap"), {})[0].frame)
-    assert engine.served["additive"].rows > 0
-    plain, fast = found
-    pd.testing.assert_frame_equal(plain, fast, rtol=0, atol=1e-12)

@@ -49,10 +49,14 @@ from uq_report.core.variants import Mix, Variant, make_buffer, mixed_rows
 from uq_report.inputs.adapters import sklearn_
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
+from uq_report.inputs.fast_paths.trees import nodes, tables
 from uq_report.inputs.fast_paths.trees import path as paths
-from uq_report.inputs.fast_paths.trees import tables
+from uq_report.inputs.fast_paths.trees import walks as shortcuts
 from uq_report.inputs.fast_paths.trees.forest import Forest, Tree
-from uq_report.inputs.fast_paths.trees.path import TreePath, Walks
+from uq_report.inputs.fast_paths.trees.mix import mixed_sums
+from uq_report.inputs.fast_paths.trees.path import TreePath
+from uq_report.inputs.fast_paths.trees.walk import Settled, pick, settled, walk
+from uq_report.inputs.fast_paths.trees.walks import Walks
 from uq_report.inputs.fast_paths.trees.xgboost import SINGLE
 from uq_report.methods.h_statistic.explain import HStatistic
 from uq_report.methods.pdp.explain import PartialDependence
@@ -123,23 +127,9 @@ def compare(model: Any, X: Any, y: Any, tolerance: float = 1e-12) -> None:
         assert all(map(shortcut.covers, group))
         for part in (group, group[:1]):
             same(shortcut, shortcut.predict(part, rows), plain(subject, part, rows), tolerance)
-    repeated(shortcut, np.arange(N))
     mixes = coalitions(subject)
     table = mixed_rows(subject.X, mixes)
     same(shortcut, shortcut.mixed(mixes), subject.adapter.predict(subject.model, table), tolerance)
-
-
-def repeated(shortcut: Walks, rows: IntArray) -> None:
-    """Require that what is predicted once for each run of changes is what each change has alone, to the last bit."""
-    group = [Variant((3,), donors=np.roll(rows, shift)) for shift in range(1, 6)]
-    own = shortcut.predict(group, rows)
-    names = sorted({"mean", "variance", "entropy", "aleatoric", "epistemic_variance"} & own.supports)
-    shortcut.repeated(9 * group, rows, set(names))
-    found = shortcut.repeated(group, rows, set(names))
-    assert found is not None
-    assert len(rows) <= len(found.dist) <= len(rows) * len(shortcut._codes.distinct[3])
-    every, once = (np.stack([getattr(dist, name)() for name in names]) for dist in (own, found.dist))
-    assert np.array_equal(found.spread(once), every.reshape(len(names), len(rows), -1).swapaxes(1, 2))
 
 
 def coalitions(subject: Subject) -> list[Mix]:
@@ -295,18 +285,6 @@ def test_what_needs_the_members_of_a_regression_forest_is_asked_of_the_model() -
 
 
 @pytest.mark.parametrize("y", [Y2, Y3])
-@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
-def test_calibrated_forests_agree(method: str, y: IntArray) -> None:
-    if method == "temperature" and Version(sklearn.__version__) < Version("1.8"):
-        pytest.skip("new in scikit-learn 1.8")
-    forest = FORESTS["forest"]()
-    folds = CalibratedClassifierCV(forest, method=method, cv=3).fit(GAPS, y)
-    compare(folds, GAPS, y)
-    frozen = pytest.importorskip("sklearn.frozen", reason="new in scikit-learn 1.6")
-    compare(CalibratedClassifierCV(frozen.FrozenEstimator(forest.fit(GAPS, y)), method=method).fit(GAPS, y), GAPS, y)
-
-
-@pytest.mark.parametrize("y", [Y2, Y3])
 def test_gradient_boosting_agrees(y: IntArray) -> None:
     compare(GradientBoostingClassifier(n_estimators=9, n_iter_no_change=4, random_state=0).fit(WHOLE, y), WHOLE, y)
     compare(GradientBoostingClassifier(n_estimators=4, init="zero").fit(WHOLE, y, sample_weight=WEIGHTS), WHOLE, y)
@@ -402,23 +380,8 @@ def test_a_modelled_spread_is_no_function_of_the_score() -> None:
     assert TreePath().shortcut(subject.model, subject.adapter, subject.X) is None
 
 
-def catboost_of(kind: str, **options: Any) -> Any:
-    catboost = pytest.importorskip("catboost")
-    given = {"iterations": 8, "depth": 3, "verbose": 0, "allow_writing_files": False, "thread_count": 1}
-    return getattr(catboost, f"CatBoost{kind}")(**given, **options)
-
-
-def test_catboost_agrees() -> None:
-    compare(catboost_of("Classifier").fit(GAPS, Y2), GAPS, Y2)
-    compare(catboost_of("Classifier", nan_mode="Max").fit(GAPS, Y3, sample_weight=WEIGHTS), GAPS, Y3)
-    compare(catboost_of("Regressor", loss_function="Poisson").fit(GAPS, COUNTS), GAPS, COUNTS)
-    normal = catboost_of("Regressor", loss_function="RMSEWithUncertainty").fit(GAPS, WHOLE[:, 0])
-    compare(normal, GAPS, WHOLE[:, 0])
-
-
 def refused() -> dict[str, Callable[[], tuple[Any, Any]]]:
     """Return models of other structure, with their rows."""
-    text = FRAME.assign(d=FRAME["d"].astype(str))
     return {
         "another family": lambda: (LogisticRegression().fit(WHOLE, Y2), WHOLE),
         "a start that is a model": lambda: (
@@ -427,17 +390,8 @@ def refused() -> dict[str, Callable[[], tuple[Any, Any]]]:
         ),
         "steps before it": lambda: (make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(WHOLE, Y2), WHOLE),
         "bagged lines": lambda: (BaggingClassifier(LogisticRegression(), 2).fit(WHOLE, Y2), WHOLE),
-        "calibrated lines": lambda: (CalibratedClassifierCV(LogisticRegression(), cv=2).fit(WHOLE, Y2), WHOLE),
-        "calibrated steps": lambda: (
-            CalibratedClassifierCV(make_pipeline(StandardScaler(), DecisionTreeClassifier()), cv=2).fit(WHOLE, Y2),
-            WHOLE,
-        ),
+        "a calibrated forest": lambda: (CalibratedClassifierCV(FORESTS["forest"](), cv=2).fit(WHOLE, Y2), WHOLE),
         "a class of its own": lambda: (Stranger(max_depth=2).fit(WHOLE, Y2), WHOLE),
-        "categories as statistics": lambda: (catboost_of("Classifier", cat_features=["d"]).fit(text, Y2), text),
-        "trees that are not symmetric": lambda: (
-            catboost_of("Classifier", grow_policy="Lossguide").fit(GAPS, Y2),
-            GAPS,
-        ),
         "linear leaves": lambda: (of_lightgbm(linear_tree=True), WHOLE),
         "zeros as missing": lambda: (of_lightgbm(zero_as_missing=True), WHOLE),
         "averaged trees": lambda: (of_lightgbm(boosting_type="rf", subsample=0.5, subsample_freq=1), WHOLE),
@@ -487,7 +441,6 @@ def test_few_rows_and_trees_are_left_to_the_model(monkeypatch: pytest.MonkeyPatc
         (of_lightgbm, 3),
         (lambda: of_xgboost(num_parallel_tree=2), 6),
         (lambda: of_xgboost(booster="gblinear"), 0),
-        (lambda: catboost_of("Classifier").fit(GAPS, Y2), 8),
     ],
 )
 def test_trees_are_counted_before_they_are_read(monkeypatch: pytest.MonkeyPatch, model: Any, trees: int) -> None:
@@ -574,20 +527,19 @@ def test_what_is_walked_and_kept_stays_within_its_limits(monkeypatch: pytest.Mon
     monkeypatch.setattr(tables, "KEPT", 2**12)
     monkeypatch.setattr(sklearn_, "ROWWISE_BATCH", N)
     walked: list[tuple[int, int]] = []
-    settled: list[int] = []
-    table, settle = Forest.table, Forest.settled
+    sizes: list[int] = []
 
-    def noted(own: Forest, at: Any, column: int, asked: AnyArray) -> IntArray:
-        sums = table(own, at, column, asked)
+    def noted(own: Forest, at: Settled, column: int, asked: AnyArray) -> IntArray:
+        sums = walk(own, at, column, asked)
         walked.append((column, sums.size))
         return sums
 
     def placed(own: Forest, codes: AnyArray) -> Any:
-        settled.append(codes.shape[1])
-        return settle(own, codes)
+        sizes.append(codes.shape[1])
+        return settled(own, codes)
 
-    monkeypatch.setattr(Forest, "table", noted)
-    monkeypatch.setattr(Forest, "settled", placed)
+    monkeypatch.setattr(tables, "walk", noted)
+    monkeypatch.setattr(tables, "settled", placed)
     parted, engine = evaluated(subject, fast_paths=(TreePath(),))
     shortcut = engine._shortcuts["trees"]
     assert isinstance(shortcut, Walks)
@@ -597,7 +549,7 @@ def test_what_is_walked_and_kept_stays_within_its_limits(monkeypatch: pytest.Mon
     assert max(size for _, size in walked) <= 2**11
     assert [column for column, _ in walked if column == 4][-blocks:] == [4] * blocks
     assert sum(size > 2**9 for _, size in walked) <= 5 * blocks < len(walked)  # smaller ones are for comparisons
-    assert sum(size == block for size in settled) == N // block
+    assert sum(size == block for size in sizes) == N // block
     assert sum(held.size for held in shortcut._tables._kept.values()) <= 2**12
 
 
@@ -643,13 +595,12 @@ def test_tables_are_used_again_and_stay_at_home(monkeypatch: pytest.MonkeyPatch)
     shortcut, rows = walks(subject), np.arange(N)
     first = shortcut.predict([Variant((0,), donors=rows[::-1])], rows).mean()
     walked: list[int] = []
-    table = Forest.table
 
-    def noted(own: Forest, settled: Any, column: int, asked: AnyArray) -> IntArray:
+    def noted(own: Forest, at: Settled, column: int, asked: AnyArray) -> IntArray:
         walked.append(column)
-        return table(own, settled, column, asked)
+        return walk(own, at, column, asked)
 
-    monkeypatch.setattr(Forest, "table", noted)
+    monkeypatch.setattr(tables, "walk", noted)
     for shift in range(3):
         shortcut.predict([Variant((0,), donors=np.roll(rows, shift))], rows)
     assert walked == []
@@ -666,7 +617,6 @@ def test_tables_are_used_again_and_stay_at_home(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(tables, "KEPT", 1)
     shortcut.predict([Variant((3,), donors=rows)], rows)
     assert [held.size for held in shortcut._tables._kept.values()] == [sizes[3]]
-    assert shortcut.__getstate__()["_last"] is None
     assert shortcut._tables.__getstate__()["_kept"] == {}
     assert np.array_equal(first, shortcut.predict([Variant((0,), donors=rows[::-1])], rows).mean())
 
@@ -682,8 +632,8 @@ def stump(threshold: float, left: float, right: float, *, missing_left: bool = F
 def all_scores(forest: Forest, X: FloatArray, asked: FloatArray) -> FloatArray:
     """Return the scores (n, m) of rows at asked values of feature 0."""
     distinct, places = np.unique(forest.coded(asked, 0), return_inverse=True)
-    table = forest.table(forest.settled(forest.codes(X)), 0, distinct)
-    return forest.picked(table, np.broadcast_to(places, (len(X), len(places))))[:, :, 0]
+    table = walk(forest, settled(forest, forest.codes(X)), 0, distinct)
+    return pick(forest, table, np.broadcast_to(places, (len(X), len(places))))[:, :, 0]
 
 
 def test_a_number_goes_left_up_to_its_threshold_and_a_missing_one_where_the_node_says() -> None:
@@ -718,48 +668,23 @@ def test_sums_in_fixed_point_are_exact_where_the_leaves_are() -> None:
     assert all_scores(flat, X, X[:, 0]).tolist() == np.zeros((4, 4)).tolist()
 
 
-@pytest.mark.parametrize(("changes", "swept"), [(8, False), (9, True)])
-def test_many_pairs_of_two_columns_are_swept_and_are_what_each_is_alone(
-    changes: int, swept: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """72 rows take two words of bits, and more boxes than are added up together; few pairs are not worth the sweep."""
-    from uq_report.inputs.fast_paths.trees import cross, pairs
-
-    model = RandomForestClassifier(3, max_depth=4, random_state=0).fit(GAPS, Y3)
-    subject = explain(model, GAPS, Y3)
-    read = paths.READERS[class_names(model)[0]].read(model, model, subject.adapter, GAPS)
-    assert read is not None
-    codes = read.forest.codes(GAPS)
-    given = codes[[3, 1]][:, :changes]
-    given = np.ascontiguousarray(given[:, np.lexsort(given[::-1])])
-    rows = read.forest.settled(codes[:, :72])
-    monkeypatch.setattr(pairs, "_BOXES", 5)
-    sweeps = Mock(wraps=pairs.pairs)
-    monkeypatch.setattr(pairs, "pairs", sweeps)
-    assert (read.forest.crossed(rows, (3, 1), given) == cross.cross(read.forest, rows, (3, 1), given)).all()
-    assert sweeps.called == swept
-
-
 def test_walks_in_parts_with_looks_at_the_limits_between_are_what_they_are_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Parts are of one of 3 trees, of one word of the bits of 72 rows, and of one of 4 mixed rows."""
-    from uq_report.inputs.fast_paths.trees import walk
+    """Parts are of one of 3 trees, and of one of 4 mixed rows."""
 
     model = RandomForestClassifier(3, max_depth=4, random_state=0).fit(GAPS, Y3)
     read = paths.READERS[class_names(model)[0]].read(model, model, explain(model, GAPS, Y3).adapter, GAPS)
     assert read is not None
     forest, codes = read.forest, read.forest.codes(GAPS)
-    rows, asked = forest.settled(codes[:, :72]), np.unique(codes[0])
-    pairs = np.ascontiguousarray(codes[[3, 1]][:, np.lexsort(codes[[1, 3]])])
+    rows, asked = settled(forest, np.ascontiguousarray(codes[:, :72])), np.unique(codes[0])
     owned = np.eye(5, dtype=bool)
     ways: dict[int, Callable[[], AnyArray]] = {
-        3: lambda: forest.table(rows, 0, asked),
-        2: lambda: forest.crossed(rows, (3, 1), pairs),
-        4: lambda: forest.mixed(codes[:, 0].copy(), codes[:, 1:5].copy(), owned),
+        3: lambda: walk(forest, rows, 0, asked),
+        4: lambda: mixed_sums(forest, codes[:, 0].copy(), codes[:, 1:5].copy(), owned),
     }
     together = {count: way() for count, way in ways.items()}
-    monkeypatch.setattr(walk, "TOGETHER", 1)
+    monkeypatch.setattr(nodes, "TOGETHER", 1)
     for count, way in ways.items():
         looks = Mock()
         with limited(looks):
@@ -774,8 +699,8 @@ def test_of_two_class_shares_one_is_walked_and_the_other_is_exact() -> None:
     X = np.array([[-1.0], [0.5], [2.0]])
     codes = forest.codes(X)
     asked, places = np.unique(codes[0], return_inverse=True)
-    table = forest.table(forest.settled(codes), 0, asked)
-    found = forest.picked(table, places[:, None])[:, 0]
+    table = walk(forest, settled(forest, codes), 0, asked)
+    found = pick(forest, table, places[:, None])[:, 0]
     assert found[:, 1].tolist() == [2 - third, 1 - third, 0.0]
     assert found[:, 0].tolist() == [third, 1 + third, 2.0]
 
@@ -823,8 +748,7 @@ def test_an_engine_predicts_by_walks_in_any_batch_and_with_any_workers() -> None
 
 def test_walks_that_differ_from_the_model_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     subject = explain(FORESTS["forest"]().fit(WHOLE, Y2), WHOLE, Y2)
-    picked = Forest.picked
-    monkeypatch.setattr(Forest, "picked", lambda own, *given: picked(own, *given) + 1e-6)
+    monkeypatch.setattr(shortcuts, "pick", lambda *given: pick(*given) + 1e-6)
     values, engine = evaluated(subject, fast_paths=(TreePath(),))
     assert "differ from the model's own" in engine.served["trees"].dropped
     assert np.array_equal(values, evaluated(subject)[0])

@@ -10,8 +10,7 @@ import pytest
 
 from uq_report.core.errors import InputError
 from uq_report.inputs.loaders.csv_ import CsvLoader
-from uq_report.inputs.loaders.feather import FeatherLoader
-from uq_report.inputs.loaders.parquet import ParquetLoader
+from uq_report.inputs.loaders.parquet import FeatherLoader, ParquetLoader
 
 FRAME = pd.DataFrame({"a": [1.5, 2.0], "b": ["x", "ü"], "y": [0, 1]})
 BINARY = (ParquetLoader(), FeatherLoader())

@@ -12,8 +12,7 @@ import pytest
 from uq_report.core.errors import InputError
 from uq_report.inputs.loaders import csv_
 from uq_report.inputs.loaders.csv_ import CsvLoader
-from uq_report.inputs.loaders.feather import FeatherLoader
-from uq_report.inputs.loaders.parquet import ParquetLoader
+from uq_report.inputs.loaders.parquet import FeatherLoader, ParquetLoader
 from uq_report.inputs.loaders.reservoir import Reservoir
 
 

@@ -105,25 +105,6 @@ class CatBoostAdapter(BoostedAdapter):
             return classes_of(final.predict(rows, prediction_type="Probability"), n, what, final.classes_)
         return self._amounts(final, final.predict(rows, prediction_type="Exponent"))
 
-    def score(self, model: Any, X: Any) -> FloatArray | None:
-        """Return the raw scores of rows, shape (n, k); None of virtual ensembles, which have many."""
-        steps, final = unwrap(model)
-        if _sampled(final):
-            return None
-        raw = final.predict(transform(steps, X), prediction_type="RawFormulaVal")
-        return np.asarray(raw, dtype=float).reshape(X.shape[0], -1)
-
-    def from_score(self, model: Any, scores: FloatArray) -> Distribution:
-        """Return what `predict` makes of these scores, by the loss's link."""
-        final = unwrap(model)[1]
-        name = _loss(final)[0]
-        if name == _GAUSSIAN:
-            return Normal(scores[:, 0], np.exp(scores[:, 1]))
-        if name in _POWERS:
-            return self._amounts(final, np.exp(scores[:, 0]))
-        p = softmax_of(scores) if scores.shape[1] > 1 else expit(scores[:, 0])
-        return classes_of(p, len(scores), type(final).__name__, final.classes_)
-
     def _amounts(self, final: Any, values: AnyArray) -> Distribution:
         """Return the distributions of counts or amounts with these means."""
         what, (name, options) = type(final).__name__, _loss(final)

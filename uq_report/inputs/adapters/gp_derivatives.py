@@ -1,4 +1,4 @@
-"""Derivatives of a Gaussian process by closed forms of its kernel, or by differences of the kernel alone.
+"""Compute exact derivatives of a Gaussian process by closed forms of its kernel.
 
 With k = k(x, T) the mean is ``kᵀα`` and the variance ``k(x, x) - kᵀK⁻¹k`` (Rasmussen & Williams 2006, section 2.2), so
 a row needs one solve, ``W = K⁻¹k``, for all its slopes, where differences of predictions need one for each step.
@@ -16,19 +16,12 @@ from scipy.linalg import solve_triangular
 
 from ...core.adapter import class_names
 from ...core.arrays import FloatArray, IntArray, Table, take_rows
-from ...core.derivatives import EXACT, Derivatives, Predict, finite_differences, numbers, spread
+from ...core.derivatives import EXACT, Derivatives, numbers, spread
 from .affine import affine_slopes, dense
 from .gp_kernels import Rates, Term, constant_of, gradient, hessian, slopes, terms_of, values
 from .sklearn_ import transform, unwrap
 
-METHOD = "central differences of the kernel"
 _BLOCK = 4_000_000  # kernel values worked on at once
-
-
-class _Parameters(NamedTuple):
-    """What `finite_differences` asks of a distribution."""
-
-    parameters: FloatArray
 
 
 class _Slopes(NamedTuple):
@@ -37,23 +30,20 @@ class _Slopes(NamedTuple):
     first: FloatArray
     second: FloatArray | None = None
     slopes: FloatArray | None = None
-    error: FloatArray | None = None
-    second_error: FloatArray | None = None
 
 
 class _Process(NamedTuple):
-    """A fitted process, the steps in front of it, the columns that move with their standard deviations, and the order.
+    """A fitted process, the steps in front of it, the columns that vary, and the order of the derivatives.
 
-    `terms` and `matrix`, the inputs' slopes by these columns (d, m), are those of a closed form, where there is one.
+    `terms` is the closed form of the kernel; `matrix` holds the inputs' slopes by these columns, (d, m).
     """
 
     steps: Any
     gp: Any
     columns: list[int]
-    sizes: FloatArray
     order: int
-    terms: list[Term] | None = None
-    matrix: FloatArray = np.empty((0, 0))
+    terms: list[Term]
+    matrix: FloatArray
 
 
 def process_of(model: Any) -> tuple[Any, Any] | None:
@@ -73,7 +63,7 @@ def units_of(gp: Any) -> tuple[float, float]:
 
 
 def gp_derivatives(model: Any, X: Table, order: int) -> Derivatives | None:
-    """Return derivatives of mean and variance by the columns of `X`, or None for a model of another kind.
+    """Return derivatives of mean and variance by the columns of `X`, or None for another model or kernel.
 
     Columns that hold no floats or do not vary have derivatives of NaN.
     """
@@ -84,65 +74,53 @@ def gp_derivatives(model: Any, X: Table, order: int) -> Derivatives | None:
     floats = [
         j for j in range(X.shape[1]) if not isinstance(X, pd.DataFrame) or pd.api.types.is_float_dtype(X.dtypes.iloc[j])
     ]
-    spreads = {j: size for j in floats if (size := spread(numbers(X, j))) > 0}
     try:
-        process = _with_terms(_Process(steps, gp, list(spreads), np.array(list(spreads.values())), order), X)
+        process = _process(steps, gp, [j for j in floats if spread(numbers(X, j)) > 0], order, X)
+        if process is None:
+            return None
         blocks = [_block(process, take_rows(X, rows)) for rows in _slices(process, len(X))]
     except ValueError:  # an encoder refuses values it has not met; the model's own differences say so
         return None
     *parts, solved = zip(*blocks, strict=True)
-    values, first, second, error, second_error = (
-        None if arrays[0] is None else np.concatenate(arrays) for arrays in parts
-    )
-    found = Derivatives(
-        cast("FloatArray", values), cast("FloatArray", first), second, METHOD, None, error, second_error
-    )
-    if process.terms is None:
-        return found
+    values, first, second = (None if arrays[0] is None else np.concatenate(arrays) for arrays in parts)
+    found = Derivatives(cast("FloatArray", values), cast("FloatArray", first), second, EXACT)
     bends = partial(_bends, process, X, np.concatenate(solved)) if len(X) * len(gp.X_train_) <= _BLOCK else None
-    return found._replace(method=EXACT, bends=bends)
+    return found._replace(bends=bends)
 
 
 def _slices(process: _Process, n: int) -> Iterator[slice]:
     """Yield the rows in blocks of about `_BLOCK` kernel values."""
-    if process.terms is None:
-        each = 4 * len(process.columns) + 1
-    else:
-        each = 5 if process.order == 1 else 2 * len(process.matrix[0]) + 5
+    each = 5 if process.order == 1 else 2 * len(process.matrix[0]) + 5
     step = max(1, _BLOCK // (len(process.gp.X_train_) * each))
     return (slice(start, start + step) for start in range(0, n, step))
 
 
-def _with_terms(process: _Process, X: Table) -> _Process:
-    """Return the process with its closed form, if its kernel has one and its columns pass the steps affinely."""
-    inner = dense(transform(process.steps, X))
-    terms = None if inner is None or not process.columns else terms_of(process.gp.kernel_, inner.shape[1])
+def _process(steps: Any, gp: Any, columns: list[int], order: int, X: Table) -> _Process | None:
+    """Return the process; None if its kernel has no closed form or a column does not pass the steps affinely."""
+    inner = dense(transform(steps, X))
+    terms = None if inner is None or not columns else terms_of(gp.kernel_, inner.shape[1])
     if terms is None or inner is None:
-        return process
-    matrix = affine_slopes(process.steps, X, inner)[process.columns]
-    return process._replace(terms=terms, matrix=matrix) if np.isfinite(matrix).all() else process
+        return None
+    matrix = affine_slopes(steps, X, inner)[columns]
+    return _Process(steps, gp, columns, order, terms, matrix) if np.isfinite(matrix).all() else None
 
 
 def _block(process: _Process, X: Table) -> tuple[FloatArray | None, ...]:
-    """Return values, first and second derivatives and the errors of both."""
-    gp, inner, alpha = process.gp, transform(process.steps, X), np.ravel(process.gp.alpha_)
-    rates = [term.rates(np.asarray(dense(inner)), gp.X_train_, process.order) for term in process.terms or []]
-    K = values(process.terms or [], rates, constant_of(gp.kernel_)) if rates else gp.kernel_(inner, gp.X_train_)
+    """Return values, first and second derivatives, and ``K⁻¹k``."""
+    gp, inner, alpha = process.gp, np.asarray(dense(transform(process.steps, X))), np.ravel(process.gp.alpha_)
+    rates = [term.rates(inner, gp.X_train_, process.order) for term in process.terms]
+    K = values(process.terms, rates, constant_of(gp.kernel_)) if rates else gp.kernel_(inner, gp.X_train_)
     V = solve_triangular(gp.L_, K.T, lower=True, check_finite=False)
     W = solve_triangular(gp.L_, V, lower=True, trans=1, check_finite=False).T
-    if process.terms is None:
-        found = _differences(process, X, W)
-    else:
-        found = _closed(process, np.asarray(dense(inner)), rates, W)
+    found = _closed(process, inner, rates, W)
     parameters = np.column_stack([K @ alpha, gp.kernel_.diag(inner) - np.einsum("ij,ij->j", V, V)])
     second = None if found.second is None else _settled(gp, found.second, np.asarray(found.slopes))
     unit, shift = units_of(gp)
     units, d = np.array([unit, unit**2]), X.shape[1]
-    first, bends, errors, bend_errors = (
-        None if part is None else _placed(part * units, process.columns, d)
-        for part in (found.first, second, found.error, found.second_error)
+    first, bends = (
+        None if part is None else _placed(part * units, process.columns, d) for part in (found.first, second)
     )
-    return parameters * units + np.array([shift, 0.0]), first, bends, errors, bend_errors, W
+    return parameters * units + np.array([shift, 0.0]), first, bends, W
 
 
 def _settled(gp: Any, second: FloatArray, slope: FloatArray) -> FloatArray:
@@ -155,7 +133,7 @@ def _settled(gp: Any, second: FloatArray, slope: FloatArray) -> FloatArray:
 
 def _closed(process: _Process, inner: FloatArray, rates: list[Rates], W: FloatArray) -> _Slopes:
     """Return the derivatives by the closed form of the kernel."""
-    terms, T, matrix, alpha = process.terms or [], process.gp.X_train_, process.matrix, np.ravel(process.gp.alpha_)
+    terms, T, matrix, alpha = process.terms, process.gp.X_train_, process.matrix, np.ravel(process.gp.alpha_)
     gradients = gradient(terms, rates, alpha, inner, T), -2 * gradient(terms, rates, W, inner, T)
     first = np.stack([part @ matrix.T for part in gradients], axis=-1)
     return _Slopes(first) if process.order == 1 else _Slopes(first, *_bent(process, inner, rates, W))
@@ -163,7 +141,7 @@ def _closed(process: _Process, inner: FloatArray, rates: list[Rates], W: FloatAr
 
 def _bent(process: _Process, inner: FloatArray, rates: list[Rates], W: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the second derivatives with W held, (n, d, d, 2), and the slopes of k, (d, n, N)."""
-    terms, T, matrix, alpha = process.terms or [], process.gp.X_train_, process.matrix, np.ravel(process.gp.alpha_)
+    terms, T, matrix, alpha = process.terms, process.gp.X_train_, process.matrix, np.ravel(process.gp.alpha_)
     hessians = hessian(terms, rates, alpha, inner, T), -2 * hessian(terms, rates, W, inner, T)
     second = np.stack([matrix @ part @ matrix.T for part in hessians], axis=-1)
     return second, np.tensordot(matrix, slopes(terms, rates, inner, T), axes=1)
@@ -176,28 +154,9 @@ def _bends(process: _Process, X: Table, W: FloatArray, rows: IntArray, columns: 
     second = []
     for at in (rows[block] for block in _slices(part, len(rows))):
         inner = np.asarray(dense(transform(part.steps, take_rows(X, at))))
-        rates = [term.rates(inner, part.gp.X_train_, 2) for term in part.terms or []]
+        rates = [term.rates(inner, part.gp.X_train_, 2) for term in part.terms]
         second.append(_settled(part.gp, *_bent(part, inner, rates, W[at])))
     return np.concatenate(second) * np.array([unit, unit**2])
-
-
-def _differences(process: _Process, X: Table, W: FloatArray) -> _Slopes:
-    """Return the derivatives by differences of the kernel."""
-    steps, gp, columns, sizes, order, *_ = process
-    alpha = np.ravel(gp.alpha_)
-
-    def frozen(rows: Table) -> _Parameters:
-        """Return kᵀα and k(x, x) - 2 kᵀW: with W of the unmoved row their slopes are those of mean and variance."""
-        inner = transform(steps, rows)
-        k, fixed = gp.kernel_(inner, gp.X_train_), np.repeat(W, len(rows) // len(W), axis=0)
-        return _Parameters(np.column_stack([k @ alpha, gp.kernel_.diag(inner) - 2 * np.einsum("ij,ij->i", k, fixed)]))
-
-    parts = finite_differences(X, columns, sizes, cast("Predict", frozen), order)
-    if parts.second is None:
-        return _Slopes(parts.first, error=parts.error)
-    kernel = cast("Predict", lambda rows: _Parameters(gp.kernel_(transform(steps, rows), gp.X_train_)))
-    slope = finite_differences(X, columns, sizes, kernel).first.swapaxes(0, 1)
-    return _Slopes(parts.first, parts.second, slope, parts.error, parts.second_error)
 
 
 def _placed(part: FloatArray, columns: list[int], d: int) -> FloatArray:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,19 @@ from joblib import parallel_config
 from ...core.adapter import Adapter, class_names
 from ...core.arrays import FloatArray, Table
 from ...core.predictive import Distribution
-from .scores import rescored, score_of
 
 ROWWISE_BATCH = 25_000
 PROCESS_BATCH = 250
 _TREE_BATCH, _TREE_CELLS = 80_000, 2**21  # rows of a call, and rows x columns: 16 MB, more of which leave the cache
 _PROCESS_CELLS = 2**20  # rows of a call x training rows: 8 MB for each array of a kernel
 
+# method that returns the score, by class: the prediction is a function of the score alone
+_SCORES = {
+    "sklearn.GradientBoostingClassifier": "decision_function",
+    "sklearn.GradientBoostingRegressor": "predict",
+    "sklearn.HistGradientBoostingClassifier": "_raw_predict",
+    "sklearn.HistGradientBoostingRegressor": "_raw_predict",
+}
 _INSIDE = {
     "sklearn.BaseSearchCV": "best_estimator_",
     "sklearn.BaseThresholdClassifier": "estimator_",
@@ -247,3 +254,18 @@ def plain_array(X: Any) -> Any:
 def each_alone(steps: Iterable[Any]) -> bool:
     """Say whether fitted transformers treat each value by itself, so that rows do not depend on their neighbours."""
     return all(map(_elementwise, steps))
+
+
+def score_of(final: Any, X: Any) -> FloatArray | None:
+    """Return the scores of rows, shape (n, k); None of an estimator of another class, also of a subclass."""
+    method = _SCORES.get(class_names(final)[0])
+    return None if method is None else np.asarray(getattr(final, method)(X), dtype=float).reshape(X.shape[0], -1)
+
+
+def rescored(final: Any, scores: FloatArray) -> Any:
+    """Return a copy of the estimator whose rows have these scores, shape (n, k), whatever rows it is asked about."""
+    method = _SCORES[class_names(final)[0]]
+    own = scores if method == "_raw_predict" or scores.shape[1] > 1 else scores[:, 0]
+    stub = copy(final)
+    setattr(stub, method, lambda _: own)
+    return stub

@@ -1,4 +1,4 @@
-"""Data from Parquet files."""
+"""Load data from Parquet and Feather files."""
 
 from __future__ import annotations
 
@@ -102,3 +102,25 @@ def _sampled(parts: Sequence[Part], reservoir: Reservoir) -> pd.DataFrame:
     table = tidied(arrow.concat_tables(tables).unify_dictionaries().to_pandas())
     table.attrs["sampled_from"] = n
     return table
+
+
+class FeatherLoader(ParquetLoader):
+    """Reads ``.feather`` and Arrow IPC files (``.arrow``) with pandas and pyarrow."""
+
+    name: ClassVar[str] = "feather"
+    endings: ClassVar[tuple[str, ...]] = (".feather", ".arrow")
+
+    def _read(self, source: str) -> pd.DataFrame:
+        return pd.read_feather(source)
+
+    @contextmanager
+    def _parts(self, source: str) -> Iterator[Iterator[Part]]:
+        arrow = import_module("pyarrow")
+        with arrow.memory_map(source) as memory, arrow.ipc.open_file(memory) as file:
+
+            def take(batch: int, rows: IntArray) -> Any:
+                return arrow.Table.from_batches([file.get_batch(batch)]).take(rows)
+
+            yield (
+                Part(file.get_batch(batch).num_rows, partial(take, batch)) for batch in range(file.num_record_batches)
+            )

@@ -1,32 +1,15 @@
-"""Rows with several columns changed at once: every row with every change, from one walk down each tree.
-
-Compiled as `walk` is, and imported only where a forest is walked.
-"""
+"""Rows with several columns changed at once: every row with every change, from one walk down each tree."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ....core.arrays import AnyArray, IntArray
-from .forest import bit_of
-from .settled import Settled
-from .walk import (
-    BELOW,
-    FEATURE,
-    HIGH,
-    LEAF,
-    LEFT,
-    LISTED,
-    LOW,
-    RIGHT,
-    compiled,
-    goes_left,
-    parted,
-    push,
-)
+from .forest import Forest, bit_of
+from .nodes import BELOW, FEATURE, HIGH, LEAF, LEFT, LISTED, LOW, RIGHT, compiled, goes_left, parted, push
+from .walk import Settled
 
 
 @compiled
@@ -148,7 +131,7 @@ def _cross(nodes, bits, values, roots, firsts, settled, codes, free, wanted, giv
                 node, mask = (left, goes) if some else (right, goes + 1)
 
 
-def cross(forest: Any, rows: Settled, columns: Sequence[int], given: AnyArray) -> IntArray:
+def cross(forest: Forest, rows: Settled, columns: Sequence[int], given: AnyArray) -> IntArray:
     """Return the sums of all trees' leaves, in units of `step`, for every row under every change of columns.
 
     A leaf is reached by the rows that pass its path's other nodes and the changes that pass those of the changed

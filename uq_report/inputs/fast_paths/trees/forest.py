@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ....core.arrays import AnyArray, BoolArray, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from .runs import Runs
-    from .settled import Settled
 
 _BITS = 62  # of the largest sum of leaves in fixed point
 _MISSING = 0  # the code of a missing value
@@ -193,47 +189,19 @@ class Forest:
         """Return the codes of rows (n, features), int32 of shape (features, n)."""
         return np.stack([self.coded(rows[:, j], j) for j in range(self.features)])
 
-    def settled(self, codes: AnyArray) -> Settled:
-        """Return where rows of these codes (features, n) are in every tree."""
-        from .settled import settled
-
-        return settled(self, np.ascontiguousarray(codes))
-
-    def table(self, rows: Settled, column: int, asked: AnyArray) -> IntArray:
-        """Return the sums of settled rows at every one of the sorted codes asked, whole, shape (channels, m, n)."""
-        from .walk import walk
-
-        return walk(self, rows, column, asked)
-
-    def crossed(self, rows: Settled, columns: Sequence[int], given: AnyArray) -> IntArray:
-        """Return the sums of settled rows under changes of several columns to sorted codes (columns, m), as `table`."""
-        from .cross import cross
-        from .pairs import pairs
-
-        few = 8 * given.shape[1] < rows.codes.shape[1]  # marking the ways of all rows would cost more
-        return (cross if few or len(columns) != 2 else pairs)(self, rows, columns, given)
-
-    def mixed(self, own: AnyArray, others: AnyArray, owned: BoolArray) -> IntArray:
-        """Return the sums of rows of codes `others` (features, m) with `own` where owned (features, coalitions)."""
-        from .mix import mix
-
-        return mix(self, own, others, owned)
-
-    def scores(self, sums: IntArray) -> FloatArray:
-        """Return the scores (k, scored) of k sums (channels, k)."""
-        return self.picked(sums[:, None], np.zeros((sums.shape[1], 1), dtype=np.int64))[:, 0]
-
-    def runs(self, table: IntArray) -> Runs:
-        """Return the runs of positions at which the rows of a table of sums (channels, m, n) keep them."""
-        from .runs import runs
-
-        return runs(table)
-
-    def picked(self, table: IntArray, places: IntArray) -> FloatArray:
-        """Return the scores (n, v, scored) of rows by the place (n, v) in the table of what each is changed to."""
-        from .walk import pick
-
-        return pick(self, table, places)
+    def score(self, codes: AnyArray) -> FloatArray:
+        """Return the scores (scored,) of one row of codes (features,)."""
+        table, bits, values, roots, firsts = self.arrays
+        at, sums = roots, np.zeros(self.channels, dtype=np.int64)
+        while (inner := table[at, 0] >= 0).any():
+            feature, low, high, left, right, listed, _ = table[at].T
+            code = codes[feature]
+            member = (bits[np.maximum(listed, 0) + (code >> 5) * (listed >= 0)] >> (code & 31).astype(np.uint32)) & 1
+            goes = np.where(listed >= 0, member == 1, (code >= low) & (code < high))
+            at = np.where(inner, np.where(goes, left, right), at)
+        for channel in range(values.shape[1]):
+            np.add.at(sums, firsts + channel, values[at, channel])
+        return sums * self.step
 
 
 def bit_of(feature: IntArray) -> IntArray:

@@ -1,17 +1,13 @@
-"""Rows mixed of two: every coalition of one row's columns with the rest of other rows, from one walk down each tree.
-
-Compiled as `walk` is, and imported only where a forest is walked.
-"""
+"""Rows mixed of two: every coalition of one row's columns with the rest of other rows, from one walk down each tree."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from ....core.arrays import AnyArray, BoolArray, IntArray
 from ....core.limits import look
-from .walk import FEATURE, LEAF, LEFT, RIGHT, compiled, goes_left, parts, push
+from .forest import Forest
+from .nodes import FEATURE, LEAF, LEFT, RIGHT, compiled, goes_left, parts, push
 
 
 @compiled
@@ -71,7 +67,7 @@ def _mix(nodes, bits, values, roots, firsts, own, others, owning, depth, out):  
                     _add(out[firsts[tree] + channel, other], values[node, channel], some[mask])
 
 
-def mix(forest: Any, own: AnyArray, others: AnyArray, owned: BoolArray) -> IntArray:
+def mixed_sums(forest: Forest, own: AnyArray, others: AnyArray, owned: BoolArray) -> IntArray:
     """Return the sums of all trees' leaves, in units of `step`, for rows mixed of one and others.
 
     Parameters

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from ....core.arrays import AnyArray, IntArray
-from ....core.predictive import Distribution
 from .codes import Asked, Codes
+from .cross import cross
 from .forest import Forest
+from .walk import Settled, settled, walk
 from .walkable import Walkable
-
-if TYPE_CHECKING:
-    from .runs import Runs
-    from .settled import Settled
 
 BLOCK = 1 << 21  # sums of a score in a table, and places of rows x trees, from which rows are parted: 16 MiB
 KEPT = 1 << 24  # sums and places of all that is kept: 128 MiB
@@ -162,15 +158,15 @@ class Tables:
         forest, at = self.forest(split=split), [self._walkable.columns[c] for c in columns]
         given = self._codes.apart(columns, asked)
         if len(at) > 1:
-            return forest.crossed(self.settled(rows), at, given)
-        return forest.table(self.settled(rows), at[0], given[0])
+            return cross(forest, self.settled(rows), at, given)
+        return walk(forest, self.settled(rows), at[0], given[0])
 
     def settled(self, rows: IntArray) -> Settled:
         """Return where these rows are in the trees."""
         key = int(rows[0]), len(rows)
         kept = cast("Placed | None", self._kept.get(key))
         if kept is None or not np.array_equal(kept.rows, rows):
-            kept = Placed(rows, self._walkable.forest.settled(self._codes.rows[:, rows]))
+            kept = Placed(rows, settled(self._walkable.forest, np.ascontiguousarray(self._codes.rows[:, rows])))
             self._keep(key, kept)
         return kept.settled
 
@@ -185,17 +181,3 @@ class Tables:
     def _split(self) -> Forest:
         """The forest of what members disagree on; asked only of a distribution that has members."""
         return cast("Callable[[], Forest]", self._walkable.split)()
-
-
-@dataclass(eq=False)
-class Last:
-    """The table that shuffles asked last.
-
-    `asked` is for how many changed rows since another was; `whole` all of it predicted, once that is worth it, with the
-    parts of uncertainty if `split`.
-    """
-
-    table: SumTable
-    split: bool
-    asked: int = 0
-    whole: tuple[Distribution, Runs] | None = None

@@ -1,50 +1,110 @@
-"""One walk down each tree for all rows and all values that a column is given: the compiled inner loops.
-
-Imports numba, so it is imported only where a forest is walked.
-"""
+"""One walk down each tree for all rows and all values that a column is given: the compiled inner loops."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from numba import njit
 
 from ....core.arrays import AnyArray, FloatArray, IntArray
 from ....core.limits import look
-
-if TYPE_CHECKING:
-    from .settled import Settled
-
-FEATURE, LOW, HIGH, LEFT, RIGHT, LISTED, BELOW = range(7)
-LEAF = -1
-TOGETHER = 1 << 19  # steps, about, of compiled code between two looks at the limits
-# numba would compile once more for every constant
-_TYPES = {"push": "int64(int64[:, ::1], int64, int64, int64, int64, int64, int64)"}
-
-
-def compiled(function: Any) -> Any:
-    """Return a compiled function, kept on disk where numba finds a folder it can write to."""
-    types = _TYPES.get(function.__name__)
-    try:
-        return njit(types, cache=True, nogil=True)(function)
-    except RuntimeError:  # no folder for the cache
-        return njit(types, nogil=True)(function)
+from .forest import Forest
+from .nodes import BELOW, FEATURE, HIGH, LEAF, LEFT, LISTED, LOW, RIGHT, compiled, goes_left, parted, parts, push
 
 
 @compiled
-def goes_left(nodes, bits, node, code):  # type: ignore[no-untyped-def]  # compiled
-    """Say (1 or 0) whether a code goes to the left child: it is in the node's list, or between its bounds."""
-    if nodes[node, LISTED] >= 0:
-        return np.int64((bits[nodes[node, LISTED] + (code >> 5)] >> np.uint32(code & 31)) & np.uint32(1))
-    return np.int64((code >= nodes[node, LOW]) & (code < nodes[node, HIGH]))
+def _settle(nodes, bits, roots, codes, depth):  # type: ignore[no-untyped-def]  # compiled
+    """Return where rows are unchanged: rows by tree in the order of leaves, each node's part of it, leaves by row."""
+    n = codes.shape[1]
+    order, leaves = np.empty((len(roots), n), dtype=np.int32), np.empty((len(roots), n), dtype=np.int32)
+    spans = np.zeros((len(nodes), 2), dtype=np.int32)
+    stack, spare = np.empty((depth + 1, 5), dtype=np.int64), np.empty(n, dtype=np.int32)
+    for tree in range(len(roots)):
+        rows = order[tree]
+        for row in range(n):
+            rows[row] = row
+        top = push(stack, 0, roots[tree], 0, n, 0, 0)
+        while top > 0:
+            top -= 1
+            node, begin, end = stack[top, 0], stack[top, 1], stack[top, 2]
+            while begin < end:
+                spans[node, 0], spans[node, 1] = begin, end
+                if nodes[node, FEATURE] == LEAF:
+                    for place in range(begin, end):
+                        leaves[tree, np.uint32(rows[place])] = node
+                    break
+                middle = parted(nodes, bits, node, codes[nodes[node, FEATURE]], rows, spare, begin, end)
+                top = push(stack, top, np.int64(nodes[node, RIGHT]), middle, end, 0, 0)
+                node, end = np.int64(nodes[node, LEFT]), middle
+    return order, spans, leaves
 
 
 @compiled
-def push(stack, top, node, begin, end, start, stop):  # type: ignore[no-untyped-def]  # compiled
-    """Put an entry on a stack; return how many it holds."""
-    stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3], stack[top, 4] = node, begin, end, start, stop
-    return top + 1
+def _mark(nodes, bits, codes, ways):  # type: ignore[no-untyped-def]  # compiled
+    """Set the bits of rows that go left at a node, from the lowest bit of the first word on."""
+    for node in range(len(nodes)):
+        feature = nodes[node, FEATURE]
+        for row in range(codes.shape[1] if feature != LEAF else 0):
+            ways[node, row >> 6] |= np.uint64(goes_left(nodes, bits, node, codes[feature, row])) << np.uint64(row & 63)
+
+
+@compiled
+def _unchanged(values, firsts, leaves, out):  # type: ignore[no-untyped-def]  # compiled
+    """Add the unchanged rows' sums to the first differences."""
+    for tree in range(len(firsts)):
+        for row in range(leaves.shape[1]):
+            for channel in range(values.shape[1]):
+                out[firsts[tree] + channel, 0, row] += values[np.uint32(leaves[tree, row]), channel]
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """Where unchanged rows are.
+
+    Parameters
+    ----------
+    forest : Forest
+    codes : array of int32, shape (features, n)
+    places : tuple of arrays of int32
+        Per tree the rows in the order of its leaves (trees, n), each node's part of that order as its begin and end
+        (nodes, 2), and the leaf of each row (trees, n).
+    sums : dict
+        By forest of these trees, whatever its leaves hold, the rows' sums (channels, 1, n), once they are known.
+    """
+
+    forest: Forest
+    codes: AnyArray
+    places: tuple[AnyArray, AnyArray, AnyArray]
+    sums: dict[Forest, IntArray]
+
+    @property
+    def size(self) -> int:
+        """The numbers of 64 bits that the places take."""
+        return sum(part.nbytes for part in self.places) // 8
+
+    @cached_property
+    def ways(self) -> AnyArray:
+        """The rows that each node would send left, as bits of 64-bit words: shape (nodes, words)."""
+        nodes, bits, _, _, _ = self.forest.arrays
+        ways = np.zeros((len(nodes), -(-self.codes.shape[1] // 64)), dtype=np.uint64)
+        _mark(nodes, bits, self.codes, ways)
+        return ways
+
+    def unchanged(self, forest: Forest) -> IntArray:
+        """Return the rows' sums (channels, 1, n) in a forest of these trees."""
+        if forest not in self.sums:
+            _, _, values, _, firsts = forest.arrays
+            sums = np.zeros((forest.channels, 1, self.codes.shape[1]), dtype=np.int64)
+            _unchanged(values, firsts, self.places[2], sums)
+            self.sums[forest] = sums  # other threads see it whole
+        return self.sums[forest]
+
+
+def settled(forest: Forest, codes: AnyArray) -> Settled:
+    """Return where rows of these codes (features, n) are in every tree."""
+    nodes, bits, _, roots, _ = forest.arrays
+    return Settled(forest, codes, _settle(nodes, bits, roots, codes, forest.depth), {})
 
 
 @compiled
@@ -65,24 +125,6 @@ def _run(nodes, bits, node, asked, start, stop):  # type: ignore[no-untyped-def]
         else:
             stop = middle
     return start
-
-
-@compiled
-def parted(nodes, bits, node, codes, rows, spare, first, last):  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917  # compiled
-    """Put those of rows[first:last] that go left in front, all in their order; return where the others start."""
-    low, listed = nodes[node, LOW], nodes[node, LISTED] >= 0
-    width = np.uint32(nodes[node, HIGH] - low)
-    begin, size, left = np.uint64(first), np.uint64(last - first), np.uint64(0)
-    for place in range(size):  # compiled code looks at the sign of every index that can have one
-        row = rows[begin + place]
-        code = codes[np.uint32(row)]
-        goes = np.uint64(goes_left(nodes, bits, node, code) if listed else np.uint32(code - low) < width)
-        rows[begin + left] = row
-        spare[place - left] = row
-        left += goes
-    for place in range(size - left):
-        rows[begin + left + place] = spare[place]
-    return first + np.int64(left)
 
 
 @compiled
@@ -181,13 +223,7 @@ def _pick(table, whole, step, places, found):  # type: ignore[no-untyped-def]  #
                     found[1, row, v] = (whole - total) * step
 
 
-def parts(count: int, size: int) -> list[slice]:
-    """Return parts of so many trees, or rows, of `size` steps each: compiled code looks at no limit."""
-    step = max(1, TOGETHER // size)
-    return [slice(start, start + step) for start in range(0, count, step)]
-
-
-def pick(forest: Any, table: IntArray, places: IntArray) -> FloatArray:
+def pick(forest: Forest, table: IntArray, places: IntArray) -> FloatArray:
     """Return the scores (n, v, channels) of rows under v changes, by the place of each in a table of sums.
 
     Each score lies by itself in memory, as measures read them.
@@ -197,7 +233,12 @@ def pick(forest: Any, table: IntArray, places: IntArray) -> FloatArray:
     return found.transpose(1, 2, 0)
 
 
-def walk(forest: Any, rows: Settled, column: int, asked: AnyArray) -> IntArray:
+def scores_of(forest: Forest, sums: IntArray) -> FloatArray:
+    """Return the scores (k, scored) of k sums (channels, k)."""
+    return pick(forest, sums[:, None], np.zeros((sums.shape[1], 1), dtype=np.int64))[:, 0]
+
+
+def walk(forest: Forest, rows: Settled, column: int, asked: AnyArray) -> IntArray:
     """Return the sums of all trees' leaves, in units of `step`, for every row at every code that `column` is given.
 
     A tree is walked once by all rows together. Where the changed column decides, the rows that it sends one way also

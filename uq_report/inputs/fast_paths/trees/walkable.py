@@ -75,8 +75,7 @@ class _FromScore:
     @cached_property
     def start(self) -> FloatArray:
         """The scores without trees."""
-        sums = self.forest.table(self.forest.settled(self.codes), 0, self.codes[0])
-        return np.asarray(self.raw - self.forest.picked(sums, np.zeros((1, 1), dtype=np.int64))[0, 0])
+        return np.asarray(self.raw - self.forest.score(self.codes[:, 0]))
 
     def __call__(self, scores: FloatArray, _: Callable[[], FloatArray]) -> Distribution:
         return self.adapter.from_score(self.model, scores + self.start)
