@@ -26,7 +26,7 @@ pytest.importorskip("cronsim", reason="the schedule reads its times with cronsim
 from uq_report import cli
 from uq_report.core.errors import InputError, LockedError
 from uq_report.ops.history import History
-from uq_report.ops.schedule import Job, Lines, Service, alone, jobs, plan, read_schedule, service, waiting
+from uq_report.ops.schedule import Job, Lines, Service, alone, child, jobs, plan, read_schedule, service
 from uq_report.ops.schedule.child import Children, Ended, run_command
 from uq_report.ops.schedule.cron import Cron
 from uq_report.ops.schedule.lines import to_journal
@@ -401,7 +401,7 @@ BUSY = "import os\nif os.fork() == 0:\n    while True: pass\nos.wait()"
 def test_processor_time_stops_what_a_run_started_and_not_what_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "POLL", 0.05)
+    monkeypatch.setattr(child, "POLL", 0.05)
     busy = Children().run(python(BUSY)(tmp_path), tmp_path, None, 0.3)
     assert busy is not None
     assert (busy.state, busy.error) == ("timeout", "stopped after 0.3 s of processor time")
@@ -421,11 +421,11 @@ def test_processor_time_is_that_of_the_session_alone(tmp_path: Path, monkeypatch
         (tmp_path / str(pid) / "stat").write_text(f"{pid} (a) b ) {head.format(session=session)} {times}")
     (tmp_path / "10").mkdir()  # it has ended meanwhile
     (tmp_path / "meminfo").touch()
-    monkeypatch.setattr(waiting, "PROC", tmp_path)
-    assert waiting.cpu_seconds(7) == pytest.approx(255 * tick)
-    assert waiting.cpu_seconds(9) == pytest.approx(4000 * tick)
-    assert waiting.cpu_seconds(1) == 0
-    assert not waiting.tells_cpu_time()
+    monkeypatch.setattr(child, "PROC", tmp_path)
+    assert child.cpu_seconds(7) == pytest.approx(255 * tick)
+    assert child.cpu_seconds(9) == pytest.approx(4000 * tick)
+    assert child.cpu_seconds(1) == 0
+    assert not child.tells_cpu_time()
 
 
 def test_processor_time_is_read_and_refused_where_nobody_tells_it(
@@ -434,7 +434,7 @@ def test_processor_time_is_read_and_refused_where_nobody_tells_it(
     limits = 'cron = "@daily"\ntimeout = "2h"\ncpu_time = "90s"'
     credit, motor = jobs(read_schedule(write(folder, limits)))
     assert (credit.timeout, credit.cpu_time, motor.cpu_time) == (7200.0, 90.0, None)
-    monkeypatch.setattr(waiting, "PROC", folder)
+    monkeypatch.setattr(child, "PROC", folder)
     with pytest.raises(InputError, match=r"cpu_time must be left out on a system that does not tell .*; got"):
         read_schedule(write(folder, limits))
     read_schedule(write(folder, 'cron = "@daily"'))

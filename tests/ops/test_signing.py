@@ -61,7 +61,7 @@ def test_the_signed_file_starts_with_the_unsigned_one_and_verifies(place: Path, 
     found = verify(signed.path, trust=[keys.authority])
     assert found.ok
     judged = states(found)
-    assert {judged[name] for name in ("evidence", "numbers", "bytes", "attachments")} == {"ok"}
+    assert {judged[name] for name in ("evidence", "bytes", "attachments")} == {"ok"}
     assert (judged["signature 'Validator'"], judged["signer of 'Validator'"]) == ("ok", "ok")
     (claim,) = [claim for claim in found.claims if claim.name == "signature 'Validator'"]
     assert claim.reason == "intact, covers the whole file; certifies: no changes allowed"

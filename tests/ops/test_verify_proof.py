@@ -142,7 +142,7 @@ def test_a_report_changed_and_then_signed_fails(
         found = verify(forged, trust=[keys.authority])
         assert states(found)["signer of 'Forged'"] == "ok"
         assert (found.outcome, states(found)["revisions"]) == ("failed", "FAILED")
-    assert {state for name, state in states(deep(forged)).items() if name in ("bytes", "numbers")} == {"FAILED"}
+    assert states(deep(forged))["bytes"] == "FAILED"
 
 
 def test_a_change_and_the_signature_in_one_revision_fail(place: Path, signer: SimpleSigner, tmp_path: Path) -> None:
@@ -265,8 +265,7 @@ def test_what_cannot_be_rendered_here_is_neither_verified_nor_failed(
     found = deep(place / "run/brief.pdf")
     assert (found.ok, found.failed, found.outcome) == (False, (), "could not be judged")
     assert found.summary.startswith("Could not be judged: ")
-    assert "1 fault" not in found.summary  # numbers and bytes
-    assert "2 fault" in found.summary
+    assert "1 fault" in found.summary
     told = CliRunner().invoke(cli.app, ["verify", "--deep", "-q", str(place / "run/brief.pdf")])
     assert (told.exit_code, told.stdout) == (6, "")
     assert words_of(error) in told.stderr

@@ -194,7 +194,7 @@ def test_a_failure_of_the_layout_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("page_is_empty")
 
-    monkeypatch.setattr("uq_report.render.printer.Page.render", fail)
+    monkeypatch.setattr("weasyprint.HTML.render", fail)
     with pytest.raises(RenderError, match=r"pdf\.page must be printable; got AssertionError: page_is_empty"):
         print_page("<p>x</p>")
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from ..core.engine import Progress
 from ..core.errors import InputError, RenderError, UQReportError, nearest, words_of
-from ..core.garbage import older_objects_left
 from ..document.contract import Prepares
 from ..document.document import Document
 from ..evidence.run import Run
@@ -50,8 +49,7 @@ class Reports:
                 if callback:
                     callback(Progress(f"writing {renderer.name}", 0, 0, part, len(self.renderers)))
                 try:
-                    with older_objects_left():
-                        content = renderer.render(report)
+                    content = renderer.render(report)
                 except Exception as error:  # noqa: BLE001 - a renderer is foreign code, and costs its own file only
                     failed[name] = error
                 else:
@@ -60,7 +58,6 @@ class Reports:
             reasons = "\n".join(f"{name} could not be made: {words_of(error)}" for name, error in failed.items())
             raise RenderError(reasons) from next(iter(failed.values()))
 
-    @older_objects_left()
     def _document(self, run: Run) -> Document:
         """Return the document; what a section cannot read is told, for it may be a plugin's, or of a changed run."""
         draws = any(getattr(renderer, "draws", True) for renderer in self.renderers.values())

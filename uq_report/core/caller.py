@@ -16,15 +16,12 @@ from .arrays import FloatArray, IntArray, Table, same_table, take_rows
 from .decisions import decided, most_probable
 from .errors import BudgetError, InputError, ModelError, UnsupportedError, UQReportError
 from .failures import failure
-from .memory import keep_freed_blocks
 from .predictive import DecisionRule, Distribution
 from .subject import Subject
 
 # rows that changes of the same columns share a call up to, where nobody knows better: more rows cost more memory,
 # fewer cost a call each
 SHORT_CALL = 1000
-
-keep_freed_blocks()  # in workers too, which import this module
 
 
 @dataclass(eq=False, repr=False)

@@ -8,8 +8,7 @@ from typing import ClassVar
 
 from ..core.errors import check_options
 from ..document.document import Document
-from .apart import USUAL, Limits
-from .environment import ready, render
+from .environment import USUAL, Limits, ready, render
 from .outline import outline
 
 

@@ -98,7 +98,7 @@ class PdfRenderer(Styled):
             return print_apart(html, document.attachments, document.as_of, self)
         from .printer import print_page  # WeasyPrint is the child's to import, unless there is none
 
-        return print_page(html, document.attachments, document.as_of, own=self.templates is None)
+        return print_page(html, document.attachments, document.as_of)
 
 
 def print_apart(
@@ -114,7 +114,7 @@ def print_apart(
     RenderError
         A limit was reached, the child died or could not be started, or the page cannot be printed.
     """
-    job = pickle.dumps((html, attachments, as_of, limits.templates is None))
+    job = pickle.dumps((html, attachments, as_of))
     try:
         done = subprocess.run(  # noqa: S603 - our own interpreter and module
             _command(limits),

@@ -7,33 +7,28 @@ space; the process ends by itself even if nobody waits for it.
 
 from __future__ import annotations
 
-import gc
 import json
 import logging
 import pickle
 import re
 import warnings
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, BinaryIO
 
 import pydyf
+from weasyprint import HTML
+from weasyprint import Attachment as PdfAttachment
+from weasyprint.urls import FatalURLFetchingError, URLFetcher
 
 from ..core.errors import RenderError, words_of
 from ..document.attachment import Attachment
-from .borders import straight
 from .bounds import limit, serve
-from .defaults import Page
-from .lengths import resolved
 from .tags import mend, own_links
 from .text import clean
-from .texts import kept
-from .weasy import FatalURLFetchingError, PdfAttachment, URLFetcher
 
 VARIANT = "pdf/a-3a"
-LARGE = 2**22  # bytes of a stream
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,199}")
 # Declares PDF/UA-1 beside PDF/A-3a; PDF/A asks for the schema of every property it does not know.
 UA = b"""<rdf:Description rdf:about="" xmlns:pdfuaid="http://www.aiim.org/pdfua/ns/id/" pdfuaid:part="1"/>
@@ -89,9 +84,7 @@ def _listening() -> Iterator[list[str]]:
             logger.propagate = propagate
 
 
-def print_page(
-    html: str, attachments: Sequence[Attachment] = (), as_of: str = "", *, own: bool = False
-) -> tuple[bytes, list[str]]:
+def print_page(html: str, attachments: Sequence[Attachment] = (), as_of: str = "") -> tuple[bytes, list[str]]:
     """Return the PDF of a page with files attached, and what WeasyPrint complained about.
 
     Parameters
@@ -101,8 +94,6 @@ def print_page(
         Written in the order of their names.
     as_of : str
         ISO date, or date and time, of the attachments; no clock enters the file.
-    own : bool, default=False
-        Whether our own templates made the page; it is read faster then.
 
     Raises
     ------
@@ -111,10 +102,10 @@ def print_page(
         attachments share a name, or have none that a file can have.
     """
     files = _attached(attachments, as_of)
-    with _listening() as problems, straight(), kept(own=own), resolved(), warnings.catch_warnings():
+    with _listening() as problems, warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # WeasyPrint leaves its own colour profile open
         try:
-            document = Page(html, own=own, url_fetcher=DataOnly(), base_url=None).render(pdf_variant=VARIANT)
+            document = HTML(string=html, url_fetcher=DataOnly(), base_url=None).render(pdf_variant=VARIANT)
             document.metadata.attachments = files
             own_links(document.pages)
             _declare_ua(document.metadata)
@@ -168,7 +159,10 @@ def _moment(as_of: str) -> datetime:
 
 
 def _finisher(media_types: dict[str, str]) -> Any:
-    """Return what mends WeasyPrint 70's tags, and attachments: twice in /AF each, the type guessed from the name."""
+    """Return a function that corrects WeasyPrint's tags and attachments.
+
+    WeasyPrint lists each attachment twice in /AF and guesses its media type from the name.
+    """
 
     def finish(document: Any, pdf: Any) -> None:
         mend(document.pages, pdf)
@@ -178,40 +172,8 @@ def _finisher(media_types: dict[str, str]) -> Any:
             if isinstance(item, dict) and item.get("Type") == "/Filespec":
                 file = pdf.objects[int(item["EF"]["F"].split()[0])]
                 file.extra["Subtype"] = "/" + _name(media_types[item["UF"].string])
-            if isinstance(item, pydyf.Stream) and item.compress:
-                _pack(item)
-        pdf.objects[:] = [_Made(item) if item.compressible and item.free == "n" else item for item in pdf.objects]
-        add = pdf.add_object
-
-        def packed(item: Any) -> None:
-            if isinstance(item, pydyf.Stream):  # the one of all objects that are in no stream yet, and their index
-                _pack(item)
-            add(item)
-
-        pdf.add_object = packed
 
     return finish
-
-
-class _Made(pydyf.Object):  # type: ignore[misc] # pydyf has no types
-    """An object as its bytes, which pydyf would make twice: for the file and for its hash."""
-
-    data = b""
-
-    def __init__(self, of: Any) -> None:
-        super().__init__()
-        self.number, self.data = of.number, of.data
-
-
-def _pack(stream: Any) -> None:
-    """Compress a stream once, a large one by zlib's fastest level: a fifth of the time for a tenth more bytes.
-
-    pydyf would do it twice, for a hash too, by the slowest.
-    """
-    stream.compress = False
-    content = stream.data.partition(b"\nstream\n")[2].removesuffix(b"\nendstream")
-    stream.stream = [zlib.compress(content, zlib.Z_BEST_SPEED if len(content) > LARGE else zlib.Z_DEFAULT_COMPRESSION)]
-    stream.extra["Filter"] = "/FlateDecode"
 
 
 def _name(text: str) -> str:
@@ -227,11 +189,11 @@ def _declare_ua(metadata: Any) -> None:
 
 def answer(job: bytes) -> bytes:
     """Return a line of JSON and the PDF of a job; an error becomes a line."""
-    html, files, as_of, own = pickle.loads(job)  # noqa: S301 - of the process that started this one
+    html, files, as_of = pickle.loads(job)  # noqa: S301 - of the process that started this one
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            pdf, problems = print_page(html, files, as_of, own=own)
+            pdf, problems = print_page(html, files, as_of)
         except RenderError as error:
             return _line(error=str(error))
     raised = [(warning.category.__name__, str(warning.message)) for warning in caught]
@@ -240,7 +202,6 @@ def answer(job: bytes) -> bytes:
 
 def main(arguments: Sequence[str], source: BinaryIO, target: BinaryIO) -> int:
     """Read a job, write its answer; a lack of memory is part of the answer as long as there is any left."""
-    gc.disable()  # a fifth of the time; the process ends after one page, and its memory is bounded
     reserve: Any = bytearray(2**20)
     try:
         limit(*map(int, arguments))

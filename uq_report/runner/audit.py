@@ -17,7 +17,6 @@ from ..core.describe import describe
 from ..core.engine import Engine, Progress
 from ..core.errors import Cause, InputError, PluginError, UnsupportedError, UQReportError, cause_of, words_of
 from ..core.explainer import Costs, Explainer, wishes
-from ..core.garbage import older_objects_left
 from ..core.limits import limited
 from ..core.measures import Measure
 from ..core.predictive import Distribution
@@ -73,7 +72,6 @@ def run(
     return _filed(audited, previous)
 
 
-@older_objects_left()
 def _whole(
     subject: Subject, settings: Settings, progress: Callback | None, watch: Watch, previous: Run | None = None
 ) -> tuple[Audited, _Audit]:

@@ -24,7 +24,6 @@ from ...core.subject import Subject
 from ...core.variants import Variant
 from ...evidence import ids
 from .asked import Cells
-from .library import load
 
 Predict: TypeAlias = Callable[[Any, pd.DataFrame], AnyArray]
 
@@ -88,7 +87,7 @@ class Dalex:
     def __post_init__(self) -> None:
         """Refuse to go on without dalex."""
         try:
-            load()
+            import dalex  # noqa: F401 - optional
         except ImportError as error:
             raise MissingDependencyError("explainer dalex", ids.DALEX, ids.DALEX) from error
 

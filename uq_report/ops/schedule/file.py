@@ -15,8 +15,8 @@ from ...core.bounded import bytes_of
 from ...core.errors import InputError
 from ...runner.mistakes import validated
 from ...runner.settings import Part, Positive, Text
+from .child import tells_cpu_time
 from .cron import Cron
-from .waiting import tells_cpu_time
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")

@@ -15,9 +15,8 @@ from ...report.forms import NAMES
 from .claims import Claim, State, Verdict, Verification
 from .evidence import RUN, Recorded, judge_files, judge_run, sha256
 from .inputs import judge_inputs
-from .reports import Report, open_report
+from .reports import Report, inside, open_report, printed
 from .signatures import judge_signatures
-from .tied import inside, printed
 
 FilePath = str | Path
 _OWN = frozenset({RUN, CLOCK})
@@ -44,8 +43,8 @@ def verify(  # noqa: PLR0913 - files and flags
     SHA256SUMS lists of them, which shows damage but not a forger who writes that list too. A run.json that it lists
     is read and held against its schema, and not written again.
 
-    If `deep`, the report is made again from the evidence: equal bytes prove every number and figure. Bytes are
-    promised for equal versions only; where these differ, the printed words and numbers are compared.
+    If `deep`, the report is rendered again from the evidence: equal bytes prove every number and figure. Bytes are
+    equal for equal versions only; with other versions a report of other bytes cannot be assessed.
 
     Parameters
     ----------
@@ -137,7 +136,7 @@ def _evidence(place: Path, reports: Sequence[Report], named: FilePath | None) ->
 
 def _remaker(recorded: Recorded, templates: FilePath | None) -> Callable[..., Iterator[Verdict]]:
     """Return what compares a report with the one made again: what that takes is loaded here, and not to read hashes."""
-    from .again import Maker, compare
+    from .rendering import Maker, compare
 
     return partial(compare, Maker(recorded.run, None if templates is None else Path(templates), recorded.format))
 
@@ -147,7 +146,7 @@ def _compare_listed(
 ) -> Iterator[Verdict]:
     """Tie one report to its evidence, of SHA-256 `digest`, and its listed hash, and say that it was not made again."""
     if report.format != "pdf":
-        yield printed(report, None, digest)
+        yield printed(report, digest)
     elif listed.get(report.name) == report.sha256 and listed.get(RUN) == digest:
         yield Verdict("evidence", "ok", f"{sums.SUMS} lists it as made from run.json of SHA-256 {listed[RUN]}")
     else:

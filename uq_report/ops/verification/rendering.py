@@ -1,4 +1,4 @@
-"""The report made again from run.json: equal bytes prove all of it, else its words are compared."""
+"""Render a report again from run.json and compare the bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import platform
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,36 +13,34 @@ from ...core.errors import InputError, RenderError, words_of
 from ...core.text import clean
 from ...document.document import Document
 from ...evidence.run import FORMAT, Run
-from ...render.html import page
+from ...render.outline import Part, outline
 from ...report.kinds import FORMS, Form, document
 from ...runner import plugins
-from .claims import State, Verdict
-from .evidence import first_change, sha256
-from .pdf_words import pdf_text
-from .reports import Report
-from .words import absent, headings, html_blocks, paper_blocks
+from .claims import Verdict
+from .evidence import RUN, first_change, judge_files, sha256
+from .reports import Report, inside, printed
+from .signatures import starts_with
 
-# What decides how a report looks: the format of its run, and packages.
+# The format of the run and the packages that decide the bytes of a report.
 _FORMAT = "format"
 _DECIDING = ("uq_report", "numpy", "pandas", "matplotlib", "jinja2", "weasyprint")
 
 
 class Rendered(NamedTuple):
-    """A report made again: its document, its page as HTML, and its bytes."""
+    """A report rendered again: its document and its bytes."""
 
     document: Document
-    page: bytes
     data: bytes
 
 
 class Maker:
-    """Makes the reports of one run again; each document, page and file once.
+    """Render the reports of one run again, each document and file once.
 
     Parameters
     ----------
     run : Run
     templates : Path, optional
-        The house style the report was made with.
+        The theme of the report.
     written : int
         The format in which the run is written.
     """
@@ -54,44 +51,44 @@ class Maker:
         self.differing = differing(run.environment, written)
         self.fault = ""
         self._document = cache(lambda form: document(run, form.kind, annex=form.annex))
-        self._page = cache(lambda form, paged: page(self._document(form), templates, paged=paged).encode())
         self._data = cache(self._rendered)
 
     def like(self, report: Report) -> Rendered | None:
-        """Return the report made again in the form that fits best, None if none can be rendered.
+        """Return the report rendered in the form that fits best, None if no form can be rendered.
 
-        The first that gives the same bytes, which a PDF may go on after; else one with the same headings. What kept
-        a form that fits from being rendered is then the `fault`: nothing can be said of other bytes.
+        Prefer a form with the same bytes. If a form that fits cannot be rendered, `fault` holds the reason.
         """
-        best, paged, self.fault = None, report.format == "pdf", ""
+        best, self.fault = None, ""
         for form in self._likely(report):
             try:
-                data = self._data(form, report.path.suffix.lower())
-                rendered = Rendered(self._document(form), self._page(form, paged), data)
+                rendered = Rendered(self._document(form), self._data(form, report.path.suffix.lower()))
             except Exception as error:  # noqa: BLE001 - limits, libraries and a run of strange content can fail in any way
                 self.fault = self.fault or words_of(error)
                 continue
-            if report.data.startswith(data):
+            if report.data.startswith(rendered.data):
                 self.fault = ""
                 return rendered
             best = best or rendered
         return best
 
-    def _likely(self, report: Report) -> Iterator[Form]:
-        """Yield the forms whose headings a report has, those of its file name first; if none, the first of these."""
+    def _likely(self, report: Report) -> list[Form]:
+        """Return the forms whose sections a report has, or all forms; the form of the file name comes first."""
         named = next((form.kind for form in FORMS if form.kind == report.path.stem), FORMS[0].kind)
-        forms = sorted(FORMS, key=lambda form: form.kind != named)  # and so the quicker ones of a kind first
-        fitting, paged = False, report.format == "pdf"
-        for form in forms:
-            try:
-                fits = report.headings is None or report.headings == headings(self._page(form, paged))
-            except Exception:  # noqa: BLE001, S112 - a house style need not fit every kind; the first kind is tried at last
-                continue
-            if fits:
-                fitting = True
-                yield form
-        if not fitting:
-            yield forms[0]
+        forms = sorted(FORMS, key=lambda form: form.kind != named)
+        if not report.sections:
+            return forms if report.format == "other" else forms[:1]
+        try:
+            distances = [self._distance(form, report) for form in forms]
+        except Exception:  # noqa: BLE001 - `like` reports why a document cannot be made
+            return forms[:1]
+        return [form for form, distance in zip(forms, distances, strict=True) if distance == min(distances)]
+
+    def _distance(self, form: Form, report: Report) -> int:
+        """Return the number of sections that only the form, or only the report, has."""
+        parts = list(_walk(outline(self._document(form)).parts))
+        paged = report.format == "pdf"
+        own = {clean(f"{part.number} {part.section.title}") if paged else part.anchor for part in parts}
+        return len(own ^ report.sections)
 
     def _rendered(self, form: Form, suffix: str) -> bytes:
         renderers: list[Any] = [plugins.load(p) for p in plugins.find(plugins.RENDERERS, self.run.denied)]
@@ -106,40 +103,28 @@ class Maker:
             return bytes(renderer.render(self._document(form)))
 
 
-def judge_rendering(
-    report: Report, rendered: Rendered | None, other: Sequence[str], *, signed: bool | None, fault: str = ""
-) -> Iterator[Verdict]:
-    """Say whether the report is the one rendered from its evidence: its bytes, and the numbers it prints.
-
-    Parameters
-    ----------
-    report : Report
-    rendered : Rendered, optional
-        None if the run renders with no template.
-    other : sequence of str
-        What decides the look of a report and is `differing` here.
-    signed : bool, optional
-        Whether valid signatures account for what follows the rendered bytes; None if that was not judged.
-    fault : str
-        Why a form that fits could not be rendered.
-    """
-    if rendered is None or fault:
+def compare(maker: Maker, report: Report, evidence: bytes, signatures: Sequence[Verdict]) -> Iterator[Verdict]:
+    """Compare one report with the report that its evidence renders to."""
+    rendered = maker.like(report)
+    yield inside(report, evidence) if report.format == "pdf" else printed(report, sha256(evidence))
+    if report.format == "pdf" and rendered is not None:
+        yield _judge_attachments(report, rendered, evidence, "; ".join(maker.differing))
+    if rendered is None or maker.fault:
         remedy = "if it was made with a house style, name it by --templates"
-        yield from _both("fault", f"it could not be rendered here ({fault}); {remedy}")
+        yield Verdict("bytes", "fault", f"it could not be rendered here ({maker.fault}); {remedy}")
     elif report.data.startswith(rendered.data):
-        yield from _same_start(report, rendered, signed)
+        yield _same_start(report, rendered, _signed(report, rendered, signatures))
     else:
-        yield _numbers(report, rendered, other)
-        yield _bytes(report, rendered, other)
+        yield _other_bytes(report, rendered, maker.differing)
 
 
 def differing(recorded: Mapping[str, Any], written: int = FORMAT) -> list[str]:
-    """Return what decides the look of a report and is not here as it was recorded, as ``pandas 2.3.2, here 2.3.3``.
+    """Return the versions that decide the bytes of a report and differ here, as ``pandas 2.3.2, here 2.3.3``.
 
     Examples
     --------
-    >>> differing({"python": "1.0"}, written=1)[0]
-    'format 1, here 4'
+    >>> differing({"python": "1.0"}, written=0)[0].split(",")[0]
+    'format 0'
     """
     here = {
         "python": platform.python_version(),
@@ -153,66 +138,51 @@ def differing(recorded: Mapping[str, Any], written: int = FORMAT) -> list[str]:
     return [f"{key} {then.get(key, 'not recorded')}, here {now.get(key, 'none')}" for key in deciding]
 
 
-def of_ours(differing: Sequence[str]) -> str:
-    """Return the first difference that is one of uq_report itself, whose words may then be others, or nothing."""
-    return next((entry for entry in differing if entry.startswith((f"{_FORMAT} ", "uq_report "))), "")
+def _judge_attachments(report: Report, rendered: Rendered, evidence: bytes, excuse: str) -> Verdict:
+    """Compare the attachments of a PDF with those made again; other versions excuse a difference."""
+    expected = {attachment.name: attachment.content for attachment in rendered.document.attachments} | {RUN: evidence}
+    try:
+        excused = excuse if report.attachments.get(RUN) == evidence else ""
+        return judge_files(report.attachments, expected, "attachments", excused)
+    except InputError as error:
+        return Verdict("attachments", "FAILED", str(error))
 
 
-def _both(state: State, numbers: str, same_bytes: str = "") -> tuple[Verdict, Verdict]:
-    return Verdict("numbers", state, numbers), Verdict("bytes", state, same_bytes or numbers)
+def _signed(report: Report, rendered: Rendered, signatures: Sequence[Verdict]) -> bool | None:
+    """Return whether valid signatures account for the bytes after the rendered ones, None if that was not judged."""
+    states = {verdict.state for verdict in signatures if verdict.name.startswith(("signature", "revisions"))}
+    if "FAILED" in states:
+        return False
+    return starts_with(report.data, rendered.data) if states == {"ok"} else None
 
 
-def _same_start(report: Report, rendered: Rendered, signed: bool | None) -> tuple[Verdict, Verdict]:
-    """Judge a report that begins as the one made here."""
+def _same_start(report: Report, rendered: Rendered, signed: bool | None) -> Verdict:
+    """Judge a report that begins with the rendered bytes."""
     size = len(rendered.data)
     after = len(report.data) - size
-    every = "every number and figure is that of the evidence"
     if not after:
-        return _both("ok", f"{every}, as the bytes are equal", f"the evidence renders to the same {size} bytes")
+        return Verdict("bytes", "ok", f"the evidence renders to the same {size} bytes")
     if signed:
         start = f"the first {size} bytes, SHA-256 {sha256(rendered.data)}, are what the evidence renders to"
-        return _both("ok", f"{every}; signatures change none", f"{start}; the other {after} are signatures")
+        return Verdict("bytes", "ok", f"{start}; the other {after} are signatures")
     follow = f"{after} bytes follow the rendered report"
     if signed is None and report.has_signature:
-        return _both("not judged", f"{follow} and may change what is shown; see the signature")
-    return _both("FAILED", f"{follow}, and no valid signature accounts for them")
+        return Verdict("bytes", "not judged", f"{follow} and may change what is shown; see the signature")
+    return Verdict("bytes", "FAILED", f"{follow}, and no valid signature accounts for them")
 
 
-def _numbers(report: Report, rendered: Rendered, other: Sequence[str]) -> Verdict:
-    """Compare words where bytes differ; another version of ours may use other words."""
-    wrong, ours = _wrong_words(report, rendered), of_ours(other)
-    if not wrong:
-        reason = "every printed word and number is that of the evidence; figures were not compared"
-        return Verdict("numbers", "ok", reason)
-    if ours:
-        return Verdict("numbers", "not judged", f"{ours}, which may write other words: first {wrong}")
-    return Verdict("numbers", "FAILED", f"{wrong}. If it was made with a house style, name it by --templates")
-
-
-def _bytes(report: Report, rendered: Rendered, other: Sequence[str]) -> Verdict:
+def _other_bytes(report: Report, rendered: Rendered, other: Sequence[str]) -> Verdict:
+    """Judge a report with other bytes than the rendered ones: with other versions they are not assessed."""
     place = first_change(report.data, rendered.data)
     if other:
-        reason = f"it renders to other bytes here ({place}), as expected of {'; '.join(other)}"
-        return Verdict("bytes", "not judged", reason)
+        reason = f"not assessed: it renders to other bytes ({place}) with {'; '.join(other)}"
+        return Verdict("bytes", "fault", f"{reason}; verify it with the recorded versions")
     hint = "; fonts and Pango, which are not recorded, can be another cause" if report.format == "pdf" else ""
-    return Verdict("bytes", "FAILED", f"the evidence renders to other bytes ({place}){hint}")
+    remedy = "If it was made with a house style, name it by --templates"
+    return Verdict("bytes", "FAILED", f"the evidence renders to other bytes ({place}){hint}. {remedy}")
 
 
-def _wrong_words(report: Report, rendered: Rendered) -> str:
-    """Say where the printed words first differ from the evidence's; the empty string if nowhere."""
-    try:
-        text = report.text
-    except InputError as error:
-        return str(error)
-    if report.format == "pdf":
-        blocks = paper_blocks(rendered.page)
-        missing = absent(blocks, text)
-        unreadable = set(absent(blocks, pdf_text(rendered.data))) if missing else set()
-        wrong = [block for block in missing if block not in unreadable]
-        return f"the page does not read {clean(wrong[0], 120)!r}" if wrong else ""
-    expected = rendered.data.decode("utf-8", "replace").splitlines()
-    if report.format == "html":
-        expected = html_blocks(rendered.page)
-    pairs = zip_longest(text.split("\n"), expected, fillvalue="")
-    first = next((pair for pair in pairs if pair[0] != pair[1]), None)
-    return "" if first is None else f"it reads {clean(first[0], 120)!r} instead of {clean(first[1], 120)!r}"
+def _walk(parts: Sequence[Part]) -> Iterator[Part]:
+    for part in parts:
+        yield part
+        yield from _walk(part.parts)

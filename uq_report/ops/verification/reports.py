@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
-from typing import Literal
+from typing import Any, Literal
 
-from ...core.errors import InputError
-from .words import headings, html_blocks, html_says
+from ...core.errors import InputError, words_of
+from .claims import Verdict
+from .evidence import RUN, first_change, sha256
 
+_ID = re.compile(r'\sid="([^"]+)"')
+_SILENT = re.compile(r"<!--.*?(?:-->|\Z)|<(style|script|title)\b.*?(?:</\1\s*>|\Z)|<[^>]*>", re.DOTALL | re.IGNORECASE)
 Format = Literal["pdf", "html", "other"]
 
 
@@ -35,22 +39,11 @@ class Report:
         return hashlib.sha256(self.data).hexdigest()
 
     @cached_property
-    def text(self) -> str:
-        """The printed text: of a PDF without blanks, of other formats as it stands."""
-        if self.format == "pdf":
-            return _pdf().pdf_text(self.data)
-        return "\n".join(html_blocks(self.data)) if self.format == "html" else self.data.decode("utf-8", "replace")
-
-    def says(self, word: str) -> bool:
-        """Say whether a word is part of the printed text; an HTML page is read no further than there."""
-        return html_says(self.data, word) if self.format == "html" else word in self.text
-
-    @cached_property
-    def headings(self) -> list[str] | None:
-        """The headings, of a PDF its bookmarks; None in formats that have none."""
-        if self.format == "pdf":
-            return _pdf().pdf_bookmarks(self.data)
-        return headings(self.data) if self.format == "html" else None
+    def sections(self) -> set[str]:
+        """The bookmarks of a PDF, the ids of an HTML page, nothing in other formats: they show the template."""
+        if self.format == "html":
+            return set(_ID.findall(self.data.decode("utf-8", "replace")))
+        return _bookmarks(self.data) if self.format == "pdf" else set()
 
     @cached_property
     def attachments(self) -> Mapping[str, bytes]:
@@ -63,7 +56,7 @@ class Report:
         """
         if self.format != "pdf":
             return {}
-        return _pdf().attachments(self.data)
+        return _attachments(self.data)
 
     @property
     def has_signature(self) -> bool:
@@ -91,8 +84,52 @@ def open_report(path: Path) -> Report:
     return Report(path, "pdf" if pdf else "html" if page or ending in {".html", ".htm"} else "other", data)
 
 
-def _pdf() -> ModuleType:
-    """Return what reads a PDF: its library is loaded for one that is opened, and not for one whose hash is listed."""
-    from . import pdf_words
+def inside(report: Report, evidence: bytes) -> Verdict:
+    """Judge whether the run.json inside a PDF is the evidence."""
+    try:
+        own = report.attachments.get(RUN)
+    except InputError as error:
+        return Verdict("evidence", "FAILED", str(error))
+    if own == evidence:
+        return Verdict("evidence", "ok", f"the run.json inside has SHA-256 {sha256(evidence)}")
+    fault = "there is no run.json inside" if own is None else first_change(own, evidence)
+    return Verdict("evidence", "FAILED", f"the run.json inside is not that of SHA-256 {sha256(evidence)}: {fault}")
 
-    return pdf_words
+
+def printed(report: Report, digest: str) -> Verdict:
+    """Judge whether a report prints the SHA-256 of the evidence; comments, styles and scripts are no print."""
+    if digest in _SILENT.sub("", report.data.decode("utf-8", "replace")):
+        return Verdict("evidence", "ok", f"it is made from run.json of SHA-256 {digest}")
+    return Verdict("evidence", "FAILED", f"it does not print the SHA-256 of run.json, {digest}")
+
+
+def _attachments(data: bytes) -> dict[str, bytes]:
+    from pypdf import PdfReader
+
+    try:
+        files = PdfReader(io.BytesIO(data)).attachments
+        contents = {name: list(map(bytes, each)) for name, each in files.items()}
+    except Exception as error:  # a damaged file can fail in any way in the reader
+        raise InputError(f"report must be a PDF that can be read; got one that fails ({words_of(error)}).") from error
+    for name, each in contents.items():
+        if len(each) != 1:
+            raise InputError(f"attachments must have names of their own; got {len(each)} called {name!r}.")
+    return {name: each[0] for name, each in contents.items()}
+
+
+def _bookmarks(data: bytes) -> set[str]:
+    """Return the titles of the bookmarks of a PDF; none if they cannot be read."""
+    from pypdf import PdfReader
+
+    try:
+        return {" ".join(str(mark.title).split()) for mark in _flat(PdfReader(io.BytesIO(data)).outline)}
+    except Exception:  # noqa: BLE001 - it only shows the template; a damaged file can fail in any way
+        return set()
+
+
+def _flat(marks: Iterable[Any]) -> Iterator[Any]:
+    for mark in marks:
+        if isinstance(mark, list):
+            yield from _flat(mark)
+        else:
+            yield mark

@@ -1,25 +1,77 @@
-"""The page as data, one row per audit, and as HTML."""
+"""Write one page over all audits of a history: recommendation, trend and reports of each."""
 
 from __future__ import annotations
 
+import logging
 import math
 import os
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from urllib.parse import quote
 
-from ...core.errors import InputError
-from ...core.text import clean
-from ...document.document import Badge
-from ...evidence import saved
-from ...evidence.finding import SEVERITIES
-from ...evidence.outcomes import LOG_SCORE
-from ...render.environment import render
-from ...report.overview import Link, Overview, Row, counted
-from ...runner import plugins
-from ..history import Filed, History
-from .ratings import rated
-from .spark import spark
+from ..core.errors import InputError, UQReportError
+from ..core.text import clean, count
+from ..document.document import Badge
+from ..evidence import saved, sums
+from ..evidence.finding import SEVERITIES
+from ..evidence.outcomes import LOG_SCORE
+from ..evidence.sums import RUN
+from ..render.environment import render
+from ..report.overview import Link, Overview, Row, Spark, counted
+from ..report.rating import WORDS, rating
+from ..runner import plugins
+from .history import Filed, History
+
+UNREADABLE = Badge("Cannot be read", "unknown")
+_log = logging.getLogger(__name__)
+
+
+def rated(filed: Filed) -> Badge:
+    """Return the recommendation of a run that is kept; of an entry that has none, the run is read."""
+    try:
+        if not sums.match(filed.folder, {RUN: filed.entry.run_sha256}, [RUN]):
+            _log.warning("Not rated: %s: run.json is not the file that was filed", filed.entry.reference)
+            return UNREADABLE
+        if filed.entry.rating in WORDS:
+            return WORDS[filed.entry.rating]
+        return rating(saved.read(filed.folder)[0].outcomes)
+    except UQReportError as error:
+        _log.warning("Not rated: %s: %s", filed.entry.reference, error)
+        return UNREADABLE
+
+
+WIDTH, HEIGHT, EDGE = 120, 28, 4
+_COLOUR = "#5b7fa6"  # 3 to 1 and more against the light and the dark page
+
+
+def spark(what: str, values: Sequence[float], form: str = ".3g") -> Spark | None:
+    """Return the line of values in the order of their runs, its last one marked; None for no values.
+
+    Examples
+    --------
+    >>> spark("log score", [0.5, 0.25]).alt
+    'log score over 2 runs: 0.5, now 0.25'
+    """
+    if not values:
+        return None
+    low, span = min(values), (max(values) - min(values)) or 1.0
+    across, tall = (WIDTH - 2 * EDGE) / max(1, len(values) - 1), HEIGHT - 2 * EDGE
+    flat = min(values) == max(values)
+    points = [
+        (EDGE + i * across, HEIGHT / 2 if flat else EDGE + tall * (1 - (value - low) / span))
+        for i, value in enumerate(values)
+    ]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    x, y = points[-1]
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}">'
+        f'<polyline points="{line}" fill="none" stroke="{_COLOUR}" stroke-width="1.5"/>'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{_COLOUR}"/></svg>'
+    )
+    now = f"{values[-1]:{form}}"
+    return Spark(svg.encode(), f"{what} over {count(len(values), 'run')}: {values[0]:{form}}, now {now}", now)
+
 
 TREND = 30  # runs
 _REPORTS = ("report", "brief", "model-card")
