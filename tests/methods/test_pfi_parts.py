@@ -22,6 +22,7 @@ from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFF
 from uq_report.methods.pfi import claims_figure, shuffling
 from uq_report.methods.pfi.claims import Claim, Score, exact_p_values, score_of
 from uq_report.methods.pfi.claims_result import Claiming
+from uq_report.methods.pfi.estimator import Estimator
 from uq_report.methods.pfi.explain import PermutationImportance, _at_most
 from uq_report.methods.pfi.reading import _reading
 from uq_report.methods.pfi.shuffling import Held, Shuffling, distinct_values, stops
@@ -377,7 +378,7 @@ def tables(repeats: FloatArray, **parts: Any) -> Tables:
     )  # fmt: skip
     of = Rows((NLL,), np.full((1, N), 0.7), np.zeros(N), parts.pop("weights", np.ones(N)), None)
     options = {"n_repeats": len(repeats), "seed_share": 0.1} | parts.pop("options", {})
-    return replace(Tables(of, ["a"], [term], {"nll": 0.01}, 0.95, options, ()), **parts)
+    return replace(Tables(Estimator(of, {"nll": 0.01}, 0.95, 0.1), ["a"], [term], options, ()), **parts)
 
 
 @pytest.mark.parametrize(

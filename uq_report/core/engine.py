@@ -41,7 +41,7 @@ from .shortcut import FastPath, answers
 from .subject import Subject
 from .tried import Known, Trial, first_call
 from .variants import Variant
-from .workers import AHEAD, FULL, PER_WORKER, Workers, packed, share_of_pack
+from .workers import FULL, PER_WORKER, Workers, packed
 
 
 class Progress(NamedTuple):
@@ -116,14 +116,6 @@ class Engine(Caller):
         """Whether a fast path may predict some changed rows, in less time than `row_seconds` tells."""
         return bool(self._shortcuts)
 
-    @property
-    def passes_at_once(self) -> int:
-        """How many passes may be under way: with two, workers find the next when they are through with one.
-
-        One where changes must be counted in their order, as shortcuts are chosen and a budget of rows ends by it.
-        """
-        return 1 if self.shortened or self.row_budget is not None else 2
-
     def unchanged(self, measures: Sequence[Measure]) -> FloatArray:
         """Return all measures of the subject's own rows, shape (measures, rows), without another prediction."""
         return rows_of(self.baseline, measures, self.y, self.baseline)
@@ -142,9 +134,6 @@ class Engine(Caller):
         self, variants: Iterable[Variant], measures: Sequence[Measure], rows: IntArray | None = None, total: int = 0
     ) -> Iterator[Group]:
         """Return all measures of all variants, group by group, from one prediction pass.
-
-        Workers begin at once, so that who asks may compute something else before taking the first group. Of one engine
-        `passes_at_once` may be under way.
 
         Parameters
         ----------
@@ -283,14 +272,12 @@ class Engine(Caller):
             return map(self._counted, starmap(task, self._charged(parts, task)))
         _ = self._shortcuts  # workers are sent what was found, and do not look for it again
         bare = copy(self)
-        share = share_of_pack(total, self._workers.count(bare, self.subject), task.width)
-        sized = ((len(part[1]), part, task.n * len(part[1])) for part in self._charged(parts, task, share))
-        # a limit is looked at before a pack, so with one there are many
-        packs = packed(sized, 0 if self.limits else share)
-        ahead = AHEAD if self.limits or total * task.n > FULL else PER_WORKER
+        share = total / (PER_WORKER * self._workers.count(bare, self.subject))
+        groups = self._charged(parts, task, share)
+        # a limit is checked before a pack, so with one there are many packs
+        packs = packed(groups, 0 if self.limits else min(share, FULL // task.n))
         work = partial(Engine._of_pack, rows=rows, measures=task.measures)
-        done = self._workers.map(work, bare, self.subject, packs, ahead)
-        return map(self._counted, chain.from_iterable(done))
+        return map(self._counted, chain.from_iterable(self._workers.map(work, bare, self.subject, packs)))
 
     def _of_pack(self, pack: Sequence[Charged], *, rows: IntArray | None, measures: Sequence[Measure]) -> list[Done]:
         """Evaluate charged groups in a worker, with buffers of its own."""
