@@ -1,6 +1,6 @@
 """One prediction pass: which variants share a call, how a shortcut fails, and what is kept between calls."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from uq_report.core.engine import FastCalls, FastPathTask
 from uq_report.core.errors import ModelError, UnsupportedError
 from uq_report.core.measures import KL, NLL, PREDICTION
 from uq_report.core.passes import Calls, Task, grouped, last_kept, refuse_base, rows_of
-from uq_report.core.repeated import Repeated
 from uq_report.core.shortcut import COMPARED
 from uq_report.core.variants import Variant, make_buffer
 
@@ -27,9 +26,6 @@ class Model:
 
     def __init__(self, apart: float = 0.0, broken: bool = False) -> None:
         self.apart, self.broken, self.asked = apart, broken, [0, 0]
-        self.found: Repeated | None = None
-        self.needs: Set[str] = set()
-        self.measured = 0
 
     def plain(self, rows: Table) -> Normal:
         self.asked[0] += len(rows)
@@ -45,21 +41,11 @@ class Model:
                 changed[:, v, position] = values
         return Normal(changed.sum(axis=2).ravel() + self.apart, 1.0)
 
-    def repeated(self, name: str, group: Sequence[Variant], rows: IntArray, needs: Set[str]) -> Repeated | None:
-        """Return `found`, predicted once; what is needed is noted."""
-        self.needs = needs
-        return self.found
-
-    def checked(self, dist: Any, n: int, who: str) -> Any:
-        assert (len(dist), who) == (n, "fast path 'p'")
-        self.measured += 1
-        return dist
-
     def task(
         self, *, rows: IntArray | None = None, most: int = 100, beside: bool = False, measures: Any = (PREDICTION,)
     ) -> FastPathTask:
         base = Normal(X.sum(axis=1), 1.0)
-        calls = FastCalls(self.plain, most, beside, short=self.short, repeated=self.repeated, checked=self.checked)
+        calls = FastCalls(self.plain, most, beside, short=self.short)
         return FastPathTask(calls, X, rows, measures, Y, base)
 
 
@@ -171,22 +157,6 @@ def test_rows_laid_out_stay_for_the_next_group_where_they_are_few(
     assert len(laid) == made
 
 
-def test_what_is_repeated_is_measured_once_with_the_outcomes_of_its_rows() -> None:
-    """Three distributions of five rows: the first row's under both changes, the third's, and the last's."""
-    rows, model = np.array([5, 0, 3, 1, 4]), Model()
-    task = model.task(rows=rows, measures=(PREDICTION, NLL, KL))
-    mean, of, at = np.array([1.0, 2.0, 4.0]), np.array([0, 2, 4]), np.array([[0, 0, 1, 1, 2], [0, 1, 1, 2, 2]])
-    for _ in range(2):
-        model.found = Repeated(Normal(mean, 1.0), of, lambda values: values[:, at])
-        for group in ([PUT, Variant()], [Variant(), PUT]):
-            values = task(0, group, "p").group.values
-            own = X[rows[of]].sum(axis=1)
-            nll = 0.5 * np.log(2 * np.pi) + (Y[rows[of]] - mean) ** 2 / 2
-            np.testing.assert_allclose(values, np.stack([mean, nll, (mean - own) ** 2 / 2])[:, at], rtol=1e-14)
-    assert (model.measured, model.asked) == (2, [0, 0])
-    assert model.needs == {"mean", "log_prob", "kl"}
-
-
 def test_a_comparison_asks_both_for_the_same_rows() -> None:
     """The mean is at most 26 with a 7 in the first column, 21 without: the largest of all rows."""
     model = Model(apart=1e-6)
@@ -209,9 +179,8 @@ def test_a_comparison_takes_so_many_rows_from_first_to_last(rows: int, changes: 
         seen.append(rows)
         return Normal(np.repeat(many[rows, 0], len(group)), 1.0)
 
-    model = Model()
     plain = lambda rows: Normal(np.asarray(rows)[:, 0], 1.0)  # noqa: E731
-    calls = FastCalls(plain, rows, short=short, repeated=model.repeated, checked=model.checked)
+    calls = FastCalls(plain, rows, short=short)
     task = FastPathTask(calls, many, None, (KL,), None, Normal(many[:, 0], 1.0))
     assert task.compared("p", [Variant()] * changes) == (each * changes, 0.0, "")
     assert len(seen[0]) == each

@@ -7,7 +7,7 @@ the number of workers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
 from typing import Any, cast
@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 from joblib import parallel_config
 
-from .arrays import AnyArray, Columns, FloatArray, IntArray, Table, take_rows
+from .arrays import AnyArray, FloatArray, IntArray, Table, take_rows
 from .believed import Comparison, Found, Served, Shortcuts, compared, compared_rows
 from .caller import first_rows
 from .errors import BudgetError
@@ -24,10 +24,8 @@ from .measures import Measure
 from .mixed import Calling, Mixer, Mixes, Mixing
 from .passes import Calls, Done, Group, Task, needed, refuse_base, rows_in_calls, rows_of
 from .predictive import Distribution
-from .repeated import Repeated, Repeats
 from .shortcut import COMPARED, FastPath, answers
 from .subject import Subject
-from .tried import Known, Trial, first_call
 from .variants import Variant, make_buffer
 
 __all__ = ["Engine", "Progress", "first_distribution"]
@@ -55,12 +53,10 @@ class Engine(Evaluator):
         # shared by the engines of one run: what fast paths did; by those of one subject: the shortcuts for its rows
         self.served = {path.name: Served(path.title) for path in self.fast_paths}
         self._known: list[Shortcuts] = []
-        # rows changed in the first call, and what the model predicted of them
-        self._tried: tuple[Trial, Distribution] | None = None
 
     def _anew(self, explainer: str, subject: Subject) -> dict[str, Any]:
         anew = super()._anew(explainer, subject)
-        return anew if subject is self.subject else anew | {"_known": [], "_tried": None}
+        return anew if subject is self.subject else anew | {"_known": []}
 
     @property
     def shortened(self) -> bool:
@@ -98,34 +94,14 @@ class Engine(Evaluator):
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind what belongs to the parent process."""
         _ = self._shortcuts  # workers are sent what was found, and do not look for it again
-        return super().__getstate__() | {"fast_paths": (), "_tried": None}
-
-    def _first_call(self) -> Distribution:
-        """Return the prediction of the subject's rows, made in one call with changes that shortcuts are compared on.
-
-        Only where the adapter says that rows do not move each other's answers.
-        """
-        if not (self.subject.adapter.batch_rows(self.subject.model) and self._shortcuts):
-            return super()._first_call()
-        self._charge(self.subject.n)
-        dist, self._tried = first_call(self.subject.X, self.batch_rows or 0, self.call_model)
-        return dist
-
-    def _tried_like(self, shortcut: str, changes: Sequence[Variant]) -> Known | None:
-        """Return what the first call told of changes like these, where a shortcut covers it."""
-        if self._tried is None:
-            return None
-        trial, dist = self._tried
-        known = trial.like(changes, Columns(self.subject.X), self._checked(dist, len(dist), ""))
-        return known if known and all(map(self._shortcuts[shortcut].covers, known.changes)) else None
+        return super().__getstate__() | {"fast_paths": ()}
 
     @property
     def _joined_rows(self) -> int:
         return max(map(self._shortcuts.together, self._shortcuts), default=0) if self._joins else 0
 
     def _task(self, rows: IntArray | None, measures: Sequence[Measure]) -> FastPathTask:
-        plain = self._calls()
-        calls = FastCalls(**vars(plain), short=self._by_shortcut, repeated=self._repeated, checked=self._checked)
+        calls = FastCalls(**vars(self._calls()), short=self._by_shortcut)
         return FastPathTask(calls, self.subject.X, rows, measures, self.y, self.baseline)
 
     def _predictor(self, group: Sequence[Variant], task: Task, plain: int) -> tuple[str, int]:
@@ -133,8 +109,8 @@ class Engine(Evaluator):
 
         def compare(shortcut: str, changes: Sequence[Variant]) -> Comparison:
             with parallel_config("sequential"):  # inside a model, joblib would end the workers that wait for groups
-                known, most = self._tried_like(shortcut, changes), self._shortcuts.rows_compared(shortcut)
-                return cast("FastPathTask", task).compared(shortcut, changes, known, most)
+                most = self._shortcuts.rows_compared(shortcut)
+                return cast("FastPathTask", task).compared(shortcut, changes, most)
 
         name = self._shortcuts.chosen(group, names, compare, task.needs)
         return name, max(task.width, self._shortcuts.together(name) // task.n) if name else plain
@@ -161,29 +137,18 @@ class Engine(Evaluator):
         dist = self._shortcuts[name].predict(group, rows)
         return self._checked(dist, len(rows) * len(group), f"fast path {name!r}")
 
-    def _repeated(self, name: str, group: Sequence[Variant], rows: IntArray, needs: Set[str]) -> Repeated | None:
-        """Return what a shortcut predicts once for rows that are alike, not yet checked."""
-        shortcut = self._shortcuts[name]
-        return shortcut.repeated(group, rows, needs) if isinstance(shortcut, Repeats) else None
-
 
 @dataclass(frozen=True, kw_only=True)
 class FastCalls(Calls):
-    """How the rows under the variants of a group are predicted, by the model or by a named fast path.
-
-    What a fast path has `repeated`, as far as some methods go, is not `checked` yet.
-    """
+    """How the rows under the variants of a group are predicted, by the model or by a named fast path."""
 
     short: Callable[[str, Sequence[Variant], IntArray], Distribution]
-    repeated: Callable[[str, Sequence[Variant], IntArray, Set[str]], Repeated | None]
-    checked: Callable[[Distribution, int, str], Distribution]
 
 
 class FastPathTask(Task):
     """Evaluates groups of variants by the fast path chosen for them, or by the model itself where that fails."""
 
     calls: FastCalls
-    _once: tuple[Distribution | None, FloatArray] = (None, np.empty((0, 0)))  # what is repeated; its measures
 
     def __call__(self, first: int, group: Sequence[Variant], shortcut: str = "") -> Done:
         """Evaluate the group that begins with variant `first`."""
@@ -200,29 +165,19 @@ class FastPathTask(Task):
         values = np.empty((len(self.measures), len(group), self.n))
         for at in self._blocks(1):
             rows, few = self.at[at], group if len(self.at[at]) == self.n else [variant.part(at) for variant in group]
-            found = self.calls.repeated(shortcut, few, rows, self.needs)
-            if found is not None:
-                values[:, :, at] = found.spread(self._measured_once(found, at.start, shortcut))
-            else:
-                dist = self.calls.short(shortcut, few, rows)
-                self._measured(dist, (at.start, at.stop, len(group)), values[:, :, at])
+            dist = self.calls.short(shortcut, few, rows)
+            self._measured(dist, (at.start, at.stop, len(group)), values[:, :, at])
         return values
 
-    def _measured_once(self, found: Repeated, start: int, shortcut: str) -> FloatArray:
-        """Return the measures (measures, len(dist)) of what is repeated of rows from `start` on."""
-        if found.dist is not self._once[0]:
-            dist = self.calls.checked(found.dist, len(found.rows), f"fast path {shortcut!r}")
-            self._once = found.dist, rows_of(dist, self.measures, *self._outcomes(start + found.rows))
-        return self._once[1]
-
-    def compared(
-        self, shortcut: str, changes: Sequence[Variant], known: Known | None = None, most: int = COMPARED
-    ) -> Comparison:
+    def compared(self, shortcut: str, changes: Sequence[Variant], most: int = COMPARED) -> Comparison:
         """Return how far a fast path is from the model itself on some rows, `most` at most, under each of the changes.
 
-        The model is asked in one call, or has answered about the `known` changes, which stand for these.
+        The model is asked in one call.
         """
-        few, rows, plain = known or self._asked(changes, most)
+        at = compared_rows(self.n, len(changes), most)
+        few, rows = [variant.part(at) for variant in changes], self.at[at]
+        table = make_buffer(take_rows(self.rows, at), len(few)).filled(self.source, 0, len(at), few)
+        plain = self.calls.plain(table)
         each = np.repeat(rows, len(few))
         base, y = self.own[0].take(each) if self.base is not None else None, self.own[1]
         y = None if y is None else y[each]
@@ -231,13 +186,6 @@ class FastPathTask(Task):
             rows_of(plain, self.measures, y, base),
             self._usual,
         )
-
-    def _asked(self, changes: Sequence[Variant], most: int) -> Known:
-        """Return what the model predicts of some rows under each of the changes."""
-        at = compared_rows(self.n, len(changes), most)
-        few = [variant.part(at) for variant in changes]
-        table = make_buffer(take_rows(self.rows, at), len(few)).filled(self.source, 0, len(at), few)
-        return Known(few, self.at[at], self.calls.plain(table))
 
     @cached_property
     def _usual(self) -> FloatArray:

@@ -57,7 +57,7 @@ class SharedBytes(NamedTuple):
         if self.name not in _unpacked:
             _unpacked.clear()
             try:
-                _unpacked[self.name] = pickle.loads(self.data).read()  # noqa: S301 - written by the parent process
+                _unpacked[self.name] = pickle.loads(self.data.data).read()  # noqa: S301 - written by the parent process
             except Exception as error:
                 raise UnreadableError(first_line(error)) from error
         return _unpacked[self.name]
