@@ -210,8 +210,8 @@ class TestLettingGo:
         packs = iter(range(30))
         results = Workers(1, "dask", cluster).map(lambda of, pack: of + pack, 0.5, self, packs)
         assert [next(results) for _ in range(4)] == [0.5, 1.5, 2.5, 3.5]
-        assert next(packs) == 2 * 2 + 4 - 1  # the next is sent once the last is taken
-        assert list(results) == [pack + 0.5 for pack in range(4, 30) if pack != 7]
+        assert next(packs) == 2 * 2 + 4
+        assert list(results) == [pack + 0.5 for pack in range(4, 30) if pack != 8]
 
 
 class TestRefusals:
