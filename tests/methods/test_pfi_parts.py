@@ -459,7 +459,9 @@ def judged(value: float, se: float, margin: float = 0.01) -> dict[str, Any]:
     """Return the line of an importance of this estimate and error."""
     made = tables(np.full(30, value))
     (term,) = made.terms
-    given = replace(made, terms=[term._replace(se=np.array([se]))], margins={"nll": margin})
+    given = replace(
+        made, estimator=Estimator(made.rows, {"nll": margin}, 0.95, 0.1), terms=[term._replace(se=np.array([se]))]
+    )
     (line,) = importance_result(given).estimates.to_dict("records")
     return {str(name): number for name, number in line.items()}
 
@@ -562,7 +564,8 @@ def test_an_importance_about_0_whose_interval_leaves_0_out_says_so() -> None:
 
 def test_intervals_are_of_student_with_one_unit_less() -> None:
     made = tables(np.full(30, 0.5))
-    few = replace(made, rows=replace(made.rows, b=np.ones((1, 4)), y=np.zeros(4), weights=np.ones(4)))
+    rows_of = replace(made.rows, b=np.ones((1, 4)), y=np.zeros(4), weights=np.ones(4))
+    few = replace(made, estimator=Estimator(rows_of, {"nll": 0.01}, 0.95, 0.1))
     (line,) = importance_result(few).estimates.to_dict("records")
     assert line["upper"] - 0.5 == pytest.approx(3.182446305284263 * 0.05), "t of 3 degrees of freedom at 97.5 %"
 
@@ -635,7 +638,7 @@ def test_a_loss_that_is_no_mean_is_noted_among_others() -> None:
     (term,) = made.terms
     twice: Any = [np.concatenate([part, part]) for part in term[:-1]]
     pair = Terms(*[*twice, term.exact])
-    of = replace(made, rows=both, terms=[pair], margins={"nll": 0.01, auc.name: 0.01})
+    of = replace(made, estimator=Estimator(both, {"nll": 0.01, auc.name: 0.01}, 0.95, 0.1), terms=[pair])
     notes = importance_result(of).notes
     assert "1 - AUC and the like are no mean over rows: a row counts by its influence on them." in notes
     assert not any("1 - AUC" in note for note in importance_result(made).notes)
