@@ -9,6 +9,7 @@ import pytest
 from uq_report.core import passes
 from uq_report.core.arrays import IntArray, Table
 from uq_report.core.distributions import Normal
+from uq_report.core.engine import FastCalls, FastPathTask
 from uq_report.core.errors import ModelError, UnsupportedError
 from uq_report.core.measures import KL, NLL, PREDICTION
 from uq_report.core.passes import Calls, Task, grouped, last_kept, refuse_base, rows_of
@@ -42,10 +43,10 @@ class Model:
 
     def task(
         self, *, rows: IntArray | None = None, most: int = 100, beside: bool = False, measures: Any = (PREDICTION,)
-    ) -> Task:
+    ) -> FastPathTask:
         base = Normal(X.sum(axis=1), 1.0)
-        calls = Calls(self.plain, self.short, most, beside)
-        return Task(calls, X, rows, measures, Y, base)
+        calls = FastCalls(self.plain, most, beside, short=self.short)
+        return FastPathTask(calls, X, rows, measures, Y, base)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +133,7 @@ def test_changes_stand_side_by_side_in_calls_of_few_rows(
 )
 def test_so_many_changes_share_a_group(most: int, rows: int, *, beside: bool, width: int) -> None:
     model, many = Model(), np.zeros((rows, 1))
-    calls = Calls(model.plain, model.short, most, beside)
+    calls = Calls(model.plain, most, beside)
     assert Task(calls, many, None, (PREDICTION,), None, Normal(many[:, 0], 1.0)).width == width
 
 
@@ -178,8 +179,9 @@ def test_a_comparison_takes_so_many_rows_from_first_to_last(rows: int, changes: 
         seen.append(rows)
         return Normal(np.repeat(many[rows, 0], len(group)), 1.0)
 
-    calls = Calls(lambda rows: Normal(np.asarray(rows)[:, 0], 1.0), short, rows)
-    task = Task(calls, many, None, (KL,), None, Normal(many[:, 0], 1.0))
+    plain = lambda rows: Normal(np.asarray(rows)[:, 0], 1.0)  # noqa: E731
+    calls = FastCalls(plain, rows, short=short)
+    task = FastPathTask(calls, many, None, (KL,), None, Normal(many[:, 0], 1.0))
     assert task.compared("p", [Variant()] * changes) == (each * changes, 0.0, "")
     assert len(seen[0]) == each
     assert (seen[0][0], seen[0][-1]) == (0, len(many) - 1)

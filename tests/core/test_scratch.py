@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from uq_report.core import scratch
-from uq_report.core.workers import Workers
 from uq_report.ops import caches
 
 DIES = """
@@ -100,14 +99,9 @@ def test_a_folder_that_another_process_holds_stays(place: Path) -> None:
     assert not held.exists()
 
 
-def test_caches_and_workers_keep_what_is_theirs_in_such_folders(place: Path) -> None:
-    environ = {"HOME": os.devnull}
-    folder = caches.provide(environ)
-    workers = Workers(2, "loky", None)
-    workers._filed([1, 2])
+def test_caches_keep_what_is_theirs_in_such_folders(place: Path) -> None:
+    folder = caches.provide({"HOME": os.devnull})
     assert folder is not None
-    assert workers._folder is not None
-    for one in (folder, workers._folder):
-        assert (one / scratch.LOCK).is_file()
-        scratch.remove(one)
+    assert (folder / scratch.LOCK).is_file()
+    scratch.remove(folder)
     assert list(place.iterdir()) == []

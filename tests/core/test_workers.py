@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import logging
-import math
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Lock
+from threading import Lock
 from time import process_time, sleep
 from typing import Any
 
@@ -24,10 +22,9 @@ from uq_report.core.distributions import Normal
 from uq_report.core.engine import Engine
 from uq_report.core.errors import BudgetError, InputError, MissingDependencyError, WorkersError
 from uq_report.core.measures import ENTROPY, KL, NLL, PREDICTION
-from uq_report.core.sending import Filed
 from uq_report.core.subject import Subject, make_subject
 from uq_report.core.variants import Variant
-from uq_report.core.workers import FULL, Workers, packed, share_of_pack
+from uq_report.core.workers import Workers
 from uq_report.inputs.adapters.function import FunctionAdapter
 
 MEASURES = {m.name: m for m in (PREDICTION, NLL, ENTROPY, KL)}
@@ -101,30 +98,6 @@ def cluster() -> Iterator[str]:
 
 
 class TestPacks:
-    @pytest.mark.parametrize(("total", "count"), [(540, 2), (541, 2), (7, 4)])
-    @pytest.mark.parametrize("width", [1, 20])
-    def test_a_job_has_eight_for_each_worker_which_are_alike(self, total: int, count: int, width: int) -> None:
-        groups = [range(k, min(k + width, total)) for k in range(0, total, width)]
-        packs = list(packed(((len(group), group, 10) for group in groups), share_of_pack(total, count)))
-        assert [group for pack in packs for group in pack] == groups
-        assert len(packs) == min(len(groups), 8 * count)
-        sizes = {len(pack) for pack in packs}
-        assert max(sizes) - min(sizes) <= 1
-
-    @pytest.mark.parametrize(("total", "packs"), [(72, 8), (95, 11), (143, 16), (144, 16), (1000, 16)])
-    def test_packs_of_fewer_than_three_calls_are_fewer_and_at_least_four_for_each_worker(
-        self, total: int, packs: int
-    ) -> None:
-        """A call holds three of the changes here."""
-        assert math.ceil(total / share_of_pack(total, 2, width=3)) == packs
-
-    def test_a_job_of_unknown_size_is_sent_group_by_group(self) -> None:
-        assert list(packed(((1, k, 10) for k in range(3)), share_of_pack(0, 2))) == [[0], [1], [2]]
-
-    def test_a_pack_is_full_at_so_many_rows(self) -> None:
-        assert [len(pack) for pack in packed(((1, k, FULL // 2) for k in range(4)), 100)] == [2, 2]
-        assert [len(pack) for pack in packed(((1, k, FULL // 2 - 1) for k in range(4)), 100)] == [3, 1]
-
     def test_rows_that_are_predicted_alone_are_parted_among_workers(self) -> None:
         """What one worker predicts in a call of all rows, two do in shares, of as many changes as stand beside."""
         told: list[int] = []
@@ -146,7 +119,7 @@ class TestPacks:
 
         one, two = calls(), calls(n_jobs=2, backend="threading")
         assert one[0] == [640 * 60]
-        assert two[0] == [80 * 60] * 8
+        assert two[0] == [40 * 60] * 16
         assert one[1] == two[1]
 
 
@@ -177,59 +150,6 @@ class TestSameBytes:
         """One retry; where that is killed too, this process does what is left."""
         assert means(subject(deadly(times, tmp_path)), **LOKY).tobytes() == means(subject()).tobytes()
         assert remedies_in(caplog) == REMEDIES[:remedies]
-
-    @pytest.mark.parametrize("times", [1, 1000])
-    def test_processes_that_are_killed_with_two_passes_under_way(self, times: int, tmp_path: Path) -> None:
-        engine = Engine(subject(deadly(times, tmp_path)), MEASURES, **LOKY)
-        assert engine.passes_at_once == 2
-        variants = [Variant((k // 20,), donors=np.random.default_rng(k).permutation(60)) for k in range(40)]
-        passes = [engine.evaluate(variants[at], [NLL, KL], total=20) for at in (slice(20), slice(20, 40))]
-        two = [group.values for groups in passes for group in groups]
-        one = [group.values for group in Engine(subject(), MEASURES).evaluate(variants, [NLL, KL])]
-        assert np.concatenate(two, axis=1).tobytes() == np.concatenate(one, axis=1).tobytes()
-
-
-class TestSentOnce:
-    def test_one_file_for_a_subject_that_goes_with_the_engine(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def here(_: Workers, sent: workers.Sent, tasks: Iterator[Any], *__: object) -> Iterator[Any]:
-            return (workers._worked(sent.source, task) for task in tasks)
-
-        monkeypatch.setattr(Workers, "_parallel", here)
-        of, other = subject(), subject(n=50)
-        engine = Engine(of, MEASURES, **LOKY)
-        for bound in (engine.bound("pfi"), engine.bound("pdp")):
-            means(of, bound)
-        folder = engine._workers._folder
-        assert folder is not None
-        assert sorted(file.name for file in folder.iterdir()) == ["0", "lock"]
-        means(other, engine.bound("pfi", other))
-        assert sorted(file.name for file in folder.iterdir()) == ["0", "1", "lock"]
-        del engine, bound
-        gc.collect()
-        assert not folder.exists()
-
-    def test_large_arrays_are_mapped_and_private(self, tmp_path: Path) -> None:
-        value = {"large": np.arange(2**17, dtype=float), "small": np.arange(3.0)}
-        filed = sending.written(tmp_path / "0", value)
-        assert filed == Filed(str(tmp_path / "0"), 1)
-        read = filed.read()
-        assert read is filed.read()
-        read["large"][0] = 7.0  # a model may write to its own arrays
-        sending._read.cache_clear()
-        np.testing.assert_array_equal(filed.read()["large"], value["large"])
-        np.testing.assert_array_equal(filed.read()["small"], value["small"])
-
-    def test_answers_of_processes_come_in_files_that_go(self, tmp_path: Path) -> None:
-        source, value = sending.written(tmp_path / "0", None), np.arange(2**17, dtype=float)
-        sent = sending.answer(source, value)
-        assert len(list(tmp_path.iterdir())) == 3
-        np.testing.assert_array_equal(sending.taken(sent), value)
-        assert [file.name for file in tmp_path.iterdir()] == ["0"]
-        assert sending.answer(None, value) is sending.taken(value) is value
-
-    def test_answers_come_as_they_are_where_files_have_no_room(self, tmp_path: Path) -> None:
-        value = np.arange(2**17, dtype=float)
-        assert sending.answer(Filed(str(tmp_path / "gone" / "0"), 0), value) is value
 
 
 class TestTheChoice:
@@ -269,7 +189,7 @@ class TestTheChoice:
 
 class TestLettingGo:
     def test_what_is_not_taken_is_not_worked_at_and_nothing_warns(self) -> None:
-        """Packs are begun at once; of a hundred few are, and no thread is left to begin more."""
+        """Of a hundred packs few are begun, and no thread is left to begin more."""
         begun: list[int] = []
 
         def work(_: None, pack: int) -> int:
@@ -278,7 +198,7 @@ class TestLettingGo:
             return pack
 
         paths = os.environ.get("PYTHONSAFEPATH")
-        results = Workers(2, "threading", None).map(work, None, self, range(100), ahead=2)
+        results = Workers(2, "threading", None).map(work, None, self, range(100))
         assert next(results) == 0
         results = iter(())
         done = len(begun)
@@ -288,16 +208,10 @@ class TestLettingGo:
 
     def test_a_cluster_is_given_the_next_pack_when_one_is_taken(self, cluster: str) -> None:
         packs = iter(range(30))
-        results = Workers(1, "dask", cluster).map(lambda of, pack: of + pack, 0.5, self, packs, ahead=3)
+        results = Workers(1, "dask", cluster).map(lambda of, pack: of + pack, 0.5, self, packs)
         assert [next(results) for _ in range(4)] == [0.5, 1.5, 2.5, 3.5]
-        assert next(packs) == 2 * 3 + 4
-        assert list(results) == [pack + 0.5 for pack in range(4, 30) if pack != 10]
-
-    def test_work_begins_before_anything_is_taken(self) -> None:
-        first = Event()
-        results = Workers(2, "threading", None).map(lambda *_: first.set(), None, self, range(3))
-        assert first.wait(20)
-        assert list(results) == [None] * 3
+        assert next(packs) == 2 * 2 + 4
+        assert list(results) == [pack + 0.5 for pack in range(4, 30) if pack != 8]
 
 
 class TestRefusals:

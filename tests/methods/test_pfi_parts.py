@@ -22,6 +22,7 @@ from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFF
 from uq_report.methods.pfi import claims_figure, shuffling
 from uq_report.methods.pfi.claims import Claim, Score, exact_p_values, score_of
 from uq_report.methods.pfi.claims_result import Claiming
+from uq_report.methods.pfi.estimator import Estimator
 from uq_report.methods.pfi.explain import PermutationImportance, _at_most
 from uq_report.methods.pfi.reading import _reading
 from uq_report.methods.pfi.shuffling import Held, Shuffling, distinct_values, stops
@@ -377,7 +378,7 @@ def tables(repeats: FloatArray, **parts: Any) -> Tables:
     )  # fmt: skip
     of = Rows((NLL,), np.full((1, N), 0.7), np.zeros(N), parts.pop("weights", np.ones(N)), None)
     options = {"n_repeats": len(repeats), "seed_share": 0.1} | parts.pop("options", {})
-    return replace(Tables(of, ["a"], [term], {"nll": 0.01}, 0.95, options, ()), **parts)
+    return replace(Tables(Estimator(of, {"nll": 0.01}, 0.95, 0.1), ["a"], [term], options, ()), **parts)
 
 
 @pytest.mark.parametrize(
@@ -458,7 +459,9 @@ def judged(value: float, se: float, margin: float = 0.01) -> dict[str, Any]:
     """Return the line of an importance of this estimate and error."""
     made = tables(np.full(30, value))
     (term,) = made.terms
-    given = replace(made, terms=[term._replace(se=np.array([se]))], margins={"nll": margin})
+    given = replace(
+        made, estimator=Estimator(made.rows, {"nll": margin}, 0.95, 0.1), terms=[term._replace(se=np.array([se]))]
+    )
     (line,) = importance_result(given).estimates.to_dict("records")
     return {str(name): number for name, number in line.items()}
 
@@ -561,7 +564,8 @@ def test_an_importance_about_0_whose_interval_leaves_0_out_says_so() -> None:
 
 def test_intervals_are_of_student_with_one_unit_less() -> None:
     made = tables(np.full(30, 0.5))
-    few = replace(made, rows=replace(made.rows, b=np.ones((1, 4)), y=np.zeros(4), weights=np.ones(4)))
+    rows_of = replace(made.rows, b=np.ones((1, 4)), y=np.zeros(4), weights=np.ones(4))
+    few = replace(made, estimator=Estimator(rows_of, {"nll": 0.01}, 0.95, 0.1))
     (line,) = importance_result(few).estimates.to_dict("records")
     assert line["upper"] - 0.5 == pytest.approx(3.182446305284263 * 0.05), "t of 3 degrees of freedom at 97.5 %"
 
@@ -634,7 +638,7 @@ def test_a_loss_that_is_no_mean_is_noted_among_others() -> None:
     (term,) = made.terms
     twice: Any = [np.concatenate([part, part]) for part in term[:-1]]
     pair = Terms(*[*twice, term.exact])
-    of = replace(made, rows=both, terms=[pair], margins={"nll": 0.01, auc.name: 0.01})
+    of = replace(made, estimator=Estimator(both, {"nll": 0.01, auc.name: 0.01}, 0.95, 0.1), terms=[pair])
     notes = importance_result(of).notes
     assert "1 - AUC and the like are no mean over rows: a row counts by its influence on them." in notes
     assert not any("1 - AUC" in note for note in importance_result(made).notes)

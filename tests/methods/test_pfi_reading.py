@@ -10,6 +10,7 @@ import pytest
 from uq_report.core.distributions import Categorical
 from uq_report.core.measures import ENTROPY, NLL
 from uq_report.core.results import Diagnostic
+from uq_report.methods.pfi.estimator import Estimator
 from uq_report.methods.pfi.reading import read_pair
 from uq_report.methods.pfi.tables import Tables
 from uq_report.methods.shared.rows import Rows
@@ -37,7 +38,7 @@ def read(
             "distrust": ["", why],
         }
     )
-    result = read_pair(Tables(rows, ["x"], [terms], {}, 0.95, {}, ()), estimates)
+    result = read_pair(Tables(Estimator(rows, {}, 0.95, 0.1), ["x"], [terms], {}, ()), estimates)
     assert isinstance(result, Diagnostic)
     assert result.frame[["measure", "feature", "x", "value"]].to_numpy().tolist() == [["", "x", 0.5, 0.25]]
     return result.frame["item"].item(), result.meta["sentences"]["x"]

@@ -9,15 +9,20 @@ from uq_report.core.engine import Engine
 from uq_report.core.errors import InputError
 from uq_report.core.measures import NLL
 from uq_report.methods.pfi import shuffling
+from uq_report.methods.pfi.estimator import Estimator
 from uq_report.methods.pfi.explain import PermutationImportance
-from uq_report.methods.pfi.tables import Tables, settled
 from uq_report.methods.shared.rows import Rows
 from uq_report.methods.shared.terms import Terms
 
 from .pfi_cases import MEASURES, explained, line, repeats, rows, subject, three_features
 
 N = 100
-TABLES = Tables(Rows((NLL,), np.zeros((1, N)), np.zeros(N), np.ones(N), None), ["x"], (), {"nll": 0.01}, 0.95, {}, ())
+
+
+def settled(terms: Terms, max_shuffle_variance: float, n: int = N) -> bool:
+    """Return whether more shuffles would change little of terms of n rows."""
+    rows = Rows((NLL,), np.zeros((1, n)), np.zeros(n), np.ones(n), None)
+    return Estimator(rows, {"nll": 0.01}, 0.95, max_shuffle_variance).settled(terms)
 
 
 def term(estimate: float, se: float, noise: float) -> Terms:
@@ -58,24 +63,23 @@ def term(estimate: float, se: float, noise: float) -> Terms:
 def test_numbers_are_settled_where_share_and_verdict_are(
     estimate: float, se: float, noise: float, expected: bool
 ) -> None:
-    assert settled(term(estimate, se, noise), TABLES, 0.1) is expected
+    assert settled(term(estimate, se, noise), 0.1) is expected
 
 
 def test_few_rows_have_students_intervals() -> None:
     """Of four rows 0.4 and 0.36 are above 3.18 errors, not above the 4.30 of three rows."""
     for n, done in ((4, True), (3, False)):
-        rows_of = Rows((NLL,), np.zeros((1, n)), np.zeros(n), np.ones(n), None)
-        assert settled(term(0.4, 0.1, 0.02), replace(TABLES, rows=rows_of), 0.1) is done
+        assert settled(term(0.4, 0.1, 0.02), 0.1, n) is done
 
 
 def test_a_share_that_is_just_allowed_is_settled() -> None:
-    assert settled(term(5.0, 0.5, 0.25), TABLES, 0.25)
-    assert not settled(term(5.0, 0.5, 0.25), TABLES, 0.249)
+    assert settled(term(5.0, 0.5, 0.25), 0.25)
+    assert not settled(term(5.0, 0.5, 0.25), 0.249)
 
 
 def test_a_larger_share_may_be_allowed_and_all_pairs_have_none() -> None:
-    assert settled(term(0.5, 0.1, 0.04), TABLES, 0.2)
-    assert settled(term(0.5, np.nan, 0.0)._replace(exact=True), TABLES, 0.1)
+    assert settled(term(0.5, 0.1, 0.04), 0.2)
+    assert settled(term(0.5, np.nan, 0.0)._replace(exact=True), 0.1)
 
 
 def test_a_settled_feature_keeps_the_shuffles_it_has() -> None:

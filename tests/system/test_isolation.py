@@ -17,7 +17,7 @@ import pytest
 from uq_report.core.errors import InputError
 from uq_report.core.nearby import look_in
 from uq_report.core.processes import command, safe_paths
-from uq_report.core.sending import Scattered, written
+from uq_report.core.sending import Broadcast, SharedBytes
 from uq_report.inputs.loaders.factory import FactoryLoader
 from uq_report.ops.schedule.child import run_command
 
@@ -181,11 +181,11 @@ def test_what_is_sent_says_where_its_modules_are(tmp_path: Path, monkeypatch: py
     assert finder.names == {"sent_of_isolated", "beside_of_isolated"}
     with pytest.raises(ModuleNotFoundError):
         import_module("other_of_isolated")
-    filed = written(tmp_path / "value", model)
-    code = f"from uq_report.core.sending import Filed; print(Filed(*{tuple(filed)!r}).read().value)"
-    words = [sys.executable, "-c", code]
+    SharedBytes.of(model).data.tofile(tmp_path / "value")
+    read = f"SharedBytes('', np.fromfile({str(tmp_path / 'value')!r}, np.uint8)).read().value"
+    words = [sys.executable, "-c", f"import numpy as np; from uq_report.core.sending import SharedBytes; print({read})"]
     assert run(words, CHECKOUT).stdout == "7\n"
-    assert pickle.loads(pickle.dumps(Scattered(model))).read().value == 7
+    assert pickle.loads(pickle.dumps(Broadcast(model))).read().value == 7
 
 
 @pytest.mark.parametrize("script", [os.__file__, pytest.__file__, str(Path(pytest.__file__).parents[1] / "py.py")])

@@ -11,8 +11,8 @@ from scipy.stats import t as student
 from uq_report.core.arrays import FloatArray
 from uq_report.core.inference import all_pairs, n_units, shuffled_pairs, standard_error
 from uq_report.core.measures import ENTROPY, NLL
+from uq_report.methods.pfi.estimator import Estimator
 from uq_report.methods.pfi.shuffling import stops
-from uq_report.methods.pfi.tables import Tables, settled
 from uq_report.methods.shared.changes import Changes
 from uq_report.methods.shared.rows import Rows
 from uq_report.methods.shared.terms import feature_terms
@@ -99,10 +99,10 @@ def stopped(n: int, j: int, reps: int) -> tuple[FloatArray, FloatArray, list[int
         pairs[..., j] = X[:, j, None]  # row i of part k has the value of row k
         full, b = evaluate(pairs, np.broadcast_to(y, (n, n)))[:2], evaluate(X, y)[:2]
         rows = Rows((NLL, ENTROPY), b, y, ones, None)
-        tables = Tables(rows, ["x"], (), margins, 0.95, {}, ())
+        estimator = Estimator(rows, margins, 0.95, 0.1)
         for m in stops(60, adaptive=True):
             terms = feature_terms(Changes(full[:, donors[:m], np.arange(n)], donors[:m]), rows)
-            if settled(terms, tables, 0.1):
+            if estimator.settled(terms):
                 break
         exact = all_pairs(full, b, np.arange(n), donors[:1], ones).estimate
         errors.append(terms.estimate - exact)

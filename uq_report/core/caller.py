@@ -121,7 +121,7 @@ class Caller:
         """The predictive distribution of the subject's own rows, predicted once, or not where that is `withheld`."""
         if self._baseline is None:
             self._stop(self.withheld)
-            dist = self._first_call()
+            dist = self.predict(self.subject.X)
             if self._focus is None:
                 self._focus = dist.default_focus(self.subject.y)
                 dist = dist.focus(self._focus)
@@ -197,10 +197,6 @@ class Caller:
         """Refuse changed rows where an adapter holds predictions of the given rows only."""
         if isinstance(self.subject.adapter, HoldsGivenRows):
             raise UnsupportedError(self.subject.adapter.only_given_rows)
-
-    def _first_call(self) -> Distribution:
-        """Return the prediction of the subject's rows."""
-        return self.predict(self.subject.X)
 
     def _charge(self, rows: int) -> None:
         """Count rows about to be predicted; refuse those beyond the budget, and all once a limit is reached."""

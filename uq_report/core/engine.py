@@ -1,189 +1,67 @@
-"""Measures of a subject's rows under replaced columns.
+"""The engine of a run: the plain evaluator with fast paths around it.
 
-Explainers ask for variants: all measures of these rows with these columns replaced by those values.
-The engine fills one reusable buffer with the variants of a row side by side, predicts, evaluates every
-measure on that one prediction, and puts the columns it changed back.
-
-Which variants share a call is decided by the adapter's `batch_rows` or the user's, never by workers,
-free memory or a stopwatch, so the bytes of a result do not depend on how it was computed.
+A fast path predicts changed rows from the structure of a model. It is chosen by `Shortcuts` only where it agreed with
+the model in the run. Fast paths are chosen in the order of the groups and never by workers, so they change no byte with
+the number of workers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
-from itertools import chain, starmap
-from math import ceil
-from typing import Any, NamedTuple
+from functools import cached_property, partial
+from typing import Any, cast
 
 import numpy as np
-import pandas as pd
 from joblib import parallel_config
 
-from .adapter import KeepsOrder
-from .arrays import AnyArray, FloatArray, IntArray, Table
-from .believed import Comparison, Found, Served, Shortcuts
-from .caller import Caller, first_rows
-from .derivatives import Derivatives
-from .differentiation import derivatives
-from .errors import InputError
-from .inference import CONFIDENCE
+from .arrays import AnyArray, FloatArray, IntArray, Table, take_rows
+from .believed import Comparison, Found, Served, Shortcuts, compared, compared_rows
+from .caller import first_rows
+from .errors import BudgetError
+from .evaluator import Evaluator, Progress
 from .measures import Measure
 from .mixed import Calling, Mixer, Mixes, Mixing
-from .passes import BESIDE, Calls, Charged, Done, Group, Task, grouped, needed, refuse_base, rows_in_calls, rows_of
+from .passes import Calls, Done, Group, Task, needed, refuse_base, rows_in_calls, rows_of
 from .predictive import Distribution
-from .results import Omission
-from .selection import selected
-from .shortcut import FastPath, answers
+from .shortcut import COMPARED, FastPath, answers
 from .subject import Subject
-from .variants import Variant
-from .workers import AHEAD, FULL, PER_WORKER, Workers, packed, share_of_pack
+from .variants import Variant, make_buffer
 
-
-class Progress(NamedTuple):
-    """How far one explainer is with what it asked last: variants done, of `total` (0 if unknown).
-
-    At the start of a part of longer work, `part` is its number, of `parts`: the third of 14 explainers.
-    """
-
-    explainer: str
-    done: int
-    total: int
-    part: int = 0
-    parts: int = 0
+__all__ = ["Engine", "Progress", "first_distribution"]
 
 
 @dataclass(eq=False, repr=False)
-class Engine(Caller):
-    """Evaluates measures of a subject's rows under replaced columns.
+class Engine(Evaluator):
+    """Evaluates measures of a subject's rows under replaced columns, by fast paths where these agree with the model.
 
     Parameters
     ----------
-    subject : Subject
-    measures : mapping of str to Measure
-        Every measure that may be asked for by name.
-    seed, batch_rows, row_budget, limits, costs
-        How the model is called, see `Caller`.
-    n_jobs, backend, scheduler
-        The workers, see `Workers`; results are bitwise equal for any.
-    confidence : float, default=0.95
-        Level of every interval of the run; explainers read it here.
-    progress : callable, optional
-        Called with a `Progress` after each group.
+    subject, measures, seed, batch_rows, row_budget, limits, costs, n_jobs, backend, scheduler, confidence, progress
+        See `Evaluator`.
     fast_paths : sequence of FastPath, default=()
         What may predict changed rows in place of the model, where it agrees with the model (`Shortcuts`).
     """
 
-    measures: Mapping[str, Measure]
     _: KW_ONLY
-    n_jobs: int = 1
-    backend: str = "auto"
-    scheduler: str | None = None
-    confidence: float = CONFIDENCE
-    progress: Callable[[Progress], None] | None = None
     fast_paths: Sequence[FastPath] = ()
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be used."""
-        self._joins = self.batch_rows is None  # shortcuts may ask for more rows at once
+        self._joins = self.batch_rows is None  # fast paths may ask for more rows at once
         super().__post_init__()
-        if not 0.5 < self.confidence < 1:
-            raise InputError(f"engine.confidence must be a number between 0.5 and 1; got {self.confidence}.")
-        self._workers = Workers(self.n_jobs, self.backend, self.scheduler)
         # shared by the engines of one run: what fast paths did; by those of one subject: the shortcuts for its rows
         self.served = {path.name: Served(path.title) for path in self.fast_paths}
         self._known: list[Shortcuts] = []
-        # columns in which the adapter's derivatives agreed with differences, for this explainer
-        self._proven: set[int] = set()
 
     def _anew(self, explainer: str, subject: Subject) -> dict[str, Any]:
-        proven: dict[str, Any] = {} if explainer == self.explainer else {"_proven": set()}
-        return proven if subject is self.subject else proven | {"_known": []}
-
-    @property
-    def worker_seconds(self) -> float:
-        """Seconds of the processor that workers in other processes took so far."""
-        return self._workers.cpu_seconds
+        anew = super()._anew(explainer, subject)
+        return anew if subject is self.subject else anew | {"_known": []}
 
     @property
     def shortened(self) -> bool:
         """Whether a fast path may predict some changed rows, in less time than `row_seconds` tells."""
         return bool(self._shortcuts)
-
-    @property
-    def passes_at_once(self) -> int:
-        """How many passes may be under way: with two, workers find the next when they are through with one.
-
-        One where changes must be counted in their order, as shortcuts are chosen and a budget of rows ends by it.
-        """
-        return 1 if self.shortened or self.row_budget is not None else 2
-
-    def unchanged(self, measures: Sequence[Measure]) -> FloatArray:
-        """Return all measures of the subject's own rows, shape (measures, rows), without another prediction."""
-        return rows_of(self.baseline, measures, self.y, self.baseline)
-
-    def select(self, names: Iterable[str]) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
-        """Return the measures that can be evaluated here, and why the others cannot.
-
-        ``"loss"`` stands for the target's usual loss: the Brier score or the squared error. ``"split"`` stands for
-        the uncertainty and its two parts (`split_of`); without members it stands for nothing, and is left out only
-        where nothing else is asked for. Where the distribution names a measure that stands in for one it cannot
-        answer, that one is returned too.
-        """
-        return selected(names, self.measures, self)
-
-    def evaluate(
-        self, variants: Iterable[Variant], measures: Sequence[Measure], rows: IntArray | None = None, total: int = 0
-    ) -> Iterator[Group]:
-        """Return all measures of all variants, group by group, from one prediction pass.
-
-        Workers begin at once, so that who asks may compute something else before taking the first group. Of one engine
-        `passes_at_once` may be under way.
-
-        Parameters
-        ----------
-        variants : iterable of Variant
-            May be a generator; only the groups in work are held.
-        measures : sequence of Measure
-            As `select` returned them.
-        rows : ndarray of int, optional
-            Row positions to evaluate; all rows by default. Row-wise values and donors of a variant
-            have one entry per evaluated row.
-        total : int
-            Number of variants, for progress, where it is known.
-        """
-        self._ask_model()
-        task = self._task(rows, measures)
-        wider = max(map(self._shortcuts.together, self._shortcuts), default=0) // task.n if self._joins else 0
-        mixed = self.batch_rows is not None and wider <= task.width
-        parts = grouped(variants, max(task.width, wider), mixed=mixed)
-        return self._told(self._mapped(parts, task, rows, total), total)
-
-    def _told(self, groups: Iterator[Group], total: int) -> Iterator[Group]:
-        """Yield the groups, and tell how far they are."""
-        done = 0
-        for group in groups:
-            done += group.values.shape[1]
-            if self.progress:
-                self.progress(Progress(self.explainer, done, total))
-            yield group
-
-    def measure_rows(self, X: Table, measures: Sequence[Measure], y: AnyArray | None = None) -> FloatArray:
-        """Return all measures of the rows of any table, shape (measures, rows), in calls of the batch size.
-
-        `y` is encoded, one value per row of `X`, and needed only if a measure needs it.
-
-        Raises
-        ------
-        UnsupportedError
-            If a measure compares rows with themselves unchanged: these rows are changes of no others.
-        """
-        refuse_base(measures)
-        self._ask_model()
-        _ = self.baseline
-        return rows_in_calls(self.predict, measures, self._call_rows, X, y)
 
     def mixing(self, X: Table, measures: Sequence[Measure], rows: int, y: AnyArray | None = None) -> Mixing:
         """Return what gives all measures of rows mixed of those of any table, about `rows` of them.
@@ -209,99 +87,41 @@ class Engine(Caller):
         found = Found(self.fast_paths, self.served, find)
         return Mixing(X, y, measures, usual, Calling(self._charge, plain, self._checked), found)
 
-    def function(self, measure: Measure, y: Any = None) -> Callable[[Table], FloatArray]:
-        """Return ``f(X) -> (n,)``, one measure as a plain function of rows, for libraries that call the model.
-
-        A measure that needs y takes it from `y`, one encoded value for every row, else looks it up
-        by the row index of the frame, so the caller must keep the subject's index. A measure that needs
-        the unchanged rows is refused as by `measure_rows`.
-        """
-        refuse_base([measure])
-
-        def evaluate(X: Table) -> FloatArray:
-            if not measure.needs_y:
-                return self.measure_rows(X, [measure])[0]
-            if y is not None:
-                return self.measure_rows(X, [measure], np.full(len(X), y))[0]
-            if self.y is None or not isinstance(X, pd.DataFrame):
-                raise InputError(
-                    f"engine.function({measure.name!r}) must get a DataFrame with the subject's row index, or a y; "
-                    f"got {type(X).__name__} and y=None."
-                )
-            return self.measure_rows(X, [measure], self.y[X.index.to_numpy()])[0]
-
-        return evaluate
-
-    def derivatives(self, columns: Sequence[int], order: int = 1, rows: IntArray | None = None) -> Derivatives:
-        """Return derivatives of the parameters by numeric `columns`: exact where the adapter has a rule that holds."""
-        self._ask_model()
-        self._charge(self.subject.n if rows is None else len(rows))
-        return derivatives(self.subject, columns, order, rows, self.predict, self.rows_together, self._proven)
-
     def release(self) -> None:
         """Let go of what shortcuts hold, once nothing more is predicted."""
         self._known.clear()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind what belongs to the parent process."""
-        left: dict[str, Any] = {"progress": None, "limits": None, "fast_paths": (), "_workers": None}
-        return self.__dict__ | left
-
-    def _task(self, rows: IntArray | None, measures: Sequence[Measure]) -> Task:
-        most = self.batch_rows or max(self.subject.n, self.rows_together)
-        beside = self.batch_rows is not None and not isinstance(self.subject.adapter, KeepsOrder)
-        calls = Calls(self.call_model, self._by_shortcut, most, beside)
-        return Task(calls, self.subject.X, rows, measures, self.y, self.baseline)
-
-    def _mapped(
-        self, parts: Iterator[tuple[int, list[Variant]]], task: Task, rows: IntArray | None, total: int
-    ) -> Iterator[Group]:
-        if self._workers.alone(total * task.n * self.row_seconds):
-            return map(self._counted, starmap(task, self._charged(parts, task)))
         _ = self._shortcuts  # workers are sent what was found, and do not look for it again
-        bare = copy(self)
-        share = share_of_pack(total, self._workers.count(bare, self.subject), task.width)
-        sized = ((len(part[1]), part, task.n * len(part[1])) for part in self._charged(parts, task, share))
-        # a limit is looked at before a pack, so with one there are many
-        packs = packed(sized, 0 if self.limits else share)
-        ahead = AHEAD if self.limits or total * task.n > FULL else PER_WORKER
-        work = partial(Engine._of_pack, rows=rows, measures=task.measures)
-        done = self._workers.map(work, bare, self.subject, packs, ahead)
-        return map(self._counted, chain.from_iterable(done))
+        return super().__getstate__() | {"fast_paths": ()}
 
-    def _of_pack(self, pack: Sequence[Charged], *, rows: IntArray | None, measures: Sequence[Measure]) -> list[Done]:
-        """Evaluate charged groups in a worker, with buffers of its own."""
-        return list(starmap(self._task(rows, measures), pack))
+    @property
+    def _joined_rows(self) -> int:
+        return max(map(self._shortcuts.together, self._shortcuts), default=0) if self._joins else 0
 
-    def _charged(self, parts: Iterator[tuple[int, list[Variant]]], task: Task, share: float = 0.0) -> Iterator[Charged]:
-        """Yield the groups, each counted before it is predicted, with the shortcut that predicts it.
+    def _task(self, rows: IntArray | None, measures: Sequence[Measure]) -> FastPathTask:
+        calls = FastCalls(**vars(self._calls()), short=self._by_shortcut)
+        return FastPathTask(calls, self.subject.X, rows, measures, self.y, self.baseline)
 
-        Shortcuts are chosen here, in the order of the groups and never by workers. Of rows that do not move each
-        other's answers no more variants than the share of a pack, if there is one, stay together, or than stand beside
-        each other.
-        """
-        alone = share and self.subject.adapter.batch_rows(self.subject.model)
-        plain = min(task.width, max(BESIDE, ceil(share))) if alone else task.width
+    def _predictor(self, group: Sequence[Variant], task: Task, plain: int) -> tuple[str, int]:
         names = [measure.name for measure in task.measures]
 
         def compare(shortcut: str, changes: Sequence[Variant]) -> Comparison:
             with parallel_config("sequential"):  # inside a model, joblib would end the workers that wait for groups
-                return task.compared(shortcut, changes, self._shortcuts.rows_compared(shortcut))
+                most = self._shortcuts.rows_compared(shortcut)
+                return cast("FastPathTask", task).compared(shortcut, changes, most)
 
-        for first, group in parts:
-            self._charge(task.n * len(group))
-            name = self._shortcuts.chosen(group, names, compare, task.needs)
-            step = max(task.width, self._shortcuts.together(name) // task.n) if name else plain
-            for start in range(0, len(group), step):
-                yield first + start, group[start : start + step], name
+        name = self._shortcuts.chosen(group, names, compare, task.needs)
+        return name, max(task.width, self._shortcuts.together(name) // task.n) if name else plain
 
     def _counted(self, done: Done) -> Group:
-        """Return a group's results, with the rows counted that a shortcut was chosen for."""
+        """Return the results of a group, and count its rows for the fast path that was chosen for it."""
         if done.shortcut:
             served, rows = self.served[done.shortcut], done.group.values[0].size
             served.rows += rows * done.short
             served.failed += rows * (not done.short)
-        return done.group._replace(values=np.require(done.group.values, requirements="A"))  # sums differ if it is not
+        return super()._counted(done)
 
     @property
     def _shortcuts(self) -> Shortcuts:
@@ -316,6 +136,64 @@ class Engine(Caller):
         """Return what a shortcut predicts of rows under each variant, as `call_model` returns it."""
         dist = self._shortcuts[name].predict(group, rows)
         return self._checked(dist, len(rows) * len(group), f"fast path {name!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FastCalls(Calls):
+    """How the rows under the variants of a group are predicted, by the model or by a named fast path."""
+
+    short: Callable[[str, Sequence[Variant], IntArray], Distribution]
+
+
+class FastPathTask(Task):
+    """Evaluates groups of variants by the fast path chosen for them, or by the model itself where that fails."""
+
+    calls: FastCalls
+
+    def __call__(self, first: int, group: Sequence[Variant], shortcut: str = "") -> Done:
+        """Evaluate the group that begins with variant `first`."""
+        if shortcut:
+            try:
+                return Done(Group(first, self._shortened(group, shortcut)), shortcut, short=True)
+            except BudgetError:
+                raise
+            except Exception:  # noqa: BLE001, S110 - the model itself reports what is wrong with such rows, if anything
+                pass
+        return super().__call__(first, group, shortcut)
+
+    def _shortened(self, group: Sequence[Variant], shortcut: str) -> FloatArray:
+        values = np.empty((len(self.measures), len(group), self.n))
+        for at in self._blocks(1):
+            rows, few = self.at[at], group if len(self.at[at]) == self.n else [variant.part(at) for variant in group]
+            dist = self.calls.short(shortcut, few, rows)
+            self._measured(dist, (at.start, at.stop, len(group)), values[:, :, at])
+        return values
+
+    def compared(self, shortcut: str, changes: Sequence[Variant], most: int = COMPARED) -> Comparison:
+        """Return how far a fast path is from the model itself on some rows, `most` at most, under each of the changes.
+
+        The model is asked in one call.
+        """
+        at = compared_rows(self.n, len(changes), most)
+        few, rows = [variant.part(at) for variant in changes], self.at[at]
+        table = make_buffer(take_rows(self.rows, at), len(few)).filled(self.source, 0, len(at), few)
+        plain = self.calls.plain(table)
+        each = np.repeat(rows, len(few))
+        base, y = self.own[0].take(each) if self.base is not None else None, self.own[1]
+        y = None if y is None else y[each]
+        return compared(
+            lambda: rows_of(self.calls.short(shortcut, few, rows), self.measures, y, base),
+            rows_of(plain, self.measures, y, base),
+            self._usual,
+        )
+
+    @cached_property
+    def _usual(self) -> FloatArray:
+        """The largest finite value of each measure on all unchanged rows; 1 of those that compare with them."""
+        base, y = self.own
+        values = rows_of(base, self.measures, y, base)
+        largest = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1)
+        return np.where([measure.needs_base for measure in self.measures], 1.0, largest)
 
 
 def first_distribution(subject: Subject, n: int) -> Distribution:

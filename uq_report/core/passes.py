@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from .arrays import AnyArray, Columns, FloatArray, IntArray, Table, take_rows
-from .believed import Comparison, compared, compared_rows
-from .errors import BudgetError, ModelError, UnsupportedError, UQReportError
+from .errors import ModelError, UnsupportedError, UQReportError
 from .limits import look
 from .measures import Measure
 from .predictive import Distribution
-from .shortcut import COMPARED
 from .variants import Buffer, Variant, make_buffer
 
 BESIDE, FEWEST = 20, 100  # changes of a row that stand side by side, and rows of a call for each of them
@@ -32,28 +30,28 @@ class Group(NamedTuple):
     values: FloatArray
 
 
-class Calls(NamedTuple):
-    """How rows are predicted: a table by the model itself, or the rows under a group's variants by a named shortcut.
+@dataclass(frozen=True)
+class Calls:
+    """How a table is predicted by the model.
 
-    A call of the model itself holds at most `most` rows; of few rows under many changes, rather than of many under few,
-    where changes of a row may stand `beside` each other: trees walk them by the same branches.
+    A call holds at most `most` rows: few rows under many changes, rather than many under few, where changes of a row
+    may stand `beside` each other, as trees route them through the same branches.
     """
 
     plain: Callable[[Table], Distribution]
-    short: Callable[[str, Sequence[Variant], IntArray], Distribution]
     most: int
     beside: bool = False
 
 
 class Done(NamedTuple):
-    """A group's results, the shortcut chosen for it (empty for none), and whether that predicted it."""
+    """The results of a group, the fast path chosen for it (empty for none), and whether that path predicted it."""
 
     group: Group
     shortcut: str
     short: bool
 
 
-# the number of a group's first variant, the group, and the shortcut chosen for it
+# the number of a group's first variant, the group, and the fast path chosen for it
 Charged = tuple[int, list[Variant], str]
 
 
@@ -86,87 +84,47 @@ class Task:
         most = calls.most
         self.width = max(1, most // self.n, min(BESIDE, most // FEWEST, VALUES // self.n) if calls.beside else 1)
         cells = self.n * self.width * self.rows.shape[1]
-        self.keeps = 2 * self._in_calls(self.width) if cells <= CELLS else 2
+        self.keeps = 2 * len(self._blocks(self.width)) if cells <= CELLS else 2
         self.buffers: dict[tuple[int, ...], Buffer] = {}
         self.outcomes: dict[tuple[int, ...], tuple[AnyArray | None, Distribution | None]] = {}
         self.needs = needed(measures)
 
     def __call__(self, first: int, group: Sequence[Variant], shortcut: str = "") -> Done:
-        """Evaluate the group that begins with variant `first`, by the model itself where a shortcut fails."""
-        if shortcut:
-            try:
-                return Done(Group(first, self._values(group, shortcut)), shortcut, short=True)
-            except BudgetError:
-                raise
-            except Exception:  # noqa: BLE001, S110 - the model itself says what is wrong with such rows, if anything is
-                pass
-        return Done(Group(first, self._values(group, "")), shortcut, short=False)
-
-    def compared(self, shortcut: str, changes: Sequence[Variant], most: int = COMPARED) -> Comparison:
-        """Return how far a shortcut is from the model itself on some rows, `most` at most, under each of the changes.
-
-        The model is asked in one call.
-        """
-        at = compared_rows(self.n, len(changes), most)
-        few, rows = [variant.part(at) for variant in changes], self.at[at]
-        table = make_buffer(take_rows(self.rows, at), len(few)).filled(self.source, 0, len(at), few)
-        plain, each = self.calls.plain(table), np.repeat(rows, len(few))
-        base, y = self.own[0].take(each) if self.base is not None else None, self.own[1]
-        y = None if y is None else y[each]
-        return compared(
-            lambda: rows_of(self.calls.short(shortcut, few, rows), self.measures, y, base),
-            rows_of(plain, self.measures, y, base),
-            self._usual,
-        )
-
-    @cached_property
-    def _usual(self) -> FloatArray:
-        """The largest finite value of each measure on all unchanged rows; 1 of those that compare with them."""
-        base, y = self.own
-        values = rows_of(base, self.measures, y, base)
-        largest = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1)
-        return np.where([measure.needs_base for measure in self.measures], 1.0, largest)
-
-    def _values(self, group: Sequence[Variant], shortcut: str) -> FloatArray:
-        """Return (measures, variants, rows) of one group, in an array that a worker's answer is laid out like."""
+        """Evaluate the group that begins with variant `first` by the model itself: (measures, variants, rows)."""
         values = np.empty((len(self.measures), len(group), self.n))
-        width = len(group) if shortcut else self.width
-        for first in range(0, len(group), width):
-            part = group[first : first + width]
-            step = -(-self.n // self._in_calls(1 if shortcut else len(part)))
-            for start in range(0, self.n, step):
-                at = slice(start, min(start + step, self.n))
-                self._part(part, at.start, at.stop, shortcut, values[:, first : first + width, at])
-        return values
+        for start in range(0, len(group), self.width):
+            part = group[start : start + self.width]
+            for at in self._blocks(len(part)):
+                self._part(part, at, values[:, start : start + self.width, at])
+        return Done(Group(first, values), shortcut, short=False)
 
-    def _in_calls(self, changes: int) -> int:
-        """Return how many calls hold all rows under so many changes."""
-        return -(-self.n // max(1, self.calls.most // changes))
+    def _blocks(self, changes: int) -> list[slice]:
+        """Return the rows of each call that holds so many changes of a row."""
+        calls = -(-self.n // max(1, self.calls.most // changes))
+        step = -(-self.n // calls)
+        return [slice(start, min(start + step, self.n)) for start in range(0, self.n, step)]
 
-    def _part(self, group: Sequence[Variant], start: int, stop: int, shortcut: str, values: FloatArray) -> None:
-        """Fill (measures, variants, rows); an error about a row of the call tells which of the data it is."""
+    def _part(self, group: Sequence[Variant], at: slice, values: FloatArray) -> None:
+        """Fill (measures, variants, rows); an error about a row of the call names the row of the data."""
+        key = (at.start, at.stop, len(group))
+        buffer = last_kept(self.buffers, self.keeps, key, lambda: make_buffer(self.rows[at], len(group)))
         try:
-            self._predict(group, start, stop, shortcut, values)
+            dist = self.calls.plain(buffer.filled(self.source, at.start, at.stop, group))
+            self._measured(dist, key, values)
         except UQReportError as error:
             if error.row is None:
                 raise
-            row = self.at[start + error.row // len(group)]
+            row = self.at[at.start + error.row // len(group)]
             where = f"Row {error.row} of this call is row {row} of the audited data with some values changed."
             raise type(error)(f"{error} {where}") from error
 
-    def _predict(self, group: Sequence[Variant], start: int, stop: int, shortcut: str, values: FloatArray) -> None:
-        key = (start, stop, len(group))
-        if shortcut:
-            few = group if stop - start == self.n else [variant.part(slice(start, stop)) for variant in group]
-            dist = self.calls.short(shortcut, few, self.at[start:stop])
-        else:
-            buffer = last_kept(self.buffers, self.keeps, key, lambda: make_buffer(self.rows[start:stop], len(group)))
-            dist = self.calls.plain(buffer.filled(self.source, start, stop, group))
-        y, base = last_kept(
-            self.outcomes, self.keeps, key, lambda: self._outcomes(np.repeat(np.arange(start, stop), len(group)))
-        )
+    def _measured(self, dist: Distribution, key: tuple[int, int, int], values: FloatArray) -> None:
+        """Evaluate every measure on one prediction of the rows from `start` to `stop` under `changes` changes."""
+        start, stop, changes = key
+        positions = np.arange(start, stop)
+        y, base = last_kept(self.outcomes, self.keeps, key, lambda: self._outcomes(np.repeat(positions, changes)))
         for m, rows in enumerate(each_of(dist, self.measures, y, base)):
-            values[m] = rows.reshape(stop - start, len(group)).T
+            values[m] = rows.reshape(stop - start, changes).T
 
     def _outcomes(self, at: IntArray) -> tuple[AnyArray | None, Distribution | None]:
         """Return y and base of the rows at these positions."""

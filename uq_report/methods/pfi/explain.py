@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from itertools import chain
 from typing import ClassVar
 
@@ -23,10 +22,10 @@ from ..shared.rows import Rows
 from ..shared.terms import Terms, usual_margin, with_wholes
 from .claims import score_of, why_no_score
 from .claims_result import Claiming
+from .estimator import Estimator
 from .reading import read_pair
-from .rounds import Rounds, in_turn
 from .shuffling import Shuffling, distinct_values, stops
-from .tables import Tables, delta_result, importance_result, settled, training_result, untrained_result
+from .tables import Tables, delta_result, importance_result, training_result, untrained_result
 
 MIN_ROWS = 3
 TRAIN_ROWS = 1000
@@ -208,7 +207,7 @@ class PermutationImportance(BuiltIn):
         if not measures:
             return untrained_result(main, omitted)
         unclaimed = Claiming.of(None, own, Rows.of(own, measures))
-        return training_result(self._tables(unclaimed, omitted, tables.margins), sampled.sampled_from)
+        return training_result(self._tables(unclaimed, omitted, tables.estimator.margins), sampled.sampled_from)
 
     def _sets(self, subject: Subject) -> tuple[str, ...]:
         return tuple(dict.fromkeys(subject.targets if self.features is None else self.features))
@@ -222,21 +221,15 @@ class PermutationImportance(BuiltIn):
     ) -> Tables:
         """Return what the shuffles give, with terms row by row if there is a place where they are `kept`."""
         features = self._sets(claims.engine.subject)
-        tables = Tables(claims.rows, features, (), margins, claims.engine.confidence, asdict(self), omitted, kept)
+        estimator = Estimator(claims.rows, margins, claims.engine.confidence, self.seed_share)
+        tables = Tables(estimator, features, (), asdict(self), omitted, kept)
         return replace(tables, terms=[tables.kept_terms(f, term) for f, term in enumerate(self._terms(claims, tables))])
 
     def _terms(self, claims: Claiming, tables: Tables) -> Iterator[Terms]:
         """Yield the terms of each feature, and add its changes to the claims, whose measures ride on the pass."""
-        shuffling, share = self._shuffling(claims), self.seed_share
-        enough = partial(settled, tables=tables, seed_share=share)
-        packs = (
-            Rounds(pack, shuffling, claims.rows, enough, adaptive=share > 0)
-            for pack in shuffling.packs(tables.features)
-        )
-        for rounds in in_turn(packs, claims.engine.passes_at_once):
-            for held, changes, terms in rounds.taken():
-                claims.add(held.feature, changes, held.means)
-                yield terms
+        for held, changes, terms in tables.estimator.terms(self._shuffling(claims), tables.features):
+            claims.add(held.feature, changes, held.means)
+            yield terms
 
     def _shuffling(self, claims: Claiming) -> Shuffling:
         return Shuffling(

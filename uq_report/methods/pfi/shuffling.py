@@ -123,6 +123,14 @@ class Shuffling:
         if pack:
             yield pack
 
+    def evaluate(self, sets: Sequence[Held], stop: int) -> None:
+        """Evaluate shuffles up to number `stop` of every set, or all its values; one stream, so that calls are full."""
+        order = [(held, r) for held in sets for r in held.left(stop)]
+        variants = (held.variant(r) for held, r in order)
+        for group in self.engine.evaluate(variants, self.measures, total=len(order)):
+            for v in range(group.values.shape[1]):
+                order[group.first + v][0].take(group.values[:, v])
+
     def of_all(self, base: FloatArray, n_full: int) -> Held:
         """Return all features as one set, to take the measures whose values unchanged are `base`, the first in full."""
         rows = np.arange(base.shape[1])

@@ -16,12 +16,13 @@ from ...core.numbers import share_words
 from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, RowValues
 from ...core.text import short
 from ...core.trust import Distrust
-from ...core.verdicts import judge, permutation_p_value
+from ...core.verdicts import permutation_p_value
 from ...document.text import joined
 from ...evidence.importance import ABOUT_0, UNDETERMINED
 from ..shared.estimates import estimate
 from ..shared.rows import Rows
 from ..shared.terms import Terms, infinite_values
+from .estimator import Estimator
 from .shuffling import FIRST
 
 OWN_COLUMNS = (
@@ -40,14 +41,22 @@ class Tables:
     `kept`, shape (2, measures, features, n), holds rows and delta of all terms; without, they are not held.
     """
 
-    rows: Rows
+    estimator: Estimator
     features: Sequence[str]
     terms: Sequence[Terms]
-    margins: Mapping[str, float]
-    confidence: float
     options: Mapping[str, Any]
     omitted: tuple[Omission, ...]
     kept: FloatArray | None = None
+
+    @property
+    def rows(self) -> Rows:
+        """The measures of the unchanged rows."""
+        return self.estimator.rows
+
+    @property
+    def confidence(self) -> float:
+        """Level of the intervals."""
+        return self.estimator.confidence
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -162,28 +171,6 @@ def delta_result(tables: Tables) -> Diagnostic:
     )
 
 
-def settled(term: Terms, tables: Tables, seed_share: float) -> bool:
-    """Say whether more shuffles would change little of any measure that is finite; nothing where all pairs are known.
-
-    Their choice has at most `seed_share` of the estimate's variance, or the importance is "about 0", and the verdict is
-    the same two standard errors of shuffling above and below the estimate. Ranks rest on the same errors.
-    """
-    if term.exact:
-        return True
-    rows, df = tables.rows, tables.rows.units - 1
-    for name, value, se, noise in zip(tables.names, term.estimate, term.se, term.noise, strict=True):
-        if np.isnan(value):
-            continue
-        verdict, *others = (
-            judge(float(x), float(se), df, tables.margins[name], n=rows.n, confidence=tables.confidence).verdict
-            for x in (value, value - 2 * noise, value + 2 * noise)
-        )
-        small = verdict == ABOUT_0 or noise**2 <= seed_share * se**2
-        if not small or any(other != verdict for other in others):
-            return False
-    return True
-
-
 def _estimates(tables: Tables) -> pd.DataFrame:
     lines = [
         _line(tables, m, feature, term)
@@ -197,8 +184,8 @@ def _estimates(tables: Tables) -> pd.DataFrame:
 def _line(tables: Tables, m: int, feature: str, term: Terms) -> dict[str, Any]:
     """Return one line of the estimates."""
     rows, value, se, zero = tables.rows, float(term.estimate[m]), float(term.se[m]), bool(term.zero[m])
-    margin, shuffled = tables.margins[tables.names[m]], term.repeats[m]
-    judgement = judge(value, se, rows.units - 1, margin, n=rows.n, confidence=tables.confidence)
+    margin, shuffled = tables.estimator.margins[tables.names[m]], term.repeats[m]
+    judgement = tables.estimator.judged(m, value, se)
     distrust = Distrust()
     if tables.kept is not None:
         distrust = rows.distrust(term.rows[m], se, outcomes=rows.measures[m].needs_y)
