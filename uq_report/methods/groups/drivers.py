@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isnan, nan
 
-from ...core.numbers import number
-from ...core.text import short
+from ...core.numbers import number, value_words
+from ...core.text import clean, short
 from ...evidence import ids
 from ...evidence.finding import SEVERITIES, Symptom
-from ...evidence.outcomes import GroupsDifference, GroupsProxy, GroupsUse, ProxyLine, UseLine
+from ...evidence.outcomes import DifferenceLine, GroupLine, GroupsDifference, GroupsProxy, GroupsUse, ProxyLine, UseLine
 from ...evidence.run import Run
 from ...rules.family import Said, family, needed, require
 from ...rules.reading import Part, absent, listed
 from ...rules.rule import Rule
 from ..shared.checks import line_words, observed
-from .words import Contrasts, both_contrasts, contrast, group_words, of_class, place_of
 
+POINTS = ("probability", "share of")  # how units begin that are told in percentage points
+Place = tuple[str, str, str]  # a line's measure, attribute and group
+Contrasts = Mapping[Place, DifferenceLine]
 MITCHELL = "mitchell:section 4"
 MISPREDICTED = "UQ801"
 
@@ -103,3 +105,35 @@ def _together(rule: Rule, line: ProxyLine) -> Said:
         "threshold": rule.thresholds["skill"],
         **observed(line),
     }
+
+
+def place_of(line: GroupLine) -> Place:
+    """Return what a line is about."""
+    return line.measure, line.feature, line.item
+
+
+def contrast(line: GroupLine, *, size: bool = False) -> str:
+    """Return a difference with its interval, probabilities and shares in points; without its sign if `size`."""
+    sign = -1 if size and line.estimate < 0 else 1
+    points = line.unit.startswith(POINTS)
+    low, high = sorted((sign * line.lower, sign * line.upper))
+    value, low, high = ((100 if points else 1) * number for number in (sign * line.estimate, low, high))
+    return value_words(value, low, high, "points" if points else line.unit, confidence=line.confidence)
+
+
+def both_contrasts(line: GroupLine, contrasts: Contrasts) -> list[tuple[str, str]]:
+    """Return how far predictions and outcomes of a group differ from the rest, of the same class as `line`."""
+    label = line.measure[len(line.measure.partition("[")[0]) :]
+    places = [(name, (f"{name}{label}", line.feature, line.item)) for name in ("prediction", "outcome")]
+    return [(f"{name}s", contrast(contrasts[place])) for name, place in places if place in contrasts]
+
+
+def group_words(line: GroupLine) -> str:
+    """Name a group by its attribute."""
+    return f"{short(line.feature)} = {clean(line.item)}"
+
+
+def of_class(measure: str) -> str:
+    """Say which class a measure is about; empty where there is one."""
+    label = measure.partition("[")[2].removesuffix("]")
+    return f" of {short(label)}" if label else ""

@@ -19,9 +19,19 @@ from ...rules.reading import Part, listed
 from ...rules.rule import Rule
 from ..shared.checks import observed
 from ..shared.options import positive, shares
-from .drivers import MISPREDICTED, MITCHELL, drivers
+from .drivers import (
+    MISPREDICTED,
+    MITCHELL,
+    Contrasts,
+    Place,
+    both_contrasts,
+    contrast,
+    drivers,
+    group_words,
+    of_class,
+    place_of,
+)
 from .values import ERROR_RATES
-from .words import Contrasts, Place, both_contrasts, contrast, group_words, of_class, place_of
 
 MISJUDGED, USED, UNJUDGED, DIFFERING = "UQ802", "UQ803", "UQ804", "UQ805"
 HONEST = "E_q[Y] = mean(q) and E_q[-log q(Y)] = H(q): both hold on average in any rows when y follows the model"
