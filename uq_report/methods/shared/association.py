@@ -65,7 +65,7 @@ def association(a: Coded, b: Coded) -> tuple[str, float]:
     if kind == "cramers_v":
         return kind, _cramers_v(u, v)
     if kind == "spearman":
-        return kind, float(min(abs(_unit_ranks(u) @ _unit_ranks(v)), 1.0))
+        return kind, min(abs(float(_unit_ranks(u) @ _unit_ranks(v))), 1.0)
     return kind, _correlation_ratio(*((v, u) if a.ordered else (u, v)))
 
 

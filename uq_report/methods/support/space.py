@@ -84,7 +84,7 @@ class Space:
         """Return the rows with the values of columns `names` of the rows at positions `donors`."""
         moved = Placed(rows.numbers.copy(), rows.codes.copy())
         for part, own, places in zip(moved, rows, (self.number_of, self.code_of), strict=True):
-            columns = [places[name] for name in names if name in places]
+            columns = np.array([places[name] for name in names if name in places], dtype=np.int64)
             part[:, columns] = own[np.ix_(donors, columns)]
         return moved
 
