@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...core.errors import check_options
 from ...core.measures import ENTROPY, NLL
@@ -231,12 +231,9 @@ def _lines(run: Run) -> Sequence[DifferenceLine]:
     return () if apart is None else apart.lines
 
 
-def _p_values(tests: Sequence[_Test]) -> list[float]:
-    return [test.line.p_value for test in tests]
-
-
-def _numbers(test: _Test) -> dict[str, float]:
-    return test.numbers
+def _family(rule: Rule, tests: Sequence[_Test], said: Callable[..., Said], passed: str, **options: Any) -> Part:
+    p_values = [test.line.p_value for test in tests]
+    return family(rule, tests, lambda test: test.numbers, said, p_values=p_values, passed=passed, **options)
 
 
 def _unsure(rest: Sequence[_Test]) -> Iterable[str]:
@@ -248,16 +245,7 @@ def _predictions(rule: Rule, run: Run) -> Part:
     tests, contrasts = _tested(rule, run, RESIDUAL), {place_of(line): line for line in _lines(run)}
     require(tests, "no difference of outcomes less predictions could be tested")
     passed = f"Predictions and outcomes part by the same in {len(tests)} groups and their rest."
-    p_values = _p_values(tests)
-    return family(
-        rule,
-        tests,
-        _numbers,
-        lambda x: _mispredicted(x, contrasts),
-        p_values=p_values,
-        undecided=_unsure,
-        passed=passed,
-    )
+    return _family(rule, tests, lambda x: _mispredicted(x, contrasts), passed, undecided=_unsure)
 
 
 def _mispredicted(test: _Test, contrasts: Contrasts) -> Said:
@@ -277,10 +265,8 @@ def _losses(rule: Rule, run: Run) -> Part:
     tests = _tested(rule, run, {m: n for m, n in EXCESS.items() if m != "excess_loss" or not has_gap})
     require(tests, "no difference of the loss less the expected loss could be tested")
     passed = f"The loss of {len(tests)} groups is as far from what the model expects as that of their rest."
-    means, p_values = {place_of(line): line for line in needed(Groups, run).lines}, _p_values(tests)
-    return family(
-        rule, tests, _numbers, lambda x: _misjudged(x, means), p_values=p_values, undecided=_unsure, passed=passed
-    )
+    means = {place_of(line): line for line in needed(Groups, run).lines}
+    return _family(rule, tests, lambda x: _misjudged(x, means), passed, undecided=_unsure)
 
 
 def _misjudged(test: _Test, means: Mapping[Place, GroupLine]) -> Said:
@@ -310,8 +296,7 @@ def _plain(rule: Rule, run: Run) -> Part:
     tests = _tested(rule, run, PLAIN)
     require(tests, "no difference of loss, entropy or error rates could be tested")
     passed = "No group is shown to differ from the rest in loss, entropy or error rates beyond the margins."
-    p_values = _p_values(tests)
-    return family(rule, tests, _numbers, _differs, p_values=p_values, by=lambda x: x.line.feature, passed=passed)
+    return _family(rule, tests, _differs, passed, by=lambda x: x.line.feature)
 
 
 def _differs(*tests: _Test) -> Said:
