@@ -15,13 +15,13 @@ from uq_report.core.results import MeasureFacts
 from uq_report.evidence import codec, ids
 from uq_report.evidence.finding import Finding, Outcome, Symptom
 from uq_report.evidence.run import Run
-from uq_report.rules.rule import Grade, Rule
+from uq_report.rules.rule import Rule
 
 from .runs import runs
 
 SCHEMA = json.loads(Path(codec.__file__).with_name("run.schema.json").read_text(encoding="utf-8"))
 RULE = Rule(
-    code="X1", title="T", thresholds={"share": 0.1, "rows": 3}, when="{share:pct} of {rows}", grades=(Grade("low"),),
+    code="X1", title="T", thresholds={"share": 0.1, "rows": 3}, when="{share:pct} of {rows}", grades=("low",),
     rests_on="counting",
 )  # fmt: skip
 CAUSE = RULE.finding(

@@ -19,7 +19,7 @@ from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
 from uq_report.evidence.run import Run
 from uq_report.methods.calibration.explain import Calibration
-from uq_report.methods.calibration.lifetimes import events_of
+from uq_report.methods.calibration.outcome import events_of
 from uq_report.methods.calibration.rules import CalibrationGate
 
 CLASS_ITEMS = {

@@ -14,10 +14,8 @@ from uq_report.core.numbers import share_words
 from uq_report.core.sampling import Sampling
 from uq_report.methods.calibration import nulls
 from uq_report.methods.calibration.explain import _estimates, _gap, _infinite
-from uq_report.methods.calibration.lifetimes import events_of, lifetimes_note
-from uq_report.methods.calibration.missing import Missed
 from uq_report.methods.calibration.nulls import MonteCarlo, class_tests, coverage_gap, crps_test, event_of, pit_tests
-from uq_report.methods.calibration.outcome import Setting
+from uq_report.methods.calibration.outcome import Setting, events_of, lifetimes_note
 from uq_report.methods.calibration.promised import (
     Promise,
     at_most,
@@ -27,6 +25,7 @@ from uq_report.methods.calibration.promised import (
     promised_scores,
 )
 from uq_report.methods.calibration.recalibration import FLOOR, _derivatives, _fit, class_gain, number_gain
+from uq_report.methods.calibration.rules import Missed
 from uq_report.methods.calibration.scores import (
     Score,
     auc_rows,

@@ -26,9 +26,8 @@ from uq_report.evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT, Segm
 from uq_report.evidence.segments import Segments as SegmentsView
 from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.methods.segments.coding import Coded, Coding, shortest
-from uq_report.methods.segments.contrast import contrast
 from uq_report.methods.segments.explain import Segments, _outside
-from uq_report.methods.segments.judge import Judged
+from uq_report.methods.segments.judge import Judged, contrast
 from uq_report.methods.segments.terms import terms
 from uq_report.methods.segments.tree import Grower, Segment, subtree_values
 from uq_report.methods.shared.tidy import diagnostic

@@ -17,7 +17,7 @@ from uq_report.evidence import ids
 from uq_report.evidence.outcomes import CONFIDENCE_GAP
 from uq_report.evidence.segments import ALL_ROWS
 from uq_report.methods.segments.coding import Coded, shortest
-from uq_report.methods.segments.contrast import Contrast, contrast
+from uq_report.methods.segments.judge import Contrast, contrast
 from uq_report.methods.segments.responsible import _closer, changes
 from uq_report.methods.segments.terms import Term, _expected, _finite
 from uq_report.methods.segments.tree import Grower

@@ -14,7 +14,7 @@ from uq_report.core.results import Result
 from uq_report.core.subject import Subject, make_subject
 from uq_report.methods.support.columns import Paired, _dealt, all_among, paired
 from uq_report.methods.support.explain import Support
-from uq_report.methods.support.space import Shuffled, Space, limit
+from uq_report.methods.support.space import Space, limit
 
 MODEL = testing.KnownLinear((1.0,), (0.0,))
 
@@ -178,14 +178,14 @@ def test_rows_that_all_agree_are_never_outside() -> None:
 
 @pytest.mark.parametrize("names", [("a",), ("word",), ("b", "word", "gap")])
 def test_a_shuffle_counts_what_distances_of_the_changed_rows_count(names: tuple[str, ...]) -> None:
-    """Only what a shuffle moves is computed again: the same rows are outside as by all distances anew."""
     rng = np.random.default_rng(5)
     X = pd.DataFrame(rng.normal(size=(90, 3)), columns=["a", "b", "gap"]).assign(word=rng.choice(list("xyz"), 90))
     X.loc[::7, "gap"] = np.nan
     space = Space(paired(subject(X[:60], X[60:]), X[:60]), np.arange(0, 60, 2))
     edge = limit(space.nearest(space.train.take(np.arange(1, 60, 2)), 2), 0.3)
     donors = np.stack([rng.permutation(30) for _ in range(4)])
-    outside = Shuffled(space, space.test, edge, 2).outside(names, donors)
+    moved = [space.shuffled(space.test, names, donor) for donor in donors]
+    outside = np.array([edge.outside(space.nearest(rows, 2)) for rows in moved])
     for found, donor in zip(outside, donors, strict=True):
         rows = X[60:].reset_index(drop=True)
         changed = rows.assign(**{name: rows[name].to_numpy()[donor] for name in names})

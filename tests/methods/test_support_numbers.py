@@ -14,7 +14,7 @@ from uq_report.core.errors import InputError
 from uq_report.methods.support import columns
 from uq_report.methods.support.columns import Paired, paired, shifts
 from uq_report.methods.support.explain import Support, _p_value
-from uq_report.methods.support.space import Shuffled, Space, _standardised, _unmix, limit
+from uq_report.methods.support.space import Space, _standardised, _unmix, limit
 
 from .test_support import explain, line, normal, subject
 
@@ -170,8 +170,8 @@ def test_a_row_on_the_limit_is_inside_after_a_shuffle() -> None:
     swap = np.array([[1, 0], [0, 1]])
     for k, squared in ((1, (4 * scale) ** 2), (2, (6 * scale) ** 2)):
         for change, out in ((1.0, 0.0), (0.999, 1.0)):
-            shuffled = Shuffled(space, space.test, limit(np.full(9, squared * change), 0.5), k)
-            assert shuffled.outside(["a"], swap).tolist() == [[out, 0.0], [0.0, out]]
+            edge, moved = limit(np.full(9, squared * change), 0.5), [space.shuffled(space.test, ["a"], s) for s in swap]
+            assert [edge.outside(space.nearest(rows, k)).tolist() for rows in moved] == [[out, 0.0], [0.0, out]]
 
 
 def test_the_training_rows_needed_are_whole_halves() -> None:

@@ -14,9 +14,9 @@ from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Resul
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.outcomes import GroupsDifference
 from uq_report.evidence.run import NotRun, Run
+from uq_report.methods.groups.drivers import contrast
 from uq_report.methods.groups.explain import Groups
 from uq_report.methods.groups.rules import GroupsCheck
-from uq_report.methods.groups.words import contrast
 
 SMALL = 0.01  # half the width of an interval that decides
 

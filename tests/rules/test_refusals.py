@@ -7,7 +7,7 @@ import pytest
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import Run
-from uq_report.rules.rule import Grade, Limit, Rule
+from uq_report.rules.rule import Rule
 from uq_report.runner import plugins
 from uq_report.runner.judge import Checked, judge
 from uq_report.runner.settings import Settings
@@ -19,8 +19,8 @@ RULE = Rule(
     title="Too many",
     thresholds={"most": 3},
     when="More than {most}.",
-    raised=({"count": Limit("above", "most")},),
-    grades=(Grade("medium"),),
+    raised=("count > most",),
+    grades=("medium",),
     rests_on="x",
 )
 PRINTED: dict[str, Any] = {"code": "X1", "title": "Too many", "severity": "medium", "evidence": (ids.PFI,)}

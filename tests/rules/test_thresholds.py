@@ -1,7 +1,7 @@
 """Every number of every registered rule is printed and decides: changing it changes the words and the decision."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from string import Formatter
 
@@ -10,7 +10,7 @@ import pytest
 from uq_report.core.errors import InputError
 from uq_report.evidence import ids
 from uq_report.evidence.finding import SEVERITIES, Outcome
-from uq_report.rules.rule import Grade, Limit, Rule
+from uq_report.rules.rule import Limit, Rule, limits
 from uq_report.runner import plugins
 from uq_report.testing import linear_subject
 
@@ -72,27 +72,23 @@ USUAL: dict[str, dict[str, float]] = {
 }
 
 
-def grades(rule: Rule) -> list[Mapping[str, Limit]]:
-    """Return the limits of the grades of a rule."""
-    return [grade.limits for grade in rule.grades]
-
-
-def inside(limits: Mapping[str, Limit], thresholds: Mapping[str, float]) -> dict[str, float]:
-    """Return observed numbers that are well within limits."""
-    bounds = {name: thresholds.get(str(limit.threshold), limit.threshold) for name, limit in limits.items()}
-    return {
-        name: float(bound) + (1 if limits[name].side in ("above", "at least") else -1) * (1 + abs(float(bound)))
-        for name, bound in bounds.items()
-    }
+def inside(condition: Sequence[Limit], thresholds: Mapping[str, float]) -> dict[str, float]:
+    """Return observed numbers that are well within limits; of several on one number, the last counts."""
+    numbers = {}
+    for limit in condition:
+        bound = float(thresholds.get(str(limit.threshold), limit.threshold))
+        numbers[limit.observed] = bound + (1 if ">" in limit.side else -1) * (1 + abs(bound))
+    return numbers
 
 
 def cases(rule: Rule, threshold: str, between: float) -> Iterator[Observed]:
     """Yield what may be observed where one number, judged by the threshold, is `between` and the others are inside."""
     for raised in rule.raised:
-        for limits in (raised, *({**raised, **grade.limits} for grade in rule.grades)):
-            for name, limit in limits.items():
+        for condition in (limits(raised), *((*limits(raised), *grade.limits) for grade in rule.graded)):
+            latest = {limit.observed: limit for limit in condition}
+            for name, limit in latest.items():
                 if limit.threshold == threshold:
-                    yield inside(limits, rule.thresholds) | {name: between}
+                    yield inside([*latest.values()], rule.thresholds) | {name: between}
 
 
 def decisions(rule: Rule, threshold: str, value: float) -> set[tuple[str | None, str | None]]:
@@ -119,23 +115,23 @@ def test_checks_are_of_the_contract_that_plugins_are_asked_for() -> None:
 
 
 def test_limits_beside_the_thresholds_are_at_zero_but_two() -> None:
-    parts = [(rule, part) for check in CHECKS for rule in check.rules for part in (*rule.raised, *grades(rule))]
-    fixed = {(rule.code, name): limit for rule, part in parts for name, limit in part.items()}
+    parts = [(rule, part) for check in CHECKS for rule in check.rules for part in rule.conditions]
+    fixed = {(rule.code, limit.observed): limit for rule, part in parts for limit in part}
     numbers = {key: limit for key, limit in fixed.items() if not isinstance(limit.threshold, str)}
     assert {key: limit for key, limit in numbers.items() if limit.threshold != 0} == {
-        ("UQ802", "times"): Limit("above", 1),
-        ("UQ503", "rows"): Limit("at most", 1),
+        ("UQ802", "times"): Limit("times", ">", 1),
+        ("UQ503", "rows"): Limit("rows", "<=", 1),
     }
-    assert {key for key, limit in numbers.items() if limit == Limit("at most", 0)} == {
+    assert {key for key, limit in numbers.items() if (limit.side, limit.threshold) == ("<=", 0)} == {
         ("UQ001", "use"), ("UQ001", "lower"), ("UQ602", "lowered"),
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_words_and_limits_name_the_same_thresholds(rule: Rule) -> None:
-    limits = [limit.threshold for part in (*rule.raised, *grades(rule)) for limit in part.values()]
+    named = [limit.threshold for part in rule.conditions for limit in part]
     printed = {name for _, name, _, _ in Formatter().parse(rule.when) if name}
-    assert printed == set(rule.thresholds) == {name for name in limits if isinstance(name, str)}
+    assert printed == set(rule.thresholds) == {name for name in named if isinstance(name, str)}
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -147,20 +143,31 @@ def test_words_hold_no_number_beside_the_thresholds(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_the_severity_is_the_worst_grade(rule: Rule) -> None:
-    assert rule.severity == SEVERITIES[min(SEVERITIES.index(grade.severity) for grade in rule.grades)]
+    assert rule.severity == SEVERITIES[min(SEVERITIES.index(grade.severity) for grade in rule.graded)]
     assert (rule.record.severity, rule.record.when) == (rule.severity, rule.text)
 
 
-@pytest.mark.parametrize("last", [(), (Grade("low", {"share": Limit("above", 0)}),)])
-def test_a_rule_without_a_last_grade_is_refused(last: tuple[Grade, ...]) -> None:
+@pytest.mark.parametrize("last", [(), ("low if share > 0",)])
+def test_a_rule_without_a_last_grade_is_refused(last: tuple[str, ...]) -> None:
     with pytest.raises(InputError, match="grades must end with a grade without limits"):
         Rule(code="UQ000", title="", when="", rests_on="", grades=last)
 
 
 def test_thresholds_that_limits_name_and_a_rule_has_not_are_listed_in_order() -> None:
-    raised = ({"share": Limit("above", "z"), "p_value": Limit("at most", "a")},)
+    raised = ("share > z and p_value <= a",)
     with pytest.raises(InputError, match=r"missing \['a', 'z'\]"):
         Rule(code="UQ000", title="", when="", rests_on="", raised=raised)
+
+
+@pytest.mark.parametrize("condition", ["share", "share = most", "share > -1", "share > most or rows > 0", ""])
+def test_a_condition_of_another_form_is_refused(condition: str) -> None:
+    with pytest.raises(InputError, match="A limit of a rule must be 'OBSERVED"):
+        limits(condition)
+
+
+def test_a_grade_of_another_severity_is_refused() -> None:
+    with pytest.raises(InputError, match=r"A grade must begin with one of .*; got 'worst if share > most'"):
+        Rule(code="UQ000", title="", when="", rests_on="", grades=("worst if share > most", "low"))
 
 
 def test_nothing_is_raised_by_what_was_not_observed() -> None:

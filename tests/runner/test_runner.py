@@ -121,10 +121,10 @@ def test_a_required_plugin_that_cannot_be_used_stops(packages: Packages) -> None
 
 INFINITE = """
 from uq_report.evidence.finding import Outcome
-from uq_report.rules.rule import Grade, Rule
+from uq_report.rules.rule import Rule
 class C:
     name = "inf"; title = "Inf"; api_version = 1
-    rules = (Rule(code="X2", title="t", grades=(Grade("low"),), when="always", rests_on="r"),)
+    rules = (Rule(code="X2", title="t", grades=("low",), when="always", rests_on="r"),)
     def check(self, run):
         finding = self.rules[0].finding("low", "s", ["pfi"], observed=float("inf"))
         return Outcome(check="inf", state="found", findings=(finding,))

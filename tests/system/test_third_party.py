@@ -135,11 +135,11 @@ def test_without_the_package_its_results_stand_by_kind_in_the_recorded_slot(repo
 
 BREACH = """
 from uq_report.evidence.finding import Finding, Outcome
-from uq_report.rules.rule import Grade, Rule
+from uq_report.rules.rule import Rule
 
 class Odd:
     name, title, api_version = "odd", "Odd", 1
-    rules = (Rule(code="ODD1", title="Something is odd", when="Always.", grades=(Grade("low"),), rests_on="x"),)
+    rules = (Rule(code="ODD1", title="Something is odd", when="Always.", grades=("low",), rests_on="x"),)
 
     def check(self, run):
         parts = dict(code="ODD1", title="Something is odd", severity="low", evidence=("data_quality",))

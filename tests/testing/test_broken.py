@@ -24,7 +24,7 @@ from uq_report.document import slots
 from uq_report.document.document import Facts, Paragraph, Section
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Outcome
-from uq_report.rules.rule import Grade, Limit, Rule
+from uq_report.rules.rule import Rule
 from uq_report.runner import plugins
 from uq_report.testing import adapter, explainer, fast_path, figure, loader, renderer, rule, section
 from uq_report.testing import measure as measure_
@@ -183,8 +183,8 @@ RULE = Rule(
     title="There are rows",
     thresholds={"rows": 10},
     when="More than {rows} rows.",
-    raised=({"rows": Limit("above", "rows")},),
-    grades=(Grade("low"),),
+    raised=("rows > rows",),
+    grades=("low",),
     rests_on="counting",
 )
 
@@ -217,7 +217,7 @@ class Ruleless(Check):
 
 
 class Hidden(Check):
-    rules = (Rule(code="X1", title="T", thresholds={"rows": 1}, when="Some.", grades=(Grade("low"),), rests_on="x"),)
+    rules = (Rule(code="X1", title="T", thresholds={"rows": 1}, when="Some.", grades=("low",), rests_on="x"),)
 
 
 class Hasty(Check):

@@ -175,20 +175,6 @@ def top_overlap(a: IntArray, b: IntArray, k: int) -> float:
     return float((first & second).sum() / max(first.sum(), second.sum()))
 
 
-def orders(values: FloatArray) -> FloatArray:
-    """Return for every two items which is larger, as 1, -1 or 0, scaled so that two lists multiply to tau-b.
-
-    Kendall's tau-b is ``Σ s t / sqrt(Σ s² Σ t²)`` over all pairs, s and t being the signs of the differences.
-
-    Examples
-    --------
-    >>> round(float(orders(np.array([1.0, 2.0, 3.0])) @ orders(np.array([1.0, 3.0, 2.0]))), 6)
-    0.333333
-    """
-    signs = np.sign(np.subtract.outer(values, values)).ravel()
-    return signs / np.sqrt(signs @ signs)
-
-
 def _pair_sd(covariance: FloatArray, variance: FloatArray, sign: int) -> FloatArray:
     """Return the standard deviation of θ_j + sign θ_l, (d, d); cancellation cannot make it smaller than rounding."""
     noise = np.maximum(np.diag(covariance) - variance, 0.0)

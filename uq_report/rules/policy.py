@@ -21,7 +21,7 @@ from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
 from ..evidence.view import by_feature
 from .reading import absent, lacking, listed, measure_words, method_words
-from .rule import Grade, Limit, Rule, verbatim
+from .rule import Rule, verbatim
 
 COVERAGE = "coverage"
 # What a rule may limit: its name in the rule -> the result and its item.
@@ -141,8 +141,8 @@ class Policy:
 
 
 def _rule(code: str, title: str, when: str, state: str, severity: Severity) -> Rule:
-    raised = ({state: Limit("above", 0)},)
-    return Rule(code=code, title=title, when=when, raised=raised, grades=(Grade(severity),), rests_on=RESTS_ON)
+    raised = (f"{state} > 0",)
+    return Rule(code=code, title=title, when=when, raised=raised, grades=(severity,), rests_on=RESTS_ON)
 
 
 class Ruling(NamedTuple):

@@ -2,45 +2,65 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from math import nan
 from operator import ge, gt, le, lt
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from ..core.errors import InputError
 from ..evidence.finding import SEVERITIES, Finding, RuleRecord, Severity
 
-Side = Literal["above", "at least", "below", "at most"]
-SIDES: Mapping[Side, Callable[[float, float], bool]] = {"above": gt, "at least": ge, "below": lt, "at most": le}
+SIDES: Mapping[str, Callable[[float, float], bool]] = {">": gt, ">=": ge, "<": lt, "<=": le}
+_LIMIT = re.compile(r"(\w+) (>=|>|<=|<) (\d+|\w+)")
 
 
 class Limit(NamedTuple):
-    """What an observed number must be: `side` of the rule's threshold of that name, or of a number that is no option.
+    """What an observed number must be: on a side of the rule's threshold of that name, or of a fixed number.
 
     Examples
     --------
-    >>> Limit("at least", "share").holds(0.2, {"share": 0.2}), Limit("above", 0).holds(float("nan"), {})
-    (True, False)
+    >>> limits("share >= most and rows > 0")
+    (Limit(observed='share', side='>=', threshold='most'), Limit(observed='rows', side='>', threshold=0.0))
     """
 
-    side: Side
+    observed: str
+    side: str
     threshold: str | float
 
-    def holds(self, observed: float, thresholds: Mapping[str, float]) -> bool:
-        """Say whether `observed` is there; NaN, which was not observed, never is."""
+    def holds(self, observed: Mapping[str, float], thresholds: Mapping[str, float]) -> bool:
+        """Return whether the limit holds; it never does for NaN, the value of a number that was not observed."""
         bound = thresholds[self.threshold] if isinstance(self.threshold, str) else self.threshold
-        return SIDES[self.side](observed, bound)
-
-
-Limits = Mapping[str, Limit]
+        return SIDES[self.side](observed.get(self.observed, nan), bound)
 
 
 class Grade(NamedTuple):
-    """A severity, and what must hold for it beside what raises the rule; the first grade that holds counts."""
+    """A severity, and the limits that must hold for it in addition to those that raise the rule."""
 
     severity: Severity
-    limits: Limits = {}  # noqa: RUF012 - never written
+    limits: tuple[Limit, ...]
+
+
+@cache
+def limits(condition: str) -> tuple[Limit, ...]:
+    """Parse ``"share >= most and rows > 0"``; refuse any other form."""
+    matches = [(part, _LIMIT.fullmatch(part)) for part in condition.split(" and ")]
+    wrong = [part for part, match in matches if match is None]
+    if wrong:
+        raise InputError(f"A limit of a rule must be 'OBSERVED >=|>|<=|< THRESHOLD'; got {wrong[0]!r}.")
+    parsed = (match.groups() for _, match in matches if match is not None)
+    return tuple(Limit(name, side, float(bound) if bound.isdigit() else bound) for name, side, bound in parsed)
+
+
+@cache
+def grade(text: str) -> Grade:
+    """Parse ``"high if share >= most"`` or ``"low"``; refuse an unknown severity."""
+    severity, _, condition = text.partition(" if ")
+    if severity not in get_args(Severity):
+        raise InputError(f"A grade must begin with one of {SEVERITIES}; got {text!r}.")
+    return Grade(SEVERITIES[SEVERITIES.index(severity)], limits(condition) if condition else ())
 
 
 class _Number(float):
@@ -75,10 +95,12 @@ class Rule:
         Every number of the rule, by name.
     when : str
         When it is raised and how severe it then is, in words; names of thresholds in braces, ``{share:pct}``.
-    raised : sequence of mappings of str to Limit
-        By observed number, what must hold; any one of the mappings is enough.
-    grades : sequence of Grade
-        Worst first; the last one holds whenever the rule is raised. An observation by default.
+    raised : sequence of str
+        When the rule is raised, for example ``"p_adjusted <= level and share > margin"``: observed numbers against
+        thresholds. One of the conditions is enough.
+    grades : sequence of str
+        Severities, each with its condition (``"high if share >= much"``); the first that holds counts, and the last
+        has no condition. An observation by default.
     rests_on : str
         ``work:place`` of `core.references`, or plain words.
 
@@ -87,8 +109,7 @@ class Rule:
     >>> rule = Rule(
     ...     code="UQ1", title="Rows are outside", thresholds={"share": 0.1, "high": 0.25}, rests_on="simulation",
     ...     when="More than {share:pct} of the rows are outside. High from {high:pct}, else low.",
-    ...     raised=({"outside": Limit("above", "share")},),
-    ...     grades=(Grade("high", {"outside": Limit("at least", "high")}), Grade("low")),
+    ...     raised=("outside > share",), grades=("high if outside >= high", "low"),
     ... )
     >>> rule.text
     'More than 10 % of the rows are outside. High from 25 %, else low.'
@@ -100,23 +121,32 @@ class Rule:
     title: str
     when: str
     rests_on: str
-    grades: Sequence[Grade] = (Grade("observation"),)
-    raised: Sequence[Limits] = ()
+    grades: Sequence[str] = ("observation",)
+    raised: Sequence[str] = ()
     thresholds: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse a rule that may be raised without a severity, or that names a threshold it has not."""
-        if not self.grades or self.grades[-1].limits:
+        if not self.grades or self.graded[-1].limits:
             raise InputError(f"{self.code}.grades must end with a grade without limits; got {list(self.grades)}.")
-        limits = (limit for part in (*self.raised, *(g.limits for g in self.grades)) for limit in part.values())
-        missing = sorted({x.threshold for x in limits if isinstance(x.threshold, str)} - set(self.thresholds))
-        if missing:
+        named = {limit.threshold for part in self.conditions for limit in part if isinstance(limit.threshold, str)}
+        if missing := sorted(named - set(self.thresholds)):
             raise InputError(f"{self.code}.thresholds must hold what its limits name; missing {missing}.")
+
+    @property
+    def graded(self) -> tuple[Grade, ...]:
+        """The grades, parsed."""
+        return tuple(grade(text) for text in self.grades)
+
+    @property
+    def conditions(self) -> tuple[tuple[Limit, ...], ...]:
+        """The limits of every condition that raises the rule, then of every grade."""
+        return (*(limits(text) for text in self.raised), *(grade.limits for grade in self.graded))
 
     @property
     def severity(self) -> Severity:
         """The worst a finding of this rule can be."""
-        return min((grade.severity for grade in self.grades), key=SEVERITIES.index)
+        return min((grade.severity for grade in self.graded), key=SEVERITIES.index)
 
     @property
     def text(self) -> str:
@@ -137,16 +167,15 @@ class Rule:
 
     def judge(self, **observed: float) -> Severity | None:
         """Return the severity of what was observed, or None where that raises nothing; a missing number is NaN."""
-        if not any(self._hold(limits, observed) for limits in self.raised):
+        if not any(self._hold(limits(text), observed) for text in self.raised):
             return None
-        return next(grade.severity for grade in self.grades if self._hold(grade.limits, observed))
+        return next(grade.severity for grade in self.graded if self._hold(grade.limits, observed))
 
-    def _hold(self, limits: Limits, observed: Mapping[str, float]) -> bool:
-        return all(limit.holds(observed.get(name, nan), self.thresholds) for name, limit in limits.items())
+    def _hold(self, condition: Sequence[Limit], observed: Mapping[str, float]) -> bool:
+        return all(limit.holds(observed, self.thresholds) for limit in condition)
 
     def finding(self, severity: Severity, statement: str, evidence: Sequence[str], **parts: Any) -> Finding:
         """Return a finding of this rule; `parts` are further fields of `Finding`."""
-        sources, parts = tuple(dict.fromkeys(evidence)), {"rests_on": self.rests_on, **parts}
-        return Finding(
-            code=self.code, title=self.title, severity=severity, statement=statement, evidence=sources, **parts
-        )
+        sources, same = tuple(dict.fromkeys(evidence)), {"code": self.code, "title": self.title}
+        parts = {**same, "rests_on": self.rests_on, "severity": severity, **parts}
+        return Finding(statement=statement, evidence=sources, **parts)

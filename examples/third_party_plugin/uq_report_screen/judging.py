@@ -7,7 +7,7 @@ from uq_report.core.numbers import value_words
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import Run
 from uq_report.evidence.view import Estimate, of_measure
-from uq_report.rules.rule import Grade, Limit, Rule
+from uq_report.rules.rule import Rule
 
 from .measures import SURPRISE
 from .screen import ID, Screen
@@ -40,8 +40,8 @@ class FollowsFeature:
                 thresholds={"weak": self.weak, "strong": self.strong},
                 when="The interval of the rank correlation of the surprise with a feature lies beyond ±{weak}. "
                 "Medium beyond ±{strong}, else low.",
-                raised=({"nearest": Limit("above", "weak")},),
-                grades=(Grade("medium", {"nearest": Limit("above", "strong")}), Grade("low")),
+                raised=("nearest > weak",),
+                grades=("medium if nearest > strong", "low"),
                 rests_on="E[-log q(Y) - H(q)] = 0 in every part of the feature's range if y follows the model",
             ),
         )

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from scipy.stats import kendalltau
 
 from ...core.engine import Engine
 from ...core.errors import check_options
@@ -162,7 +163,7 @@ class Agreement(BuiltIn):
 
     def _compare(self, a: Method, b: Method) -> tuple[list[dict[str, Any]], list[Omission]]:
         """Return the lines of one pair over their common features, or why there are none."""
-        common = tuple(name for name in a.features if name in b.places)
+        common = tuple(name for name in a.features if name in b.features)
         measure = a.measure if a.measure == b.measure else ""
         if len(common) < 2:
             reason = f"{a.label} and {b.label} have {len(common)} features in common, so no order to compare"
@@ -171,12 +172,11 @@ class Agreement(BuiltIn):
         k = min(self.top_k, len(common) // 2)
         pair: dict[str, Any] = {"measure": measure, "feature": "", "covers": "none", "n_features": len(common)}
         pair |= {"first": a.label, "second": b.label, "top_k": k}
-        overlap = pair | {"item": OVERLAP, "estimate": top_overlap(x.rank, y.rank, k), "by_chance": k / len(common)}
-        if x.orders is None or y.orders is None:
-            flat = [method for method, own in ((a, x), (b, y)) if own.orders is None]
+        overlap = pair | {"item": OVERLAP, "estimate": top_overlap(x, y, k), "by_chance": k / len(common)}
+        if flat := [method for method, own in ((a, x), (b, y)) if not np.ptp(own)]:
             reason = "one of two rankings gives all features the same rank, so its tau-b with another is undefined"
             return [overlap], [Omission(method.measure, "", reason) for method in flat]
-        return [pair | {"item": KENDALL, "estimate": float(x.orders @ y.orders), "by_chance": 0.0}, overlap], []
+        return [pair | {"item": KENDALL, "estimate": float(kendalltau(x, y).statistic), "by_chance": 0.0}, overlap], []
 
     def _stability(self, rankings: Sequence[Method]) -> Diagnostic:
         lines = []

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,7 +14,7 @@ from ...core.engine import Engine
 from ...core.explainer import Prior
 from ...core.inference import MIN_CLUSTERS, n_units
 from ...core.measures import without_parts
-from ...core.ranking import ROUNDING, RankIntervals, normal_draws, orders, rank_intervals, ranks, term_covariance
+from ...core.ranking import ROUNDING, RankIntervals, normal_draws, rank_intervals, ranks, term_covariance
 from ...core.results import Importance, Interaction, MeasureFacts, Omission, Result
 from ...core.subject import Subject
 from ...core.text import count
@@ -24,13 +22,6 @@ from ...evidence import columns as col
 from ...evidence.importance import directed
 
 CLOSE = 1e-6
-
-
-class Among(NamedTuple):
-    """A method's ranks among some features, and their `orders`; none where all ranks are the same."""
-
-    rank: IntArray
-    orders: FloatArray | None
 
 
 @dataclass(frozen=True)
@@ -59,25 +50,14 @@ class Method:
         """The method and what it explains, as text."""
         return f"{self.id}: {self.measure}" if self.measure else self.id
 
-    @cached_property
-    def places(self) -> Mapping[str, int]:
-        """Where each feature stands among the features."""
-        return {name: j for j, name in enumerate(self.features)}
-
-    @cached_property
-    def _known(self) -> dict[tuple[str, ...], Among]:
-        return {}
-
-    def among(self, features: tuple[str, ...]) -> Among:
-        """Return the ranks among some of the features, looked up once."""
-        if features not in self._known:
-            values = -self.rank[[self.places[name] for name in features]].astype(float)  # the smallest rank leads
-            self._known[features] = Among(ranks(values), orders(values) if np.ptp(values) else None)
-        return self._known[features]
+    def among(self, features: Sequence[str]) -> IntArray:
+        """Return the ranks among some of the features."""
+        values = [-self.rank[self.features.index(name)] for name in features]  # the smallest rank leads
+        return ranks(np.array(values, dtype=float))
 
     def at(self, feature: str) -> tuple[int, int, int]:
         """Return rank, lower and upper bound of a feature; those of its tie where there is no interval."""
-        j = self.places[feature]
+        j = self.features.index(feature)
         rank = int(self.rank[j])
         if self.bounds is None:
             return rank, rank, rank + int((self.rank == rank).sum()) - 1

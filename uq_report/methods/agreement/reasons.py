@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -32,28 +31,15 @@ MOST = 60
 Reason = tuple[str, tuple[str, ...]]  # a sentence, and the ids of the results that say so
 
 
-@dataclass(frozen=True, eq=False)
-class Results:
-    """Every result so far by id, and the confidence of what is concluded from them; what many cases ask is kept."""
+class Results(NamedTuple):
+    """Every result so far by id, and the confidence of what is concluded from them."""
 
     by_id: Mapping[str, Result]
     confidence: float
-    _lines: dict[Any, pd.DataFrame] = field(default_factory=dict)
-    _parted: dict[tuple[str, str], bool] = field(default_factory=dict)
 
     def lines(self, id: str, **where: str) -> pd.DataFrame:
         """Return the estimates of a result whose columns have the given values; none where there is no such result."""
-        key = id, *where.items()
-        if key not in self._lines:
-            self._lines[key] = lines(self.by_id.get(id), **where)
-        return self._lines[key]
-
-    def parted(self, measure: str, feature: str) -> bool:
-        """Say whether ALE and PDP of a measure part along a feature."""
-        key = measure, feature
-        if key not in self._parted:
-            self._parted[key] = profiles_part(self.by_id, measure, feature, self.confidence)
-        return self._parted[key]
+        return lines(self.by_id.get(id), **where)
 
 
 def lines(result: Result | None, **where: str) -> pd.DataFrame:
@@ -207,7 +193,7 @@ def _extrapolates(case: Case, results: Results) -> Reason | None:
             f"{composing.id} evaluates it."
         ), (ids.PFI,)
     for measure in (case.low.measure, case.high.measure, PREDICTION.name):
-        if results.parted(measure, case.feature):
+        if profiles_part(results.by_id, measure, case.feature, results.confidence):
             return (
                 f"ALE and PDP of {measure} along {case.feature} differ by more than their intervals, and "
                 f"{composing.id} evaluates the model on combinations that ALE leaves out."

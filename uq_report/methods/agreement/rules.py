@@ -12,20 +12,20 @@ from ...core.errors import check_options
 from ...core.numbers import value_words
 from ...core.text import count, short
 from ...evidence import ids
-from ...evidence.finding import Finding, Outcome
+from ...evidence.finding import Outcome
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, Pfi
 from ...evidence.information import Agreement, RankLine, same_convention
 from ...evidence.run import Run
 from ...evidence.view import by_feature
-from ...rules.reading import Part, Sign, absent, close, listed, measure_words, method_words, signs, with_reasons
-from ...rules.rule import Limit, Rule
+from ...rules.family import Said, family, needed, outcome, require
+from ...rules.reading import Part, Sign, listed, measure_words, method_words, signs, with_reasons
+from ...rules.rule import Rule, limits
 from ..shared.checks import observed
 from ..shared.options import at_least, shares
 from ..shared.tidy import grouped
 
 PART = 0.5  # of the features at most lead a ranking
-LEADS = {"place": Limit("at most", "top"), "part": Limit("at most", "part")}
-HOLDS = Limit("at most", "level")
+LEADS = "place <= top and part <= part"
 Ranking = Sequence[RankLine]
 Rankings = Mapping[tuple[str, str], Ranking]
 
@@ -59,8 +59,7 @@ class Disagreement:
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        limits = (*shares(self, "level"), *at_least(self, top=1, apart=1))
-        check_options(self.name, self, limits)
+        check_options(self.name, self, (*shares(self, "level"), *at_least(self, top=1, apart=1)))
 
     @property
     def rules(self) -> tuple[Rule, Rule]:
@@ -72,7 +71,7 @@ class Disagreement:
                 thresholds={"top": self.top, "part": PART, "apart": self.apart},
                 when="One method's rank interval lies within the first {top} ({part:pct} of the features if fewer), "
                 "that of another method of the same question and kind of number starts {apart} or more places behind.",
-                raised=({**LEADS, "apart": Limit("at least", "apart")},),
+                raised=(f"{LEADS} and apart >= apart",),
                 rests_on="klein:rank intervals that are apart",
             ),
             Rule(
@@ -82,20 +81,14 @@ class Disagreement:
                 when="Every ranking of the prediction with intervals places the feature within the first {top} "
                 "({part:pct} of the features if fewer), its permutation importance for every loss is about 0 or "
                 "negative (level {level}, Holm-adjusted over features), and another feature's is positive.",
-                raised=({**LEADS, "lowered": Limit("at most", 0), "p_negative": HOLDS, "p_other": HOLDS},),
+                raised=(f"{LEADS} and lowered <= 0 and p_negative <= level and p_other <= level",),
                 rests_on="breiman:permutation importance",
             ),
         )
 
     def check(self, run: Run) -> Outcome:
         """Judge the rankings of the run."""
-        agreement = Agreement.find(run)
-        if agreement is None:
-            return close(self.name, [Part(code=rule.code, absent=absent(run, ids.AGREEMENT)) for rule in self.rules])
-        contradicting, useless = self.rules
-        rankings = _rankings(agreement)
-        parts = [_contradictions(contradicting, agreement, rankings), _without_benefit(useless, run, rankings)]
-        return close(self.name, parts)
+        return outcome(self, run, _contradictions, _without_benefit)
 
 
 def _rankings(agreement: Agreement) -> Rankings:
@@ -104,58 +97,63 @@ def _rankings(agreement: Agreement) -> Rankings:
     return grouped(sure, lambda line: (line.item, line.measure))
 
 
-def _contradictions(rule: Rule, agreement: Agreement, rankings: Rankings) -> Part:
+def _contradictions(rule: Rule, run: Run) -> Part:
     """Judge every two rankings of one question."""
+    agreement = needed(Agreement, run)
+    rankings, cases = _rankings(agreement), agreement.disagreements
     pairs = _pairs(rankings.values())
-    if not pairs:
-        return Part(code=rule.code, absent="no two rankings with intervals answer the same question")
-    cases = agreement.disagreements
+    require(pairs, "no two rankings with intervals answer the same question")
     cut = len(cases) < agreement.n_disagreements and cases[-1]["sure"]  # the clearest are listed first
-    clashes = [clash for case in agreement.contradictions if (clash := _clash(rule, case, rankings)) is not None]
-    by_question = grouped(clashes, lambda clash: (clash.first.feature, clash.first.role))
-    return Part(
-        code=rule.code,
-        findings=tuple(_contradiction(rule, several) for several in by_question.values()),
-        undecided=("the disagreements beyond those that are listed",) if cut else (),
+    clashes = (_clash(case, rankings) for case in agreement.contradictions)
+    return family(
+        rule,
+        [clash for clash in clashes if clash is not None],
+        lambda x: {"place": x.first.upper, "part": x.first.upper / x.n, "apart": x.apart},
+        lambda *raised: _contradiction(rule, raised),
+        by=lambda x: (x.first.feature, x.first.role),
+        undecided=lambda _: ["the disagreements beyond those that are listed"] if cut else [],
         passed=f"No rank interval of {count(len(pairs), 'pair')} of methods contradicts another.",
     )
 
 
 class Clash(NamedTuple):
-    """A disagreement that raises the rule: both places of its feature, and of how many the first one is."""
+    """A disagreement on one question: both places of its feature, and of how many the first one is."""
 
     case: Mapping[str, Any]
     first: RankLine
     second: RankLine
     n: int
 
+    @property
+    def apart(self) -> float:
+        """How many ranks the two intervals are apart."""
+        return self.second.lower - self.first.upper
 
-def _clash(rule: Rule, case: Mapping[str, Any], rankings: Rankings) -> Clash | None:
-    """Return a disagreement that raises the rule; None also unless both rankings surely answer one question."""
+
+def _clash(case: Mapping[str, Any], rankings: Rankings) -> Clash | None:
+    """Return a disagreement; None unless both rankings surely answer one question."""
     high, low = (rankings.get(key, ()) for key in zip(case["methods"], case["measures"], strict=True))
     if not (case["sure"] and _same_question(high, low)):
         return None
     first, second = (by_feature(ranking)[case["feature"]] for ranking in (high, low))
-    places = {"place": first.upper, "part": first.upper / len(high), "apart": second.lower - first.upper}
-    return None if rule.judge(**places) is None else Clash(case, first, second, len(high))
+    return Clash(case, first, second, len(high))
 
 
-def _contradiction(rule: Rule, clashes: Sequence[Clash]) -> Finding:
+def _contradiction(rule: Rule, clashes: Sequence[Clash]) -> Said:
     """Return the finding for one feature and question, in the words of its clearest pair of methods."""
     _, first, second, n = clashes[0]
     more = f", and so in {count(len(clashes) - 1, 'more pair')} of methods" if len(clashes) > 1 else ""
-    apart = count(int(second.lower - first.upper), "place")
-    return rule.finding(
-        rule.severity,
-        f"{short(first.feature)} has {_place(first)}, but {_place(second)}. The rank intervals are {apart} "
-        f"apart{more}.",
-        [ids.AGREEMENT, *(method for clash in clashes for method in clash.case["methods"])],
-        remedy="Say which method's question is that of the model's use. Quote that ranking.",
-        measures=_distinct(measure for clash in clashes for measure in clash.case["measures"]),
-        features=(first.feature,),
-        threshold=float(int(min(rule.thresholds["top"], rule.thresholds["part"] * n))),
+    apart = count(int(clashes[0].apart), "place")
+    return {
+        "statement": f"{short(first.feature)} has {_place(first)}, but {_place(second)}. The rank intervals are "
+        f"{apart} apart{more}.",
+        "evidence": [ids.AGREEMENT, *(method for clash in clashes for method in clash.case["methods"])],
+        "remedy": "Say which method's question is that of the model's use. Quote that ranking.",
+        "measures": _distinct(measure for clash in clashes for measure in clash.case["measures"]),
+        "features": (first.feature,),
+        "threshold": float(int(min(rule.thresholds["top"], rule.thresholds["part"] * n))),
         **observed(second),
-    )
+    }
 
 
 def _place(line: RankLine) -> str:
@@ -163,32 +161,27 @@ def _place(line: RankLine) -> str:
     return f"rank {ranks} by {method_words(line.item)} for {measure_words(line.measure)}"
 
 
-def _without_benefit(rule: Rule, run: Run, rankings: Rankings) -> Part:
+def _without_benefit(rule: Rule, run: Run) -> Part:
     """Judge whether what drives the prediction lowers a loss."""
-    view = Pfi.find(run)
-    if view is None:
-        return Part(code=rule.code, absent=absent(run, ids.PFI))
+    rankings, view = _rankings(needed(Agreement, run)), needed(Pfi, run)
     losses = [name for name, facts in view.result.measures.items() if facts.role == "loss"]
     tables = {name: signs(view, name, rule.thresholds["level"]) for name in losses}
     drivers = [ranking for ranking in rankings.values() if ranking[0].role == "prediction"]
-    if not drivers or not tables:
-        reason = "no ranking of the prediction has intervals" if tables else "no loss was computed"
-        return Part(code=rule.code, absent=reason)
+    require(tables, "no loss was computed")
+    require(drivers, "no ranking of the prediction has intervals")
     leading = _leading(rule, drivers)
     useful = [sign for table in tables.values() for sign in table.values() if sign.verdict == POSITIVE]
+    lowering = {sign.feature for sign in useful}
     methods = _distinct(ranking[0].item for ranking in drivers)
-    findings: dict[str, Finding] = {}
-    for feature, places in leading.items():
-        own = {name: table[feature] for name, table in tables.items() if feature in table}
-        others = [sign.p_value for sign in useful if sign.feature != feature]
-        if rule.judge(**places, **_benefit(own), p_other=min(others, default=nan)) is not None:
-            findings[feature] = _useless(rule, feature, methods, own)
-    unsure = [feature for feature in leading if feature not in {*findings, *(sign.feature for sign in useful)}]
+    own = {f: {name: table[f] for name, table in tables.items() if f in table} for f in leading}
+    others = {f: min((sign.p_value for sign in useful if sign.feature != f), default=nan) for f in leading}
     words = f"Each leading driver of the prediction lowers a loss: {listed(leading)}."
-    return Part(
-        code=rule.code,
-        findings=tuple(findings.values()),
-        undecided=with_reasons(view, unsure, *tables),
+    return family(
+        rule,
+        [*leading],
+        lambda f: {**leading[f], **_benefit(own[f]), "p_other": others[f]},
+        lambda f: _useless(f, methods, own[f]),
+        undecided=lambda rest: with_reasons(view, [f for f in rest if f not in lowering], *tables),
         passed=words if leading else "No feature surely leads in every ranking of the prediction.",
     )
 
@@ -201,7 +194,7 @@ def _leading(rule: Rule, rankings: Sequence[Ranking]) -> dict[str, dict[str, flo
         upper = [table[feature].upper for table in tables]
         parts = [place / len(table) for place, table in zip(upper, tables, strict=True)]
         places = {"place": max(upper), "part": max(parts)}
-        if all(LEADS[name].holds(place, rule.thresholds) for name, place in places.items()):
+        if all(limit.holds(places, rule.thresholds) for limit in limits(LEADS)):
             leading[feature] = places
     return leading
 
@@ -215,23 +208,22 @@ def _benefit(own: Mapping[str, Sign]) -> dict[str, float]:
     return {"lowered": lowered, "p_negative": max(raised, default=0.0)}
 
 
-def _useless(rule: Rule, feature: str, methods: Sequence[str], own: Mapping[str, Sign]) -> Finding:
+def _useless(feature: str, methods: Sequence[str], own: Mapping[str, Sign]) -> Said:
     words = "; ".join(
         f"{sign.verdict} for {measure_words(name)}, {value_words(sign.estimate, sign.lower, sign.upper)}"
         for name, sign in own.items()
     )
     worst = min(own.values(), key=lambda sign: sign.estimate)
-    return rule.finding(
-        rule.severity,
-        f"{short(feature)} is among the leading drivers of the prediction, but with wrong values of it the loss does "
-        f"not rise: its importance is {words}.",
-        (ids.AGREEMENT, ids.PFI, *methods),
-        remedy="Refit the model without this feature and compare the losses.",
-        measures=tuple(own),
-        features=(feature,),
-        threshold=worst.margin,
+    return {
+        "statement": f"{short(feature)} is among the leading drivers of the prediction, but with wrong values of it "
+        f"the loss does not rise: its importance is {words}.",
+        "evidence": (ids.AGREEMENT, ids.PFI, *methods),
+        "remedy": "Refit the model without this feature and compare the losses.",
+        "measures": tuple(own),
+        "features": (feature,),
+        "threshold": worst.margin,
         **observed(worst),
-    )
+    }
 
 
 def _same_question(ranking: Ranking, other: Ranking) -> bool:

@@ -17,13 +17,15 @@ from ...core.results import Result, RowValues
 from ...core.text import short
 from ...evidence import columns as col
 from ...evidence import ids
-from ...evidence.finding import Finding, Outcome
+from ...evidence.finding import Outcome
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, Pfi, PfiLine
 from ...evidence.information import Agreement, RankLine
 from ...evidence.run import Run
 from ...evidence.view import Estimate, lines_of
-from ...rules.reading import Part, absent, close, listed, measure_words, method_words
-from ...rules.rule import Limit, Rule
+from ...rules.family import NotJudgedError, Said, family, needed, outcome, require
+from ...rules.reading import Part, listed, measure_words, method_words
+from ...rules.rule import Rule
+from ..shared.checks import span
 from ..shared.options import at_least, shares
 from ..shared.tidy import grouped
 
@@ -81,7 +83,7 @@ class Stability:
                 thresholds={"top": self.top, "half": 0.5},
                 when="The leader's importance matters, and its rank interval (all ranks together) reaches beyond rank "
                 "{top}, or beyond {half:pct} of the features if they are fewer. It claims nothing about the model.",
-                raised=({"rank": Limit("above", "top")}, {"share": Limit("above", "half")}),
+                raised=("rank > top", "share > half"),
                 rests_on="klein:simultaneous rank intervals",
             ),
             Rule(
@@ -90,7 +92,7 @@ class Stability:
                 thresholds={"seed_share": self.seed_share, "level": self.level},
                 when="Shuffling has more than {seed_share:pct} of the variance of a measure's importances that "
                 "are not about 0: the lower end of its interval (level {level} over all measures) is above.",
-                raised=({"share": Limit("above", "seed_share"), "p_adjusted": Limit("at most", "level")},),
+                raised=("share > seed_share and p_adjusted <= level",),
                 rests_on="se² = var(g)/n + σ²/(nm): the second term is the shuffles' and falls with their number m",
             ),
             Rule(
@@ -99,7 +101,7 @@ class Stability:
                 thresholds={"row_share": self.row_share},
                 when="The verdict is positive or negative, and without the {row_share:pct} of the rows that "
                 "support it most (one at least) the importance is 0 or of the other sign.",
-                raised=({"share": Limit("at most", "row_share")}, {"rows": Limit("at most", 1)}),
+                raised=("share <= row_share", "rows <= 1"),
                 rests_on="The mean of the remaining row terms is, to first order, the importance without the rows "
                 "left out",
             ),
@@ -107,52 +109,42 @@ class Stability:
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's rankings and permutation importances."""
-        view = Pfi.find(run)
-        leading, seeds, few = self.rules
-        shuffled = [Part(code=rule.code, absent=absent(run, ids.PFI)) for rule in (seeds, few)]
-        if view is not None:
-            shuffled = [_seeds(seeds, view), _few_rows(few, view, weighted=bool(run.subject.get("weights")))]
-        return close(self.name, [_leading(leading, run), *shuffled])
+        return outcome(self, run, _leading, _seeds, _few_rows)
 
 
 def _leading(rule: Rule, run: Run) -> Part:
     """Judge the leader of every ranking; one observation for each question that is left open."""
-    view = Agreement.find(run)
-    if view is None:
-        return Part(code=rule.code, absent=absent(run, ids.AGREEMENT))
-    every = list(leaders(view, run))
-    if not every:
-        return Part(code=rule.code, absent="no ranking of two or more features has intervals")
+    every = list(leaders(needed(Agreement, run), run))
+    require(every, "no ranking of two or more features has intervals")
     matter = [leader for leader in every if leader.verdict == POSITIVE]
-    wide = [x for x in matter if rule.judge(rank=x.first.upper, share=x.first.upper / x.n)]
-    firm = dict.fromkeys(leader.first.feature for leader in matter if leader not in wide)
     unsure = [leader for leader in every if leader.verdict in (UNDETERMINED, "")]
-    return Part(
-        code=rule.code,
-        findings=tuple(_undetermined(rule, several) for several in grouped(wide, lambda x: x.role).values()),
-        undecided=tuple(f"the leader by {leader.label}, whose importance has no sure sign" for leader in unsure),
+    firm = dict.fromkeys(leader.first.feature for leader in matter if rule.judge(**leader.numbers) is None)
+    return family(
+        rule,
+        matter,
+        lambda leader: leader.numbers,
+        lambda *wide: _undetermined(rule, wide),
+        by=lambda leader: leader.role,
+        undecided=lambda _: [f"the leader by {x.label}, whose importance has no sure sign" for x in unsure],
         passed=f"Leaders whose ranks are determined: {listed(firm)}." if firm else "No ranking has a leader.",
     )
 
 
-def _undetermined(rule: Rule, wide: Sequence[Leader]) -> Finding:
+def _undetermined(rule: Rule, wide: Sequence[Leader]) -> Said:
     candidates = dict.fromkeys(feature for leader in wide for feature in leader.candidates)
     worst = max(wide, key=lambda leader: leader.first.upper - leader.limit(rule.thresholds))
     role = wide[0].role
-    return rule.finding(
-        rule.severity,
-        f"Which feature matters most for {ROLES.get(role, measure_words(role))} cannot be told: any of "
+    return {
+        "statement": f"Which feature matters most for {ROLES.get(role, measure_words(role))} cannot be told: any of "
         f"{listed(candidates)} may lead{' in one ranking or another' if len(wide) > 1 else ''}. They may matter alike, "
         "or the rows be too few to tell: no fault of the model.",
-        (ids.AGREEMENT, *(leader.first.item for leader in wide)),
-        remedy="Do not name a single leader. More unseen rows may tell the candidates apart.",
-        measures=tuple(dict.fromkeys(leader.first.measure for leader in wide)),
-        features=tuple(dict.fromkeys(leader.first.feature for leader in wide)),
-        threshold=float(worst.limit(rule.thresholds)),
-        observed=1.0,
-        lower=1.0,
-        upper=worst.first.upper,
-    )
+        "evidence": (ids.AGREEMENT, *(leader.first.item for leader in wide)),
+        "remedy": "Do not name a single leader. More unseen rows may tell the candidates apart.",
+        "measures": tuple(dict.fromkeys(leader.first.measure for leader in wide)),
+        "features": tuple(dict.fromkeys(leader.first.feature for leader in wide)),
+        "threshold": float(worst.limit(rule.thresholds)),
+        **span(1.0, 1.0, worst.first.upper),
+    }
 
 
 class SignedLine(Estimate):
@@ -178,6 +170,11 @@ class Leader(NamedTuple):
     def label(self) -> str:
         """The method and what it explains."""
         return f"{method_words(self.first.item)} for {measure_words(self.first.measure)}"
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The last rank that the leader may have, and the same as a share of the features."""
+        return {"rank": self.first.upper, "share": self.first.upper / self.n}
 
     def limit(self, thresholds: Mapping[str, float]) -> int:
         """Return the last rank that a determined leader may reach."""
@@ -208,40 +205,39 @@ def _verdict(result: Result | None, leader: RankLine, margin: float) -> str:
     return ""
 
 
-def _seeds(rule: Rule, view: Pfi) -> Part:
+def _seeds(rule: Rule, run: Run) -> Part:
     """Judge how much of the variance the choice of shuffles has."""
-    if view.lines and all(line.shuffling_error == 0 for line in view.lines):
-        return Part(code=rule.code, passed="All pairs of rows were used: no seed enters the permutation importances.")
-    if view.result.frame[col.REPEAT].nunique() < MIN_SHUFFLES:
-        return Part(code=rule.code, absent=f"fewer than {MIN_SHUFFLES} random shuffles have no variance to judge")
-    every = list(shufflings(view, rule.thresholds))
-    raised = [x for x in every if rule.judge(share=x.share, p_adjusted=x.p_adjusted)]
-    unsure = [x for x in every if x not in raised and x.upper > rule.thresholds["seed_share"]]
-    most = max((x.share for x in every), default=0.0)
-    return Part(
-        code=rule.code,
-        findings=tuple(_seeded(rule, shuffling) for shuffling in raised),
-        undecided=tuple(measure_words(shuffling.measure) for shuffling in unsure),
-        passed=f"The random shuffles make at most {share_words(most)} of the variance of an importance.",
+    view, allowed = needed(Pfi, run), rule.thresholds["seed_share"]
+    exact = bool(view.lines) and all(line.shuffling_error == 0 for line in view.lines)
+    few = view.result.frame[col.REPEAT].nunique() < MIN_SHUFFLES
+    require(exact or not few, f"fewer than {MIN_SHUFFLES} random shuffles have no variance to judge")
+    every = [] if exact else list(shufflings(view, rule.thresholds))
+    most = share_words(max((x.share for x in every), default=0.0))
+    return family(
+        rule,
+        every,
+        lambda x: {"share": x.share, "p_adjusted": x.p_adjusted},
+        lambda x: _seeded(x, allowed),
+        undecided=lambda rest: [measure_words(x.measure) for x in rest if x.upper > allowed],
+        passed="All pairs of rows were used: no seed enters the permutation importances."
+        if exact
+        else f"The random shuffles make at most {most} of the variance of an importance.",
     )
 
 
-def _seeded(rule: Rule, shuffling: Shuffling) -> Finding:
-    allowed = rule.thresholds["seed_share"]
-    return rule.finding(
-        rule.severity,
-        f"The random choice of {shuffling.n_repeats} shuffles makes "
+def _seeded(shuffling: Shuffling, allowed: float) -> Said:
+    share = span(shuffling.share, shuffling.lower, shuffling.upper)
+    return {
+        "statement": f"The random choice of {shuffling.n_repeats} shuffles makes "
         f"{share_words(shuffling.share, shuffling.lower, shuffling.upper)} of the variance of the importances for "
         f"{measure_words(shuffling.measure)}: others would give other numbers. The intervals account for it.",
-        (ids.PFI,),
-        remedy=f"Shuffle each feature about {shuffling.needed(allowed)} times.",
-        measures=(shuffling.measure,),
-        features=shuffling.features,
-        threshold=allowed,
-        observed=shuffling.share,
-        lower=shuffling.lower,
-        upper=shuffling.upper,
-    )
+        "evidence": (ids.PFI,),
+        "remedy": f"Shuffle each feature about {shuffling.needed(allowed)} times.",
+        "measures": (shuffling.measure,),
+        "features": shuffling.features,
+        "threshold": allowed,
+        **share,
+    }
 
 
 class Shuffling(NamedTuple):
@@ -289,37 +285,35 @@ def shufflings(view: Pfi, thresholds: Mapping[str, float]) -> Iterator[Shuffling
         yield Shuffling(measure, features, share, low, high, p_adjusted, int(m.max()))
 
 
-def _few_rows(rule: Rule, view: Pfi, *, weighted: bool) -> Part:
+def _few_rows(rule: Rule, run: Run) -> Part:
     """Judge whether the sign of an importance survives without its strongest rows."""
-    if weighted or view.result.rows is None:
-        reason = "the rows are weighted" if weighted else "permutation importance has no row terms"
-        return Part(code=rule.code, absent=reason)
-    share = rule.thresholds["row_share"]
-    signed = [line for line in view.lines if line.verdict in (POSITIVE, NEGATIVE)]
-    every = [(line, without_few(view.result.rows, line, share)) for line in signed]
-    return Part(
-        code=rule.code,
-        findings=tuple(
-            _on_few_rows(rule, line, few)
-            for line, few in every
-            if rule.judge(share=few.n_turning / few.n, rows=few.n_turning)
-        ),
-        passed=f"The sign of {len(every)} importances holds without their strongest rows, {share_words(share)} of all.",
+    view, share = needed(Pfi, run), rule.thresholds["row_share"]
+    rows = view.result.rows
+    require(not run.subject.get("weights"), "the rows are weighted")
+    if rows is None:
+        raise NotJudgedError("permutation importance has no row terms")
+    tests = [(x, without_few(rows, x, share)) for x in view.lines if x.verdict in (POSITIVE, NEGATIVE)]
+    return family(
+        rule,
+        tests,
+        lambda x: {"share": x[1].n_turning / x[1].n, "rows": x[1].n_turning},
+        lambda x: _on_few_rows(*x),
+        passed=f"The sign of {len(tests)} importances holds without their strongest rows, {share_words(share)} of all.",
     )
 
 
-def _on_few_rows(rule: Rule, line: PfiLine, few: FewRows) -> Finding:
-    return rule.finding(
-        rule.severity,
-        f"The importance of {short(line.feature)} for {measure_words(line.measure)} is {number(line.estimate, 2)} on "
-        f"all {few.n} rows, but {number(few.rest, 2)} without the {few.n_left_out} that support it most.",
-        (ids.PFI,),
-        remedy="Look at those rows before the importance is used. They may be errors, or a group of their own.",
-        measures=(line.measure,),
-        features=(line.feature,),
-        threshold=0.0,
-        observed=few.rest,
-    )
+def _on_few_rows(line: PfiLine, few: FewRows) -> Said:
+    return {
+        "statement": f"The importance of {short(line.feature)} for {measure_words(line.measure)} is "
+        f"{number(line.estimate, 2)} on all {few.n} rows, but {number(few.rest, 2)} without the {few.n_left_out} that "
+        "support it most.",
+        "evidence": (ids.PFI,),
+        "remedy": "Look at those rows before the importance is used. They may be errors, or a group of their own.",
+        "measures": (line.measure,),
+        "features": (line.feature,),
+        "threshold": 0.0,
+        "observed": few.rest,
+    }
 
 
 class FewRows(NamedTuple):

@@ -24,9 +24,8 @@ from ...core.verdicts import holm
 from ...rules.reading import two_sided
 from ..shared.estimates import estimate, share_of
 from ..shared.options import at_least
-from .lifetimes import events_of
 from .nulls import MonteCarlo
-from .outcome import Setting, class_parts, number_parts
+from .outcome import Setting, class_parts, events_of, number_parts
 from .promised import Promise, promise, promised_coverage, promised_scores
 from .scores import Score, confidence_gap
 from .tables import diagnostic

@@ -97,10 +97,8 @@ def uniform_distance(u: FloatArray, weights: FloatArray) -> FloatArray:
     >>> uniform_distance(np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([0.5, 0.5]))
     array([0.25 , 0.125])
     """
-    equal = np.ptp(weights) == 0
-    order = None if equal else np.argsort(u, axis=1)
-    ordered = np.sort(u, axis=1) if order is None else np.take_along_axis(u, order, axis=1)
-    share = weights if order is None else weights[order]
+    order = np.argsort(u, axis=1)
+    ordered, share = np.take_along_axis(u, order, axis=1), weights[order]
     right = np.cumsum(share, axis=-1) - ordered
     left = right - share
     return np.asarray((right * np.abs(right) - left * np.abs(left)).sum(axis=1) / 2)

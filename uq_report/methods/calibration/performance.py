@@ -10,13 +10,14 @@ from typing import ClassVar, NamedTuple
 from ...core.errors import check_options
 from ...core.numbers import number, share_words, value_words
 from ...evidence import ids
-from ...evidence.finding import Finding, Outcome, Severity, Symptom
+from ...evidence.finding import Outcome, Symptom
 from ...evidence.outcomes import LOG_SCORE, Calibration, ScoreLine
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
-from ...rules.reading import Part, absent, close
-from ...rules.rule import Grade, Limit, Rule
-from ..shared.checks import LEAST, class_counts, events, line_words, too_few
+from ...rules.family import NotJudgedError, Said, family, judged, needed, outcome
+from ...rules.reading import Part, close
+from ...rules.rule import Rule
+from ..shared.checks import LEAST, class_counts, events, line_words, span, too_few
 from ..shared.options import shares
 from .missed import missed, recall_rule
 
@@ -45,34 +46,20 @@ class Skill(NamedTuple):
     uses: Mapping[str, float]
 
     @property
-    def upper(self) -> float:
-        """The upper end of the interval, as a share of the baseline's score."""
-        return self.line.upper / self.base
-
-    @property
-    def lower(self) -> float:
-        """The lower end of the interval, as a share of the baseline's score."""
-        return self.line.lower / self.base
-
-    @property
     def words(self) -> str:
         """The skill with its interval."""
         return _interval(self.line, self.line.unit)
 
-    def severity(self, rule: Rule, events: float) -> Severity | None:
-        """Return how severe the skill is, `use` being the largest lower end of the other signs."""
-        return rule.judge(
-            upper=self.upper,
-            lower=self.lower,
-            loss=-self.upper,
-            reached=self.line.upper,
-            use=max(self.uses.values(), default=0.0),
-            events=events,
-        )
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The numbers that the rule judges: shares of the baseline's score, and the largest of the other signs."""
+        lower, upper = self.line.lower / self.base, self.line.upper / self.base
+        use = max(self.uses.values(), default=0.0)
+        return {"upper": upper, "lower": lower, "loss": -upper, "reached": self.line.upper, "use": use}
 
     def is_short(self, rule: Rule) -> bool:
-        """Say whether only a stated skill is not reached: the model is better than the baseline, or may be."""
-        return rule.judge(upper=self.upper, lower=self.lower, events=inf) is None
+        """Return whether only a stated skill is not reached: the model is better than the baseline, or may be."""
+        return rule.judge(**self.numbers | {"reached": inf}, events=inf) is None
 
 
 def _interval(line: ScoreLine, unit: str = "") -> str:
@@ -126,58 +113,49 @@ class Performance:
         return self._skill_rule(), recall_rule(self.recall)
 
     def _skill_rule(self) -> Rule:
-        enough, none = {"events": Limit("at least", "events")}, Limit("at most", 0)
-        raised = [
-            {"upper": Limit("below", "margin"), **enough},
-            {"lower": none, "upper": Limit("below", "little"), **enough},
-        ]
+        enough = "events >= events"
+        raised = [f"upper < margin and {enough}", f"lower <= 0 and upper < little and {enough}"]
         thresholds = {"margin": self.margin, "little": self.little, "worse": 0.1, "events": LEAST}
         title, when = "The predictions are no better than without the features", WHEN
-        grades = [
-            Grade("critical", {"use": none, "lower": none, "upper": Limit("below", "margin")}),
-            Grade("high", {"use": none}),
-            Grade("high", {"loss": Limit("at least", "worse")}),
-            Grade("medium"),
-        ]
+        grades = ["critical if use <= 0 and lower <= 0 and upper < margin", "high if use <= 0", "high if loss >= worse"]
         if self.expected is not None:
-            raised.append({"reached": Limit("below", "expected"), **enough})
+            raised.append(f"reached < expected and {enough}")
             thresholds["expected"] = self.expected
             title = "Predictions no better than without features, or than stated"
             when += " Low if only a skill of {expected}, stated in the score's unit, is not reached."
-            grades.insert(0, Grade("low", {"upper": Limit("at least", "little")}))
-            grades.insert(1, Grade("low", {"lower": Limit("above", 0), "upper": Limit("at least", "margin")}))
+            grades = ["low if upper >= little", "low if lower > 0 and upper >= margin", *grades]
         return Rule(
             code="UQ001",
             title=title,
             thresholds=thresholds,
             when=when,
             raised=raised,
-            grades=grades,
+            grades=(*grades, "medium"),
             rests_on="A proper score is best on average for the true distribution, so a skill above 0 is what the "
             "features told (Gneiting & Raftery 2007)",
         )
 
     def check(self, run: Run) -> Outcome:
         """Judge the skill and the decisions of the run's calibration results."""
-        skill, recall = self.rules
-        classes = SubjectFacts.of(run).classes is not None
-        return close(self.name, [self._part(skill, run), *([missed(recall, run)] if classes else [])])
+        if SubjectFacts.of(run).classes is None:
+            return close(self.name, [judged(self.rules[0], _judge, run)])
+        return outcome(self, run, _judge, missed)
 
-    def _part(self, rule: Rule, run: Run) -> Part:
-        view = Calibration.find(run)
-        if view is None:
-            return Part(code=rule.code, absent=absent(run, ids.CALIBRATION))
-        skill, counts = _skill(view, run), class_counts(run)
-        if too_few(counts) or skill is None:
-            return Part(code=rule.code, absent=too_few(counts) or "no score of the outcomes has an interval")
-        severity = skill.severity(rule, events(counts))
-        if severity:
-            return Part(code=rule.code, findings=(_finding(rule, severity, skill),))
-        if not skill.lower > 0:
-            gain = f"the gain over {skill.baseline}, {skill.words}, which may be none"
-            return Part(code=rule.code, undecided=(gain,))
-        passed = f"The {skill.score} is better than that of {skill.baseline} by {skill.words}, where that is "
-        return Part(code=rule.code, passed=f"{passed}{number(skill.base)}.")
+
+def _judge(rule: Rule, run: Run) -> Part:
+    skill, counts = _skill(needed(Calibration, run), run), class_counts(run)
+    if skill is None or too_few(counts):
+        raise NotJudgedError(too_few(counts) or "no score of the outcomes has an interval")
+    better = f"The {skill.score} is better than that of {skill.baseline} by {skill.words}, where that is "
+    gain = f"the gain over {skill.baseline}, {skill.words}, which may be none"
+    return family(
+        rule,
+        [skill],
+        lambda x: x.numbers | {"events": events(counts)},
+        lambda x: _said(rule, x),
+        undecided=lambda rest: [gain for x in rest if not x.line.lower > 0],
+        passed=f"{better}{number(skill.base)}.",
+    )
 
 
 def _skill(view: Calibration, run: Run) -> Skill | None:
@@ -207,7 +185,7 @@ def _uses(lines: Mapping[str, ScoreLine], score: str, run: Run) -> dict[str, flo
 
 
 def _statement(skill: Skill, rule: Rule) -> str:
-    line, baseline = skill.line, f"{skill.baseline}, without the features"
+    line, baseline, upper = skill.line, f"{skill.baseline}, without the features", skill.numbers["upper"]
     if skill.is_short(rule):
         better = "better than" if line.lower > 0 else "not shown to be better than"
         expected = f"and not by the expected {rule.thresholds['expected']:g}"
@@ -216,14 +194,14 @@ def _statement(skill: Skill, rule: Rule) -> str:
         loss = value_words(-line.estimate, -line.upper, -line.lower, line.unit, confidence=line.confidence)
         words = f"worse than {baseline}: its {skill.score} is worse by {loss}, where theirs is {number(skill.base)}"
     else:
-        most = max(ceil(1000 * skill.upper), 1) / 10  # in percent, rounded up
-        counts = "may be none" if skill.upper >= rule.thresholds["margin"] else "is less than would count"
+        most = max(ceil(1000 * upper), 1) / 10  # in percent, rounded up
+        counts = "may be none" if upper >= rule.thresholds["margin"] else "is less than would count"
         sure = f"{100 * line.confidence:g} % interval, so it {counts}"
         words = f"no better than {baseline}: its {skill.score} is better by less than {most:g} % of theirs ({sure})"
     return f"On unseen rows the model predicts {words}."
 
 
-def _finding(rule: Rule, severity: Severity, skill: Skill) -> Finding:
+def _said(rule: Rule, skill: Skill) -> Said:
     statement, explains, threshold = _statement(skill, rule), SYMPTOMS, rule.thresholds["margin"]
     remedy = (
         "Do not use the model's predictions. Check that the features reach it as they did in training, and that "
@@ -235,14 +213,6 @@ def _finding(rule: Rule, severity: Severity, skill: Skill) -> Finding:
     elif skill.uses:
         statement, explains = f"{statement} {next(iter(skill.uses))}", SYMPTOMS[:1]
         remedy = "Recalibrate the model on held-out rows and audit it again."
-    return rule.finding(
-        severity,
-        statement,
-        (ids.CALIBRATION,),
-        remedy=remedy,
-        threshold=threshold,
-        observed=skill.line.estimate / skill.base,
-        lower=skill.lower,
-        upper=skill.upper,
-        explains=explains,
-    )
+    estimate, numbers = skill.line.estimate / skill.base, skill.numbers
+    parts = {"remedy": remedy, "threshold": threshold, "explains": explains, "evidence": (ids.CALIBRATION,)}
+    return {"statement": statement, **parts, **span(estimate, numbers["lower"], numbers["upper"])}

@@ -12,22 +12,53 @@ from ...core.text import count
 from ...core.trust import LEAST_EVENTS, Distrust, few_events
 from ...evidence import ids
 from ...evidence.finding import Finding, Outcome, Severity, Symptom
-from ...evidence.outcomes import CONFIDENCE_GAP, Calibration, rows_within
+from ...evidence.outcomes import CONFIDENCE_GAP, Calibration, ScoreLine, rows_within
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...rules.reading import absent
-from ...rules.rule import Grade, Limit, Rule
-from ..shared.checks import class_counts, events
+from ...rules.rule import Rule
+from ..shared.checks import class_counts, events, span
 from ..shared.options import positive, shares
-from .missing import MISCOVERAGE, Missed
 
 MEASURES = (
     "nll", "entropy", "width", "set_size", "variance", "aleatoric", "epistemic", "aleatoric_variance",
     "epistemic_variance",
 )  # fmt: skip
 RESTS_ON = "E_q[−log q(Y)] = H(q): loss and entropy agree on average when y follows the model (confidence gap)"
-GAP, GAIN, COVERAGE_GAP = CONFIDENCE_GAP, "recalibration_gain", "coverage_gap"
+GAP, GAIN, COVERAGE_GAP, MISCOVERAGE = CONFIDENCE_GAP, "recalibration_gain", "coverage_gap", "miscoverage"
 _OFF = ("estimate", "null_mean", "p_adjusted")  # what `Off` reads of a score
+
+
+class Missed(NamedTuple):
+    """By how much more rows than `stated` lie outside, with its 90 % interval; NaN without intervals or sets."""
+
+    stated: float = nan
+    excess: float = nan
+    lower: float = nan
+    upper: float = nan
+    p_adjusted: float = nan
+
+    @classmethod
+    def of(cls, line: ScoreLine | None) -> Missed:
+        """Return what a line of the calibration result says; nothing is known without one."""
+        if line is None:
+            return cls()
+        may = line.null_mean
+        return cls(may, line.estimate - may, line.lower_90 - may, line.upper_90 - may, line.p_adjusted)
+
+    @property
+    def known(self) -> bool:
+        """Whether the model promises to hold outcomes at all."""
+        return not isnan(self.excess)
+
+    @property
+    def words(self) -> str:
+        """What is missed, and what may be."""
+        share, lower, upper = (self.stated + part for part in (self.excess, self.lower, self.upper))
+        return (
+            f"{share_words(share, lower, upper, confidence=0.9)} of the outcomes lie outside what should hold all but "
+            f"{share_words(self.stated)}"
+        )
 
 
 class Off(NamedTuple):
@@ -132,20 +163,12 @@ class CalibrationGate:
     @property
     def rules(self) -> tuple[Rule, Rule]:
         """The two rules, with this gate's thresholds."""
-        surely, outside = {"surely": Limit("above", 0)}, {"missed_surely": Limit("above", 0)}
+        graded = ("level", "effect", "medium", "high", "missed")
         return (
             Rule(
                 code="UQ101",
                 title="The stated uncertainty does not match the outcomes",
-                thresholds={
-                    "level": self.level,
-                    "effect": self.effect,
-                    "medium": self.medium,
-                    "high": self.high,
-                    "missed": self.missed,
-                    "some": 0.05,
-                    "many": 0.1,
-                },
+                thresholds={**{name: getattr(self, name) for name in graded}, "some": 0.05, "many": 0.1},
                 when="A calibration test rejects (level {level}, Holm-adjusted) and the confidence gap or the "
                 "recalibration gain is at least {effect} nats, or the negative log-likelihood is infinite. High where "
                 "it is infinite or the gain is at least {high} nats, medium from {medium}, low from {effect}, each "
@@ -154,24 +177,24 @@ class CalibrationGate:
                 "sets, or, without a density, the coverage of a central interval is off by so much beyond chance: "
                 "medium from {some:pct}, high from {many:pct}.",
                 raised=(
-                    {"missed_p": Limit("at most", "level"), "missed": Limit("at least", "missed")},
-                    {"off_p": Limit("at most", "level"), "off": Limit("at least", "missed")},
-                    {"infinite": Limit("above", 0)},
-                    {"p_adjusted": Limit("at most", "level"), "saved": Limit("at least", "effect")},
-                    {"p_adjusted": Limit("at most", "level"), "gap": Limit("at least", "effect")},
+                    "missed_p <= level and missed >= missed",
+                    "off_p <= level and off >= missed",
+                    "infinite > 0",
+                    "p_adjusted <= level and saved >= effect",
+                    "p_adjusted <= level and gap >= effect",
                 ),
                 grades=(
-                    Grade("high", {"infinite": Limit("above", 0)}),
-                    Grade("high", {"saved": Limit("at least", "high"), **surely}),
-                    Grade("high", {"missed": Limit("at least", "many"), **outside}),
-                    Grade("high", {"off": Limit("at least", "many")}),
-                    Grade("medium", {"missed": Limit("at least", "some"), **outside}),
-                    Grade("medium", {"off": Limit("at least", "some")}),
-                    Grade("medium", {"saved": Limit("at least", "medium"), **surely}),
-                    Grade("low", {"saved": Limit("at least", "effect"), **surely}),
-                    Grade("low", {"missed": Limit("at least", "missed"), **outside}),
-                    Grade("low", {"off": Limit("at least", "missed")}),
-                    Grade("observation"),
+                    "high if infinite > 0",
+                    "high if saved >= high and surely > 0",
+                    "high if missed >= many and missed_surely > 0",
+                    "high if off >= many",
+                    "medium if missed >= some and missed_surely > 0",
+                    "medium if off >= some",
+                    "medium if saved >= medium and surely > 0",
+                    "low if saved >= effect and surely > 0",
+                    "low if missed >= missed and missed_surely > 0",
+                    "low if off >= missed",
+                    "observation",
                 ),
                 rests_on=RESTS_ON,
             ),
@@ -183,11 +206,7 @@ class CalibrationGate:
                 "than {events} rows are outside the most frequent class; or {room:pct} of the rows more than stated "
                 "may lie outside prediction intervals or label sets, by a 90 % interval.",
                 # a gap without an interval reaches infinitely far
-                raised=(
-                    {"reach": Limit("at least", "margin")},
-                    {"events": Limit("below", "events")},
-                    {"missed": Limit("at least", "room")},
-                ),
+                raised=("reach >= margin", "events < events", "missed >= room"),
                 rests_on=RESTS_ON,
             ),
         )
@@ -283,15 +302,9 @@ def _read(view: Calibration) -> Gap:
 def _finding(
     rule: Rule, statement: str, observed: float, limits: Gap | Missed, severity: Severity | None = None, **parts: Any
 ) -> Finding:
-    numbers = {"observed": observed, "lower": limits.lower, "upper": limits.upper}
-    return rule.finding(
-        severity or rule.severity,
-        statement,
-        (ids.CALIBRATION,),
-        measures=MEASURES,
-        **{name: None if isnan(value) else value for name, value in numbers.items()},
-        **parts,
-    )
+    numbers = span(observed, limits.lower, limits.upper) | ({"observed": None} if isnan(observed) else {})
+    about = {"measures": MEASURES, **numbers, **parts}
+    return rule.finding(severity or rule.severity, statement, (ids.CALIBRATION,), **about)
 
 
 def _wrong_words(gap: Gap) -> str:

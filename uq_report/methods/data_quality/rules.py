@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
@@ -15,22 +15,21 @@ from ...core.numbers import share_words, signed
 from ...core.text import short
 from ...evidence import ids
 from ...evidence import rows as facts
-from ...evidence.finding import Finding, Outcome, Severity
+from ...evidence.finding import Outcome
 from ...evidence.rows import CountLine, DataQuality
 from ...evidence.run import Run
 from ...evidence.view import by_feature, largest_first, of_measure
-from ...rules.reading import Part, absent, close, listed
-from ...rules.rule import Grade, Limit, Rule
+from ...rules.family import Said, family, needed, outcome, require, together
+from ...rules.reading import Part, listed
+from ...rules.rule import Rule
 from ..shared.options import positive
 
 ZERO = "0"
-CODING, CODE = "coding", "code"
 NEEDS = {"UQ701": facts.OVERLAP, "UQ706": facts.TYPE_CHANGE, "UQ707": facts.CLASS}
-SOME = Limit("above", 0)
-SHARE = ({"share": Limit("above", "share")},)
-MEDIUM = {"share": Limit("at least", "medium")}
 # every rule but for its thresholds, which are the check's; most are about a share, medium from a second one
-_of_share = partial(Rule, raised=SHARE, grades=(Grade("medium", MEDIUM), Grade("low")), rests_on="gebru:composition")
+_of_share = partial(
+    Rule, raised=("share > share",), grades=("medium if share >= medium", "low"), rests_on="gebru:composition"
+)
 RULES = (
     partial(
         _of_share,
@@ -38,7 +37,7 @@ RULES = (
         title="Audited rows occur among the training rows",
         when="More than {share:pct} of the audited rows occur among the training rows, in copies that chance does not "
         "explain. High from {high:pct}, else medium.",
-        grades=(Grade("high", {"share": Limit("at least", "high")}), Grade("medium")),
+        grades=("high if share >= high", "medium"),
     ),
     partial(
         _of_share,
@@ -53,15 +52,15 @@ RULES = (
         title="A number may stand for a missing value",
         when="In more than {share:pct} of the rows a number stands apart at an end of its column and looks like a code "
         "(−1, ±9, ±99 ...): medium from {medium:pct}, else low. A 0, which may be a real amount, is an observation.",
-        grades=(Grade("medium", {**MEDIUM, CODE: SOME}), Grade("low", {CODE: SOME}), Grade("observation")),
+        grades=("medium if share >= medium and code > 0", "low if code > 0", "observation"),
     ),
     partial(
         _of_share,
         code="UQ704",
         title="Columns are constant, copied or nearly empty",
         when="A column is constant or a copy (low), or one value fills nearly all of it (observation).",
-        raised=({facts.CONSTANT: SOME}, {facts.COPIED_COLUMN: SOME}, {facts.SPARSE: SOME}),
-        grades=(Grade("low", {facts.CONSTANT: SOME}), Grade("low", {facts.COPIED_COLUMN: SOME}), Grade("observation")),
+        raised=(f"{facts.CONSTANT} > 0", f"{facts.COPIED_COLUMN} > 0", f"{facts.SPARSE} > 0"),
+        grades=(f"low if {facts.CONSTANT} > 0", f"low if {facts.COPIED_COLUMN} > 0", "observation"),
     ),
     partial(
         _of_share,
@@ -74,8 +73,8 @@ RULES = (
         code="UQ706",
         title="Types differ between training and audited rows",
         when="A column has another type in the training rows (medium), or both types hold numbers (observation).",
-        raised=({facts.TYPE_CHANGE: SOME},),
-        grades=(Grade("medium", {CODING: SOME}), Grade("observation")),
+        raised=("changed > 0",),
+        grades=("medium if coding > 0", "observation"),
     ),
     partial(
         _of_share,
@@ -83,16 +82,16 @@ RULES = (
         title="A class is rare",
         when="Fewer than {share:pct} of the rows belong to a class, of many classes fewer than {even:pct} of an"
         " equal share.",
-        raised=({"share": Limit("below", "share"), "even": Limit("below", "even")},),
-        grades=(Grade("observation"),),
+        raised=("share < share and even < even",),
+        grades=("observation",),
     ),
     partial(
         _of_share,
         code="UQ708",
         title="The training rows are few",
         when="Fewer than {few} training rows were given. Medium below {medium}, else low.",
-        raised=({"rows": Limit("below", "few")},),
-        grades=(Grade("medium", {"rows": Limit("below", "medium")}), Grade("low")),
+        raised=("rows < few",),
+        grades=("medium if rows < medium", "low"),
         rests_on="A model's overall outcome must be known before its features' effects are (Riley et al. 2020, "
         "doi:10.1136/bmj.m441)",
     ),
@@ -162,17 +161,21 @@ class DataQualityCheck:
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's facts about the data."""
-        view = DataQuality.find(run)
-        if view is None:
-            reason = absent(run, ids.DATA_QUALITY)
-            return close(self.name, [Part(code=rule.code, absent=reason) for rule in self.rules])
-        reasons = {gap.measure: gap.reason for gap in view.omissions}
         judges = (_overlap, _duplicates, _placeholders, _columns, _missing, _types, _classes, _training)
-        parts = []
-        for rule, judge in zip(self.rules, judges, strict=True):
-            reason = reasons.get(NEEDS.get(rule.code, ""), "")
-            parts.append(Part(code=rule.code, absent=reason) if reason else judge(rule, view))
-        return close(self.name, parts)
+        return outcome(self, run, *map(_with_facts, judges))
+
+
+def _with_facts(judge: Callable[[Rule, DataQuality], Part]) -> Callable[[Rule, Run], Part]:
+    """Return the judge of a run, which does not judge where the facts of its rule were left out."""
+
+    def judged(rule: Rule, run: Run) -> Part:
+        view = needed(DataQuality, run)
+        reasons = {gap.measure: gap.reason for gap in view.omissions}
+        reason = reasons.get(NEEDS.get(rule.code, ""), "")
+        require(not reason, reason)
+        return judge(rule, view)
+
+    return judged
 
 
 def _overlap(rule: Rule, view: DataQuality) -> Part:
@@ -208,78 +211,89 @@ def _copies(view: DataQuality, measure: str) -> tuple[int, float, int]:
 def _copied(rule: Rule, copies: tuple[int, float, int], what: str, statement: str, remedy: str) -> Part:
     """Judge the share of rows that are copies."""
     count, share, n = copies
-    severity = rule.judge(share=share)
-    if severity is None:
-        return Part(code=rule.code, passed=f"{count} of {n} audited rows are {what}.")
     words = f"{count} of {n} audited rows ({share_words(share)}) {statement}"
-    return Part(code=rule.code, findings=(_finding(rule, severity, words, remedy, share),))
+    passed = f"{count} of {n} audited rows are {what}."
+    return family(rule, [share], _share, lambda _: _said(rule, words, remedy, share), passed=passed)
+
+
+def _share(share: float) -> dict[str, float]:
+    return {"share": share}
 
 
 def _placeholders(rule: Rule, view: DataQuality) -> Part:
     """Judge numbers that look like codes, one finding each, and zeros, all in one finding."""
     lines = of_measure(view.lines, facts.PLACEHOLDER)
-    codes = [line for line in lines if line.item != ZERO]
-    findings = [
-        _finding(
-            rule,
-            severity,
-            f"{short(line.feature)} is {signed(line.item)} in {line.count} of {line.n} rows "
-            f"({share_words(line.estimate)}), apart from its other values. It looks like a code for a missing value, "
-            "which the model reads as a number.",
-            "Ask where the value comes from. If it means missing, say so in the data and train again.",
-            line.estimate,
-            [line],
-        )
-        for line, severity in _raised(rule, codes, **{CODE: 1})
-    ]
-    zeros = largest_first(line for line, _ in _raised(rule, [line for line in lines if line.item == ZERO]))
-    if zeros:
-        columns = listed(f"{short(line.feature)} ({share_words(line.estimate)})" for line in zeros)
-        statement = (
-            f"0 stands apart from the other values in {columns}. It may be a real amount, or stand for a missing "
-            "value: these rows cannot tell."
-        )
-        remedy = "Ask what 0 means in these columns. If it means missing, say so in the data and train again."
-        findings.append(_finding(rule, "observation", statement, remedy, zeros[0].estimate, zeros))
-    passed = "No number looks like a code for a missing value."
-    return Part(code=rule.code, findings=tuple(findings), passed=passed)
+    zeros = largest_first(line for line in lines if line.item == ZERO)
+    return family(
+        rule,
+        [*(line for line in lines if line.item != ZERO), *zeros],
+        lambda line: {"share": line.estimate, "code": line.item != ZERO},
+        lambda *raised: _zeros(rule, raised) if raised[0].item == ZERO else _code(rule, *raised),
+        by=lambda line: ZERO if line.item == ZERO else id(line),
+        passed="No number looks like a code for a missing value.",
+    )
+
+
+def _code(rule: Rule, line: CountLine) -> Said:
+    return _said(
+        rule,
+        f"{short(line.feature)} is {signed(line.item)} in {line.count} of {line.n} rows "
+        f"({share_words(line.estimate)}), apart from its other values. It looks like a code for a missing value, "
+        "which the model reads as a number.",
+        "Ask where the value comes from. If it means missing, say so in the data and train again.",
+        line.estimate,
+        [line],
+    )
+
+
+def _zeros(rule: Rule, zeros: Sequence[CountLine]) -> Said:
+    columns = listed(f"{short(line.feature)} ({share_words(line.estimate)})" for line in zeros)
+    return _said(
+        rule,
+        f"0 stands apart from the other values in {columns}. It may be a real amount, or stand for a missing "
+        "value: these rows cannot tell.",
+        "Ask what 0 means in these columns. If it means missing, say so in the data and train again.",
+        zeros[0].estimate,
+        zeros,
+    )
 
 
 def _columns(rule: Rule, view: DataQuality) -> Part:
     """Judge constant, copied and sparse columns; one finding for each kind."""
-    findings = []
-    remedy = "Take the column out of the model, or audit rows where it varies."
-    for measure, (joint, words) in COLUMNS.items():
-        lines = of_measure(view.lines, measure)
-        severity = rule.judge(**{measure: len(lines)})
-        if severity:
-            statement = f"{words}: {listed(f'{short(line.feature)}{joint}{line.item}' for line in lines)}."
-            findings.append(_finding(rule, severity, statement, remedy, None, lines))
-    return Part(code=rule.code, findings=tuple(findings), passed="No column is constant, copied or nearly empty.")
+
+    def said(measure: str) -> Said:
+        (joint, words), lines = COLUMNS[measure], of_measure(view.lines, measure)
+        statement = f"{words}: {listed(f'{short(line.feature)}{joint}{line.item}' for line in lines)}."
+        remedy = "Take the column out of the model, or audit rows where it varies."
+        return _said(rule, statement, remedy, None, lines)
+
+    passed = "No column is constant, copied or nearly empty."
+    return family(rule, [*COLUMNS], lambda name: {name: len(of_measure(view.lines, name))}, said, passed=passed)
 
 
 def _missing(rule: Rule, view: DataQuality) -> Part:
     trained = by_feature(of_measure(view.lines, facts.MISSING_TRAIN))
-    remedy = "Say why the values are missing, and how the model fills them."
-    findings = []
-    for line, severity in _raised(rule, of_measure(view.lines, facts.MISSING)):
+
+    def said(line: CountLine) -> Said:
         share = trained[line.feature].estimate if line.feature in trained else 0.0
         before = f" ({share_words(share)} of the training rows)" if view.has_train else ""
         words = f"is missing in {line.count} of {line.n} rows ({share_words(line.estimate)}){before}."
-        findings.append(_finding(rule, severity, f"{short(line.feature)} {words}", remedy, line.estimate, [line]))
+        remedy = "Say why the values are missing, and how the model fills them."
+        return _said(rule, f"{short(line.feature)} {words}", remedy, line.estimate, [line])
+
     passed = f"No column lacks more than {share_words(rule.thresholds['share'])}."
-    return Part(code=rule.code, findings=tuple(findings), passed=passed)
+    lines = of_measure(view.lines, facts.MISSING)
+    return family(rule, lines, lambda line: _share(line.estimate), said, passed=passed)
 
 
 def _types(rule: Rule, view: DataQuality) -> Part:
-    remedy = "Read both files with the same types. See that the values are coded alike."
-    findings = []
-    for line in of_measure(view.lines, facts.TYPE_CHANGE):
-        severity = rule.judge(**{facts.TYPE_CHANGE: 1, CODING: float(not _of_numbers(line.item))})
-        if severity:
-            words = f"{short(line.feature)} differs in type: {line.item.replace('->', 'in training,')} here."
-            findings.append(_finding(rule, severity, words, remedy, 1.0, [line], threshold=0.0))
-    return Part(code=rule.code, findings=tuple(findings), passed="Training and audited columns have the same types.")
+    def said(line: CountLine) -> Said:
+        words = f"{short(line.feature)} differs in type: {line.item.replace('->', 'in training,')} here."
+        remedy = "Read both files with the same types. See that the values are coded alike."
+        return _said(rule, words, remedy, 1.0, [line], threshold=0.0)
+
+    lines, passed = of_measure(view.lines, facts.TYPE_CHANGE), "Training and audited columns have the same types."
+    return family(rule, lines, lambda line: {"changed": 1, "coding": not _of_numbers(line.item)}, said, passed=passed)
 
 
 def _of_numbers(change: str) -> bool:
@@ -294,54 +308,44 @@ def _of_numbers(change: str) -> bool:
 
 
 def _classes(rule: Rule, view: DataQuality) -> Part:
-    lines = of_measure(view.lines, facts.CLASS)
+    lines = sorted(of_measure(view.lines, facts.CLASS), key=lambda line: line.count)
     limit = min(rule.thresholds["share"], rule.thresholds["even"] / max(1, len(lines)))
-    # of 50 equal classes all are below a share of 5 %, so a rare one is far from an equal share too
-    rare = [x for x in lines if rule.judge(share=x.estimate, even=x.estimate * len(lines))]
-    rare.sort(key=lambda line: line.count)
-    if not rare:
-        passed = f"No class has fewer than {share_words(limit)} of the rows." if lines else ""
-        return Part(code=rule.code, passed=passed)
-    names = listed(f"{line.item} ({line.count})" for line in rare)
-    statement = f"Rare classes, with their rows of {rare[0].n}: {names}. Means over all rows say little about them."
-    remedy = "Look at these classes by themselves, on more rows."
-    finding = _finding(rule, rule.severity, statement, remedy, rare[0].estimate, threshold=limit)
-    return Part(code=rule.code, findings=(finding,))
+
+    def said(*rare: CountLine) -> Said:
+        names = listed(f"{line.item} ({line.count})" for line in rare)
+        words = f"Rare classes, with their rows of {rare[0].n}: {names}. Means over all rows say little about them."
+        remedy = "Look at these classes by themselves, on more rows."
+        return _said(rule, words, remedy, rare[0].estimate, threshold=limit)
+
+    return family(
+        rule,
+        lines,
+        # of 50 equal classes all are below a share of 5 %, so a rare one is far from an equal share too
+        lambda line: {"share": line.estimate, "even": line.estimate * len(lines)},
+        said,
+        by=together,
+        passed=f"No class has fewer than {share_words(limit)} of the rows." if lines else "",
+    )
 
 
 def _training(rule: Rule, view: DataQuality) -> Part:
-    if not view.n_train:
-        return Part(code=rule.code, absent="no training rows were given")
-    severity = rule.judge(rows=view.n_train)
-    if severity is None:
-        return Part(code=rule.code, passed=f"{view.n_train} training rows were given.")
-    within = 98 / sqrt(view.n_train)  # 95 % interval of a share of one half, in points
-    statement = (
-        f"{view.n_train} training rows for {view.columns_checked} features: so few rows tell a share of one half to "
+    n = view.n_train
+    require(n, "no training rows were given")
+    within = 98 / sqrt(n)  # 95 % interval of a share of one half, in points
+    words = (
+        f"{n} training rows for {view.columns_checked} features: so few rows tell a share of one half to "
         f"±{within:.0f} points only."
     )
     remedy, few = "Fit the model to more rows, or to fewer features.", rule.thresholds["few"]
-    return Part(code=rule.code, findings=(_finding(rule, severity, statement, remedy, view.n_train, threshold=few),))
-
-
-def _raised(rule: Rule, lines: Sequence[CountLine], **others: float) -> list[tuple[CountLine, Severity]]:
-    """Return the lines that raise the rule by their share, and `others`, with their severity."""
-    graded = ((line, rule.judge(share=line.estimate, **others)) for line in lines)
-    return [(line, severity) for line, severity in graded if severity]
-
-
-def _finding(
-    rule: Rule,
-    severity: Severity,
-    statement: str,
-    remedy: str,
-    number: float | None,
-    lines: Sequence[CountLine] = (),
-    **parts: Any,
-) -> Finding:
-    """Return a finding by a share, on the features of `lines`; `number` is None where there is none."""
-    parts = {"threshold": rule.thresholds.get("share"), **parts}
-    features = tuple(line.feature for line in lines)
-    return rule.finding(
-        severity, statement, (ids.DATA_QUALITY,), remedy=remedy, features=features, observed=number, **parts
+    passed = f"{n} training rows were given."
+    return family(
+        rule, [n], lambda n: {"rows": n}, lambda n: _said(rule, words, remedy, n, threshold=few), passed=passed
     )
+
+
+def _said(
+    rule: Rule, statement: str, remedy: str, number: float | None, lines: Sequence[CountLine] = (), **parts: Any
+) -> Said:
+    """Return what to say of a share, on the features of `lines`; `number` is None where there is none."""
+    about = {"evidence": (ids.DATA_QUALITY,), "features": tuple(line.feature for line in lines), "observed": number}
+    return {"statement": statement, "remedy": remedy, "threshold": rule.thresholds.get("share"), **about, **parts}

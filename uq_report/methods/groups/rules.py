@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import isnan, nan
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...core.errors import check_options
 from ...core.measures import ENTROPY, NLL
 from ...core.text import clean, short
-from ...core.verdicts import holm
 from ...evidence import ids
-from ...evidence.finding import Finding, Outcome, Severity, Symptom
+from ...evidence.finding import Outcome, Symptom
 from ...evidence.outcomes import CONFIDENCE_GAP, DifferenceLine, GroupLine, Groups, GroupsDifference
 from ...evidence.run import Run
-from ...rules.reading import Part, absent, close, listed
-from ...rules.rule import Grade, Limit, Rule
+from ...rules.family import Said, family, needed, outcome, require
+from ...rules.reading import Part, listed
+from ...rules.rule import Rule
 from ..shared.checks import observed
 from ..shared.options import positive, shares
-from ..shared.tidy import grouped
-from .drivers import MISPREDICTED, MITCHELL, drivers
+from .drivers import (
+    MISPREDICTED,
+    MITCHELL,
+    Contrasts,
+    Place,
+    both_contrasts,
+    contrast,
+    drivers,
+    group_words,
+    of_class,
+    place_of,
+)
 from .values import ERROR_RATES
-from .words import Contrasts, Place, both_contrasts, contrast, group_words, of_class, place_of
 
 MISJUDGED, USED, UNJUDGED, DIFFERING = "UQ802", "UQ803", "UQ804", "UQ805"
 HONEST = "E_q[Y] = mean(q) and E_q[-log q(Y)] = H(q): both hold on average in any rows when y follows the model"
@@ -42,13 +50,11 @@ WORDS = {
     "false_negative_rate": "false-negative rate at a probability of 0.5",
     "entropy": "stated uncertainty",
 }
-SURE = {"p_adjusted": Limit("at most", "level")}
-HIGH = Grade("high", {"times": Limit("at least", "high")})
 SMALL = Rule(
     code=UNJUDGED,
     title="Groups are too small to be judged",
     when="A group has fewer rows or clusters than the least that is shown, or would give away one.",
-    raised=({"withheld": Limit("above", 0)},),
+    raised=("withheld > 0",),
     rests_on=MITCHELL,
 )
 
@@ -110,110 +116,75 @@ class GroupsCheck:
     @property
     def rules(self) -> tuple[Rule, Rule, Rule, Rule, Rule]:
         """The rules, with this check's thresholds."""
-        return self._mispredicted, self._misjudged, self._used, SMALL, self._differing
-
-    @property
-    def _mispredicted(self) -> Rule:
-        return Rule(
-            code=MISPREDICTED,
-            title="Predictions are too high or too low for a group",
-            thresholds={"level": self.level / 2, "spread": self.spread, "high": self.high},
-            when="Outcomes less predictions of a group differ from those of the rest (level {level}, Holm-adjusted "
-            "over groups and classes), the interval beyond {spread:pct} of the outcome's standard deviation. High from "
-            "{high} times that, else medium.",
-            raised=({**SURE, "nearest spread": Limit("above", "spread")},),
-            grades=(HIGH, Grade("medium")),
-            rests_on=HONEST,
-        )
-
-    @property
-    def _misjudged(self) -> Rule:
-        margins = {"effect": self.effect, "rate": self.rate, "loss": self.loss}
-        return Rule(
-            code=MISJUDGED,
-            title="The loss of a group is not the one that the model expects",
-            thresholds={"level": self.level / 2, **margins, "high": self.high},
-            when="Loss less the loss that the model expects (its entropy) of a group differs from that of the rest "
-            "(level {level}, Holm-adjusted over groups and measures), by at least {effect} nats, where the likelihood "
-            "is not finite {loss:pct} of the usual loss; or coverage does, by {rate:points} percentage points. High if "
-            "the interval lies beyond {high} times the margin, medium beyond the margin, else low.",
-            raised=tuple({**SURE, name: Limit("at least", name)} for name in margins),
-            grades=(HIGH, Grade("medium", {"times": Limit("above", 1)}), Grade("low")),
-            rests_on=HONEST,
-        )
-
-    @property
-    def _used(self) -> Rule:
-        numbers = ("level", "spread", "proxy", "stand_in", "skill")
-        beyond = Limit("above", "spread")
-        return Rule(
-            code=USED,
-            title="Predictions change with a protected attribute, or its proxy",
-            thresholds={name: getattr(self, name) for name in numbers},
-            when="When an attribute, or a feature associated with it by at least {proxy}, is exchanged, a group's "
-            "predictions lose some of their contrast to the rest (level {level}, Holm-adjusted), the interval beyond "
-            "{spread:pct} of the outcome's standard deviation. Medium where predictions differ more than outcomes do, "
-            "the interval beyond the same margin; low from an association of {stand_in}; else observation, also where "
-            "all features together tell the attribute with an R² of at least {skill}.",
-            raised=(
-                {**SURE, "lost": beyond, "association": Limit("at least", "proxy")},
-                {"skill": Limit("at least", "skill")},
+        used = ("level", "spread", "proxy", "stand_in", "skill")
+        differing = {"loss": self.loss, "entropy": self.entropy, "rate": self.rate}
+        return (
+            Rule(
+                code=MISPREDICTED,
+                title="Predictions are too high or too low for a group",
+                thresholds={"level": self.level / 2, "spread": self.spread, "high": self.high},
+                when="Outcomes less predictions of a group differ from those of the rest (level {level}, "
+                "Holm-adjusted over groups and classes), the interval beyond {spread:pct} of the outcome's standard "
+                "deviation. High from {high} times that, else medium.",
+                raised=("p_adjusted <= level and nearest_spread > spread",),
+                grades=("high if times >= high", "medium"),
+                rests_on=HONEST,
             ),
-            grades=(
-                Grade("medium", {"exceeding": beyond}),
-                Grade("low", {"association": Limit("at least", "stand_in")}),
-                Grade("observation"),
+            Rule(
+                code=MISJUDGED,
+                title="The loss of a group is not the one that the model expects",
+                thresholds={
+                    "level": self.level / 2,
+                    "effect": self.effect,
+                    "rate": self.rate,
+                    "loss": self.loss,
+                    "high": self.high,
+                },
+                when="Loss less the loss that the model expects (its entropy) of a group differs from that of the "
+                "rest (level {level}, Holm-adjusted over groups and measures), by at least {effect} nats, where the "
+                "likelihood is not finite {loss:pct} of the usual loss; or coverage does, by {rate:points} percentage "
+                "points. High if the interval lies beyond {high} times the margin, medium beyond the margin, else low.",
+                raised=tuple(f"p_adjusted <= level and {name} >= {name}" for name in ("effect", "rate", "loss")),
+                grades=("high if times >= high", "medium if times > 1", "low"),
+                rests_on=HONEST,
             ),
-            rests_on=MITCHELL,
-        )
-
-    @property
-    def _differing(self) -> Rule:
-        margins = {"loss": self.loss, "entropy": self.entropy, "rate": self.rate}
-        return Rule(
-            code=DIFFERING,
-            title="Losses, uncertainty or error rates differ between groups",
-            thresholds={"level": self.level / 2, **margins},
-            when="Usual loss, entropy or an error rate of a group differs from that of the rest (level {level}, "
-            "Holm-adjusted over groups and measures), the interval beyond {loss:pct} of the loss of all rows, "
-            "{entropy} nats or {rate:points} percentage points. Groups of different base rates do in an honest model.",
-            raised=tuple({**SURE, f"nearest {name}": Limit("above", name)} for name in margins),
-            rests_on=MITCHELL,
+            Rule(
+                code=USED,
+                title="Predictions change with a protected attribute, or its proxy",
+                thresholds={name: getattr(self, name) for name in used},
+                when="When an attribute, or a feature associated with it by at least {proxy}, is exchanged, a group's "
+                "predictions lose some of their contrast to the rest (level {level}, Holm-adjusted), the interval "
+                "beyond {spread:pct} of the outcome's standard deviation. Medium where predictions differ more than "
+                "outcomes do, the interval beyond the same margin; low from an association of {stand_in}; else "
+                "observation, also where all features together tell the attribute with an R² of at least {skill}.",
+                raised=("p_adjusted <= level and lost > spread and association >= proxy", "skill >= skill"),
+                grades=("medium if exceeding > spread", "low if association >= stand_in", "observation"),
+                rests_on=MITCHELL,
+            ),
+            SMALL,
+            Rule(
+                code=DIFFERING,
+                title="Losses, uncertainty or error rates differ between groups",
+                thresholds={"level": self.level / 2, **differing},
+                when="Usual loss, entropy or an error rate of a group differs from that of the rest (level {level}, "
+                "Holm-adjusted over groups and measures), the interval beyond {loss:pct} of the loss of all rows, "
+                "{entropy} nats or {rate:points} percentage points. Groups of different base rates do in an honest "
+                "model.",
+                raised=tuple(f"p_adjusted <= level and nearest_{name} > {name}" for name in differing),
+                rests_on=MITCHELL,
+            ),
         )
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's results by group."""
-        view = Groups.find(run)
-        if view is None:
-            reason = absent(run, ids.GROUPS)
-            return close(self.name, [Part(code=rule.code, absent=reason) for rule in self.rules])
-        apart = GroupsDifference.find(run)
-        lines = () if apart is None else apart.lines
-        contrasts = {place_of(line): line for line in lines}
-        means = {place_of(line): line for line in view.lines}
-        mispredicted, misjudged, used, small, differing = self.rules
-        has_gap = any(line.measure == CONFIDENCE_GAP for line in lines)
-        excess = {m: n for m, n in EXCESS.items() if m != "excess_loss" or not has_gap}
-        parts = (
-            _predictions(mispredicted, _tested(mispredicted, lines, RESIDUAL), contrasts),
-            _losses(misjudged, _tested(misjudged, lines, excess), means),
-            drivers(used, run),
-            Part(
-                code=small.code,
-                findings=tuple(_withheld(small, view)),
-                passed=f"Every group has at least {view.n_min} rows or clusters.",
-            ),
-            _plain(differing, _tested(differing, lines, PLAIN)),
-        )
-        return close(self.name, parts)
+        return outcome(self, run, _predictions, _losses, drivers, _withheld, _plain)
 
 
 @dataclass(frozen=True)
 class _Test:
-    """A difference with its adjusted p-value, and how far its interval lies from 0, in the unit of its threshold."""
+    """A tested difference, and how far its interval lies from 0, in the unit of its threshold."""
 
     line: DifferenceLine
-    p: float
     threshold: str
     margin: float
 
@@ -232,80 +203,80 @@ class _Test:
         """Whether the interval reaches beyond the margin."""
         return not max(abs(self.line.lower), abs(self.line.upper)) <= self.margin * self.scale
 
-    def judge(self, rule: Rule) -> Severity | None:
-        """Return the severity; none where the scale is 0 or not known."""
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The numbers that the rules judge; NaN where the scale is 0 or not known."""
         unit = self.scale if self.scale > 0 else nan
-        sizes = {self.threshold: abs(self.line.estimate) / unit, f"nearest {self.threshold}": self.nearest / unit}
-        return rule.judge(p_adjusted=self.p, times=self.nearest / unit / self.margin, **sizes)
+        sizes = {self.threshold: abs(self.line.estimate) / unit, f"nearest_{self.threshold}": self.nearest / unit}
+        return {"times": self.nearest / unit / self.margin, **sizes}
 
-    def finding(self, rule: Rule, severity: Severity, statement: str, **parts: object) -> Finding:
-        """Return a finding on this difference."""
-        parts |= {"features": (self.line.feature,), "threshold": self.margin * self.scale, **observed(self.line)}
-        return rule.finding(severity, statement, (ids.GROUPS_DIFFERENCE, ids.GROUPS), **parts)
+    @property
+    def about(self) -> Said:
+        """The fields of a finding on this difference."""
+        evidence, line = (ids.GROUPS_DIFFERENCE, ids.GROUPS), self.line
+        about = {"evidence": evidence, "features": (line.feature,), "measures": (line.measure,), **observed(line)}
+        return {**about, "threshold": self.margin * self.scale}
 
 
-def _tested(rule: Rule, lines: Sequence[DifferenceLine], thresholds: Mapping[str, str]) -> list[_Test]:
-    """Return the tested differences of some measures, adjusted over all of them."""
-    measures = [(line, line.measure.partition("[")[0]) for line in lines if not isnan(line.p_value)]
+def _tested(rule: Rule, run: Run, thresholds: Mapping[str, str]) -> list[_Test]:
+    """Return the tested differences of some measures."""
+    needed(Groups, run)
+    measures = [(line, line.measure.partition("[")[0]) for line in _lines(run) if not isnan(line.p_value)]
     chosen = [(line, thresholds[measure]) for line, measure in measures if measure in thresholds]
-    adjusted = holm([line.p_value for line, _ in chosen]).tolist()
-    return [_Test(line, p, name, rule.thresholds[name]) for (line, name), p in zip(chosen, adjusted, strict=True)]
+    return [_Test(line, name, rule.thresholds[name]) for line, name in chosen]
 
 
-def _part(
-    rule: Rule, tests: Sequence[_Test], finding: Callable[[_Test, Severity], Finding], absent: str, passed: str
-) -> Part:
-    """Return how a rule ends that judges every difference by itself."""
-    if not tests:
-        return Part(code=rule.code, absent=absent)
-    graded = [(test, test.judge(rule)) for test in tests]
-    unsure = (group_words(test.line) for test, severity in graded if not severity and test.open)
-    return Part(
-        code=rule.code,
-        findings=tuple(finding(test, severity) for test, severity in graded if severity),
-        undecided=tuple(dict.fromkeys(unsure)),
-        passed=passed,
-    )
+def _lines(run: Run) -> Sequence[DifferenceLine]:
+    apart = GroupsDifference.find(run)
+    return () if apart is None else apart.lines
 
 
-def _predictions(rule: Rule, tests: Sequence[_Test], contrasts: Contrasts) -> Part:
+def _family(rule: Rule, tests: Sequence[_Test], said: Callable[..., Said], passed: str, **options: Any) -> Part:
+    p_values = [test.line.p_value for test in tests]
+    return family(rule, tests, lambda test: test.numbers, said, p_values=p_values, passed=passed, **options)
+
+
+def _unsure(rest: Sequence[_Test]) -> Iterable[str]:
+    return dict.fromkeys(group_words(test.line) for test in rest if test.open)
+
+
+def _predictions(rule: Rule, run: Run) -> Part:
     """Judge outcomes less predictions."""
-    absent = "no difference of outcomes less predictions could be tested"
+    tests, contrasts = _tested(rule, run, RESIDUAL), {place_of(line): line for line in _lines(run)}
+    require(tests, "no difference of outcomes less predictions could be tested")
     passed = f"Predictions and outcomes part by the same in {len(tests)} groups and their rest."
-    return _part(rule, tests, partial(_mispredicted, rule, contrasts), absent, passed)
+    return _family(rule, tests, lambda x: _mispredicted(x, contrasts), passed, undecided=_unsure)
 
 
-def _mispredicted(rule: Rule, contrasts: Contrasts, test: _Test, severity: Severity) -> Finding:
+def _mispredicted(test: _Test, contrasts: Contrasts) -> Said:
     line = test.line
     sizes = [f"its {what} differ from theirs by {size}" for what, size in both_contrasts(line, contrasts)]
-    return test.finding(
-        rule,
-        severity,
-        f"Against the other {line.n_rest} rows, predictions{of_class(line.measure)} are too "
+    return test.about | {
+        "statement": f"Against the other {line.n_rest} rows, predictions{of_class(line.measure)} are too "
         f"{'high' if line.estimate < 0 else 'low'} for {group_words(line)} ({line.n} rows) by "
         f"{contrast(line, size=True)}{'; ' if sizes else ''}{' and '.join(sizes)}.",
-        remedy="Find what the model lacks or overstates for this group. Refit it, or recalibrate by group.",
-        measures=(line.measure,),
-    )
+        "remedy": "Find what the model lacks or overstates for this group. Refit it, or recalibrate by group.",
+    }
 
 
-def _losses(rule: Rule, tests: Sequence[_Test], means: Mapping[Place, GroupLine]) -> Part:
+def _losses(rule: Rule, run: Run) -> Part:
     """Judge the loss less the loss that the model expects."""
-    absent = "no difference of the loss less the expected loss could be tested"
+    has_gap = any(line.measure == CONFIDENCE_GAP for line in _lines(run))
+    tests = _tested(rule, run, {m: n for m, n in EXCESS.items() if m != "excess_loss" or not has_gap})
+    require(tests, "no difference of the loss less the expected loss could be tested")
     passed = f"The loss of {len(tests)} groups is as far from what the model expects as that of their rest."
-    return _part(rule, tests, partial(_misjudged, rule, means), absent, passed)
+    means = {place_of(line): line for line in needed(Groups, run).lines}
+    return _family(rule, tests, lambda x: _misjudged(x, means), passed, undecided=_unsure)
 
 
-def _misjudged(rule: Rule, means: Mapping[Place, GroupLine], test: _Test, severity: Severity) -> Finding:
+def _misjudged(test: _Test, means: Mapping[Place, GroupLine]) -> Said:
     line = test.line
-    return test.finding(
-        rule,
-        severity,
-        f"For {group_words(line)} ({line.n} rows) {_against_expected(line, means.get(place_of(line)))}.",
-        remedy="Look for wrong labels or missing features in the group. Report its uncertainty apart.",
-        measures=(NLL.name, ENTROPY.name) if line.measure == CONFIDENCE_GAP else (line.measure,),
-        explains=(Symptom(code=DIFFERING, feature=line.feature),),
-    )
+    return test.about | {
+        "statement": f"For {group_words(line)} ({line.n} rows) {_against_expected(line, means.get(place_of(line)))}.",
+        "remedy": "Look for wrong labels or missing features in the group. Report its uncertainty apart.",
+        "measures": (NLL.name, ENTROPY.name) if line.measure == CONFIDENCE_GAP else (line.measure,),
+        "explains": (Symptom(code=DIFFERING, feature=line.feature),),
+    }
 
 
 def _against_expected(line: DifferenceLine, own: GroupLine | None) -> str:
@@ -320,46 +291,43 @@ def _against_expected(line: DifferenceLine, own: GroupLine | None) -> str:
     return f"the {WORDS[line.measure]} is {contrast(own, size=True)} {place} what the model expects, {rest}"
 
 
-def _plain(rule: Rule, tests: Sequence[_Test]) -> Part:
+def _plain(rule: Rule, run: Run) -> Part:
     """Name groups whose loss, entropy or error rates differ, attribute by attribute."""
-    if not tests:
-        return Part(code=rule.code, absent="no difference of loss, entropy or error rates could be tested")
-    raised = [test for test in tests if test.judge(rule) is not None]
-    by_attribute = grouped(raised, lambda test: test.line.feature)
-    return Part(
-        code=rule.code,
-        findings=tuple(_differs(rule, several) for several in by_attribute.values()),
-        passed="No group is shown to differ from the rest in loss, entropy or error rates beyond the margins.",
-    )
+    tests = _tested(rule, run, PLAIN)
+    require(tests, "no difference of loss, entropy or error rates could be tested")
+    passed = "No group is shown to differ from the rest in loss, entropy or error rates beyond the margins."
+    return _family(rule, tests, _differs, passed, by=lambda x: x.line.feature)
 
 
-def _differs(rule: Rule, tests: Sequence[_Test]) -> Finding:
+def _differs(*tests: _Test) -> Said:
     lines = [test.line for test in tests]
     words = [
         f"the {WORDS[line.measure]} of {group_words(line)} is {'higher' if line.estimate > 0 else 'lower'} by "
         f"{contrast(line, size=True)}"
         for line in lines
     ]
-    return max(tests, key=lambda test: test.nearest / (test.margin * test.scale)).finding(
-        rule,
-        rule.severity,
-        f"Compared with the rest, {listed(words)}. Groups of different base rates differ so in an honest model, too.",
-        remedy="Weigh what such differences mean for the people concerned.",
-        measures=tuple(dict.fromkeys(line.measure for line in lines)),
-    )
+    return max(tests, key=lambda test: test.nearest / (test.margin * test.scale)).about | {
+        "statement": f"Compared with the rest, {listed(words)}. Groups of different base rates differ so in an honest "
+        "model, too.",
+        "remedy": "Weigh what such differences mean for the people concerned.",
+        "measures": tuple(dict.fromkeys(line.measure for line in lines)),
+    }
 
 
-def _withheld(rule: Rule, view: Groups) -> Iterator[Finding]:
-    """Yield which groups are not shown; never how small they are."""
-    for name, facts in view.attributes.items():
-        severity = rule.judge(withheld=len(facts["withheld"]))
-        if severity is not None:
-            yield rule.finding(
-                severity,
-                f"Of {short(name)}, {listed(map(clean, facts['withheld']))} cannot be judged: fewer than "
-                f"{view.n_min} rows or clusters, or held back to protect such a group.",
-                (ids.GROUPS,),
-                remedy="Audit the model on more rows of these groups.",
-                features=(name,),
-                threshold=float(view.n_min),
-            )
+def _withheld(rule: Rule, run: Run) -> Part:
+    """Name the groups that are not shown; never how small they are."""
+    view = needed(Groups, run)
+    names = {feature: facts["withheld"] for feature, facts in view.attributes.items()}
+
+    def said(feature: str) -> Said:
+        return {
+            "statement": f"Of {short(feature)}, {listed(map(clean, names[feature]))} cannot be judged: fewer than "
+            f"{view.n_min} rows or clusters, or held back to protect such a group.",
+            "evidence": (ids.GROUPS,),
+            "remedy": "Audit the model on more rows of these groups.",
+            "features": (feature,),
+            "threshold": float(view.n_min),
+        }
+
+    passed = f"Every group has at least {view.n_min} rows or clusters."
+    return family(rule, [*names], lambda feature: {"withheld": len(names[feature])}, said, passed=passed)

@@ -14,12 +14,14 @@ from ...core.errors import UnsupportedError, check_options, nearest
 from ...core.numbers import plain, share_words, value_words
 from ...core.text import clean, short
 from ...core.verdicts import holm
-from ...evidence.finding import Finding, Outcome
+from ...evidence.finding import Outcome
 from ...evidence.profiles import Ale, Pdp
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
-from ...rules.reading import Part, absent, close, listed, measure_words, two_sided
-from ...rules.rule import Grade, Limit, Rule, verbatim
+from ...rules.family import Said, family, outcome, require
+from ...rules.reading import Part, absent, listed, measure_words, two_sided
+from ...rules.rule import Rule, verbatim
+from ..shared.checks import span
 from ..shared.options import at_least, positive, shares
 from .steps import Steps, ale_steps, pdp_steps
 
@@ -108,32 +110,32 @@ class Direction:
                 when=f"A step of the PDP or ALE of {verbatim(self.measure)} goes against the stated direction (level "
                 "{level}, Holm-adjusted over all steps) by at least {least:pct} of the curve's range; high if such "
                 "steps make up {serious:pct} of it, else medium.",
-                raised=({"p_adjusted": Limit("at most", "level"), "step": Limit("at least", "least")},),
-                grades=(Grade("high", {"steps": Limit("at least", "serious")}), Grade("medium")),
+                raised=("p_adjusted <= level and step >= least",),
+                grades=("high if steps >= serious", "medium"),
                 rests_on="Stated expectation; errors of changes: apley:section 2",
             ),
         )
 
     def check(self, run: Run) -> Outcome:
         """Judge the stated features, by the curves that have an error."""
-        (rule,) = self.rules
-        if not self.monotone:
-            return close(self.name, [Part(code=rule.code, absent=NOTHING)])
+        return outcome(self, run, self._judge)
+
+    def _judge(self, rule: Rule, run: Run) -> Part:
+        require(self.monotone, NOTHING)
         steps, reasons = self._every(run)
         curves = self._tested(rule, steps)
-        findings = {f: finding for f, several in curves.items() if (finding := self._against(rule, f, several))}
-        unsure = [f for f, several in curves.items() if f not in findings and not all(curve.clear for curve in several)]
         untested = [f"{short(f)} ({why})" for f, why in reasons.items()]
+        require(curves, "; ".join(untested))
         used = dict.fromkeys(curve.steps.method for several in curves.values() for curve in several)
         methods, keep = listed(used).capitalize(), "keeps" if len(used) == 1 else "keep"
-        part = Part(
-            code=rule.code,
-            findings=tuple(findings.values()),
-            undecided=(*unsure, *untested),
-            absent="" if curves else "; ".join(untested),
+        return family(
+            rule,
+            list(curves.items()),
+            lambda test: self._worst(test[1])[0],
+            lambda test: self._against(*test),
+            undecided=lambda rest: [*(f for f, few in rest if not all(curve.clear for curve in few)), *untested],
             passed=f"{methods} on {measure_words(self.measure)} {keep} to the stated direction of {listed(curves)}.",
         )
-        return close(self.name, [part])
 
     def _every(self, run: Run) -> tuple[dict[str, list[Steps]], dict[str, str]]:
         """Return the steps of every stated feature, and why others have none."""
@@ -182,29 +184,27 @@ class Direction:
         reach = stdtrit(steps.df, 1 - self.level) * steps.std_error / steps.range
         return Curve(steps, p_values, against, np.array(raised, dtype=float), bool((along - reach > -self.least).all()))
 
-    def _against(self, rule: Rule, feature: str, curves: list[Curve]) -> Finding | None:
-        """Return the finding on one feature, worded by its largest step the wrong way."""
+    def _worst(self, curves: list[Curve]) -> tuple[dict[str, float], Curve, int]:
+        """Return the numbers of the largest step the wrong way, its curve and its place."""
         worst = max(curves, key=lambda curve: curve.share)
-        steps, expected = worst.steps, self.monotone[feature]
-        k = int(np.argmax(np.abs(steps.change) * worst.wrong))
-        severity = rule.judge(p_adjusted=worst.p_values[k], step=worst.against[k], steps=worst.share)
-        if severity is None:
-            return None
+        k = int(np.argmax(np.abs(worst.steps.change) * worst.wrong))
+        return {"p_adjusted": worst.p_values[k], "step": worst.against[k], "steps": worst.share}, worst, k
+
+    def _against(self, feature: str, curves: list[Curve]) -> Said:
+        """Return the finding on one feature, worded by its largest step the wrong way."""
+        _, worst, k = self._worst(curves)
+        steps, expected, measure = worst.steps, self.monotone[feature], measure_words(self.measure)
         change, reach = steps.change[k], stdtrit(steps.df[k], 1 - self.level / 2) * steps.std_error[k]
-        measure = measure_words(self.measure)
         interval = (float(change), float(change - reach), float(change + reach))
-        return rule.finding(
-            severity,
-            f"{measure[0].upper()}{measure[1:]} should be {expected} in {short(feature)}, but between "
+        return {
+            "statement": f"{measure[0].upper()}{measure[1:]} should be {expected} in {short(feature)}, but between "
             f"{plain(steps.start[k])} and {plain(steps.end[k])} {steps.method} changes by "
-            f"{value_words(*interval, confidence=1 - self.level)}. Such steps make up {share_words(worst.share)} "
-            "of its range.",
-            [curve.steps.id for curve in curves if curve.wrong.any()],
-            remedy="Constrain the model to the direction, or correct the expectation.",
-            measures=(self.measure,),
-            features=(feature,),
-            threshold=0.0,
-            observed=interval[0],
-            lower=interval[1],
-            upper=interval[2],
-        )
+            f"{value_words(*interval, confidence=1 - self.level)}. Such steps make up {share_words(worst.share)} of "
+            "its range.",
+            "evidence": [curve.steps.id for curve in curves if curve.wrong.any()],
+            "remedy": "Constrain the model to the direction, or correct the expectation.",
+            "measures": (self.measure,),
+            "features": (feature,),
+            "threshold": 0.0,
+            **span(*interval),
+        }

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite, isnan, nan
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ...core.errors import check_options
 from ...core.measures import NLL
@@ -13,22 +13,23 @@ from ...core.numbers import number, share_words
 from ...core.text import clean, short
 from ...core.verdicts import holm
 from ...evidence import ids
-from ...evidence.finding import Finding, Outcome, Severity, Symptom
+from ...evidence.finding import Outcome, Symptom
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims, Pfi
 from ...evidence.run import Run
 from ...evidence.view import by_feature
-from ...rules.reading import Part, absent, by_reason, close, freedom, lacking, listed, measure_words, two_sided
-from ...rules.rule import Grade, Limit, Rule
+from ...rules.family import NotJudgedError, Said, family, outcome, together
+from ...rules.reading import Part, absent, by_reason, freedom, lacking, listed, measure_words, two_sided
+from ...rules.rule import Rule
 from ..shared.checks import line_words, observed
 from ..shared.options import shares
 
 OVER, UNDER = "UQ401", "UQ402"
 RESTS_ON = "E[S(q̃, Y) − S(q, Y)] = divergence of q̃ from q if Y follows q, for a proper score S (docs/claims.md)"
 LEAST = 3  # features named
-PASSED = (
-    "Unseen rows confirm what the model claims its features to be worth.",
-    "No feature is shown to be worth more than the model makes of it.",
-)
+PASSED = {
+    OVER: "Unseen rows confirm what the model claims its features to be worth.",
+    UNDER: "No feature is shown to be worth more than the model makes of it.",
+}
 
 
 class Tested(NamedTuple):
@@ -45,7 +46,7 @@ class Tested(NamedTuple):
 
     @property
     def observed(self) -> dict[str, float]:
-        """What the rule on over-claiming judges."""
+        """The numbers that the rules judge."""
         part = self.line.lower / self.claimed if self.claimed > 0 else nan
         return {"p_adjusted": self.p_adjusted, "beyond": self.beyond, "claim": self.claim, "part": part}
 
@@ -94,7 +95,6 @@ class ClaimsCheck:
     @property
     def rules(self) -> tuple[Rule, Rule]:
         """The two rules, with this check's thresholds."""
-        surely = {"p_adjusted": Limit("at most", "level"), "beyond": Limit("above", 0)}
         return (
             Rule(
                 code=OVER,
@@ -106,12 +106,8 @@ class ClaimsCheck:
                 "High if unseen rows confirm at most {high:pct} of what all features together claim, medium up to "
                 "{medium:pct}, else low. Named are features that do so themselves and deliver less than {high:pct} of "
                 "their claim, the smallest share first.",
-                raised=({**surely, "claim": Limit("at least", "least"), "part": Limit("above", "part")},),
-                grades=(
-                    Grade("high", {"share": Limit("at most", "high")}),
-                    Grade("medium", {"share": Limit("at most", "medium")}),
-                    Grade("low"),
-                ),
+                raised=("p_adjusted <= level and beyond > 0 and claim >= least and part > part",),
+                grades=("high if share <= high", "medium if share <= medium", "low"),
                 rests_on=RESTS_ON,
             ),
             Rule(
@@ -120,59 +116,71 @@ class ClaimsCheck:
                 thresholds={"level": self.level},
                 when="Claimed less delivered importance of a feature, or of all together, is below the margin's "
                 "negative (level {level}, adjusted over features).",
-                raised=(surely,),
+                raised=("p_adjusted <= level and beyond > 0",),
                 rests_on=RESTS_ON,
             ),
         )
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's claims."""
-        view = Claims.find(run)
-        if view is None or not view.part(DIFFERENCE):
-            reason = _unclaimed(run) if view is None else _unjudged(view)
-            return close(self.name, [Part(code=rule.code, absent=reason) for rule in self.rules])
-        over, under = self.rules
-        table = differences(view, run)
-        reasons = {t.line.feature: t.line.distrust or "no interval" * isnan(t.p_adjusted) for t in table}
-        doubted = by_reason({feature: reason for feature, reason in reasons.items() if reason})
-        sure = [t for t in table if not reasons[t.line.feature]]
-        claimed = [t for t in sure if t.line.estimate > 0 and over.judge(**t.observed)]
-        unused = [t for t in sure if not t.line.estimate > 0 and under.judge(**t.observed)]
-        findings = (
-            (self._over(over, view, claimed),) if claimed else (),
-            (_under(under, view, unused),) if unused else (),
-        )
-        parts = zip(self.rules, findings, PASSED, strict=True)
-        return close(
-            self.name, [Part(code=r.code, findings=f, undecided=doubted, passed=passed) for r, f, passed in parts]
+        return outcome(self, run, self._over, _under)
+
+    def _over(self, rule: Rule, run: Run) -> Part:
+        view = _view(run)
+        whole = by_feature(view.part(DIFFERENCE)).get(ALL_FEATURES)
+        share = {"share": nan if whole is None else whole.share}
+        return _part(
+            rule, view, run, 1, lambda t: t.observed | share, lambda *raised: self._claimed(view, whole, raised)
         )
 
-    def _over(self, rule: Rule, view: Claims, raised: Sequence[Tested]) -> Finding:
+    def _claimed(self, view: Claims, whole: ClaimLine | None, raised: Sequence[Tested]) -> Said:
         """Return the finding, with the features that deliver least of what they claim, worst first."""
-        whole = by_feature(view.part(DIFFERENCE)).get(ALL_FEATURES)
-        worst = max(raised, key=lambda t: t.beyond)
-        severity = rule.judge(**worst.observed, share=nan if whole is None else whole.share) or rule.severity
         features = self._named(raised)
         alone = [t.line.feature for t in raised if t.line.feature != ALL_FEATURES]
         singles = (features or ([] if len(alone) < len(raised) else alone))[:LEAST]
         sentences = [f"{'; '.join(_claims(view, feature) for feature in singles)}."] if singles else []
         if whole is not None:  # first where it over-claims itself, else after the features that do
             sentences.insert(0 if len(alone) < len(raised) else 1, f"{_together(view, whole)}.")
-        return _finding(
-            rule,
-            view,
-            worst.line,
-            " ".join(sentences),
-            severity=severity,
-            remedy="Regularise the model, and leave out what it learnt by heart. Look for leaks in the training data.",
-            features=tuple(features),
-            explains=_symptoms(features, whole),
-        )
+        return {
+            "statement": " ".join(sentences),
+            "remedy": "Regularise the model, and leave out what it learnt by heart. Look for leaks in the training "
+            "data.",
+            "features": tuple(features),
+            "explains": _symptoms(features, whole),
+            **_about(view, max(raised, key=lambda t: t.beyond).line),
+        }
 
     def _named(self, raised: Sequence[Tested]) -> list[str]:
         """Return the features that deliver little of what they claim, the smallest share first."""
         lines = sorted((t.line for t in raised if t.line.feature != ALL_FEATURES), key=lambda line: line.share)
         return [line.feature for line in lines if line.share < self.high]
+
+
+def _view(run: Run) -> Claims:
+    """Return the claims; without any the rules are not judged, with the reason."""
+    view = Claims.find(run)
+    if view is None:
+        raise NotJudgedError(_unclaimed(run))
+    if not view.part(DIFFERENCE):
+        raise NotJudgedError(_unjudged(view))
+    return view
+
+
+def _part(
+    rule: Rule,
+    view: Claims,
+    run: Run,
+    side: int,
+    numbers: Callable[[Tested], dict[str, float]],
+    said: Callable[..., Said],
+) -> Part:
+    """Judge the differences above 0 (`side` 1), or all others; intervals not to be trusted leave theirs undecided."""
+    table = differences(view, run)
+    reasons = {t.line.feature: t.line.distrust or "no interval" * isnan(t.p_adjusted) for t in table}
+    doubted = by_reason({feature: reason for feature, reason in reasons.items() if reason})
+    sure = [t for t in table if not reasons[t.line.feature] and (t.line.estimate > 0) == (side > 0)]
+    passed = PASSED[rule.code]
+    return family(rule, sure, numbers, said, by=together, undecided=lambda _: doubted, passed=passed)
 
 
 def _unclaimed(run: Run) -> str:
@@ -239,27 +247,26 @@ def _called(features: Sequence[str]) -> str:
     return listed("all features together" if feature == ALL_FEATURES else short(feature) for feature in features)
 
 
-def _under(rule: Rule, view: Claims, raised: Sequence[Tested]) -> Finding:
+def _under(rule: Rule, run: Run) -> Part:
+    view = _view(run)
+    return _part(rule, view, run, -1, lambda t: t.observed, lambda *raised: _underclaimed(view, raised))
+
+
+def _underclaimed(view: Claims, raised: Sequence[Tested]) -> Said:
     lines = sorted((t.line for t in raised), key=lambda line: line.estimate)
     names = [line.feature for line in lines]
-    return _finding(
-        rule,
-        view,
-        lines[0],
-        f"Wrong values of {_called(names)} cost more on unseen rows than the model expects: {_claims(view, names[0])}.",
-        remedy="Try a weaker penalty or a richer model. Compare the loss on held-out rows.",
-        features=tuple(name for name in names if name != ALL_FEATURES),
-    )
+    return {
+        "statement": f"Wrong values of {_called(names)} cost more on unseen rows than the model expects: "
+        f"{_claims(view, names[0])}.",
+        "remedy": "Try a weaker penalty or a richer model. Compare the loss on held-out rows.",
+        "features": tuple(name for name in names if name != ALL_FEATURES),
+        **_about(view, lines[0]),
+    }
 
 
-def _finding(
-    rule: Rule, view: Claims, worst: ClaimLine, statement: str, severity: Severity | None = None, **parts: Any
-) -> Finding:
-    numbers = observed(worst)
-    severity, evidence = severity or rule.severity, (view.id, ids.PFI)
-    return rule.finding(
-        severity, statement, evidence, measures=(worst.measure,), threshold=view.margin, **numbers, **parts
-    )
+def _about(view: Claims, worst: ClaimLine) -> Said:
+    evidence = (view.id, ids.PFI)
+    return {"evidence": evidence, "measures": (worst.measure,), "threshold": view.margin, **observed(worst)}
 
 
 def _unit(line: ClaimLine) -> str:

@@ -14,16 +14,17 @@ from ...core.errors import check_options
 from ...core.measures import NLL
 from ...core.text import short
 from ...evidence import ids
-from ...evidence.finding import Finding, Outcome, Severity, Symptom
+from ...evidence.finding import Outcome, Symptom
 from ...evidence.importance import Pfi
 from ...evidence.information import MUTUAL, OF_ENTROPY, OF_VARIANCE, Cid
 from ...evidence.outcomes import LOG_SCORE_SKILL, scores_of
 from ...evidence.run import Run
 from ...evidence.subject import FeatureFacts, SubjectFacts
 from ...evidence.view import by_feature, of_measure
-from ...rules.reading import Part, absent, close, freedom
-from ...rules.rule import Grade, Limit, Rule
-from ..shared.checks import LEAST, class_counts, events, line_words, too_few
+from ...rules.family import Said, family, needed, outcome, require
+from ...rules.reading import Part, freedom
+from ...rules.rule import Rule
+from ..shared.checks import LEAST, class_counts, events, line_words, span, too_few
 from ..shared.options import shares
 
 DISCRETE = "discrete field"
@@ -85,44 +86,32 @@ class Leak:
                 "{events} rows outside the most frequent class, or at least {variance:pct} of the variance of a number "
                 "(Gaussian copula); by the lower end of its interval, the run's level shared out over the features. "
                 "Critical from {critical:pct} of the entropy, else high.",
-                raised=(
-                    {"share": Limit("at least", "share"), "events": Limit("at least", "events")},
-                    {"variance": Limit("at least", "variance")},
-                ),
-                grades=(Grade("critical", {"share": Limit("at least", "critical")}), Grade("high")),
+                raised=("share >= share and events >= events", "variance >= variance"),
+                grades=("critical if share >= critical", "high"),
                 rests_on="I(x; y) is at most H(y), and reaches it only where x fixes y (Cover & Thomas 2006)",
             ),
         )
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's mutual information."""
-        return close(self.name, [self._part(self.rules[0], run)])
-
-    def _part(self, rule: Rule, run: Run) -> Part:
-        view, counts = Cid.find(run), class_counts(run)
-        reason = absent(run, ids.CID) if view is None else _unfit(view, counts)
-        if view is None or reason:
-            return Part(code=rule.code, absent=reason)
-        features, scale = _alone(view, run), "share" if counts else "variance"
-        findings, unsure = [], []
-        for feature in features:
-            severity = rule.judge(**{scale: feature.lower, "events": events(counts)})
-            if severity:
-                findings.append(_finding(rule, severity, feature, run))
-            elif not feature.upper < rule.thresholds[scale] * feature.most:
-                unsure.append(feature.name)
-        first = max(features, key=lambda feature: feature.share)
-        passed = (
-            f"No feature alone gives the outcome: {short(first.name)} tells most, "
-            f"{_percent(first.share)} (at most {_percent(first.upper)}) of {_whole(counts)}."
-        )
-        return Part(code=rule.code, findings=tuple(findings), undecided=tuple(unsure), passed=passed)
+        return outcome(self, run, _judge)
 
 
-def _unfit(view: Cid, counts: Sequence[int]) -> str:
-    """Say why what a feature tells cannot be judged; empty if it can."""
-    computed = any(line.item == _scale(counts) for line in view.lines)
-    return too_few(counts) or ("" if computed else "what a feature tells alone was not computed")
+def _judge(rule: Rule, run: Run) -> Part:
+    view, counts = needed(Cid, run), class_counts(run)
+    require(not too_few(counts), too_few(counts))
+    features, scale = _alone(view, run), "share" if counts else "variance"
+    require(features, "what a feature tells alone was not computed")
+    first = max(features, key=lambda feature: feature.share)
+    return family(
+        rule,
+        features,
+        lambda x: {scale: x.lower, "events": events(counts)},
+        lambda x: _said(rule, x, run),
+        undecided=lambda rest: [x.name for x in rest if not x.upper < rule.thresholds[scale] * x.most],
+        passed=f"No feature alone gives the outcome: {short(first.name)} tells most, "
+        f"{_percent(first.share)} (at most {_percent(first.upper)}) of {_whole(counts)}.",
+    )
 
 
 def _scale(counts: Sequence[int]) -> str:
@@ -187,25 +176,23 @@ def _percent(share: float) -> str:
     return f"{min(floor(1000 * share) / 10, 99.9):.1f} %" if share > 0.9 else f"{100 * share:.0f} %"
 
 
-def _finding(rule: Rule, severity: Severity, feature: Alone, run: Run) -> Finding:
+def _said(rule: Rule, feature: Alone, run: Run) -> Said:
     counts, skill, cost = class_counts(run), scores_of(run).get(LOG_SCORE_SKILL, 0.0), _cost(feature, run)
     comparable = bool(counts) and skill > 0
     others = "." if counts else "; an earlier value of a slow series looks the same."
-    return rule.finding(
-        severity,
-        f"{short(feature.name)} alone gives {_percent(feature.share)} (at least {_percent(feature.lower)}) of "
-        f"{_whole(counts)}: it may be recorded after the outcome, or made from it{others}{cost}",
-        (ids.CID, *((ids.PFI,) if cost else ()), *((ids.CALIBRATION,) if comparable else ())),
-        remedy="Find out when and from what the column is filled. If that is after the outcome or from it, leave it "
+    return {
+        "statement": f"{short(feature.name)} alone gives {_percent(feature.share)} (at least "
+        f"{_percent(feature.lower)}) of {_whole(counts)}: it may be recorded after the outcome, or made from it"
+        f"{others}{cost}",
+        "evidence": (ids.CID, *((ids.PFI,) if cost else ()), *((ids.CALIBRATION,) if comparable else ())),
+        "remedy": "Find out when and from what the column is filled. If that is after the outcome or from it, leave it "
         "out, fit and audit again: the scores of this run would not hold in use.",
-        features=(feature.name,),
-        threshold=rule.thresholds["share" if counts else "variance"],
-        observed=feature.share,
-        lower=feature.lower,
-        upper=feature.upper,
-        size=min(feature.nats / skill, 1.0) if comparable else None,
-        explains=tuple(Symptom(code=code) for code in SYMPTOMS),
-    )
+        "features": (feature.name,),
+        "threshold": rule.thresholds["share" if counts else "variance"],
+        "size": min(feature.nats / skill, 1.0) if comparable else None,
+        "explains": tuple(Symptom(code=code) for code in SYMPTOMS),
+        **span(feature.share, feature.lower, feature.upper),
+    }
 
 
 def _cost(feature: Alone, run: Run) -> str:

@@ -4,37 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
 from ...core.errors import check_options
 from ...core.text import short
-from ...core.verdicts import holm
 from ...evidence import ids
-from ...evidence.finding import Finding, Outcome, Severity
+from ...evidence.finding import Outcome
 from ...evidence.information import MUTUAL, Cid, ItemLine
 from ...evidence.outcomes import LOG_SCORE_SKILL, Calibration, ScoreLine
 from ...evidence.run import Run
 from ...evidence.view import largest_first
-from ...rules.reading import Part, absent, close, freedom, two_sided
-from ...rules.rule import Grade, Limit, Rule
+from ...rules.family import NotJudgedError, Said, family, needed, outcome, require, together
+from ...rules.reading import Part, freedom, two_sided
+from ...rules.rule import Rule
 from ..shared.checks import LEAST, class_counts, events, line_words, too_few
 from ..shared.options import shares
-
-
-class Alone(NamedTuple):
-    """What a feature alone tells beyond the model's skill, in nats, with the adjusted p-value of no difference."""
-
-    line: ItemLine
-    skill: ScoreLine
-    p_adjusted: float
-
-    @property
-    def observed(self) -> dict[str, float]:
-        """What the rule judges."""
-        more = self.line.estimate - self.skill.estimate
-        return {"p_adjusted": self.p_adjusted, "more": more, "share": self.skill.estimate / self.line.estimate}
 
 
 @dataclass(frozen=True)
@@ -75,60 +61,52 @@ class SingleFeature:
                 when="What a feature alone tells of the class (mutual information) is more than the model's skill (log "
                 "score) by more than {margin} nats (level {level}, Holm-adjusted over features), on at least {events} "
                 "rows outside the most frequent class. High where the skill is below {high:pct} of it, else medium.",
-                raised=(
-                    {
-                        "p_adjusted": Limit("at most", "level"),
-                        "more": Limit("above", "margin"),
-                        "events": Limit("at least", "events"),
-                    },
-                ),
-                grades=(Grade("high", {"share": Limit("below", "high")}), Grade("medium")),
+                raised=("p_adjusted <= level and more > margin and events >= events",),
+                grades=("high if share < high", "medium"),
                 rests_on="I(x; y) is the skill of the best prediction from x alone (Cover & Thomas 2006)",
             ),
         )
 
     def check(self, run: Run) -> Outcome:
         """Judge the skill by what each feature tells alone."""
-        return close(self.name, [_part(self.rules[0], run)])
+        return outcome(self, run, _judge)
 
 
-def _part(rule: Rule, run: Run) -> Part:
-    scores, information, counts = Calibration.find(run), Cid.find(run), class_counts(run)
-    if scores is None or information is None:
-        return Part(code=rule.code, absent=absent(run, ids.CALIBRATION if scores is None else ids.CID))
+def _judge(rule: Rule, run: Run) -> Part:
+    """Test every feature, the one that tells most first.
+
+    Both are means over the same rows: taking their errors as independent makes the test the more careful.
+    """
+    scores, information, counts = needed(Calibration, run), needed(Cid, run), class_counts(run)
     skill = scores.of(LOG_SCORE_SKILL)
-    if too_few(counts) or skill is None or not skill.has_interval:
-        return Part(code=rule.code, absent=too_few(counts) or "the log score of the model has no interval")
-    features = _alone(information, skill, run)
-    grades = [(feature, rule.judge(**feature.observed, events=events(counts))) for feature in features]
-    return Part(
-        code=rule.code,
-        findings=tuple(_finding(rule, feature, severity) for feature, severity in grades if severity)[:1],
-        absent="" if features else "what a feature tells alone was not computed",
+    if skill is None or too_few(counts) or not skill.has_interval:
+        raise NotJudgedError(too_few(counts) or "the log score of the model has no interval")
+    lines = largest_first(line for line in information.lines if line.item == MUTUAL)
+    require(lines, "what a feature tells alone was not computed")
+    more = np.array([line.estimate - skill.estimate for line in lines])
+    errors = [sqrt(line.std_error**2 + skill.std_error**2) for line in lines]
+    return family(
+        rule,
+        lines,
+        lambda x: {
+            "more": x.estimate - skill.estimate,
+            "share": skill.estimate / x.estimate,
+            "events": events(counts),
+        },
+        lambda first, *_: _said(rule, first, skill),
+        p_values=np.where(more > 0, two_sided(more, errors, freedom(run)), 1.0),
+        by=together,
         passed="No feature alone is shown to tell more than the model.",
     )
 
 
-def _alone(information: Cid, skill: ScoreLine, run: Run) -> list[Alone]:
-    """Return every feature, the one that tells most first.
-
-    Both are means over the same rows: taking their errors as independent makes the test the more careful.
-    """
-    lines = largest_first(line for line in information.lines if line.item == MUTUAL)
-    more = np.array([line.estimate - skill.estimate for line in lines])
-    errors = [sqrt(line.std_error**2 + skill.std_error**2) for line in lines]
-    p_values = holm(np.where(more > 0, two_sided(more, errors, freedom(run)), 1.0))
-    return [Alone(line, skill, p) for line, p in zip(lines, p_values.tolist(), strict=True)]
-
-
-def _finding(rule: Rule, feature: Alone, severity: Severity) -> Finding:
-    alone, model = (line_words(line, "nats") for line in (feature.line, feature.skill))
-    return rule.finding(
-        severity,
-        f"{short(feature.line.feature)} alone tells {alone} of the outcome; the whole model tells {model}.",
-        (ids.CALIBRATION, ids.CID),
-        remedy="Compare the model with a small one of this feature alone. Check that columns and labels are matched as "
-        "meant, in fitting and here.",
-        threshold=rule.thresholds["margin"],
-        observed=feature.observed["more"],
-    )
+def _said(rule: Rule, line: ItemLine, skill: ScoreLine) -> Said:
+    alone, model = line_words(line, "nats"), line_words(skill, "nats")
+    return {
+        "statement": f"{short(line.feature)} alone tells {alone} of the outcome; the whole model tells {model}.",
+        "evidence": (ids.CALIBRATION, ids.CID),
+        "remedy": "Compare the model with a small one of this feature alone. Check that columns and labels are matched "
+        "as meant, in fitting and here.",
+        "threshold": rule.thresholds["margin"],
+        "observed": line.estimate - skill.estimate,
+    }

@@ -13,15 +13,15 @@ from ...core.errors import check_options
 from ...core.measures import ENTROPY, NLL
 from ...core.numbers import value_words
 from ...core.text import short
-from ...core.verdicts import holm
 from ...evidence import ids
-from ...evidence.finding import Finding, Outcome, Severity
+from ...evidence.finding import Outcome
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.run import Run
 from ...evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT, SegmentFeatures, SegmentLine, Segments
 from ...evidence.view import of_measure
-from ...rules.reading import Part, absent, close
-from ...rules.rule import Grade, Limit, Rule
+from ...rules.family import Said, family, needed, outcome, require
+from ...rules.reading import Part
+from ...rules.rule import Rule
 from ..shared.checks import observed
 from ..shared.options import positive, shares
 
@@ -81,7 +81,6 @@ class SegmentsCheck:
     @property
     def rules(self) -> tuple[Rule, Rule]:
         """The two rules, with this check's thresholds."""
-        sure = {"p_adjusted": Limit("at most", "level")}
         numbers = ("margin", "loss", "medium", "high", "share")
         return (
             Rule(
@@ -93,12 +92,8 @@ class SegmentsCheck:
                 "likelihood is not finite {loss:pct} of the usual loss, and further above than that of the other rows "
                 "(level {level}, Holm-adjusted over segments). High if the interval lies beyond {high} times that and "
                 "at least {share:pct} of the rows are concerned, medium beyond {medium} times, else low.",
-                raised=tuple({**sure, name: Limit("above", name)} for name in ("margin", "loss")),
-                grades=(
-                    Grade("high", {"times": Limit("at least", "high"), "share": Limit("at least", "share")}),
-                    Grade("medium", {"times": Limit("at least", "medium")}),
-                    Grade("low"),
-                ),
+                raised=("p_adjusted <= level and margin > margin", "p_adjusted <= level and loss > loss"),
+                grades=("high if times >= high and share >= share", "medium if times >= medium", "low"),
                 rests_on=HONEST,
             ),
             Rule(
@@ -109,34 +104,29 @@ class SegmentsCheck:
                 "model is less sure there than for the other rows (level {level}, Holm-adjusted over segments), by "
                 "more than {entropy} nats, in other units {spread:pct} of the mean over all rows, by the lower end of "
                 "the interval.",
-                raised=tuple({**sure, name: Limit("above", name)} for name in ("entropy", "spread")),
+                raised=("p_adjusted <= level and entropy > entropy", "p_adjusted <= level and spread > spread"),
                 rests_on="athey",
             ),
         )
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's segments."""
-        view = Segments.find(run)
-        if view is None:
-            reason = absent(run, ids.SEGMENTS)
-            return close(self.name, [Part(code=rule.code, absent=reason) for rule in self.rules])
-        oversure, concentrated = self.rules
-        return close(self.name, [_oversure(oversure, view, run), _concentrated(concentrated, view, run)])
+        return outcome(self, run, _oversure, _concentrated)
 
 
-def _oversure(rule: Rule, view: Segments, run: Run) -> Part:
+def _oversure(rule: Rule, run: Run) -> Part:
     """Judge the loss beyond what the model expects, segment by segment."""
+    view = needed(Segments, run)
     lines = [x for x in view.tested() if x.measure in (CONFIDENCE_GAP, EXCESS_LOSS)]
-    if not lines:
-        return Part(code=rule.code, absent="no segment has a loss and the loss that the model expects")
-    units = {x.segment: _margin(rule, view, x) for x in lines}
-    adjusted = holm([_p_beyond(x, units[x.segment]) for x in lines]).tolist()
-    graded = [(x, _severity(rule, x, p, units[x.segment])) for x, p in zip(lines, adjusted, strict=True)]
-    unsure = (x.item for x, s in graded if s is None and x.upper > units[x.segment] and x.difference > 0)
-    return Part(
-        code=rule.code,
-        findings=tuple(_finding(rule, s, x, units[x.segment], run) for x, s in graded if s),
-        undecided=tuple(unsure),
+    require(lines, "no segment has a loss and the loss that the model expects")
+    margins = {x.segment: _margin(rule, view, x) for x in lines}
+    return family(
+        rule,
+        lines,
+        lambda x: _beyond(rule, x, margins[x.segment]),
+        lambda x: _surer(x, margins[x.segment], view, run),
+        p_values=[_p_beyond(x, margins[x.segment]) for x in lines],
+        undecided=lambda rest: [x.item for x in rest if x.upper > margins[x.segment] and x.difference > 0],
         because="the interval of the loss beyond what the model expects reaches beyond the margin",
         passed=f"In none of {len(lines)} segments is the model shown to be surer than it is right.",
     )
@@ -161,34 +151,40 @@ def _one_sided(excess: float, std_error: float, freedom: float) -> float:
     return float(special.stdtr(freedom, -excess / std_error))
 
 
-def _severity(rule: Rule, line: SegmentLine, p: float, margin: float) -> Severity | None:
-    """Return the severity by the lower end of the interval, in margins; none where the margin is 0."""
+def _beyond(rule: Rule, line: SegmentLine, margin: float) -> dict[str, float]:
+    """Return the lower end of the interval, in margins, and the share of the rows; nothing where the margin is 0."""
     if not margin > 0:
-        return None
+        return {}
     name = "margin" if line.measure == CONFIDENCE_GAP else "loss"
     times = line.lower / margin
-    return rule.judge(p_adjusted=p, times=times, share=line.share, **{name: times * rule.thresholds[name]})
+    return {"times": times, "share": line.share, name: times * rule.thresholds[name]}
 
 
-def _finding(rule: Rule, severity: Severity, line: SegmentLine, margin: float, run: Run) -> Finding:
-    where, view = _where(line), Segments.find(run)
-    unit = line.unit
-    own = value_words(line.estimate, line.lower, line.upper, unit, confidence=line.confidence)
-    more = value_words(line.difference, line.difference_lower, line.difference_upper, unit)
-    measures = (NLL.name, ENTROPY.name) if line.measure == CONFIDENCE_GAP else (line.measure,)
-    features = () if view is None else tuple(view.made_of.get(line.segment, ()))
-    return rule.finding(
-        severity,
-        f"{where} the loss is {own} above what the model expects, {more} further above than for the other "
-        f"{line.n_rest} rows: there the model is surer than it is right.{_closest(line, run)}",
-        (ids.SEGMENTS, ids.SEGMENTS_FEATURES),
-        remedy=f"Check these {line.n} rows for wrong labels and for missing features.",
-        measures=measures,
-        features=features,
-        threshold=margin,
-        affected=f"{line.n} of {line.n + line.n_rest} rows",
+def _surer(line: SegmentLine, margin: float, view: Segments, run: Run) -> Said:
+    own, more = _numbers(line)
+    return {
+        "statement": f"{_where(line)} the loss is {own} above what the model expects, {more} further above than for "
+        f"the other {line.n_rest} rows: there the model is surer than it is right.{_closest(line, run)}",
+        "remedy": f"Check these {line.n} rows for wrong labels and for missing features.",
+        "measures": (NLL.name, ENTROPY.name) if line.measure == CONFIDENCE_GAP else (line.measure,),
+        "threshold": margin,
+        **_about(line, view),
+    }
+
+
+def _numbers(line: SegmentLine) -> tuple[str, str]:
+    """Return the mean of a segment and its difference to the rest, in words."""
+    own = value_words(line.estimate, line.lower, line.upper, line.unit, confidence=line.confidence)
+    return own, value_words(line.difference, line.difference_lower, line.difference_upper, line.unit)
+
+
+def _about(line: SegmentLine, view: Segments) -> Said:
+    return {
+        "evidence": (ids.SEGMENTS, ids.SEGMENTS_FEATURES),
+        "features": tuple(view.made_of.get(line.segment, ())),
+        "affected": f"{line.n} of {line.n + line.n_rest} rows",
         **observed(line),
-    )
+    }
 
 
 def _place(line: SegmentLine) -> str:
@@ -214,27 +210,25 @@ def _closest(line: SegmentLine, run: Run) -> str:
     )
 
 
-def _concentrated(rule: Rule, view: Segments, run: Run) -> Part:
+def _concentrated(rule: Rule, run: Run) -> Part:
     """Name, for each measure of uncertainty, the segment of the largest mean that is far enough from the rest."""
-    unsure = view.uncertainty
-    lines = [x for x in view.tested() if x.measure in unsure and x.segment != OFF_SUPPORT]
-    if not lines:
-        return Part(code=rule.code, absent="no measure of uncertainty parts the rows into segments")
-    wide = [x for x in lines if _far(rule, view, x)]
-    first: dict[str, SegmentLine] = {}
-    for x in sorted(wide, key=lambda line: -line.difference):
-        first.setdefault(x.measure, x)
-    return Part(
-        code=rule.code,
-        findings=tuple(_unsure(rule, x, view, run) for x in first.values()),
+    view = needed(Segments, run)
+    lines = [x for x in view.tested() if x.measure in view.uncertainty and x.segment != OFF_SUPPORT]
+    require(lines, "no measure of uncertainty parts the rows into segments")
+    return family(
+        rule,
+        sorted(lines, key=lambda line: -line.difference),
+        lambda x: _far(view, x),
+        lambda first, *_: _unsure(rule, first, view, run),
+        by=lambda x: x.measure,
         passed=f"In none of {len(lines)} segments is the model far less sure than elsewhere.",
     )
 
 
-def _far(rule: Rule, view: Segments, line: SegmentLine) -> bool:
+def _far(view: Segments, line: SegmentLine) -> dict[str, float]:
     name, scale = ("entropy", 1.0) if line.unit == NATS else ("spread", _mean(view, line.measure))
     lower = line.difference_lower / scale if scale > 0 and not isnan(line.difference_lower) else line.difference
-    return rule.judge(p_adjusted=line.p_adjusted, **{name: lower}) is not None
+    return {"p_adjusted": line.p_adjusted, name: lower}
 
 
 def _mean(view: Segments, measure: str) -> float:
@@ -242,19 +236,14 @@ def _mean(view: Segments, measure: str) -> float:
     return next((x.estimate for x in lines if x.segment == ALL_ROWS), 0.0)
 
 
-def _unsure(rule: Rule, line: SegmentLine, view: Segments, run: Run) -> Finding:
-    own = value_words(line.estimate, line.lower, line.upper, line.unit, confidence=line.confidence)
-    more = value_words(line.difference, line.difference_lower, line.difference_upper, line.unit)
+def _unsure(rule: Rule, line: SegmentLine, view: Segments, run: Run) -> Said:
+    own, more = _numbers(line)
     title = view.result.measures[line.measure].title if line.measure in view.result.measures else line.measure
-    return rule.finding(
-        rule.severity,
-        f"{_where(line)} the model is less sure: {title} {own}, {more} more than for the other {line.n_rest} rows."
-        f"{_closest(line, run)}",
-        (ids.SEGMENTS, ids.SEGMENTS_FEATURES),
-        remedy="Ask whether decisions on these rows need a person, or more data.",
-        measures=(line.measure,),
-        features=tuple(view.made_of.get(line.segment, ())),
-        threshold=rule.thresholds["entropy" if line.unit == NATS else "spread"],
-        affected=f"{line.n} of {line.n + line.n_rest} rows",
-        **observed(line),
-    )
+    return {
+        "statement": f"{_where(line)} the model is less sure: {title} {own}, {more} more than for the other "
+        f"{line.n_rest} rows.{_closest(line, run)}",
+        "remedy": "Ask whether decisions on these rows need a person, or more data.",
+        "measures": (line.measure,),
+        "threshold": rule.thresholds["entropy" if line.unit == NATS else "spread"],
+        **_about(line, view),
+    }

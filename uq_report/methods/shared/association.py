@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -58,60 +58,32 @@ def association(a: Coded, b: Coded) -> tuple[str, float]:
     >>> association(x, Coded("y", np.array([1.0, 4.0, 9.0, 16.0]), ordered=True))
     ('spearman', 1.0)
     """
-    return kind_of(a, b), float(associations([a, b])[0, 1])
+    both = ~(np.isnan(a.numbers) | np.isnan(b.numbers))
+    u, v, kind = a.numbers[both], b.numbers[both], kind_of(a, b)
+    if len(u) < 2:
+        return kind, 0.0
+    if kind == "cramers_v":
+        return kind, _cramers_v(u, v)
+    if kind == "spearman":
+        return kind, min(abs(float(_unit_ranks(u) @ _unit_ranks(v))), 1.0)
+    return kind, _correlation_ratio(*((v, u) if a.ordered else (u, v)))
 
 
 def associations(columns: Sequence[Coded]) -> FloatArray:
-    """Return the size of the association of every two columns, shape (d, d), with -1 on the diagonal.
-
-    Columns that lack the same rows are compared at once.
-    """
-    size = np.empty((len(columns), len(columns)))
-    alike: dict[bytes, list[int]] = {}
-    for j, column in enumerate(columns):
-        alike.setdefault(np.isnan(column.numbers).tobytes(), []).append(j)
-    for first, second in combinations_with_replacement(alike.values(), 2):
-        both = ~(np.isnan(columns[first[0]].numbers) | np.isnan(columns[second[0]].numbers))
-        a, b = (
-            [Coded(columns[j].name, columns[j].numbers[both], columns[j].ordered) for j in g] for g in (first, second)
-        )
-        block = _between(a, b) if both.sum() > 1 else np.zeros((len(first), len(second)))
-        size[np.ix_(first, second)], size[np.ix_(second, first)] = block, block.T
-    np.fill_diagonal(size, -1.0)
+    """Return the size of the association of every two columns, shape (d, d), with -1 on the diagonal."""
+    size = np.full((len(columns), len(columns)), -1.0)
+    for (j, a), (k, b) in combinations(enumerate(columns), 2):
+        look()
+        size[j, k] = size[k, j] = association(a, b)[1]
     return size
 
 
-def _between(a: Sequence[Coded], b: Sequence[Coded]) -> FloatArray:
-    """Return the association of each of the first columns with each of the second; none lacks a row."""
-    look()
-    size = np.empty((len(a), len(b)))
-    (numbers, levels), (others, other_levels) = (
-        ([j for j, c in enumerate(columns) if c.ordered], [j for j, c in enumerate(columns) if not c.ordered])
-        for columns in (a, b)
-    )
-    u, v = _unit_ranks([a[j] for j in numbers]), _unit_ranks([b[k] for k in others])
-    if numbers and others:
-        size[np.ix_(numbers, others)] = np.minimum(np.abs(u.T @ v), 1)
-    for j in levels:
-        look()
-        size[j, others] = _correlation_ratios(a[j].numbers, v)
-        size[j, other_levels] = [_cramers_v(a[j].numbers, b[k].numbers) for k in other_levels]
-    for k in other_levels:
-        look()
-        size[numbers, k] = _correlation_ratios(b[k].numbers, u)
-    return size
-
-
-def _unit_ranks(columns: Sequence[Coded]) -> FloatArray:
-    """Return centred ranks of length 1, shape (n, d); 0 where all are equal."""
-    if not columns:
-        return np.empty((0, 0))
+def _unit_ranks(numbers: FloatArray) -> FloatArray:
+    """Return centred ranks of length 1; 0 where all are equal."""
     from scipy.stats import rankdata  # here: heavy, and a list of plugins ranks nothing
 
-    ranks = rankdata(np.column_stack([column.numbers for column in columns]), axis=0)
-    ranks -= ranks.mean(axis=0)
-    length = np.sqrt(np.square(ranks).sum(axis=0))
-    return np.asarray(np.divide(ranks, length, out=np.zeros_like(ranks), where=length > 0))
+    ranks = rankdata(numbers) - (len(numbers) + 1) / 2
+    return np.asarray(ranks / (np.sqrt(np.square(ranks).sum()) or 1.0))
 
 
 def _cramers_v(u: FloatArray, v: FloatArray) -> float:
@@ -130,13 +102,10 @@ def _codes(values: FloatArray) -> tuple[FloatArray, IntArray]:
     return np.unique(values, return_inverse=True)
 
 
-def _correlation_ratios(levels: FloatArray, ranks: FloatArray) -> FloatArray:
-    """Return the share of each column of unit ranks' variance between levels, as a square root, bias corrected."""
-    n, (names, codes) = len(levels), _codes(levels)
-    if n <= len(names) or not ranks.size:
-        return np.zeros(ranks.shape[1])
-    sums = np.zeros((len(names), ranks.shape[1]))
-    np.add.at(sums, codes, ranks)
-    between = (np.square(sums) / np.bincount(codes)[:, None]).sum(axis=0)
-    share = np.maximum(0.0, 1 - (1 - between) * (n - 1) / (n - len(names)))
-    return np.asarray(np.sqrt(np.where(ranks.any(axis=0), share, 0.0)))
+def _correlation_ratio(levels: FloatArray, numbers: FloatArray) -> float:
+    """Return the share of the ranks' variance between levels, as a square root, bias corrected."""
+    n, (names, codes), ranks = len(levels), _codes(levels), _unit_ranks(numbers)
+    if n <= len(names) or not ranks.any():
+        return 0.0
+    between = float((np.square(np.bincount(codes, ranks)) / np.bincount(codes)).sum())
+    return float(np.sqrt(max(0.0, 1 - (1 - between) * (n - 1) / (n - len(names)))))

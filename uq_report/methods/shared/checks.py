@@ -56,8 +56,12 @@ def observed(line: Estimate) -> dict[str, float | None]:
     >>> observed(line)
     {'observed': 0.2, 'lower': None, 'upper': None}
     """
-    lower, upper = (None if isnan(end) else end for end in (line.lower, line.upper))
-    return {"observed": line.estimate, "lower": lower, "upper": upper}
+    return span(line.estimate, line.lower, line.upper)
+
+
+def span(estimate: float, lower: float, upper: float) -> dict[str, float | None]:
+    """Return an observed value and the ends of its interval, None where there is none."""
+    return {"observed": estimate, "lower": None if isnan(lower) else lower, "upper": None if isnan(upper) else upper}
 
 
 def line_words(line: Estimate, unit: str = "", confidence: float | None = None) -> str:

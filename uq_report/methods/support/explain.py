@@ -23,7 +23,7 @@ from ..shared.estimates import estimate, share_of
 from ..shared.options import at_least
 from ..shared.tidy import diagnostic
 from .columns import Paired, new_values, paired, shifts
-from .space import Limit, Shuffled, Space, limit
+from .space import Limit, Space, limit
 
 Record = dict[str, Any]
 MEASURE = "share_outside"
@@ -107,15 +107,15 @@ class Support(BuiltIn):
         columns = paired(subject, subject.train[0])
         space, edge = self._frontier(columns, engine)
         rows = np.sort(_sample(subject.n, self.max_rows, engine.rng("rows")))
-        p_values = edge.p_values(space.nearest(space.test.take(rows), self.n_neighbors))
+        distances = space.nearest(space.test.take(rows), self.n_neighbors)
         units = Sampling.of(subject).independent_rows(engine.rng("units"))
-        outside = (p_values <= edge.expected + 1e-12).astype(float)
+        outside = edge.outside(distances)
         line = share_of(outside, Sampling.of(subject, rows), engine.confidence)
         line |= {"item": OUTSIDE, "n": len(rows), "p_value": _p_value(outside[np.isin(rows, units)], edge)}
         records = [line, *self._shuffles(engine, space, edge, rows)]
         return [
             self._result(subject, space, edge, records),
-            _rows_result(rows, p_values, edge.expected),
+            _rows_result(rows, edge.p_values(distances), edge.expected),
             new_values(columns, units, engine),
             shifts(columns, units, engine),
         ]
@@ -132,11 +132,12 @@ class Support(BuiltIn):
         subject = engine.subject
         chosen = rows[np.sort(_sample(len(rows), SHUFFLE_ROWS, engine.rng("shuffled rows")))]
         sampling, n = Sampling.of(subject, chosen), len(chosen)
-        shuffled = Shuffled(space, space.test.take(chosen), edge, self.n_neighbors)
+        placed = space.test.take(chosen)
         for target in subject.targets:
             streams = (engine.rng("shuffle", target, repeat) for repeat in range(self.n_repeats))
             donors = np.stack([rng.permutation(n) for rng in streams])
-            outside = shuffled.outside(subject.members(target), donors)
+            moved = (space.shuffled(placed, subject.members(target), donor) for donor in donors)
+            outside = np.stack([edge.outside(space.nearest(each, self.n_neighbors)) for each in moved])
             terms = shuffled_pairs(outside[None], np.zeros((1, n)), donors, sampling.weights)
             share = float(np.clip(terms.repeats.mean(), 0.0, 1.0))
             error = float(standard_error(terms, sampling.weights, sampling.codes)[0])

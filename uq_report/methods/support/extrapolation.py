@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,10 +14,9 @@ from ...core.measures import ENTROPY, LOG_ODDS, PREDICTION
 from ...core.numbers import number, plain, share_words, value_words
 from ...core.parting import LEAST, widest_parting
 from ...core.text import short
-from ...core.verdicts import holm
 from ...evidence import columns as col
 from ...evidence import ids
-from ...evidence.finding import Finding, Outcome
+from ...evidence.finding import Outcome
 from ...evidence.importance import Pfi, PfiLine
 from ...evidence.information import RedundancyJoint
 from ...evidence.profiles import Ale, Pdp
@@ -25,9 +24,10 @@ from ...evidence.rows import SHUFFLED, Support
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import largest_first, of_measure
-from ...rules.reading import Part, absent, close, lacking, listed, two_sided, with_reasons
-from ...rules.rule import Limit, Rule
-from ..shared.checks import observed
+from ...rules.family import NotJudgedError, Said, family, needed, outcome, require, together
+from ...rules.reading import Part, absent, lacking, listed, two_sided, with_reasons
+from ...rules.rule import Rule
+from ..shared.checks import observed, span
 from ..shared.options import shares
 
 NO_SCALE = "no average and local effect on a scale where models are additive (log-odds, the prediction of a number)"
@@ -81,7 +81,7 @@ class Extrapolation:
                 thresholds={"level": self.level, "margin": self.margin},
                 when="With exchanged values of a feature the model becomes surer by more than {margin} nats "
                 "(Entropy-PFI below −{margin}; level {level}, Holm-adjusted over features).",
-                raised=({"surer": Limit("above", "margin"), "p_adjusted": Limit("at most", "level")},),
+                raised=("surer > margin and p_adjusted <= level",),
                 rests_on="wood:section 3.5",
             ),
             Rule(
@@ -92,52 +92,51 @@ class Extrapolation:
                 "ALE along a numeric feature change by amounts that differ by more than their errors and the grid "
                 "allow (level {level}, adjusted over all points and curves), and by more than {range:pct} of the "
                 "largest range of any curve.",
-                raised=({"share": Limit("above", "range"), "p_adjusted": Limit("at most", "level")},),
+                raised=("share > range and p_adjusted <= level",),
                 rests_on="apley:section 1",
             ),
         )
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's Entropy-PFI and profiles."""
-        surer, parted = self.rules
-        return close(self.name, [_surer(surer, run), _parted(parted, run)])
+        return outcome(self, run, _surer, _parted)
 
 
 def _parted(rule: Rule, run: Run) -> Part:
     """Judge PDP against ALE on the scale where models are additive."""
-    local, average = Ale.find(run), Pdp.find(run)
-    if local is None or average is None:
-        missing = (name for name, view in ((ids.ALE, local), (ids.PDP, average)) if view is None)
-        return Part(code=rule.code, absent=" and ".join(absent(run, name) for name in missing))
+    missing = [view.id for view in (Ale, Pdp) if view.find(run) is None]
+    require(not missing, " and ".join(absent(run, name) for name in missing))
+    local, average = needed(Ale, run), needed(Pdp, run)
     # models are additive in the log-odds, and a regression in its prediction: on other scales curves part anyway
     scales = (LOG_ODDS, PREDICTION) if SubjectFacts.of(run).task == "regression" else (LOG_ODDS,)
-    measure = next((x.name for x in scales if x.name in local.measures and x.name in average.measures), "")
-    pairs = curves(local, average, measure)
-    if not pairs:
-        reason = "no numeric feature has both an average and a local effect" if measure else NO_SCALE
-        return Part(code=rule.code, absent=reason)
-    widest = max(float(np.ptp(curve[col.ESTIMATE])) for pair in pairs.values() for curve in pair)
-    compared = {name: _compared(*pair, rule.thresholds, len(pairs), widest) for name, pair in pairs.items()}
-    apart = {
-        name: x
-        for name, x in compared.items()
-        if isinstance(x, Apart) and rule.judge(share=x.share, p_adjusted=x.p_adjusted)
-    }
-    return Part(
-        code=rule.code,
-        findings=(_difference(rule, measure, apart, run),) if apart else (),
-        undecided=tuple(name for name, x in compared.items() if x == "unknown"),
+    measure = next((x for x in scales if x.name in local.measures and x.name in average.measures), None)
+    if measure is None:
+        raise NotJudgedError(NO_SCALE)
+    pairs = curves(local, average, measure.name)
+    require(pairs, "no numeric feature has both an average and a local effect")
+    largest = max(float(np.ptp(curve[col.ESTIMATE])) for pair in pairs.values() for curve in pair)
+    unknown = [name for name, pair in pairs.items() if _unknown(*pair)]
+    known = {name: pair for name, pair in pairs.items() if name not in unknown}
+    compared = (_compared(name, *pair, rule.thresholds, len(pairs), largest) for name, pair in known.items())
+    return family(
+        rule,
+        sorted((x for x in compared if x is not None), key=lambda x: -x.share),
+        lambda x: {"share": x.share, "p_adjusted": x.p_adjusted},
+        lambda *apart: _difference(measure.title, measure.name, apart, run),
+        by=together,
+        undecided=lambda _: unknown,
         passed="No average effect is shown to part from the local effect.",
     )
 
 
 class Apart(NamedTuple):
-    """Between which points two curves change otherwise, by how much each, and by which share of the largest range.
+    """Between which points the curves of a feature change otherwise, by how much, and by which share of the range.
 
     `p_adjusted` is adjusted for points and curves. `least` is the difference of the changes that the grid leaves at
     least, `reach` half the width of its interval.
     """
 
+    feature: str
     start: float
     end: float
     local: float
@@ -159,18 +158,32 @@ def curves(local: Ale, average: Pdp, measure: str) -> dict[str, tuple[pd.DataFra
     return {f: (curve, second[f]) for f, curve in first.items() if f in second and (curve[col.LEVEL] == "").all()}
 
 
+def _unknown(local: pd.DataFrame, partial: pd.DataFrame) -> bool:
+    """Return whether curves that are not flat have an error that is not known."""
+    return not _flat(local, partial) and bool(
+        local[col.STD_ERROR_CHANGE].isna().any() or partial[col.STD_ERROR].isna().any()
+    )
+
+
+def _flat(*curves: pd.DataFrame) -> bool:
+    values = [curve[col.ESTIMATE].to_numpy(dtype=float) for curve in curves]
+    return bool(max(map(np.ptp, values)) <= FLAT * max(np.abs(value).max() for value in values))
+
+
 def _compared(
-    local: pd.DataFrame, partial: pd.DataFrame, thresholds: Mapping[str, float], n_curves: int, largest: float
-) -> Apart | Literal["unknown"] | None:
-    """Return where ALE and PDP part most, None where they cannot, or ``unknown`` where an error is not known.
+    name: str,
+    local: pd.DataFrame,
+    partial: pd.DataFrame,
+    thresholds: Mapping[str, float],
+    n_curves: int,
+    largest: float,
+) -> Apart | None:
+    """Return where ALE and PDP of a feature part most, None where they cannot.
 
     `largest` is the largest range of the `n_curves` curves.
     """
-    curves = [curve[col.ESTIMATE].to_numpy(dtype=float) for curve in (local, partial)]
-    if max(map(np.ptp, curves)) <= FLAT * max(np.abs(curve).max() for curve in curves):
+    if _flat(local, partial):
         return None
-    if local[col.STD_ERROR_CHANGE].isna().any() or partial[col.STD_ERROR].isna().any():
-        return "unknown"
     confidence = 1 - thresholds["level"] / n_curves
     widest = widest_parting(local, nearest_partial(local, partial), confidence, thresholds["range"], largest)
     if widest is None:
@@ -179,7 +192,7 @@ def _compared(
     x, level = (partial[name].to_numpy(dtype=float) for name in (col.X, col.ESTIMATE))
     before, after = np.interp([start, end], x, level)
     p_adjusted, reach = widest.p_value * n_curves, widest.reach(confidence)
-    return Apart(start, end, change, float(after - before), widest.share, p_adjusted, change - nearest, reach)
+    return Apart(name, start, end, change, float(after - before), widest.share, p_adjusted, change - nearest, reach)
 
 
 def nearest_partial(local: pd.DataFrame, partial: pd.DataFrame) -> pd.DataFrame:
@@ -217,43 +230,45 @@ def pictured(run: Run, *features: str) -> tuple[str, ...]:
 
 def _surer(rule: Rule, run: Run) -> Part:
     """Judge by how much the model becomes surer when a feature is exchanged."""
-    view = Pfi.find(run)
-    if view is None:
-        return Part(code=rule.code, absent=absent(run, ids.PFI))
-    lines = of_measure(view.lines, ENTROPY.name)
-    if not lines:
-        return Part(code=rule.code, absent=lacking(view, ENTROPY.name))
+    view = needed(Pfi, run)
+    lines = largest_first(of_measure(view.lines, ENTROPY.name), sign=-1)
+    require(lines, lacking(view, ENTROPY.name))
     margin = rule.thresholds["margin"]
     excess, errors = np.array([(-x.estimate - margin, np.nan if x.distrust else x.std_error) for x in lines]).T
-    p_values = holm(np.where(excess > 0, two_sided(excess, errors, view.degrees_of_freedom), 1.0)).tolist()
-    surer = [x for x, p in zip(lines, p_values, strict=True) if rule.judge(surer=-x.estimate, p_adjusted=p)]
-    unsure = [x.feature for x in lines if x not in surer and (x.distrust or not x.lower >= -margin)]
-    return Part(
-        code=rule.code,
-        findings=(_exchanged(rule, largest_first(surer, sign=-1), run),) if surer else (),
-        undecided=with_reasons(view, unsure, ENTROPY.name),
+
+    def unsure(rest: Sequence[PfiLine]) -> tuple[str, ...]:
+        features = [x.feature for x in view.lines if x in rest and (x.distrust or not x.lower >= -margin)]
+        return with_reasons(view, features, ENTROPY.name)
+
+    return family(
+        rule,
+        lines,
+        lambda x: {"surer": -x.estimate},
+        lambda *raised: _exchanged(margin, raised, run),
+        p_values=np.where(excess > 0, two_sided(excess, errors, view.degrees_of_freedom), 1.0),
+        by=together,
+        undecided=unsure,
         passed="Of no feature the model becomes surer when it is exchanged, beyond the margin.",
     )
 
 
-def _exchanged(rule: Rule, lines: Sequence[PfiLine], run: Run) -> Finding:
+def _exchanged(margin: float, lines: Sequence[PfiLine], run: Run) -> Said:
     """Return one finding on all features whose exchange makes the model surer, the largest first."""
     line, features = lines[0], tuple(line.feature for line in lines)
     words = value_words(-line.estimate, -line.upper, -line.lower, "nats", confidence=line.confidence)
     others = [f"{short(other.feature)} ({number(-other.estimate, 2)} nats)" for other in lines[1:]]
     more = f"; so with {listed(others)}" if others else ""
     outside = _outside(run, features)
-    return rule.finding(
-        rule.severity,
-        f"With exchanged values of {short(line.feature)} the model becomes surer by {words}{more}. {outside or 'Yet'} "
-        "whether it is right there these rows cannot tell.",
-        (ids.PFI, *((ids.SUPPORT,) if outside else ()), *pictured(run, *features)),
-        remedy="Collect outcomes for such rows before relying on its confidence.",
-        measures=(ENTROPY.name,),
-        features=features,
-        threshold=-rule.thresholds["margin"],
+    return {
+        "statement": f"With exchanged values of {short(line.feature)} the model becomes surer by {words}{more}. "
+        f"{outside or 'Yet'} whether it is right there these rows cannot tell.",
+        "evidence": (ids.PFI, *((ids.SUPPORT,) if outside else ()), *pictured(run, *features)),
+        "remedy": "Collect outcomes for such rows before relying on its confidence.",
+        "measures": (ENTROPY.name,),
+        "features": features,
+        "threshold": -margin,
         **observed(line),
-    )
+    }
 
 
 def _outside(run: Run, features: Sequence[str]) -> str:
@@ -267,25 +282,20 @@ def _outside(run: Run, features: Sequence[str]) -> str:
     return f"{up_to}{share_words(max(shares))} of the exchanged rows are unlike any training row, and"
 
 
-def _difference(rule: Rule, measure: str, parted: Mapping[str, Apart], run: Run) -> Finding:
+def _difference(title: str, measure: str, parted: Sequence[Apart], run: Run) -> Said:
     """Return one finding on all features whose curves part, the widest first."""
-    features = sorted(parted, key=lambda feature: -parted[feature].share)
-    name, apart = short(features[0]), parted[features[0]]
-    title = LOG_ODDS.title if measure == LOG_ODDS.name else PREDICTION.title
-    others = [f"{short(feature)} ({share_words(parted[feature].share)})" for feature in features[1:]]
+    first, features = parted[0], tuple(apart.feature for apart in parted)
+    others = [f"{short(apart.feature)} ({share_words(apart.share)})" for apart in parted[1:]]
     more = f", and so along {listed(others)}" if others else ""
-    return rule.finding(
-        rule.severity,
-        f"Between {name} = {plain(apart.start)} and {plain(apart.end)} the {title} changes by "
-        f"{number(apart.local)} near the data, and by {number(apart.average)} when every row is set to these values: "
-        f"apart by {share_words(apart.share)} of the largest range of any curve{more}. What happens there depends on "
-        "features that go together.",
-        (ids.ALE, ids.PDP, *pictured(run, *features)),
-        remedy="Read the local effect of these features, not the average one.",
-        measures=(measure,),
-        features=tuple(features),
-        threshold=0.0,
-        observed=apart.least,
-        lower=apart.least - apart.reach,
-        upper=apart.least + apart.reach,
-    )
+    return {
+        "statement": f"Between {short(first.feature)} = {plain(first.start)} and {plain(first.end)} the {title} "
+        f"changes by {number(first.local)} near the data, and by {number(first.average)} when every row is set to "
+        f"these values: apart by {share_words(first.share)} of the largest range of any curve{more}. What happens "
+        "there depends on features that go together.",
+        "evidence": (ids.ALE, ids.PDP, *pictured(run, *features)),
+        "remedy": "Read the local effect of these features, not the average one.",
+        "measures": (measure,),
+        "features": features,
+        "threshold": 0.0,
+        **span(first.least, first.least - first.reach, first.least + first.reach),
+    }

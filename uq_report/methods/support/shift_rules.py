@@ -8,16 +8,16 @@ from typing import ClassVar
 from ...core.errors import check_options
 from ...core.numbers import share_words
 from ...core.text import short
-from ...evidence.finding import Finding, Outcome, Severity, Symptom
+from ...evidence.finding import Outcome, Symptom
 from ...evidence.rows import ShiftLine, SupportShift
 from ...evidence.run import Run
-from ...rules.reading import Part, absent, close
-from ...rules.rule import Grade, Limit, Rule
+from ...rules.family import Said, family, needed, outcome
+from ...rules.reading import Part
+from ...rules.rule import Rule
 from ..shared.checks import observed
 
 # what a column explains that is distributed otherwise: its new values, rows outside, and faults of the model as a whole
 NEW_VALUES, OUTSIDE_ROWS, OF_MODEL = "UQ303", "UQ301", ("UQ101", "UQ401", "UQ402", "UQ001", "UQ003")
-GRADED: tuple[Severity, ...] = ("high", "medium")
 
 
 @dataclass(frozen=True)
@@ -56,36 +56,35 @@ class Shift:
                 when="The distance of a column's distributions in audited and training rows is at least {low:pct}, by "
                 "the lower end of its interval (all columns at once). High from {high:pct}, medium from {medium:pct}, "
                 "else low.",
-                raised=({"lower": Limit("at least", "low")},),
-                grades=(*(Grade(s, {"lower": Limit("at least", s)}) for s in GRADED), Grade("low")),
+                raised=("lower >= low",),
+                grades=("high if lower >= high", "medium if lower >= medium", "low"),
                 rests_on="Uniform bounds on empirical distributions (Massart 1990; Weissman et al. 2003)",
             ),
         )
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's distances."""
-        rule, view = self.rules[0], SupportShift.find(run)
-        if view is None:
-            return close(self.name, [Part(code=rule.code, absent=absent(run, SupportShift.id))])
-        severities = [(line, rule.judge(lower=line.lower)) for line in view.lines]
-        findings = tuple(_finding(rule, severity, line) for line, severity in severities if severity)
-        passed = f"No feature is shown to be farther than {share_words(self.low)} from its distribution in training."
-        return close(self.name, [Part(code=rule.code, findings=findings, passed=passed)])
+        return outcome(self, run, _shifted)
 
 
-def _finding(rule: Rule, severity: Severity, line: ShiftLine) -> Finding:
-    whole = (OUTSIDE_ROWS, *OF_MODEL) if severity in GRADED else ()
+def _shifted(rule: Rule, run: Run) -> Part:
+    lines, limit = needed(SupportShift, run).lines, share_words(rule.thresholds["low"])
+    passed = f"No feature is shown to be farther than {limit} from its distribution in training."
+    return family(rule, lines, lambda line: {"lower": line.lower}, lambda line: _said(rule, line), passed=passed)
+
+
+def _said(rule: Rule, line: ShiftLine) -> Said:
+    whole = (OUTSIDE_ROWS, *OF_MODEL) if line.lower >= rule.thresholds["medium"] else ()
     least = share_words(line.lower)
-    return rule.finding(
-        severity,
-        f"{short(line.feature)} is distributed otherwise than in training: at least {least} of the rows would have to "
-        f"change for both to be alike ({line.item}). This audit is about these rows, not about rows like the training "
-        "rows.",
-        (SupportShift.id,),
-        remedy="Find out whether people changed or the data did. A column may be filled or scaled in another way.",
-        features=(line.feature,),
-        threshold=rule.thresholds["low"],
-        affected=f"at least {least} of {line.n} rows",
-        explains=(Symptom(code=NEW_VALUES, feature=line.feature), *(Symptom(code=code) for code in whole)),
+    return {
+        "statement": f"{short(line.feature)} is distributed otherwise than in training: at least {least} of the rows "
+        f"would have to change for both to be alike ({line.item}). This audit is about these rows, not about rows "
+        "like the training rows.",
+        "evidence": (SupportShift.id,),
+        "remedy": "Find out whether people changed or the data did. A column may be filled or scaled in another way.",
+        "features": (line.feature,),
+        "threshold": rule.thresholds["low"],
+        "affected": f"at least {least} of {line.n} rows",
+        "explains": (Symptom(code=NEW_VALUES, feature=line.feature), *(Symptom(code=code) for code in whole)),
         **observed(line),
-    )
+    }

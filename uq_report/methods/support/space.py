@@ -13,7 +13,6 @@ from ...core.limits import look
 from .columns import Paired
 
 BLOCK = 256
-CACHED = 64  # rows at once whose distances stay in the cache of a processor
 SHRINKAGE = 0.05
 MISMATCH = 2.0  # squared; that of two unrelated standardised numbers
 ROUNDING = 1e-9
@@ -76,23 +75,18 @@ class Space:
     def squared(self, rows: Placed) -> FloatArray:
         """Return the squared distances of rows to the reference rows, shape (n, m)."""
         white = self.whitened(rows.numbers)
-        return np.square(white).sum(axis=1)[:, None] + 2 * self.beyond(white, rows.codes)
+        squared = np.square(white).sum(axis=1)[:, None] + self._norms - 2 * white @ self._white.T
+        for own, reference in zip(rows.codes.T, self._reference.codes.T, strict=True):
+            squared += MISMATCH * (own[:, None] != reference)
+        return np.asarray(squared)
 
-    def beyond(self, white: FloatArray, codes: IntArray) -> FloatArray:
-        """Return half of what squared distances are beyond the length of whitened numbers, shape (n, m)."""
-        return self._norms / 2 - white @ self._white.T + MISMATCH / 2 * self.mismatches(codes)
-
-    def steps(self, columns: Sequence[int]) -> tuple[FloatArray, FloatArray]:
-        """Return what a unit of a column adds to whitened numbers (columns, p) and takes off `beyond` (columns, m)."""
-        steps = self._unmix[list(columns)]
-        return steps, steps @ self._white.T
-
-    def mismatches(self, codes: IntArray, only: Sequence[int] | None = None) -> FloatArray:
-        """Return in how many levels rows and reference rows differ, shape (n, m); `codes` of the columns `only`."""
-        differing = np.zeros((len(codes), self.n_reference))
-        for own, c in zip(codes.T, range(codes.shape[1]) if only is None else only, strict=True):
-            differing += own[:, None] != self._reference.codes[:, c]
-        return differing
+    def shuffled(self, rows: Placed, names: Sequence[str], donors: IntArray) -> Placed:
+        """Return the rows with the values of columns `names` of the rows at positions `donors`."""
+        moved = Placed(rows.numbers.copy(), rows.codes.copy())
+        for part, own, places in zip(moved, rows, (self.number_of, self.code_of), strict=True):
+            columns = np.array([places[name] for name in names if name in places], dtype=np.int64)
+            part[:, columns] = own[np.ix_(donors, columns)]
+        return moved
 
     def nearest(self, rows: Placed, k: int) -> FloatArray:
         """Return the squared distance of each row to its k-th nearest reference row, shape (n,)."""
@@ -131,6 +125,10 @@ class Limit(NamedTuple):
         below = np.searchsorted(self.scores, squared - _slack(squared), side="left")
         return np.asarray((1 + len(self.scores) - below) / (len(self.scores) + 1))
 
+    def outside(self, squared: FloatArray) -> FloatArray:
+        """Return 1 for each row at these squared distances that is outside, else 0."""
+        return np.asarray(self.p_values(squared) <= self.expected + 1e-12, dtype=float)
+
 
 def limit(scores: FloatArray, share: float) -> Limit:
     """Return the limit beyond which at most `share` of the rows lie by construction.
@@ -142,52 +140,6 @@ def limit(scores: FloatArray, share: float) -> Limit:
     (0.05, 94.0, [0.06, 0.05, 0.01])
     """
     return Limit(np.sort(scores), int(share * (len(scores) + 1) + ROUNDING))
-
-
-class Shuffled:
-    """Rows whose columns take the values of other rows, and which of them are then outside.
-
-    Squared distances are sums over columns and inner products, so only what a shuffle moves is computed again.
-
-    Parameters
-    ----------
-    space : Space
-    rows : Placed
-    limit : Limit
-    k : int
-        Neighbours.
-    """
-
-    def __init__(self, space: Space, rows: Placed, limit: Limit, k: int) -> None:
-        self._space, self._rows, self._k = space, rows, k
-        self._white = space.whitened(rows.numbers)
-        self._beyond = space.beyond(self._white, rows.codes)
-        self._edge = limit.squared + float(_slack(np.array(limit.squared)))
-
-    def outside(self, names: Sequence[str], donors: IntArray) -> FloatArray:
-        """Return which rows are outside after columns `names` were taken from others, shape (shuffles, n).
-
-        `donors`, shape (shuffles, n), are positions among the rows.
-        """
-        space, rows = self._space, self._rows
-        z = [space.number_of[name] for name in names if name in space.number_of]
-        c = [space.code_of[name] for name in names if name in space.code_of]
-        steps, nearer = space.steps(z)
-        inside = np.empty(donors.shape, dtype=bool)
-        for start in range(0, donors.shape[1], CACHED):
-            look()
-            part = slice(start, start + CACHED)
-            beyond, before = self._beyond[part], rows.numbers[part, z]
-            if c:
-                beyond = beyond - MISMATCH / 2 * space.mismatches(rows.codes[part, c], c)
-            for donor, kept in zip(donors[:, part], inside[:, part], strict=True):
-                change = rows.numbers[np.ix_(donor, z)] - before
-                moved = beyond - change @ nearer if z else beyond
-                if c:
-                    moved = moved + MISMATCH / 2 * space.mismatches(rows.codes[np.ix_(donor, c)], c)
-                length = np.square(self._white[part] + change @ steps).sum(axis=1)
-                kept[:] = (moved <= (self._edge - length)[:, None] / 2).sum(axis=1) >= self._k
-        return 1.0 - inside
 
 
 def _slack(squared: FloatArray) -> FloatArray:
