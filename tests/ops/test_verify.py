@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import json
@@ -29,7 +28,7 @@ from uq_report.evidence import codec
 from uq_report.evidence.run import Run
 from uq_report.ops import verification
 from uq_report.ops.verification import Verification, rendering
-from uq_report.ops.verification.evidence import judge_files, sha256
+from uq_report.ops.verification.evidence import judge_files
 from uq_report.ops.verification.pdf_words import pdf_text
 from uq_report.ops.verification.words import absent, headings, html_blocks
 from uq_report.render import html
@@ -188,27 +187,6 @@ def test_other_versions_leave_bytes_unjudged_and_words_proven(tmp_path: Path, mo
     assert number is not None
     (folder / "brief.html").write_text(page.replace(number[0], number[0][:-1] + "x", 1))
     assert state(verify(folder / "brief.html"), "brief.html", "numbers") == "FAILED"
-
-
-def test_a_report_of_an_older_format_is_judged_by_what_stands_in_its_file(tmp_path: Path) -> None:
-    old = gzip.decompress((Path(__file__).parents[1] / "evidence" / "format3" / "run.json.gz").read_bytes())
-    run, page = tmp_path / "run.json", tmp_path / "brief.html"
-    run.write_bytes(old)
-    made = uq.load(run)
-    words = made.render("html", template="brief").decode().replace(codec.sha256(made.run), sha256(old))
-    page.write_text(words.replace("</h1>", " of old</h1>", 1))  # as a version with other words wrote it
-    claims = {(claim.file, claim.name): claim for claim in verify(tmp_path).claims}
-    assert claims["run.json", "canonical"].state == claims["brief.html", "evidence"].state == "ok"
-    assert claims["run.json", "schema"].reason == (
-        "it was written in format 3; this version has the schema of format 4"
-    )
-    for name in ("numbers", "bytes"):
-        assert claims["brief.html", name].state == "not judged"
-        assert "format 3, here 4" in claims["brief.html", name].reason
-    assert {claim.state for claim in claims.values()} == {"ok", "not judged"}
-    run.write_bytes(old.replace(b":", b": ", 1))
-    found = verify(tmp_path)
-    assert state(found, "run.json", "canonical") == state(found, "brief.html", "evidence") == "FAILED"
 
 
 @pytest.mark.parametrize("annex", EXTENTS)

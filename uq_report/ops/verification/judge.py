@@ -139,7 +139,7 @@ def _remaker(recorded: Recorded, templates: FilePath | None) -> Callable[..., It
     """Return what compares a report with the one made again: what that takes is loaded here, and not to read hashes."""
     from .again import Maker, compare
 
-    return partial(compare, Maker(recorded.run, None if templates is None else Path(templates), recorded.format))
+    return partial(compare, Maker(recorded.run, None if templates is None else Path(templates)))
 
 
 def _compare_listed(

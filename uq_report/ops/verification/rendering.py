@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ...core.errors import InputError, RenderError, words_of
 from ...core.text import clean
 from ...document.document import Document
-from ...evidence.run import FORMAT, Run
+from ...evidence.run import Run
 from ...render.html import page
 from ...report.kinds import FORMS, Form, document
 from ...runner import plugins
@@ -23,8 +23,7 @@ from .pdf_words import pdf_text
 from .reports import Report
 from .words import absent, headings, html_blocks, paper_blocks
 
-# What decides how a report looks: the format of its run, and packages.
-_FORMAT = "format"
+# Packages that decide how a report looks.
 _DECIDING = ("uq_report", "numpy", "pandas", "matplotlib", "jinja2", "weasyprint")
 
 
@@ -44,14 +43,12 @@ class Maker:
     run : Run
     templates : Path, optional
         The house style the report was made with.
-    written : int
-        The format in which the run is written.
     """
 
-    def __init__(self, run: Run, templates: Path | None = None, written: int = FORMAT) -> None:
+    def __init__(self, run: Run, templates: Path | None = None) -> None:
         self.run = run
         self.templates = templates
-        self.differing = differing(run.environment, written)
+        self.differing = differing(run.environment)
         self.fault = ""
         self._document = cache(lambda form: document(run, form.kind, annex=form.annex))
         self._page = cache(lambda form, paged: page(self._document(form), templates, paged=paged).encode())
@@ -133,13 +130,13 @@ def judge_rendering(
         yield _bytes(report, rendered, other)
 
 
-def differing(recorded: Mapping[str, Any], written: int = FORMAT) -> list[str]:
+def differing(recorded: Mapping[str, Any]) -> list[str]:
     """Return what decides the look of a report and is not here as it was recorded, as ``pandas 2.3.2, here 2.3.3``.
 
     Examples
     --------
-    >>> differing({"python": "1.0"}, written=1)[0]
-    'format 1, here 4'
+    >>> differing({"python": "1.0"})[0].partition(",")[0]
+    'python 1.0'
     """
     here = {
         "python": platform.python_version(),
@@ -148,14 +145,13 @@ def differing(recorded: Mapping[str, Any], written: int = FORMAT) -> list[str]:
     }
     now = {key.lower().replace("-", "_"): value for key, value in here.items()}
     then = {key.lower().replace("-", "_"): clean(value, 60) for key, value in recorded.items()}
-    now[_FORMAT], then[_FORMAT] = str(FORMAT), str(written)
-    deciding = [key for key in (_FORMAT, "python", "platform", *_DECIDING) if then.get(key) != now.get(key)]
+    deciding = [key for key in ("python", "platform", *_DECIDING) if then.get(key) != now.get(key)]
     return [f"{key} {then.get(key, 'not recorded')}, here {now.get(key, 'none')}" for key in deciding]
 
 
 def of_ours(differing: Sequence[str]) -> str:
     """Return the first difference that is one of uq_report itself, whose words may then be others, or nothing."""
-    return next((entry for entry in differing if entry.startswith((f"{_FORMAT} ", "uq_report "))), "")
+    return next((entry for entry in differing if entry.startswith("uq_report ")), "")
 
 
 def _both(state: State, numbers: str, same_bytes: str = "") -> tuple[Verdict, Verdict]:
