@@ -1,12 +1,9 @@
-"""Runs that hold every built-in result: one stored in format 1, made by the last version of it, and fresh ones."""
+"""Runs that hold every built-in result."""
 
 from __future__ import annotations
 
-import gzip
-import json
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,28 +11,8 @@ import numpy as np
 import uq_report as uq
 from uq_report import runner, testing
 from uq_report.core.distributions import CategoricalMixture
-from uq_report.evidence import codec
 from uq_report.evidence.run import Run
 from uq_report.runner.settings import Settings
-
-STORED = Path(__file__).parent / "format1" / "run.json.gz"
-
-
-@cache
-def stored_bytes() -> bytes:
-    """The audit of the credit demo as version 0.1.0 wrote it in format 1."""
-    return gzip.decompress(STORED.read_bytes())
-
-
-@cache
-def stored_json() -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(stored_bytes())
-    return content
-
-
-@cache
-def stored() -> Run:
-    return codec.loads(stored_bytes())
 
 
 def two_members(X: Any) -> CategoricalMixture:
@@ -53,7 +30,6 @@ def runs() -> dict[str, Run]:
     compared = runner.side_by_side(champion, challenger, settings).run
     members = uq.explain(two_members, np.linspace([-2.0, -1.0], [1.0, 2.0], 12))
     return {
-        "format 1": stored(),
         "normal": normal,
         "logistic": logistic,
         "over-confident": overconfident,

@@ -14,6 +14,7 @@ from uq_report.core.results import KINDS
 from uq_report.evidence import codec, saved, stage
 from uq_report.evidence import saved as folder
 from uq_report.evidence.codec import encode
+from uq_report.evidence.records import migrated
 from uq_report.evidence.saved import guarded_csv
 
 from ..ops import store_runs
@@ -66,15 +67,32 @@ def test_it_follows_the_published_schema() -> None:
     [
         (b"\x80\x04 a pickle", "must be JSON"),
         (b"[1]", "it has no format number"),
-        (b'{"format": 99}', r"must have format 4; got format 99\. Upgrade uq_report"),
+        (b'{"format": 99}', r"must have format 1; got format 99\. Upgrade uq_report"),
         (b'{"format": 0}', r"got format 0\. Run the audit again"),
         (b'{"format": 1}', "must follow the schema of format 1"),
-        (b'{"format": 2}', "must follow the schema of format 2"),
+        (b'{"format": true}', "must follow the schema of format 1"),
     ],
 )
 def test_what_is_no_run_is_refused(data: bytes, message: str) -> None:
     with pytest.raises(InputError, match=message):
         codec.loads(data)
+
+
+def test_an_earlier_format_is_migrated_step_by_step_with_its_challenger() -> None:
+    migrations = {
+        -1: lambda content: {**content, "hours": 1},
+        0: lambda content: {**content, "seconds": content["hours"] * 3600},
+    }
+    old = {"format": -1, "challenger": {"format": 0, "hours": 2}}
+    assert migrated(old, "run.json", migrations, target=1) == {
+        "format": 1, "hours": 1, "seconds": 3600, "challenger": {"format": 1, "hours": 2, "seconds": 7200},
+    }  # fmt: skip
+    with pytest.raises(InputError, match=r"got format 7\. Upgrade uq_report"):
+        migrated({"format": 7}, "run.json", migrations, target=1)
+    with pytest.raises(InputError, match=r"got format -5\. Run the audit again"):
+        migrated({"format": -5}, "run.json", migrations, target=1)
+    with pytest.raises(InputError, match=r"must follow the schema of format 0; .*KeyError: 'hours'"):
+        migrated({"format": 0}, "run.json", migrations, target=1)
 
 
 @pytest.mark.parametrize(

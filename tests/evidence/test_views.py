@@ -24,7 +24,7 @@ VIEWS: dict[str, type[View]] = {
     if isinstance(part, type) and issubclass(part, View) and part.id
 }
 EXPLAINERS_ONLY = {ids.DALEX}  # it gives parts and no result of its own name
-RUNS = ["format 1", "normal", "logistic", "over-confident", "two models", "members"]
+RUNS = ["normal", "logistic", "over-confident", "two models", "members"]
 
 
 def line_of(view: type[View]) -> Any:
@@ -37,10 +37,6 @@ def facts_of(view: type[View]) -> dict[str, Any]:
 
 def required(found: Any) -> set[str]:
     return {one.name for one in found if one.default is MISSING and one.default_factory is MISSING}
-
-
-# facts that format 1 kept and no version reads any more: the rule that used them was withdrawn
-WITHDRAWN = {("format 1", ids.PFI_TRAIN): {"overfit"}}
 
 
 def results() -> dict[str, list[Result]]:
@@ -64,7 +60,7 @@ def test_a_view_reads_all_columns_and_facts_of_its_result(name: str) -> None:
         columns, names = set(result.estimates.columns), {field.name for field in fields(line_of(view))}
         assert columns <= names, result.id
         assert required(fields(line_of(view))) <= columns, result.id
-        assert set(result.meta) - WITHDRAWN.get((name, result.id), set()) <= set(facts_of(view)), result.id
+        assert set(result.meta) <= set(facts_of(view)), result.id
         assert required(facts_of(view).values()) <= set(result.meta), result.id
 
 

@@ -17,9 +17,8 @@ from typer.testing import CliRunner, Result
 
 from uq_report import cli
 from uq_report.core.errors import InputError, LockedError
-from uq_report.evidence import codec, records, saved, stage
-from uq_report.evidence.migrations import migrated
-from uq_report.evidence.run import FORMAT, Run
+from uq_report.evidence import codec, saved, stage
+from uq_report.evidence.run import Run
 from uq_report.ops.history import Filed, History, Retention, delete, entry, names
 from uq_report.ops.history.making import inputs_key
 
@@ -318,31 +317,6 @@ def test_a_waiver_that_ends_is_a_change_of_inputs() -> None:
         for day in ("2026-01-30", "2026-01-31", "2026-02-01")
     ]
     assert keys[0] == keys[1] != keys[2]
-
-
-def test_old_formats_are_migrated_step_by_step_with_their_challengers() -> None:
-    steps = {
-        -1: lambda content: {**content, "hours": 1},
-        0: lambda content: {**content, "seconds": content["hours"] * 3600},
-    }
-    old = {"format": -1, "challenger": {"format": 0, "hours": 2}}
-    assert migrated(old, "run.json", steps, target=1) == {
-        "format": 1, "hours": 1, "seconds": 3600, "challenger": {"format": 1, "hours": 2, "seconds": 7200},
-    }  # fmt: skip
-    with pytest.raises(InputError, match=r"got format 7\. Upgrade uq_report"):
-        migrated({"format": 7}, "run.json", steps)
-    with pytest.raises(InputError, match=r"got format -5\. Run the audit again"):
-        migrated({"format": -5}, "run.json", steps)
-    with pytest.raises(InputError, match=r"must follow the schema of format 0; .*KeyError: 'hours'"):
-        migrated({"format": 0}, "run.json", steps)
-
-
-def test_a_saved_run_of_an_old_format_loads(monkeypatch: pytest.MonkeyPatch) -> None:
-    content = codec.encode(BASE)
-    content["format"], content["not_run_yet"] = FORMAT - 1, content.pop("not_run")
-    steps = {FORMAT - 1: lambda old: {**old, "not_run": old["not_run_yet"]}}
-    monkeypatch.setattr(records, "migrated", lambda given, source: migrated(given, source, steps))
-    assert codec.loads(json.dumps(content).encode()).not_run == BASE.not_run
 
 
 def call(*arguments: str) -> Result:

@@ -131,7 +131,7 @@ ALTERATIONS: dict[str, tuple[Callable[[History], object], str]] = {
     "rating edited": (lambda h: edited(folder(h, 4) / "entry.json", "Do not use yet", "Use"), "entry.json was changed"),
     "last entry forged": (lambda h: entered_anew(folder(h, 4), rating="Use"), "not the run that heads.json knows"),
     "field added": (lambda h: edited(folder(h, 4) / "entry.json", "{", '{"a":1,'), "credit@4: entry.json was changed"),
-    "format lowered": (lambda h: entered_anew(folder(h, 4), format=1), "credit@4"),
+    "format lowered": (lambda h: entered_anew(folder(h, 4), format=0), "credit@4"),
     "heads edited": (lambda h: edited(h.root / HEADS, '"sequence":4', '"sequence":3'), "must be the heads"),
     "heads deleted": (lambda h: (h.root / HEADS).unlink(), "heads.json is missing"),
     "tombstone forged": (lambda h: marked_as_deleted(folder(h, 2), NOTE), "says that retention deleted it"),
@@ -200,25 +200,6 @@ def test_heads_that_were_lost_are_made_again_and_that_is_told_until_an_anchor_br
     assert history.check(write_anchor(history, tmp_path / "new.json")) == []
 
 
-def test_a_history_of_before_is_read_and_goes_on(history: History) -> None:
-    """Entries of format 1 know neither their rating nor the list of hashes; then there was no heads.json."""
-    shutil.rmtree(history.root / "motor")
-    previous = ""
-    for number in (1, 2, 3, 4):
-        place = folder(history, number)
-        old = replace(entries.read(place), format=1, previous_hash=previous, rating="", sums_sha256="")
-        old = replace(old, hash=old.expected_hash())
-        (place / "entry.json").write_bytes(old.dumps())
-        assert b"rating" not in old.dumps()
-        previous = old.hash
-    (history.root / HEADS).unlink()
-    assert history.check() == []
-    assert add(history, 6).entry.sequence == 5
-    assert history.check() == []
-    (folder(history, 2) / "report.html").write_text("other")
-    assert history.check() == ["credit@2: report.html was changed after it was filed."]
-
-
 def test_files_that_cannot_be_read_are_told_and_fifos_not_waited_for(history: History) -> None:
     place = folder(history, 2) / "report.html"
     place.unlink()
@@ -253,7 +234,7 @@ def test_entries_of_wrong_types_are_refused(history: History) -> None:
     good = asdict(entries.read(folder(history, 4)))
     for key, value in (
         ("sequence", True), ("sequence", 0), ("as_of", 1), ("findings", []), ("findings", {"high": "1"}),
-        ("scores", {"nll": float("nan")}), ("filed", None), ("sums_sha256", 1), ("format", 2.5),
+        ("scores", {"nll": float("nan")}), ("filed", None), ("sums_sha256", 1), ("format", 1.5),
     ):  # fmt: skip
         with pytest.raises(InputError, match="Restore it from a copy"):
             entries.loads(json.dumps(good | {key: value}), "entry.json")

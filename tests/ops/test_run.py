@@ -6,9 +6,8 @@ import dataclasses
 import inspect
 import json
 import logging
-import typing
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -220,19 +219,8 @@ def is_key(model: Any, key: str) -> bool:
         if step not in model.model_fields:
             return False
         annotation = model.model_fields[step].annotation
-        model = next(
-            (part for part in (annotation, *typing.get_args(annotation)) if hasattr(part, "model_fields")), None
-        )
+        model = next((part for part in (annotation, *get_args(annotation)) if hasattr(part, "model_fields")), None)
     return True
-
-
-@pytest.mark.parametrize(("old", "new"), AuditFile.renamed.items())
-def test_a_key_that_was_renamed_names_the_new_one(folder: Path, old: str, new: str) -> None:
-    assert is_key(AuditFile, new)
-    with pytest.raises(InputError) as caught:
-        uq.run("audit.toml", {old: {"attributes": ["age"]} if "." not in old else 1})
-    last = old.rpartition(".")[2]
-    assert f"audit.toml: {old} must be a known setting; got {last!r}. It is called {new} now." in str(caught.value)
 
 
 def test_run_and_budget_are_the_settings_of_an_audit() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import json
@@ -191,26 +190,6 @@ def test_a_digest_that_no_reader_sees_does_not_tie_a_page_to_its_evidence(hidden
     digest = sha256((folder / "run.json").read_bytes())
     page.write_text(page.read_text().replace(digest, "0" * 64) + hidden.format(digest))
     assert state(verification.verify(page), "brief.html", "evidence") == "FAILED"
-
-
-def test_a_report_of_an_older_format_is_judged_by_what_stands_in_its_file(tmp_path: Path) -> None:
-    old = gzip.decompress((Path(__file__).parents[1] / "evidence" / "format3" / "run.json.gz").read_bytes())
-    run, page = tmp_path / "run.json", tmp_path / "brief.html"
-    run.write_bytes(old)
-    made = uq.load(run)
-    words = made.render("html", template="brief").decode().replace(codec.sha256(made.run), sha256(old))
-    page.write_text(words.replace("</h1>", " of old</h1>", 1))  # as a version with other words wrote it
-    claims = {(claim.file, claim.name): claim for claim in verify(tmp_path).claims}
-    assert claims["run.json", "canonical"].state == claims["brief.html", "evidence"].state == "ok"
-    assert claims["run.json", "schema"].reason == (
-        "it was written in format 3; this version has the schema of format 4"
-    )
-    assert claims["brief.html", "bytes"].state == "fault"
-    assert "format 3, here 4" in claims["brief.html", "bytes"].reason
-    assert {claim.state for claim in claims.values()} == {"ok", "not judged", "fault"}
-    run.write_bytes(old.replace(b":", b": ", 1))
-    found = verify(tmp_path)
-    assert state(found, "run.json", "canonical") == state(found, "brief.html", "evidence") == "FAILED"
 
 
 @pytest.mark.parametrize("annex", EXTENTS)

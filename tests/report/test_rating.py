@@ -7,7 +7,7 @@ import pytest
 from uq_report.document.evidence import SEVERITY_TONES
 from uq_report.evidence import ids
 from uq_report.evidence.finding import SEVERITIES, Outcome, Severity
-from uq_report.report.rating import LIMITS, NOT_YET, RULE, UNSAID, USE, WHY, WORDS, rating, rests_on
+from uq_report.report.rating import LIMITS, NOT_YET, RULE, UNSAID, USE, WHY, rating, rests_on
 
 from .findings_made import PASSED, finding, waived
 
@@ -72,11 +72,6 @@ def test_the_line_of_the_rule_is_told_and_who_decides(outcomes: tuple[Outcome, .
 def test_a_check_that_does_not_apply_does_not_spoil_it() -> None:
     assert rating([PASSED, Outcome(check="groups", state="not_applicable", reason="no attribute")]) == USE
     assert RULE.startswith("Do not use yet: a critical or high finding")
-
-
-def test_words_of_runs_filed_before_are_still_read() -> None:
-    assert [WORDS[word] for word in ("Red", "Amber", "Green", "Not assessed")] == [NOT_YET, LIMITS, USE, UNSAID]
-    assert all(WORDS[badge.text] == badge for badge in (NOT_YET, LIMITS, USE, UNSAID))
 
 
 def test_every_severity_has_a_tone_and_a_worse_one_is_never_recommended_more() -> None:

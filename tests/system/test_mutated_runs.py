@@ -40,9 +40,8 @@ def checks() -> Mapping[str, Check]:
 
 @cache
 def contents() -> tuple[dict[str, Any], ...]:
-    """Return runs as JSON, the stored one in its own format alone."""
-    fresh = [codec.encode(run) for name, run in runs.runs().items() if name != "format 1"]
-    return (*fresh, runs.stored_json())
+    """Return runs as JSON."""
+    return tuple(map(codec.encode, runs.runs().values()))
 
 
 def ends(data: bytes) -> str:

@@ -31,7 +31,7 @@ EXIT_CODES: Mapping[int, str] = {
 }
 
 # By what kind of cause something did not run; run.schema.json says what each means.
-Cause = Literal["not asked", "limit", "missing library", "data", "model", "fault", "not recorded"]
+Cause = Literal["not asked", "limit", "missing library", "data", "model", "fault"]
 
 
 class UQReportError(Exception):

@@ -19,9 +19,8 @@ from . import tables
 from .canonical import canonical
 from .finding import Outcome
 from .held import once
-from .migrations import BROKEN, broken
 from .plain import plain
-from .records import Frame, current, decoded, decoded_fields, fields_of, part_of
+from .records import BROKEN, Frame, broken, current, decoded, decoded_fields, fields_of, part_of
 from .run import FORMAT, Run
 from .sizes import check_result
 

@@ -1,4 +1,8 @@
-"""The fields of a run as JSON, read back by their types; tables are for `codec`, and no library of arrays is loaded."""
+"""Read the fields of a run from JSON by their types; tables are for `codec`, and no library of arrays is loaded.
+
+A run of an earlier format is migrated first, step by step: `MIGRATIONS` maps format N to the function that turns its
+JSON into that of N + 1. Add a format only if readers of the last one would misread the file.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,14 @@ from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from ..core.errors import InputError, words_of
 from ..core.results import Result
-from .migrations import BROKEN, broken, migrated
 from .run import FORMAT, Run
 from .schema import fault
 from .sizes import check_result
 
+Migrations: TypeAlias = Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]]
+MIGRATIONS: Migrations = {}
+# what reading a file raises that does not follow its schema
+BROKEN = (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration, OverflowError)
 Own: TypeAlias = Mapping[Any, Callable[[Any], Any]]  # what reads a type whose JSON is not that of its fields alone
 
 
@@ -39,6 +46,39 @@ def readable(content: Any, source: str = "run.json") -> dict[str, Any]:
         decoded(Run, now, {Result: check_result})
     except BROKEN as error:
         raise broken(source, FORMAT, words_of(error)) from error
+    return now
+
+
+def broken(source: str, format: int, reason: str) -> InputError:
+    """Return the refusal of a file that does not follow the schema of its format."""
+    return InputError(
+        f"{source} must follow the schema of format {format}; got a file that does not "
+        f"({reason}). Restore it from a copy, or run the audit again."
+    )
+
+
+def migrated(
+    content: Mapping[str, Any], source: str, migrations: Migrations = MIGRATIONS, target: int = FORMAT
+) -> dict[str, Any]:
+    """Return a run's JSON, and that of its challenger, in the format `target`.
+
+    Raises
+    ------
+    InputError
+        The format is newer, or no migrations lead from it to `target`.
+    """
+    now = dict(content)
+    while (number := now["format"]) != target:
+        if number > target or number not in migrations:
+            remedy = "Upgrade uq_report to read it." if number > target else "Run the audit again."
+            raise InputError(f"{source} must have format {target}; got format {number}. {remedy}")
+        try:
+            now = {**migrations[number](now), "format": number + 1}
+        except BROKEN as error:
+            raise broken(source, number, words_of(error)) from error
+    inner = now.get("challenger")
+    if isinstance(inner, dict) and "format" in inner:
+        now["challenger"] = migrated(inner, source, migrations, target)
     return now
 
 

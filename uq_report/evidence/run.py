@@ -12,10 +12,7 @@ from ..core.results import Result
 from .finding import Finding, Outcome, by_cause
 from .frozen import Frozen
 
-# Format history. 1: first version. 2: methods and measures as the host records them; "rules" are the checks' group
-# of plugins, settings and options; rules hold their thresholds, findings what they explain, whom and how much.
-# 3: what did not run has a cause. 4: outcomes name rules they left open and explainers they looked for in vain.
-FORMAT = 4
+FORMAT = 1  # of run.json
 # facts of `Run.subject` that say which subject it is, beside its hashes, features and model parameters
 SUBJECT_FACTS = (
     "label", "model_class", "adapter", "n", "n_train", "positive_class", "classes", "groups", "protected"

@@ -49,7 +49,7 @@ def fault(content: Any, schema: Schema | None = None) -> str:
 
     Examples
     --------
-    >>> fault([]), fault({"format": 2})
+    >>> fault([]), fault({"format": 1})
     ('run: must be of type object; got []', "run: must have 'as_of'")
     """
     found = (_target("#") if schema is None else _Part(schema)).fault(content)

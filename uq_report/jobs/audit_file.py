@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -182,15 +182,6 @@ class AuditFile(Part):
     >>> audit.run.seed, audit.output.formats
     (0, ('html', 'pdf'))
     """
-
-    renamed: ClassVar[Mapping[str, str]] = {
-        "run.jobs": "run.n_jobs",
-        "budget.rows": "budget.row_budget",
-        "budget.seconds": "budget.time_limit",
-        "budget.memory_mb": "budget.memory_limit_mb",
-        "data.weights": "data.sample_weight",
-        "protected": "data.protected",
-    }
 
     model: ModelPart | None = None
     data: DataPart

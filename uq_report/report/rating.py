@@ -20,14 +20,7 @@ WHY: Mapping[Badge, str] = {
 }
 RULE = " ".join(f"{badge.text}: {why}." for badge, why in WHY.items())
 DECIDES = "The decision stays with the approver"
-# what the recommendation is called, and was called in runs filed before
-WORDS: Mapping[str, Badge] = {
-    **{badge.text: badge for badge in WHY},
-    "Red": NOT_YET,
-    "Amber": LIMITS,
-    "Green": USE,
-    "Not assessed": UNSAID,
-}
+WORDS: Mapping[str, Badge] = {badge.text: badge for badge in WHY}
 NO_VERDICT = ("skipped", "not_applicable")
 PERFORMANCE = "performance"
 

@@ -73,9 +73,7 @@ def _mistake(model: type[BaseModel], who: str, place: tuple[str, ...], details: 
     key = ".".join(filter(None, (who, *place)))
     detail = details[0]
     if detail["type"] == "extra_forbidden":
-        renamed = getattr(model, "renamed", {}).get(".".join(place))
-        hint = nearest(place[-1], _names(model, place[:-1])) if renamed is None else f"It is called {renamed} now."
-        return f"{key} must be a known setting; got {place[-1]!r}. {hint}"
+        return f"{key} must be a known setting; got {place[-1]!r}. {nearest(place[-1], _names(model, place[:-1]))}"
     if detail["type"] == "missing":
         return f"{key} must be given; it is missing."
     needs = (each["msg"].removeprefix("Input should be ").removeprefix("Value error, ") for each in details)

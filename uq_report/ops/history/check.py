@@ -38,15 +38,15 @@ def troubles(root: Path, anchor: Heads | None = None) -> list[str]:
     []
     """
     found: list[str] = []
-    known, since_2 = Heads(), True
+    known, present = Heads(), True
     try:
         known = read(root / HEADS)  # before the folders, which may grow meanwhile
     except InputError as error:
-        since_2 = (root / HEADS).exists()
-        found += [str(error)] if since_2 else []
+        present = (root / HEADS).exists()
+        found += [str(error)] if present else []
     chains = {audit.name: list(_chain(audit, known.audits.get(audit.name), found)) for audit in _audits(root, found)}
     found += _gone(known, chains, HEADS)
-    if not since_2 and any(entry.format > 1 for chain in chains.values() for entry in chain):
+    if not present and any(chains.values()):
         found.append(f"{HEADS} is missing; without it, or an anchor, nobody knows whether the last runs are there.")
     if anchor is not None:
         found += _gone(anchor, chains, "the anchor")

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...core.bounded import bytes_of, json_of
 from ...core.errors import InputError, words_of
@@ -19,7 +19,7 @@ from . import names
 from .names import MAILED, STARTED
 
 ENTRY, PRUNED = "entry.json", "pruned.txt"
-FORMAT = 2
+FORMAT = 1
 _LARGEST = 10**9  # runs of one audit
 
 
@@ -91,19 +91,14 @@ class Entry:
 
     def expected_hash(self) -> str:
         """Return the hash that the other fields give."""
-        content = {key: value for key, value in self._content().items() if key != "hash"}
+        content = {key: value for key, value in asdict(self).items() if key != "hash"}
         return hashlib.sha256(canonical(content)).hexdigest()
 
     def dumps(self) -> bytes:
         """Return the entry as JSON."""
-        return canonical(self._content())
-
-    def _content(self) -> dict[str, Any]:
-        """Return the fields that the entry's format has."""
-        return {key: value for key, value in asdict(self).items() if self.format > 1 or key not in _SINCE_2}
+        return canonical(asdict(self))
 
 
-_SINCE_2 = frozenset({"rating", "sums_sha256"})
 _FIELDS = frozenset(field.name for field in fields(Entry))
 _TEXTS = frozenset(part.name for part in fields(Entry) if part.type == "str")
 _MAPS = frozenset({"findings", "checks", "scores"})

@@ -165,7 +165,7 @@ def _known(root: Path) -> Heads:
     except InputError:
         made = of_folders(root, Heads())
         known = Heads({folder: replace(head, deleted=_pruned(root / folder)) for folder, head in made.audits.items()})
-        lost = (root / HEADS).exists() or any(_knew_heads(root, head) for head in known.audits.items())
+        lost = (root / HEADS).exists() or bool(known.audits)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         known = replace(known, made_again=now if lost else "")
         _write(root, known)
@@ -179,14 +179,6 @@ def _write(root: Path, heads: Heads) -> None:
 def _pruned(audit: Path) -> tuple[int, ...]:
     """Return the runs of an audit that are marked as deleted, for want of a better witness."""
     return tuple(run.sequence for run in names.run_folders(audit) if (run.path / PRUNED).is_file())
-
-
-def _knew_heads(root: Path, head: tuple[str, Head]) -> bool:
-    """Return whether the last entry of an audit was written beside a heads.json."""
-    folder, last = head
-    return any(
-        entries.read(run.path).format > 1 for run in names.run_folders(root / folder) if run.sequence == last.sequence
-    )
 
 
 def _sound(item: tuple[str, Head]) -> bool:

@@ -11,8 +11,6 @@ from typing import Any
 from ...core.bounded import json_of
 from ...core.errors import words_of
 from ...evidence import records
-from ...evidence.canonical import canonical
-from ...evidence.migrations import STEPS
 from ...evidence.run import FORMAT, Run
 from .claims import Verdict
 
@@ -22,13 +20,12 @@ NOT_WRITTEN = "it was not written again to compare it; --deep does"
 
 @dataclass(frozen=True)
 class Recorded:
-    """What is recorded in a file, its JSON in the format of this version, the format it was written in, and verdicts.
+    """What is recorded in a file, as JSON, and verdicts.
 
     `content` is None if there is no run in it.
     """
 
     content: Mapping[str, Any] | None
-    format: int
     verdicts: list[Verdict]
 
     @cached_property
@@ -38,12 +35,11 @@ class Recorded:
 
         return codec.decode(self.content or {})
 
-    def written_again(self, content: Any) -> bytes:
-        """Return the bytes that were written of the `content` of the file."""
+    def written_again(self) -> bytes:
+        """Return the bytes that uq_report writes of the run."""
         from ...evidence import codec
 
-        run = self.run
-        return codec.dumps(run) if self.format == FORMAT else canonical(content)
+        return codec.dumps(self.run)
 
 
 def judge_run(data: bytes, file: str, *, known: str = "") -> Recorded:
@@ -59,17 +55,16 @@ def judge_run(data: bytes, file: str, *, known: str = "") -> Recorded:
     try:
         content = json_of(data, "it")
     except ValueError as error:
-        return Recorded(None, FORMAT, [Verdict("canonical", "FAILED", f"it is no JSON ({error})")])
-    number = content.get("format") if isinstance(content, dict) else None
-    written = number if isinstance(number, int) else FORMAT
-    if written not in (FORMAT, *STEPS):
+        return Recorded(None, [Verdict("canonical", "FAILED", f"it is no JSON ({error})")])
+    if isinstance(content, dict) and isinstance(content.get("format"), int) and content["format"] != FORMAT:
         records.current(content, file)
     try:
-        recorded = Recorded(records.readable(content, file), written, [])
-        again = data if known else recorded.written_again(content)
+        recorded = Recorded(records.readable(content, file), [])
+        again = data if known else recorded.written_again()
     except Exception as error:  # noqa: BLE001 - of a changed file anything can be of a type that nobody expects
-        return Recorded(None, written, [Verdict("canonical", "FAILED", words_of(error))])
-    recorded.verdicts.extend([*_judge_bytes(data, again, known), _schema(written)])
+        return Recorded(None, [Verdict("canonical", "FAILED", words_of(error))])
+    schema = Verdict("schema", "ok", f"it follows the published schema of format {FORMAT}")
+    recorded.verdicts.extend([*_judge_bytes(data, again, known), schema])
     return recorded
 
 
@@ -115,11 +110,3 @@ def first_change(data: bytes, expected: bytes) -> str:
 def sha256(data: bytes) -> str:
     """Return the SHA-256 of a file's content."""
     return hashlib.sha256(data).hexdigest()
-
-
-def _schema(written: int) -> Verdict:
-    """Say which schema a run follows that could be read."""
-    if written != FORMAT:
-        reason = f"it was written in format {written}; this version has the schema of format {FORMAT}"
-        return Verdict("schema", "not judged", reason)
-    return Verdict("schema", "ok", f"it follows the published schema of format {FORMAT}")

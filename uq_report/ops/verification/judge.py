@@ -138,7 +138,7 @@ def _remaker(recorded: Recorded, templates: FilePath | None) -> Callable[..., It
     """Return what compares a report with the one made again: what that takes is loaded here, and not to read hashes."""
     from .rendering import Maker, compare
 
-    return partial(compare, Maker(recorded.run, None if templates is None else Path(templates), recorded.format))
+    return partial(compare, Maker(recorded.run, None if templates is None else Path(templates)))
 
 
 def _compare_listed(

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ...core.errors import InputError, RenderError, words_of
 from ...core.text import clean
 from ...document.document import Document
-from ...evidence.run import FORMAT, Run
+from ...evidence.run import Run
 from ...render.outline import Part, outline
 from ...report.kinds import FORMS, Form, document
 from ...runner import plugins
@@ -21,8 +21,7 @@ from .evidence import RUN, first_change, judge_files, sha256
 from .reports import Report, inside, printed
 from .signatures import starts_with
 
-# The format of the run and the packages that decide the bytes of a report.
-_FORMAT = "format"
+# Packages that decide the bytes of a report.
 _DECIDING = ("uq_report", "numpy", "pandas", "matplotlib", "jinja2", "weasyprint")
 
 
@@ -41,14 +40,12 @@ class Maker:
     run : Run
     templates : Path, optional
         The theme of the report.
-    written : int
-        The format in which the run is written.
     """
 
-    def __init__(self, run: Run, templates: Path | None = None, written: int = FORMAT) -> None:
+    def __init__(self, run: Run, templates: Path | None = None) -> None:
         self.run = run
         self.templates = templates
-        self.differing = differing(run.environment, written)
+        self.differing = differing(run.environment)
         self.fault = ""
         self._document = cache(lambda form: document(run, form.kind, annex=form.annex))
         self._data = cache(self._rendered)
@@ -118,13 +115,13 @@ def compare(maker: Maker, report: Report, evidence: bytes, signatures: Sequence[
         yield _other_bytes(report, rendered, maker.differing)
 
 
-def differing(recorded: Mapping[str, Any], written: int = FORMAT) -> list[str]:
-    """Return the versions that decide the bytes of a report and differ here, as ``pandas 2.3.2, here 2.3.3``.
+def differing(recorded: Mapping[str, Any]) -> list[str]:
+    """Return what decides the look of a report and is not here as it was recorded, as ``pandas 2.3.2, here 2.3.3``.
 
     Examples
     --------
-    >>> differing({"python": "1.0"}, written=0)[0].split(",")[0]
-    'format 0'
+    >>> differing({"python": "1.0"})[0].partition(",")[0]
+    'python 1.0'
     """
     here = {
         "python": platform.python_version(),
@@ -133,8 +130,7 @@ def differing(recorded: Mapping[str, Any], written: int = FORMAT) -> list[str]:
     }
     now = {key.lower().replace("-", "_"): value for key, value in here.items()}
     then = {key.lower().replace("-", "_"): clean(value, 60) for key, value in recorded.items()}
-    now[_FORMAT], then[_FORMAT] = str(FORMAT), str(written)
-    deciding = [key for key in (_FORMAT, "python", "platform", *_DECIDING) if then.get(key) != now.get(key)]
+    deciding = [key for key in ("python", "platform", *_DECIDING) if then.get(key) != now.get(key)]
     return [f"{key} {then.get(key, 'not recorded')}, here {now.get(key, 'none')}" for key in deciding]
 
 
