@@ -33,8 +33,7 @@ from uq_report.ops.verification.evidence import judge_files, sha256
 from uq_report.ops.verification.pdf_words import pdf_text
 from uq_report.ops.verification.words import absent, headings, html_blocks
 from uq_report.render import html
-from uq_report.report import kinds
-from uq_report.report.forms import EXTENTS
+from uq_report.report import EXTENTS, kinds
 
 from . import verify_cases
 

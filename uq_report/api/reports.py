@@ -13,7 +13,7 @@ from ..core.garbage import older_objects_left
 from ..document.contract import Prepares
 from ..document.document import Document
 from ..evidence.run import Run
-from ..report.forms import EXTENTS, NAMES
+from ..report import EXTENTS, NAMES
 from ..report.kinds import document
 from ..runner import plugins
 from .progress import reported

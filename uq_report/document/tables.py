@@ -41,7 +41,7 @@ def importance_table(e: Evidence, result: Result, measure: str, key: str) -> Tab
     numbers = [col.ESTIMATE, *[col.STD_ERROR] * error, *(col.LOWER, col.UPPER) * bool(interval)]
     rows = []
     for row in table.to_dict("records"):
-        rank = ranking.places.get(str(row[col.FEATURE]))
+        rank = ranking.features.get(str(row[col.FEATURE]))
         cells = [name(row[col.FEATURE]), None if rank is None else rank.words, *(row[c] for c in numbers)]
         rows.append(cells + [_whole(row[c]) if kind == "integer" else row[c] for c, _, kind in further])
     caption = f"Importance for {facts.title}, {order_words(facts)}."

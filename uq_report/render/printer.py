@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 import pydyf
 
 from ..core.errors import RenderError, words_of
-from ..document.attachment import Attachment
+from ..document.document import Attachment
 from .borders import straight
 from .bounds import limit, serve
 from .defaults import Page

@@ -11,7 +11,7 @@ from ...document.blocks import TOP, interval_columns, intervals_caption, left_ou
 from ...document.document import Block, Callout, Column, Paragraph, Section, Table
 from ...document.evidence import Evidence
 from ...document.members import HEEDED, side_by_side
-from ...document.places import places
+from ...document.places import ranked_features
 from ...document.plots import importance, matrix
 from ...document.telling import largest_words
 from ...document.text import clean, joined, name, sentence, value_words
@@ -107,7 +107,7 @@ def _main(e: Evidence, view: RSens, called: str, text: str) -> tuple[Block, Tabl
         lambda: importance.draw_panels([panel], [line.feature for line in lines[:TOP]]),
         view.id,
     )
-    place = places(e.run, view.id, RSENS, frame)
+    place = ranked_features(e.run, view.id, RSENS, frame)
     columns = [Column("feature"), Column("rank"), Column(called, "number"), *interval]
     columns += [Column("raw, per unit of the feature"), Column("std. deviation")]
     rows = []
@@ -216,5 +216,5 @@ def _comparators(e: Evidence, main: RSens) -> tuple[Section, ...]:
 def _ranked(e: Evidence, view: RSens, measure: str) -> dict[str, str]:
     """Return value and places of each feature by one method."""
     lines = of_measure(view.lines, measure)
-    place = places(e.run, view.id, measure, table_of(lines))
+    place = ranked_features(e.run, view.id, measure, table_of(lines))
     return {line.feature: f"{value_words(line.estimate)} ({place[line.feature].words})" for line in lines}

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from ...core.text import count
 from ...document.amounts import amount, apart, points, unbracketed
+from ...document.blocks import bullets, paragraphs, tables
 from ...document.document import Block, Card, Column, Section, Table
 from ...document.evidence import Evidence
 from ...document.text import clean, joined, mention, name, value_words
@@ -24,7 +25,6 @@ from ...evidence.outcomes import (
     UseLine,
 )
 from ...evidence.view import of_feature, of_measure
-from ..optional import bullets, paragraphs, tables
 
 TITLE = "Who is affected?"
 ATTRIBUTES, LEVELS = 3, 6  # in tables of the front part

@@ -11,7 +11,15 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from math import copysign, inf
 
-from ...document.blocks import interval_columns, intervals_caption, left_out, make_figure, make_table
+from ...document.blocks import (
+    interval_columns,
+    intervals_caption,
+    left_out,
+    make_figure,
+    make_table,
+    paragraphs,
+    tables,
+)
 from ...document.document import Badge, Block, Callout, Column, Columns, Figure, Fold, Section, Split, Table, Verdict
 from ...document.evidence import Evidence, severity_badge
 from ...document.text import clean, joined, mention, name, sentence, value_words
@@ -20,7 +28,6 @@ from ...evidence.finding import SEVERITIES, Finding
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import of_measure, table_of
-from ..optional import paragraphs, tables
 from .rules import about
 
 TITLE = "Champion against challenger"

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.text import MAX_TEXT, count
-from ...document.blocks import make_table
+from ...document.blocks import make_table, paragraphs, tables
 from ...document.document import Badge, Block, Bullets, Callout, Cell, Fold, Section, Table
 from ...document.evidence import OPEN, SEVERITY_TONES, Evidence, severity_badge
-from ...document.text import ABSENT, clean, first_sentence, joined, mentioned, mentions, name, sentence
+from ...document.text import ABSENT, clean, first_sentence, joined, mentioned, mentions, name, sentence, spaced
 from ...evidence.finding import Finding, by_cause
-from ..optional import paragraphs, spaced, tables
 from .rules import about, ended, observed_words, size_words, threshold_words
 
 TITLE = "Findings"

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from ...core.numbers import spoken
 from ...core.text import count
 from ...document.amounts import amount, is_share, share
-from ...document.blocks import interval_columns, intervals_caption, left_out, make_table
+from ...document.blocks import interval_columns, intervals_caption, left_out, make_table, paragraphs
 from ...document.document import Block, Column, Section, Table
 from ...document.evidence import Evidence
 from ...document.text import clean, joined, name, value_words
 from ...evidence.outcomes import Calibration, DecisionLine, Decisions, ScoreLine
 from ...evidence.view import table_of
-from ..optional import paragraphs
-from ..placing import Placed
+from ..placing import PluginSections
 
 COUNTED = 6  # classes up to which the table counts every pair
 MOST = 8  # classes in the table of the front part
@@ -127,7 +126,7 @@ def _share(line: DecisionLine | None) -> str:
     return "" if line is None else share(line)
 
 
-def outcomes_in_full(e: Evidence, placed: Placed) -> Section:
+def outcomes_in_full(e: Evidence, placed: PluginSections) -> Section:
     """Return every score as recorded, and what stands in the chapters on outcomes and on the uncertainty's quality."""
     view = Calibration.find(e.run)
     blocks: tuple[Block, ...] = paragraphs(e.why_missing(Calibration.id))

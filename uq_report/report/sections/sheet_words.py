@@ -13,12 +13,11 @@ from ...document.members import parts_of
 from ...document.places import Ranking
 from ...document.plots.words import number
 from ...document.telling import distrusted, mark
-from ...document.text import interval, joined, mention, mentions, name, value_words
+from ...document.text import interval, joined, mention, mentions, name, spaced, value_words
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, RAW, RSens
 from ...evidence.view import Estimate
-from ..optional import spaced
 
 FEW = 2  # partners named
 ROLES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "the doubt"}
@@ -222,7 +221,7 @@ def _ranked(ranking: Ranking | None, feature: str, what: str) -> Iterator[Line]:
     """Yield a feature's line in a ranking."""
     line = None if ranking is None else ranking.lines.get(feature)
     if ranking is not None and line is not None and isfinite(line.estimate):
-        place = ranking.places.get(feature)
+        place = ranking.features.get(feature)
         yield _line(what, line, "" if place is None else place.words, ranking.distrust.get(feature, ""))
 
 

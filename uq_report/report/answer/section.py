@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from math import isfinite
 
-from ...document.blocks import make_figure
+from ...document.blocks import make_figure, paragraphs
 from ...document.document import Block, Cards, Section, Step, Steps, Verdict
 from ...document.evidence import Evidence
-from ...document.places import Ranking
+from ...document.places import Ranking, leader, leading
 from ...document.plots.frames import interval_words
-from ...document.questions import leader, leading
 from ...document.telling import DAGGER, largest_words
-from ...document.text import joined, name
+from ...document.text import joined, name, spaced
 from ...evidence import ids
 from ...evidence.importance import CLAIMED, Claims
 from ...evidence.view import of_measure
-from ..answer import answer_of
-from ..answer.drivers import DOUBT, LOSS, margin_of, rankings
-from ..optional import paragraphs, spaced
 from ..plots import answer as plot
+from .drivers import DOUBT, LOSS, margin_of, rankings
+from .synthesis import answer_of
 
 MOST = 9  # features, so that page 1 holds the picture
 HIDDEN = "UQ201"  # importance that partners cover
