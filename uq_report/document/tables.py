@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any, Final, TypeAlias
 
 import pandas as pd
 
 from ..core.results import Result
 from ..evidence import columns as col
+from ..evidence.view import Estimate, table_of
 from .blocks import interval_columns, intervals_caption, make_table
 from .document import Column, Table
 from .evidence import Evidence
@@ -26,6 +28,23 @@ FURTHER: dict[str, tuple[str, str]] = {
     col.DISTRUST: ("interval not to be trusted", "text"),
 }
 FIRST = (col.FEATURE, col.FEATURE_2, col.ITEM, col.MEASURE)
+
+
+# what a column of a table of lines shows: an attribute of the line, or a function of it
+Field: TypeAlias = tuple[Column | str, str | Callable[[Any], Any]]
+FEATURE: Final[Field] = ("feature", lambda line: name(line.feature))
+INTERVAL: Final[Field] = ("interval", "")  # the columns of the interval, where the lines have one
+
+
+def line_table(key: str, caption: str, lines: Sequence[Estimate], fields: Iterable[Field], **options: Any) -> Table:
+    """Return a row per line and a column per field; the caption ends with the kind of the intervals."""
+    table = table_of(lines)
+    interval = interval_columns(table)
+    ends: list[Field] = list(zip(interval, ("lower", "upper"), strict=False))
+    shown = [part for field in fields for part in (ends if field is INTERVAL else (field,))]
+    values = [attrgetter(value) if isinstance(value, str) else value for _, value in shown]
+    rows = [tuple(value(line) for value in values) for line in lines]
+    return make_table(key, f"{caption} {intervals_caption(table)}", [head for head, _ in shown], rows, **options)
 
 
 def importance_table(e: Evidence, result: Result, measure: str, key: str) -> Table:
