@@ -79,7 +79,7 @@ class RankedFeature(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Ranking:
+class FeatureRanking:
     """One measure of a result over features, the leading first, and the ranks that each feature may have."""
 
     result: Result
@@ -89,13 +89,13 @@ class Ranking:
     features: Mapping[str, RankedFeature]
 
     @classmethod
-    def of(cls, e: Evidence, result: Result, measure: str) -> Ranking:
+    def of(cls, e: Evidence, result: Result, measure: str) -> FeatureRanking:
         """Return the ranking of a result by one of its measures."""
         facts = e.words(measure, result)
         table = ordered(result.estimates[result.estimates[col.MEASURE] == measure], facts.sign)
         return cls(result, measure, facts, table, ranked_features(e.run, result.id, measure, table, facts.sign))
 
-    def without(self, names: Collection[str]) -> Ranking:
+    def without(self, names: Collection[str]) -> FeatureRanking:
         """Return the ranking of the other features."""
         return replace(self, table=self.table[~self.table[col.FEATURE].isin(list(names))])
 
@@ -157,15 +157,10 @@ def ranked_features(
 
 
 def _ranked(feature: str, row: Mapping[Any, Any], span: tuple[int, int], by_intervals: bool) -> RankedFeature:
-    verdict = str(row.get(col.VERDICT) or "")
-    return RankedFeature(
-        feature,
-        *(float(row.get(name, nan)) for name in NUMBERS),
-        *span,
-        by_intervals,
-        next((name for name in VERDICTS if verdict.startswith(name)), ""),
-        str(row.get(col.DISTRUST) or ""),
-    )
+    estimate, lower, upper = (float(row.get(name, nan)) for name in NUMBERS)
+    words, distrust = (str(row.get(name) or "") for name in (col.VERDICT, col.DISTRUST))
+    verdict = next((name for name in VERDICTS if words.startswith(name)), "")
+    return RankedFeature(feature, estimate, lower, upper, *span, by_intervals, verdict, distrust)
 
 
 def simultaneous(run: Run, source: str, measure: str) -> Mapping[str, tuple[int, int]]:
@@ -190,18 +185,18 @@ def _tied(table: pd.DataFrame, sign: int) -> Mapping[str, tuple[int, int]]:
     return tied(dict(zip(table[col.FEATURE].astype(str), order, strict=True)))
 
 
-def answers(e: Evidence) -> list[Ranking]:
+def answers(e: Evidence) -> list[FeatureRanking]:
     """Return the ranking that answers each question that the run can answer, in their order, for single features."""
     ranked = (next(filter(None, (e.ranked(key, role) for key in keys)), None) for role, keys in ANSWERS)
-    return [Ranking.of(e, *source).without(e.subject.groups) for source in ranked if source is not None]
+    return [FeatureRanking.of(e, *source).without(e.subject.groups) for source in ranked if source is not None]
 
 
-def leader(answered: Sequence[Ranking]) -> Ranking:
+def leader(answered: Sequence[FeatureRanking]) -> FeatureRanking:
     """Return the answer that orders figures of all questions: the loss's where there is one."""
     return next((answer for answer in answered if answer.heading == "loss"), answered[0])
 
 
-def leading(answered: Sequence[Ranking], most: int) -> list[str]:
+def leading(answered: Sequence[FeatureRanking], most: int) -> list[str]:
     """Return at most `most` features, in the order of the leader and then of the others."""
     order = (feature for answer in (leader(answered), *answered) for feature in answer.order)
     return list(dict.fromkeys(order))[:most]

@@ -14,7 +14,7 @@ from ..evidence.view import Estimate, table_of
 from .blocks import interval_columns, intervals_caption, make_table
 from .document import Column, Table
 from .evidence import Evidence
-from .places import Ranking
+from .places import FeatureRanking
 from .telling import order_words, ordered, range_ends
 from .text import name
 
@@ -49,7 +49,7 @@ def line_table(key: str, caption: str, lines: Sequence[Estimate], fields: Iterab
 
 def importance_table(e: Evidence, result: Result, measure: str, key: str) -> Table:
     """Return one measure's importances: rank, estimate, error, interval, verdict and shuffles."""
-    ranking = Ranking.of(e, result, measure)
+    ranking = FeatureRanking.of(e, result, measure)
     table, facts = ranking.table, ranking.facts
     interval = interval_columns(table)
     further = [(c, *FURTHER[c]) for c in FURTHER if c in table.columns and not _is_blank(table[c])]

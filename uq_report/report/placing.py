@@ -11,9 +11,8 @@ from typing import TypeVar
 from ..core.results import Result
 from ..document import slots
 from ..document.by_kind import part
-from ..document.contract import SectionPlugin
 from ..document.document import Callout, Paragraph, Section
-from ..document.evidence import Evidence
+from ..document.evidence import Evidence, SectionPlugin
 from ..document.text import clean, joined, name, spaced
 from ..evidence import columns as col
 from ..evidence import ids

@@ -39,7 +39,8 @@ class LocalEffectsSection(ResultSection[Ale]):
     def blocks(self, e: Evidence, view: Ale) -> Iterable[Block]:
         """Return what parts, and the ends of the curves in a table."""
         measures = profile_measures(e, view.measures)
-        yield from (Paragraph(text=LEAD), *paragraphs(_notes(view.result.notes)), *left_out(view.result))
+        yield from paragraphs(LEAD, _notes(view.result.notes))
+        yield from left_out(view.result)
         yield from _parting(Ledger(e), view, measures)
         yield from ends_table(e, view.result, view.features, measures, "local-effects-table")
         yield from split_ends(e, view.result, view.features, "local-effects-split-table")

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ...document import slots
 from ...document.blocks import left_out, make_figure, notes_of, paragraphs
-from ...document.document import Block, Paragraph
+from ...document.document import Block
 from ...document.effects import curve, has_levels, profile_measures
 from ...document.evidence import Evidence
 from ...document.ledger import Ledger, leaders
@@ -42,7 +42,8 @@ class ProfilesSection(ResultSection[Pdp]):
         result = view.result
         features = list(dict.fromkeys(result.frame[col.FEATURE].astype(str)))
         measures = profile_measures(e, result.frame[col.MEASURE].astype(str))
-        yield from (Paragraph(text=LEAD), *paragraphs(notes_of(result)), *left_out(result))
+        yield from paragraphs(LEAD, notes_of(result))
+        yield from left_out(result)
         yield from ends_table(e, result, features, measures, "profiles-table")
         yield from split_ends(e, result, features, "profiles-split-table")
         figures = (_figure(e, view, feature, measures) for feature in leaders(Ledger(e)) if feature in features)

@@ -14,7 +14,7 @@ from ...core.numbers import spoken
 from ...core.text import count
 from ...document.amounts import scaled
 from ...document.evidence import Evidence
-from ...document.places import RankedFeature, Ranking, answers
+from ...document.places import FeatureRanking, RankedFeature, answers
 from ...document.text import joined, mention, mentions, name, value_words
 from ...evidence import columns as col
 from ...evidence import ids
@@ -29,7 +29,7 @@ NO_LEADER = "UQ501"
 class DriverRanking(NamedTuple):
     """A ranking of single features, largest first, as sentences read it; `n` rows, `open` where no leader is told."""
 
-    ranking: Ranking
+    ranking: FeatureRanking
     lines: tuple[RankedFeature, ...]
     n: str
     open: bool
@@ -49,7 +49,7 @@ class DriverRanking(NamedTuple):
         return f"{words} of {measure_words(BRIER.name)}" if self.ranking.measure == BRIER.name else words
 
 
-def rankings(e: Evidence) -> dict[str, Ranking]:
+def rankings(e: Evidence) -> dict[str, FeatureRanking]:
     """Return the ranking of each question by its role."""
     return {ranking.heading: ranking for ranking in answers(e)}
 
@@ -66,7 +66,7 @@ def drivers(e: Evidence) -> tuple[str, str, str]:
     )
 
 
-def _read(e: Evidence, ranking: Ranking) -> DriverRanking:
+def _read(e: Evidence, ranking: FeatureRanking) -> DriverRanking:
     """Return a ranking with its verdicts and places; those without a number are left out."""
     lines = tuple(ranking.features[feature] for feature in ranking.order if feature in ranking.features)
     undecided = any(f.code == NO_LEADER and ranking.measure in f.measures for f in e.findings)
@@ -74,7 +74,7 @@ def _read(e: Evidence, ranking: Ranking) -> DriverRanking:
     return DriverRanking(ranking, lines, _rows(e, ranking), undecided or tied)
 
 
-def _rows(e: Evidence, ranking: Ranking) -> str:
+def _rows(e: Evidence, ranking: FeatureRanking) -> str:
     """Return on how many rows a ranking rests, in words."""
     view = ShapImportance.find(e.run) if ranking.result.id == ids.SHAP_IMPORTANCE else None
     used, n = len(view.rows_used) if view is not None else 0, e.subject.n
@@ -177,7 +177,7 @@ def _follows(read: DriverRanking, less: Sequence[RankedFeature]) -> str:
     return f"The model's doubt follows {_names(less)}: wrong values of {those} {raised} by {read.amount(less[0])}."
 
 
-def margin_of(ranking: Ranking) -> float:
+def margin_of(ranking: FeatureRanking) -> float:
     """Return the margin within which an importance counts as 0; NaN where there is none."""
     return float(ranking.table[col.MARGIN].max()) if col.MARGIN in ranking.table else nan
 

@@ -7,7 +7,7 @@ from math import isfinite
 from ...document.blocks import make_figure, paragraphs
 from ...document.document import Block, Cards, Section, Step, Steps, Verdict
 from ...document.evidence import Evidence
-from ...document.places import Ranking, leader, leading
+from ...document.places import FeatureRanking, leader, leading
 from ...document.plots.frames import interval_words
 from ...document.telling import DAGGER, largest_words
 from ...document.text import joined, name, spaced
@@ -53,7 +53,7 @@ def picture(e: Evidence) -> tuple[Block, ...]:
     return (make_figure("answer-picture", caption, alt, lambda: plot.draw(panels, features), ranked[0].result.id),)
 
 
-def _panel(e: Evidence, ranking: Ranking) -> plot.Panel:
+def _panel(e: Evidence, ranking: FeatureRanking) -> plot.Panel:
     """Return one question, with what the model claims of each feature where the panel shows the same score."""
     unit, view = ranking.facts.unit, Claims.find(e.run)
     unit = unit.partition(" of ")[0] if unit.startswith("probability") else unit
@@ -64,7 +64,7 @@ def _panel(e: Evidence, ranking: Ranking) -> plot.Panel:
     return plot.Panel(ranking.heading, words, ranking.table, claimed, margin_of(ranking))
 
 
-def _caption(e: Evidence, ranked: list[Ranking], panels: list[plot.Panel], n: int) -> str:
+def _caption(e: Evidence, ranked: list[FeatureRanking], panels: list[plot.Panel], n: int) -> str:
     """Say what signs mean, which intervals these are, and that partners may hide importance."""
     around = next((words for x in (leader(ranked), *ranked) if (words := interval_words(x.table))), "")
     features = {feature for ranking in ranked for feature in ranking.order}

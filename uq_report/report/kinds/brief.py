@@ -11,7 +11,7 @@ from ...core.text import count, short
 from ...document.blocks import make_table, paragraphs, tables
 from ...document.document import Block, Column, Document, Facts, Paragraph, Section, Verdict
 from ...document.evidence import OPEN, Evidence, as_cell, severity_badge
-from ...document.places import Ranking, leading
+from ...document.places import FeatureRanking, leading
 from ...document.telling import NUMBERS
 from ...document.text import clean, first_sentence, joined, name, sentence, value_words
 from ...evidence import columns as col
@@ -70,7 +70,7 @@ def _ranking(e: Evidence) -> Section:
     return Section(id="leading", title=title, blocks=(table,))
 
 
-def _cells(ranking: Ranking, feature: str) -> tuple[str | None, str | None]:
+def _cells(ranking: FeatureRanking, feature: str) -> tuple[str | None, str | None]:
     row = ranking.table[ranking.table[col.FEATURE] == feature]
     place = ranking.features.get(feature)
     return None if place is None else place.words, value_words(*row.iloc[0][list(NUMBERS)]) if len(row) else None

@@ -64,7 +64,7 @@ def _able(features: Sequence[str]) -> str:
     return f"{', '.join(mentions(features[:-1]))} or {mention(features[-1])}"
 
 
-class Parting(NamedTuple):
+class RankGap(NamedTuple):
     """A feature that one ranking places above where the other can: both have intervals, and these are apart."""
 
     feature: str
@@ -77,11 +77,11 @@ class Parting(NamedTuple):
         return self.low.features[self.feature].first - self.high.features[self.feature].last
 
 
-def partings(columns: Sequence[RankingColumn]) -> list[Parting]:
+def partings(columns: Sequence[RankingColumn]) -> list[RankGap]:
     """Return where rankings of one question part beyond their intervals, widest first; cover has its own sentence."""
     tested = [column for column in columns if column.has_intervals and column.source.id != ids.COVER]
     cases = [
-        Parting(feature, high, low)
+        RankGap(feature, high, low)
         for pair in combinations(tested, 2)
         if _question(pair[0]) == _question(pair[1]) and set(pair[0].features) == set(pair[1].features)
         for feature in pair[0].features
@@ -98,7 +98,7 @@ def _question(column: RankingColumn) -> str:
 
 def contradictions(e: Evidence, columns: Sequence[RankingColumn]) -> list[str]:
     """Say where rankings of one question part, a sentence for each cause, widest first."""
-    reasons, causes = _explained(e), dict[str, dict[str, list[Parting]]]()
+    reasons, causes = _explained(e), dict[str, dict[str, list[RankGap]]]()
     for case in partings(columns):
         causes.setdefault(_cause(case, reasons), {}).setdefault(case.feature, []).append(case)
     texts = []
@@ -109,14 +109,14 @@ def contradictions(e: Evidence, columns: Sequence[RankingColumn]) -> list[str]:
     return texts
 
 
-def _parted(feature: str, cases: Sequence[Parting]) -> str:
+def _parted(feature: str, cases: Sequence[RankGap]) -> str:
     """Return the ranks of one feature where it stands higher and where lower."""
     sides = ([case.high for case in cases], [case.low for case in cases])
     high, low = (dict.fromkeys(f"{x.place(feature)} in {x.source.words}" for x in side) for side in sides)
     return f"{mention(feature)} ranks {joined(list(high))}, but {joined(list(low))}"
 
 
-def _cause(case: Parting, reasons: Mapping[tuple[str, frozenset[tuple[str, str]]], Sequence[str]]) -> str:
+def _cause(case: RankGap, reasons: Mapping[tuple[str, frozenset[tuple[str, str]]], Sequence[str]]) -> str:
     """Return why two rankings part: another result shows it, or they count differently, or it is not known."""
     if case.high.is_size is not case.low.is_size:
         return KINDS

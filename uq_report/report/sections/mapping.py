@@ -86,7 +86,7 @@ def _read(file: Path) -> Framework:
     return Framework(**content, requirements=tuple(points))
 
 
-class Answer(NamedTuple):
+class RequirementAnswer(NamedTuple):
     """What of the evidence a heading needs is in a run, section by section, and what is not."""
 
     sections: Mapping[str, tuple[str, ...]]
@@ -175,7 +175,7 @@ def _row(e: Evidence, requirement: Requirement, places: Places, *, named: bool) 
     return f"{requirement.place}: {requirement.asks}", ", ".join(where) or None, still or None
 
 
-def answer_of(e: Evidence, requirement: Requirement, places: Places) -> Answer:
+def answer_of(e: Evidence, requirement: Requirement, places: Places) -> RequirementAnswer:
     """Return which of the evidence that a requirement names is in the run, by the section that shows it."""
     sections: dict[str, list[str]] = {}
     missing = []
@@ -184,7 +184,7 @@ def answer_of(e: Evidence, requirement: Requirement, places: Places) -> Answer:
         for choice in present:
             sections.setdefault(_place(e, choice, places), []).append(_words(choice))
         missing += [] if present else [" or ".join(map(_words, choices))]
-    return Answer({place: tuple(dict.fromkeys(what)) for place, what in sections.items()}, tuple(missing))
+    return RequirementAnswer({place: tuple(dict.fromkeys(what)) for place, what in sections.items()}, tuple(missing))
 
 
 def is_there(e: Evidence, needed: str) -> bool:

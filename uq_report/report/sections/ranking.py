@@ -53,7 +53,7 @@ SOURCES = (
 
 
 @dataclass(frozen=True)
-class RankingColumn(places.Ranking):
+class RankingColumn(places.FeatureRanking):
     """One column: a method's numbers for one question, largest first, with each single feature's rank and places."""
 
     source: Source
@@ -139,7 +139,7 @@ def _ranking(e: Evidence, source: Source) -> RankingColumn | None:
     measure = RSENS if RSENS in present else e.measure_of(source.role, present)
     if result is None or not measure:
         return None
-    plain = places.Ranking.of(e, result, measure)
+    plain = places.FeatureRanking.of(e, result, measure)
     table = plain.table[plain.table[col.ESTIMATE].notna()].drop_duplicates(col.FEATURE)
     single, facts = table[table[col.FEATURE].isin(list(plain.features))], plain.facts
     order = ranks(facts.sign * single[col.ESTIMATE].to_numpy(dtype=float)).tolist() if len(single) else []

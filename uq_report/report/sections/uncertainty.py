@@ -17,7 +17,6 @@ from ...document.text import clean, joined, plain, sentence, spaced, value_words
 from ...evidence.importance import Pfi
 from ...evidence.outcomes import CONFIDENCE_GAP, Bins, Calibration, Coverage, Pit, Reliability, ScoreLine, rows_within
 from ...evidence.segments import OFF_SUPPORT, Segments
-from ...evidence.view import table_of
 from .outcomes import scores_table
 
 ENTROPIES, VARIANCES = ("epistemic", "aleatoric"), ("epistemic_variance", "aleatoric_variance")
@@ -216,7 +215,7 @@ def calibration_in_full(e: Evidence) -> Section:
     blocks: tuple[Block, ...] = paragraphs(e.why_missing(Calibration.id))
     if view is not None:
         lines = [line for line in view.lines if line.judges_uncertainty or line.is_tested]
-        caption = f"Calibration tests and sharpness. {intervals_caption(table_of(lines))}"
+        caption = "Calibration tests and sharpness."
         blocks = (*paragraphs(LEAD), scores_table(view, lines, "calibration-table", caption, tests=True))
     return Section(id="calibration", title="Calibration in full", blocks=(*blocks, *_tables(e)))
 
