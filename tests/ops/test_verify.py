@@ -28,8 +28,7 @@ from uq_report.evidence.run import Run
 from uq_report.ops import verification
 from uq_report.ops.verification import Verification, rendering
 from uq_report.ops.verification.evidence import judge_files, sha256
-from uq_report.report import kinds
-from uq_report.report.forms import EXTENTS
+from uq_report.report import EXTENTS, kinds
 
 from . import verify_cases
 

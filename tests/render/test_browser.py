@@ -16,8 +16,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from uq_report.document.attachment import Attachment
-from uq_report.document.document import Block, Column, Document, Figure, Fold, Paragraph, Section, Table
+from uq_report.document.document import Attachment, Block, Column, Document, Figure, Fold, Paragraph, Section, Table
 from uq_report.render.html import HtmlRenderer
 from uq_report.testing.known import known_document
 

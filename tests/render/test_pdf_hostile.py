@@ -10,9 +10,9 @@ from dataclasses import replace
 import pikepdf
 import pytest
 
-from uq_report.document.attachment import Attachment
 from uq_report.document.blocks import make_table
 from uq_report.document.document import (
+    Attachment,
     Badge,
     Bullets,
     Callout,

@@ -10,8 +10,7 @@ from importlib.util import find_spec
 import pikepdf
 import pytest
 
-from uq_report.document.attachment import Attachment
-from uq_report.document.document import Document, Paragraph, Section
+from uq_report.document.document import Attachment, Document, Paragraph, Section
 from uq_report.evidence.run import Run
 from uq_report.render.html import page
 from uq_report.render.pdf import PdfRenderer

@@ -8,11 +8,10 @@ from dataclasses import replace
 import pytest
 
 from uq_report.core.explainer import Card
-from uq_report.document.document import Facts, Section, Table
+from uq_report.document.document import Facts, Section, Table, texts
 from uq_report.document.evidence import Evidence
-from uq_report.document.reading import texts
 from uq_report.evidence.run import MethodRecord, PluginRecord, Run
-from uq_report.report.placing import Placed
+from uq_report.report.placing import PluginSections
 from uq_report.report.sections.methods import in_short, methods
 from uq_report.report.sections.model import model
 from uq_report.report.sections.reproducibility import computing, inventory, reproducibility
@@ -136,7 +135,7 @@ def test_fast_paths_that_predicted_are_named_with_what_they_did(run: Run) -> Non
 
 
 def test_a_strangers_results_stand_in_the_short_annex_and_ours_do_not(run: Run) -> None:
-    (section,) = Placed(Evidence(run)).strangers()
+    (section,) = PluginSections(Evidence(run)).strangers()
     assert section.id == "explainer-stranger"
     assert [part.id for part in section.sections] == [
         "result-stranger",
@@ -144,7 +143,7 @@ def test_a_strangers_results_stand_in_the_short_annex_and_ours_do_not(run: Run) 
         "result-stranger.table",
     ]
     ours = tuple(replace(p, distribution="uq_report") for p in run.plugins)
-    assert Placed(Evidence(replace(run, plugins=ours))).strangers() == ()
+    assert PluginSections(Evidence(replace(run, plugins=ours))).strangers() == ()
 
 
 def card(**texts_: str) -> MethodRecord:

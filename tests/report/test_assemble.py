@@ -15,8 +15,7 @@ from uq_report.core import results
 from uq_report.core.errors import InputError
 from uq_report.core.explainer import Card
 from uq_report.core.results import Importance
-from uq_report.document.document import Badge, Block, Callout, Document, Facts, Figure, Paragraph, Table, inside
-from uq_report.document.reading import texts
+from uq_report.document.document import Badge, Block, Callout, Document, Facts, Figure, Paragraph, Table, inside, texts
 from uq_report.evidence import ids
 from uq_report.evidence.codec import dumps, loads, sha256
 from uq_report.evidence.run import Run

@@ -13,7 +13,7 @@ import pytest
 from uq_report.core.results import MeasureFacts
 from uq_report.document.document import Figure, Paragraph, Section, Table
 from uq_report.document.evidence import Evidence
-from uq_report.document.places import Place, places
+from uq_report.document.places import RankedFeature, ranked_features
 from uq_report.document.text import unmarked
 from uq_report.evidence import ids, saved
 from uq_report.evidence.importance import CoverCorrected, Pfi
@@ -22,7 +22,7 @@ from uq_report.evidence.run import Run
 from uq_report.evidence.view import by_feature, of_measure
 from uq_report.report.sections import agreeing, ranking
 from uq_report.report.sections.drives import drives
-from uq_report.report.sections.ranking import ROWS, SOURCES, Ranking, changed, rankings
+from uq_report.report.sections.ranking import ROWS, SOURCES, RankingColumn, changed, rankings
 
 from .. import samples
 from . import methods_results as made
@@ -43,13 +43,15 @@ def told(run: Run) -> Section:
     return drives(Evidence(run))
 
 
-def column(source: ranking.Source, held: Mapping[str, tuple[int, int, int]], *, known: bool = True) -> Ranking:
+def column(source: ranking.Source, held: Mapping[str, tuple[int, int, int]], *, known: bool = True) -> RankingColumn:
     """A column of ranks: the rank of each feature, and the first and last it may have."""
     result = made.rsens(ABC)[0]
     facts = MeasureFacts(source.id, "", source.role)
     ranks = {feature: rank for feature, (rank, *_) in held.items()}
-    spans = {feature: Place(first, last, known) for feature, (_, first, last) in held.items()}
-    return Ranking(result, source.id, facts, result.estimates, spans, source, ranks, together=True)
+    spans = {
+        feature: RankedFeature(feature, 0.0, 0.0, 0.0, first, last, known) for feature, (_, first, last) in held.items()
+    }
+    return RankingColumn(result, source.id, facts, result.estimates, spans, source, ranks, together=True)
 
 
 def words(run: Run) -> str:
@@ -116,7 +118,9 @@ def test_a_group_has_a_number_and_no_rank() -> None:
     assert "·" not in "".join(str(cell) for cell in row if cell)
     assert any(cell for cell in row[1:])
     nll = table[table["measure"] == "nll"]
-    assert places(grouped, ids.PFI, "nll", nll) == places(run, ids.PFI, "nll", nll[nll["feature"] != "both"])
+    assert ranked_features(grouped, ids.PFI, "nll", nll) == ranked_features(
+        run, ids.PFI, "nll", nll[nll["feature"] != "both"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,22 @@ from datetime import date
 
 import pytest
 
-from uq_report.document.document import Block, Bullets, Cell, Fold, Paragraph, Section, Table
+from uq_report.document.document import Block, Bullets, Cell, Fold, Paragraph, Section, Table, texts
 from uq_report.document.evidence import Evidence
-from uq_report.document.reading import texts
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import Changes, Run
 from uq_report.render.outline import outline
 from uq_report.report.assemble import document
-from uq_report.report.mappings import FOLDER, Requirement, frameworks
-from uq_report.report.sections.mapping import RECORDS, Places, answer_of, is_there, mapping
+from uq_report.report.sections.mapping import (
+    FOLDER,
+    RECORDS,
+    Places,
+    Requirement,
+    answer_of,
+    frameworks,
+    is_there,
+    mapping,
+)
 from uq_report.runner import plugins
 from uq_report.runner.settings import About
 

@@ -13,9 +13,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 import uq_report as uq
-from uq_report.document.document import Document, Section, Table, inside
+from uq_report.document.document import Document, Section, Table, inside, texts
 from uq_report.document.members import CAUTION, CURVES, SIZES, SUMS
-from uq_report.document.reading import texts
 from uq_report.methods.rsens.section import HIDDEN, SQUARES
 from uq_report.report.assemble import document
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from uq_report.document.document import Badge, Bullets, Facts, Paragraph, Section, Table
+from uq_report.document.document import Badge, Bullets, Facts, Paragraph, Section, Table, texts
 from uq_report.document.evidence import OPEN, Evidence
-from uq_report.document.reading import texts
 from uq_report.document.text import sentence
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import Changes, NotRun
 from uq_report.report.assemble import shell
-from uq_report.report.placing import Placed
+from uq_report.report.placing import PluginSections
 from uq_report.report.sections.annex import SOUNDNESS, chapter
 from uq_report.report.sections.data import data
 from uq_report.report.sections.limitations import limitations, limits_of_methods, omissions
@@ -53,20 +52,28 @@ def table(section: Section, key: str) -> Table:
 
 def test_texts_that_were_given_are_printed_once_cleaned() -> None:
     e = evidence({**TEXTS, "status": "final"})
-    told = {**facts(model(e)), **facts(data(e, Placed(e))), **facts(monitoring(e)), **facts(sign_off(e))}
+    told = {**facts(model(e)), **facts(data(e, PluginSections(e))), **facts(monitoring(e)), **facts(sign_off(e))}
     assert told["Purpose"] == "said: purpose[31m"
     assert told["Licence"] == "said: data_licence[31m"
     assert told["Response when a threshold is crossed"] == "said: response[31m"
     assert OPEN not in told.values()
-    assert "said: assumptions[31m" in str(chapter(Placed(e), SOUNDNESS).sections[0])
-    printed = str([model(e), data(e, Placed(e)), chapter(Placed(e), SOUNDNESS).sections[0], monitoring(e), sign_off(e)])
+    assert "said: assumptions[31m" in str(chapter(PluginSections(e), SOUNDNESS).sections[0])
+    printed = str(
+        [
+            model(e),
+            data(e, PluginSections(e)),
+            chapter(PluginSections(e), SOUNDNESS).sections[0],
+            monitoring(e),
+            sign_off(e),
+        ]
+    )
     assert all(f"said: {key}[31m" in printed for key in TEXTS if key not in ("title", "classification"))
 
 
 def test_texts_that_were_not_given_are_open_and_never_made_up() -> None:
     e = evidence()
     assert facts(model(e))["Materiality: exposure and reliance"] == OPEN
-    assert facts(chapter(Placed(e), SOUNDNESS))["Assumptions and design choices"] == OPEN
+    assert facts(chapter(PluginSections(e), SOUNDNESS))["Assumptions and design choices"] == OPEN
     assert [row[1] for row in table(sign_off(e), "sign-off-table").rows] == [OPEN] * 3
     told = open_line(sign_off(e))
     assert all(key.replace("_", " ") in told for key in ("purpose", "materiality", "independence", "response"))
@@ -179,10 +186,10 @@ def test_every_method_in_use_says_how_it_fails() -> None:
 def test_a_direction_check_stands_in_conceptual_soundness_whatever_its_name() -> None:
     one = Outcome(check="mine", state="found", findings=(finding("UQ901", feature="age"),), rules=(rule("UQ901"),))
     e = Evidence(run_with(one))
-    section = next(s for s in chapter(Placed(e), SOUNDNESS).sections if s.id == "directions")
+    section = next(s for s in chapter(PluginSections(e), SOUNDNESS).sections if s.id == "directions")
     assert bullets(section) == ["UQ901 (medium) age: statement of UQ901"]
     none = evidence()
-    absent = next(s for s in chapter(Placed(none), SOUNDNESS).sections if s.id == "directions")
+    absent = next(s for s in chapter(PluginSections(none), SOUNDNESS).sections if s.id == "directions")
     assert "No check held the effects" in str(absent)
 
 

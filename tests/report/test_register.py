@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from uq_report.document.document import Badge, Callout, Fold, Paragraph, Section, Table, inside
+from uq_report.document.document import Badge, Callout, Fold, Paragraph, Section, Table, inside, texts
 from uq_report.document.evidence import OPEN, Evidence
-from uq_report.document.reading import texts
 from uq_report.document.text import unmarked
 from uq_report.evidence.finding import SEVERITIES, Finding, Outcome, Symptom
 from uq_report.evidence.run import Changes, FindingChange

@@ -18,7 +18,7 @@ from uq_report.evidence import ids
 from uq_report.evidence.run import NotRun, Run
 from uq_report.methods.segments.section import SegmentsSection
 from uq_report.report.assemble import document
-from uq_report.report.sections.unsure import NONE, unsure
+from uq_report.report.sections.sure import NO_SEGMENT, unsure
 from uq_report.runner import figures
 
 from .reading import all_blocks, table_of, text_of
@@ -81,7 +81,7 @@ def test_without_segments_that_stand_out_a_sentence_says_so() -> None:
     e = evidence(replace(run, results=tuple(flat if r.id == ids.SEGMENTS else r for r in run.results)))
     section = unsure(e)
     assert section is not None
-    assert text_of(section) == NONE
+    assert text_of(section) == NO_SEGMENT
     assert not [block for block in all_blocks(SegmentsSection().section(e)) if isinstance(block, Figure)]
 
 

@@ -13,12 +13,11 @@ import pandas as pd
 import pytest
 
 from uq_report.core.results import Diagnostic, Importance, Interaction, Profile, Result
-from uq_report.document.document import Figure, Paragraph, Section, Table, inside
+from uq_report.document.document import Figure, Paragraph, Section, Table, inside, texts
 from uq_report.document.effects import FALLS, RISES, TURNS, move
 from uq_report.document.evidence import Evidence
 from uq_report.document.ledger import Ledger, leaders
-from uq_report.document.places import places
-from uq_report.document.reading import texts
+from uq_report.document.places import ranked_features
 from uq_report.document.text import unmarked
 from uq_report.evidence import ids, saved
 from uq_report.evidence.finding import Finding, Outcome, Severity
@@ -351,7 +350,7 @@ def is_known(text: str, known: Sequence[float]) -> bool:
 def test_ranks_are_the_places_of_the_rankings(path: Path) -> None:
     run = sample(path)
     result = run.result(ids.PFI)
-    held = places(run, ids.PFI, "nll", result.estimates[result.estimates["measure"] == "nll"])
+    held = ranked_features(run, ids.PFI, "nll", result.estimates[result.estimates["measure"] == "nll"])
     section = sheets(Evidence(run))
     assert section is not None
     for part in section.sections:

@@ -11,10 +11,9 @@ import pandas as pd
 import pytest
 
 from uq_report.core.results import Importance, Omission, Result
-from uq_report.document.document import Figure, Section, Split, Table, inside
+from uq_report.document.document import Figure, Section, Split, Table, inside, texts
 from uq_report.document.evidence import Evidence
 from uq_report.document.members import CAUTION
-from uq_report.document.reading import texts
 from uq_report.document.text import unmarked
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome, RuleRecord

@@ -12,7 +12,7 @@ from uq_report.core.results import MeasureFacts, Omission
 from uq_report.core.text import MAX_TEXT, short
 from uq_report.document import blocks, telling
 from uq_report.document.evidence import Evidence
-from uq_report.document.places import places
+from uq_report.document.places import ranked_features
 from uq_report.document.text import clean, interval, joined, name, plain, sentence, value_words
 
 from . import made
@@ -112,12 +112,12 @@ def importances(*lines: tuple[str, float, float, float]) -> pd.DataFrame:
 def test_places_are_those_that_intervals_leave_and_ties_without_them() -> None:
     run = make_run(Case())
     sure = importances(("a", 0.9, 0.8, 1.0), ("b", 0.5, 0.3, 0.7), ("c", 0.4, 0.2, 0.6), ("d", 0.1, 0.0, 0.21))
-    told = {feature: place.words for feature, place in places(run, "other", "m", sure).items()}
+    told = {feature: place.words for feature, place in ranked_features(run, "other", "m", sure).items()}
     assert told == {"a": "1", "b": "2 to 3", "c": "2 to 4", "d": "3 to 4"}
-    turned = {feature: place.words for feature, place in places(run, "other", "m", sure, -1).items()}
+    turned = {feature: place.words for feature, place in ranked_features(run, "other", "m", sure, -1).items()}
     assert turned == {"a": "4", "b": "2 to 3", "c": "1 to 3", "d": "1 to 2"}
     bare = importances(*((f, value, np.nan, np.nan) for f, value in (("a", 0.2), ("b", 0.1), ("c", 0.1))))
-    told = {feature: place.words for feature, place in places(run, "other", "m", bare).items()}
+    told = {feature: place.words for feature, place in ranked_features(run, "other", "m", bare).items()}
     assert told == {"a": "1", "b": "tied, 2 to 3", "c": "tied, 2 to 3"}
 
 

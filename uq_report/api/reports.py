@@ -12,7 +12,7 @@ from ..core.errors import InputError, RenderError, UQReportError, nearest, words
 from ..document.contract import Prepares
 from ..document.document import Document
 from ..evidence.run import Run
-from ..report.forms import EXTENTS, NAMES
+from ..report import EXTENTS, NAMES
 from ..report.kinds import document
 from ..runner import plugins
 from .progress import reported

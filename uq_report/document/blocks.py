@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from ..core.errors import UQReportError
 from ..core.results import Result
 from ..core.text import count
 from ..evidence import columns as col
-from .document import Badge, Bullets, Callout, Cell, Column, Figure, Table
+from .document import Badge, Bullets, Callout, Cell, Column, Figure, Paragraph, Table
 from .plots.frames import has_interval, interval_words
 from .text import MENTION, clean, joined, mention, name
 
@@ -158,3 +158,21 @@ def omission_words(measure: str, reason: str, features: Iterable[str] = ()) -> s
     about = joined([name(feature) for feature in dict.fromkeys(features) if feature])
     what = " of ".join(filter(None, (name(measure) if measure else "", about)))
     return f"{what or 'everything'}: {clean(reason)}."
+
+
+def paragraphs(*texts: str) -> tuple[Paragraph, ...]:
+    """Return a paragraph for each text that is not empty."""
+    return tuple(Paragraph(text=text) for text in texts if text)
+
+
+def bullets(items: Iterable[str]) -> tuple[Bullets, ...]:
+    """Return a list of sentences; none without any."""
+    every = tuple(items)
+    return (Bullets(items=every),) if every else ()
+
+
+def tables(
+    key: str, caption: str, columns: Sequence[Column | str], rows: Collection[Sequence[Any]], **options: Any
+) -> tuple[Table, ...]:
+    """Return a table as `make_table` does; none without rows."""
+    return (make_table(key, caption, columns, rows, **options),) if rows else ()

@@ -1,32 +1,11 @@
-"""The contracts of what fills a place of the report and of what writes it: ``uq_report.sections``, ``.renderers``."""
+"""The contract of what writes a document: ``uq_report.renderers``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from .document import Document, Section
-    from .evidence import Evidence
-
-
-@runtime_checkable
-class SectionPlugin(Protocol):
-    """Tells results of a run in a place of the report; reads the run's evidence only, never a model.
-
-    Class variables
-    ---------------
-    name : the entry-point name
-    slot : where it stands (`document.slots`)
-    shows : ids of the results it shows; other results of the same explainers follow by their kind
-    """
-
-    name: ClassVar[str]
-    slot: ClassVar[str]
-    shows: ClassVar[tuple[str, ...]]
-    api_version: ClassVar[int]
-
-    def section(self, evidence: Evidence) -> Section | None:
-        """Return the section, or None where the run has nothing for it."""
+    from .document import Document
 
 
 @runtime_checkable

@@ -5,14 +5,18 @@ Renderers see nothing else, and block fields are public API for templates.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, TypeAlias
+from itertools import count
+from string import ascii_uppercase
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
+from ..core.errors import RenderError
 from ..core.text import file_stem
 from ..evidence.frozen import Frozen
-from .attachment import Attachment
 
+ANSWER: Final = "answer"
+OPENING: Final = (ANSWER, "comparison")  # sections of which the one that stands first is page 1 and has no number
 Tone = Literal["good", "warning", "bad", "neutral", "unknown"]
 
 
@@ -218,6 +222,16 @@ class Section(Frozen):
 
 
 @dataclass(frozen=True)
+class Attachment:
+    """A file that travels inside the report where the format can hold one (PDF)."""
+
+    name: str
+    content: bytes
+    media_type: str
+    description: str
+
+
+@dataclass(frozen=True)
 class CheckEntry:
     """How one check ended, for machines (JUnit): its state, reason, and each finding as (code, severity, text)."""
 
@@ -250,3 +264,63 @@ class Document(Frozen):
     rating: Badge = Badge("not assessed", "unknown")
     attachments: tuple[Attachment, ...] = ()
     checks: tuple[CheckEntry, ...] = ()
+
+
+def numbers(sections: Sequence[Section]) -> list[str]:
+    """Return a number for each section of the first level, a letter for each appendix, and nothing for the answer.
+
+    Examples
+    --------
+    >>> numbers([Section(id=key, title=key, appendix=key == "rules") for key in ("answer", "findings", "rules")])
+    ['', '1', 'A']
+    """
+    figures, letters = count(1), iter(ascii_uppercase)
+    opens = bool(sections) and sections[0].id in OPENING
+    try:
+        named = [next(letters) if section.appendix else str(next(figures)) for section in sections[opens:]]
+    except StopIteration:
+        appendices = sum(section.appendix for section in sections)
+        raise RenderError(
+            f"document.sections must hold at most 26 appendices; got {appendices}. Make some sub-sections."
+        ) from None
+    return [*[""] * opens, *named]
+
+
+# The fields of each part that hold texts, or parts that hold some, in reading order.
+_FIELDS: Mapping[type, tuple[str, ...]] = {
+    Section: ("title", "aside", "blocks", "sections"),
+    Paragraph: ("text",),
+    Bullets: ("items",),
+    Callout: ("title", "text"),
+    Facts: ("rows",),
+    Table: ("caption", "note", "columns", "rows"),
+    Column: ("label",),
+    Badge: ("text",),
+    Figure: ("caption", "alt"),
+    Verdict: ("badge", "text", "note"),
+    Cards: ("cards",),
+    Card: ("title", "headline", "aside", "texts"),
+    Steps: ("steps",),
+    Step: ("lead", "text", "aside"),
+    Fold: ("title", "blocks"),
+    Split: ("left", "right"),
+    Columns: ("left", "right"),
+}
+
+
+def texts(part: Any) -> Iterator[str]:
+    """Yield every text of a section, a block or a cell, or of several of them; numbers have none.
+
+    Examples
+    --------
+    >>> list(texts([Section(id="s", title="Title", blocks=(Paragraph(text="Words."),))]))
+    ['Title', '', 'Words.']
+    """
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, Iterable):
+        for item in part:
+            yield from texts(item)
+    else:
+        for name in _FIELDS.get(type(part), ()):
+            yield from texts(getattr(part, name))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from math import inf
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, runtime_checkable
 
 from ..core.errors import UnsupportedError
 from ..core.results import MeasureFacts, Result
@@ -19,7 +19,7 @@ from ..evidence.finding import SEVERITIES, Finding, Outcome, Waived
 from ..evidence.importance import directed
 from ..evidence.run import MethodRecord, Run
 from ..evidence.subject import SubjectFacts
-from .document import Badge, Cell, Tone
+from .document import Badge, Cell, Section, Tone
 from .plots.words import words
 from .text import ABSENT, clean, items, joined, name, sentence
 
@@ -206,6 +206,26 @@ class Evidence:
         """Say why an explainer has no results."""
         reason = next((entry.reason for entry in self.run.not_run if entry.name == explainer), "")
         return sentence(reason) if reason else f"The explainer {explainer} was not part of this run."
+
+
+@runtime_checkable
+class SectionPlugin(Protocol):
+    """Tells results of a run in a place of the report; reads the run's evidence only, never a model.
+
+    Class variables
+    ---------------
+    name : the entry-point name
+    slot : where it stands (`document.slots`)
+    shows : ids of the results it shows; other results of the same explainers follow by their kind
+    """
+
+    name: ClassVar[str]
+    slot: ClassVar[str]
+    shows: ClassVar[tuple[str, ...]]
+    api_version: ClassVar[int]
+
+    def section(self, evidence: Evidence) -> Section | None:
+        """Return the section, or None where the run has nothing for it."""
 
 
 def as_cell(value: Any) -> Cell:

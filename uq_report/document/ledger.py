@@ -19,7 +19,7 @@ from ..evidence.view import Estimate, by_feature, lines_of, of_measure
 from .effects import by_role
 from .evidence import Evidence
 from .members import parts_of
-from .places import Ranking
+from .places import FeatureRanking
 
 OBSERVATION = "observation"
 SHEETS = 8  # at most
@@ -50,17 +50,17 @@ class Ledger:
         return {facts.name: facts for facts in self.e.subject.features}
 
     @cached_property
-    def leading(self) -> tuple[Ranking, ...]:
+    def leading(self) -> tuple[FeatureRanking, ...]:
         """The rankings that say which features lead."""
         return tuple(filter(None, (self.ranking(*source) for source in LEADING)))
 
     @cached_property
-    def loss(self) -> Ranking | None:
+    def loss(self) -> FeatureRanking | None:
         """What wrong values cost on unseen rows."""
         return self.ranking(ids.PFI, "loss")
 
     @cached_property
-    def doubt(self) -> Ranking | None:
+    def doubt(self) -> FeatureRanking | None:
         """How far wrong values raise the model's doubt."""
         return self.ranking(ids.PFI, "uncertainty")
 
@@ -75,11 +75,11 @@ class Ledger:
         return self._lines(ids.PFI, PfiLine, self.doubt)
 
     @cached_property
-    def disagreement(self) -> Ranking | None:
+    def disagreement(self) -> FeatureRanking | None:
         """How far wrong values raise the disagreement of the model's members; None without members."""
         result = self.e.find(ids.PFI)
         names = () if result is None else parts_of(result.estimates[col.MEASURE])
-        return Ranking.of(self.e, result, names[-1]) if result is not None and names else None
+        return FeatureRanking.of(self.e, result, names[-1]) if result is not None and names else None
 
     @cached_property
     def disagreements(self) -> Mapping[str, PfiLine]:
@@ -102,7 +102,7 @@ class Ledger:
             return {}
         return by_feature(of_measure(view.part(item), self.loss.measure))
 
-    def _lines(self, key: str, line: type[L], ranking: Ranking | None) -> Mapping[str, L]:
+    def _lines(self, key: str, line: type[L], ranking: FeatureRanking | None) -> Mapping[str, L]:
         """Return the lines of a result by feature, in the measure of a ranking; none without either."""
         result = self.e.find(key)
         if result is None or ranking is None:
@@ -131,15 +131,15 @@ class Ledger:
         view = HStatistic.find(self.e.run)
         return () if view is None else tuple(line for line in view.lines if line.ranked and line.feature_2)
 
-    def ranking(self, key: str, role: str) -> Ranking | None:
+    def ranking(self, key: str, role: str) -> FeatureRanking | None:
         """Return the ranking of a result by its measure of a role, of any where none is named; None without one."""
         if (key, role) not in self._rankings:
             ranked = self.e.ranked(key, role)
-            self._rankings[key, role] = None if ranked is None else Ranking.of(self.e, *ranked)
+            self._rankings[key, role] = None if ranked is None else FeatureRanking.of(self.e, *ranked)
         return self._rankings[key, role]
 
     @cached_property
-    def _rankings(self) -> dict[tuple[str, str], Ranking | None]:
+    def _rankings(self) -> dict[tuple[str, str], FeatureRanking | None]:
         return {}
 
     @cached_property

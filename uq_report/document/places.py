@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from math import nan
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from ..core.ranking import ranks
 from ..core.results import MeasureFacts, Result
 from ..evidence import columns as col
 from ..evidence import ids
+from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED
 from ..evidence.information import Agreement
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
@@ -21,53 +23,79 @@ from ..evidence.view import Estimate, by_feature, lines_of, of_measure
 from .evidence import Evidence
 from .plots.frames import has_interval
 from .plots.ranks import places_words, tied
-from .telling import ordered
+from .telling import NUMBERS, ordered
 
 METHODS = {
     ids.PFI: "permutation importance (mean change when the feature is shuffled)",
     ids.SHAP_IMPORTANCE: "mean size of the Shapley values",
     ids.DALEX_PARTS: f"{ids.DALEX}'s permutation importance",
 }
+VERDICTS = (POSITIVE, NEGATIVE, ABOUT_0, UNDETERMINED)
+# role, and the result ids that can answer, best first
+ANSWERS = (
+    ("prediction", (ids.SHAP_IMPORTANCE, ids.DALEX_PARTS)),
+    ("loss", (ids.PFI,)),
+    ("uncertainty", (ids.PFI, ids.SHAP_IMPORTANCE)),
+)
 
 
-class Place(NamedTuple):
-    """The first and the last place that a feature may have; `by_intervals` by intervals, else only shared in a tie.
+class RankedFeature(NamedTuple):
+    """A feature in a ranking: its importance with interval, and the first and the last rank that it may have.
+
+    Parameters
+    ----------
+    feature : str
+    estimate, lower, upper : float
+    first, last : int
+    by_intervals : bool
+        Whether intervals decide the ranks; otherwise equal values share them.
+    verdict : str
+        Empty without one.
+    distrust : str
+        Why the interval is not reliable; empty where it is.
 
     Examples
     --------
-    >>> Place(2, 4).words, Place(1, 1).words, Place(2, 3, by_intervals=False).words
+    >>> age = RankedFeature("age", 0.2, 0.1, 0.3, 2, 4)
+    >>> age.words, age._replace(first=1, last=1).words, age._replace(last=3, by_intervals=False).words
     ('2 to 4', '1', 'tied, 2 to 3')
     """
 
+    feature: str
+    estimate: float
+    lower: float
+    upper: float
     first: int
     last: int
     by_intervals: bool = True
+    verdict: str = ""
+    distrust: str = ""
 
     @property
     def words(self) -> str:
-        """The places as the chapter on agreement says them."""
+        """The ranks as the chapter on agreement writes them."""
         tie = "" if self.by_intervals or self.first == self.last else "tied, "
         return f"{tie}{places_words(self.first, self.last)}"
 
 
 @dataclass(frozen=True)
-class Ranking:
-    """One measure of a result over features, the leading first, and the places that its numbers tell."""
+class FeatureRanking:
+    """One measure of a result over features, the leading first, and the ranks that each feature may have."""
 
     result: Result
     measure: str
     facts: MeasureFacts
     table: pd.DataFrame
-    places: Mapping[str, Place]
+    features: Mapping[str, RankedFeature]
 
     @classmethod
-    def of(cls, e: Evidence, result: Result, measure: str) -> Ranking:
+    def of(cls, e: Evidence, result: Result, measure: str) -> FeatureRanking:
         """Return the ranking of a result by one of its measures."""
         facts = e.words(measure, result)
         table = ordered(result.estimates[result.estimates[col.MEASURE] == measure], facts.sign)
-        return cls(result, measure, facts, table, places(e.run, result.id, measure, table, facts.sign))
+        return cls(result, measure, facts, table, ranked_features(e.run, result.id, measure, table, facts.sign))
 
-    def without(self, names: Collection[str]) -> Ranking:
+    def without(self, names: Collection[str]) -> FeatureRanking:
         """Return the ranking of the other features."""
         return replace(self, table=self.table[~self.table[col.FEATURE].isin(list(names))])
 
@@ -110,36 +138,65 @@ class Ranking:
         return {str(feature): str(reason) for feature, reason in rows if reason}
 
 
-def places(run: Run, source: str, measure: str, table: pd.DataFrame, sign: int = 1) -> Mapping[str, Place]:
-    """Return each feature's places in one ranking of the result `source`; of `sign` -1 the smallest leads.
+def ranked_features(
+    run: Run, source: str, measure: str, table: pd.DataFrame, sign: int = 1
+) -> Mapping[str, RankedFeature]:
+    """Return each feature of one ranking of the result `source`; of `sign` -1 the smallest leads.
 
-    They are those of the agreement of methods where it ranks alike and has intervals; else the intervals of the
+    The ranks are those of the agreement of methods where it ranks alike and has intervals; else the intervals of the
     estimates decide, where all have one: only what lies wholly above comes before. Without intervals equal values tie.
-    A group of features has no place among its members.
+    A group of features has no rank among its members.
     """
     single = table[table[col.ESTIMATE].notna() & ~table[col.FEATURE].isin(list(SubjectFacts.of(run).groups))]
-    features = single[col.FEATURE].astype(str).tolist()
-    together = simultaneous(run, source, measure)
-    if set(together) >= set(features):
-        return together
-    if has_interval(single).all():
-        return dict(zip(features, _apart(single, sign), strict=True))
-    order = ranks(sign * single[col.ESTIMATE].to_numpy(dtype=float))
-    shared = tied(dict(zip(features, order.tolist(), strict=True)))
-    return {feature: Place(*ends, by_intervals=False) for feature, ends in shared.items()}
+    rows = {str(row[col.FEATURE]): row for row in single.to_dict("records")}
+    spans, by_intervals = simultaneous(run, source, measure), True
+    if not set(spans) >= set(rows):
+        by_intervals = bool(has_interval(single).all())
+        spans = _apart(single, sign) if by_intervals else _tied(single, sign)
+    return {feature: _ranked(feature, rows.get(feature, {}), span, by_intervals) for feature, span in spans.items()}
 
 
-def simultaneous(run: Run, source: str, measure: str) -> Mapping[str, Place]:
-    """Return the places that hold for all features of one ranking at once; none where they were not computed."""
+def _ranked(feature: str, row: Mapping[Any, Any], span: tuple[int, int], by_intervals: bool) -> RankedFeature:
+    estimate, lower, upper = (float(row.get(name, nan)) for name in NUMBERS)
+    words, distrust = (str(row.get(name) or "") for name in (col.VERDICT, col.DISTRUST))
+    verdict = next((name for name in VERDICTS if words.startswith(name)), "")
+    return RankedFeature(feature, estimate, lower, upper, *span, by_intervals, verdict, distrust)
+
+
+def simultaneous(run: Run, source: str, measure: str) -> Mapping[str, tuple[int, int]]:
+    """Return the first and last ranks that hold for all features of one ranking at once; none where not computed."""
     view = Agreement.find(run)
     every = view.lines if view is not None and view.sign != "absolute" else ()
     lines = [line for line in every if (line.item, line.measure) == (source, measure) and line.has_interval]
-    return {line.feature: Place(int(line.lower), int(line.upper)) for line in lines}
+    return {line.feature: (int(line.lower), int(line.upper)) for line in lines}
 
 
-def _apart(table: pd.DataFrame, sign: int) -> list[Place]:
-    """Return the places that are left by the intervals that do not meet."""
+def _apart(table: pd.DataFrame, sign: int) -> Mapping[str, tuple[int, int]]:
+    """Return the ranks that the intervals leave open: only an interval wholly above another comes before it."""
     ends = np.sort(sign * table[[col.LOWER, col.UPPER]].to_numpy(dtype=float), axis=1)
     above = ends[:, 0] > ends[:, [1]]  # [j, l]: l lies above j
-    firsts, lasts = 1 + above.sum(axis=1), len(ends) - above.sum(axis=0)
-    return [Place(int(first), int(last)) for first, last in zip(firsts, lasts, strict=True)]
+    spans = zip((1 + above.sum(axis=1)).tolist(), (len(ends) - above.sum(axis=0)).tolist(), strict=True)
+    return dict(zip(table[col.FEATURE].astype(str), spans, strict=True))
+
+
+def _tied(table: pd.DataFrame, sign: int) -> Mapping[str, tuple[int, int]]:
+    """Return the ranks of the estimates; equal estimates share them."""
+    order = ranks(sign * table[col.ESTIMATE].to_numpy(dtype=float)).tolist()
+    return tied(dict(zip(table[col.FEATURE].astype(str), order, strict=True)))
+
+
+def answers(e: Evidence) -> list[FeatureRanking]:
+    """Return the ranking that answers each question that the run can answer, in their order, for single features."""
+    ranked = (next(filter(None, (e.ranked(key, role) for key in keys)), None) for role, keys in ANSWERS)
+    return [FeatureRanking.of(e, *source).without(e.subject.groups) for source in ranked if source is not None]
+
+
+def leader(answered: Sequence[FeatureRanking]) -> FeatureRanking:
+    """Return the answer that orders figures of all questions: the loss's where there is one."""
+    return next((answer for answer in answered if answer.heading == "loss"), answered[0])
+
+
+def leading(answered: Sequence[FeatureRanking], most: int) -> list[str]:
+    """Return at most `most` features, in the order of the leader and then of the others."""
+    order = (feature for answer in (leader(answered), *answered) for feature in answer.order)
+    return list(dict.fromkeys(order))[:most]

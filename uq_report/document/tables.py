@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any, Final, TypeAlias
 
 import pandas as pd
 
 from ..core.results import Result
 from ..evidence import columns as col
+from ..evidence.view import Estimate, table_of
 from .blocks import interval_columns, intervals_caption, make_table
 from .document import Column, Table
 from .evidence import Evidence
-from .places import Ranking
+from .places import FeatureRanking
 from .telling import order_words, ordered, range_ends
 from .text import name
 
@@ -28,9 +30,26 @@ FURTHER: dict[str, tuple[str, str]] = {
 FIRST = (col.FEATURE, col.FEATURE_2, col.ITEM, col.MEASURE)
 
 
+# what a column of a table of lines shows: an attribute of the line, or a function of it
+Field: TypeAlias = tuple[Column | str, str | Callable[[Any], Any]]
+FEATURE: Final[Field] = ("feature", lambda line: name(line.feature))
+INTERVAL: Final[Field] = ("interval", "")  # the columns of the interval, where the lines have one
+
+
+def line_table(key: str, caption: str, lines: Sequence[Estimate], fields: Iterable[Field], **options: Any) -> Table:
+    """Return a row per line and a column per field; the caption ends with the kind of the intervals."""
+    table = table_of(lines)
+    interval = interval_columns(table)
+    ends: list[Field] = list(zip(interval, ("lower", "upper"), strict=False))
+    shown = [part for field in fields for part in (ends if field is INTERVAL else (field,))]
+    values = [attrgetter(value) if isinstance(value, str) else value for _, value in shown]
+    rows = [tuple(value(line) for value in values) for line in lines]
+    return make_table(key, f"{caption} {intervals_caption(table)}", [head for head, _ in shown], rows, **options)
+
+
 def importance_table(e: Evidence, result: Result, measure: str, key: str) -> Table:
     """Return one measure's importances: rank, estimate, error, interval, verdict and shuffles."""
-    ranking = Ranking.of(e, result, measure)
+    ranking = FeatureRanking.of(e, result, measure)
     table, facts = ranking.table, ranking.facts
     interval = interval_columns(table)
     further = [(c, *FURTHER[c]) for c in FURTHER if c in table.columns and not _is_blank(table[c])]
@@ -41,7 +60,7 @@ def importance_table(e: Evidence, result: Result, measure: str, key: str) -> Tab
     numbers = [col.ESTIMATE, *[col.STD_ERROR] * error, *(col.LOWER, col.UPPER) * bool(interval)]
     rows = []
     for row in table.to_dict("records"):
-        rank = ranking.places.get(str(row[col.FEATURE]))
+        rank = ranking.features.get(str(row[col.FEATURE]))
         cells = [name(row[col.FEATURE]), None if rank is None else rank.words, *(row[c] for c in numbers)]
         rows.append(cells + [_whole(row[c]) if kind == "integer" else row[c] for c, _, kind in further])
     caption = f"Importance for {facts.title}, {order_words(facts)}."

@@ -135,3 +135,14 @@ def first_sentence(text: str, most: int = LONGEST) -> str:
 def items(values: Iterable[object]) -> list[str]:
     """Return names, each cleaned and shortened."""
     return [name(value) for value in values]
+
+
+def spaced(*texts: str) -> str:
+    """Return texts as one, those that are empty left out.
+
+    Examples
+    --------
+    >>> spaced("It fails.", "", "See below.")
+    'It fails. See below.'
+    """
+    return " ".join(filter(None, texts))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from .. import runner
 from ..core.errors import nearest
-from ..report.forms import EXTENTS, NAMES
+from ..report import EXTENTS, NAMES
 from ..runner import plugins
 from ..runner.settings import Settings
 from .audit_file import AuditFile

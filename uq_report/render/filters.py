@@ -13,8 +13,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from ..core.errors import RenderError
-from ..document.attachment import Attachment
-from ..document.document import Badge, Block, Cell, Column, Document, Figure, Table
+from ..document.document import Attachment, Badge, Block, Cell, Column, Document, Figure, Table
 from ..document.text import MENTION, unmarked
 from .formats import allowed, integer, number, percent, pvalue, show, show_column
 from .inline import DARK, inline

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import count, repeat
 
 from ..core.errors import RenderError
-from ..document.document import Block, Callout, Document, Figure, Section, Table, inside
-from ..document.numbering import ANSWER, numbers
+from ..document.document import ANSWER, Block, Callout, Document, Figure, Section, Table, inside, numbers
 from ..document.text import name
 from .text import anchor
 

@@ -20,8 +20,7 @@ from typing import Any, ClassVar
 from ..core.errors import RenderError, check_options
 from ..core.processes import command
 from ..core.text import clean
-from ..document.attachment import Attachment
-from ..document.document import Document
+from ..document.document import Attachment, Document
 from . import libraries
 from .bounds import CLOCK
 from .environment import ready

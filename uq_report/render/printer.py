@@ -23,7 +23,7 @@ from weasyprint import Attachment as PdfAttachment
 from weasyprint.urls import FatalURLFetchingError, URLFetcher
 
 from ..core.errors import RenderError, words_of
-from ..document.attachment import Attachment
+from ..document.document import Attachment
 from .bounds import limit, serve
 from .tags import mend, own_links
 from .text import clean

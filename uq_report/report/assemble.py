@@ -9,8 +9,7 @@ from functools import partial
 import pandas as pd
 
 from ..core.text import file_stem
-from ..document.attachment import Attachment
-from ..document.document import Badge, Cell, CheckEntry, Document, Section, Table, inside
+from ..document.document import Attachment, Badge, Cell, CheckEntry, Document, Section, Table, inside
 from ..document.evidence import Evidence, as_cell, version
 from ..document.text import clean, unmarked
 from ..evidence.finding import Outcome
@@ -19,10 +18,10 @@ from ..evidence.saved import guarded_csv
 from ..evidence.subject import SubjectFacts
 from ..evidence.sums import RUN
 from ..runner import figures
-from .placing import Placed
+from .answer.section import answer
+from .placing import PluginSections
 from .rating import counted, rating
 from .sections.annex import annex as behind
-from .sections.answer import answer
 from .sections.changes import changes
 from .sections.comparison import comparison, merged
 from .sections.drives import drives
@@ -55,7 +54,7 @@ def document(run: Run, *, annex: str = "short") -> Document:
         sections = (comparison(e), *merged(sections, _front(other), names))
     cover = shell(e, title=e.about("title") or f"Uncertainty audit of {as_cell(e.subject.label)}", subtitle="")
     front = tuple(section for section in sections if section is not None)
-    whole = (*front, *behind(e, Placed(e), front, cover.evidence_sha256, annex))
+    whole = (*front, *behind(e, PluginSections(e), front, cover.evidence_sha256, annex))
     return replace(cover, sections=whole, attachments=attachments(e, whole))
 
 

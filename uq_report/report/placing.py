@@ -11,15 +11,13 @@ from typing import TypeVar
 from ..core.results import Result
 from ..document import slots
 from ..document.by_kind import part
-from ..document.contract import SectionPlugin
 from ..document.document import Callout, Paragraph, Section
-from ..document.evidence import Evidence
-from ..document.text import clean, joined, name
+from ..document.evidence import Evidence, SectionPlugin
+from ..document.text import clean, joined, name, spaced
 from ..evidence import columns as col
 from ..evidence import ids
 from ..runner import plugins
 from ..runner.plugins import Plugin
-from .optional import spaced
 from .sections.reproducibility import foreign, group_of
 
 _log = logging.getLogger(__name__)
@@ -33,7 +31,7 @@ CHAPTERS_SHOW = frozenset({
 
 
 @dataclass(frozen=True)
-class Placed:
+class PluginSections:
     """The sections of plugins for one run, by slot."""
 
     evidence: Evidence

@@ -25,7 +25,8 @@ from ..core.libraries import NeedsLibraries, installed
 from ..core.loader import Cautions, HasSha256, Loader, TakesOptions
 from ..core.measures import Measure
 from ..core.shortcut import FastPath
-from ..document.contract import Draws, Prepares, Renderer, SectionPlugin
+from ..document.contract import Draws, Prepares, Renderer
+from ..document.evidence import SectionPlugin
 from ..document.plots.contract import FigurePlugin, TakesCompanions
 from ..document.slots import CHAPTERS, chapter_of
 from ..rules.contract import Check

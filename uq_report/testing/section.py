@@ -8,9 +8,8 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, get_args
 
-from ..document.contract import SectionPlugin
 from ..document.document import Block, Section
-from ..document.evidence import Evidence
+from ..document.evidence import Evidence, SectionPlugin
 from ..runner import figures, plugins
 from .contract import require, require_declared
 from .known import EMPTY, known_runs

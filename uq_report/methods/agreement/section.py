@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from math import isnan, nan
 from typing import Any, ClassVar
 
@@ -11,7 +10,7 @@ import pandas as pd
 
 from ...core.text import count
 from ...document import slots
-from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table
+from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, paragraphs
 from ...document.document import Block, Column, Paragraph, Section, Table
 from ...document.evidence import Evidence
 from ...document.plots import matrix, rank_intervals
@@ -20,7 +19,7 @@ from ...document.text import clean, joined, name
 from ...evidence.information import KENDALL, OVERLAP, Agreement, AgreementPairs, AgreementStability, PairLine
 from ...evidence.view import largest_first, table_of
 from ..shared.tidy import grouped
-from ..shared.wording import BuiltIn, absent
+from ..shared.wording import ResultSection
 from .ranked import METHODS, QUESTIONS, Ranked, by_question, rankings
 
 COLUMNS = 10
@@ -34,22 +33,25 @@ LEAD = (
 )
 
 
-class AgreementSection(BuiltIn):
+class AgreementSection(ResultSection[Agreement]):
     """What drives the mean, the loss and the uncertainty by every method, and where the methods part."""
 
     name: ClassVar[str] = Agreement.id
     slot: ClassVar[str] = slots.AGREEMENT
     shows: ClassVar[tuple[str, ...]] = (Agreement.id, AgreementPairs.id)
+    of = Agreement
+    key = Agreement.id
+    title = "Agreement between methods"
+    empty = "No ranking could be made."
 
-    def section(self, evidence: Evidence) -> Section:
-        """Return the leaders by every method, and parts on the ranks, their likeness and their disagreements."""
-        view, section = Agreement.find(evidence.run), Section(id=self.name, title="Agreement between methods")
-        if view is None or not view.lines:
-            return absent(evidence, section, Agreement.id, view, "No ranking could be made.")
+    def blocks(self, e: Evidence, view: Agreement) -> Iterable[Block]:
+        """Return the leaders by every method."""
+        return (Paragraph(text=LEAD), _drivers_table(view, rankings(view)), *left_out(view.result, most=3))
+
+    def parts(self, e: Evidence, view: Agreement) -> Iterable[Section]:
+        """Return parts on the ranks, their likeness and their disagreements."""
         ranked = rankings(view)
-        blocks: tuple[Block, ...] = (Paragraph(text=LEAD), _drivers_table(view, ranked), *left_out(view.result, most=3))
-        parts = (*_questions(view, ranked), *_alike(evidence, ranked), _reasons(view, ranked))
-        return replace(section, blocks=blocks, sections=parts)
+        return (*_questions(view, ranked), *_alike(e, ranked), _reasons(view, ranked))
 
 
 def _question(role: str) -> str:
@@ -195,26 +197,25 @@ def _parting(case: Mapping[str, Any], ranked: Mapping[tuple[str, str], Ranked]) 
     return (name(feature), *words, why or "nothing here")
 
 
-class StabilitySection(BuiltIn):
+class StabilitySection(ResultSection[AgreementStability]):
     """How much each method's ranks move over bootstrap samples of the rows, or why that is not known."""
 
     name: ClassVar[str] = "stability"
     slot: ClassVar[str] = slots.STABILITY
     shows: ClassVar[tuple[str, ...]] = (AgreementStability.id,)
+    of = AgreementStability
+    key = "agreement-stability"
+    title = "Stability of the ranks"
+    empty = "No ranking could be drawn again."
 
-    def section(self, evidence: Evidence) -> Section:
+    def blocks(self, e: Evidence, view: AgreementStability) -> Iterable[Block]:
         """Return the steadiest and the least steady ranks in words, and a row per ranking."""
-        view = AgreementStability.find(evidence.run)
-        section = Section(id="agreement-stability", title="Stability of the ranks")
-        if view is None or not view.lines:
-            return absent(evidence, section, AgreementStability.id, view, "No ranking could be drawn again.")
-        rows = _steadiest_first(evidence, view)
+        rows = _steadiest_first(e, view)
         numbers = Column("mean rank entropy", "number", "nats"), Column("of the largest", "percent")
         columns = ("method", "measure", *numbers, "steadiest", "least steady")
         caption = "How much the ranks move over bootstrap samples of the rows, steadiest first. It is no interval."
         table = make_table("agreement-stability-table", caption, columns, rows, of=view.result)
-        words = (Paragraph(text=_steady_words(rows)),) if rows else ()
-        return replace(section, blocks=(*words, table, *left_out(view.result, most=3)))
+        return (*paragraphs(_steady_words(rows) if rows else ""), table, *left_out(view.result, most=3))
 
 
 def _steadiest_first(e: Evidence, view: AgreementStability) -> list[Steadiness]:

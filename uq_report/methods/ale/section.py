@@ -7,8 +7,8 @@ from itertools import product
 from typing import ClassVar
 
 from ...document import slots
-from ...document.blocks import left_out
-from ...document.document import Block, Bullets, Paragraph, Section
+from ...document.blocks import left_out, paragraphs
+from ...document.document import Block, Bullets, Paragraph
 from ...document.effects import comparable, curve, parts, profile_measures
 from ...document.evidence import Evidence
 from ...document.ledger import Ledger
@@ -16,9 +16,8 @@ from ...document.members import split_ends
 from ...document.tables import ends_table
 from ...document.text import clean, items, joined, mention, plain, value_words
 from ...evidence.profiles import Ale
-from ..shared.wording import BuiltIn, absent
+from ..shared.wording import ResultSection
 
-TITLE = "Local effects (ALE)"
 LEAD = (
     "An accumulated local effect moves each row only to the edges of the bin it is in, and adds up the mean changes; "
     "it stays near the data where a PDP asks the model about rows that may not occur. Where features depend on each "
@@ -26,25 +25,25 @@ LEAD = (
 )
 
 
-class LocalEffectsSection(BuiltIn):
+class LocalEffectsSection(ResultSection[Ale]):
     """The ends of the local effects, and where they part from the averages; or why there are none."""
 
     name: ClassVar[str] = "local_effects"
     slot: ClassVar[str] = slots.LOCAL_EFFECTS
     shows: ClassVar[tuple[str, ...]] = (Ale.id,)
+    of = Ale
+    key = "local-effects"
+    title = "Local effects (ALE)"
+    empty = "No feature has a local effect."
 
-    def section(self, evidence: Evidence) -> Section:
+    def blocks(self, e: Evidence, view: Ale) -> Iterable[Block]:
         """Return what parts, and the ends of the curves in a table."""
-        view, section = Ale.find(evidence.run), Section(id="local-effects", title=TITLE)
-        if view is None or not view.lines:
-            return absent(evidence, section, Ale.id, view, "No feature has a local effect.")
-        measures = profile_measures(evidence, view.measures)
-        notes = [Paragraph(text=_notes(view.result.notes))] if view.result.notes else []
-        blocks: list[Block] = [Paragraph(text=LEAD), *notes, *left_out(view.result)]
-        blocks += _parting(Ledger(evidence), view, measures)
-        blocks += ends_table(evidence, view.result, view.features, measures, "local-effects-table")
-        blocks += split_ends(evidence, view.result, view.features, "local-effects-split-table")
-        return Section(id="local-effects", title=TITLE, blocks=tuple(blocks))
+        measures = profile_measures(e, view.measures)
+        yield from paragraphs(LEAD, _notes(view.result.notes))
+        yield from left_out(view.result)
+        yield from _parting(Ledger(e), view, measures)
+        yield from ends_table(e, view.result, view.features, measures, "local-effects-table")
+        yield from split_ends(e, view.result, view.features, "local-effects-split-table")
 
 
 def _notes(notes: Iterable[str]) -> str:

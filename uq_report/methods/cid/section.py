@@ -10,10 +10,11 @@ from typing import ClassVar
 from ...core.measures import NLL
 from ...core.text import count
 from ...document import slots
-from ...document.blocks import TOP, interval_columns, intervals_caption, left_out, make_figure, make_table, notes_of
+from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, notes_of
 from ...document.document import Block, Bullets, Cell, Column, Facts, Paragraph, Section
 from ...document.evidence import Evidence
 from ...document.plots.words import number
+from ...document.tables import FEATURE, INTERVAL, Field, line_table
 from ...document.text import clean, joined, name, sentence, value_words
 from ...evidence.importance import CoverCorrected, RSens
 from ...evidence.information import COVERED, MUTUAL, SHARE, Cid, CidCorrected, CidCover, CidGraph, ItemLine
@@ -98,15 +99,13 @@ def _information(view: Cid) -> Section:
         lambda: figures.draw(view.result, TOP),
         view.id,
     )
-    rows = []
-    for line in mutual:
-        cover = covered.get(line.feature)
-        words = (words_of(line), words_of(cover, "no number"), _reading(cover))
-        rows.append((name(line.feature), *words, shares.get(line.feature)))
-    columns = [Column("feature"), Column("information about y", unit="nats"), Column("covered", unit="nats")]
-    columns += [Column("reading"), Column("covered share", "percent")]
-    caption = f"Covered information of each feature. {intervals}"
-    table = make_table("covered-table", caption, columns, rows, of=view.result)
+    fields: tuple[Field, ...] = (
+        *(FEATURE, (Column("information about y", unit="nats"), words_of)),
+        (Column("covered", unit="nats"), lambda line: words_of(covered.get(line.feature), "no number")),
+        ("reading", lambda line: _reading(covered.get(line.feature))),
+        (Column("covered share", "percent"), lambda line: shares.get(line.feature)),
+    )
+    table = line_table("covered-table", "Covered information of each feature.", mutual, fields, of=view.result)
     blocks = (Paragraph(text=COVERED_LEAD), Paragraph(text=text), figure, table, *left_out(view.result))
     return Section(id="covered-information", title="Covered information", blocks=blocks)
 
@@ -212,15 +211,12 @@ def _moves(e: Evidence, view: CidCorrected, measure: str, key: str) -> Section:
         lambda: figures.draw_moves(view.result, measure, TOP),
         view.id,
     )
-    table = table_of(lines)
-    interval = interval_columns(table)
-    columns = [Column("feature"), Column("plain rank", "integer"), Column("plain", "number", facts.unit)]
-    columns += [Column("corrected rank", "integer"), Column("corrected", "number", facts.unit), *interval]
-    rows = []
-    for line in lines:
-        ends = (line.lower, line.upper) if interval else ()
-        rows.append((name(line.feature), line.plain_rank, line.plain, line.rank, line.estimate, *ends))
-    caption = f"Plain and corrected importance for {facts.title}. {intervals_caption(table)}"
-    values = make_table(f"{key}-table", caption, columns, rows, of=view.result)
+    fields = (
+        *(FEATURE, (Column("plain rank", "integer"), "plain_rank"), (Column("plain", "number", facts.unit), "plain")),
+        (Column("corrected rank", "integer"), "rank"),
+        *((Column("corrected", "number", facts.unit), "estimate"), INTERVAL),
+    )
+    caption = f"Plain and corrected importance for {facts.title}."
+    values = line_table(f"{key}-table", caption, lines, fields, of=view.result)
     blocks = (Paragraph(text=text), figure, values)
     return Section(id=key, title=f"The map of Pereira et al. for {facts.title}", blocks=blocks)

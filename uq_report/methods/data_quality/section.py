@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import ClassVar
 
 from ...core.text import count
 from ...document import slots
 from ...document.blocks import left_out, make_table
-from ...document.document import Column, Paragraph, Section, Table
+from ...document.document import Block, Column, Paragraph, Table
 from ...document.evidence import Evidence
 from ...document.text import joined, name
 from ...evidence.rows import CLASS, DataQuality
-from ..shared.wording import BuiltIn
+from ..shared.wording import ResultSection
 
-TITLE = "Data quality"
 KINDS = {
     "missing": "missing values",
     "missing_train": "missing values, training rows",
@@ -30,20 +30,20 @@ KINDS = {
 }
 
 
-class QualitySection(BuiltIn):
+class QualitySection(ResultSection[DataQuality]):
     """Every fault of the data as a sentence and a table, or why none was sought."""
 
     name: ClassVar[str] = "quality"
     slot: ClassVar[str] = slots.QUALITY
     shows: ClassVar[tuple[str, ...]] = (DataQuality.id,)
+    of = DataQuality
+    key = "data-quality"
+    title = "Data quality"
 
-    def section(self, evidence: Evidence) -> Section:
+    def blocks(self, e: Evidence, view: DataQuality) -> Iterable[Block]:
         """Return the number of faults of each kind, and every count."""
-        key, view = "data-quality", DataQuality.find(evidence.run)
-        if view is None:
-            return Section(id=key, title=TITLE, blocks=(Paragraph(text=evidence.why_missing(DataQuality.id)),))
         tables = (_table(view),) if view.lines else ()
-        return Section(id=key, title=TITLE, blocks=(Paragraph(text=_faults(view)), *tables, *left_out(view.result)))
+        return (Paragraph(text=_faults(view)), *tables, *left_out(view.result))
 
 
 def _faults(view: DataQuality) -> str:

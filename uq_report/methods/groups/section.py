@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
 from typing import ClassVar, TypeVar
 
 from ...core.measures import ENTROPY, NLL
 from ...document import slots
-from ...document.blocks import interval_columns, intervals_caption, left_out, make_figure, make_table, notes_of
+from ...document.blocks import intervals_caption, left_out, make_figure, make_table, notes_of, paragraphs
 from ...document.document import Block, Column, Paragraph, Section
 from ...document.evidence import Evidence
 from ...document.plots import importance
 from ...document.plots.words import axis_label
+from ...document.tables import FEATURE, INTERVAL, Field, line_table
 from ...document.text import joined, name, value_words
 from ...evidence import columns as col
 from ...evidence.outcomes import (
@@ -27,7 +28,7 @@ from ...evidence.outcomes import (
     GroupsUse,
 )
 from ...evidence.view import largest_first, of_feature, of_measure, table_of
-from ..shared.wording import BuiltIn, absent, words_of
+from ..shared.wording import ResultSection, words_of
 
 L = TypeVar("L", bound=GroupLine)
 PANELS = 3
@@ -50,25 +51,26 @@ PREDICTED = (
 )
 
 
-class GroupsSection(BuiltIn):
+class GroupsSection(ResultSection[Groups]):
     """Performance and uncertainty by group of each attribute, and proxies; or why there is none."""
 
     name: ClassVar[str] = Groups.id
     slot: ClassVar[str] = slots.GROUPS
     shows: ClassVar[tuple[str, ...]] = (Groups.id, GroupsDifference.id, GroupsProxy.id, GroupsUse.id)
+    of = Groups
+    key = Groups.id
+    title = "Groups"
+    empty = "No group has enough rows to be shown."
 
-    def section(self, evidence: Evidence) -> Section:
+    def blocks(self, e: Evidence, view: Groups) -> Iterable[Block]:
+        """Return how to read the parts."""
+        return (*paragraphs(LEAD, notes_of(view.result)), *left_out(view.result))
+
+    def parts(self, e: Evidence, view: Groups) -> Iterable[Section]:
         """Return a part per attribute, and one on proxies."""
-        view, section = Groups.find(evidence.run), Section(id=self.name, title="Groups")
-        if view is None or not view.lines:
-            return absent(evidence, section, Groups.id, view, "No group has enough rows to be shown.")
-        texts = filter(None, (LEAD, notes_of(view.result)))
-        blocks: list[Block] = [*(Paragraph(text=text) for text in texts), *left_out(view.result)]
-        parts = [
-            _Attribute(evidence, view, attribute, f"groups-{k}").section()
-            for k, attribute in enumerate(filter(None, view.features), 1)
-        ]
-        return replace(section, blocks=tuple(blocks), sections=(*parts, *_proxy(evidence)))
+        for k, attribute in enumerate(filter(None, view.features), 1):
+            yield _Attribute(e, view, attribute, f"groups-{k}").section()
+        yield from _proxy(e)
 
 
 @dataclass(frozen=True)
@@ -148,16 +150,14 @@ class _Attribute:
         if not lines:
             return ()
         of_class = any(x.measure != "prediction" for x in lines)
-        rows = []
-        for x in lines:
-            of = [_class(x.measure.removeprefix("prediction"))] if of_class else []
-            rows.append((name(x.by), x.association, *of, name(x.item), words_of(x)))
-        lost = "contrast to the rest that is lost; of all rows, mean change"
-        label = ["class"] if of_class else []
-        heads: list[Column | str] = ["exchanged", Column("association", "number"), *label, "group", lost]
+        classes: Field = ("class", lambda line: _class(line.measure.removeprefix("prediction")))
+        fields: tuple[Field, ...] = (
+            *(("exchanged", lambda line: name(line.by)), (Column("association", "number"), "association")),
+            *([classes] if of_class else []),
+            *(("group", _item), ("contrast to the rest that is lost; of all rows, mean change", words_of)),
+        )
         caption = f"Predictions when {name(self.attribute)}, or a feature that tells it, is exchanged."
-        caption = f"{caption} {intervals_caption(table_of(lines))}"
-        return (make_table(f"{self.key}-use", caption, heads, rows, evidence=GroupsUse.id),)
+        return (line_table(f"{self.key}-use", caption, lines, fields, evidence=GroupsUse.id),)
 
     def _figure(self, measures: Sequence[str]) -> Block:
         """Draw the leading measures side by side, a row per group."""
@@ -182,20 +182,18 @@ class _Attribute:
         """Return each group less the rest, with its interval and p-value."""
         if not self.apart:
             return ()
-        table = table_of(self.apart)
-        interval = interval_columns(table)
-        columns: list[Column | str] = ["group", "measure", Column("rows", "integer"), Column("rest", "integer")]
-        columns += [Column("difference", "number"), *interval, Column("p", "pvalue"), Column("over all rows", "number")]
-        rows = [
-            (
-                *(name(line.item), self.e.words(line.measure).title, line.n, line.n_rest, line.estimate),
-                *((line.lower, line.upper) if interval else ()),
-                *(line.p_value, line.overall),
-            )
-            for line in self.apart
-        ]
-        caption = f"Each group of {name(self.attribute)} less the rest. {intervals_caption(table)}"
-        return (make_table(f"{self.key}-differences", caption, columns, rows, evidence=GroupsDifference.id),)
+        fields: tuple[Field, ...] = (
+            *(("group", _item), ("measure", lambda line: self.e.words(line.measure).title)),
+            *((Column("rows", "integer"), "n"), (Column("rest", "integer"), "n_rest")),
+            *((Column("difference", "number"), "estimate"), INTERVAL),
+            *((Column("p", "pvalue"), "p_value"), (Column("over all rows", "number"), "overall")),
+        )
+        caption = f"Each group of {name(self.attribute)} less the rest."
+        return (line_table(f"{self.key}-differences", caption, self.apart, fields, evidence=GroupsDifference.id),)
+
+
+def _item(line: GroupLine) -> str:
+    return name(line.item)
 
 
 def _in_order(lines: Sequence[L], items: Sequence[str]) -> list[L]:
@@ -217,12 +215,10 @@ def _proxy(e: Evidence) -> tuple[Section, ...]:
         "A model that does not use an attribute can still follow it through features that go with it. Shown is how "
         "well the other features predict it together, and the association of each one."
     )
-    rows = [
-        (name(line.feature), name(line.measure).replace("_", " "), name(line.item), words_of(line))
-        for line in view.lines
-    ]
-    caption = f"How far other features stand in for a protected attribute. {intervals_caption(view.result.estimates)}"
-    table = make_table("groups-proxy-table", caption, ("attribute", "measure", "by", "value"), rows, of=view.result)
+    measure: Field = ("measure", lambda line: name(line.measure).replace("_", " "))
+    fields = (("attribute", FEATURE[1]), measure, ("by", lambda line: name(line.item)), ("value", words_of))
+    caption = "How far other features stand in for a protected attribute."
+    table = line_table("groups-proxy-table", caption, view.lines, fields, of=view.result)
     return (Section(id="groups-proxy", title="Proxies", blocks=(Paragraph(text=text), table, *left_out(view.result))),)
 
 

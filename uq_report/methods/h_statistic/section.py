@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 import pandas as pd
 
 from ...core.text import count
 from ...document import slots
-from ...document.blocks import TOP, left_out, make_figure, make_table
+from ...document.blocks import TOP, left_out, make_figure, make_table, paragraphs
 from ...document.document import Block, Column, Paragraph, Section
 from ...document.evidence import Evidence
 from ...document.plots import matrix
@@ -17,9 +17,8 @@ from ...document.text import joined, name, value_words
 from ...evidence.importance import RSensInteraction
 from ...evidence.profiles import HLine, HStatistic
 from ...evidence.view import by_feature, largest_first, of_measure
-from ..shared.wording import BuiltIn, absent
+from ..shared.wording import ResultSection
 
-TITLE = "Interactions: H-statistic"
 PAIRS = 20
 PANELS = 3
 LEAD = (
@@ -31,27 +30,28 @@ NO_INTERVAL = "There are no intervals: H² is computed on few rows and is biased
 OTHER = " R-sens₂, below, measures interactions of the whole predictive distribution, with intervals."
 
 
-class InteractionsSection(BuiltIn):
+class InteractionsSection(ResultSection[HStatistic]):
     """H² of single features and, by measure, of pairs; or why there is none."""
 
     name: ClassVar[str] = "interactions"
     slot: ClassVar[str] = slots.INTERACTIONS
     shows: ClassVar[tuple[str, ...]] = (HStatistic.id,)
+    of = HStatistic
+    key = "interactions"
+    title = "Interactions: H-statistic"
+    empty = "No H-statistic is defined here."
 
-    def section(self, evidence: Evidence) -> Section:
-        """Return a table of single features, and a part on the pairs of each measure."""
-        view, section = HStatistic.find(evidence.run), Section(id="interactions", title=TITLE)
-        if view is None or not view.lines:
-            return absent(evidence, section, HStatistic.id, view, "No H-statistic is defined here.")
-        lead = f"{LEAD} {NO_INTERVAL}{'' if evidence.find(RSensInteraction.id) is None else OTHER}"
-        blocks: list[Block] = [Paragraph(text=lead), _totals(evidence, view), *left_out(view.result)]
-        rest = [evidence.words(measure).title for measure in view.measures[PANELS:]]
-        if rest:
-            blocks.append(Paragraph(text=f"In the evidence: the pairs of {joined(rest)}."))
-        parts = tuple(
-            _pairs(evidence, view, measure, f"interactions-{k}") for k, measure in enumerate(view.measures[:PANELS], 1)
-        )
-        return Section(id="interactions", title=TITLE, blocks=tuple(blocks), sections=parts)
+    def blocks(self, e: Evidence, view: HStatistic) -> Iterable[Block]:
+        """Return a table of single features."""
+        lead = f"{LEAD} {NO_INTERVAL}{'' if e.find(RSensInteraction.id) is None else OTHER}"
+        rest = joined([e.words(measure).title for measure in view.measures[PANELS:]])
+        more = paragraphs(f"In the evidence: the pairs of {rest}." if rest else "")
+        return (Paragraph(text=lead), _totals(e, view), *left_out(view.result), *more)
+
+    def parts(self, e: Evidence, view: HStatistic) -> Iterable[Section]:
+        """Return a part on the pairs of each measure."""
+        for k, measure in enumerate(view.measures[:PANELS], 1):
+            yield _pairs(e, view, measure, f"interactions-{k}")
 
 
 def _totals(e: Evidence, view: HStatistic) -> Block:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from ...document import slots
-from ...document.blocks import left_out, make_figure, notes_of
-from ...document.document import Block, Paragraph, Section
+from ...document.blocks import left_out, make_figure, notes_of, paragraphs
+from ...document.document import Block
 from ...document.effects import curve, has_levels, profile_measures
 from ...document.evidence import Evidence
 from ...document.ledger import Ledger, leaders
@@ -17,9 +18,8 @@ from ...document.telling import range_words
 from ...document.text import name
 from ...evidence import columns as col
 from ...evidence.profiles import Pdp, PdpDistribution, PdpOwn
-from ..shared.wording import BuiltIn
+from ..shared.wording import ResultSection
 
-TITLE = "Profiles (PDP and ICE)"
 LEAD = (
     "Each thin curve is one row: its measure as the feature alone is changed (ICE); its mark is the row's own value. "
     "The thick line is the mean over all rows (PDP). Far from its mark a curve asks the model about rows that may "
@@ -27,28 +27,27 @@ LEAD = (
 )
 
 
-class ProfilesSection(BuiltIn):
+class ProfilesSection(ResultSection[Pdp]):
     """The ends of all profiles, and the single rows of the leading features; or why there are none."""
 
     name: ClassVar[str] = "profiles"
     slot: ClassVar[str] = slots.PROFILES
     shows: ClassVar[tuple[str, ...]] = (Pdp.id, PdpOwn.id, PdpDistribution.id)
+    of = Pdp
+    key = "profiles"
+    title = "Profiles (PDP and ICE)"
 
-    def section(self, evidence: Evidence) -> Section:
+    def blocks(self, e: Evidence, view: Pdp) -> Iterable[Block]:
         """Return the ends of the profiles in a table, and a figure per leading feature that is a number."""
-        view = Pdp.find(evidence.run)
-        if view is None:
-            return Section(id="profiles", title=TITLE, blocks=(Paragraph(text=evidence.why_missing(Pdp.id)),))
-        features = list(dict.fromkeys(view.result.frame[col.FEATURE].astype(str)))
-        measures = profile_measures(evidence, view.result.frame[col.MEASURE].astype(str))
-        chosen = [feature for feature in leaders(Ledger(evidence)) if feature in features]
-        notes = [Paragraph(text=notes_of(view.result))] if view.result.notes else []
-        blocks: list[Block] = [Paragraph(text=LEAD), *notes, *left_out(view.result)]
-        blocks += ends_table(evidence, view.result, features, measures, "profiles-table")
-        blocks += split_ends(evidence, view.result, features, "profiles-split-table")
-        figures = [_figure(evidence, view, feature, measures) for feature in chosen]
-        blocks += [figure for figure in figures if figure is not None]
-        return Section(id="profiles", title=TITLE, blocks=tuple(blocks))
+        result = view.result
+        features = list(dict.fromkeys(result.frame[col.FEATURE].astype(str)))
+        measures = profile_measures(e, result.frame[col.MEASURE].astype(str))
+        yield from paragraphs(LEAD, notes_of(result))
+        yield from left_out(result)
+        yield from ends_table(e, result, features, measures, "profiles-table")
+        yield from split_ends(e, result, features, "profiles-split-table")
+        figures = (_figure(e, view, feature, measures) for feature in leaders(Ledger(e)) if feature in features)
+        yield from filter(None, figures)
 
 
 def _figure(e: Evidence, view: Pdp, feature: str, measures: list[str]) -> Block | None:

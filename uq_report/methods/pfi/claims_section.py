@@ -9,6 +9,7 @@ from ...document import slots
 from ...document.blocks import interval_columns, intervals_caption, left_out, make_figure, make_table, notes_of
 from ...document.document import Block, Column, Paragraph, Section, Table
 from ...document.evidence import Evidence
+from ...document.tables import FEATURE, INTERVAL, line_table
 from ...document.text import name, value_words
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, Claims
 from ...evidence.view import by_feature, largest_first, table_of
@@ -58,13 +59,10 @@ def _unconfirmed(e: Evidence, view: Claims) -> Section:
     leading = named([line for line in lines if line.feature != ALL_FEATURES][:LED], unit)
     words = f"By the model's own account wrong values would cost most of {leading}. Without outcomes "
     words += "nothing shows whether unseen rows confirm it."
-    interval = interval_columns(table_of(lines))
-    columns = [Column("feature"), Column("claimed", "number", unit), *interval]
-    rows = [(name(x.feature), x.estimate, *((x.lower, x.upper) if interval else ())) for x in lines]
     caption = "Claimed importance, largest first."
     figure = _figure(e, view, words, caption, CLAIMED)
-    caption = f"{caption} {intervals_caption(table_of(lines))}"
-    table = make_table("claims-table", caption, columns, rows, of=view.result)
+    fields = (FEATURE, (Column("claimed", "number", unit), "estimate"), INTERVAL)
+    table = line_table("claims-table", caption, lines, fields, of=view.result)
     return Section(id="claims", title="Claimed importance", blocks=(*figure, table, *left_out(view.result)))
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from ...document import slots
 from ...document.blocks import TOP, intervals_caption, left_out, make_figure
-from ...document.document import Paragraph, Section
+from ...document.document import Block, Paragraph, Section
 from ...document.evidence import Evidence
 from ...document.members import parts_of, split_table
 from ...document.plots import importance
@@ -14,30 +15,32 @@ from ...document.tables import importance_table
 from ...document.telling import importance_alt, largest_words, margin_words, verdict_words
 from ...evidence.importance import Pfi, PfiDelta
 from ...evidence.view import of_measure, table_of
-from ..shared.wording import BuiltIn
-
-TITLE = "Permutation importance"
+from ..shared.wording import ResultSection
 
 
-class ImportanceSection(BuiltIn):
+class ImportanceSection(ResultSection[Pfi]):
     """Importance for the prediction and its loss: a part per measure, or why there is none."""
 
     name: ClassVar[str] = "importance"
     slot: ClassVar[str] = slots.IMPORTANCE
     shows: ClassVar[tuple[str, ...]] = (Pfi.id, PfiDelta.id)  # the changes of single rows stay in the evidence
     of_uncertainty: ClassVar[bool] = False
+    of = Pfi
+    key = "importance"
+    title = "Permutation importance"
 
-    def section(self, evidence: Evidence) -> Section:
-        """Return the parts of the measures on this side, or the reason why there is no importance."""
-        key, view = self.name.replace("_", "-"), Pfi.find(evidence.run)
-        if view is None:
-            return Section(id=key, title=TITLE, blocks=(Paragraph(text=evidence.why_missing(Pfi.id)),))
+    def blocks(self, e: Evidence, view: Pfi) -> Iterable[Block]:
+        """Return what is left out, once for both sides."""
+        return () if self.of_uncertainty else left_out(view.result)
+
+    def parts(self, e: Evidence, view: Pfi) -> Iterable[Section]:
+        """Return a part per measure on this side."""
         together = parts_of(view.measures)[1:]
-        here = [m for m in view.measures if evidence.is_uncertainty(m) == self.of_uncertainty and m not in together]
-        parts = tuple(_measure(evidence, view, measure) for measure in here)
+        for measure in view.measures:
+            if e.is_uncertainty(measure) == self.of_uncertainty and measure not in together:
+                yield _measure(e, view, measure)
         if self.of_uncertainty and together:
-            parts += (_split(evidence, view),)
-        return Section(id=key, title=TITLE, blocks=() if self.of_uncertainty else left_out(view.result), sections=parts)
+            yield _split(e, view)
 
 
 class UnsureImportanceSection(ImportanceSection):
@@ -45,6 +48,7 @@ class UnsureImportanceSection(ImportanceSection):
 
     name: ClassVar[str] = "importance_uncertainty"
     slot: ClassVar[str] = slots.UNSURE_IMPORTANCE
+    key = "importance-uncertainty"
     of_uncertainty: ClassVar[bool] = True
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import ClassVar
 
 from ...core.measures import without_parts
 from ...document import slots
-from ...document.blocks import intervals_caption, make_table
 from ...document.document import Column, Paragraph, Section, Table
 from ...document.evidence import Evidence
-from ...document.text import name
-from ...evidence.importance import Pfi, PfiTrain
-from ...evidence.view import by_feature, largest_first, of_measure, table_of
+from ...document.tables import FEATURE, Field, line_table
+from ...evidence.importance import Pfi, PfiLine, PfiTrain
+from ...evidence.view import by_feature, largest_first, of_measure
 from ..shared.wording import BuiltIn
 
 TITLE = "Training rows against test rows"
@@ -46,11 +46,15 @@ def _table(e: Evidence, test: Pfi, train: PfiTrain, measure: str) -> Table:
     facts = e.words(measure, test.result)
     lines = largest_first(of_measure(test.lines, measure), facts.sign)
     trained = by_feature(of_measure(train.lines, measure))
-    columns = [Column("feature"), Column("test", "number", facts.unit), Column("from", "number")]
-    columns += [Column("to", "number"), Column("train", "number", facts.unit), Column("train − test", "number")]
-    rows = []
-    for line in lines:
-        value = trained[line.feature].estimate if line.feature in trained else float("nan")
-        rows.append((name(line.feature), line.estimate, line.lower, line.upper, value, value - line.estimate))
-    caption = f"Importance for {facts.title} on test and on training rows. {intervals_caption(table_of(lines))}"
-    return make_table(f"drivers-train-{measure}", caption, columns, rows, of=train.result)
+
+    def learnt(line: PfiLine) -> float:
+        return trained[line.feature].estimate if line.feature in trained else nan
+
+    fields: tuple[Field, ...] = (
+        *(FEATURE, (Column("test", "number", facts.unit), "estimate")),
+        *((Column("from", "number"), "lower"), (Column("to", "number"), "upper")),
+        (Column("train", "number", facts.unit), learnt),
+        (Column("train − test", "number"), lambda line: learnt(line) - line.estimate),
+    )
+    caption = f"Importance for {facts.title} on test and on training rows."
+    return line_table(f"drivers-train-{measure}", caption, lines, fields, of=train.result)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from ...document import slots
-from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, notes_of
-from ...document.document import Block, Column, Paragraph, Section
+from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, notes_of, paragraphs
+from ...document.document import Block, Column
 from ...document.evidence import Evidence
 from ...document.text import joined, name
 from ...evidence.information import (
@@ -19,11 +19,10 @@ from ...evidence.information import (
     RedundancyPartner,
 )
 from ...evidence.view import by_feature, largest_first
-from ..shared.wording import BuiltIn, absent, named, words_of
+from ..shared.wording import ResultSection, named, words_of
 from . import figure as redundancy
 from . import joint_figure as joint
 
-TITLE = "Dependence between features"
 PAIRS = 4
 LEAD = (
     "A feature that the others predict well shares its information with them: shuffling it alone breaks a tie that "
@@ -32,32 +31,31 @@ LEAD = (
 )
 
 
-class DependenceSection(BuiltIn):
+class DependenceSection(ResultSection[Redundancy]):
     """The redundancy of each feature, its closest partner, and strong pairs before and after shuffling."""
 
     name: ClassVar[str] = "dependence"
     slot: ClassVar[str] = slots.DEPENDENCE
     shows: ClassVar[tuple[str, ...]] = (Redundancy.id, RedundancyPartner.id, RedundancyJoint.id)
+    of = Redundancy
+    key = "dependence"
+    title = "Dependence between features"
+    empty = "No feature could be predicted from the others."
 
-    def section(self, evidence: Evidence) -> Section:
+    def blocks(self, e: Evidence, view: Redundancy) -> Iterable[Block]:
         """Return a figure and a table of redundancy, and a figure of strong pairs."""
-        view, section = Redundancy.find(evidence.run), Section(id="dependence", title=TITLE)
-        if view is None or not view.lines:
-            return absent(evidence, section, Redundancy.id, view, "No feature could be predicted from the others.")
         alone = largest_first(line for line in view.lines if line.item == WITHOUT_TARGET)
         most = f"Most redundant by R² without the target: {named(alone[:3])}."
         capped = f", the {TOP} most redundant of {len(alone)}" if len(alone) > TOP else ""
-        intervals = intervals_caption(view.result.estimates)
         figure = make_figure(
             "dependence-figure",
-            f"How well all others predict each feature, without and with the target{capped}. {intervals}",
+            f"How well all others predict each feature, without and with the target{capped}. "
+            f"{intervals_caption(view.result.estimates)}",
             f"R² per feature from the others, without and with the target. {most}",
             lambda: redundancy.draw(view.result, TOP),
             view.id,
         )
-        blocks: list[Block] = [Paragraph(text=LEAD), Paragraph(text=most), figure, _table(evidence, view, alone)]
-        blocks += [*left_out(view.result), *_pairs(evidence)]
-        return Section(id="dependence", title=TITLE, blocks=tuple(blocks))
+        return (*paragraphs(LEAD, most), figure, _table(e, view, alone), *left_out(view.result), *_pairs(e))
 
 
 def _table(e: Evidence, view: Redundancy, alone: Sequence[RedundancyLine]) -> Block:

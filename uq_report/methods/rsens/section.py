@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 from ...core.text import count
 from ...document import slots
-from ...document.blocks import TOP, interval_columns, intervals_caption, left_out, make_figure, make_table, notes_of
+from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, notes_of, paragraphs
 from ...document.document import Block, Callout, Column, Paragraph, Section, Table
 from ...document.evidence import Evidence
 from ...document.members import HEEDED, side_by_side
-from ...document.places import places
+from ...document.places import ranked_features
 from ...document.plots import importance, matrix
+from ...document.tables import FEATURE, INTERVAL, Field, line_table
 from ...document.telling import largest_words
 from ...document.text import clean, joined, name, sentence, value_words
 from ...evidence import columns as col
@@ -29,9 +32,8 @@ from ...evidence.importance import (
     RSensPairLine,
 )
 from ...evidence.view import largest_first, of_measure, table_of
-from ..shared.wording import SHORT, BuiltIn, absent
+from ..shared.wording import SHORT, ResultSection
 
-TITLE = "R-sens: sensitivity of the predictive distribution"
 PAIRS = 15
 LEAD = (
     "R-sens is how fast the model's whole predictive distribution moves as one feature is changed a little at each "
@@ -62,27 +64,30 @@ COMPARED = (
 HESSIANS = {"eah": "E|∂²f|", "aeh": "|E ∂²f|"}
 
 
-class SensitivitySection(BuiltIn):
+class SensitivitySection(ResultSection[RSens]):
     """R-sens of features, of pairs, and the comparators; or why there are none."""
 
     name: ClassVar[str] = "sensitivity"
     slot: ClassVar[str] = slots.SENSITIVITY
     shows: ClassVar[tuple[str, ...]] = (RSens.id, RSensMembers.id, RSensInteraction.id, RSensComparators.id)
+    of = RSens
+    key = "sensitivity"
+    title = "R-sens: sensitivity of the predictive distribution"
+    empty = "R-sens has no value for any feature."
 
-    def section(self, evidence: Evidence) -> Section:
-        """Return R-sens as a figure and a table, and a part on members, on pairs and on the comparators."""
-        view, section = RSens.find(evidence.run), Section(id="sensitivity", title=TITLE)
-        if view is None or not view.lines:
-            return absent(evidence, section, RSens.id, view, "R-sens has no value for any feature.")
+    def blocks(self, e: Evidence, view: RSens) -> Iterable[Block]:
+        """Return R-sens as a figure and a table."""
         called = f"R-sens{', finite-step form,' if view.is_finite_step else ''} {_scaled(view)}"
-        text = largest_words(view.to_frame(), evidence.words(RSENS))
-        blocks: list[Block] = [Paragraph(text=LEAD), Paragraph(text=f"{_method(view)} {text}")]
+        text = largest_words(view.to_frame(), e.words(RSENS))
+        yield from paragraphs(LEAD, f"{_method(view)} {text}")
         if view.is_finite_step:
             title = "Finite changes, not derivatives"
-            blocks.append(Callout(tone="neutral", title=title, text=FINITE, evidence=(view.id,)))
-        blocks += [*_main(evidence, view, called, text), *_steps(view), *left_out(view.result)]
-        parts = (*_members(evidence), *_pairs(evidence), *_comparators(evidence, view))
-        return Section(id="sensitivity", title=TITLE, blocks=tuple(blocks), sections=parts)
+            yield Callout(tone="neutral", title=title, text=FINITE, evidence=(view.id,))
+        yield from (*_main(e, view, called, text), *_steps(view), *left_out(view.result))
+
+    def parts(self, e: Evidence, view: RSens) -> Iterable[Section]:
+        """Return a part on members, on pairs and on the comparators."""
+        return (*_members(e), *_pairs(e), *_comparators(e, view))
 
 
 def _scaled(view: RSens) -> str:
@@ -97,28 +102,27 @@ def _method(view: RSens | RSensInteraction) -> str:
 def _main(e: Evidence, view: RSens, called: str, text: str) -> tuple[Block, Table]:
     """Return R-sens of each feature as a figure and a table."""
     frame, lines, facts = view.to_frame(), largest_first(view.lines), e.words(RSENS)
-    intervals, interval = intervals_caption(frame), interval_columns(frame)
     capped = f", the {TOP} largest of {len(frame)}" if len(frame) > TOP else ""
     panel = importance.Panel("", called, facts.role, frame)
     figure = make_figure(
         "sensitivity-figure",
-        f"{called}: mean over rows{capped}. {intervals}",
+        f"{called}: mean over rows{capped}. {intervals_caption(frame)}",
         f"A dot with its interval per feature, {called}. {text}",
         lambda: importance.draw_panels([panel], [line.feature for line in lines[:TOP]]),
         view.id,
     )
-    place = places(e.run, view.id, RSENS, frame)
-    columns = [Column("feature"), Column("rank"), Column(called, "number"), *interval]
-    columns += [Column("raw, per unit of the feature"), Column("std. deviation")]
-    rows = []
-    for line in lines:
-        ends = (line.lower, line.upper) if interval else ()
-        numbers = (line.estimate, *ends, value_words(line.raw), value_words(line.spread))
-        rows.append((name(line.feature), place[line.feature].words, *numbers))
-    caption = f"R-sens of each feature. {intervals} Raw values have other units: do not rank them."
+    place = ranked_features(e.run, view.id, RSENS, frame)
+    fields: tuple[Field, ...] = (
+        *(FEATURE, ("rank", lambda line: place[line.feature].words), (Column(called, "number"), "estimate"), INTERVAL),
+        ("raw, per unit of the feature", lambda line: value_words(line.raw)),
+        ("std. deviation", lambda line: value_words(line.spread)),
+    )
+    table = line_table("sensitivity-table", "R-sens of each feature.", lines, fields, of=view.result)
     if view.ranked_by == RAW:
-        caption = f"R-sens of each feature, in one shared unit. {intervals}"
-    return figure, make_table("sensitivity-table", caption, columns, rows, of=view.result)
+        table = replace(table, caption=table.caption.replace(".", ", in one shared unit.", 1))
+    else:
+        table = replace(table, caption=f"{table.caption} Raw values have other units: do not rank them.")
+    return figure, table
 
 
 def _steps(view: RSens) -> list[Block]:
@@ -182,17 +186,20 @@ def _pair_table(view: RSensInteraction, lines: Sequence[RSensPairLine]) -> Table
     further: dict[str, dict[tuple[str, str], float]] = {m: {} for m in view.measures if m != RSENS2}
     for line in (line for line in view.lines if line.measure in further):
         further[line.measure][line.feature, line.feature_2] = line.estimate
-    table = table_of(lines)
-    interval, rows = interval_columns(table), []
-    columns = [Column("one"), Column("other"), Column("R-sens₂", "number"), *interval]
-    columns += [Column(HESSIANS.get(measure, clean(measure, 40)), "number") for measure in further]
-    for line in lines[:PAIRS]:
-        hessians = (values.get((line.feature, line.feature_2)) for values in further.values())
-        ends = (line.lower, line.upper) if interval else ()
-        rows.append((name(line.feature), name(line.feature_2), line.estimate, *ends, *hessians))
+    fields: list[Field] = [
+        *(("one", FEATURE[1]), ("other", lambda line: name(line.feature_2))),
+        *((Column("R-sens₂", "number"), "estimate"), INTERVAL),
+    ]
+    for measure, values in further.items():
+        title = HESSIANS.get(measure, clean(measure, 40))
+        fields.append((Column(title, "number"), partial(_of_pair, values)))
     more = f" The {PAIRS} largest of {len(lines)}." if len(lines) > PAIRS else ""
-    caption = f"Pairs by R-sens₂, largest first.{more} {intervals_caption(table)}"
-    return make_table("sensitivity-pairs-table", caption, columns, rows, of=view.result)
+    caption = f"Pairs by R-sens₂, largest first.{more}"
+    return line_table("sensitivity-pairs-table", caption, lines[:PAIRS], fields, of=view.result)
+
+
+def _of_pair(values: Mapping[tuple[str, str], float], line: RSensPairLine) -> float | None:
+    return values.get((line.feature, line.feature_2))
 
 
 def _comparators(e: Evidence, main: RSens) -> tuple[Section, ...]:
@@ -216,5 +223,5 @@ def _comparators(e: Evidence, main: RSens) -> tuple[Section, ...]:
 def _ranked(e: Evidence, view: RSens, measure: str) -> dict[str, str]:
     """Return value and places of each feature by one method."""
     lines = of_measure(view.lines, measure)
-    place = places(e.run, view.id, measure, table_of(lines))
+    place = ranked_features(e.run, view.id, measure, table_of(lines))
     return {line.feature: f"{value_words(line.estimate)} ({place[line.feature].words})" for line in lines}

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from ...core.text import count
 from ...document import slots
-from ...document.blocks import intervals_caption, left_out, make_figure, make_table
-from ...document.document import Block, Column, Paragraph, Section
+from ...document.blocks import intervals_caption, left_out, make_figure, make_table, paragraphs
+from ...document.document import Block, Column
 from ...document.evidence import Evidence
 from ...document.text import clean, joined, name, value_words
 from ...evidence.segments import ALL_ROWS, LEVEL, SegmentFeatures, SegmentLine, Segments
 from ...evidence.view import table_of
-from ..shared.wording import BuiltIn, absent, words_of
+from ..shared.wording import ResultSection, words_of
 from .figure import MOST, draw, labelled
 
 LEAD = (
@@ -29,26 +28,25 @@ EXCHANGED = (
 )
 
 
-class SegmentsSection(BuiltIn):
+class SegmentsSection(ResultSection[Segments]):
     """The segments that stand out, with their means and the feature that changes them most, as table and figure."""
 
     name: ClassVar[str] = Segments.id
     slot: ClassVar[str] = slots.SEGMENTS
     shows: ClassVar[tuple[str, ...]] = (Segments.id, SegmentFeatures.id)
+    of = Segments
+    key = Segments.id
+    title = "Segments of rows"
+    empty = "No measure has a value in each row."
 
-    def section(self, evidence: Evidence) -> Section:
-        """Return a sentence, the table and the figure; or why there is no segment."""
-        view, section = Segments.find(evidence.run), Section(id=self.name, title="Segments of rows")
-        if view is None or not view.lines:
-            return absent(evidence, section, Segments.id, view, "No measure has a value in each row.")
-        keys = view.raised(MOST)
-        features = SegmentFeatures.find(evidence.run)
-        blocks: list[Block] = [Paragraph(text=LEAD), Paragraph(text=_summary(evidence, view))]
+    def blocks(self, e: Evidence, view: Segments) -> Iterable[Block]:
+        """Return a sentence, the table and the figure."""
+        keys, features = view.raised(MOST), SegmentFeatures.find(e.run)
+        yield from paragraphs(LEAD, _summary(e, view))
         if keys:
-            closest = features is not None and bool(features.lines)
-            blocks += [*((Paragraph(text=EXCHANGED),) if closest else ()), *_shown(evidence, view, features, keys)]
-        gaps = left_out(view.result, None if features is None else features.result)
-        return replace(section, blocks=(*blocks, *gaps))
+            yield from paragraphs(EXCHANGED if features is not None and features.lines else "")
+            yield from _shown(e, view, features, keys)
+        yield from left_out(view.result, None if features is None else features.result)
 
 
 def _summary(e: Evidence, view: Segments) -> str:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar, cast
 
 from ...document.blocks import left_out
-from ...document.document import Paragraph, Section
+from ...document.document import Block, Paragraph, Section
 from ...document.evidence import Evidence
 from ...document.telling import mark
 from ...document.text import joined, name, value_words
 from ...evidence import ids
 from ...evidence.view import Estimate, View
 
+V = TypeVar("V", bound=View)
 # measures of sensitivities as short as columns need
 SHORT = {"ead": "E|∂f|", "aed": "|E ∂f|", "apc": "APC", "var": "VAR", "pd": "PD spread"}
 
@@ -22,6 +23,39 @@ class BuiltIn:
     """What the sections of this package have in common: the version of the contract they keep."""
 
     api_version: ClassVar[int] = 1
+
+
+class ResultSection(BuiltIn, Generic[V]):
+    """A section on one result, described by class variables: its blocks and parts, or why there is no result.
+
+    Class variables
+    ---------------
+    of : the view of the result
+    key : the id of the section
+    title : its heading
+    empty : what it says of a result without lines; without this text such a result is shown like any other
+    """
+
+    of: ClassVar[type[View]]
+    key: ClassVar[str]
+    title: ClassVar[str]
+    empty: ClassVar[str] = ""
+
+    def section(self, evidence: Evidence) -> Section | None:
+        """Return the section."""
+        view, section = self.of.find(evidence.run), Section(id=self.key, title=self.title)
+        if view is None or (self.empty and not view.lines):
+            return absent(evidence, section, self.of.id, view, self.empty)
+        blocks, parts = self.blocks(evidence, cast("V", view)), self.parts(evidence, cast("V", view))
+        return replace(section, blocks=tuple(blocks), sections=tuple(parts))
+
+    def blocks(self, e: Evidence, view: V) -> Iterable[Block]:
+        """Return what stands below the title."""
+        return ()
+
+    def parts(self, e: Evidence, view: V) -> Iterable[Section]:
+        """Return the sub-sections."""
+        return ()
 
 
 def absent(e: Evidence, section: Section, result_id: str, view: View | None, empty: str) -> Section:

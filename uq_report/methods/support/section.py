@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from math import isfinite, isnan
 from typing import ClassVar
 
 from ...core.numbers import is_number
 from ...core.text import count
 from ...document import slots
-from ...document.blocks import TOP, interval_columns, intervals_caption, left_out, make_figure, make_table
-from ...document.document import Block, Column, Paragraph, Section
+from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, paragraphs
+from ...document.document import Block, Column, Paragraph
 from ...document.evidence import Evidence
 from ...document.plots import importance
+from ...document.tables import FEATURE, INTERVAL, line_table
 from ...document.text import clean, joined, name, plain, value_words
 from ...evidence.rows import OUTSIDE, SHUFFLED, Support, SupportLine, SupportRows, SupportShift, SupportValues
 from ...evidence.view import largest_first, table_of
-from ..shared.wording import BuiltIn, absent, named, words_of
+from ..shared.wording import ResultSection, named, words_of
 
 LEAD = (
     "A row lies outside the support if it is farther from its nearest training rows than all but a small share of "
@@ -26,28 +26,25 @@ LEAD = (
 )
 
 
-class SupportSection(BuiltIn):
+class SupportSection(ResultSection[Support]):
     """The share of rows outside the training support, as they are and shuffled, and values never seen."""
 
     name: ClassVar[str] = Support.id
     slot: ClassVar[str] = slots.SUPPORT
     shows: ClassVar[tuple[str, ...]] = (Support.id, SupportRows.id, SupportValues.id, SupportShift.id)
+    of = Support
+    key = Support.id
+    title = "Extrapolation and support"
+    empty = "No share could be computed."
 
-    def section(self, evidence: Evidence) -> Section:
+    def blocks(self, e: Evidence, view: Support) -> Iterable[Block]:
         """Return the shares in words, a figure and a table, and the values never seen."""
-        view, section = Support.find(evidence.run), Section(id=self.name, title="Extrapolation and support")
-        if view is None or not view.lines:
-            return absent(evidence, section, Support.id, view, "No share could be computed.")
         shuffled = largest_first(line for line in view.lines if line.item == SHUFFLED)
-        blocks: list[Block] = [Paragraph(text=LEAD), Paragraph(text=_shares(view, shuffled))]
-        if shuffled:
-            blocks += _after_shuffles(view, shuffled)
-        blocks += [*_values(evidence), *_shifted(evidence), *left_out(view.result)]
-        if evidence.find(SupportRows.id) is not None:
-            blocks.append(
-                Paragraph(text=f"The conformal p-value of every row stands in the evidence {SupportRows.id}.")
-            )
-        return replace(section, blocks=tuple(blocks))
+        yield from paragraphs(LEAD, _shares(view, shuffled))
+        yield from _after_shuffles(view, shuffled) if shuffled else ()
+        yield from (*_values(e), *_shifted(e), *left_out(view.result))
+        if e.find(SupportRows.id) is not None:
+            yield Paragraph(text=f"The conformal p-value of every row stands in the evidence {SupportRows.id}.")
 
 
 def _shares(view: Support, shuffled: Sequence[SupportLine]) -> str:
@@ -65,20 +62,17 @@ def _after_shuffles(view: Support, shuffled: Sequence[SupportLine]) -> list[Bloc
     """Return the shares after each feature is shuffled, as a figure and as numbers."""
     capped = f", the {TOP} largest of {len(shuffled)}" if len(shuffled) > TOP else ""
     table = table_of(shuffled)
-    intervals, interval = intervals_caption(table), interval_columns(table)
     panel = importance.Panel("", "share of rows outside the training support", "", table)
     top = joined([f"{name(line.feature)} {value_words(line.estimate)}" for line in shuffled[:3]])
     figure = make_figure(
         "support-figure",
-        f"Rows outside the training support after each feature is shuffled{capped}. {intervals}",
+        f"Rows outside the training support after each feature is shuffled{capped}. {intervals_caption(table)}",
         f"A dot with its interval per feature. Largest: {top}.",
         lambda: importance.draw_panels([panel], [line.feature for line in shuffled[:TOP]]),
         view.id,
     )
-    columns: list[Column | str] = ["shuffled feature", Column("share outside", "number"), *interval]
-    rows = [(name(line.feature), line.estimate, *((line.lower, line.upper) if interval else ())) for line in shuffled]
-    caption = f"The same shares as numbers. {intervals}"
-    return [figure, make_table("support-table", caption, columns, rows, of=view.result)]
+    fields = (("shuffled feature", FEATURE[1]), (Column("share outside", "number"), "estimate"), INTERVAL)
+    return [figure, line_table("support-table", "The same shares as numbers.", shuffled, fields, of=view.result)]
 
 
 def _values(e: Evidence) -> list[Block]:
@@ -104,9 +98,7 @@ def _shifted(e: Evidence) -> list[Block]:
     if view is None or not view.lines:
         return []
     lines = largest_first(view.lines)[:TOP]
-    table = table_of(lines)
-    columns: list[Column | str] = ["feature", Column("distance", "number"), *interval_columns(table), "how"]
-    rows = [(name(line.feature), line.estimate, line.lower, line.upper, clean(line.item, 80)) for line in lines]
+    fields = (FEATURE, (Column("distance", "number"), "estimate"), INTERVAL, ("how", lambda line: clean(line.item, 80)))
     capped = f", the {TOP} farthest of {len(view.lines)}" if len(view.lines) > TOP else ""
-    caption = f"How far columns are from their distribution in training{capped}. {intervals_caption(table)}"
-    return [make_table("support-shift", caption, columns, rows, of=view.result)]
+    caption = f"How far columns are from their distribution in training{capped}."
+    return [line_table("support-shift", caption, lines, fields, of=view.result)]

@@ -11,7 +11,7 @@ from ...core.errors import InputError
 from ...core.text import clean, count
 from ...evidence import sums
 from ...evidence.sums import CLOCK, EVIDENCE
-from ...report.forms import NAMES
+from ...report import NAMES
 from .claims import Claim, State, Verdict, Verification
 from .evidence import RUN, Recorded, judge_files, judge_run, sha256
 from .inputs import judge_inputs

@@ -31,7 +31,7 @@ LIMITS = ("UQ301", "UQ401", "UQ802")
 HEADLINES = {"bad": NO, "warning": OPEN, "unknown": UNTESTED}
 
 
-class Skill(NamedTuple):
+class SkillEstimate(NamedTuple):
     """A baseline's score less the model's, as shares of the baseline's."""
 
     share: float
@@ -51,13 +51,13 @@ class Skill(NamedTuple):
         return percent(self.share, self.lower, self.upper, -1 if self.side < 0 else 1)
 
 
-def skill_of(e: Evidence) -> Skill | None:
+def skill_of(e: Evidence) -> SkillEstimate | None:
     """Return the skill of the first score that has a baseline."""
     for score in SCORES:
         own, line, base = (_score(e, f"{score}{end}") for end in ("", "_skill", "_baseline"))
         if own is not None and line is not None and base is not None and base.estimate > 0 and line.has_interval:
             of = base.estimate
-            return Skill(line.estimate / of, line.lower / of, line.upper / of, own, of)
+            return SkillEstimate(line.estimate / of, line.lower / of, line.upper / of, own, of)
     return None
 
 
@@ -90,7 +90,7 @@ def performance(e: Evidence) -> Card:
     return Card(title=SKILL, headline=headline, aside=aside, texts=(*texts, *_decided(view)), counts=_counts(view))
 
 
-def _headline(e: Evidence, skill: Skill | None) -> tuple[str, str]:
+def _headline(e: Evidence, skill: SkillEstimate | None) -> tuple[str, str]:
     """Return the score that a reader knows best, and what stands beside it."""
     area, right = _score(e, AREA), _score(e, ACCURACY)
     if area is not None:
@@ -106,7 +106,7 @@ def _headline(e: Evidence, skill: Skill | None) -> tuple[str, str]:
     return number, f"{what}{around}"
 
 
-def _closed(skill: Skill) -> str:
+def _closed(skill: SkillEstimate) -> str:
     """Say what share of the baseline's loss the model removes or adds."""
     if skill.side > 0:
         return f"Removes {skill.words} of the loss of {BASELINE}."
@@ -116,7 +116,7 @@ def _closed(skill: Skill) -> str:
     return f"Not shown to lose less than {BASELINE}: it removes between {lower} and {upper} % of its loss."
 
 
-def _losses(skill: Skill) -> str:
+def _losses(skill: SkillEstimate) -> str:
     """Return the score of the model beside that of the baseline."""
     called = SCORES[skill.score.item]
     return f"Its loss ({called}) is {amount(skill.score, 'points')}; that of {BASELINE} {value_words(skill.baseline)}."

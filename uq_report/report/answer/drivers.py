@@ -14,60 +14,42 @@ from ...core.numbers import spoken
 from ...core.text import count
 from ...document.amounts import scaled
 from ...document.evidence import Evidence
-from ...document.places import Ranking
-from ...document.questions import answers
-from ...document.telling import NUMBERS
+from ...document.places import FeatureRanking, RankedFeature, answers
 from ...document.text import joined, mention, mentions, name, value_words
 from ...evidence import columns as col
 from ...evidence import ids
-from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, ShapImportance
+from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, ShapImportance
 from ...rules.reading import measure_words
 
 PREDICTION, LOSS, DOUBT = "prediction", "loss", "uncertainty"
 NAMED = 4  # features in a sentence
 NO_LEADER = "UQ501"
-VERDICTS = (POSITIVE, NEGATIVE, ABOUT_0, UNDETERMINED)
 
 
-class Line(NamedTuple):
-    """One feature in a ranking: its importance, its interval, its verdict (empty without one) and its first place.
-
-    `distrust` says why the interval is not to be trusted, empty where it is.
-    """
-
-    feature: str
-    estimate: float
-    lower: float
-    upper: float
-    verdict: str
-    first: int
-    distrust: str = ""
-
-
-class Reading(NamedTuple):
+class DriverRanking(NamedTuple):
     """A ranking of single features, largest first, as sentences read it; `n` rows, `open` where no leader is told."""
 
-    ranking: Ranking
-    lines: tuple[Line, ...]
+    ranking: FeatureRanking
+    lines: tuple[RankedFeature, ...]
     n: str
     open: bool
 
-    def of(self, verdict: str) -> list[Line]:
+    def of(self, verdict: str) -> list[RankedFeature]:
         """Return the lines with this verdict."""
         return [line for line in self.lines if line.verdict == verdict]
 
-    def leaders(self) -> list[Line]:
+    def leaders(self) -> list[RankedFeature]:
         """Return the features that may lead."""
         return [line for line in self.lines if line.first == 1]
 
-    def amount(self, line: Line) -> str:
+    def amount(self, line: RankedFeature) -> str:
         """Return an importance with its interval, above 0 for what is worse or less sure; probabilities in points."""
         facts = self.ranking.facts
         words = scaled(line.estimate, line.lower, line.upper, facts.unit, sign=facts.sign)
         return f"{words} of {measure_words(BRIER.name)}" if self.ranking.measure == BRIER.name else words
 
 
-def rankings(e: Evidence) -> dict[str, Ranking]:
+def rankings(e: Evidence) -> dict[str, FeatureRanking]:
     """Return the ranking of each question by its role."""
     return {ranking.heading: ranking for ranking in answers(e)}
 
@@ -84,22 +66,15 @@ def drivers(e: Evidence) -> tuple[str, str, str]:
     )
 
 
-def _read(e: Evidence, ranking: Ranking) -> Reading:
+def _read(e: Evidence, ranking: FeatureRanking) -> DriverRanking:
     """Return a ranking with its verdicts and places; those without a number are left out."""
-    lines = []
-    for row in ranking.table.to_dict("records"):
-        feature, verdict = str(row[col.FEATURE]), str(row.get(col.VERDICT) or "")
-        if feature in ranking.places:
-            verdict = next((name for name in VERDICTS if verdict.startswith(name)), "")
-            estimate, lower, upper = (float(row[name]) for name in NUMBERS)
-            first, distrust = ranking.places[feature].first, str(row.get(col.DISTRUST) or "")
-            lines.append(Line(feature, estimate, lower, upper, verdict, first, distrust))
+    lines = tuple(ranking.features[feature] for feature in ranking.order if feature in ranking.features)
     undecided = any(f.code == NO_LEADER and ranking.measure in f.measures for f in e.findings)
-    tied = not all(place.by_intervals for place in ranking.places.values())
-    return Reading(ranking, tuple(lines), _rows(e, ranking), undecided or tied)
+    tied = not all(line.by_intervals for line in ranking.features.values())
+    return DriverRanking(ranking, lines, _rows(e, ranking), undecided or tied)
 
 
-def _rows(e: Evidence, ranking: Ranking) -> str:
+def _rows(e: Evidence, ranking: FeatureRanking) -> str:
     """Return on how many rows a ranking rests, in words."""
     view = ShapImportance.find(e.run) if ranking.result.id == ids.SHAP_IMPORTANCE else None
     used, n = len(view.rows_used) if view is not None else 0, e.subject.n
@@ -118,7 +93,7 @@ def _predicted(e: Evidence) -> str:
     return f"the probability of {'the most frequent class, ' if most else ''}“{name(label)}”{',' if most else ''}"
 
 
-def _prediction(read: Reading, what: str) -> str:
+def _prediction(read: DriverRanking, what: str) -> str:
     """Say which features move `what` most, the prediction."""
     leaders = read.leaders()
     if not any(line.estimate for line in read.lines):
@@ -131,7 +106,7 @@ def _prediction(read: Reading, what: str) -> str:
     return f"{_names(leaders)} move {what} most, {first}; {read.n} cannot tell which of them leads."
 
 
-def _loss(read: Reading) -> str:
+def _loss(read: DriverRanking) -> str:
     """Say whose wrong values cost most, and whose absence would help."""
     costly, better = read.of(POSITIVE), read.of(NEGATIVE)
     if read.ranking.facts.sign < 0:
@@ -152,7 +127,7 @@ def _loss(read: Reading) -> str:
     return f"Wrong values of {_names(named)} raise the loss{most} on unseen rows, {first}; {unsure}"
 
 
-def _by_few_rows(read: Reading, costly: Sequence[Line]) -> str:
+def _by_few_rows(read: DriverRanking, costly: Sequence[RankedFeature]) -> str:
     """Name what costs more than anything shown by estimate, where too few rows decide for an interval."""
     sign = read.ranking.facts.sign
     most = max((sign * line.estimate for line in costly), default=0.0)
@@ -163,13 +138,13 @@ def _by_few_rows(read: Reading, costly: Sequence[Line]) -> str:
     return f" By estimate those of {mention(above[0].feature)} cost more ({cost}), but a few rows decide that."
 
 
-def _no_cost(read: Reading) -> str:
+def _no_cost(read: DriverRanking) -> str:
     if all(line.verdict == ABOUT_0 for line in read.lines):
         return "Wrong values of no feature cost anything beyond the margin."
     return f"{read.n[:1].upper()}{read.n[1:]} do not show of any feature that its wrong values raise the loss."
 
 
-def _doubt(read: Reading, loss: Reading | None) -> str:
+def _doubt(read: DriverRanking, loss: DriverRanking | None) -> str:
     """Say what the doubt follows, and which costly features it does not notice."""
     if not any(line.verdict for line in read.lines):
         return _sizes(read)
@@ -188,7 +163,7 @@ def _doubt(read: Reading, loss: Reading | None) -> str:
     return " ".join([_follows(read, less), *texts])
 
 
-def _follows(read: Reading, less: Sequence[Line]) -> str:
+def _follows(read: DriverRanking, less: Sequence[RankedFeature]) -> str:
     """Say which features make the model less sure when they are wrong."""
     facts = read.ranking.facts
     margin = f"{margin_of(read.ranking):.3g} {spoken(facts.unit)}".strip()
@@ -202,12 +177,12 @@ def _follows(read: Reading, less: Sequence[Line]) -> str:
     return f"The model's doubt follows {_names(less)}: wrong values of {those} {raised} by {read.amount(less[0])}."
 
 
-def margin_of(ranking: Ranking) -> float:
+def margin_of(ranking: FeatureRanking) -> float:
     """Return the margin within which an importance counts as 0; NaN where there is none."""
     return float(ranking.table[col.MARGIN].max()) if col.MARGIN in ranking.table else nan
 
 
-def _sizes(read: Reading) -> str:
+def _sizes(read: DriverRanking) -> str:
     """Say what moves the doubt by mean sizes, which do not tell in which direction."""
     leaders = read.leaders()
     if read.open or len(leaders) > NAMED or not leaders:
@@ -216,13 +191,13 @@ def _sizes(read: Reading) -> str:
     return f"{_names(leaders)} {verb} the model's doubt most; whether up or down was not measured."
 
 
-def _among(features: Iterable[str], lines: Iterable[Line]) -> list[str]:
+def _among(features: Iterable[str], lines: Iterable[RankedFeature]) -> list[str]:
     """Return those features that are in the lines, in their own order."""
     among = {line.feature for line in lines}
     return [feature for feature in features if feature in among]
 
 
-def _names(lines: Sequence[Line], word: str = "and") -> str:
+def _names(lines: Sequence[RankedFeature], word: str = "and") -> str:
     return _listed([line.feature for line in lines], word)
 
 

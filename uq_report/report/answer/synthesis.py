@@ -9,12 +9,11 @@ from ...core.text import count
 from ...core.trust import LEAST_EVENTS, few_events
 from ...document.document import Step
 from ...document.evidence import OPEN, SEVERITY_TONES, Evidence
-from ...document.text import clean, first_sentence, joined, mentioned, name
+from ...document.text import clean, first_sentence, joined, mentioned, name, spaced
 from ...evidence.finding import SEVERITIES, Finding
 from ...evidence.importance import Pfi
 from ...evidence.outcomes import Calibration
 from ...evidence.rows import OUTSIDE, Support
-from ..optional import spaced
 from ..rating import NO_VERDICT, rating, rests_on, tally
 from ..sections.affected import affected_card
 from .cards import NO, YES, belief, believed, clause, good, performance

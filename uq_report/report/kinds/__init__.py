@@ -10,8 +10,7 @@ from ...core.errors import InputError, nearest
 from ...document.blocks import undrawn
 from ...document.document import Document
 from ...evidence.run import Run
-from .. import assemble
-from ..forms import AUDIT, BRIEF, EXTENTS, FULL, MODEL_CARD, NONE, SHORT
+from .. import AUDIT, BRIEF, EXTENTS, FULL, MODEL_CARD, NONE, SHORT, assemble
 from .brief import brief
 from .model_card import model_card
 

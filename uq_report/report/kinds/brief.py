@@ -8,22 +8,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...core.text import count, short
-from ...document.blocks import make_table
+from ...document.blocks import make_table, paragraphs, tables
 from ...document.document import Block, Column, Document, Facts, Paragraph, Section, Verdict
 from ...document.evidence import OPEN, Evidence, as_cell, severity_badge
-from ...document.places import Ranking
-from ...document.questions import leading
+from ...document.places import FeatureRanking, leading
 from ...document.telling import NUMBERS
 from ...document.text import clean, first_sentence, joined, name, sentence, value_words
 from ...evidence import columns as col
 from ...evidence.finding import Finding
 from ...evidence.run import Run
 from ..answer.drivers import rankings
+from ..answer.section import answer
 from ..answer.synthesis import rest
 from ..assemble import framed, read
-from ..optional import paragraphs, tables
 from ..rating import NO_VERDICT
-from ..sections.answer import answer
 from ..sections.comparison import comparison
 
 FINDINGS, FEATURES = 10, 8
@@ -72,9 +70,9 @@ def _ranking(e: Evidence) -> Section:
     return Section(id="leading", title=title, blocks=(table,))
 
 
-def _cells(ranking: Ranking, feature: str) -> tuple[str | None, str | None]:
+def _cells(ranking: FeatureRanking, feature: str) -> tuple[str | None, str | None]:
     row = ranking.table[ranking.table[col.FEATURE] == feature]
-    place = ranking.places.get(feature)
+    place = ranking.features.get(feature)
     return None if place is None else place.words, value_words(*row.iloc[0][list(NUMBERS)]) if len(row) else None
 
 

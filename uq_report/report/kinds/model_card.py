@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from ...core.references import cite
 from ...core.text import count
+from ...document.blocks import bullets, paragraphs, tables
 from ...document.document import Block, Bullets, Cell, Document, Facts, Section, Table
 from ...document.evidence import OPEN, Evidence, as_cell
-from ...document.questions import answers
+from ...document.places import answers
 from ...document.text import clean, items, joined, sentence
 from ...evidence.importance import Pfi
 from ...evidence.run import Run
+from ..answer.section import answer
 from ..assemble import framed, read, tables_in
-from ..optional import bullets, paragraphs, tables
-from ..placing import Placed
-from ..sections.answer import answer
+from ..placing import PluginSections
 from ..sections.data import data
 from ..sections.limitations import omissions
 from ..sections.sure import sure
@@ -69,7 +69,7 @@ def _factors(e: Evidence) -> Section:
         ("Groups of features, changed together", e.group_words or "none"),
         ("Factors that matter in use, instruments and environments included", OPEN),
     )
-    return Section(id="factors", title="Factors", blocks=(facts, *_table(data(e, Placed(e)), "data-features")))
+    return Section(id="factors", title="Factors", blocks=(facts, *_table(data(e, PluginSections(e)), "data-features")))
 
 
 def _metrics(e: Evidence) -> Section:

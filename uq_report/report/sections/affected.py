@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from ...core.text import count
 from ...document.amounts import amount, apart, points, unbracketed
+from ...document.blocks import bullets, paragraphs, tables
 from ...document.document import Block, Card, Column, Section, Table
 from ...document.evidence import Evidence
 from ...document.text import clean, joined, mention, name, value_words
@@ -24,7 +25,6 @@ from ...evidence.outcomes import (
     UseLine,
 )
 from ...evidence.view import of_feature, of_measure
-from ..optional import bullets, paragraphs, tables
 
 TITLE = "Who is affected?"
 ATTRIBUTES, LEVELS = 3, 6  # in tables of the front part
@@ -43,7 +43,7 @@ def affected(e: Evidence) -> Section | None:
         return None
     blocks: tuple[Block, ...] = paragraphs(e.why_missing(Groups.id))
     if view is not None:
-        attributes = [Attribute(e, view, feature) for feature in view.features if feature]
+        attributes = [AttributeEffects(e, view, feature) for feature in view.features if feature]
         own = [table for k, x in enumerate(attributes[:ATTRIBUTES], 1) for table in x.table(f"sure-groups-{k}")]
         sentences = [sentence for attribute in attributes for sentence in attribute.sentences()]
         blocks = (*own, *bullets([*sentences, *_proxies(e, view), *_withheld(e, view)]))
@@ -52,7 +52,7 @@ def affected(e: Evidence) -> Section | None:
 
 
 @dataclass(frozen=True)
-class Attribute:
+class AttributeEffects:
     """What is said of one attribute, of the class whose predictions differ most."""
 
     e: Evidence

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 
 from ...core.text import count
 from ...document.evidence import Evidence
-from ...document.text import joined, mention, mentions
+from ...document.text import joined, mention, mentions, spaced
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import CoverCorrected, CoverCorrectedLine
 from ...evidence.information import Agreement
-from ..optional import spaced
-from .ranking import CORRECTED, Ranking, changed
+from .ranking import CORRECTED, RankingColumn, changed
 
 NAMED = 3  # features that a sentence names, of more it gives the number
 PARTNERS = 2
@@ -36,7 +35,7 @@ MOVES = (
 UNKNOWN = "Nothing else in this run says why these part, so take neither order as settled"
 
 
-def leads(e: Evidence, columns: Sequence[Ranking]) -> str:
+def leads(e: Evidence, columns: Sequence[RankingColumn]) -> str:
     """Say which features certainly lead which ranking, and which cannot be told apart at its head.
 
     Where correction for cover moves ranks, its own sentence says so; what no feature moves at all has no leader.
@@ -65,41 +64,41 @@ def _able(features: Sequence[str]) -> str:
     return f"{', '.join(mentions(features[:-1]))} or {mention(features[-1])}"
 
 
-class Parting(NamedTuple):
+class RankGap(NamedTuple):
     """A feature that one ranking places above where the other can: both have intervals, and these are apart."""
 
     feature: str
-    high: Ranking
-    low: Ranking
+    high: RankingColumn
+    low: RankingColumn
 
     @property
     def gap(self) -> int:
         """The places between the two intervals."""
-        return self.low.places[self.feature].first - self.high.places[self.feature].last
+        return self.low.features[self.feature].first - self.high.features[self.feature].last
 
 
-def partings(columns: Sequence[Ranking]) -> list[Parting]:
+def partings(columns: Sequence[RankingColumn]) -> list[RankGap]:
     """Return where rankings of one question part beyond their intervals, widest first; cover has its own sentence."""
     tested = [column for column in columns if column.has_intervals and column.source.id != ids.COVER]
     cases = [
-        Parting(feature, high, low)
+        RankGap(feature, high, low)
         for pair in combinations(tested, 2)
-        if _question(pair[0]) == _question(pair[1]) and set(pair[0].places) == set(pair[1].places)
-        for feature in pair[0].places
+        if _question(pair[0]) == _question(pair[1]) and set(pair[0].features) == set(pair[1].features)
+        for feature in pair[0].features
         for high, low in (pair, pair[::-1])
-        if high.places[feature].last < low.places[feature].first
+        if high.features[feature].last < low.features[feature].first
     ]
     return sorted(cases, key=lambda case: -case.gap)
 
 
-def _question(column: Ranking) -> str:
+def _question(column: RankingColumn) -> str:
     """Return the question of a ranking; what is about the whole distribution is compared with the doubt."""
     return "uncertainty" if column.source.question == "distribution" else column.source.question
 
 
-def contradictions(e: Evidence, columns: Sequence[Ranking]) -> list[str]:
+def contradictions(e: Evidence, columns: Sequence[RankingColumn]) -> list[str]:
     """Say where rankings of one question part, a sentence for each cause, widest first."""
-    reasons, causes = _explained(e), dict[str, dict[str, list[Parting]]]()
+    reasons, causes = _explained(e), dict[str, dict[str, list[RankGap]]]()
     for case in partings(columns):
         causes.setdefault(_cause(case, reasons), {}).setdefault(case.feature, []).append(case)
     texts = []
@@ -110,14 +109,14 @@ def contradictions(e: Evidence, columns: Sequence[Ranking]) -> list[str]:
     return texts
 
 
-def _parted(feature: str, cases: Sequence[Parting]) -> str:
+def _parted(feature: str, cases: Sequence[RankGap]) -> str:
     """Return the ranks of one feature where it stands higher and where lower."""
     sides = ([case.high for case in cases], [case.low for case in cases])
     high, low = (dict.fromkeys(f"{x.place(feature)} in {x.source.words}" for x in side) for side in sides)
     return f"{mention(feature)} ranks {joined(list(high))}, but {joined(list(low))}"
 
 
-def _cause(case: Parting, reasons: Mapping[tuple[str, frozenset[tuple[str, str]]], Sequence[str]]) -> str:
+def _cause(case: RankGap, reasons: Mapping[tuple[str, frozenset[tuple[str, str]]], Sequence[str]]) -> str:
     """Return why two rankings part: another result shows it, or they count differently, or it is not known."""
     if case.high.is_size is not case.low.is_size:
         return KINDS
@@ -137,7 +136,7 @@ def _explained(e: Evidence) -> dict[tuple[str, frozenset[tuple[str, str]]], Sequ
     }
 
 
-def corrections(e: Evidence, columns: Sequence[Ranking]) -> str:
+def corrections(e: Evidence, columns: Sequence[RankingColumn]) -> str:
     """Say whom correction for cover moves, from where to where, because of which partner; or that it moves none."""
     view = CoverCorrected.find(e.run)
     if view is None or not view.lines:
@@ -149,7 +148,7 @@ def corrections(e: Evidence, columns: Sequence[Ranking]) -> str:
     return " ".join(texts) or UNMOVED
 
 
-def _moves(view: CoverCorrected, corrected: Sequence[Ranking], *, more: bool) -> list[str]:
+def _moves(view: CoverCorrected, corrected: Sequence[RankingColumn], *, more: bool) -> list[str]:
     """Return by question whom correction lets weigh more, or less."""
     parts = []
     for column in corrected:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ...document import slots
+from ...document.blocks import bullets, paragraphs
 from ...document.document import Badge, Block, Facts, Figure, Paragraph, Section, Table
 from ...document.evidence import OPEN, Evidence
-from ...document.text import clean, items, joined, name, sentence
+from ...document.text import clean, items, joined, name, sentence, spaced
 from ...evidence.finding import Outcome
 from ...evidence.importance import Pfi
-from ..forms import FULL, NONE
-from ..optional import bullets, paragraphs, spaced
-from ..placing import Placed
+from .. import FULL, NONE
+from ..placing import PluginSections
 from .changes import changes_in_full
 from .data import data
 from .limitations import limits_of_methods, omissions
@@ -74,7 +74,9 @@ LEADS: Mapping[str, str] = {
 }
 
 
-def annex(e: Evidence, placed: Placed, front: Sequence[Section], digest: str, extent: str) -> tuple[Section, ...]:
+def annex(
+    e: Evidence, placed: PluginSections, front: Sequence[Section], digest: str, extent: str
+) -> tuple[Section, ...]:
     """Return the annex of an extent: nothing, what a check of the document needs, or everything."""
     if extent == NONE:
         return ()
@@ -96,7 +98,7 @@ def annex(e: Evidence, placed: Placed, front: Sequence[Section], digest: str, ex
     return (*parts, references((*front, *parts)))
 
 
-def _by_method(e: Evidence, placed: Placed) -> tuple[Section, ...]:
+def _by_method(e: Evidence, placed: PluginSections) -> tuple[Section, ...]:
     """Return the tables and figures of every method."""
     results = outcomes_in_full(e, placed)
     parts = (
@@ -110,7 +112,7 @@ def _by_method(e: Evidence, placed: Placed) -> tuple[Section, ...]:
     return tuple(part for part in parts if part is not None)
 
 
-def _by_strangers(placed: Placed) -> tuple[Section, ...]:
+def _by_strangers(placed: PluginSections) -> tuple[Section, ...]:
     """Return what plugins of other distributions show, which stands in a report as our own does."""
     sections = placed.strangers()
     return (Section(id="plugins-shown", title="Shown by other packages", sections=sections),) if sections else ()
@@ -136,7 +138,7 @@ def _ids(sections: Iterable[Section]) -> Iterator[str]:
         yield from _ids(section.sections)
 
 
-def chapter(placed: Placed, key: str) -> Section:
+def chapter(placed: PluginSections, key: str) -> Section:
     """Return a chapter: its lead, for soundness what people state, and what methods show."""
     e = placed.evidence
     more = (_reversed(e), e.group_words) if key == slots.PREDICTION else ()

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ...core.text import count
+from ...document.blocks import bullets, paragraphs, tables
 from ...document.document import Badge, Block, Cell, Section, Tone
 from ...document.evidence import Evidence, as_cell
-from ...document.text import clean, interval, items, joined, name, value_words
+from ...document.text import clean, interval, items, joined, name, spaced, value_words
 from ...evidence.finding import SEVERITIES
 from ...evidence.run import Changes, FindingChange, ValueChange
-from ..optional import bullets, paragraphs, spaced, tables
 
 TITLE = "What changed"
 CLOSED = "A finding that is closed is no longer raised; whether its cause is gone is for people to say."

@@ -11,16 +11,22 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from math import copysign, inf
 
-from ...document.blocks import interval_columns, intervals_caption, left_out, make_figure, make_table
+from ...document.blocks import (
+    intervals_caption,
+    left_out,
+    make_figure,
+    paragraphs,
+    tables,
+)
 from ...document.document import Badge, Block, Callout, Column, Columns, Figure, Fold, Section, Split, Table, Verdict
 from ...document.evidence import Evidence, severity_badge
+from ...document.tables import FEATURE, INTERVAL, Field, line_table
 from ...document.text import clean, joined, mention, name, sentence, value_words
 from ...evidence.comparison import CompareImportance, CompareReliance, CompareScores, PairedLine
 from ...evidence.finding import SEVERITIES, Finding
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import of_measure, table_of
-from ..optional import paragraphs, tables
 from .rules import about
 
 TITLE = "Champion against challenger"
@@ -32,6 +38,10 @@ WORSE, BETTER = Badge("Challenger worse", "bad"), Badge("Challenger better", "go
 MIXED, ALIKE = Badge("Better and worse", "warning"), Badge("Not told apart", "unknown")
 UNDECIDED = Badge("Not judged", "unknown")
 PREFIX = "challenger-"
+NUMBERS: tuple[Field, ...] = (
+    *((Column("champion", "number"), "champion"), (Column("challenger", "number"), "challenger")),
+    *((Column("difference", "number"), "estimate"), INTERVAL),
+)
 
 
 def comparison(e: Evidence) -> Section | None:
@@ -149,41 +159,27 @@ def _apart(e: Evidence, view: CompareImportance | None) -> str:
 
 
 def _scores(e: Evidence, view: CompareScores) -> Block:
-    facts = [e.words(line.measure) for line in view.lines]
-    rows = [(f.title, *_numbers(line, view.lines), f.unit) for f, line in zip(facts, view.lines, strict=True)]
-    caption = f"Scores, challenger less champion. {intervals_caption(view.result.estimates)}"
-    columns = _columns("measure", view.lines, "unit")
-    return make_table("comparison-table-scores", caption, columns, rows, of=view.result)
+    measure: Field = ("measure", lambda line: e.words(line.measure).title)
+    fields: tuple[Field, ...] = (measure, *NUMBERS, ("unit", lambda line: e.words(line.measure).unit))
+    caption = "Scores, challenger less champion."
+    return line_table("comparison-table-scores", caption, view.lines, fields, of=view.result)
 
 
 def _importance(e: Evidence, view: CompareImportance, measure: str) -> Fold:
     """Return the figure and the table of one measure."""
     lines, title = of_measure(view.lines, measure), e.words(measure).title
-    intervals = intervals_caption(table_of(lines))
     values = [f"{name(line.feature)} {value_words(line.estimate, line.lower, line.upper)}" for line in lines]
     figure = make_figure(
         f"comparison-figure-{measure}",
-        f"Importance for {title}, challenger less champion. {intervals}",
+        f"Importance for {title}, challenger less champion. {intervals_caption(table_of(lines))}",
         f"Differences of importance: {joined(values)}.",
         lambda: e.draw(view.result, measure=measure),
         view.id,
     )
-    rows = [(name(x.feature), *_numbers(x, lines), x.champion_verdict, x.challenger_verdict) for x in lines]
-    columns, caption = _columns("feature", lines, "champion says", "challenger says"), "Challenger less champion"
-    key = f"comparison-table-{measure}"
-    table = make_table(key, f"{caption}, {title}. {intervals}", columns, rows, of=view.result)
+    verdicts: tuple[Field, ...] = (("champion says", "champion_verdict"), ("challenger says", "challenger_verdict"))
+    caption, key = f"Challenger less champion, {title}.", f"comparison-table-{measure}"
+    table = line_table(key, caption, lines, (FEATURE, *NUMBERS, *verdicts), of=view.result)
     return Fold(title=f"Importance for {title}", blocks=(figure, table))
-
-
-def _columns(first: str, lines: Sequence[PairedLine], *last: str) -> tuple[Column, ...]:
-    numbers = (Column(label, "number") for label in ("champion", "challenger", "difference"))
-    return (Column(first), *numbers, *interval_columns(table_of(lines)), *map(Column, last))
-
-
-def _numbers(line: PairedLine, lines: Sequence[PairedLine]) -> tuple[float, ...]:
-    """Return the numbers of a line, with its interval where any of `lines` has one."""
-    interval = (line.lower, line.upper) if any(x.has_interval for x in lines) else ()
-    return (line.champion, line.challenger, line.estimate, *interval)
 
 
 def merged(

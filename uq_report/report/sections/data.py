@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...core.text import count
-from ...document.blocks import make_table
+from ...document.blocks import make_table, paragraphs
 from ...document.document import Block, Callout, Cell, Column, Facts, Section
 from ...document.evidence import Evidence, as_cell
 from ...document.text import ABSENT, clean, items, joined, name, plain
 from ...evidence.subject import FeatureFacts, SubjectFacts
-from ..optional import paragraphs
-from ..placing import Placed
+from ..placing import PluginSections
 
 TITLE = "Data and lineage"
 LEVELS = 4
@@ -26,7 +25,7 @@ HASHED = {
 }  # fmt: skip
 
 
-def data(e: Evidence, placed: Placed, *, whole: bool = True) -> Section:
+def data(e: Evidence, placed: PluginSections, *, whole: bool = True) -> Section:
     """Return origin and facts of the rows, and hashes; in full every feature and the quality of the data."""
     parts = (
         Section(id="data-rows", title="Rows and features", blocks=_rows_and_features(e.subject, whole=whole)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...core.text import count
-from ...document.blocks import make_figure
+from ...document.blocks import bullets, make_figure, paragraphs
 from ...document.document import Block, Bullets, Section
 from ...document.evidence import Evidence
 from ...document.text import joined, mention, mentions, name, sentence
@@ -14,10 +14,9 @@ from ...evidence.importance import CoverCorrected, Pfi, PfiReading
 from ...evidence.information import COVERED, SHARE, Cid
 from ...evidence.view import by_feature, largest_first, of_measure
 from ...runner import figures
-from ..optional import bullets, paragraphs
 from ..plots import importance_map
 from .agreeing import UNMOVED, contradictions, corrections, leads
-from .ranking import Ranking, changed, ranking_table, rankings
+from .ranking import RankingColumn, changed, ranking_table, rankings
 
 TITLE = "What drives it"
 PAIR = ("nll", "entropy")
@@ -118,7 +117,7 @@ def _read(e: Evidence, readings: Mapping[str, Sequence[str]]) -> tuple[Bullets, 
     return bullets(texts)
 
 
-def _cover(e: Evidence, columns: Sequence[Ranking]) -> tuple[Section, ...]:
+def _cover(e: Evidence, columns: Sequence[RankingColumn]) -> tuple[Section, ...]:
     """Return what correction for cover changes, who repeats whom, and a picture where something changes."""
     moves, repeated = corrections(e, columns), _repeated(e)
     text = BOTH_OPEN if (moves, repeated) == (UNMOVED, UNREPEATED) else f"{moves} {repeated}".strip()
@@ -142,7 +141,7 @@ def _repeated(e: Evidence) -> str:
     return f"Others repeat part of what a feature says about the outcome: {joined(parts, SHARED)}."
 
 
-def _picture(e: Evidence, columns: Sequence[Ranking]) -> tuple[Block, ...]:
+def _picture(e: Evidence, columns: Sequence[RankingColumn]) -> tuple[Block, ...]:
     """Return importance alone and corrected of the features that the correction changes most, if it changes any."""
     view = CoverCorrected.find(e.run)
     corrected = [column for column in columns if column.source.id == ids.COVER]

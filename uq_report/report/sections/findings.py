@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.text import MAX_TEXT, count
-from ...document.blocks import make_table
+from ...document.blocks import make_table, paragraphs, tables
 from ...document.document import Badge, Block, Bullets, Callout, Cell, Fold, Section, Table
 from ...document.evidence import OPEN, SEVERITY_TONES, Evidence, severity_badge
-from ...document.text import ABSENT, clean, first_sentence, joined, mentioned, mentions, name, sentence
+from ...document.text import ABSENT, clean, first_sentence, joined, mentioned, mentions, name, sentence, spaced
 from ...evidence.finding import Finding, by_cause
-from ..optional import paragraphs, spaced, tables
 from .rules import about, ended, observed_words, size_words, threshold_words
 
 TITLE = "Findings"
@@ -23,7 +22,7 @@ NEWS = ("new", "worse", "better", "unchanged")
 
 
 @dataclass(frozen=True)
-class Group:
+class FindingGroup:
     """Findings of one rule, severity and cause about different features; `id` is unique in the document."""
 
     members: tuple[Finding, ...]
@@ -65,7 +64,7 @@ def nothing_open(e: Evidence) -> str:
     return f"No finding is open.{waived}"
 
 
-def grouped(findings: Sequence[Finding]) -> list[Group]:
+def grouped(findings: Sequence[Finding]) -> list[FindingGroup]:
     """Return findings in the order of the register; of one rule, severity and cause as one where features differ."""
     blocks: list[tuple[tuple[str, str, int], list[Finding]]] = []
     for finding, cause in by_cause(findings):
@@ -78,7 +77,7 @@ def grouped(findings: Sequence[Finding]) -> list[Group]:
     for _, members in blocks:
         code = clean(members[0].code, 20)
         uses[code] += 1
-        every.append(Group(tuple(members), f"finding-{code}" + (f"-{uses[code]}" if uses[code] > 1 else "")))
+        every.append(FindingGroup(tuple(members), f"finding-{code}" + (f"-{uses[code]}" if uses[code] > 1 else "")))
     return every
 
 
@@ -116,7 +115,7 @@ def _owner(e: Evidence, finding: Finding) -> Cell:
     return f"{owner}, {due}" if due != ABSENT else str(owner)
 
 
-def _block(e: Evidence, group: Group) -> tuple[Block, ...]:
+def _block(e: Evidence, group: FindingGroup) -> tuple[Block, ...]:
     """Return what was found, how large, for whom and since when, and what to do."""
     first = group.first
     news = dict.fromkeys(change for finding in group.members if (change := e.since(finding)) in NEWS)
@@ -131,7 +130,7 @@ def _block(e: Evidence, group: Group) -> tuple[Block, ...]:
     return (callout, *_members(group), *paragraphs(_to_do(e, group)))
 
 
-def _statement(group: Group) -> str:
+def _statement(group: FindingGroup) -> str:
     """Return the statement with who is affected and how large it is; of several the first, and whom else it is so of.
 
     The numbers of several stand in a table of their own.
@@ -145,7 +144,7 @@ def _statement(group: Group) -> str:
     return spaced(mentioned(sentence(first.statement), first.features), also)
 
 
-def _members(group: Group) -> tuple[Block, ...]:
+def _members(group: FindingGroup) -> tuple[Block, ...]:
     """Return the numbers of findings that share a block, a line each, and what else was stated."""
     if len(group.members) == 1:
         return ()
@@ -161,7 +160,7 @@ def _members(group: Group) -> tuple[Block, ...]:
     return (table, Fold(title=f"{group.code}: the others in full", blocks=(Bullets(items=statements),)))
 
 
-def _to_do(e: Evidence, group: Group) -> str:
+def _to_do(e: Evidence, group: FindingGroup) -> str:
     """Return every remedy with who follows it until when; in the register stands where nobody does."""
     remedies = dict.fromkeys(sentence(finding.remedy) for finding in group.members if finding.remedy)
     actions = dict.fromkeys(action for finding in group.members if (action := e.action(finding))[0] != OPEN)
@@ -170,7 +169,7 @@ def _to_do(e: Evidence, group: Group) -> str:
     return spaced("What to do:", " ".join(remedies) or "not stated.", does)
 
 
-def _observations(noted: Sequence[Group]) -> Fold:
+def _observations(noted: Sequence[FindingGroup]) -> Fold:
     """Return the observations, each in a line; those of one rule together."""
     blocks = [
         Callout(
@@ -186,7 +185,7 @@ def _observations(noted: Sequence[Group]) -> Fold:
     return Fold(title=f"{number}: nothing must be done, good to know", blocks=tuple(blocks))
 
 
-def _noted(group: Group) -> str:
+def _noted(group: FindingGroup) -> str:
     """Return the first sentence of each observation, and the features of those beyond the first few."""
     texts = [mentioned(first_sentence(f.statement, MAX_TEXT), f.features) for f in group.members[: SAME + 1]]
     beyond = list(dict.fromkeys(feature for f in group.members[SAME + 1 :] for feature in f.features))

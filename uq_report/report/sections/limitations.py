@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ...core.text import count
+from ...document.blocks import bullets, paragraphs, tables
 from ...document.document import Block, Bullets, Section
 from ...document.evidence import Evidence
 from ...document.text import clean, items, joined, mentions, name, sentence
-from ..optional import bullets, paragraphs, tables
 from ..rating import NO_VERDICT
 
 TITLE = "Limits"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
-from ...document.blocks import make_table
-from ...document.document import Block, Figure, Section, Table, inside
+from ...document.blocks import bullets, make_table, paragraphs
+from ...document.document import Block, Figure, Section, Table, inside, numbers
 from ...document.evidence import Evidence
-from ...document.numbering import numbers
 from ...document.text import joined, name
 from ...evidence import ids
-from ..mappings import Framework, Requirement, frameworks
-from ..optional import bullets, paragraphs
 from .model import chosen
 
 TITLE = "Headings of other texts"
@@ -40,8 +40,53 @@ OF_RESULTS = {
     ids.RSENS: "drives", ids.PDP: "features", ids.ALE: "features",
 }  # fmt: skip
 
+FOLDER = Path(__file__).parents[1] / "mappings"  # dated data files, one per text
 
-class Answer(NamedTuple):
+
+class Requirement(NamedTuple):
+    """One point of a text.
+
+    `evidence` names what is needed, all of it: a result or an explainer by its id, a check (``check:calibration``),
+    a text people give (``about:purpose``) or a record of the run (``run:hashes``); ``a | b`` means either. What only
+    people can show has none. `people` is what they must add to that evidence in any case.
+    """
+
+    place: str
+    asks: str
+    evidence: tuple[str, ...]
+    people: str
+
+
+class Framework(NamedTuple):
+    """One text: its status, what the mapping was read from, the date of the mapping, and its points."""
+
+    title: str
+    source: str
+    status: str
+    basis: str
+    mapped: str
+    requirements: tuple[Requirement, ...]
+
+
+@lru_cache
+def frameworks() -> tuple[Framework, ...]:
+    """Return all mappings, by file name.
+
+    Examples
+    --------
+    >>> [framework.title for framework in frameworks()][:2]
+    ['EU AI Act, Annex IV', 'ISO/IEC 42001']
+    """
+    return tuple(_read(file) for file in sorted(FOLDER.glob("*.toml")))
+
+
+def _read(file: Path) -> Framework:
+    content = tomllib.loads(file.read_text(encoding="utf-8"))
+    points = (Requirement(**{**point, "evidence": tuple(point["evidence"])}) for point in content.pop("requirement"))
+    return Framework(**content, requirements=tuple(points))
+
+
+class RequirementAnswer(NamedTuple):
     """What of the evidence a heading needs is in a run, section by section, and what is not."""
 
     sections: Mapping[str, tuple[str, ...]]
@@ -130,7 +175,7 @@ def _row(e: Evidence, requirement: Requirement, places: Places, *, named: bool) 
     return f"{requirement.place}: {requirement.asks}", ", ".join(where) or None, still or None
 
 
-def answer_of(e: Evidence, requirement: Requirement, places: Places) -> Answer:
+def answer_of(e: Evidence, requirement: Requirement, places: Places) -> RequirementAnswer:
     """Return which of the evidence that a requirement names is in the run, by the section that shows it."""
     sections: dict[str, list[str]] = {}
     missing = []
@@ -139,7 +184,7 @@ def answer_of(e: Evidence, requirement: Requirement, places: Places) -> Answer:
         for choice in present:
             sections.setdefault(_place(e, choice, places), []).append(_words(choice))
         missing += [] if present else [" or ".join(map(_words, choices))]
-    return Answer({place: tuple(dict.fromkeys(what)) for place, what in sections.items()}, tuple(missing))
+    return RequirementAnswer({place: tuple(dict.fromkeys(what)) for place, what in sections.items()}, tuple(missing))
 
 
 def is_there(e: Evidence, needed: str) -> bool:

@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterable
 
 from ...core.references import WORKS, cite
-from ...document.document import Block, Facts, Section
+from ...document.blocks import bullets, paragraphs
+from ...document.document import Block, Facts, Section, texts
 from ...document.evidence import Evidence
-from ...document.reading import texts
-from ...document.text import clean, joined, name
+from ...document.text import clean, joined, name, spaced
 from ...evidence.glossary import TERMS
 from ...evidence.run import MethodRecord
-from ..optional import bullets, paragraphs, spaced
 
 TITLE = "Methods"
 LEAD = "All logarithms are natural; entropy and the negative log-likelihood are in nats."

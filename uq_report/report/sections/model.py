@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...core.text import count
+from ...document.blocks import paragraphs, tables
 from ...document.document import Block, Cell, Facts, Section
 from ...document.evidence import Evidence, as_cell
 from ...document.text import clean
-from ..optional import paragraphs, tables
 
 TITLE = "Model, purpose and materiality"
 LEAD = "What only people can say comes from the settings of the audit; where they said nothing it stands open."

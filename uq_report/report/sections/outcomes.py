@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from ...core.numbers import spoken
 from ...core.text import count
 from ...document.amounts import amount, is_share, share
-from ...document.blocks import interval_columns, intervals_caption, left_out, make_table
+from ...document.blocks import left_out, make_table, paragraphs
 from ...document.document import Block, Column, Section, Table
 from ...document.evidence import Evidence
+from ...document.tables import INTERVAL, Field, line_table
 from ...document.text import clean, joined, name, value_words
 from ...evidence.outcomes import Calibration, DecisionLine, Decisions, ScoreLine
-from ...evidence.view import table_of
-from ..optional import paragraphs
-from ..placing import Placed
+from ..placing import PluginSections
 
 COUNTED = 6  # classes up to which the table counts every pair
 MOST = 8  # classes in the table of the front part
@@ -127,14 +126,14 @@ def _share(line: DecisionLine | None) -> str:
     return "" if line is None else share(line)
 
 
-def outcomes_in_full(e: Evidence, placed: Placed) -> Section:
+def outcomes_in_full(e: Evidence, placed: PluginSections) -> Section:
     """Return every score as recorded, and what stands in the chapters on outcomes and on the uncertainty's quality."""
     view = Calibration.find(e.run)
     blocks: tuple[Block, ...] = paragraphs(e.why_missing(Calibration.id))
     if view is not None:
         lines = [line for line in view.lines if not line.judges_uncertainty]
-        caption = f"Scores on the audited rows. {intervals_caption(table_of(lines))}"
-        blocks = (scores_table(view, lines, "scores-table", caption), *left_out(view.result))
+        table = scores_table(view, lines, "scores-table", "Scores on the audited rows.")
+        blocks = (table, *left_out(view.result))
     sections = (*placed.chapter("outcomes"), *placed.chapter("uncertainty-quality"))
     return Section(id="outcomes", title="Outcomes in full", blocks=blocks, sections=sections)
 
@@ -147,16 +146,9 @@ def scores_table(
     view: Calibration, lines: Sequence[ScoreLine], key: str, caption: str, *, tests: bool = False
 ) -> Table:
     """Return scores with their intervals, and with their tests where these are asked for and there are any."""
-    interval = interval_columns(table_of(lines))
-    tested = tests and any(line.is_tested for line in lines)
-    columns = [Column("item"), Column("unit"), Column("estimate", "number"), *interval]
-    columns += [Column("p", "pvalue"), Column("p, adjusted", "pvalue"), Column("mean if calibrated", "number")] * tested
-    rows = [
-        (
-            *(_item(line), name(line.unit), line.estimate),
-            *((line.lower, line.upper) if interval else ()),
-            *((line.p_value, line.p_adjusted, line.null_mean) if tested else ()),
-        )
-        for line in lines
-    ]
-    return make_table(key, caption, columns, rows, of=view.result)
+    fields: list[Field] = [("item", _item), ("unit", lambda line: name(line.unit))]
+    fields += [(Column("estimate", "number"), "estimate"), INTERVAL]
+    if tests and any(line.is_tested for line in lines):
+        fields += [(Column("p", "pvalue"), "p_value"), (Column("p, adjusted", "pvalue"), "p_adjusted")]
+        fields.append((Column("mean if calibrated", "number"), "null_mean"))
+    return line_table(key, caption, lines, fields, of=view.result)

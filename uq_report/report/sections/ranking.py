@@ -16,13 +16,12 @@ from ...document.blocks import make_table
 from ...document.document import Column, Table
 from ...document.evidence import Evidence
 from ...document.telling import NUMBERS
-from ...document.text import clean, joined, name
+from ...document.text import clean, joined, name, spaced
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import RSENS, CoverCorrected, CoverCorrectedLine
 from ...evidence.information import CONVENTIONS, SIZE, Agreement
 from ...evidence.view import of_measure
-from ..optional import spaced
 
 ROWS = 15  # features that are printed, the leading ones
 CORRECTED = "corrected for cover"
@@ -54,7 +53,7 @@ SOURCES = (
 
 
 @dataclass(frozen=True)
-class Ranking(places.Ranking):
+class RankingColumn(places.FeatureRanking):
     """One column: a method's numbers for one question, largest first, with each single feature's rank and places."""
 
     source: Source
@@ -64,7 +63,7 @@ class Ranking(places.Ranking):
     @property
     def has_intervals(self) -> bool:
         """Whether intervals tell the ranks."""
-        return bool(self.places) and all(place.by_intervals for place in self.places.values())
+        return bool(self.features) and all(place.by_intervals for place in self.features.values())
 
     @property
     def is_size(self) -> bool:
@@ -74,7 +73,7 @@ class Ranking(places.Ranking):
     @property
     def first(self) -> tuple[str, ...]:
         """The features that can be first, leading first."""
-        return tuple(f for f in self.ranks if self.places[f].first == 1)
+        return tuple(f for f in self.ranks if self.features[f].first == 1)
 
     def column(self) -> Column:
         """Return the head: question, method, and whether sizes or changes are averaged."""
@@ -83,7 +82,7 @@ class Ranking(places.Ranking):
 
     def place(self, feature: str) -> str:
         """Return a rank with the ranks it may have: ``"2 (1 to 3)"``; without intervals ``"≈ 2"``."""
-        place, rank = self.places[feature], self.ranks[feature]
+        place, rank = self.features[feature], self.ranks[feature]
         if not place.by_intervals:
             return f"≈ {rank}"
         return str(rank) if place.first == place.last else f"{rank} ({place.first} to {place.last})"
@@ -93,7 +92,7 @@ class Ranking(places.Ranking):
         rows = self.table[[col.FEATURE, *NUMBERS]].itertuples(index=False)
         largest = self.table[col.ESTIMATE].abs().max()
         cells = {str(feature): _rounded(largest, *numbers) for feature, *numbers in rows}
-        places = {feature: f" · {self.place(feature).replace(' to ', DASH)}" for feature in self.places}
+        places = {feature: f" · {self.place(feature).replace(' to ', DASH)}" for feature in self.features}
         return {feature: f"{number}{places.get(feature, '')}" for feature, number in cells.items()}
 
 
@@ -108,14 +107,14 @@ def _decimals(value: float, digits: int) -> int:
     return digits - 1 - floor(log10(abs(value))) if value and isfinite(value) else 0
 
 
-def rankings(e: Evidence) -> list[Ranking]:
+def rankings(e: Evidence) -> list[RankingColumn]:
     """Return the columns that the run can fill, in their order."""
     every = [ranking for source in SOURCES if (ranking := _ranking(e, source)) is not None]
     alone = {ranking.measure for ranking in every if ranking.source.id == ids.PFI}
     return [x for x in every if x.source.id != ids.COVER or (x.measure in alone and _adds(e, x))]
 
 
-def _adds(e: Evidence, corrected: Ranking) -> bool:
+def _adds(e: Evidence, corrected: RankingColumn) -> bool:
     """Say whether a corrected column adds to the one next to it: of the loss, any partner; else, any change."""
     view = CoverCorrected.find(e.run)
     if view is None or corrected.source.question == "loss":
@@ -133,16 +132,16 @@ def changed(view: CoverCorrected, measure: str) -> list[CoverCorrectedLine]:
     return sorted(beyond, key=lambda line: -abs(line.change))
 
 
-def _ranking(e: Evidence, source: Source) -> Ranking | None:
+def _ranking(e: Evidence, source: Source) -> RankingColumn | None:
     """Return one column: by the measure that stands for its role; R-sens has none and stands for itself."""
     result = e.find(source.id)
     present = [] if result is None else result.estimates[col.MEASURE].tolist()
     measure = RSENS if RSENS in present else e.measure_of(source.role, present)
     if result is None or not measure:
         return None
-    plain = places.Ranking.of(e, result, measure)
+    plain = places.FeatureRanking.of(e, result, measure)
     table = plain.table[plain.table[col.ESTIMATE].notna()].drop_duplicates(col.FEATURE)
-    single, facts = table[table[col.FEATURE].isin(list(plain.places))], plain.facts
+    single, facts = table[table[col.FEATURE].isin(list(plain.features))], plain.facts
     order = ranks(facts.sign * single[col.ESTIMATE].to_numpy(dtype=float)).tolist() if len(single) else []
     rank = dict(zip(single[col.FEATURE].astype(str), order, strict=True))
     together = set(places.simultaneous(e.run, source.id, measure)) >= set(rank)
@@ -151,10 +150,10 @@ def _ranking(e: Evidence, source: Source) -> Ranking | None:
         unit = clean(losses.get("prediction", ""), 20).replace(" - ", " − ")
         shown = f" of {name(e.subject.positive_class)}" if len(e.subject.classes or ()) > 2 and "AUC" in unit else ""
         facts = replace(facts, unit=unit + shown)
-    return Ranking(result, measure, facts, table, plain.places, source, rank, together)
+    return RankingColumn(result, measure, facts, table, plain.features, source, rank, together)
 
 
-def features(e: Evidence, columns: Sequence[Ranking]) -> list[str]:
+def features(e: Evidence, columns: Sequence[RankingColumn]) -> list[str]:
     """Return the features, those to print first: the first of any column, blocks of features, then the others.
 
     Either part is in the order of the loss, or else of the first column.
@@ -167,7 +166,7 @@ def features(e: Evidence, columns: Sequence[Ranking]) -> list[str]:
     return [*(f for f in best if f in top), *blocks, *(f for f in best if f not in top)]
 
 
-def ranking_table(e: Evidence, columns: Sequence[Ranking]) -> Table:
+def ranking_table(e: Evidence, columns: Sequence[RankingColumn]) -> Table:
     """Return a row per feature, the leading first, and a column per method, grouped by question."""
     order, cells = features(e, columns), [column.cells() for column in columns]
     single = len(set(order) - set(e.subject.groups))
@@ -183,7 +182,7 @@ def ranking_table(e: Evidence, columns: Sequence[Ranking]) -> Table:
     return replace(whole, rest=tuple(rows[ROWS:]), total_rows=len(rows))
 
 
-def _kinds(columns: Sequence[Ranking]) -> str:
+def _kinds(columns: Sequence[RankingColumn]) -> str:
     """Say what mean changes and mean sizes are, where there are some."""
     sources, sizes = {column.source.id for column in columns}, {column.is_size for column in columns}
     more = " (corrected for cover: with those that carry the same information wrong too)" * (ids.COVER in sources)
@@ -193,7 +192,7 @@ def _kinds(columns: Sequence[Ranking]) -> str:
     return spaced(change * (False in sizes), spaced(size, whole) * (True in sizes))
 
 
-def _intervals(e: Evidence, columns: Sequence[Ranking]) -> str:
+def _intervals(e: Evidence, columns: Sequence[RankingColumn]) -> str:
     """Say for which columns rank intervals hold for all features at once, and which ranks have none."""
     joint, single = (
         [x.source.words for x in columns if x.has_intervals and x.together is together] for together in (True, False)

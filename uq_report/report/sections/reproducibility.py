@@ -8,14 +8,13 @@ from typing import Any
 
 from ...core.inference import CONFIDENCE
 from ...core.text import count
-from ...document.blocks import make_table
+from ...document.blocks import bullets, make_table, paragraphs, tables
 from ...document.document import Block, Callout, Cell, Column, Facts, Section, Table
 from ...document.evidence import Evidence, as_cell, version
-from ...document.text import ABSENT, clean, joined, name
+from ...document.text import ABSENT, clean, joined, name, spaced
 from ...evidence import ids
 from ...evidence.run import PluginRecord
 from ...runner.plugins import Plugin
-from ..optional import bullets, paragraphs, spaced, tables
 
 TITLE = "Reproducibility"
 RUNTIME = ("python", "platform")

@@ -11,14 +11,14 @@ import pandas as pd
 from ...core.references import cite
 from ...core.results import Result
 from ...core.text import count
+from ...document.blocks import paragraphs, tables
 from ...document.document import Badge, Block, Column, Facts, Section, Table, Tone
 from ...document.evidence import Evidence, severity_badge
 from ...document.plots.frames import optional
-from ...document.text import clean, interval, items, joined, name, plain, sentence, value_words
+from ...document.text import clean, interval, items, joined, name, plain, sentence, spaced, value_words
 from ...evidence import columns as col
 from ...evidence.finding import Finding, Outcome, RuleRecord
 from ...rules.rates import rates
-from ..optional import paragraphs, spaced, tables
 from ..rating import NO_VERDICT, tally
 
 SEVERITY = (

@@ -10,15 +10,14 @@ from ...document.document import Column, Table
 from ...document.effects import FALLS, RISES, Move, curve, move
 from ...document.ledger import Ledger
 from ...document.members import parts_of
-from ...document.places import Ranking
+from ...document.places import FeatureRanking
 from ...document.plots.words import number
 from ...document.telling import distrusted, mark
-from ...document.text import interval, joined, mention, mentions, name, value_words
+from ...document.text import interval, joined, mention, mentions, name, spaced, value_words
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, RAW, RSens
 from ...evidence.view import Estimate
-from ..optional import spaced
 
 FEW = 2  # partners named
 ROLES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "the doubt"}
@@ -175,7 +174,7 @@ def rounded(estimate: float, lower: float, upper: float, unit: str = "") -> str:
     return value_words(estimate, lower, upper, unit).partition(" (")[0]
 
 
-class Line(NamedTuple):
+class SheetRow(NamedTuple):
     """A line of the table: what, its value in words, and its rank.
 
     `distrust` says why the interval of the value is not to be trusted, empty where it is.
@@ -199,7 +198,7 @@ def table(ledger: Ledger, feature: str, key: str) -> Table | None:
     return Table(id=key, caption=caption, columns=columns, rows=rows, evidence=source, note=note) if rows else None
 
 
-def _lines(ledger: Ledger, feature: str) -> Iterator[Line]:
+def _lines(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
     """Yield what the run knows of a feature, line by line."""
     yield from _ranked(ledger.ranking(ids.SHAP_IMPORTANCE, "prediction"), feature, "Shapley size")
     yield from _ranked(ledger.loss, feature, "cost of wrong values")
@@ -215,20 +214,20 @@ def _lines(ledger: Ledger, feature: str) -> Iterator[Line]:
     yield from _ranked(ledger.ranking(ids.DALEX_PARTS, "prediction"), feature, "DALEX drop-out loss")
     yield from _interacting(ledger, feature)
     codes = ledger.codes(feature)
-    yield from [Line("findings", codes)] if codes else []
+    yield from [SheetRow("findings", codes)] if codes else []
 
 
-def _ranked(ranking: Ranking | None, feature: str, what: str) -> Iterator[Line]:
+def _ranked(ranking: FeatureRanking | None, feature: str, what: str) -> Iterator[SheetRow]:
     """Yield a feature's line in a ranking."""
     line = None if ranking is None else ranking.lines.get(feature)
     if ranking is not None and line is not None and isfinite(line.estimate):
-        place = ranking.places.get(feature)
+        place = ranking.features.get(feature)
         yield _line(what, line, "" if place is None else place.words, ranking.distrust.get(feature, ""))
 
 
-def _line(what: str, line: Estimate, rank: str = "", distrust: str = "") -> Line:
+def _line(what: str, line: Estimate, rank: str = "", distrust: str = "") -> SheetRow:
     """Return the line of an estimate, its interval marked where it is not to be trusted."""
-    row = Line(what, value_words(line.estimate, line.lower, line.upper), rank, distrust)
+    row = SheetRow(what, value_words(line.estimate, line.lower, line.upper), rank, distrust)
     return row._replace(value=f"{row.value}{mark(row)}")
 
 
@@ -242,7 +241,7 @@ def _units(ledger: Ledger) -> str:
     return f"; {joined(words)}" if words else ""
 
 
-def _corrected(ledger: Ledger, feature: str) -> Iterator[Line]:
+def _corrected(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
     """Yield the importance with the partners lost too, which could stand in for it."""
     others = ledger.partners.get(feature)
     if others:
@@ -250,16 +249,16 @@ def _corrected(ledger: Ledger, feature: str) -> Iterator[Line]:
         yield from _ranked(ledger.ranking(ids.COVER, "loss"), feature, what)
 
 
-def _trained(ledger: Ledger, feature: str) -> Iterator[Line]:
+def _trained(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
     """Yield the cost on the training rows where it lies outside the interval of that on unseen rows."""
     line, trained = ledger.losses.get(feature), ledger.trained.get(feature)
     if line is None or trained is None or not line.has_interval:
         return
     if not line.lower <= trained.estimate <= line.upper:
-        yield Line("on training rows", value_words(trained.estimate))
+        yield SheetRow("on training rows", value_words(trained.estimate))
 
 
-def _together(ledger: Ledger, feature: str) -> Iterator[Line]:
+def _together(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
     """Yield what a feature costs together with those that it is changed with."""
     group = ledger.group_of(feature)
     if group:
@@ -267,7 +266,7 @@ def _together(ledger: Ledger, feature: str) -> Iterator[Line]:
         yield from _ranked(ledger.loss, group, f"cost together with {joined(mentions(others), FEW)}")
 
 
-def _interacting(ledger: Ledger, feature: str) -> Iterator[Line]:
+def _interacting(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
     """Yield the pair of the feature with the largest share of interaction, in which measure, and with whom."""
     pairs = [pair for pair in ledger.interactions if feature in (pair.feature, pair.feature_2)]
     if pairs:
@@ -275,7 +274,7 @@ def _interacting(ledger: Ledger, feature: str) -> Iterator[Line]:
         other = most.feature_2 if most.feature == feature else most.feature
         facts = ledger.e.words(most.measure)
         where = ROLES.get(facts.role, facts.title)
-        yield Line(f"interacts most with {mention(other)}", f"H² {number(most.estimate, 2)} in {where}")
+        yield SheetRow(f"interacts most with {mention(other)}", f"H² {number(most.estimate, 2)} in {where}")
 
 
 def _level(ledger: Ledger, feature: str) -> str:

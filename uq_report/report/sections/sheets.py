@@ -7,19 +7,18 @@ from collections.abc import Sequence
 import pandas as pd
 
 from ...core.text import count, file_stem
-from ...document.blocks import make_figure
+from ...document.blocks import make_figure, paragraphs
 from ...document.document import Block, Column, Section, Split, Table
 from ...document.effects import ROLES, curve, has_levels, parts
 from ...document.evidence import Evidence
 from ...document.ledger import Ledger, in_order, leaders
-from ...document.places import Ranking
+from ...document.places import FeatureRanking
 from ...document.telling import DAGGER, distrusted, range_words
-from ...document.text import items, joined, name, position, value_words
+from ...document.text import items, joined, name, position, spaced, value_words
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.profiles import PdpDistribution
 from ...evidence.subject import FeatureFacts
-from ..optional import paragraphs, spaced
 from ..plots import sheet as figures
 from .sheet_words import reading, table
 
@@ -67,12 +66,12 @@ def _values(facts: FeatureFacts) -> str:
     return f"{count(facts.distinct, 'level')}{missing}" if facts.distinct else facts.kind
 
 
-def _rank(ledger: Ledger, ranking: Ranking | None, feature: str) -> str:
+def _rank(ledger: Ledger, ranking: FeatureRanking | None, feature: str) -> str:
     """Return a feature's place by its estimate among the single ones, and in brackets those that it may have."""
     single = [] if ranking is None else [x for x in ranking.order if x not in ledger.e.subject.groups]
     if ranking is None or feature not in single:
         return ""
-    at, place = 1 + single.index(feature), ranking.places.get(feature)
+    at, place = 1 + single.index(feature), ranking.features.get(feature)
     able = f" ({place.words})" if place is not None and place.words != str(at) else ""
     role = ledger.e.words(ranking.measure).role
     return f"rank {at} of {len(single)}{able}{f' for the {role}' if role in ('loss', 'prediction') else ''}"
@@ -142,14 +141,14 @@ def _others(ledger: Ledger, features: Sequence[str]) -> Table:
     )
 
 
-def _line(ledger: Ledger, feature: str, rankings: Sequence[Ranking]) -> tuple[str | None, ...]:
+def _line(ledger: Ledger, feature: str, rankings: Sequence[FeatureRanking]) -> tuple[str | None, ...]:
     cells = (_cell(ranking, feature) for ranking in rankings)
     members = ledger.e.subject.groups.get(feature)
     group = f": {joined(items(members), 3)} together" if members else ""
     return (f"{name(feature)}{group}", *cells, ledger.codes(feature) or None)
 
 
-def _cell(ranking: Ranking, feature: str) -> str | None:
+def _cell(ranking: FeatureRanking, feature: str) -> str | None:
     """Return a feature's number in a ranking, its interval marked where it is not to be trusted."""
     line = ranking.lines.get(feature)
     if line is None:

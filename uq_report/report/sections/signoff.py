@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from ...core.text import count
-from ...document.blocks import make_table
+from ...document.blocks import make_table, paragraphs
 from ...document.document import Block, Facts, Section
 from ...document.evidence import OPEN, Evidence
 from ...document.text import clean, joined
 from ...runner.settings import About
-from ..optional import paragraphs
 
 TITLE = "Sign-off"
 BLANK = "____________________"

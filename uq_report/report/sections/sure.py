@@ -7,26 +7,31 @@ from __future__ import annotations
 
 from math import isfinite
 
-from ...document.blocks import make_table
+from ...document.blocks import make_table, paragraphs
 from ...document.document import Block, Column, Paragraph, Section, Table
 from ...document.evidence import Evidence
 from ...document.plots.frames import interval_words
 from ...document.telling import distrusted, mark
-from ...document.text import joined, mentions, name, value_words
+from ...document.text import clean, joined, mentions, name, value_words
 from ...evidence import ids
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims
+from ...evidence.segments import SegmentFeatures, SegmentLine, Segments
 from ...evidence.view import by_feature, largest_first
-from ..optional import paragraphs
 from .affected import affected
 from .outcomes import scores
 from .uncertainty import believed
-from .unsure import unsure
 
 TITLE = "How good, how sure"
 MOST = 5  # features in the table of claims
 CLAIMS = (
     "If a feature's values were wrong, the model expects its loss to rise by what it claims; the outcomes of unseen "
     "rows confirm that or not."
+)
+SEGMENTS_TITLE = "Where is it unsure or wrong?"
+SEGMENTS_SHOWN = 4  # segments in the front part
+NO_SEGMENT = (
+    "No segment of rows that a small tree sets apart is shown to be less sure, or more wrong, than the others on rows "
+    "that the tree has not seen."
 )
 
 
@@ -92,3 +97,32 @@ def _share(view: Claims, claim: ClaimLine, difference: ClaimLine | None) -> str:
         return ""
     share, lower, upper = (100 * x for x in (difference.share, difference.share_lower, difference.share_upper))
     return value_words(share, lower, upper, "%")
+
+
+def unsure(e: Evidence) -> Section | None:
+    """Return the leading segments with their doubt and loss; None where none were looked for."""
+    view = Segments.find(e.run)
+    if view is None or not view.lines:
+        return None
+    keys = view.raised(1)[:SEGMENTS_SHOWN]
+    blocks: tuple[Block, ...] = paragraphs(NO_SEGMENT)
+    if keys:
+        titles = [e.words(measure, view.result).title for measure in view.measures]
+        columns: list[Column | str] = ["rows where", Column("rows", "integer"), *titles]
+        columns.append("brought closest by exchanging")
+        rows = [_segment(view, key, SegmentFeatures.find(e.run)) for key in keys]
+        caption = "Segments of rows that stand out, on rows that did not make them."
+        blocks = (make_table("sure-segments-table", caption, columns, rows, evidence=view.id),)
+    return Section(id="sure-segments", title=SEGMENTS_TITLE, blocks=blocks)
+
+
+def _segment(view: Segments, key: str, features: SegmentFeatures | None) -> tuple[str | int, ...]:
+    lines = view.of(key)
+    first = next(iter(lines.values()))
+    closest = None if features is None else features.leading(key, first.grown)
+    means = (_mean(lines.get(measure)) for measure in view.measures)
+    return (clean(first.item), first.n, *means, "" if closest is None else name(closest.feature))
+
+
+def _mean(line: SegmentLine | None) -> str:
+    return "" if line is None else value_words(line.estimate, line.lower, line.upper)

@@ -8,17 +8,15 @@ from math import isfinite, isnan, nan
 from ...core.numbers import share_words
 from ...core.text import count
 from ...document.amounts import share, unbracketed
-from ...document.blocks import intervals_caption, make_figure, notes_of
+from ...document.blocks import intervals_caption, make_figure, notes_of, paragraphs
 from ...document.document import Block, Section, Split
 from ...document.evidence import GATE, Evidence
 from ...document.members import CAUTION
 from ...document.tables import plain_table
-from ...document.text import clean, joined, plain, sentence, value_words
+from ...document.text import clean, joined, plain, sentence, spaced, value_words
 from ...evidence.importance import Pfi
 from ...evidence.outcomes import CONFIDENCE_GAP, Bins, Calibration, Coverage, Pit, Reliability, ScoreLine, rows_within
 from ...evidence.segments import OFF_SUPPORT, Segments
-from ...evidence.view import table_of
-from ..optional import paragraphs, spaced
 from .outcomes import scores_table
 
 ENTROPIES, VARIANCES = ("epistemic", "aleatoric"), ("epistemic_variance", "aleatoric_variance")
@@ -217,7 +215,7 @@ def calibration_in_full(e: Evidence) -> Section:
     blocks: tuple[Block, ...] = paragraphs(e.why_missing(Calibration.id))
     if view is not None:
         lines = [line for line in view.lines if line.judges_uncertainty or line.is_tested]
-        caption = f"Calibration tests and sharpness. {intervals_caption(table_of(lines))}"
+        caption = "Calibration tests and sharpness."
         blocks = (*paragraphs(LEAD), scores_table(view, lines, "calibration-table", caption, tests=True))
     return Section(id="calibration", title="Calibration in full", blocks=(*blocks, *_tables(e)))
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from math import isfinite
 
-from ...document.blocks import make_figure
+from ...document.blocks import make_figure, paragraphs
 from ...document.document import Block, Cards, Section, Step, Steps, Verdict
 from ...document.evidence import Evidence
-from ...document.places import Ranking
+from ...document.places import FeatureRanking, leader, leading
 from ...document.plots.frames import interval_words
-from ...document.questions import leader, leading
 from ...document.telling import DAGGER, largest_words
-from ...document.text import joined, name
+from ...document.text import joined, name, spaced
 from ...evidence import ids
 from ...evidence.importance import CLAIMED, Claims
 from ...evidence.view import of_measure
-from ..answer import answer_of
-from ..answer.drivers import DOUBT, LOSS, margin_of, rankings
-from ..optional import paragraphs, spaced
 from ..plots import answer as plot
+from .drivers import DOUBT, LOSS, margin_of, rankings
+from .synthesis import answer_of
 
 MOST = 9  # features, so that page 1 holds the picture
 HIDDEN = "UQ201"  # importance that partners cover
@@ -55,7 +53,7 @@ def picture(e: Evidence) -> tuple[Block, ...]:
     return (make_figure("answer-picture", caption, alt, lambda: plot.draw(panels, features), ranked[0].result.id),)
 
 
-def _panel(e: Evidence, ranking: Ranking) -> plot.Panel:
+def _panel(e: Evidence, ranking: FeatureRanking) -> plot.Panel:
     """Return one question, with what the model claims of each feature where the panel shows the same score."""
     unit, view = ranking.facts.unit, Claims.find(e.run)
     unit = unit.partition(" of ")[0] if unit.startswith("probability") else unit
@@ -66,7 +64,7 @@ def _panel(e: Evidence, ranking: Ranking) -> plot.Panel:
     return plot.Panel(ranking.heading, words, ranking.table, claimed, margin_of(ranking))
 
 
-def _caption(e: Evidence, ranked: list[Ranking], panels: list[plot.Panel], n: int) -> str:
+def _caption(e: Evidence, ranked: list[FeatureRanking], panels: list[plot.Panel], n: int) -> str:
     """Say what signs mean, which intervals these are, and that partners may hide importance."""
     around = next((words for x in (leader(ranked), *ranked) if (words := interval_words(x.table))), "")
     features = {feature for ranking in ranked for feature in ranking.order}
