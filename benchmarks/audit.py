@@ -48,9 +48,9 @@ from threadpoolctl import threadpool_limits
 
 import uq_report as uq
 from uq_report.api.views import AuditRun
-from uq_report.core.subject import Subject
+from uq_report.core.model.subject import Subject
 from uq_report.document import blocks
-from uq_report.evidence import saved
+from uq_report.evidence import run_folder
 from uq_report.runner import audit as audits
 from uq_report.runner import judge
 
@@ -145,7 +145,7 @@ def whole(of: Subject) -> dict[str, float]:
     with model_calls(of) as bare:
         uq.audit(of, fast_paths=False)
     with model_calls(of) as every:
-        uq.importance(of, seed_share=0, exact=False, fast_paths=False)
+        uq.importance(of, max_shuffle_variance=0, exact=False, fast_paths=False)
     with model_calls(of) as stopped:
         uq.importance(of, fast_paths=False)
     with model_calls(of) as left:
@@ -154,7 +154,7 @@ def whole(of: Subject) -> dict[str, float]:
     markdown, _ = timed(partial(fresh(run).render, "markdown"))
     both, reports = timed(partial(fresh(run).reports, ("html", "pdf")))
     with TemporaryDirectory() as folder:
-        saved.write(run.run, folder, reports=reports, clock={})
+        run_folder.write(run.run, folder, reports=reports, clock={})
         verify, _ = timed(lambda: uq.verify(folder))
     seconds = {f"  {name}": used for name, used in run.clock["seconds"].items() if used >= LEAST * spent}
     bases = {BARE: bare[0], REPEATS_MADE: bare[0] - stopped[0] + every[0]}
@@ -171,7 +171,7 @@ def cell(kind: str, n: int, d: int) -> dict[str, float]:
         html, _ = timed(lambda: run.reports(("html",)))
     both, reports = timed(partial(fresh(run).reports, ("html", "pdf")))
     with TemporaryDirectory() as folder:
-        saved.write(run.run, folder, reports=reports, clock={})
+        run_folder.write(run.run, folder, reports=reports, clock={})
         verify, _ = timed(lambda: uq.verify(folder))
         stored = (Path(folder) / "run.json").stat().st_size
     seconds = {"audit": spent, "model calls": left[0], "figures": figures[0], "HTML": html, "PDF": both - html}

@@ -25,8 +25,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.linear_model import LogisticRegression
 
 import uq_report as uq
-from uq_report.core.subject import Subject
-from uq_report.core.verdicts import holm
+from uq_report.core.model.subject import Subject
+from uq_report.core.statistics.verdicts import holm
 from uq_report.evidence import ids
 from uq_report.evidence.importance import ALL_FEATURES, DIFFERENCE, Claims
 

@@ -22,12 +22,12 @@ import pandas as pd
 from scipy.stats import spearmanr
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.arrays import AnyArray, FloatArray
-from uq_report.core.engine import Engine
-from uq_report.core.measures import NLL, Measure
-from uq_report.core.results import Result
-from uq_report.core.subject import Subject, make_subject
+from uq_report.core.model.measures import NLL, Measure
+from uq_report.core.model.results import Result
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.support.arrays import AnyArray, FloatArray
 from uq_report.evidence.importance import CoverCorrected, CoverCorrectedLine, Pfi
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.methods.cid.correction import CoverCorrection

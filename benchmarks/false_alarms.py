@@ -21,21 +21,21 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.describe import describe
-from uq_report.core.distributions import Categorical
-from uq_report.core.engine import Engine
-from uq_report.core.errors import UQReportError, cause_of
-from uq_report.core.measures import Measure
-from uq_report.core.results import Result
-from uq_report.core.sampling import share_interval
-from uq_report.core.subject import Subject, make_subject
-from uq_report.evidence.information import Agreement
+from uq_report.core.model.describe import describe
+from uq_report.core.model.measures import Measure
+from uq_report.core.model.results import Result
+from uq_report.core.model.sampling import share_interval
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import UQReportError, cause_of
+from uq_report.distributions import Categorical
+from uq_report.evidence.information import AgreementView
 from uq_report.evidence.run import NotRun, Run
 from uq_report.methods.agreement.stability import leaders
 from uq_report.runner import plugins
-from uq_report.runner.recorded import described, measure_facts
+from uq_report.runner.provenance import described, measure_facts
 from uq_report.testing import KnownLinear, KnownLogistic, KnownTruth, measures
 
 ALLOWED = 0.05
@@ -61,7 +61,7 @@ def leaves_out_the_leader(*true_leaders: str) -> Alarm:
     """Return whether a ranking excludes a feature that truly leads it, as the candidates of UQ501 must not."""
 
     def alarm(run: Run) -> bool:
-        found = leaders(Agreement.from_result(run.result(Agreement.id)), run)
+        found = leaders(AgreementView.from_result(run.result(AgreementView.id)), run)
         return any(not set(true_leaders) <= set(one.candidates) for one in found)
 
     return alarm

@@ -1,11 +1,11 @@
 """How often every rule speaks of honest, fitted models: its size, on real audits.
 
     python benchmarks/honest.py [--reps 20] [--designs "rare class" ...] [--jobs 2] [--write FILE]
-    python benchmarks/honest.py --explainers support segments --rules UQ121 UQ122 --write uq_report/rules/rates.json
+    python benchmarks/honest.py --explainers support segments --rules UQ121 UQ122 --write uq_report/checks/rates.json
 
 Every model is of the family that its data come from, or nearly, and fitted as people fit it. Rates are shares of
 audits, with exact binomial 95 % intervals; the rate of a rule is the worst over the designs. `--write` keeps the worst
-rates in the file that reports print (``uq_report/rules/rates.json``). For a new rule, `--explainers` runs those that it
+rates in the file that reports print (``uq_report/checks/rates.json``). For a new rule, `--explainers` runs those that it
 reads and no other, and `--rules` puts its rate beside the rates that the file has.
 """
 
@@ -35,7 +35,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import uq_report as uq
-from uq_report.core.errors import UQReportError
+from uq_report.core.support.errors import UQReportError
 from uq_report.evidence.finding import SEVERITIES, Finding, Outcome
 from uq_report.report.rating import rating
 from uq_report.runner import plugins

@@ -28,11 +28,11 @@ from scipy.stats import t as student
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from uq_report.core.arrays import FloatArray, IntArray
-from uq_report.core.inference import n_units, shuffled_pairs, standard_error
-from uq_report.core.measures import ONE_MINUS_AUC
-from uq_report.methods.shared.changes import Changes
-from uq_report.methods.shared.rows import Rows
+from uq_report.core.model.measures import ONE_MINUS_AUC
+from uq_report.core.statistics.inference import n_units, shuffled_pairs, standard_error
+from uq_report.core.support.arrays import FloatArray, IntArray
+from uq_report.methods.shared.changes import ChangedMeasures
+from uq_report.methods.shared.rows import ShuffledRows
 from uq_report.methods.shared.terms import feature_terms
 
 FEATURES = {"dependent": 0, "independent": 2, "irrelevant": 3}
@@ -132,8 +132,8 @@ def auc_coverage(n: int, m: int, j: int, reps: int) -> float:
     for _ in range(reps):
         sample = draw(n, rng)
         donors = np.stack([rng.permutation(n) for _ in range(m)])
-        rows = Rows((ONE_MINUS_AUC,), logit(sample.X)[None], sample.y, sample.weights, None)
-        terms = feature_terms(Changes(logit(replaced(sample, j, donors))[None], donors), rows)
+        rows = ShuffledRows((ONE_MINUS_AUC,), logit(sample.X)[None], sample.y, sample.weights, None)
+        terms = feature_terms(ChangedMeasures(logit(replaced(sample, j, donors))[None], donors), rows)
         hits += abs(terms.estimate[0] - real) <= student.ppf(0.975, n - 1) * terms.se[0]
     return float(hits / reps)
 
@@ -227,10 +227,10 @@ def one_sample(design: Fitted, j: int, rng: Rng, m: int = 10) -> tuple[FloatArra
     predicted = design.predict(np.concatenate([X, *replaced(Sample(X, y, np.ones(n), None), j, donors)]))
     T = design.values(predicted[n:].reshape(m, n), y)
     terms = shuffled_pairs(T, design.values(predicted[:n], y), donors, np.ones(n))
-    rows = Rows((), np.zeros((0, n)), y, np.ones(n), None, classes=design.classes)
+    rows = ShuffledRows((), np.zeros((0, n)), y, np.ones(n), None, classes=design.classes)
     se = standard_error(terms, np.ones(n))
     needs = [name != "entropy" for name in design.measures]
-    flags = [bool(rows.distrust(g, s, outcomes=o).reason) for g, s, o in zip(terms.rows, se, needs, strict=True)]
+    flags = [bool(rows.unreliable(g, s, outcomes=o).reason) for g, s, o in zip(terms.rows, se, needs, strict=True)]
     return terms.repeats.mean(axis=1), student.ppf(0.975, n - 1) * se, flags
 
 

@@ -20,8 +20,8 @@ import numpy as np
 from sklearn.linear_model import Ridge
 
 from uq_report.api import explain
-from uq_report.core.arrays import FloatArray
-from uq_report.core.residuals import Residuals
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.validation.residuals import Residuals
 
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95])
 TRAIN, FRESH, TENTHS = 200, 2000, 10

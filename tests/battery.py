@@ -9,8 +9,8 @@ import pytest
 
 import uq_report as uq
 from uq_report.api.views import AuditRun
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.errors import UQReportError
+from uq_report.core.support.errors import UQReportError
+from uq_report.distributions import Categorical, Normal
 from uq_report.evidence.codec import dumps
 
 N = 40

@@ -10,7 +10,7 @@ EXPLAINER = """
 from dataclasses import dataclass
 from typing import ClassVar
 import pandas as pd
-from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic
+from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic
 
 @dataclass(frozen=True)
 class Extra:
@@ -23,7 +23,7 @@ class Extra:
     api_version: ClassVar = {api!r}
 
     def __post_init__(self):
-        from uq_report.core.errors import InputError
+        from uq_report.core.support.errors import InputError
         if self.n_things < 1:
             raise InputError(f"{name}.n_things must be >= 1; got {{self.n_things}}.")
 

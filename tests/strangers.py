@@ -28,7 +28,7 @@ run = uq.audit(
     options={"pfi": {"measures": ["brier", "confidence"]}},
     as_of="2026-01-01",
 )
-run.write("out", formats=["html", "markdown", "digest"], annex="full")
+run.write("out", formats=["html", "markdown", "digest"], appendix="full")
 """
 
 

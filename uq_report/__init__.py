@@ -23,39 +23,39 @@ if TYPE_CHECKING:
     from .api import load as load
     from .api import profile as profile
     from .api import segments as segments
-    from .core.distributions import Beta as Beta
-    from .core.distributions import Categorical as Categorical
-    from .core.distributions import CategoricalMixture as CategoricalMixture
-    from .core.distributions import Censored as Censored
-    from .core.distributions import CountDraws as CountDraws
-    from .core.distributions import Discretised as Discretised
-    from .core.distributions import Draws as Draws
-    from .core.distributions import Gamma as Gamma
-    from .core.distributions import HalfNormal as HalfNormal
-    from .core.distributions import Histogram as Histogram
-    from .core.distributions import Intervals as Intervals
-    from .core.distributions import LabelSets as LabelSets
-    from .core.distributions import Laplace as Laplace
-    from .core.distributions import Logistic as Logistic
-    from .core.distributions import LogLogistic as LogLogistic
-    from .core.distributions import LogNormal as LogNormal
-    from .core.distributions import Mixture as Mixture
-    from .core.distributions import NegativeBinomial as NegativeBinomial
-    from .core.distributions import Normal as Normal
-    from .core.distributions import NormalMixture as NormalMixture
-    from .core.distributions import Ordinal as Ordinal
-    from .core.distributions import Poisson as Poisson
-    from .core.distributions import Quantiles as Quantiles
-    from .core.distributions import Scipy as Scipy
-    from .core.distributions import Smoothed as Smoothed
-    from .core.distributions import StudentT as StudentT
-    from .core.distributions import Survival as Survival
-    from .core.distributions import Truncated as Truncated
-    from .core.distributions import Tweedie as Tweedie
-    from .core.distributions import Weibull as Weibull
-    from .core.distributions import ZeroInflated as ZeroInflated
-    from .core.errors import UQReportError as UQReportError
-    from .core.residuals import Residuals as Residuals
+    from .core.support.errors import UQReportError as UQReportError
+    from .core.validation.residuals import Residuals as Residuals
+    from .distributions import Beta as Beta
+    from .distributions import Categorical as Categorical
+    from .distributions import CategoricalMixture as CategoricalMixture
+    from .distributions import Censored as Censored
+    from .distributions import CountDraws as CountDraws
+    from .distributions import Discretised as Discretised
+    from .distributions import Draws as Draws
+    from .distributions import Gamma as Gamma
+    from .distributions import HalfNormal as HalfNormal
+    from .distributions import Histogram as Histogram
+    from .distributions import Intervals as Intervals
+    from .distributions import LabelSets as LabelSets
+    from .distributions import Laplace as Laplace
+    from .distributions import Logistic as Logistic
+    from .distributions import LogLogistic as LogLogistic
+    from .distributions import LogNormal as LogNormal
+    from .distributions import Mixture as Mixture
+    from .distributions import NegativeBinomial as NegativeBinomial
+    from .distributions import Normal as Normal
+    from .distributions import NormalMixture as NormalMixture
+    from .distributions import Ordinal as Ordinal
+    from .distributions import Poisson as Poisson
+    from .distributions import Quantiles as Quantiles
+    from .distributions import Scipy as Scipy
+    from .distributions import Smoothed as Smoothed
+    from .distributions import StudentT as StudentT
+    from .distributions import Survival as Survival
+    from .distributions import Truncated as Truncated
+    from .distributions import Tweedie as Tweedie
+    from .distributions import Weibull as Weibull
+    from .distributions import ZeroInflated as ZeroInflated
     from .ops.run import run as run
     from .ops.verification import verify as verify
     from .runner.settings import Settings as Settings

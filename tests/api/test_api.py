@@ -12,14 +12,14 @@ import pytest
 from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import BayesianRidge, LogisticRegression
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Progress
 
 import uq_report as uq
 from uq_report.api.views import AuditRun, ResultView
-from uq_report.core.distributions import Normal, Quantiles
-from uq_report.core.engine import Progress
-from uq_report.core.errors import InputError, UnsupportedError, UQReportError
+from uq_report.core.model.subject import Subject
 from uq_report.core.predictive import Distribution
-from uq_report.core.subject import Subject
+from uq_report.core.support.errors import InputError, UnsupportedError, UQReportError
+from uq_report.distributions import Normal, Quantiles
 from uq_report.testing import linear_subject, logistic_subject
 
 from ..packages import Packages

@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import uq_report as uq
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
 
 X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=["a", "b"])
 Y = (X["a"] > 0).astype(int).to_numpy()

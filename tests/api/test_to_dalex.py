@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report.api.to_dalex import dalex_explainer, to_dalex
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError, MissingDependencyError, UnsupportedError
-from uq_report.core.foreign import mean_measure
-from uq_report.core.measures import ENTROPY, EPISTEMIC, NLL, PREDICTION
+from uq_report.core.model.measures import ENTROPY, EPISTEMIC, NLL, PREDICTION
+from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Profile
+from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.predictive import Distribution
-from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Profile
-from uq_report.core.subject import Subject, make_subject
+from uq_report.core.support.errors import InputError, MissingDependencyError, UnsupportedError
+from uq_report.core.traits.interop import mean_measure
+from uq_report.distributions import Categorical, Normal
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.methods.dalex.explain import DalexExplanations
 from uq_report.methods.pfi.explain import PermutationImportance

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report.api.to_shap import to_shap
-from uq_report.core.distributions import Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError, MissingDependencyError
-from uq_report.core.measures import ENTROPY
+from uq_report.core.model.measures import ENTROPY
+from uq_report.core.model.results import ESTIMATE_COLUMNS, Attribution
+from uq_report.core.model.subject import make_subject
 from uq_report.core.predictive import Distribution
-from uq_report.core.results import ESTIMATE_COLUMNS, Attribution
-from uq_report.core.subject import make_subject
+from uq_report.core.support.errors import InputError, MissingDependencyError
+from uq_report.distributions import Normal
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.methods.shap.explain import ShapleyValues
 

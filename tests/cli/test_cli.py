@@ -15,8 +15,8 @@ from typer.testing import CliRunner, Result
 import uq_report as uq
 from uq_report import cli
 from uq_report.api import reports
-from uq_report.core import libraries
-from uq_report.evidence import sums
+from uq_report.core.support import libraries
+from uq_report.evidence import checksums
 from uq_report.inputs.loaders.factory import FactoryLoader
 from uq_report.ops import caches, doctor
 from uq_report.render.html import HtmlRenderer
@@ -152,13 +152,13 @@ def test_how_much_follows_the_sign_off_is_a_flag(folder: Path) -> None:
     run("--output", "out")
     pages = {}
     for extent in ("none", "short", "full"):
-        assert call("render", "out", "--format", "html", "--annex", extent, "--output", extent).exit_code == 0
+        assert call("render", "out", "--format", "html", "--appendix", extent, "--output", extent).exit_code == 0
         pages[extent] = (folder / extent / "report.html").read_text()
     assert 'id="references"' not in pages["none"]
     assert len(pages["none"]) < len(pages["short"]) < len(pages["full"])
-    result = call("render", "out", "--annex", "ful")
+    result = call("render", "out", "--appendix", "ful")
     assert result.exit_code == 3
-    assert "report.annex must be one of ['none', 'short', 'full']; got 'ful'. Did you mean 'full'?" in result.stderr
+    assert "report.appendix must be one of ['none', 'short', 'full']; got 'ful'. Did you mean 'full'?" in result.stderr
 
 
 def test_the_limits_of_the_pdf_are_flags_and_keys(folder: Path) -> None:
@@ -208,10 +208,10 @@ def test_failed_rendering_is_exit_code_4_and_costs_its_own_file(folder: Path, mo
     assert "what is missing of the report: uq-report render out" in result.stderr
     after = {name: Path("out", name).read_bytes() for name in before}
     assert [name for name in before if after[name] == before[name]] == ["report.html"]
-    assert "report.md" in sums.loads(Path("out"))
-    assert "report.html" not in sums.loads(Path("out")), "a report of another run is not vouched for"
+    assert "report.md" in checksums.loads(Path("out"))
+    assert "report.html" not in checksums.loads(Path("out")), "a report of another run is not vouched for"
     assert call("render", "out", "--format", "html").exit_code == 0
-    assert "report.html" in sums.loads(Path("out"))
+    assert "report.html" in checksums.loads(Path("out"))
 
 
 def test_an_interrupt_is_exit_code_130(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from uq_report import cli
-from uq_report.core.errors import EXIT_CODES, INPUT, USAGE, VERIFICATION
+from uq_report.core.support.errors import EXIT_CODES, INPUT, USAGE, VERIFICATION
 from uq_report.ops.history import History
 
 from ..ops import store_runs

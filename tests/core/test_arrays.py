@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.arrays import Columns, column, columns, plain_array, same_table, take_rows
-from uq_report.core.digest import table_sha256, vector_sha256
-from uq_report.core.text import is_sha256
+from uq_report.core.support.arrays import ColumnLookup, column, columns, plain_array, same_table, take_rows
+from uq_report.core.support.digest import table_sha256, vector_sha256
+from uq_report.core.support.text import is_sha256
 
 NAN = float("nan")
 FRAME = pd.DataFrame(
@@ -44,7 +44,7 @@ def test_columns_keep_their_type() -> None:
     found = columns(FRAME)
     assert len(found) == 6
     for position in range(6):
-        for one in (found[position], column(FRAME, position), Columns(FRAME)[position]):
+        for one in (found[position], column(FRAME, position), ColumnLookup(FRAME)[position]):
             assert pd.Series(one).equals(FRAME.iloc[:, position].reset_index(drop=True))
             assert isinstance(one, np.ndarray) == (position in (0, 2, 4)) or position == 1
     assert [values.tolist() for values in columns(np.array([[1, 2], [3, 4]]))] == [[1, 3], [2, 4]]
@@ -65,7 +65,7 @@ def test_a_column_of_a_table_that_changed_is_the_new_one() -> None:
 
 
 def test_a_column_is_looked_up_once() -> None:
-    kept = Columns(FRAME)
+    kept = ColumnLookup(FRAME)
     assert kept[3] is kept[3]
     assert list(kept) == [3]
 

@@ -8,8 +8,8 @@ from threading import Thread
 
 import pytest
 
-from uq_report.core.bounded import DEEPEST, bytes_of, json_of, nesting
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
+from uq_report.core.support.safe_loading import DEEPEST, bytes_of, json_of, nesting
 
 
 @pytest.mark.parametrize("size", [0, 9, 10])

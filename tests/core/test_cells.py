@@ -8,8 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.cells import LARGEST, WHOLE, cell_words, check_column, check_size, refuse_cells, shown
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
+from uq_report.core.validation.cell_validation import (
+    LARGEST,
+    WHOLE,
+    cell_words,
+    check_column,
+    check_size,
+    refuse_cells,
+    shown,
+)
 
 DAYS = pd.date_range("2026-01-01", periods=2)
 

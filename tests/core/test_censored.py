@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Censored, LogLogistic, LogNormal, Normal, Poisson, Weibull
-from uq_report.core.errors import InputError, UnsupportedError
-from uq_report.core.lifetimes import recorded
 from uq_report.core.predictive import Distribution
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import InputError, UnsupportedError
+from uq_report.core.validation.lifetimes import recorded
+from uq_report.distributions import Censored, LogLogistic, LogNormal, Normal, Poisson, Weibull
 
 SHAPES, SCALES = np.array([0.6, 1.0, 1.7, 4.0]), np.array([3.0, 10.0, 0.5, 7.0])
 N = len(SHAPES)

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.arrays import FloatArray, Table
-from uq_report.core.derivatives import DIFFERENCES, EXACT, Derivatives, finite_differences, floating, spread
-from uq_report.core.distributions import Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
+from uq_report.core.model.derivatives import DIFFERENCES, EXACT, Derivatives, finite_differences, floating, spread
+from uq_report.core.model.subject import make_subject
 from uq_report.core.predictive import Distribution
-from uq_report.core.subject import make_subject
+from uq_report.core.support.arrays import FloatArray, Table
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Normal
 from uq_report.inputs.adapters.function import FunctionAdapter
 
 

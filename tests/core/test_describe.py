@@ -10,11 +10,11 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from uq_report.core.describe import describe, task
-from uq_report.core.digest import table_sha256, vector_sha256
-from uq_report.core.distributions import Categorical, Normal, Poisson
-from uq_report.core.errors import InputError
-from uq_report.core.subject import Subject, make_subject
+from uq_report.core.model.describe import describe, task
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.support.digest import table_sha256, vector_sha256
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Categorical, Normal, Poisson
 from uq_report.testing import KnownTruth
 
 

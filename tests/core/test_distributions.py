@@ -9,8 +9,10 @@ import pytest
 from scipy import stats
 from scipy.special import betaincc
 
-from uq_report.core.arrays import AnyArray, FloatArray
-from uq_report.core.distributions import (
+from uq_report.core.predictive import Distribution
+from uq_report.core.support.arrays import AnyArray, FloatArray
+from uq_report.core.support.errors import UnsupportedError
+from uq_report.distributions import (
     Beta,
     Categorical,
     CategoricalMixture,
@@ -40,12 +42,10 @@ from uq_report.core.distributions import (
     Tweedie,
     Weibull,
     ZeroInflated,
-    negative_binomial,
 )
-from uq_report.core.distributions.numeric import Numeric, Parametric
-from uq_report.core.distributions.piecewise import Piecewise
-from uq_report.core.errors import UnsupportedError
-from uq_report.core.predictive import Distribution
+from uq_report.distributions.families import negative_binomial
+from uq_report.distributions.numerics.numeric import Numeric, Parametric
+from uq_report.distributions.tables.piecewise import Piecewise
 
 N = 37
 RNG = np.random.default_rng(0)

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.distributions import Categorical, CategoricalMixture, Normal, NormalMixture, Poisson, StudentT
-from uq_report.core.distributions.validate import numbers
-from uq_report.core.errors import InputError, UnsupportedError
+from uq_report.core.support.errors import InputError, UnsupportedError
+from uq_report.distributions import Categorical, CategoricalMixture, Normal, NormalMixture, Poisson, StudentT
+from uq_report.distributions.numerics.validate import numbers
 
 HALF = [[0.5, 0.5], [0.5, 0.5], [0.5, 0.5]]
 NAN, INF = float("nan"), float("inf")

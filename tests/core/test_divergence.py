@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from uq_report.core.distributions import Categorical, CategoricalMixture, Normal, NormalMixture, Poisson, StudentT
-from uq_report.core.divergence import Order, divergence, in_cells, sensitivity
-from uq_report.core.errors import UnsupportedError
+from uq_report.core.model.divergence import Order, divergence, in_cells, sensitivity
 from uq_report.core.predictive import Distribution
+from uq_report.core.support.errors import UnsupportedError
+from uq_report.distributions import Categorical, CategoricalMixture, Normal, NormalMixture, Poisson, StudentT
 
 
 def integrated(p: Distribution, q: Distribution, order: Order) -> float:

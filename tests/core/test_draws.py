@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import differential_entropy, norm
 
-from uq_report.core.distributions import Categorical, CountDraws, Draws, NormalMixture, Ordinal
-from uq_report.core.errors import InputError, UnsupportedError
+from uq_report.core.support.errors import InputError, UnsupportedError
+from uq_report.distributions import Categorical, CountDraws, Draws, NormalMixture, Ordinal
 
 RNG = np.random.default_rng(0)
 NORMAL = RNG.normal(size=(200, 4))

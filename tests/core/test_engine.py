@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.batching import VariantGroup
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine, Progress
 
-from uq_report.core.adapter import Match
-from uq_report.core.arrays import FloatArray, Table
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.engine import Engine, Progress
-from uq_report.core.errors import BudgetError, InputError, UnsupportedError, UQReportError
-from uq_report.core.measures import ENTROPY, KL, NLL, PREDICTION, SQUARED_ERROR, Measure
-from uq_report.core.passes import Group
+from uq_report.core.model.adapter import Match
+from uq_report.core.model.measures import ENTROPY, KL, NLL, PREDICTION, SQUARED_ERROR, Measure
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.model.variants import Variant
 from uq_report.core.predictive import Distribution
-from uq_report.core.subject import Subject, make_subject
-from uq_report.core.variants import Variant
+from uq_report.core.support.arrays import FloatArray, Table
+from uq_report.core.support.errors import BudgetError, InputError, UnsupportedError, UQReportError
+from uq_report.distributions import Categorical, Normal
 from uq_report.testing import linear_subject
 
 MEASURES = {m.name: m for m in (PREDICTION, SQUARED_ERROR, NLL, ENTROPY, KL)}
@@ -352,7 +352,7 @@ def test_rows_of_the_audited_ones_are_not_predicted_again() -> None:
 
 def test_groups_number_their_variants() -> None:
     s = subject(rows=80)
-    groups: list[Group] = list(Engine(s, MEASURES).evaluate(permutations(s, 5), [ENTROPY]))
+    groups: list[VariantGroup] = list(Engine(s, MEASURES).evaluate(permutations(s, 5), [ENTROPY]))
     assert [(g.first, g.values.shape) for g in groups] == [(0, (1, 2, 40)), (2, (1, 2, 40)), (4, (1, 1, 40))]
 
 

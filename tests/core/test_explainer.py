@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from uq_report.core.explainer import priority_of, wishes
+from uq_report.core.explainer import priority_of, runs_after
 
 
 class Plain:
@@ -30,5 +30,5 @@ def test_explainers_without_a_priority_are_the_hundredth(explainer: Any, before:
 def test_explainers_need_not_wish_for_anything() -> None:
     plain: Any = Plain()
     early: Any = Early
-    assert wishes(plain) == ()
-    assert wishes(early) == wishes(early()) == ("pfi",)
+    assert runs_after(plain) == ()
+    assert runs_after(early) == runs_after(early()) == ("pfi",)

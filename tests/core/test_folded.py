@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.arrays import FloatArray, IntArray
-from uq_report.core.folded import LEAST, Folded, fit
-from uq_report.core.inference import PairTerms, shuffled_pairs, standard_error
-from uq_report.core.two_way import two_way
+from uq_report.core.statistics.inference import PairTerms, shuffled_pairs, standard_error
+from uq_report.core.statistics.shuffle_sums import LEAST, ShuffleSums, fit
+from uq_report.core.statistics.two_way_variance import two_way
+from uq_report.core.support.arrays import FloatArray, IntArray
 
 N, M = 40, 9
 
@@ -25,9 +25,9 @@ def values(joint: float = 0.7) -> tuple[FloatArray, FloatArray, IntArray]:
     return full[:, np.arange(N), donors], full[:, np.arange(N), np.arange(N)], donors
 
 
-def folded(T: FloatArray, b: FloatArray, donors: IntArray, held: int = 1) -> Folded:
+def folded(T: FloatArray, b: FloatArray, donors: IntArray, held: int = 1) -> ShuffleSums:
     """Return all but the last `held` shuffles folded, the first `LEAST` together and the others one by one."""
-    sums = Folded.about(T[:, :LEAST], donors[:LEAST])
+    sums = ShuffleSums.about(T[:, :LEAST], donors[:LEAST])
     for part in (slice(LEAST), *(slice(r, r + 1) for r in range(LEAST, M - held))):
         sums = sums.added(T[:, part], donors[part], b)
     return sums
@@ -39,7 +39,7 @@ def few(T: FloatArray, b: FloatArray, donors: IntArray, held: int = 1) -> PairTe
 
 @pytest.fixture(params=[0, 2**21], ids=["looked up", "sparse"])
 def sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("uq_report.core.two_way._SPARSE", request.param)
+    monkeypatch.setattr("uq_report.core.statistics.two_way_variance._SPARSE", request.param)
 
 
 @pytest.mark.usefixtures("sizes")

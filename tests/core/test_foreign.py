@@ -5,11 +5,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
-from uq_report.core.distributions import Categorical, Gamma, Laplace, Normal
-from uq_report.core.engine import Engine
-from uq_report.core.foreign import from_frame, global_random_state_restored, mean_measure, numeric_target, to_frame
+from uq_report.core.traits.interop import (
+    from_frame,
+    global_random_state_restored,
+    mean_measure,
+    numeric_target,
+    to_frame,
+)
+from uq_report.distributions import Categorical, Gamma, Laplace, Normal
 
 X = np.arange(8.0)[:, None]
 Y = np.linspace(0.5, 4.0, 8)

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 import uq_report as uq
-from uq_report.core.distributions import Normal
-from uq_report.core.errors import InputError
-from uq_report.core.frames import as_frame
-from uq_report.core.inputs import kinds
-from uq_report.core.tables import table
+from uq_report.core.support.errors import InputError
+from uq_report.core.support.frames import as_frame
+from uq_report.core.validation.inputs import kinds
+from uq_report.core.validation.tables import table
+from uq_report.distributions import Normal
 
 pa = pytest.importorskip("pyarrow", reason="Arrow tables need pyarrow")
 

@@ -6,9 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.arrays import FloatArray, IntArray
-from uq_report.core.inference import PairTerms, all_pairs, n_units, shuffled_pairs, solved_to, standard_error
-from uq_report.core.two_way import CONVERGED, EXACT, by_donor, two_way
+from uq_report.core.statistics.inference import (
+    PairTerms,
+    all_pairs,
+    n_units,
+    shuffled_pairs,
+    solved_to,
+    standard_error,
+)
+from uq_report.core.statistics.two_way_variance import CONVERGED, EXACT, by_donor, two_way
+from uq_report.core.support.arrays import FloatArray, IntArray
 
 
 def pairs(n: int, seed: int = 0) -> FloatArray:
@@ -149,7 +156,7 @@ def test_shuffles_looked_up_one_by_one_are_those_looked_up_together(monkeypatch:
     arguments = full.swapaxes(1, 2), unchanged(full), np.arange(11), donors, weights
     together = all_pairs(*arguments).repeats
     for cells in (1, 22):
-        monkeypatch.setattr("uq_report.core.inference._CELLS", cells)
+        monkeypatch.setattr("uq_report.core.statistics.inference._CELLS", cells)
         np.testing.assert_array_equal(all_pairs(*arguments).repeats, together)
 
 

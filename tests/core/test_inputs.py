@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core import inputs
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
+from uq_report.core.validation import inputs
 
 X = pd.DataFrame(
     {"a": [3.0, 1.0, 2.0], "b": ["u", "v", "u"], "t": pd.to_datetime(["2026-03-01", "2026-01-01", "2026-02-01"])}

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from uq_report.core.distributions import Intervals, LabelSets
-from uq_report.core.errors import InputError, UnsupportedError
-from uq_report.core.measures import INTERVAL_SCORE, MISCOVERAGE, SET_SIZE, WIDTH
+from uq_report.core.model.measures import INTERVAL_SCORE, MISCOVERAGE, SET_SIZE, WIDTH
+from uq_report.core.support.errors import InputError, UnsupportedError
+from uq_report.distributions import Intervals, LabelSets
 
 Q = Intervals([0.5, 0.9], [[1.0, 0.0], [2.0, 1.0]], [[2.0, 4.0], [3.0, 5.0]], [1.5, 2.5])
 SETS = LabelSets([[0.7, 0.3], [0.5, 0.5]], [0.95, 0.8], [[[1, 0], [1, 0]], [[1, 1], [1, 1]]], classes=["no", "yes"])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from uq_report.core.distributions import (
+from uq_report.core.predictive import Distribution
+from uq_report.distributions import (
     Beta,
     Gamma,
     HalfNormal,
@@ -17,8 +18,7 @@ from uq_report.core.distributions import (
     StudentT,
     Weibull,
 )
-from uq_report.core.distributions.inversion import bracket, inverse
-from uq_report.core.predictive import Distribution
+from uq_report.distributions.numerics.inversion import bracket, inverse
 
 ONE = np.ones(1)
 

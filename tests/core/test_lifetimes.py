@@ -9,16 +9,16 @@ import pytest
 
 import uq_report as uq
 from uq_report import runner
-from uq_report.core import measures
-from uq_report.core.digest import vector_sha256
-from uq_report.core.distributions import Normal, Survival
-from uq_report.core.errors import InputError, UQReportError
-from uq_report.core.inputs import vector
-from uq_report.core.lifetimes import LIFETIME, is_lifetimes, lifetimes, recorded
-from uq_report.core.results import Omission
+from uq_report.core.model import measures
+from uq_report.core.model.results import Omission
+from uq_report.core.support.digest import vector_sha256
+from uq_report.core.support.errors import InputError, UQReportError
+from uq_report.core.validation.inputs import vector
+from uq_report.core.validation.lifetimes import LIFETIME, is_lifetimes, lifetimes, recorded
+from uq_report.distributions import Normal, Survival
 from uq_report.methods.groups.values import row_values
-from uq_report.methods.segments.terms import Term, _Of
-from uq_report.runner.mistakes import make_settings
+from uq_report.methods.segments.terms import SegmentTerm, _Of
+from uq_report.runner.setting_errors import make_settings
 
 TIMES, EVENTS = [2.0, 3.0, 4.0], [True, False, True]
 WANTED = recorded(np.array(TIMES), np.array(EVENTS))
@@ -117,7 +117,7 @@ def test_the_loss_beyond_what_is_expected_is_that_of_the_time_observed() -> None
         subject = uq.explain(partial(_ending, end), rows, y)
         engine = runner.make_engine(subject, runner.load_measures(), make_settings({}), None)
         gap = _Of(engine)("confidence_gap")
-        assert isinstance(gap, Term)
+        assert isinstance(gap, SegmentTerm)
         assert engine.y is not None
         q = _ending(end, rows)
         np.testing.assert_array_equal(gap.rows, -q.log_prob(engine.y) - q.expected_nll(engine.y))

@@ -7,17 +7,17 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path import Shortcut
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.adapter import Adapter
-from uq_report.core.arrays import Columns, IntArray, Table, take_rows
-from uq_report.core.distributions import Categorical, NormalMixture
-from uq_report.core.engine import Engine
-from uq_report.core.errors import BudgetError
-from uq_report.core.limits import limited, look
-from uq_report.core.measures import NLL
+from uq_report.core.model.adapter import Adapter
+from uq_report.core.model.measures import NLL
+from uq_report.core.model.variants import Variant, make_buffer
 from uq_report.core.predictive import Distribution
-from uq_report.core.shortcut import Shortcut
-from uq_report.core.variants import Variant, make_buffer
+from uq_report.core.support.arrays import ColumnLookup, IntArray, Table, take_rows
+from uq_report.core.support.errors import BudgetError
+from uq_report.core.support.limits import check_limits, limited
+from uq_report.distributions import Categorical, NormalMixture
 from uq_report.methods.calibration import nulls
 from uq_report.methods.groups.contrasts import shuffled_p_values
 from uq_report.methods.shared.blocks import blocks
@@ -41,22 +41,22 @@ class Looks:
 
 def test_a_look_asks_the_innermost_check_and_none_outside() -> None:
     outer, inner = Looks(), Looks()
-    look()
+    check_limits()
     with limited(outer):
-        look()
+        check_limits()
         with limited(inner):
-            look()
+            check_limits()
         with pytest.raises(ValueError, match="any"), limited(inner):
             raise ValueError("any")
-        look()
-    look()
+        check_limits()
+    check_limits()
     assert (outer.count, inner.count) == (2, 1)
 
 
 def test_threads_of_workers_do_not_look() -> None:
     looks = Looks()
     with limited(looks):
-        thread = threading.Thread(target=look)
+        thread = threading.Thread(target=check_limits)
         thread.start()
         thread.join()
     assert looks.count == 0
@@ -124,7 +124,7 @@ class Slow:
     def predict(self, group: Sequence[Variant], rows: IntArray) -> Distribution:
         self._step()
         buffer = make_buffer(take_rows(self.X, rows), len(group))
-        return self.adapter.predict(self.model, buffer.filled(Columns(self.X), 0, len(rows), group))
+        return self.adapter.predict(self.model, buffer.filled(ColumnLookup(self.X), 0, len(rows), group))
 
     def _step(self) -> None:
         self.steps += 1

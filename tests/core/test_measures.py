@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score, zero_one_loss
 
-from uq_report.core import measures as built_in
-from uq_report.core.arrays import AnyArray, FloatArray
-from uq_report.core.auc import OneMinusAUC
-from uq_report.core.distributions import (
+from uq_report.core.model import measures as built_in
+from uq_report.core.model.measures import Measure, Role
+from uq_report.core.predictive import Distribution
+from uq_report.core.statistics.auc import OneMinusAUC
+from uq_report.core.support.arrays import AnyArray, FloatArray
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import (
     Categorical,
     CategoricalMixture,
     Intervals,
@@ -21,9 +24,6 @@ from uq_report.core.distributions import (
     Poisson,
     StudentT,
 )
-from uq_report.core.errors import InputError
-from uq_report.core.measures import Measure, Role
-from uq_report.core.predictive import Distribution
 
 MEASURES = {m.name: m for m in vars(built_in).values() if isinstance(m, Measure)}
 RNG = np.random.default_rng(0)

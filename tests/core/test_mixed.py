@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path import COMPARED
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.arrays import BoolArray, FloatArray
-from uq_report.core.distributions import Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import BudgetError, UnsupportedError
-from uq_report.core.measures import ENTROPY, KL, NLL, PREDICTION
-from uq_report.core.shortcut import COMPARED
-from uq_report.core.subject import make_subject
-from uq_report.core.variants import Mix, mixed_rows
+from uq_report.core.model.measures import ENTROPY, KL, NLL, PREDICTION
+from uq_report.core.model.subject import make_subject
+from uq_report.core.model.variants import Mix, mixed_rows
+from uq_report.core.support.arrays import BoolArray, FloatArray
+from uq_report.core.support.errors import BudgetError, UnsupportedError
+from uq_report.distributions import Normal
 from uq_report.inputs.adapters.function import FunctionAdapter
 
 RNG = np.random.default_rng(0)

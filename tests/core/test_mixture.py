@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from uq_report.core.distributions import (
+from uq_report.core.predictive import Distribution
+from uq_report.core.support.errors import InputError, UnsupportedError
+from uq_report.core.traits.stochastic import mixture
+from uq_report.distributions import (
     Categorical,
     CategoricalMixture,
     Discretised,
@@ -24,9 +27,6 @@ from uq_report.core.distributions import (
     Weibull,
     ZeroInflated,
 )
-from uq_report.core.errors import InputError, UnsupportedError
-from uq_report.core.predictive import Distribution
-from uq_report.core.stochastic import mixture
 
 RNG = np.random.default_rng(0)
 MEANS, STDS = 3 * RNG.normal(size=(9, 4)), np.exp(RNG.normal(size=(9, 4)))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from uq_report.core.nearby import look_in, looked_in
+from uq_report.core.support.user_modules import look_in, looked_in
 
 
 def test_only_named_modules_and_what_they_import_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from uq_report.core.numbers import fixed, interval, number, places, plain, share_words, value_words
+from uq_report.core.support.numbers import fixed, interval, number, places, plain, share_words, value_words
 
 
 @pytest.mark.parametrize("seed", range(20))

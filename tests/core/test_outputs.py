@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.errors import InputError
-from uq_report.core.outputs import Output, listed, output_column, output_names, output_position, whole
+from uq_report.core.support.errors import InputError
+from uq_report.core.validation.multioutput import Output, listed, output_column, output_names, output_position, whole
 
 NAMES = ("height", "weight", "1")
 FRAME = pd.DataFrame({"height": [1.0, 2.0], "weight": [3.0, 4.0]})

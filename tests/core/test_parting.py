@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from uq_report.core.parting import LEAST, Parting, Widest, parting, widest_parting
+from uq_report.core.statistics.curve_gap import LEAST, CurveGap, LargestGap, parting, widest_parting
 
 
 def local(x: Any, estimate: Any, error: Any = 0.0) -> pd.DataFrame:
@@ -20,7 +20,7 @@ def mean(x: Any, estimate: Any, error: Any = 0.0) -> pd.DataFrame:
     return pd.DataFrame({"x": x, "estimate": estimate, "std_error": error})
 
 
-def widest(accumulated: pd.DataFrame, partial: pd.DataFrame, **options: float) -> Widest:
+def widest(accumulated: pd.DataFrame, partial: pd.DataFrame, **options: float) -> LargestGap:
     found = widest_parting(accumulated, partial, 0.95, **options)
     assert found is not None
     return found
@@ -32,7 +32,7 @@ X = [0.0, 1.0, 2.0, 4.0]
 def test_changes_from_the_first_common_point_are_compared() -> None:
     """The curves part at 4 by 4: levels of their own do not count, points outside the other's neither."""
     found = widest(local([-1.0, *X], [50.0, 1.0, 2.0, 3.0, 9.0]), mean([0.0, 2.0, 4.0, 9.0], [7.0, 9.0, 11.0, 90.0]))
-    assert found.at == Parting(x=4.0, start=0.0, accumulated=8.0, partial=4.0)
+    assert found.at == CurveGap(x=4.0, start=0.0, accumulated=8.0, partial=4.0)
     assert (found.share, found.error, found.points) == (4 / 8, 0.0, 3)
     assert found.p_value == 0.0
 

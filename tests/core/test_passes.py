@@ -5,16 +5,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from uq_report.core.engine.fast_path_evaluator.batching import (
+    BatchEvaluator,
+    CallPlan,
+    grouped,
+    last_kept,
+    refuse_base,
+    rows_of,
+)
+from uq_report.core.engine.fast_path_evaluator.fast_path import COMPARED
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import FastPathBatchEvaluator, FastPathCallPlan
 
-from uq_report.core import passes
-from uq_report.core.arrays import IntArray, Table
-from uq_report.core.distributions import Normal
-from uq_report.core.engine import FastCalls, FastPathTask
-from uq_report.core.errors import ModelError, UnsupportedError
-from uq_report.core.measures import KL, NLL, PREDICTION
-from uq_report.core.passes import Calls, Task, grouped, last_kept, refuse_base, rows_of
-from uq_report.core.shortcut import COMPARED
-from uq_report.core.variants import Variant, make_buffer
+from uq_report.core.engine.fast_path_evaluator import batching
+from uq_report.core.model.measures import KL, NLL, PREDICTION
+from uq_report.core.model.variants import Variant, make_buffer
+from uq_report.core.support.arrays import IntArray, Table
+from uq_report.core.support.errors import ModelError, UnsupportedError
+from uq_report.distributions import Normal
 
 X = np.arange(12.0).reshape(6, 2)
 Y = np.linspace(-1.0, 1.0, 6)
@@ -43,10 +50,10 @@ class Model:
 
     def task(
         self, *, rows: IntArray | None = None, most: int = 100, beside: bool = False, measures: Any = (PREDICTION,)
-    ) -> FastPathTask:
+    ) -> FastPathBatchEvaluator:
         base = Normal(X.sum(axis=1), 1.0)
-        calls = FastCalls(self.plain, most, beside, short=self.short)
-        return FastPathTask(calls, X, rows, measures, Y, base)
+        calls = FastPathCallPlan(self.plain, most, beside, short=self.short)
+        return FastPathBatchEvaluator(calls, X, rows, measures, Y, base)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +111,7 @@ def test_changes_stand_side_by_side_in_calls_of_few_rows(
     monkeypatch: pytest.MonkeyPatch, most: int, *, beside: bool, calls: list[int]
 ) -> None:
     """Six rows under three changes; the rows of all calls are about as many, and no call holds more than `most`."""
-    monkeypatch.setattr(passes, "FEWEST", 1)
+    monkeypatch.setattr(batching, "FEWEST", 1)
     model, seen = Model(), []
 
     def plain(rows: Any) -> Normal:
@@ -123,18 +130,18 @@ def test_changes_stand_side_by_side_in_calls_of_few_rows(
     ("most", "rows", "beside", "width"),
     [
         (2000, 1000, False, 2),
-        (2000, 1000, True, passes.BESIDE),
-        (passes.BESIDE * passes.FEWEST - 1, 1000, True, passes.BESIDE - 1),
-        (passes.FEWEST, 1000, True, 1),
+        (2000, 1000, True, batching.BESIDE),
+        (batching.BESIDE * batching.FEWEST - 1, 1000, True, batching.BESIDE - 1),
+        (batching.FEWEST, 1000, True, 1),
         (2000, 50, True, 40),
-        (2000, passes.VALUES // 2, True, 2),
-        (2000, passes.VALUES + 1, True, 1),
+        (2000, batching.VALUES // 2, True, 2),
+        (2000, batching.VALUES + 1, True, 1),
     ],
 )
 def test_so_many_changes_share_a_group(most: int, rows: int, *, beside: bool, width: int) -> None:
     model, many = Model(), np.zeros((rows, 1))
-    calls = Calls(model.plain, most, beside)
-    assert Task(calls, many, None, (PREDICTION,), None, Normal(many[:, 0], 1.0)).width == width
+    calls = CallPlan(model.plain, most, beside)
+    assert BatchEvaluator(calls, many, None, (PREDICTION,), None, Normal(many[:, 0], 1.0)).width == width
 
 
 @pytest.mark.parametrize(("cells", "made"), [(84, 3), (83, 6)])
@@ -142,15 +149,15 @@ def test_rows_laid_out_stay_for_the_next_group_where_they_are_few(
     monkeypatch: pytest.MonkeyPatch, cells: int, made: int
 ) -> None:
     """Six rows of two columns in groups of up to seven changes, of which three are in three calls."""
-    monkeypatch.setattr(passes, "FEWEST", 1)
-    monkeypatch.setattr(passes, "CELLS", cells)
+    monkeypatch.setattr(batching, "FEWEST", 1)
+    monkeypatch.setattr(batching, "CELLS", cells)
     laid = []
 
     def lay(rows: Any, variants: int) -> Any:
         laid.append(variants)
         return make_buffer(rows, variants)
 
-    monkeypatch.setattr(passes, "make_buffer", lay)
+    monkeypatch.setattr(batching, "make_buffer", lay)
     task = Model().task(most=7, beside=True)
     for _ in range(2):
         task(0, [Variant(), PUT, Variant()])
@@ -180,8 +187,8 @@ def test_a_comparison_takes_so_many_rows_from_first_to_last(rows: int, changes: 
         return Normal(np.repeat(many[rows, 0], len(group)), 1.0)
 
     plain = lambda rows: Normal(np.asarray(rows)[:, 0], 1.0)  # noqa: E731
-    calls = FastCalls(plain, rows, short=short)
-    task = FastPathTask(calls, many, None, (KL,), None, Normal(many[:, 0], 1.0))
+    calls = FastPathCallPlan(plain, rows, short=short)
+    task = FastPathBatchEvaluator(calls, many, None, (KL,), None, Normal(many[:, 0], 1.0))
     assert task.compared("p", [Variant()] * changes) == (each * changes, 0.0, "")
     assert len(seen[0]) == each
     assert (seen[0][0], seen[0][-1]) == (0, len(many) - 1)

@@ -10,10 +10,10 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import expon, halfnorm, norm, uniform
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Histogram, Quantiles
-from uq_report.core.distributions.piecewise import Piecewise
-from uq_report.core.errors import InputError, UnsupportedError
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import InputError, UnsupportedError
+from uq_report.distributions import Histogram, Quantiles
+from uq_report.distributions.tables.piecewise import Piecewise
 
 RNG = np.random.default_rng(0)
 LEVELS = np.array([0.1, 0.2, 0.4, 0.7, 0.95])

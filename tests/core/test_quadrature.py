@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions.quadrature import Panels, even_panels, integral
+from uq_report.core.support.arrays import FloatArray
+from uq_report.distributions.numerics.quadrature import Panels, even_panels, integral
 
 
 class Counted:

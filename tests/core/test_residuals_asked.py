@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import NormalMixture, Smoothed
-from uq_report.core.errors import InputError
-from uq_report.core.residuals import Assumption, Residuals
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import InputError
+from uq_report.core.validation.residuals import Assumption, Residuals
+from uq_report.distributions import NormalMixture, Smoothed
 
 RNG = np.random.default_rng(0)
 CENTRES, WIDTH = RNG.gamma(2.0, size=25), 0.3

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.errors import InputError
-from uq_report.core.results import ESTIMATE_COLUMNS, Importance, MeasureFacts, RowSample, RowValues
+from uq_report.core.model.results import ESTIMATE_COLUMNS, Importance, MeasureFacts, RowSample, RowValues
+from uq_report.core.support.errors import InputError
 
 VALUES = np.arange(12.0).reshape(2, 3, 2)
 WHOLE = RowValues(("nll", "entropy"), ("a", "b", "c"), VALUES)

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.distributions import Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.measures import ENTROPY
-from uq_report.core.subject import make_subject
-from uq_report.core.variants import Variant
+from uq_report.core.model.measures import ENTROPY
+from uq_report.core.model.subject import make_subject
+from uq_report.core.model.variants import Variant
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Normal
 from uq_report.inputs.adapters.function import FunctionAdapter
 
 X = np.column_stack([np.arange(6.0), np.zeros(6)])

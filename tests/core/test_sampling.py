@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from uq_report.core.inference import MIN_CLUSTERS
-from uq_report.core.ranking import term_covariance
-from uq_report.core.sampling import FEW_CLUSTERS, Sampling, share_interval, t_quantile
-from uq_report.core.series import Blocks
+from uq_report.core.model.sampling import FEW_CLUSTERS, Sampling, share_interval, t_quantile
+from uq_report.core.statistics.inference import MIN_CLUSTERS
+from uq_report.core.statistics.ranking import term_covariance
+from uq_report.core.statistics.time_blocks import Blocks
 from uq_report.testing import linear_subject
 
 

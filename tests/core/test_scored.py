@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.distributions import Normal
-from uq_report.core.errors import InputError, UnsupportedError
-from uq_report.core.scored import GivenDistributions, ScoredRows, prediction_columns
+from uq_report.core.support.errors import InputError, UnsupportedError
+from uq_report.core.traits.stored_predictions import GivenDistributions, ScoredRows, prediction_columns
+from uq_report.distributions import Normal
 
 NAN = np.nan
 X = pd.DataFrame({"a": [1.0, NAN, 1.0, 2.0, 1.0], "b": ["u", "v", "u", "u", None]})

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from uq_report.core import scratch
+from uq_report.core.support import scratch
 from uq_report.ops import caches
 
 DIES = """

@@ -9,12 +9,12 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy.signal import lfilter
 
 import uq_report as uq
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Normal
-from uq_report.core.errors import InputError
-from uq_report.core.sampling import Sampling
-from uq_report.core.series import Blocks, _bandwidth, _run, shortest_length, stationary_length
-from uq_report.core.subject import Subject
+from uq_report.core.model.sampling import Sampling
+from uq_report.core.model.subject import Subject
+from uq_report.core.statistics.time_blocks import Blocks, _bandwidth, _run, shortest_length, stationary_length
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Normal
 
 
 def ar(rho: float, n: int, rng: np.random.Generator) -> FloatArray:

@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path import TOGETHER, TOLERANCE
+from uq_report.core.engine.fast_path_evaluator.fast_path_checks import (
+    CheckedFastPaths,
+    Comparison,
+    FastPathStats,
+    compared,
+)
 
-from uq_report.core.believed import Comparison, Served, Shortcuts, compared
-from uq_report.core.errors import ModelError
-from uq_report.core.shortcut import TOGETHER, TOLERANCE
-from uq_report.core.variants import Variant
+from uq_report.core.model.variants import Variant
+from uq_report.core.support.errors import ModelError
 
 PLAIN = np.array([[0.0, -2.0, 1.0], [np.inf, 5e-7, 0.0]])
 USUAL = np.zeros(2)
@@ -37,10 +42,10 @@ class Path:
         raise NotImplementedError
 
 
-def shortcuts(*paths: Any, model: Any = "model", X: Any = NOTHING) -> tuple[Shortcuts, dict[str, Served]]:
-    served = {path.name: Served("walks") for path in paths}
+def shortcuts(*paths: Any, model: Any = "model", X: Any = NOTHING) -> tuple[CheckedFastPaths, dict[str, FastPathStats]]:
+    served = {path.name: FastPathStats("walks") for path in paths}
     adapter: Any = None
-    return Shortcuts(paths, served, model, adapter, X), served
+    return CheckedFastPaths(paths, served, model, adapter, X), served
 
 
 @pytest.mark.parametrize("row", [0, 1])
@@ -124,7 +129,7 @@ def test_each_column_and_kind_of_change_is_compared_once_for_every_measure() -> 
         found = [change for call in asked[before:] for change in call]
         assert [id(change) for change in found] == [id(change) for change in compared_now] or found == compared_now
         assert len(asked) - before == bool(compared_now)
-    assert served["p"] == Served("walks", compared=32 * 8, difference=7 * 1e-16)
+    assert served["p"] == FastPathStats("walks", compared=32 * 8, difference=7 * 1e-16)
 
 
 def test_columns_not_asked_yet_join_a_comparison_by_values_of_their_own() -> None:
@@ -196,21 +201,23 @@ def test_one_that_differs_is_left_for_all_tables_and_the_next_takes_over(compari
     assert chooser.chosen(change, ["nll"], compare) == "second"
     assert served["first"].dropped
     adapter: Any = None
-    elsewhere = Shortcuts(paths, served, "model", adapter, NOTHING)
+    elsewhere = CheckedFastPaths(paths, served, "model", adapter, NOTHING)
     assert elsewhere.chosen(change, ["nll"], lambda name, changes: Comparison(9, 0.0)) == "second"
 
 
 def test_what_is_reported() -> None:
-    assert str(Served("walks")) == "not used"
-    assert str(Served("walks", rows=7, compared=4)) == (
+    assert str(FastPathStats("walks")) == "not used"
+    assert str(FastPathStats("walks", rows=7, compared=4)) == (
         "predicted 7 rows (walks); in 4 rows compared with the model itself equal to the last bit"
     )
-    words = str(Served("walks", rows=7000, failed=1200, compared=4, difference=1e-12, dropped="it differs"))
+    words = str(FastPathStats("walks", rows=7000, failed=1200, compared=4, difference=1e-12, dropped="it differs"))
     assert words == (
         "predicted 7,000 rows (walks); in 4 rows compared with the model itself at most 1e-12 apart; "
         "the model itself predicted 1,200 rows that it could not; then left: it differs"
     )
-    assert "compared with the model itself infinite on one side only" in str(Served("walks", rows=1, difference=np.inf))
+    assert "compared with the model itself infinite on one side only" in str(
+        FastPathStats("walks", rows=1, difference=np.inf)
+    )
 
 
 def test_an_infinite_difference_is_reported_in_words() -> None:

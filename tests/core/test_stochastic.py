@@ -9,23 +9,14 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
+from uq_report.core.engine.fast_path_evaluator.batching import FEWEST
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
 from uq_report import jobs as files
-from uq_report.core.distributions import (
-    Categorical,
-    CategoricalMixture,
-    Mixture,
-    Normal,
-    NormalMixture,
-    Poisson,
-    StudentT,
-)
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError, ModelError, UnsupportedError
-from uq_report.core.passes import FEWEST
-from uq_report.core.remarks import unread_output
-from uq_report.core.stochastic import (
+from uq_report.core.support.errors import InputError, ModelError, UnsupportedError
+from uq_report.core.traits.model_notes import unread_output
+from uq_report.core.traits.stochastic import (
     ROWS,
     TOLERANCE,
     Members,
@@ -35,6 +26,7 @@ from uq_report.core.stochastic import (
     seed_argument,
     two_calls,
 )
+from uq_report.distributions import Categorical, CategoricalMixture, Mixture, Normal, NormalMixture, Poisson, StudentT
 from uq_report.jobs.audit_file import AuditFile
 
 X = np.random.default_rng(0).normal(size=(150, 2))
@@ -234,7 +226,7 @@ def test_a_described_audit_says_what_random_predictions_are(tmp_path: Path, monk
     pd.DataFrame(X, columns=["a", "b"]).to_csv("rows.csv", index=False)
     (tmp_path / "guesses.py").write_text(
         "import numpy as np\n"
-        "from uq_report.core.distributions import Normal\n"
+        "from uq_report.distributions import Normal\n"
         "def model():\n"
         "    return lambda X: Normal(X['a'] + np.random.normal(size=len(X)), 1.0)\n"
     )

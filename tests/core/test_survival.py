@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from uq_report.core.arrays import AnyArray, FloatArray
-from uq_report.core.distributions import Survival
-from uq_report.core.distributions.survival import ROUNDING
-from uq_report.core.divergence import divergence
-from uq_report.core.errors import InputError, UnsupportedError
-from uq_report.core.lifetimes import recorded
+from uq_report.core.model.divergence import divergence
+from uq_report.core.support.arrays import AnyArray, FloatArray
+from uq_report.core.support.errors import InputError, UnsupportedError
+from uq_report.core.validation.lifetimes import recorded
+from uq_report.distributions import Survival
+from uq_report.distributions.tables.survival import ROUNDING
 
 RNG = np.random.default_rng(0)
 N, TIMES = 25, np.array([1.0, 2.0, 4.0, 5.0, 7.0, 11.0])

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.errors import InputError
-from uq_report.core.tables import table
+from uq_report.core.support.errors import InputError
+from uq_report.core.validation.tables import table
 
 RECORDS = [{"a": 1.0}, {"a": 2.0}]
 

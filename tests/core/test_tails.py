@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions.tails import Exponential
+from uq_report.core.support.arrays import FloatArray
+from uq_report.distributions.tables.tails import Exponential
 
 
 def test_the_moments_of_an_exponential_tail_are_integrals() -> None:

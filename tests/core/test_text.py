@@ -2,7 +2,7 @@
 
 import pytest
 
-from uq_report.core.text import MAX_NAME, MAX_STEM, MAX_TEXT, clean, count, file_stem, harmless, short
+from uq_report.core.support.text import MAX_NAME, MAX_STEM, MAX_TEXT, clean, count, file_stem, harmless, short
 
 
 @pytest.mark.parametrize("limit", [5, MAX_TEXT])

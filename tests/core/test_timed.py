@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import uq_report as uq
-from uq_report.core.distributions import Normal
-from uq_report.core.series import Blocks
-from uq_report.core.timed import _features
+from uq_report.core.statistics.time_blocks import Blocks
+from uq_report.core.traits.block_length import _features
+from uq_report.distributions import Normal
 
 NAN = np.nan
 TABLE = pd.DataFrame({

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from uq_report.core.distributions import Poisson
-from uq_report.core.distributions.totals import cdf_at, total
+from uq_report.distributions import Poisson
+from uq_report.distributions.numerics.totals import cdf_at, total
 
 ROW = np.array([0])
 

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from uq_report.core.trust import LEAST_EFFECTIVE, LEAST_EVENTS, effective_units, events, few_events, heavy_tails
+from uq_report.core.statistics.interval_reliability import (
+    LEAST_EFFECTIVE,
+    LEAST_EVENTS,
+    effective_units,
+    events,
+    few_events,
+    heavy_tails,
+)
 
 RNG = np.random.default_rng(0)
 
@@ -46,5 +53,7 @@ def test_both_sides_of_the_least_number_of_effective_rows() -> None:
 
 
 def test_normal_terms_are_trusted_in_small_samples_too() -> None:
-    distrusted = [heavy_tails(effective_units(RNG.normal(size=n), np.ones(n)), n).reason for n in (20, 50, 200) * 200]
-    assert sum(map(bool, distrusted)) <= 0.05 * len(distrusted)
+    unreliable_words = [
+        heavy_tails(effective_units(RNG.normal(size=n), np.ones(n)), n).reason for n in (20, 50, 200) * 200
+    ]
+    assert sum(map(bool, unreliable_words)) <= 0.05 * len(unreliable_words)

@@ -8,9 +8,9 @@ import pytest
 from scipy.special import entr
 from scipy.stats import gamma, kstest, poisson
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Tweedie
-from uq_report.core.errors import InputError, UnsupportedError
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import InputError, UnsupportedError
+from uq_report.distributions import Tweedie
 
 CASES = [(1.0, 2.0, 1.5), (4.0, 0.3, 1.2), (0.2, 1.0, 1.8), (30.0, 5.0, 1.5), (0.01, 1.0, 1.3), (2.0, 0.5, 1.05)]
 cases = pytest.mark.parametrize(("mean", "dispersion", "power"), CASES)

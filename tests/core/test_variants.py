@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.arrays import Columns
-from uq_report.core.variants import Variant, make_buffer
+from uq_report.core.model.variants import Variant, make_buffer
+from uq_report.core.support.arrays import ColumnLookup
 
 ARRAY = np.arange(12.0).reshape(4, 3)
 FRAME = pd.DataFrame({"a": ARRAY[:, 0], "b": list("uvwx"), "c": pd.array([1, None, 3, 4], dtype="Int64")})
@@ -40,7 +40,7 @@ def changed(rows: Any, variant: Variant, at: slice) -> list[list[Any]]:
 def test_variants_of_a_row_stand_side_by_side_and_leave_nothing_behind(rows: Any, at: slice) -> None:
     before = rows.copy()
     part = rows[at] if isinstance(rows, np.ndarray) else rows.iloc[at].reset_index(drop=True)
-    buffer, source = make_buffer(part, 2), Columns(rows)
+    buffer, source = make_buffer(part, 2), ColumnLookup(rows)
     for group in (*GROUPS, *GROUPS[::-1]):
         table = pd.DataFrame(buffer.filled(source, at.start, at.stop, group)).astype(object)
         by_variant = [changed(rows, variant, at) for variant in group]
@@ -54,7 +54,7 @@ def test_variants_of_a_row_stand_side_by_side_and_leave_nothing_behind(rows: Any
 
 
 def test_columns_of_a_frame_keep_their_types() -> None:
-    buffer, source = make_buffer(FRAME, 2), Columns(FRAME)
+    buffer, source = make_buffer(FRAME, 2), ColumnLookup(FRAME)
     for group in GROUPS:
         table: Any = buffer.filled(source, 0, 4, group)
         assert table.dtypes.equals(FRAME.dtypes)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from uq_report.core.verdicts import judge, permutation_p_value
+from uq_report.core.statistics.verdicts import judge, permutation_p_value
 
 
 @pytest.mark.parametrize(

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
+from uq_report.core.engine.fast_path_evaluator.workers import Workers
 
-from uq_report.core import sending, workers
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import BudgetError, InputError, MissingDependencyError, WorkersError
-from uq_report.core.measures import ENTROPY, KL, NLL, PREDICTION
-from uq_report.core.subject import Subject, make_subject
-from uq_report.core.variants import Variant
-from uq_report.core.workers import Workers
+from uq_report.core.engine.fast_path_evaluator import worker_transport, workers
+from uq_report.core.model.measures import ENTROPY, KL, NLL, PREDICTION
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.model.variants import Variant
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import BudgetError, InputError, MissingDependencyError, WorkersError
+from uq_report.distributions import Normal
 from uq_report.inputs.adapters.function import FunctionAdapter
 
 MEASURES = {m.name: m for m in (PREDICTION, NLL, ENTROPY, KL)}
@@ -87,7 +87,7 @@ def dask(processes: int) -> Iterator[str]:
     options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
     with distributed.LocalCluster(n_workers=processes, **options) as local:
         yield local.scheduler_address
-        sending._connected.cache_clear()
+        worker_transport._connected.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -234,14 +234,14 @@ class TestRefusals:
 
     def test_a_scheduler_that_does_not_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.importorskip("distributed", reason="the dask extra is not installed")
-        monkeypatch.setattr(sending, "PATIENCE", 0.2)
+        monkeypatch.setattr(worker_transport, "PATIENCE", 0.2)
         with pytest.raises(WorkersError, match=r"got 'tcp://127.0.0.1:9', which did not answer within 0.2 s") as raised:
             means(subject(), scheduler="tcp://127.0.0.1:9")
         assert raised.value.exit_code == 75
 
     def test_a_scheduler_without_workers(self, monkeypatch: pytest.MonkeyPatch) -> None:
         distributed = pytest.importorskip("distributed", reason="the dask extra is not installed")
-        monkeypatch.setattr(sending, "PATIENCE", 0.3)
+        monkeypatch.setattr(worker_transport, "PATIENCE", 0.3)
         with (
             distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty,
             distributed.Client(empty),

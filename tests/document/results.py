@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
 
-from uq_report.core.results import (
+from uq_report.core.model.results import (
     ESTIMATE_COLUMNS,
     Attribution,
     Diagnostic,

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from uq_report.core.errors import InputError, UnsupportedError
-from uq_report.core.results import ESTIMATE_COLUMNS, KINDS, Importance, Result
+from uq_report.core.model.results import ESTIMATE_COLUMNS, KINDS, Importance, Result
+from uq_report.core.support.errors import InputError, UnsupportedError
 from uq_report.document.plots.svg import to_svg
 from uq_report.evidence import ids
 from uq_report.runner import figures, plugins

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from uq_report.core.results import Diagnostic, Importance
+from uq_report.core.model.results import Diagnostic, Importance
 from uq_report.document.plots import matrix, rank_intervals
 from uq_report.document.plots.svg import to_svg
 from uq_report.methods.cid import figure as covered
@@ -61,23 +61,23 @@ def test_a_graph_shows_its_nodes_on_a_circle_and_its_edges_by_size_and_sign() ->
 
 
 def test_matrix_writes_numbers_and_brackets_what_is_not_ranked() -> None:
-    figure = matrix.draw(square(("a", "b", "c")), matrix.Scale("H²", 0.0), {("b", "a")})
+    figure = matrix.draw(square(("a", "b", "c")), matrix.ColourScale("H²", 0.0), {("b", "a")})
     assert texts(figure.axes[0]) == ["(1.0)", "2.0", "(3.0)", "5.0", "6.0", "7.0"]
-    assert "4.0" in texts(matrix.draw(square(("a", "b", "c")), matrix.Scale("H²"), diagonal=True).axes[0])
+    assert "4.0" in texts(matrix.draw(square(("a", "b", "c")), matrix.ColourScale("H²"), diagonal=True).axes[0])
 
 
 @pytest.mark.parametrize("d", [1, 2, 13, 60])
 def test_matrix_of_any_size_is_vectors_only(d: int) -> None:
     names = tuple(f"{HOSTILE[k % 4]}{k}" for k in range(d))
-    svg = to_svg(matrix.draw(square(names), matrix.Scale("x"), diagonal=True))
+    svg = to_svg(matrix.draw(square(names), matrix.ColourScale("x"), diagonal=True))
     assert b"<image" not in svg
     assert len(svg) < 200_000
 
 
 def test_ranks_carry_their_intervals_only_where_there_are_some() -> None:
     rows = {"estimate": [1.0, 2.0], "lower": [1.0, np.nan], "upper": [2.0, np.nan]}
-    one = rank_intervals.Ranking("PFI", "nll", pd.DataFrame(rows, index=["a", "b"]))
-    other = rank_intervals.Ranking("SHAP", "nll", pd.DataFrame({k: v[:1] for k, v in rows.items()}, index=["b"]))
+    one = rank_intervals.DrawnRanks("PFI", "nll", pd.DataFrame(rows, index=["a", "b"]))
+    other = rank_intervals.DrawnRanks("SHAP", "nll", pd.DataFrame({k: v[:1] for k, v in rows.items()}, index=["b"]))
     assert rank_intervals.order([one, other]) == ["a", "b"]
     figure = rank_intervals.draw([one, other], ["a", "b"], "loss")
     assert texts(figure.axes[0]) == ["1 to 2", "2", "1 to 2"]

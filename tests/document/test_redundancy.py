@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.results import Diagnostic
+from uq_report.core.model.results import Diagnostic
 from uq_report.evidence import ids
 from uq_report.evidence.information import AFTER, BEFORE, WITH_TARGET, WITHOUT_TARGET
 from uq_report.methods.redundancy import figure, joint_figure

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Rectangle
 
-from uq_report.core.results import Diagnostic
+from uq_report.core.model.results import Diagnostic
 from uq_report.document.plots import attribution, diagnostic
 from uq_report.runner import figures
 

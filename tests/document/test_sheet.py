@@ -23,8 +23,8 @@ def points(values: list[float], levels: tuple[str, ...] = (), half: float = 0.1)
     return pd.DataFrame({"x": at, "level": levels or "", "estimate": values, **ends})
 
 
-def panels(average: pd.DataFrame, roles: tuple[str, ...] = ROLES) -> list[sheet.Panel]:
-    return [sheet.Panel(role, f"title of {role}", "nats", average, average.head(0)) for role in roles]
+def panels(average: pd.DataFrame, roles: tuple[str, ...] = ROLES) -> list[sheet.SheetPanel]:
+    return [sheet.SheetPanel(role, f"title of {role}", "nats", average, average.head(0)) for role in roles]
 
 
 def counted(*numbers: float) -> pd.DataFrame:

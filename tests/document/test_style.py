@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from uq_report.core.results import MeasureFacts
+from uq_report.core.model.results import MeasureFacts
 from uq_report.document.plots import style
 from uq_report.document.plots.words import axis_label, number, words
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import uq_report as uq
 from uq_report import runner, testing
-from uq_report.core.distributions import CategoricalMixture
+from uq_report.distributions import CategoricalMixture
 from uq_report.evidence.run import Run
 from uq_report.runner.settings import Settings
 

@@ -11,13 +11,13 @@ from typing import Any, get_args
 import pandas as pd
 import pytest
 
-from uq_report.core.errors import Cause
-from uq_report.core.results import MeasureFacts
+from uq_report.checks.rule import Rule
+from uq_report.core.model.results import MeasureFacts
+from uq_report.core.support.errors import Cause
 from uq_report.evidence import codec, ids
 from uq_report.evidence.finding import Finding, Outcome, Symptom
 from uq_report.evidence.run import Run
 from uq_report.evidence.schema import run_schema
-from uq_report.rules.rule import Rule
 
 from .runs import runs
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.bounded import json_of
-from uq_report.core.errors import InputError
-from uq_report.core.results import RowSample
+from uq_report.core.model.results import RowSample
+from uq_report.core.support.errors import InputError
+from uq_report.core.support.safe_loading import json_of
 from uq_report.evidence import codec, records
 from uq_report.evidence.canonical import Block, canonical
 from uq_report.evidence.digits import number_text, rounded

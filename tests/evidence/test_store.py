@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.errors import InputError
-from uq_report.core.results import KINDS
-from uq_report.evidence import codec, saved, stage
-from uq_report.evidence import saved as folder
+from uq_report.core.model.results import KINDS
+from uq_report.core.support.errors import InputError
+from uq_report.evidence import atomic_write, codec, run_folder
+from uq_report.evidence import run_folder as folder
 from uq_report.evidence.codec import encode
 from uq_report.evidence.records import migrated
-from uq_report.evidence.saved import guarded_csv
+from uq_report.evidence.run_folder import guarded_csv
 
 from ..ops import store_runs
 
@@ -35,8 +35,8 @@ def test_a_run_comes_back_equal_and_its_bytes_are_stable() -> None:
         assert before.measures == after.measures
     rows, saved = run.results[0].rows, again.results[0].rows
     assert rows is not None
-    assert saved is not None
-    np.testing.assert_allclose(saved.values, rows.values, rtol=5e-10)  # ten significant digits
+    assert run_folder is not None
+    np.testing.assert_allclose(run_folder.values, rows.values, rtol=5e-10)  # ten significant digits
     assert (again.outcomes, again.not_run, again.plugins) == (run.outcomes, run.not_run, run.plugins)
     assert (again.methods, again.changes) == (run.methods, run.changes)
     assert again.challenger is not None
@@ -113,19 +113,19 @@ def test_what_cannot_be_saved_is_told_with_its_place(change: dict[str, Any], mes
 
 def test_saved_results_equal_loaded_ones() -> None:
     result = replace(store_runs.importance(), options={"grid": (1, np.float64(2))}, meta={"x": {3: frozenset("ba")}})
-    saved = codec.as_saved(result)
-    assert saved.options == {"grid": [1, 2.0]}
-    assert saved.meta == {"x": {"3": ["a", "b"]}}
+    run_folder = codec.as_saved(result)
+    assert run_folder.options == {"grid": [1, 2.0]}
+    assert run_folder.meta == {"x": {"3": ["a", "b"]}}
 
 
 def test_a_folder_holds_everything_and_is_read_back(tmp_path: Path) -> None:
     run = store_runs.run()
-    place = saved.write(run, tmp_path / "new" / "out", reports=REPORTS, clock={"host": "h"})
+    place = run_folder.write(run, tmp_path / "new" / "out", reports=REPORTS, clock={"host": "h"})
     names = sorted(p.name for p in place.iterdir())
     assert names == ["SHA256SUMS", "clock.json", "evidence", "report.html", "run.json"]
     assert (place / "evidence" / "pfi.csv").is_file()
     for path in (place, str(place / "run.json")):
-        again, clock = saved.read(path)
+        again, clock = run_folder.read(path)
         assert codec.dumps(again) == codec.dumps(run)
         assert clock == {"host": "h"}
 
@@ -144,9 +144,9 @@ def test_an_old_report_stays_whole_if_writing_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     old = replace(store_runs.run(), as_of="2020-01-01")
-    saved.write(old, tmp_path, reports={"report.html": b"old", "report.pdf": b"old"}, clock={})
+    run_folder.write(old, tmp_path, reports={"report.html": b"old", "report.pdf": b"old"}, clock={})
     before = _content(tmp_path)
-    real = stage.write_through
+    real = atomic_write.write_through
 
     def full(file: Path, content: bytes) -> None:
         if file.name == broken:
@@ -155,12 +155,12 @@ def test_an_old_report_stays_whole_if_writing_fails(
 
     monkeypatch.setattr(folder, "write_through", full)
     with pytest.raises(InputError, match=r"must be writable.*No space left"):
-        saved.write(store_runs.run(), tmp_path, reports={"report.html": b"new", "report.pdf": b"new"}, clock={})
+        run_folder.write(store_runs.run(), tmp_path, reports={"report.html": b"new", "report.pdf": b"new"}, clock={})
     assert _content(tmp_path) == before
 
 
 def test_an_old_report_is_put_back_if_moving_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    saved.write(replace(store_runs.run(), as_of="2020-01-01"), tmp_path, reports={"report.html": b"old"}, clock={})
+    run_folder.write(replace(store_runs.run(), as_of="2020-01-01"), tmp_path, reports={"report.html": b"old"}, clock={})
     before = _content(tmp_path)
     real = Path.replace
 
@@ -171,22 +171,22 @@ def test_an_old_report_is_put_back_if_moving_fails(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(Path, "replace", torn)
     with pytest.raises(InputError, match="Input/output error"):
-        saved.write(store_runs.run(), tmp_path, reports={"report.html": b"new"}, clock={})
+        run_folder.write(store_runs.run(), tmp_path, reports={"report.html": b"new"}, clock={})
     assert _content(tmp_path) == before
 
 
 def test_evidence_of_an_earlier_run_goes(tmp_path: Path) -> None:
-    saved.write(store_runs.run(), tmp_path, reports=REPORTS, clock={})
-    saved.write(replace(store_runs.run(), results=()), tmp_path, reports=REPORTS, clock={})
+    run_folder.write(store_runs.run(), tmp_path, reports=REPORTS, clock={})
+    run_folder.write(replace(store_runs.run(), results=()), tmp_path, reports=REPORTS, clock={})
     assert [p.name for p in (tmp_path / "evidence").iterdir()] == ["README.txt"]
 
 
 def test_a_file_in_the_way_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"run\.write\.folder must be writable; got '.*file'"):
-        saved.write(store_runs.run(), tmp_path / "file", reports={}, clock={})
+        run_folder.write(store_runs.run(), tmp_path / "file", reports={}, clock={})
     with pytest.raises(InputError, match=r"load\.path must be a run\.json, or a folder with one"):
-        saved.read(tmp_path / "nothing")
+        run_folder.read(tmp_path / "nothing")
 
 
 def _content(folder: Path) -> dict[str, bytes]:

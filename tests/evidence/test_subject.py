@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from uq_report import testing
-from uq_report.core.describe import describe
+from uq_report.core.model.describe import describe
 from uq_report.evidence.run import Run
 from uq_report.evidence.subject import FeatureFacts, SubjectFacts
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.errors import InputError
-from uq_report.core.results import Result
+from uq_report.core.model.results import Result
+from uq_report.core.support.errors import InputError
 from uq_report.evidence import comparison, ids, importance, information, outcomes, profiles, rows, segments
 from uq_report.evidence.view import View
 

@@ -16,7 +16,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
-from uq_report.core import distributions as families
+from uq_report import distributions as families
 from uq_report.core.predictive import Distribution
 from uq_report.runner import plugins
 
@@ -331,6 +331,6 @@ def cases(draw: st.DrawFn, renderers: tuple[str, ...]) -> Case:
     style = {
         "format": draw(st.sampled_from(renderers), label="format"),
         "template": draw(st.sampled_from(("audit", "brief", "model-card")), label="template"),
-        "annex": draw(st.sampled_from(("none", "short", "full")), label="annex"),
+        "appendix": draw(st.sampled_from(("none", "short", "full")), label="appendix"),
     }
     return Case(model, given, {"explainers": explainers, "options": chosen, **settings}, style)

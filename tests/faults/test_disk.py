@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from uq_report.core.errors import OutputError
-from uq_report.evidence import saved
+from uq_report.core.support.errors import OutputError
+from uq_report.evidence import run_folder
 from uq_report.ops.history import History
 
 from ..system.store_crash import LONGEST, NAME, RUN, add, waiting
@@ -75,9 +75,9 @@ def test_a_filing_fails_whole_at_every_point_and_the_next_one_works(tmp_path: Pa
 def test_a_report_fails_whole_at_every_point_and_the_old_one_stays(tmp_path: Path) -> None:
     kinds = [{name: kind + name.encode() for name in ("report.html", "report.pdf")} for kind in (b"old", b"new")]
     for point in count(1):
-        saved.write(RUN, tmp_path, reports=kinds[0], clock={})
+        run_folder.write(RUN, tmp_path, reports=kinds[0], clock={})
         old = contents(tmp_path)
-        reached, error = fails_at(point, lambda: saved.write(RUN, tmp_path, reports=kinds[1], clock={}))
+        reached, error = fails_at(point, lambda: run_folder.write(RUN, tmp_path, reports=kinds[1], clock={}))
         if not reached:
             break
         if error is not None:
@@ -100,13 +100,13 @@ def test_a_folder_that_can_only_be_read_is_told_and_stays_as_it_is(
 ) -> None:
     history, place = History(tmp_path / "history"), tmp_path / "out"
     add(history, 1)
-    saved.write(RUN, place, reports={"report.html": b"old"}, clock={})
+    run_folder.write(RUN, place, reports={"report.html": b"old"}, clock={})
     old, first = contents(place), contents(history.root)
     with monkeypatch.context() as only_read:
         for name in ("mkdir", "rename", "replace", "unlink"):
             only_read.setattr(os, name, refused)
         with pytest.raises(OutputError, match="Read-only file system"):
-            saved.write(RUN, place, reports={"report.html": b"new"}, clock={})
+            run_folder.write(RUN, place, reports={"report.html": b"new"}, clock={})
         with pytest.raises(OutputError, match="Read-only file system"):
             add(history, 2)
         assert [one.entry.sequence for one in history.runs(NAME)] == [1]

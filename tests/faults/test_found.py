@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.parting import widest_parting
+from uq_report.core.statistics.curve_gap import widest_parting
 
 
 @pytest.mark.parametrize("power", [-1030, 250])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import uq_report as uq
-from uq_report.core.errors import UQReportError
+from uq_report.core.support.errors import UQReportError
 from uq_report.evidence import codec
 from uq_report.evidence.run import Run
 

@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 import uq_report as uq
-from uq_report.core.distributions import Categorical
+from uq_report.distributions import Categorical
 from uq_report.document.plots.letters import width
 from uq_report.render.filters import breakable
 

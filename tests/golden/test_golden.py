@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from uq_report.evidence.run import Changes, FindingChange, InputChange, Run, ValueChange
+from uq_report.evidence.run import FindingChange, InputChange, Run, RunChanges, ValueChange
 from uq_report.render.junit import JunitRenderer
 from uq_report.render.markdown import MarkdownRenderer
 from uq_report.report.kinds import document
@@ -19,7 +19,7 @@ from ..report.cases import Case
 from ..report.synthetic import make_run
 
 HERE = Path(__file__).parent
-CHANGES = Changes(
+CHANGES = RunChanges(
     previous={"as_of": "2026-08-21", "label": "Forest", "sha256": "ef" * 32},
     findings=(
         FindingChange(code="UQ101", title="Calibration", features=(), change="worse", before="medium", now="high"),

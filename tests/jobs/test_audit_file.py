@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 import uq_report as uq
 from uq_report import cli, runner
 from uq_report import jobs as files
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
 from uq_report.evidence import codec
 from uq_report.evidence.run import NotRun, Run
 from uq_report.jobs.audit_file import AuditFile
@@ -81,7 +81,7 @@ rules = ["foo"]
 [output]
 formats = ["htm"]
 template = "brif"
-annex = "ful"
+appendix = "ful"
 [[waivers]]
 code = "UQ101"
 owner = "me"
@@ -121,7 +121,7 @@ TOLD = (
     "policy.rules[0] must be 'FEATURE [not] in top K of MEASURE",
     "output.formats[0] must be a registered name; got 'htm'. Did you mean 'html'?",
     "output.template must be a registered name; got 'brif'. Did you mean 'brief'?",
-    "output.annex must be a registered name; got 'ful'. Did you mean 'full'?",
+    "output.appendix must be a registered name; got 'ful'. Did you mean 'full'?",
     "waivers.0.expires must be a date written YYYY-MM-DD; got 'soon'.",
     "actions[0].feature must be a feature or group of test.csv; got 'incme'. Did you mean 'income'?",
 )

@@ -2,8 +2,8 @@
 
 import pytest
 
-from uq_report.core.errors import InputError
-from uq_report.runner.mistakes import make_settings
+from uq_report.core.support.errors import InputError
+from uq_report.runner.setting_errors import make_settings
 from uq_report.runner.settings import Settings, logical_date
 
 

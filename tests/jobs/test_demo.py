@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import uq_report as uq
-from uq_report.core.distributions import NormalMixture
-from uq_report.core.errors import InputError
-from uq_report.core.subject import Subject
+from uq_report.core.model.subject import Subject
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import NormalMixture
 from uq_report.evidence.finding import SEVERITIES
 from uq_report.evidence.importance import CoverCorrected, CoverCorrectedLine
 from uq_report.evidence.run import Run

@@ -11,8 +11,8 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from uq_report import jobs as files
-from uq_report.core.errors import InputError
-from uq_report.core.subject import Subject
+from uq_report.core.model.subject import Subject
+from uq_report.core.support.errors import InputError
 from uq_report.inputs.loaders.csv_ import CsvLoader
 from uq_report.inputs.loaders.skops_ import SkopsLoader
 from uq_report.jobs.audit_file import AuditFile, ModelPart
@@ -276,7 +276,7 @@ def lifetimes(folder: Path) -> Path:
         )
         frame.to_csv(name, index=False)
     (folder / "made_of_lives.py").write_text(
-        "import numpy as np\nfrom uq_report.core.distributions import Censored, Weibull\n\n"
+        "import numpy as np\nfrom uq_report.distributions import Censored, Weibull\n\n"
         "def model():\n    return lambda X: Censored(Weibull(1.0, np.exp(X['age'].to_numpy())))\n"
     )
     return folder

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
 from uq_report.jobs import subject_of
 from uq_report.jobs.audit_file import AuditFile
 from uq_report.jobs.reading import describe_audit

@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core import measures
-from uq_report.core.adapter import Match
-from uq_report.core.arrays import FloatArray, IntArray, Table
-from uq_report.core.distributions import Categorical
-from uq_report.core.engine import Engine
+from uq_report.core.model import measures
+from uq_report.core.model.adapter import Match
+from uq_report.core.model.results import Result
+from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.predictive import Distribution
-from uq_report.core.results import Result
-from uq_report.core.subject import Subject, make_subject
+from uq_report.core.support.arrays import FloatArray, IntArray, Table
+from uq_report.distributions import Categorical
 from uq_report.evidence.importance import ALL_FEATURES
 from uq_report.methods.pfi.explain import PermutationImportance
 

@@ -9,13 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import runner, testing
-from uq_report.core.arrays import FloatArray
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError, PluginError
 from uq_report.core.explainer import Prior
-from uq_report.core.results import (
+from uq_report.core.model.results import (
     ESTIMATE_COLUMNS,
     Diagnostic,
     Importance,
@@ -25,7 +23,9 @@ from uq_report.core.results import (
     Result,
     RowValues,
 )
-from uq_report.core.subject import Subject, make_subject
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import InputError, PluginError
 from uq_report.methods.agreement.explain import Agreement
 from uq_report.methods.agreement.rankings import methods
 from uq_report.methods.agreement.reasons import OTHER_QUESTION, UNEXPLAINED, profiles_part

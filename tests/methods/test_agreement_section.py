@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.results import Diagnostic, Omission, Result
+from uq_report.core.model.results import Diagnostic, Omission, Result
 from uq_report.document.blocks import TOP, undrawn
 from uq_report.document.document import Figure, Paragraph, Section
-from uq_report.document.evidence import Evidence
 from uq_report.evidence.information import KENDALL, OVERLAP
 from uq_report.methods.agreement.explain import PAIR_COLUMNS
 from uq_report.methods.agreement.section import AgreementSection, StabilitySection
+from uq_report.reading.run_reader import RunReader
 
 from ..report.reading import all_blocks, table_of, text_of
 from ..rules.rankings import NONE, agreement, case, ranking, run
@@ -26,7 +26,7 @@ SHORT = {"a": (1, 1, 2), "b": (2, 1, 2)}
 
 def shown(*results: Result) -> Section:
     with undrawn():
-        return AgreementSection().section(Evidence(run(*results)))
+        return AgreementSection().section(RunReader(run(*results)))
 
 
 def pairs(*lines: tuple[str, str, str, float]) -> Diagnostic:
@@ -164,7 +164,7 @@ def drawn_matrix(monkeypatch: pytest.MonkeyPatch, lowest: float) -> tuple[pd.Dat
     kept: list[Any] = []
     monkeypatch.setattr("uq_report.document.plots.matrix.draw", lambda *given: kept.extend(given))
     lines = [(KENDALL, PFI, SENS, 0.75), (KENDALL, PFI, SHAP, lowest), (KENDALL, SENS, SHAP, 0.5)]
-    AgreementSection().section(Evidence(run(THREE, pairs(*lines))))
+    AgreementSection().section(RunReader(run(THREE, pairs(*lines))))
     return kept[0], kept[1]
 
 
@@ -225,7 +225,7 @@ def steadiness(*lines: tuple[str, str, str, float, float]) -> Diagnostic:
 def test_the_steadiest_ranking_stands_first_with_its_extreme_features() -> None:
     long = "z" * 80
     found = StabilitySection().section(
-        Evidence(
+        RunReader(
             run(
                 steadiness(
                     ("pfi", "nll", "", 0.5, 2.0),
@@ -257,7 +257,7 @@ def test_three_omissions_are_named() -> None:
     gaps = tuple(Omission("nll", "", f"reason {k}") for k in range(5))
     first = shown(replace(THREE, omissions=gaps))
     steady = replace(steadiness(("pfi", "nll", "", 0.5, 2.0), ("pfi", "nll", "a", 0.5, 2.0)), omissions=gaps)
-    second = StabilitySection().section(Evidence(run(steady)))
+    second = StabilitySection().section(RunReader(run(steady)))
     for section in (first, second):
         text = text_of(section)
         assert [f"reason {k}" in text.lower() for k in range(5)] == [True, True, True, False, False]

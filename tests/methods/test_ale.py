@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.distributions import Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.sampling import Sampling
-from uq_report.core.subject import Subject, make_subject
-from uq_report.methods.ale.axes import Axis, Side, make_axis
+from uq_report.core.model.sampling import Sampling
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Normal
+from uq_report.methods.ale.axes import AleAxis, AxisSide, make_axis
 from uq_report.methods.ale.curves import Effects, _main, _nearest_filled, curve, surface
 from uq_report.methods.ale.explain import AccumulatedLocalEffects
 from uq_report.testing import KnownTruth, measures
@@ -28,9 +28,9 @@ def subject(frame: Any, **options: Any) -> Subject:
     return make_subject(None, OfA(), pd.DataFrame(frame), **options)
 
 
-def axis(values: Any, n_bins: int = 4, edges: Any = None, **options: Any) -> Axis:
+def axis(values: Any, n_bins: int = 4, edges: Any = None, **options: Any) -> AleAxis:
     made = make_axis(subject({"other": np.zeros(len(values)), "a": values}, **options), "a", n_bins, edges)
-    assert isinstance(made, Axis)
+    assert isinstance(made, AleAxis)
     return made
 
 
@@ -126,7 +126,7 @@ def test_levels_lie_by_their_likeness_and_begin_with_the_earlier_end(
 ) -> None:
     frame = {"a": np.repeat(["a", "b", "c"], 10), "other": [kind(v) for name in of for v in TEN[name]]}
     made = make_axis(subject(frame), "a", 4)
-    assert isinstance(made, Axis)
+    assert isinstance(made, AleAxis)
     assert made.levels == order
 
 
@@ -134,14 +134,14 @@ def test_the_most_frequent_levels_have_an_axis_as_if_no_other_row_was_there() ->
     levels = np.repeat(["a", "b", "c", "d", "e"], [6, 2, 5, 1, 4])
     number = np.array([*range(6), 0, 0, *range(2, 7), 9, *range(1, 5)], dtype=float)
     three, every = (make_axis(subject({"a": levels, "n": number}), "a", 4, max_levels=most) for most in (3, 5))
-    assert isinstance(three, Axis)
-    assert isinstance(every, Axis)
+    assert isinstance(three, AleAxis)
+    assert isinstance(every, AleAxis)
     assert (set(three.levels), set(every.levels)) == ({"a", "c", "e"}, set("abcde"))
     assert "a: the 3 most frequent of 5 levels; 3 rows of another one take no part." in three.notes
     assert not any("most frequent" in note for note in every.notes)
     kept = np.isin(levels, ["a", "c", "e"])
     alone = make_axis(subject({"a": levels[kept], "n": number[kept]}), "a", 4)
-    assert isinstance(alone, Axis)
+    assert isinstance(alone, AleAxis)
     assert three.levels == alone.levels
     np.testing.assert_allclose(three.mass, alone.mass)
     for whole, part in zip(three.sides, alone.sides, strict=True):
@@ -154,7 +154,7 @@ def test_thousands_of_levels_take_memory_for_the_most_frequent_alone() -> None:
     rng = np.random.default_rng(0)
     frame = {"a": np.char.add("v", rng.integers(0, 3000, 6000).astype(str)), "n": rng.normal(size=6000)}
     made = make_axis(subject(frame), "a", 4)
-    assert isinstance(made, Axis)
+    assert isinstance(made, AleAxis)
     assert len(made.levels) == 30
 
 
@@ -163,12 +163,12 @@ def test_frequencies_of_levels_count_half_and_missing_cells_not_at_all() -> None
     levels, number = np.repeat(["a", "b", "c"], 10), np.array([*TEN["low"], *TEN["high"], *TEN["half"]], dtype=float)
     other = np.array([*["x"] * 10, *["x"] * 8, *["y"] * 2, *["x"] * 6, *["y"] * 4])
     both = make_axis(subject({"a": levels, "number": number, "other": other}), "a", 4)
-    assert isinstance(both, Axis)
+    assert isinstance(both, AleAxis)
     assert both.levels == ("a", "c", "b")
     gaps = np.where(np.arange(30) < 8, np.nan, number)
     lost = np.r_[levels.astype(object), [None] * 40]
     missing = make_axis(subject({"a": lost, "number": np.r_[gaps, np.zeros(40)]}), "a", 4)
-    assert isinstance(missing, Axis)
+    assert isinstance(missing, AleAxis)
     assert missing.levels == ("a", "c", "b")
 
 
@@ -180,7 +180,7 @@ def test_frequencies_of_levels_count_half_of_the_sum_of_their_differences() -> N
 
     frame = {"a": np.repeat(["a", "b", "c"], 20), "number": np.array(ones(0, 6, 3), dtype=float)}
     made = make_axis(subject(frame | {"other": np.where(ones(0, 4, 8), "y", "x")}), "a", 4)
-    assert isinstance(made, Axis)
+    assert isinstance(made, AleAxis)
     assert made.levels == ("a", "b", "c")
 
 
@@ -197,7 +197,7 @@ def test_levels_are_ordered_by_the_first_axis_of_the_doubly_centred_squares() ->
         B = -(squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()) / 2
         values, vectors = np.linalg.eigh(B)
         order = "".join("abcdef"[k] for k in np.argsort(vectors[:, values.argmax()]))
-        assert isinstance(made, Axis)
+        assert isinstance(made, AleAxis)
         assert "".join(made.levels) == min(order, order[::-1])
 
 
@@ -225,9 +225,9 @@ def test_a_step_without_rows_adds_nothing_to_a_main_effect() -> None:
     assert _main(h, np.array([[2.0], [0.0]])).tolist() == [0, 2, 2]
 
 
-def made_axis(step: list[int], points: list[float], mass: list[float], name: str = "a") -> Axis:
-    side = Side(np.array(step), np.zeros(len(step)), np.zeros(len(step)))
-    return Axis(name, 0, np.array(points), ("",) * len(points), (side,), np.array(mass))
+def made_axis(step: list[int], points: list[float], mass: list[float], name: str = "a") -> AleAxis:
+    side = AxisSide(np.array(step), np.zeros(len(step)), np.zeros(len(step)))
+    return AleAxis(name, 0, np.array(points), ("",) * len(points), (side,), np.array(mass))
 
 
 def test_a_curve_adds_weighted_means_of_steps_and_its_errors_are_those_of_the_weighted_rows() -> None:
@@ -251,7 +251,7 @@ def test_levels_on_a_line_keep_its_order() -> None:
     shares = {"b": 0.0, "a": 0.1, "d": 0.5, "c": 0.6, "f": 0.9, "e": 1.0}
     levels, ones = zip(*((name, i < 10 * share) for name, share in shares.items() for i in range(10)), strict=True)
     made = make_axis(subject({"a": levels, "other": np.array(ones, dtype=float)}), "a", 4)
-    assert isinstance(made, Axis)
+    assert isinstance(made, AleAxis)
     assert made.levels == tuple(shares)
 
 
@@ -261,7 +261,7 @@ def test_a_level_of_one_row_counts_as_a_whole_and_one_without_other_values_as_no
         other = [*values, *["y"] * 5, *["x"] * 4, "y"] if values[0] else [None, "x", "y"]
         levels = ["a", *["b"] * 5, *["c"] * 5] if values[0] else ["a", "b", "c"]
         made = make_axis(subject({"a": levels, "other": other}), "a", 4)
-        assert isinstance(made, Axis)
+        assert isinstance(made, AleAxis)
         assert made.levels == order
 
 

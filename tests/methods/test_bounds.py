@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
 from uq_report.runner import plugins
 
 EXPLAINERS: dict[str, Any] = {plugin.name: plugins.load(plugin) for plugin in plugins.find(plugins.EXPLAINERS)}
@@ -24,9 +24,9 @@ USUAL: dict[str, dict[str, float]] = {
     "groups": {"n_min": 30, "max_levels": 6, "n_draws": 999, "n_proxies": 2, "min_association": 0.3},
     "h_statistic": {"max_rows": 50, "top": 6, "unstable_below": 0.01},
     "pdp": {"grid_resolution": 20, "max_ice": 60, "max_levels": 30},
-    "pfi": {"n_repeats": 30, "seed_share": 0.1},
+    "pfi": {"n_repeats": 30, "max_shuffle_variance": 0.1},
     "redundancy": {},
-    "rsens": {"alpha": 1.0, "max_rows": 200, "top": 8, "pair_error": 0.1, "step": 0.5},
+    "rsens": {"alpha": 1.0, "max_rows": 200, "top": 8, "pair_rel_tol": 0.1, "step": 0.5},
     "segments": {"max_leaf_nodes": 6, "min_samples_leaf": 20, "min_share": 0.05},
     "shap": {
         "n_local": 1, "n_rows": 50, "max_evaluations": 1_000_000, "n_background": 30, "max_exact": 10,
@@ -46,7 +46,7 @@ LEAST: dict[str, dict[str, int]] = {
     "groups": {"n_min": 5, "max_levels": 2, "n_draws": 99, "n_proxies": 0},
     "h_statistic": {"max_rows": 3, "top": 2, "unstable_below": 0},
     "pdp": {"grid_resolution": 2, "max_ice": 0, "max_levels": 1},
-    "pfi": {"n_repeats": 1, "seed_share": 0},
+    "pfi": {"n_repeats": 1, "max_shuffle_variance": 0},
     "redundancy": {"n_splits": 2, "max_rows": 10},
     "rsens": {"max_rows": 2, "top": 2},
     "segments": {"max_leaf_nodes": 2, "min_samples_leaf": 5},
@@ -57,7 +57,7 @@ LEAST: dict[str, dict[str, int]] = {
 MOST = (
     ("groups", "min_association", 1.0, 1.01),
     ("h_statistic", "unstable_below", 0.99, 1.0),
-    ("pfi", "seed_share", 0.99, 1.0),
+    ("pfi", "max_shuffle_variance", 0.99, 1.0),
     ("segments", "min_share", 0.5, 0.51),
     ("shap", "max_exact", 20, 21),
     ("shap", "n_permutations", 6, 7),

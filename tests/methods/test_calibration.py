@@ -7,20 +7,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
 from uq_report import testing
-from uq_report.core.distributions import Categorical, Gamma, Normal, NormalMixture, Poisson, Survival, ZeroInflated
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.lifetimes import recorded
-from uq_report.core.measures import NLL
-from uq_report.core.results import Result
-from uq_report.core.subject import Subject, make_subject
+from uq_report.core.model.measures import NLL
+from uq_report.core.model.results import Result
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.support.errors import InputError
+from uq_report.core.validation.lifetimes import recorded
+from uq_report.distributions import Categorical, Gamma, Normal, NormalMixture, Poisson, Survival, ZeroInflated
 from uq_report.evidence.run import Run
+from uq_report.methods.calibration.check import CalibrationGate
 from uq_report.methods.calibration.explain import Calibration
 from uq_report.methods.calibration.outcome import events_of
-from uq_report.methods.calibration.rules import CalibrationGate
 
 CLASS_ITEMS = {
     "confidence_gap", "log_score", "log_score_baseline", "log_score_skill", "brier", "brier_baseline", "brier_skill",

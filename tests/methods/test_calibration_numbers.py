@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from uq_report.core.arrays import FloatArray, IntArray
-from uq_report.core.distributions import Categorical, Intervals, Normal, Survival
-from uq_report.core.lifetimes import recorded
-from uq_report.core.numbers import share_words
-from uq_report.core.sampling import Sampling
+from uq_report.core.model.sampling import Sampling
+from uq_report.core.support.arrays import FloatArray, IntArray
+from uq_report.core.support.numbers import share_words
+from uq_report.core.validation.lifetimes import recorded
+from uq_report.distributions import Categorical, Intervals, Normal, Survival
 from uq_report.methods.calibration import nulls
+from uq_report.methods.calibration.check import Undercoverage
 from uq_report.methods.calibration.explain import _estimates, _gap, _infinite
 from uq_report.methods.calibration.nulls import MonteCarlo, class_tests, coverage_gap, crps_test, event_of, pit_tests
 from uq_report.methods.calibration.outcome import Setting, events_of, lifetimes_note
@@ -25,9 +26,8 @@ from uq_report.methods.calibration.promised import (
     promised_scores,
 )
 from uq_report.methods.calibration.recalibration import FLOOR, _derivatives, _fit, class_gain, number_gain
-from uq_report.methods.calibration.rules import Missed
 from uq_report.methods.calibration.scores import (
-    Score,
+    CalibrationScore,
     auc_rows,
     class_baseline,
     class_scores,
@@ -159,10 +159,10 @@ def test_three_roots_of_the_expected_events_are_by_chance(n: int, turned: bool) 
 
 
 def test_what_is_missed_is_told_with_its_interval() -> None:
-    words = Missed(stated=0.1, excess=0.05, lower=0.02, upper=0.08).words
+    words = Undercoverage(stated=0.1, excess=0.05, lower=0.02, upper=0.08).words
     assert words.startswith(share_words(0.15, 0.12, 0.18, confidence=0.9))
     assert words.endswith(f"all but {share_words(0.1)}")
-    assert not Missed.of(None).known
+    assert not Undercoverage.of(None).known
 
 
 def lined(points: list[tuple[float, float, float, float]], id: str, null: Any = None) -> Any:
@@ -331,27 +331,27 @@ def test_the_source_of_the_baseline_is_named() -> None:
     assert setting(equal(3), np.zeros(3)).baseline == "the training rows"
 
 
-def estimates(*scores: Score, tests: Any = ()) -> Any:
+def estimates(*scores: CalibrationScore, tests: Any = ()) -> Any:
     return _estimates(scores, tests, setting(equal(4))).set_index("item")
 
 
 def test_a_confidence_gap_is_tested_by_t_unless_it_is_rounding() -> None:
     rows = np.array([0.1, 0.2, -0.1, 0.4])
-    line = estimates(Score("confidence_gap", "nats", rows)).loc["confidence_gap"]
+    line = estimates(CalibrationScore("confidence_gap", "nats", rows)).loc["confidence_gap"]
     assert line["p_value"] == pytest.approx(stats.ttest_1samp(rows, 0.0).pvalue)
     assert line["null_mean"] == 0.0
     assert (line["lower"], line["upper"]) == pytest.approx(stats.t.interval(0.95, 3, 0.15, stats.sem(rows)))
     assert (line["lower_90"], line["upper_90"]) == pytest.approx(stats.t.interval(0.9, 3, 0.15, stats.sem(rows)))
     for size, p in ((0.9e-12, 1.0), (1.1e-12, 0.0)):
-        constant = estimates(Score("confidence_gap", "nats", np.full(4, size)))
+        constant = estimates(CalibrationScore("confidence_gap", "nats", np.full(4, size)))
         assert constant.loc["confidence_gap", "p_value"] == p
 
 
 def test_tests_stand_beside_their_scores_or_alone_and_are_adjusted_together() -> None:
     null = np.array([1.0, 3.0, 3.0, 5.0])
     found = estimates(
-        Score("brier", "squared probability", np.full(4, 0.5)),
-        Score("accuracy", "share of rows", np.full(4, 0.25)),
+        CalibrationScore("brier", "squared probability", np.full(4, 0.5)),
+        CalibrationScore("accuracy", "share of rows", np.full(4, 0.25)),
         tests=(MonteCarlo("brier", 6.0, null), MonteCarlo("ece", 4.0, null), MonteCarlo("crps", 4.0, null)),
     )
     assert found["estimate"].to_dict() == {"brier": 0.5, "accuracy": 0.25, "ece": 4.0, "crps": 4.0}
@@ -367,10 +367,10 @@ def test_tests_stand_beside_their_scores_or_alone_and_are_adjusted_together() ->
 
 def test_infinite_rows_of_a_score_are_counted_with_advice_for_likelihoods() -> None:
     rows = np.array([1.0, np.inf, np.nan])
-    gap = _infinite(Score("log_score", "nats", rows))
+    gap = _infinite(CalibrationScore("log_score", "nats", rows))
     assert gap.measure == "log_score"
     assert gap.reason.startswith("infinite in 2 of 3 rows, usually because the model gave what happened a probability")
-    assert _infinite(Score("crps", "units of y", rows)).reason == "infinite in 2 of 3 rows"
+    assert _infinite(CalibrationScore("crps", "units of y", rows)).reason == "infinite in 2 of 3 rows"
 
 
 def test_scores_of_classes_are_their_means_beside_the_baseline() -> None:

@@ -9,14 +9,14 @@ import pytest
 from sklearn.covariance import GraphicalLassoCV
 from sklearn.linear_model import BayesianRidge
 from sklearn.model_selection import KFold
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.distributions import Censored, Weibull
-from uq_report.core.engine import Engine
-from uq_report.core.errors import BudgetError, InputError
-from uq_report.core.lifetimes import recorded
-from uq_report.core.limits import limited
-from uq_report.core.results import Result
-from uq_report.core.subject import Subject, make_subject
+from uq_report.core.model.results import Result
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.support.errors import BudgetError, InputError
+from uq_report.core.support.limits import limited
+from uq_report.core.validation.lifetimes import recorded
+from uq_report.distributions import Censored, Weibull
 from uq_report.evidence.information import CidCover, CidGraph
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from uq_report.core.arrays import FloatArray, IntArray
-from uq_report.core.limits import limited
-from uq_report.core.sampling import Sampling
+from uq_report.core.model.sampling import Sampling
+from uq_report.core.support.arrays import FloatArray, IntArray
+from uq_report.core.support.limits import limited
 from uq_report.methods.cid import discrete, normal
 from uq_report.methods.cid.cover import Greedy, normal_log_p, with_indicators
 from uq_report.methods.cid.discrete import Field

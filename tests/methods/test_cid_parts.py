@@ -9,23 +9,23 @@ import pandas as pd
 import pytest
 from scipy import stats
 from scipy.special import ndtri
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
-from uq_report.core.arrays import FloatArray
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.measures import ENTROPY, NLL, PREDICTION
-from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, RowValues
-from uq_report.core.sampling import Sampling, t_quantile
+from uq_report.core.model.measures import ENTROPY, NLL, PREDICTION
+from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, RowValues
+from uq_report.core.model.sampling import Sampling, t_quantile
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import InputError
 from uq_report.methods.cid import corrected as mapping
 from uq_report.methods.cid import discrete, lasso, normal, precision
 from uq_report.methods.cid.correction import CoverTerms, _Corrected
 from uq_report.methods.cid.cover import LEVEL, normal_log_p, related_by_cells, related_by_correlation
 from uq_report.methods.cid.estimate import Choice, _attempts, _first, _unsuited
 from uq_report.methods.cid.explain import CoveredInformation, _graph, _means, alone
-from uq_report.methods.cid.terms import Data, Estimate, Terms, in_cells, twins
-from uq_report.methods.shared.rows import Rows
-from uq_report.methods.shared.terms import Terms as Importances
+from uq_report.methods.cid.terms import Data, InformationEstimate, InformationTerms, in_cells, twins
+from uq_report.methods.shared.rows import ShuffledRows
+from uq_report.methods.shared.terms import ImportanceTerms as Importances
 
 from .pfi_cases import MEASURES, subject
 from .test_cid_terms import flat
@@ -216,10 +216,10 @@ def test_links_of_a_field_are_the_largest_potentials_of_each_pair() -> None:
     assert not given_graph.links.any()
 
 
-def fitted(links: FloatArray, estimator: str = "Gaussian copula", **copies: str) -> Estimate:
+def fitted(links: FloatArray, estimator: str = "Gaussian copula", **copies: str) -> InformationEstimate:
     zero = np.zeros((2, 3))
-    return Estimate(
-        ("a", "b", "c"), Terms(zero, zero), estimator, links, lambda _: zero, lambda _: 0.0, np.eye(3, dtype=bool), (),
+    return InformationEstimate(
+        ("a", "b", "c"), InformationTerms(zero, zero), estimator, links, lambda _: zero, lambda _: 0.0, np.eye(3, dtype=bool), (),
         {}, copies=copies,
     )  # fmt: skip
 
@@ -258,7 +258,7 @@ def test_information_has_both_parts_and_the_share_of_features_that_have_some() -
     mutual = np.array([[0.6, -0.2], [0.2, 0.1], [0.1, 0.0]])
     of = subject(flat, np.arange(6.0).reshape(3, 2), np.arange(3.0))
     engine = Engine(of, MEASURES).bound("cid")
-    made = replace(fitted(np.zeros((3, 3))), features=("a", "b"), terms=Terms(mutual, mutual - covered))
+    made = replace(fitted(np.zeros((3, 3))), features=("a", "b"), terms=InformationTerms(mutual, mutual - covered))
     found = CoveredInformation()._information(engine, made)
     table = found.estimates.set_index(["item", "feature"])["estimate"]
     assert table["redundant part"].tolist() == pytest.approx([0.4 / 3, 0.0])
@@ -375,7 +375,7 @@ def test_sets_have_importances_only_where_every_feature_has_rows() -> None:
     of = subject(flat, np.arange(12.0).reshape(6, 2), np.arange(6.0))
     engine = Engine(of, MEASURES).bound("cid")
     zero = np.zeros((6, 2))
-    made = replace(fitted(np.zeros((3, 3))), features=("a", "b"), terms=Terms(zero, zero))
+    made = replace(fitted(np.zeros((3, 3))), features=("a", "b"), terms=InformationTerms(zero, zero))
     values = RowValues(("nll", "brier"), ("a", "b"), np.stack([np.arange(12.0).reshape(2, 6), np.full((2, 6), np.inf)]))
     empty = pd.DataFrame(columns=list(Diagnostic.columns))
     table = pd.DataFrame(columns=list(ESTIMATE_COLUMNS))
@@ -422,7 +422,7 @@ def part(estimate: FloatArray, se: FloatArray, zero: bool = False, m: int = 4) -
 
 def corrected_lines(measures: Any, values: dict[str, Any], se: float = 0.1, zero: bool = False) -> pd.DataFrame:
     """Return the lines of features whose corrected and plain importance of each measure are given."""
-    rows = Rows(measures, np.zeros((len(measures), N)), np.zeros(N), np.ones(N), None)
+    rows = ShuffledRows(measures, np.zeros((len(measures), N)), np.zeros(N), np.ones(N), None)
     terms = {}
     for feature, pairs in values.items():
         own, plain = np.array(pairs, dtype=float).T

@@ -9,17 +9,17 @@ import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal
 from sklearn.covariance import OAS, graphical_lasso
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.sampling import Sampling
+from uq_report.core.model.sampling import Sampling
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import InputError
 from uq_report.methods.cid import discrete, normal, precision
 from uq_report.methods.cid.corrected import _r2
 from uq_report.methods.cid.correction import CoverCorrection
 from uq_report.methods.cid.estimate import _with_copies
 from uq_report.methods.cid.explain import _graph, _means
-from uq_report.methods.cid.terms import Estimate, Terms, UnfitError
+from uq_report.methods.cid.terms import InformationEstimate, InformationTerms, UnfitError
 
 from .pfi_cases import MEASURES, subject
 from .test_cid_solver import covariances
@@ -224,8 +224,16 @@ def test_given_a_copy_nothing_is_left() -> None:
 
     mutual, conditional = np.array([[0.3, 0.1], [0.5, 0.2]]), np.array([[0.2, 0.05], [0.1, 0.04]])
     related = np.array([[True, False], [False, True]])
-    one = Estimate(
-        ("a", "c"), Terms(mutual, conditional), "", np.eye(3), log_p, lambda chosen: float(len(chosen)), related, (), {}
+    one = InformationEstimate(
+        ("a", "c"),
+        InformationTerms(mutual, conditional),
+        "",
+        np.eye(3),
+        log_p,
+        lambda chosen: float(len(chosen)),
+        related,
+        (),
+        {},
     )
     found = _with_copies(one, ("a", "b", "c"), {"b": "a"})
     assert found.terms.mutual.tolist() == mutual[:, [0, 0, 1]].tolist()
@@ -264,8 +272,8 @@ def test_r2_is_defined_for_small_importances() -> None:
 )
 def test_the_graph_has_an_edge_for_every_link_and_no_node_for_a_copy(estimator: str, meaning: str) -> None:
     links = np.array([[0.0, 0.5, 0.0], [0.5, 0.0, -0.2], [0.0, -0.2, 0.0]])
-    terms = Terms(np.zeros((2, 3)), np.zeros((2, 3)))
-    made = Estimate(
+    terms = InformationTerms(np.zeros((2, 3)), np.zeros((2, 3)))
+    made = InformationEstimate(
         ("a", "b", "c"), terms, estimator, links, lambda _: np.zeros(2), lambda _: 0.0, np.eye(3, dtype=bool), (), {},
         copies={"b": "a"},
     )  # fmt: skip

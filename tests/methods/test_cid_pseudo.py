@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from uq_report.core.arrays import BoolArray, FloatArray, IntArray
-from uq_report.core.errors import BudgetError
-from uq_report.core.limits import limited
+from uq_report.core.support.arrays import BoolArray, FloatArray, IntArray
+from uq_report.core.support.errors import BudgetError
+from uq_report.core.support.limits import limited
 from uq_report.methods.cid import pseudo
 from uq_report.methods.cid.discrete import Field, fit_field
 from uq_report.methods.cid.terms import UnfitError

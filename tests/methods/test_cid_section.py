@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.measures import NLL
-from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, MeasureFacts, Omission, Result
+from uq_report.core.model.measures import NLL
+from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance, MeasureFacts, Omission, Result
 from uq_report.document.blocks import TOP, undrawn
 from uq_report.document.document import Bullets, Figure, Section, Table
-from uq_report.document.evidence import Evidence
 from uq_report.evidence.run import Run
 from uq_report.methods.cid import graph_figure
 from uq_report.methods.cid.section import CoverSection
+from uq_report.reading.run_reader import RunReader
 
 from ..report.methods_results import cover
 from ..report.reading import all_blocks, table_of, text_of
@@ -27,7 +27,7 @@ Part = tuple[float, float]  # a value and half of its interval
 def shown(*results: Result) -> Section:
     run = Run(as_of="2026-01-01", subject={"n": 400}, settings={}, environment={}, results=results)
     with undrawn():
-        return CoverSection().section(Evidence(run))
+        return CoverSection().section(RunReader(run))
 
 
 def line(feature: str, item: str, value: float, reach: float) -> dict[str, Any]:

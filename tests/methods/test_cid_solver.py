@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.arrays import FloatArray
+from uq_report.core.support.arrays import FloatArray
 from uq_report.methods.cid import lasso, precision
 from uq_report.methods.cid.lasso import graphical_lassos
 from uq_report.methods.cid.terms import UnfitError

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Normal
-from uq_report.core.errors import InputError
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Normal
 from uq_report.methods.cid.terms import (
     Data,
-    Terms,
+    InformationTerms,
     UnfitError,
     cells,
     copy_notes,
@@ -48,7 +48,7 @@ def correlated(r: float) -> tuple[FloatArray, FloatArray]:
 
 def test_parts_are_the_means_of_positive_and_of_negative_rows() -> None:
     """Rows 3, -1 of mutual and 1, 1 of conditional: covered 2, -2."""
-    terms = Terms(np.array([[3.0], [-1.0]]), np.array([[1.0], [1.0]]))
+    terms = InformationTerms(np.array([[3.0], [-1.0]]), np.array([[1.0], [1.0]]))
     assert regressors(terms).tolist() == [[1.0, 1.5, 1.0, 0.5]]
     assert regressors(terms, np.array([0.25, 0.75])).tolist() == [[0.5, 0.75, 1.5, 0.75]]
 

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Categorical, Intervals, Survival
-from uq_report.core.inference import PairTerms, shuffled_pairs, standard_error
-from uq_report.core.measures import KL, NLL
-from uq_report.core.trust import Distrust
+from uq_report.core.model.measures import KL, NLL
+from uq_report.core.statistics.inference import PairTerms, shuffled_pairs, standard_error
+from uq_report.core.statistics.interval_reliability import Distrust
+from uq_report.core.support.arrays import FloatArray
+from uq_report.distributions import Categorical, Intervals, Survival
 from uq_report.methods.pfi.claims import (
     CLASS_KL,
     SQUARED_DISTANCE,
@@ -19,8 +19,8 @@ from uq_report.methods.pfi.claims import (
     score_of,
     why_no_score,
 )
-from uq_report.methods.shared.changes import Changes
-from uq_report.methods.shared.rows import Rows
+from uq_report.methods.shared.changes import ChangedMeasures
+from uq_report.methods.shared.rows import ShuffledRows
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -32,8 +32,8 @@ def test_the_error_of_the_share_is_that_of_its_own_shuffles(weighted: bool, fitt
     b = np.stack([np.zeros(n), rng.random(n)])
     T = rng.random((2, m, n)) + b[:, None]
     weights = rng.random(n) + 0.5 if weighted else np.ones(n)
-    rows = Rows((), np.zeros((0, n)), np.zeros(n), weights, None)
-    changes = Changes(T, donors)
+    rows = ShuffledRows((), np.zeros((0, n)), np.zeros(n), weights, None)
+    changes = ChangedMeasures(T, donors)
     claim = claim_terms(changes.fitted(rows) if fitted else changes, b, rows, np.zeros((1, n)))
     s = claim.share
     direct = shuffled_pairs((T[1] - s * T[0])[None], (b[1] - s * b[0])[None], donors, weights)
@@ -45,21 +45,21 @@ def test_the_error_of_the_share_is_that_of_its_own_shuffles(weighted: bool, fitt
 def test_delivered_and_difference_depend_on_outcomes_and_the_claim_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
 
-    def distrust(self: Rows, g: FloatArray, error: float, *, outcomes: bool) -> Distrust:
+    def unreliable(self: ShuffledRows, g: FloatArray, error: float, *, outcomes: bool) -> Distrust:
         asked.append(outcomes)
         return Distrust(f"reason {len(asked)}")
 
-    monkeypatch.setattr(Rows, "distrust", distrust)
+    monkeypatch.setattr(ShuffledRows, "unreliable", unreliable)
     rng = np.random.default_rng(0)
-    rows = Rows((), np.zeros((0, 9)), np.zeros(9), np.ones(9), None)
-    changes = Changes(rng.random((2, 4, 9)), np.stack([rng.permutation(9) for _ in range(4)]))
+    rows = ShuffledRows((), np.zeros((0, 9)), np.zeros(9), np.ones(9), None)
+    changes = ChangedMeasures(rng.random((2, 4, 9)), np.stack([rng.permutation(9) for _ in range(4)]))
     claim = claim_terms(changes, np.zeros((2, 9)), rows, np.zeros((1, 9)))
     assert asked == [False, True, True]
-    assert claim.distrust == ("reason 1", "reason 2", "reason 3")
-    alone = claim_terms(Changes(-changes.T[:1], changes.donors), np.zeros((1, 9)), rows, np.zeros((0, 9)))
+    assert claim.unreliable == ("reason 1", "reason 2", "reason 3")
+    alone = claim_terms(ChangedMeasures(-changes.T[:1], changes.donors), np.zeros((1, 9)), rows, np.zeros((0, 9)))
     assert alone.estimate.shape == (1,)
     assert np.isnan([alone.share, alone.share_se]).all()
-    negative = claim_terms(Changes(-changes.T, changes.donors), np.zeros((2, 9)), rows, np.zeros((1, 9)))
+    negative = claim_terms(ChangedMeasures(-changes.T, changes.donors), np.zeros((2, 9)), rows, np.zeros((1, 9)))
     assert np.isnan([negative.share, negative.share_se]).all()
 
 
@@ -148,7 +148,7 @@ def test_what_is_claimed_and_delivered_by_rounding_is_nothing(size: float, count
     rng, n = np.random.default_rng(0), 40
     b = np.stack([np.zeros(n), np.ones(n)])
     T = b[:, None] + size * rng.choice([0.9, 1.0], (2, 5, n))
-    rows = Rows((KL, NLL), b, np.zeros(n), np.ones(n), None)
+    rows = ShuffledRows((KL, NLL), b, np.zeros(n), np.ones(n), None)
     donors = np.stack([rng.permutation(n) for _ in range(5)])
-    claim = claim_terms(Changes(T, donors), b, rows, np.zeros((1, n)))
+    claim = claim_terms(ChangedMeasures(T, donors), b, rows, np.zeros((1, n)))
     assert [bool(claim.estimate[0]), bool(claim.se[0]), bool(claim.repeats[0].any())] == [counts] * 3

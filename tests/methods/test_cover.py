@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError, UnsupportedError
 from uq_report.core.explainer import Prior
+from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic
+from uq_report.core.model.subject import Subject
 from uq_report.core.predictive import Distribution
-from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic
-from uq_report.core.subject import Subject
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import InputError, UnsupportedError
+from uq_report.distributions import Categorical, Normal
 from uq_report.evidence import ids
 from uq_report.evidence.importance import CoverCorrected, CoverCorrectedLine
 from uq_report.evidence.information import CONVENTIONS, SIGNED_CHANGE, same_convention

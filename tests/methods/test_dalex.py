@@ -9,16 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, f1_score, precision_score, r2_score, recall_score, roc_auc_score
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import BudgetError, InputError, MissingDependencyError, ModelError
-from uq_report.core.foreign import mean_measure
-from uq_report.core.measures import ENTROPY, KL, NLL, PREDICTION, Measure
+from uq_report.core.model.measures import ENTROPY, KL, NLL, PREDICTION, Measure
+from uq_report.core.model.results import Result
+from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.predictive import Distribution
-from uq_report.core.results import Result
-from uq_report.core.subject import Subject, make_subject
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import BudgetError, InputError, MissingDependencyError, ModelError
+from uq_report.core.traits.interop import mean_measure
+from uq_report.distributions import Categorical, Normal
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.methods.dalex.explain import DalexExplanations
 

@@ -7,20 +7,20 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
-from uq_report.core.auc import OneMinusAUC
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.foreign import mean_measure
-from uq_report.core.measures import ENTROPY, PREDICTION
-from uq_report.core.results import Importance
+from uq_report.core.model.measures import ENTROPY, PREDICTION
+from uq_report.core.model.results import Importance
+from uq_report.core.statistics.auc import OneMinusAUC
+from uq_report.core.support.errors import InputError
+from uq_report.core.traits.interop import mean_measure
 from uq_report.methods.dalex import parts
 from uq_report.methods.dalex.calls import Dalex, GapError, bare_estimates
 from uq_report.methods.dalex.explain import DalexExplanations
-from uq_report.methods.dalex.mixtures import Mixtures
-from uq_report.methods.dalex.shuffles import Shuffles, one_minus_auc, rmse
-from uq_report.methods.shared.grids import Grid
+from uq_report.methods.dalex.mixtures import BackgroundMixtures
+from uq_report.methods.dalex.shuffles import DalexShuffles, one_minus_auc, rmse
+from uq_report.methods.shared.grids import FeatureGrid
 
 
 def given(n: int, weights: Any = None, clusters: Any = None, **kinds: str) -> Dalex:
@@ -98,7 +98,7 @@ def test_shapley_values_are_path_0_and_their_spread_the_other_paths() -> None:
 def profile(values: Sequence[float]) -> pd.DataFrame:
     grid = SimpleNamespace(feature="a", x=np.array([1.0, 3.0]), levels=("", ""))
     result = pd.DataFrame({"_vname_": ["b", *["a"] * len(values)], "_yhat_": [9.0, *values]})
-    return pd.DataFrame(parts._profile(ENTROPY, cast("Grid", grid), result))
+    return pd.DataFrame(parts._profile(ENTROPY, cast("FeatureGrid", grid), result))
 
 
 def test_a_profile_is_finite_or_a_gap() -> None:
@@ -171,7 +171,7 @@ def importances(monkeypatch: pytest.MonkeyPatch, target: Any = (0.0, 1.0), **ans
     monkeypatch.setattr(parts, "numeric_target", lambda _: None if target is None else np.array(target))
     tables = [answers.get(name, rounds()) for name in ("prediction", "entropy")]
     shuffles = SimpleNamespace(rounds=lambda measure, loss: tables[measure])
-    monkeypatch.setattr(Shuffles, "of", lambda *_: shuffles)
+    monkeypatch.setattr(DalexShuffles, "of", lambda *_: shuffles)
     return parts.model_parts(stub({}), np.arange(2), 2, "")
 
 
@@ -228,7 +228,7 @@ def test_losses_stand_where_dalex_had_their_numbers() -> None:
     numbers = pd.DataFrame({"a": [0, 1], "_full_model_": [1, 1]})
     values = np.array([[[0.0, 0.0], [0.0, 0.0]], [[1.0, 2.0], [4.0, 6.0]]])
     orders, tables = np.array([[0, 1], [1, 0]]), np.array([1, 0])
-    shuffles = Shuffles(numbers, orders, tables, values, np.array([1.0, 4.0]))
+    shuffles = DalexShuffles(numbers, orders, tables, values, np.array([1.0, 4.0]))
     found = shuffles.rounds(1, lambda y, p: float((y - 10 * p).sum()))
     assert found.to_dict("list") == {"a": [5.0 - 100, 5.0 - 30], "_full_model_": [5.0 - 30, 5.0 - 30]}
     assert shuffles.rounds(1, lambda y, p: float(y @ p))["a"].tolist() == [4 + 24, 4 + 2]
@@ -240,7 +240,7 @@ def test_notes_of_single_rows_say_whose_order_it_is(monkeypatch: pytest.MonkeyPa
         ("break_down", "The position is DALEX's order, from 1: contributions depend on it."),
         ("shap", "Means over 7 random orders; the spread is the least and the most of them."),
     ):
-        monkeypatch.setattr(Mixtures, "of", lambda *_: None)
+        monkeypatch.setattr(BackgroundMixtures, "of", lambda *_: None)
         found = parts.predict_parts(given_none(), np.arange(4), {}, "", kind, 7)
         assert found.notes == ("Features not yet set take their values from 4 of 9 rows.", words)
         assert found.title == f"dalex: {kind.replace('_', ' ')} of single rows"

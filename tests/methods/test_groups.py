@@ -9,17 +9,17 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.metrics import brier_score_loss, confusion_matrix
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
 from uq_report import testing
-from uq_report.core.arrays import AnyArray, BoolArray, IntArray
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.results import Result
-from uq_report.core.sampling import Sampling
-from uq_report.core.scored import ScoredRows
-from uq_report.core.subject import Subject
+from uq_report.core.model.results import Result
+from uq_report.core.model.sampling import Sampling
+from uq_report.core.model.subject import Subject
+from uq_report.core.support.arrays import AnyArray, BoolArray, IntArray
+from uq_report.core.support.errors import InputError
+from uq_report.core.traits.stored_predictions import ScoredRows
+from uq_report.distributions import Categorical, Normal
 from uq_report.methods.groups import plan
 from uq_report.methods.groups.attributes import Attribute, attributes, disclose
 from uq_report.methods.groups.contrasts import difference, gap_p_values, shuffled_p_values

@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
-from uq_report.core.distributions import Categorical
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.results import Result
-from uq_report.core.sampling import Sampling
-from uq_report.core.subject import Subject
+from uq_report.core.model.results import Result
+from uq_report.core.model.sampling import Sampling
+from uq_report.core.model.subject import Subject
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Categorical
 from uq_report.methods.calibration.scores import confidence_gap
 from uq_report.methods.groups import contrasts, plan
 from uq_report.methods.groups.attributes import Attribute, _bound, attributes
-from uq_report.methods.groups.contrasts import Difference, difference, gap_p_values, shuffled_p_values, t_test
+from uq_report.methods.groups.contrasts import GroupDifference, difference, gap_p_values, shuffled_p_values, t_test
 from uq_report.methods.groups.explain import Groups
 
 
@@ -34,7 +34,7 @@ def test_a_difference_is_tested_by_its_t(estimate: float, error: float, p: float
 
 
 def test_the_interval_is_that_of_t_about_its_centre() -> None:
-    found = Difference(9.0, 2.0, 5.0, 3.0)
+    found = GroupDifference(9.0, 2.0, 5.0, 3.0)
     assert found.interval(0.9) == pytest.approx(stats.t.interval(0.9, 5, 3, 2))
     assert found.p_value == pytest.approx(2 * stats.t.sf(1.5, 5))
 

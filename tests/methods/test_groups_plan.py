@@ -10,20 +10,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
-from uq_report.core.arrays import BoolArray, FloatArray
-from uq_report.core.distributions import Categorical, Normal, Survival
-from uq_report.core.engine import Engine
-from uq_report.core.measures import PREDICTION
-from uq_report.core.sampling import Sampling
+from uq_report.core.model.measures import PREDICTION
+from uq_report.core.model.sampling import Sampling
+from uq_report.core.support.arrays import BoolArray, FloatArray
+from uq_report.distributions import Categorical, Normal, Survival
 from uq_report.methods.groups import contrasts, proxy
 from uq_report.methods.groups.attributes import Attribute, _cells, _to_withhold, attributes
-from uq_report.methods.groups.contrasts import Difference, difference, gap_p_values, shuffled_p_values
+from uq_report.methods.groups.contrasts import GroupDifference, difference, gap_p_values, shuffled_p_values
 from uq_report.methods.groups.plan import Plan
 from uq_report.methods.groups.proxy import (
     Exchange,
-    Grid,
+    ProxyGrid,
     _change,
     _impossible,
     _measure,
@@ -34,7 +34,7 @@ from uq_report.methods.groups.proxy import (
 )
 from uq_report.methods.groups.section import _class
 from uq_report.methods.groups.values import (
-    Predicted,
+    PredictedNumber,
     Values,
     _against_outcome,
     _errors,
@@ -43,7 +43,7 @@ from uq_report.methods.groups.values import (
     _rates,
     predicted,
 )
-from uq_report.methods.shared.association import Coded
+from uq_report.methods.shared.association import NumericColumn
 
 N = 24
 SUBJECT = testing.logistic_subject(N)
@@ -346,7 +346,7 @@ def test_numbers_are_predicted_by_their_mean_on_the_scale_of_outcomes_or_of_them
 
 def test_outcomes_and_residuals_stand_beside_a_prediction_that_has_them() -> None:
     y = np.array([1.0, 0.0])
-    number = Predicted("[a]", "probability", np.array([0.75, 0.5]), y, 0.5, 0)
+    number = PredictedNumber("[a]", "probability", np.array([0.75, 0.5]), y, 0.5, 0)
     prediction, outcome, residual = _against_outcome(number)
     assert [x.measure for x in (prediction, outcome, residual)] == ["prediction[a]", "outcome[a]", "residual[a]"]
     assert [x.unit for x in (prediction, outcome, residual)] == ["probability", "share of rows", "probability"]
@@ -409,7 +409,7 @@ def test_an_interval_covers_its_ends() -> None:
 # ------------------------------------------------------------------ proxies
 
 
-OTHER = Coded("b", np.arange(N, dtype=float), ordered=True)
+OTHER = NumericColumn("b", np.arange(N, dtype=float), ordered=True)
 
 
 @pytest.mark.parametrize(("n", "few"), [(9, True), (10, False)])
@@ -454,14 +454,14 @@ def test_one_feature_tells_a_number_by_ranks_and_groups_by_their_share() -> None
     number = _single("kind", np.arange(N, dtype=float)[:, None] ** 3, OTHER, rows)
     assert number["estimate"] == pytest.approx(1.0)
     groups = np.eye(2)[(rows >= 12).astype(int)]
-    flags = Coded("f", (rows >= 12).astype(float), ordered=False)
+    flags = NumericColumn("f", (rows >= 12).astype(float), ordered=False)
     assert _single("kind", groups, flags, rows)["estimate"] == pytest.approx(1.0)
     assert _single("kind", groups, flags, rows)["measure"] != number["measure"]
 
 
 def test_three_groups_are_told_by_a_feature_that_is_them() -> None:
     three, rows = np.arange(N) % 3, np.arange(N)
-    same = Coded("f", three.astype(float), ordered=False)
+    same = NumericColumn("f", three.astype(float), ordered=False)
     assert _single("kind", np.eye(3)[three], same, rows)["estimate"] == pytest.approx(1.0)
     assert (_class("[abc]"), _class("")) == ("abc", "")
 
@@ -486,14 +486,14 @@ def test_a_grid_of_twenty_values_has_them_all_and_of_more_the_middle_of_each_par
     assert sixty.codes.tolist() == np.repeat(np.arange(20), 3)[::-1].tolist()
 
 
-def exchange(weights: FloatArray | None = None) -> tuple[Exchange, FloatArray, Grid, FloatArray]:
+def exchange(weights: FloatArray | None = None) -> tuple[Exchange, FloatArray, ProxyGrid, FloatArray]:
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 3, N)
     given = plan(NINE, weights=weights)
     w = given.sampling.weights
-    grid = Grid(np.arange(3), np.bincount(codes, w).astype(float), codes)
+    grid = ProxyGrid(np.arange(3), np.bincount(codes, w).astype(float), codes)
     change = rng.normal(size=(3, N))
-    return Exchange(given, Predicted("", "u", np.zeros(N), None, 2.0), grid, change), change, grid, w
+    return Exchange(given, PredictedNumber("", "u", np.zeros(N), None, 2.0), grid, change), change, grid, w
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -525,7 +525,7 @@ def test_the_size_of_a_change_counts_rows_with_their_own_and_their_value() -> No
     assert given.size.estimate == given.size.centre == pytest.approx(mean)
     assert given.size.std_error == pytest.approx(np.sqrt(N / (N - 1) * ((w * influence) ** 2).sum()))
     assert given.size.dof == N - 1
-    line = given.line(Difference(0.5, 0.1, 7.0, 0.5))
+    line = given.line(GroupDifference(0.5, 0.1, 7.0, 0.5))
     assert (line["lower"], line["upper"]) == pytest.approx(stats.t.interval(0.95, 7, 0.5, 0.1))
     assert (line["unit"], line["scale"], line["measure"]) == ("u", 2.0, "prediction")
 
@@ -564,7 +564,7 @@ def test_a_change_is_before_less_after_without_rounding() -> None:
 
 
 def test_a_class_is_predicted_by_its_probability_and_a_number_by_its_mean() -> None:
-    number = Predicted("", "u", np.zeros(2), None, 1.0)
+    number = PredictedNumber("", "u", np.zeros(2), None, 1.0)
     assert _measure(number) is PREDICTION
     made = _measure(replace_position(number))
     q = Categorical(np.array([[0.25, 0.75], [0.5, 0.5]]))
@@ -572,5 +572,5 @@ def test_a_class_is_predicted_by_its_probability_and_a_number_by_its_mean() -> N
     assert made.rows(q, None, None).tolist() == [0.75, 0.5]
 
 
-def replace_position(number: Predicted) -> Predicted:
+def replace_position(number: PredictedNumber) -> PredictedNumber:
     return number._replace(position=1)

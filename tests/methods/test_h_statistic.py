@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.distributions import Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.subject import make_subject
+from uq_report.core.model.subject import make_subject
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Normal
 from uq_report.methods.h_statistic.explain import HStatistic, Strength, pairwise
 from uq_report.testing import KnownTruth, measures
 

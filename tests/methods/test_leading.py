@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import uq_report as uq
-from uq_report.core.distributions import Normal
-from uq_report.core.results import ESTIMATE_COLUMNS, Importance
-from uq_report.core.subject import Subject
+from uq_report.core.model.results import ESTIMATE_COLUMNS, Importance
+from uq_report.core.model.subject import Subject
+from uq_report.distributions import Normal
 from uq_report.evidence.profiles import Pdp
 from uq_report.methods.cid import estimate
 from uq_report.methods.shared.leading import LED, leading

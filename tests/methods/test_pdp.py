@@ -9,17 +9,17 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.inspection import partial_dependence
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
-from uq_report.core.adapter import Match
-from uq_report.core.arrays import Table
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError, UnsupportedError
-from uq_report.core.measures import ENTROPY, NLL, ONE_MINUS_AUC, PREDICTION
+from uq_report.core.model.adapter import Match
+from uq_report.core.model.measures import ENTROPY, NLL, ONE_MINUS_AUC, PREDICTION
+from uq_report.core.model.results import Result
+from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.predictive import Distribution
-from uq_report.core.results import Result
-from uq_report.core.subject import Subject, make_subject
+from uq_report.core.support.arrays import Table
+from uq_report.core.support.errors import InputError, UnsupportedError
+from uq_report.distributions import Categorical, Normal
 from uq_report.methods.pdp.explain import PartialDependence
 
 MEASURES = {m.name: m for m in (PREDICTION, NLL, ENTROPY, ONE_MINUS_AUC)}

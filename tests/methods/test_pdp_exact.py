@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.results import Result
-from uq_report.core.subject import Subject, make_subject
+from uq_report.core.model.results import Result
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Categorical, Normal
 from uq_report.methods.pdp.explain import PartialDependence
 from uq_report.methods.pdp.own import N_BINS, bin_edges
 from uq_report.testing import KnownTruth, measures

@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Normal
-from uq_report.core.engine import Engine
-from uq_report.core.inference import shuffled_pairs, standard_error
-from uq_report.core.subject import Subject
-from uq_report.methods.shared.changes import Changes, pair_terms
-from uq_report.methods.shared.rows import Rows
+from uq_report.core.model.subject import Subject
+from uq_report.core.statistics.inference import shuffled_pairs, standard_error
+from uq_report.core.support.arrays import FloatArray
+from uq_report.distributions import Normal
+from uq_report.methods.shared.changes import ChangedMeasures, pair_terms
+from uq_report.methods.shared.rows import ShuffledRows
 
 from .pfi_cases import MEASURES, explained, line, repeats, rows, subject, three_features
 
@@ -76,12 +76,12 @@ def test_a_block_of_one_row_is_a_row() -> None:
 def test_the_noise_of_shuffles_is_that_of_the_repeats() -> None:
     of = timed()
     engine = Engine(of, MEASURES)
-    own = Rows.of(engine, [MEASURES["nll"]])
+    own = ShuffledRows.of(engine, [MEASURES["nll"]])
     assert of.blocks is not None
     rng = np.random.default_rng(0)
     donors = np.stack([of.blocks.donors(rng) for _ in range(6)])
     T, b = rng.normal(size=(1, 6, N)), own.b
-    pairs, plain = pair_terms(Changes(T, donors), b, own), shuffled_pairs(T, b, donors, own.weights)
+    pairs, plain = pair_terms(ChangedMeasures(T, donors), b, own), shuffled_pairs(T, b, donors, own.weights)
     np.testing.assert_array_equal(pairs.rows, plain.rows)
     np.testing.assert_allclose(pairs.mean_noise, pairs.repeats.var(axis=1, ddof=1) / 6)
     assert (pairs.mean_noise != plain.mean_noise).all()

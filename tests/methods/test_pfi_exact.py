@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.arrays import FloatArray, IntArray
-from uq_report.core.distributions import Categorical
-from uq_report.core.engine import Engine
-from uq_report.core.results import Result
+from uq_report.core.model.results import Result
+from uq_report.core.support.arrays import FloatArray, IntArray
+from uq_report.distributions import Categorical
 from uq_report.evidence.importance import CLAIMED, DELIVERED
 from uq_report.methods.shared.changes import Distinct
 
@@ -60,7 +60,7 @@ def test_the_estimate_is_the_mean_over_all_pairs(weights: FloatArray) -> None:
 def test_chosen_by_default_or_asked_for_it_is_the_same(more: dict[str, Any]) -> None:
     """And the repeats, their spread and their p-value are those of the shuffles, predicted or looked up."""
     of = subject(three_features, *counted(), **more)
-    default, asked, plain = (explained(of, exact=exact, seed_share=0) for exact in (None, True, False))
+    default, asked, plain = (explained(of, exact=exact, max_shuffle_variance=0) for exact in (None, True, False))
     for measure in MEANS:
         for feature in "abc":
             known, shuffled = line(asked["pfi"], measure, feature), line(plain["pfi"], measure, feature)
@@ -77,7 +77,7 @@ def test_chosen_by_default_or_asked_for_it_is_the_same(more: dict[str, Any]) -> 
 
 def test_many_shuffles_come_near_and_have_no_smaller_error() -> None:
     of = subject(three_features, *counted())
-    exact, shuffled = explained(of)["pfi"], explained(of, n_repeats=300, exact=False, seed_share=0)["pfi"]
+    exact, shuffled = explained(of)["pfi"], explained(of, n_repeats=300, exact=False, max_shuffle_variance=0)["pfi"]
     for measure in MEANS:
         for feature in "ab":
             a, b = line(exact, measure, feature), line(shuffled, measure, feature)

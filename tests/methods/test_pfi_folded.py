@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Categorical
-from uq_report.core.engine import Engine
-from uq_report.core.folded import LEAST, Folded
-from uq_report.core.results import Result
+from uq_report.core.model.results import Result
+from uq_report.core.statistics.shuffle_sums import LEAST, ShuffleSums
+from uq_report.core.support.arrays import FloatArray
+from uq_report.distributions import Categorical
 from uq_report.methods.pfi import shuffling
 
 from .pfi_cases import MEASURES, explained, rows, subject, three_features
@@ -34,19 +34,21 @@ def same(one: dict[str, Result], other: dict[str, Result]) -> None:
 def folds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Have all rows count as many; return where the number of shuffles of each fold is noted."""
     noted: list[int] = []
-    own = Folded.added
+    own = ShuffleSums.added
 
     def added(sums: Any, T: FloatArray, *more: Any) -> Any:
         noted.append(T.shape[1])
         return own(sums, T, *more)
 
     monkeypatch.setattr(shuffling, "_MANY", 0)
-    monkeypatch.setattr("uq_report.core.two_way._SPARSE", 0)
-    monkeypatch.setattr(Folded, "added", added)
+    monkeypatch.setattr("uq_report.core.statistics.two_way_variance._SPARSE", 0)
+    monkeypatch.setattr(ShuffleSums, "added", added)
     return noted
 
 
-@pytest.mark.parametrize("options", [{}, {"seed_share": 0.0}, {"n_repeats": 12, "features": ("a", "both")}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"max_shuffle_variance": 0.0}, {"n_repeats": 12, "features": ("a", "both")}], ids=str
+)
 def test_the_numbers_are_those_of_shuffles_that_are_held(
     options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,7 +104,7 @@ def test_what_is_held_of_a_row_does_not_grow_with_the_shuffles(monkeypatch: pyte
         engine = Engine(of, MEASURES)
         _ = engine.baseline
         tracemalloc.start()
-        explained(of, engine, features=("a",), n_repeats=n_repeats, seed_share=0.0)
+        explained(of, engine, features=("a",), n_repeats=n_repeats, max_shuffle_variance=0.0)
         held.append(tracemalloc.get_traced_memory()[1] / n)
         tracemalloc.stop()
     assert held[1] - held[0] < 30 * 4 + 60  # a donor of each shuffle has 4 bytes, a value of a measure would have 8

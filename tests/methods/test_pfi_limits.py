@@ -8,9 +8,9 @@ from sklearn.ensemble import RandomForestRegressor
 
 import uq_report as uq
 from uq_report import testing
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Categorical
-from uq_report.core.errors import InputError, UnsupportedError
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import InputError, UnsupportedError
+from uq_report.distributions import Categorical
 from uq_report.evidence import ids
 from uq_report.methods.pfi.explain import PermutationImportance
 

@@ -8,28 +8,34 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Categorical, Normal, Poisson
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.measures import BRIER, NLL, SET_SIZE, SQUARED_ERROR, ZERO_ONE
-from uq_report.core.results import Diagnostic
-from uq_report.core.subject import Subject
+from uq_report.core.model.measures import BRIER, NLL, SET_SIZE, SQUARED_ERROR, ZERO_ONE
+from uq_report.core.model.results import Diagnostic
+from uq_report.core.model.subject import Subject
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Categorical, Normal, Poisson
 from uq_report.evidence import ids
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
 from uq_report.methods.pfi import claims_figure, shuffling
-from uq_report.methods.pfi.claims import Claim, Score, exact_p_values, score_of
+from uq_report.methods.pfi.claims import ModelImplied, ProperScore, exact_p_values, score_of
 from uq_report.methods.pfi.claims_result import Claiming
 from uq_report.methods.pfi.estimator import Estimator
 from uq_report.methods.pfi.explain import PermutationImportance, _at_most
 from uq_report.methods.pfi.reading import _reading
-from uq_report.methods.pfi.shuffling import Held, Shuffling, distinct_values, stops
-from uq_report.methods.pfi.tables import Tables, delta_result, importance_result, training_result, untrained_result
-from uq_report.methods.shared.changes import Changes, Distinct
-from uq_report.methods.shared.rows import Rows
-from uq_report.methods.shared.terms import Terms
+from uq_report.methods.pfi.shuffling import FeatureShuffles, Shuffler, distinct_values, stops
+from uq_report.methods.pfi.tables import (
+    ShuffleTables,
+    delta_result,
+    importance_result,
+    training_result,
+    untrained_result,
+)
+from uq_report.methods.shared.changes import ChangedMeasures, Distinct
+from uq_report.methods.shared.rows import ShuffledRows
+from uq_report.methods.shared.terms import ImportanceTerms
 
 from .pfi_cases import MEASURES, subject
 from .test_cid_terms import flat
@@ -37,11 +43,11 @@ from .test_cid_terms import flat
 # ---------------------------------------------------------------------- shuffles
 
 
-def held(distinct: Distinct | None, base: FloatArray, m: int = 3) -> Held:
+def held(distinct: Distinct | None, base: FloatArray, m: int = 3) -> FeatureShuffles:
     n = base.shape[1]
     donors = np.stack([np.roll(np.arange(n), r + 1) for r in range(m)])
     T = np.zeros((1, m if distinct is None else len(distinct.first), n))
-    return Held("a", (0,), donors, distinct, base, T, np.zeros((1, n)))
+    return FeatureShuffles("a", (0,), donors, distinct, base, T, np.zeros((1, n)))
 
 
 def test_shuffles_are_taken_in_order_and_further_measures_averaged() -> None:
@@ -92,7 +98,7 @@ def test_all_pairs_are_used_up_to_one_value_more_than_shuffles() -> None:
 def test_sets_are_shuffled_together_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     of = levels(60, 60, 60)
     engine = Engine(of, MEASURES)
-    shuffled = Shuffling(engine, (NLL,), engine.unchanged((NLL,)), 1, 7)
+    shuffled = Shuffler(engine, (NLL,), engine.unchanged((NLL,)), 1, 7)
 
     def packs(size: int) -> list[list[str]]:
         monkeypatch.setattr(shuffling, "_HELD", size)
@@ -102,7 +108,7 @@ def test_sets_are_shuffled_together_up_to_a_size(monkeypatch: pytest.MonkeyPatch
     assert packs(2 * 7 * 60) == [["a", "b"], ["c"]]
     assert packs(2 * 7 * 60 + 1) == [["a", "b", "c"]]
     assert packs(1) == [["a"], ["b"], ["c"]]
-    (pack,) = (list(pack) for pack in Shuffling(engine, (NLL,), engine.unchanged((NLL,)), 1, 7, exact=True).packs("a"))
+    (pack,) = (list(pack) for pack in Shuffler(engine, (NLL,), engine.unchanged((NLL,)), 1, 7, exact=True).packs("a"))
     assert pack[0].done == 1, "a row's own value is known"
     assert not (pack[0].donors == np.arange(60)).all(axis=1).any()
 
@@ -114,7 +120,7 @@ def test_of_many_rows_only_what_is_folded_is_held(
     monkeypatch.setattr(shuffling, "_MANY", 9 * 20)
     monkeypatch.setattr(shuffling, "LEAST", 12)
     engine = Engine(levels(60), MEASURES)
-    of = Shuffling(engine, (NLL,), np.zeros((1, rows)), 1, 20, whole=whole)
+    of = Shuffler(engine, (NLL,), np.zeros((1, rows)), 1, 20, whole=whole)
     assert of._at_once == size
 
 
@@ -122,7 +128,7 @@ def test_the_cost_counts_shuffles_or_other_values_in_test_and_training_rows() ->
     of = levels(3, 60)
     engine = Engine(of, MEASURES)
     assert PermutationImportance(n_repeats=30).cost(of, engine) == (2 + 20) * 60
-    assert PermutationImportance(n_repeats=30, seed_share=0.0).cost(of, engine) == (2 + 30) * 60
+    assert PermutationImportance(n_repeats=30, max_shuffle_variance=0.0).cost(of, engine) == (2 + 30) * 60
     assert PermutationImportance(n_repeats=30, exact=False).cost(of, engine) == (20 + 20) * 60
     for n, used in ((500, 500), (1500, 1000)):
         trained = replace(of, train=(np.zeros((n, 2)), np.zeros(n)))
@@ -132,7 +138,12 @@ def test_the_cost_counts_shuffles_or_other_values_in_test_and_training_rows() ->
 
 @pytest.mark.parametrize(
     ("option", "bad", "good"),
-    [("seed_share", 1.0, 0.999), ("seed_share", -0.01, 0.0), ("n_repeats", 0, 1), ("margin", 0.0, 1e-9)],
+    [
+        ("max_shuffle_variance", 1.0, 0.999),
+        ("max_shuffle_variance", -0.01, 0.0),
+        ("n_repeats", 0, 1),
+        ("margin", 0.0, 1e-9),
+    ],
 )
 def test_numbers_outside_their_range_are_refused(option: str, bad: float, good: float) -> None:
     settings: dict[str, Any] = {option: good}
@@ -180,12 +191,12 @@ def test_scores_are_sums_of_coefficients_times_statistics() -> None:
         assert [part.name for part in score.coefficients] == [f"coefficient {k}" for k in range(len(expected))]
 
 
-def claim(excess: Any) -> Claim:
+def claim(excess: Any) -> ModelImplied:
     nothing = np.zeros((3, 1))
-    return Claim(nothing, np.zeros(3), np.zeros(3), ("",) * 3, 0.0, 0.0, np.asarray(excess, dtype=float))
+    return ModelImplied(nothing, np.zeros(3), np.zeros(3), ("",) * 3, 0.0, 0.0, np.asarray(excess, dtype=float))
 
 
-def drawn(values: Any) -> Score:
+def drawn(values: Any) -> ProperScore:
     """Return a score whose draws are given: of one statistic, which is the outcome itself."""
 
     def draws(q: Any, rng: Any, size: int) -> Iterator[FloatArray]:
@@ -194,7 +205,7 @@ def drawn(values: Any) -> Score:
         yield np.asarray(values, dtype=float)[None, 3:]
 
     expected = [999]
-    return Score(NLL, NLL, (), lambda y: np.asarray(y, dtype=float)[None], draws)
+    return ProperScore(NLL, NLL, (), lambda y: np.asarray(y, dtype=float)[None], draws)
 
 
 def test_exact_p_values_count_draws_on_both_sides_and_the_observed_one() -> None:
@@ -205,7 +216,7 @@ def test_exact_p_values_count_draws_on_both_sides_and_the_observed_one() -> None
         [claim([[1.0]]), claim([[-2.0]]), claim([[0.0]])], score, q, np.array([2.0]), np.random.default_rng(0)
     )
     assert p.tolist() == pytest.approx([2 * 4 / 1000, 2 * 4 / 1000, 2 * 11 / 1000])
-    none = exact_p_values([claim([[1.0]])], Score(NLL, NLL), q, np.array([2.0]), np.random.default_rng(0))
+    none = exact_p_values([claim([[1.0]])], ProperScore(NLL, NLL), q, np.array([2.0]), np.random.default_rng(0))
     assert np.isnan(none).all()
 
 
@@ -216,7 +227,7 @@ def test_exact_p_values_sum_over_statistics_and_rows() -> None:
     def draw(q: Any, rng: Any, size: int) -> Iterator[FloatArray]:
         yield draws
 
-    score = Score(NLL, NLL, (), lambda y: np.stack([y, y]), draw)
+    score = ProperScore(NLL, NLL, (), lambda y: np.stack([y, y]), draw)
     excess = np.array([[1.0, 0.5], [2.0, -1.0]])
     sums = [float((excess * draws[:, k]).sum()) for k in range(2)]
     y = np.array([sums[0], sums[0]]) / excess.sum()
@@ -241,7 +252,7 @@ def claiming(outcomes: bool = True) -> Claiming:
     """Return claims of a normal model, with or without outcomes, of which nothing is known yet."""
     of = testing.linear_subject(6)
     engine = Engine(of if outcomes else replace(of, y=None), MEASURES)
-    rows = Rows.of(engine, engine.select(("entropy",))[0])
+    rows = ShuffledRows.of(engine, engine.select(("entropy",))[0])
     return Claiming.of(score_of(engine.baseline), engine, rows)
 
 
@@ -252,7 +263,7 @@ def test_rows_that_are_infinite_in_any_part_are_counted_once(outcomes: bool) -> 
     assert (parts, given.n_full, len(given.measures)) == ((2, 3, 5) if outcomes else (1, 2, 2))
     T = np.zeros((parts, 3, n))
     T[0, 1, 2] = T[0, 2, 2] = T[-1, 0, 4] = np.inf
-    given._add("a", Changes(T, np.tile(np.arange(n), (3, 1))), np.zeros((2, n)))
+    given._add("a", ChangedMeasures(T, np.tile(np.arange(n), (3, 1))), np.zeros((2, n)))
     what = "divergence or the loss" if outcomes else "divergence"
     assert [gap.reason for gap in given.omissions] == [f"the {what} is infinite in 2 of 6 rows, and none was dropped"]
     assert given.claims == {}
@@ -262,7 +273,7 @@ def test_a_result_is_of_what_is_delivered_where_there_are_outcomes() -> None:
     for outcomes, title in ((True, "Claimed and delivered importance"), (False, "Claimed importance")):
         given = claiming(outcomes)
         assert given.score is not None
-        given.claims["a"] = claim(np.zeros((2, 6)))._replace(distrust=("",) * 3)
+        given.claims["a"] = claim(np.zeros((2, 6)))._replace(unreliable=("",) * 3)
         found = given.result(given.score, {})
         assert found.title == title
         assert len(found.notes) == (2 if outcomes else 1)
@@ -278,7 +289,7 @@ def test_many_claims_take_more_draws(number: int, draws: int) -> None:
         asked.append(size)
         yield np.zeros((1, size, 1))
 
-    score = Score(NLL, NLL, (), lambda y: np.asarray(y, dtype=float)[None], draw)
+    score = ProperScore(NLL, NLL, (), lambda y: np.asarray(y, dtype=float)[None], draw)
     q = Normal(np.zeros(1), np.ones(1))
     p = exact_p_values([claim([[1.0]])] * number, score, q, np.array([0.0]), np.random.default_rng(0))
     assert (asked, p.tolist()) == ([draws], [1.0] * number)
@@ -286,7 +297,7 @@ def test_many_claims_take_more_draws(number: int, draws: int) -> None:
 
 def test_the_compared_measures_are_found_wherever_they_stand() -> None:
     divergence, loss = BRIER, NLL
-    rows = Rows((), np.zeros((0, 2)), np.zeros(2), np.ones(2), None)
+    rows = ShuffledRows((), np.zeros((0, 2)), np.zeros(2), np.ones(2), None)
     engine = Engine(levels(3), MEASURES)
     for measures, found in (
         ((divergence, loss), [0, 1]),
@@ -368,17 +379,17 @@ def test_without_outcomes_claims_stand_below_each_other_the_largest_on_top() -> 
 N = 50
 
 
-def tables(repeats: FloatArray, **parts: Any) -> Tables:
+def tables(repeats: FloatArray, **parts: Any) -> ShuffleTables:
     """Return tables of one feature and nll with these shuffles."""
     values = repeats[None]
     rows = np.tile(np.linspace(-1, 1, N) + repeats.mean(), (1, 1))
-    term = Terms(
+    term = ImportanceTerms(
         values, values.mean(axis=1), np.array([0.05]), np.array([0.01]), rows, rows, np.array([False]),
         np.array([0.25]), np.zeros((1, 2), int), exact=parts.pop("exact", False),
     )  # fmt: skip
-    of = Rows((NLL,), np.full((1, N), 0.7), np.zeros(N), parts.pop("weights", np.ones(N)), None)
-    options = {"n_repeats": len(repeats), "seed_share": 0.1} | parts.pop("options", {})
-    return replace(Tables(Estimator(of, {"nll": 0.01}, 0.95, 0.1), ["a"], [term], options, ()), **parts)
+    of = ShuffledRows((NLL,), np.full((1, N), 0.7), np.zeros(N), parts.pop("weights", np.ones(N)), None)
+    options = {"n_repeats": len(repeats), "max_shuffle_variance": 0.1} | parts.pop("options", {})
+    return replace(ShuffleTables(Estimator(of, {"nll": 0.01}, 0.95, 0.1), ["a"], [term], options, ()), **parts)
 
 
 @pytest.mark.parametrize(
@@ -423,7 +434,7 @@ def test_an_importance_of_all_pairs_says_so() -> None:
     assert not any("exact over all permutations" in note for note in importance_result(tables(np.ones(30))).notes)
 
 
-def two(first: Tables, second: Tables) -> Tables:
+def two(first: ShuffleTables, second: ShuffleTables) -> ShuffleTables:
     """Return the tables of two features, a and b."""
     return replace(first, features=["a", "b"], terms=[*first.terms, *second.terms])
 
@@ -481,7 +492,7 @@ def test_rows_that_would_decide_are_told_where_it_is_undecided() -> None:
 
 
 def test_margins_are_found_by_the_name_that_was_asked_for() -> None:
-    rows = Rows((SQUARED_ERROR, NLL), np.ones((2, N)), np.zeros(N), np.ones(N), None)
+    rows = ShuffledRows((SQUARED_ERROR, NLL), np.ones((2, N)), np.zeros(N), np.ones(N), None)
     asked = PermutationImportance(measures=("loss", "nll"), margin={"loss": 0.5, "nll": 0.25})
     assert asked._margins(rows) == {"squared_error": 0.5, "nll": 0.25}
     named = PermutationImportance(measures=("squared_error", "nll"), margin={"squared_error": 0.5})
@@ -574,18 +585,18 @@ def test_intervals_are_of_student_with_one_unit_less() -> None:
 def test_lines_of_claims_have_their_intervals_and_the_last_its_test(outcomes: bool) -> None:
     """Of 4 rows: t of 3 degrees of freedom at 97.5 % is 3.182."""
     size = 3 if outcomes else 1
-    one = Claim(
+    one = ModelImplied(
         np.zeros((size, 1)), np.array([0.4, 0.3, 0.1])[:size], np.array([0.1, 0.2, 0.3])[:size],
         ("", "doubt", "")[:size], 0.75, 0.05, np.zeros((1, 4)),
     )  # fmt: skip
-    rows = Rows((), np.zeros((0, 4)), np.zeros(4), np.ones(4), None)
+    rows = ShuffledRows((), np.zeros((0, 4)), np.zeros(4), np.ones(4), None)
     of = Claiming(None, Engine(levels(3), MEASURES), rows, (), (), np.zeros((0, 4)), 0, claims={"a": one})
     lines = of._lines("nll", "a", 0.25)
     t = 3.182446305284263
     assert [line["item"] for line in lines] == [CLAIMED, DELIVERED, DIFFERENCE][:size]
     assert [line["upper"] - line["estimate"] for line in lines] == pytest.approx([0.1 * t, 0.2 * t, 0.3 * t][:size])
     assert [line["estimate"] - line["lower"] for line in lines] == pytest.approx([0.1 * t, 0.2 * t, 0.3 * t][:size])
-    assert [line["distrust"] for line in lines] == ["", "doubt", ""][:size]
+    assert [line["unreliable"] for line in lines] == ["", "doubt", ""][:size]
     if outcomes:
         last = lines[-1]
         assert (last["p_value"], last["share"]) == (0.25, 0.75)
@@ -608,7 +619,7 @@ def test_training_rows_are_drawn_above_a_limit_only(n: int, sampled: int | None,
 
 def test_only_damage_that_is_not_noticed_is_told_with_a_but() -> None:
     lines: dict[str, dict[Any, Any]] = {
-        verdict: {"estimate": 0.5, "verdict": verdict, "std_error": 0.1, "n_needed": np.nan, "distrust": ""}
+        verdict: {"estimate": 0.5, "verdict": verdict, "std_error": 0.1, "n_needed": np.nan, "unreliable": ""}
         for verdict in ("positive", "about 0", "negative")
     }
     told = {
@@ -623,7 +634,7 @@ def test_only_damage_that_is_not_noticed_is_told_with_a_but() -> None:
 @pytest.mark.parametrize(("entropy", "likelihood", "rows"), [(300.0, 200.0, "300"), (200.0, 300.0, "300")])
 def test_the_rows_that_would_decide_both_are_the_larger_number(entropy: float, likelihood: float, rows: str) -> None:
     def line(needed: float) -> dict[Any, Any]:
-        return {"estimate": 0.1, "verdict": "undetermined", "std_error": 0.1, "n_needed": needed, "distrust": ""}
+        return {"estimate": 0.1, "verdict": "undetermined", "std_error": 0.1, "n_needed": needed, "unreliable": ""}
 
     assert f"About {rows} rows would" in _reading("x", line(entropy), line(likelihood), n=100, unused=False)[1]
     assert "rows would" not in _reading("x", line(100.0), line(100.0), n=100, unused=False)[1]
@@ -637,7 +648,7 @@ def test_a_loss_that_is_no_mean_is_noted_among_others() -> None:
     both = replace(made.rows, measures=(NLL, auc), b=np.stack([np.full(N, 0.7), np.linspace(0, 1, N)]), y=y)
     (term,) = made.terms
     twice: Any = [np.concatenate([part, part]) for part in term[:-1]]
-    pair = Terms(*[*twice, term.exact])
+    pair = ImportanceTerms(*[*twice, term.exact])
     of = replace(made, estimator=Estimator(both, {"nll": 0.01, auc.name: 0.01}, 0.95, 0.1), terms=[pair])
     notes = importance_result(of).notes
     assert "1 - AUC and the like are no mean over rows: a row counts by its influence on them." in notes

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.distributions import Categorical
-from uq_report.core.measures import ENTROPY, NLL
-from uq_report.core.results import Diagnostic
+from uq_report.core.model.measures import ENTROPY, NLL
+from uq_report.core.model.results import Diagnostic
+from uq_report.distributions import Categorical
 from uq_report.methods.pfi.estimator import Estimator
 from uq_report.methods.pfi.reading import read_pair
-from uq_report.methods.pfi.tables import Tables
-from uq_report.methods.shared.rows import Rows
-from uq_report.methods.shared.terms import Terms
+from uq_report.methods.pfi.tables import ShuffleTables
+from uq_report.methods.shared.rows import ShuffledRows
+from uq_report.methods.shared.terms import ImportanceTerms
 
 from .pfi_cases import explained, subject
 
@@ -23,10 +23,10 @@ def read(
     E: str, L: str, *, still: float = 0.0, needed: float = np.nan, se: float = 0.1, why: str = ""
 ) -> tuple[str, str]:
     """Return reading and sentence of feature x with these two verdicts."""
-    rows = Rows((ENTROPY, NLL), np.zeros((2, 3)), np.zeros(3), np.ones(3), None)
+    rows = ShuffledRows((ENTROPY, NLL), np.zeros((2, 3)), np.zeros(3), np.ones(3), None)
     empty: Any = np.zeros((2, 3))
     none, zero = empty[:, 0], np.zeros(2, dtype=bool)
-    terms = Terms(empty, none, none, none, empty, empty, zero, np.full(2, still), empty, exact=False)
+    terms = ImportanceTerms(empty, none, none, none, empty, empty, zero, np.full(2, still), empty, exact=False)
     estimates = pd.DataFrame(
         {
             "measure": ["entropy", "nll"],
@@ -35,10 +35,10 @@ def read(
             "std_error": se,
             "verdict": [E, L],
             "n_needed": needed,
-            "distrust": ["", why],
+            "unreliable": ["", why],
         }
     )
-    result = read_pair(Tables(Estimator(rows, {}, 0.95, 0.1), ["x"], [terms], {}, ()), estimates)
+    result = read_pair(ShuffleTables(Estimator(rows, {}, 0.95, 0.1), ["x"], [terms], {}, ()), estimates)
     assert isinstance(result, Diagnostic)
     assert result.frame[["measure", "feature", "x", "value"]].to_numpy().tolist() == [["", "x", 0.5, 0.25]]
     return result.frame["item"].item(), result.meta["sentences"]["x"]

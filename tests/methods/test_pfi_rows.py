@@ -9,10 +9,10 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from uq_report import testing
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.results import Importance
-from uq_report.core.subject import Subject, make_subject
+from uq_report.core.model.results import Importance
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.support.arrays import FloatArray
+from uq_report.distributions import Categorical, Normal
 
 from .pfi_cases import Direct, explained, line, rows, subject, three_features
 

@@ -4,32 +4,32 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.measures import NLL
+from uq_report.core.model.measures import NLL
+from uq_report.core.support.errors import InputError
 from uq_report.methods.pfi import shuffling
 from uq_report.methods.pfi.estimator import Estimator
 from uq_report.methods.pfi.explain import PermutationImportance
-from uq_report.methods.shared.rows import Rows
-from uq_report.methods.shared.terms import Terms
+from uq_report.methods.shared.rows import ShuffledRows
+from uq_report.methods.shared.terms import ImportanceTerms
 
 from .pfi_cases import MEASURES, explained, line, repeats, rows, subject, three_features
 
 N = 100
 
 
-def settled(terms: Terms, max_shuffle_variance: float, n: int = N) -> bool:
+def settled(terms: ImportanceTerms, max_shuffle_variance: float, n: int = N) -> bool:
     """Return whether more shuffles would change little of terms of n rows."""
-    rows = Rows((NLL,), np.zeros((1, n)), np.zeros(n), np.ones(n), None)
+    rows = ShuffledRows((NLL,), np.zeros((1, n)), np.zeros(n), np.ones(n), None)
     return Estimator(rows, {"nll": 0.01}, 0.95, max_shuffle_variance).settled(terms)
 
 
-def term(estimate: float, se: float, noise: float) -> Terms:
+def term(estimate: float, se: float, noise: float) -> ImportanceTerms:
     """Return the terms of one feature with these numbers for nll."""
     values, rows_of = np.full((1, 20), estimate), np.full((1, N), estimate)
     one = np.zeros(1)
-    return Terms(
+    return ImportanceTerms(
         values,
         one + estimate,
         one + se,
@@ -85,13 +85,13 @@ def test_a_larger_share_may_be_allowed_and_all_pairs_have_none() -> None:
 def test_a_settled_feature_keeps_the_shuffles_it_has() -> None:
     """Its first ones are those of a run without stopping, and its numbers those of a run of as many."""
     of = subject(three_features, *rows(150))
-    stopped, plain = explained(of, n_repeats=45)["pfi"], explained(of, n_repeats=45, seed_share=0)["pfi"]
+    stopped, plain = explained(of, n_repeats=45)["pfi"], explained(of, n_repeats=45, max_shuffle_variance=0)["pfi"]
     lengths = set()
     for feature in "abc":
         mine, whole = repeats(stopped, "nll", feature), repeats(plain, "nll", feature)
         lengths.add(len(mine))
         np.testing.assert_array_equal(mine, whole[: len(mine)])
-        as_many = explained(of, n_repeats=len(mine), seed_share=0)["pfi"]
+        as_many = explained(of, n_repeats=len(mine), max_shuffle_variance=0)["pfi"]
         for measure in ("brier", "nll", "entropy"):
             for column in ("estimate", "std_error", "shuffling_error", "p_value", "verdict"):
                 assert line(stopped, measure, feature)[column] == line(as_many, measure, feature)[column]
@@ -122,7 +122,7 @@ def test_how_many_features_are_held_together_changes_nothing(held: int, monkeypa
 def test_few_shuffles_and_a_share_of_0_are_made_in_full() -> None:
     of = subject(three_features, *rows(40))
     assert len(repeats(explained(of, n_repeats=20)["pfi"], "nll", "a")) == 20
-    assert len(repeats(explained(of, n_repeats=60, seed_share=0)["pfi"], "nll", "a")) == 60
+    assert len(repeats(explained(of, n_repeats=60, max_shuffle_variance=0)["pfi"], "nll", "a")) == 60
     clusters = replace(of, clusters=np.arange(40) // 2)
     within = explained(clusters, n_repeats=25, within_clusters=True)["pfi"]
     assert len(repeats(within, "nll", "a")) == 25
@@ -139,5 +139,5 @@ def test_a_reader_is_told_the_rule_and_whom_it_stopped() -> None:
 
 @pytest.mark.parametrize("share", [-0.1, 1.0])
 def test_a_share_of_shuffling_is_a_share(share: float) -> None:
-    with pytest.raises(InputError, match=r"pfi.seed_share must be a number in \[0, 1\)"):
-        PermutationImportance(seed_share=share)
+    with pytest.raises(InputError, match=r"pfi.max_shuffle_variance must be a number in \[0, 1\)"):
+        PermutationImportance(max_shuffle_variance=share)

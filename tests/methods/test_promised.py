@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binomtest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
-from uq_report.core.distributions import Categorical, Intervals, LabelSets
-from uq_report.core.engine import Engine
-from uq_report.core.results import Result
-from uq_report.core.subject import Subject, make_subject
+from uq_report.core.model.results import Result
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.distributions import Categorical, Intervals, LabelSets
 from uq_report.evidence.run import Run
+from uq_report.methods.calibration.check import CalibrationGate
 from uq_report.methods.calibration.explain import Calibration
-from uq_report.methods.calibration.rules import CalibrationGate
 
 
 class Given(testing.KnownTruth):

@@ -8,16 +8,16 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, cross_val_predict
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
-from uq_report.core.arrays import FloatArray
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.measures import NLL
-from uq_report.core.results import Result
-from uq_report.core.subject import Subject, make_subject
+from uq_report.core.model.measures import NLL
+from uq_report.core.model.results import Result
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import InputError
 from uq_report.methods.redundancy.explain import Redundancy, skill
-from uq_report.methods.shared.association import Coded, association
+from uq_report.methods.shared.association import NumericColumn, association
 from uq_report.methods.shared.forest import forecasts, row_groups
 
 MODEL = testing.KnownLinear((1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
@@ -185,21 +185,36 @@ LEVELS = np.resize([0.0, 1.0, 2.0], 300)
 @pytest.mark.parametrize(
     ("a", "b", "name", "size"),
     [
-        (Coded("a", LEVELS, ordered=False), Coded("b", LEVELS[::-1].copy(), ordered=False), "cramers_v", 1.0),
-        (Coded("a", LEVELS, ordered=False), Coded("b", LEVELS**2, ordered=True), "correlation_ratio", 1.0),
-        (Coded("a", -(LEVELS**3), ordered=True), Coded("b", LEVELS, ordered=True), "spearman", 1.0),
         (
-            Coded("a", np.repeat([0.0, 1.0, 2.0], 100), ordered=False),
-            Coded("b", LEVELS, ordered=False),
+            NumericColumn("a", LEVELS, ordered=False),
+            NumericColumn("b", LEVELS[::-1].copy(), ordered=False),
+            "cramers_v",
+            1.0,
+        ),
+        (
+            NumericColumn("a", LEVELS, ordered=False),
+            NumericColumn("b", LEVELS**2, ordered=True),
+            "correlation_ratio",
+            1.0,
+        ),
+        (NumericColumn("a", -(LEVELS**3), ordered=True), NumericColumn("b", LEVELS, ordered=True), "spearman", 1.0),
+        (
+            NumericColumn("a", np.repeat([0.0, 1.0, 2.0], 100), ordered=False),
+            NumericColumn("b", LEVELS, ordered=False),
             "cramers_v",
             0.0,
         ),
-        (Coded("a", np.zeros(300), ordered=True), Coded("b", LEVELS, ordered=True), "spearman", 0.0),
-        (Coded("a", np.zeros(300), ordered=False), Coded("b", LEVELS, ordered=False), "cramers_v", 0.0),
-        (Coded("a", np.full(300, np.nan), ordered=False), Coded("b", LEVELS, ordered=True), "correlation_ratio", 0.0),
+        (NumericColumn("a", np.zeros(300), ordered=True), NumericColumn("b", LEVELS, ordered=True), "spearman", 0.0),
+        (NumericColumn("a", np.zeros(300), ordered=False), NumericColumn("b", LEVELS, ordered=False), "cramers_v", 0.0),
+        (
+            NumericColumn("a", np.full(300, np.nan), ordered=False),
+            NumericColumn("b", LEVELS, ordered=True),
+            "correlation_ratio",
+            0.0,
+        ),
     ],
 )
-def test_associations_of_known_size(a: Coded, b: Coded, name: str, size: float) -> None:
+def test_associations_of_known_size(a: NumericColumn, b: NumericColumn, name: str, size: float) -> None:
     found, value = association(a, b)
     assert found == name
     assert value == pytest.approx(size, abs=1e-9)
@@ -210,9 +225,9 @@ def test_bias_corrected_associations_are_small_for_independent_columns(ordered: 
     rng = np.random.default_rng(0)
     squares: list[float] = []
     for _ in range(200):
-        levels = Coded("a", rng.integers(0, 8, 100).astype(float), ordered=False)
+        levels = NumericColumn("a", rng.integers(0, 8, 100).astype(float), ordered=False)
         other: FloatArray = rng.integers(0, 8, 100).astype(float)
-        squares.append(association(levels, Coded("b", other, ordered=ordered))[1] ** 2)
+        squares.append(association(levels, NumericColumn("b", other, ordered=ordered))[1] ** 2)
     assert np.mean(squares) < 0.03  # uncorrected, the expected square is 7/99 = 0.07
 
 

@@ -7,18 +7,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib import Parallel
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.subject import make_subject
+from uq_report.core.model.subject import make_subject
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Normal
 from uq_report.methods.redundancy import explain, stacked
 from uq_report.methods.redundancy.explain import Redundancy, skill
 from uq_report.methods.redundancy.partners import joint, partners
 from uq_report.methods.redundancy.stacked import Predictors, _gains, _weighed, trees
 from uq_report.methods.shared import forest
-from uq_report.methods.shared.association import Coded
+from uq_report.methods.shared.association import NumericColumn
 from uq_report.testing import KnownTruth, measures
 
 
@@ -86,10 +86,13 @@ def test_levels_and_leaders_are_noted_from_their_limits() -> None:
     merged = "Levels beyond the 19 most frequent are one level in: g."
     leading = "Each feature is predicted from the 20 others that tell it most in the training rows."
     for levels, noted in ((20, ()), (21, (merged,))):
-        columns = [Coded("x", np.arange(63.0), ordered=True), Coded("g", np.arange(63.0) % levels, ordered=False)]
+        columns = [
+            NumericColumn("x", np.arange(63.0), ordered=True),
+            NumericColumn("g", np.arange(63.0) % levels, ordered=False),
+        ]
         assert Redundancy()._notes(columns)[3:] == noted
     for d, noted in ((21, ()), (22, (leading,))):
-        columns = [Coded(str(j), np.arange(9.0), ordered=True) for j in range(d)]
+        columns = [NumericColumn(str(j), np.arange(9.0), ordered=True) for j in range(d)]
         assert Redundancy()._notes(columns)[1:-2] == noted
         assert Redundancy(model="forest")._notes(columns)[1:-2] == ()
 
@@ -158,10 +161,14 @@ def test_options_are_refused_beyond_their_limits() -> None:
             Redundancy(**options)
 
 
-def copies(n: int) -> list[Coded]:
+def copies(n: int) -> list[NumericColumn]:
     x = np.arange(float(n))
     gaps = np.where(x < 3, np.nan, x)
-    return [Coded("x", x, ordered=True), Coded("y", -gaps, ordered=True), Coded("g", x % 2, ordered=False)]
+    return [
+        NumericColumn("x", x, ordered=True),
+        NumericColumn("y", -gaps, ordered=True),
+        NumericColumn("g", x % 2, ordered=False),
+    ]
 
 
 def test_the_partner_is_the_column_of_the_largest_association() -> None:

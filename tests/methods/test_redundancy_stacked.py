@@ -5,17 +5,17 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import chi2
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
-from uq_report.core.arrays import FloatArray
-from uq_report.core.engine import Engine
-from uq_report.core.errors import BudgetError, InputError
-from uq_report.core.measures import NLL
-from uq_report.core.subject import make_subject
+from uq_report.core.model.measures import NLL
+from uq_report.core.model.subject import make_subject
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import BudgetError, InputError
 from uq_report.methods.redundancy import stacked
 from uq_report.methods.redundancy.explain import Redundancy
 from uq_report.methods.redundancy.stacked import LEADING, Predictors, forecasts, leaders, leaves, ridge, truth
-from uq_report.methods.shared.association import Coded, association, associations
+from uq_report.methods.shared.association import NumericColumn, association, associations
 
 
 def skills(X: FloatArray, y: Any = None, **options: Any) -> Any:
@@ -27,8 +27,8 @@ def skills(X: FloatArray, y: Any = None, **options: Any) -> Any:
     return table[table["item"] == "without target"].set_index("feature")["estimate"]
 
 
-def numbered(X: FloatArray) -> list[Coded]:
-    return [Coded(f"x{j}", column, ordered=True) for j, column in enumerate(X.T)]
+def numbered(X: FloatArray) -> list[NumericColumn]:
+    return [NumericColumn(f"x{j}", column, ordered=True) for j, column in enumerate(X.T)]
 
 
 @pytest.mark.parametrize(("n", "d"), [(60, 8), (400, 8), (400, 30)])
@@ -167,7 +167,10 @@ def share_of_level(dof: int, tests: int) -> float:
 def test_a_line_leaves_something_from_the_share_of_squares_of_its_test(part: float, found: bool) -> None:
     """With three levels apart by a share of the squares, or a product of two of two levels along one."""
     levels = np.resize([0.0, 1.0, 2.0], 400)
-    columns = [Coded("a", levels, ordered=False), Coded("b", np.random.default_rng(0).normal(size=400), ordered=True)]
+    columns = [
+        NumericColumn("a", levels, ordered=False),
+        NumericColumn("b", np.random.default_rng(0).normal(size=400), ordered=True),
+    ]
     group = (levels == 1) - (levels == 1).mean()
     noise = np.random.default_rng(1).normal(size=400)
     noise -= np.eye(3)[levels.astype(int)] @ [noise[levels == k].mean() for k in range(3)]
@@ -177,7 +180,7 @@ def test_a_line_leaves_something_from_the_share_of_squares_of_its_test(part: flo
     both = np.stack([left, noise / np.linalg.norm(noise) * 1e-3], axis=1)
     assert leaves(Predictors.of(columns), both, np.arange(2)) == found
     a, b, c = np.array([np.arange(400) // 2**k % 2 * 2.0 - 1 for k in (0, 1, 2)], dtype=float)
-    signs = [Coded(str(k), values, ordered=False) for k, values in enumerate((a, b))]
+    signs = [NumericColumn(str(k), values, ordered=False) for k, values in enumerate((a, b))]
     share = part * share_of_level(1, 4**2)
     left = np.sqrt(share) * a * b + np.sqrt(1 - share) * c
     assert leaves(Predictors.of(signs), left[:, None], np.arange(2)) == found
@@ -190,7 +193,7 @@ def test_a_line_seldom_leaves_something_of_noise() -> None:
     for seed in range(200):
         rng = np.random.default_rng(seed)
         X = np.column_stack([rng.standard_t(2, size=(200, 3)), rng.integers(0, 3, size=(200, 2))])
-        columns = [Coded(str(j), column, ordered=j < 3) for j, column in enumerate(X.T)]
+        columns = [NumericColumn(str(j), column, ordered=j < 3) for j, column in enumerate(X.T)]
         found += leaves(Predictors.of(columns), rng.normal(size=(200, 1)), np.arange(5))
     assert found <= 6
 
@@ -210,7 +213,7 @@ def test_what_no_line_finds_is_left_by_it(kind: str) -> None:
         "slopes": a * (level % 2 - 0.5),
     }
     signal = functions[kind] - functions[kind].mean()
-    columns = [Coded(str(j), values, ordered=j != 2) for j, values in enumerate(X.T)]
+    columns = [NumericColumn(str(j), values, ordered=j != 2) for j, values in enumerate(X.T)]
     Y = signal[:, None] + signal.std() * rng.normal(size=(400, 1))
     predictors = Predictors.of(columns)
     left = Y - Y.mean() - ridge(predictors.scaled, Y - Y.mean(), predictors.scaled)
@@ -251,7 +254,7 @@ def test_leaders_hold_every_part_of_a_sum_and_never_the_feature_itself() -> None
 def test_levels_beyond_the_nineteen_most_frequent_are_one(levels: int, shown: int) -> None:
     codes = np.repeat(np.arange(levels), np.arange(levels, 0, -1)).astype(float)  # level k in levels - k rows
     codes[0] = np.nan
-    found = truth(Coded("a", codes, ordered=False))
+    found = truth(NumericColumn("a", codes, ordered=False))
     assert np.isnan(found[0]).all()
     rest = sum(range(levels - 19 + 1)) if levels > 20 else 1
     expected = [levels - 1, *range(levels - 1, levels - 19, -1)][: min(levels, 19)]
@@ -261,24 +264,26 @@ def test_levels_beyond_the_nineteen_most_frequent_are_one(levels: int, shown: in
 
 def test_numbers_are_scaled_about_their_median_and_bins_are_eighths_and_what_is_missing() -> None:
     np.testing.assert_array_equal(
-        truth(Coded("a", np.array([1.0, 2.0, 4.0, np.nan]), ordered=True))[:, 0], [-0.5, 0, 1, np.nan]
+        truth(NumericColumn("a", np.array([1.0, 2.0, 4.0, np.nan]), ordered=True))[:, 0], [-0.5, 0, 1, np.nan]
     )
-    assert not truth(Coded("a", np.full(3, 7.0), ordered=True)).any()
+    assert not truth(NumericColumn("a", np.full(3, 7.0), ordered=True)).any()
     numbers = np.append(np.arange(16.0), np.nan)
-    bins = Predictors.of([Coded("a", numbers, ordered=True)]).bins
+    bins = Predictors.of([NumericColumn("a", numbers, ordered=True)]).bins
     np.testing.assert_array_equal(bins, np.eye(9)[np.append(np.arange(16) // 2, 8)])
-    none = Predictors.of([Coded("a", np.full(3, np.nan), ordered=False)])
+    none = Predictors.of([NumericColumn("a", np.full(3, np.nan), ordered=False)])
     assert (none.bins.tolist(), none.scaled.tolist()) == ([[1.0]] * 3, [[0.0]] * 3)
-    levels = Predictors.of([Coded("a", np.array([0.0, 1, 1, np.nan]), ordered=False)])
+    levels = Predictors.of([NumericColumn("a", np.array([0.0, 1, 1, np.nan]), ordered=False)])
     np.testing.assert_array_equal(levels.bins, np.eye(3)[[0, 1, 1, 2]])
     np.testing.assert_allclose(levels.scaled[:, 1], [-np.sqrt(2), np.sqrt(0.5), np.sqrt(0.5), 0])
 
 
 def test_scaled_numbers_and_their_squares_have_mean_0_and_variance_1_and_what_is_infinite_is_the_nearest() -> None:
     numbers = np.array([1.0, 2.0, 3.0, 10.0, np.inf, np.nan])
-    scaled, even = (getattr(Predictors.of([Coded("a", numbers, ordered=True)]), form) for form in ("scaled", "even"))
+    scaled, even = (
+        getattr(Predictors.of([NumericColumn("a", numbers, ordered=True)]), form) for form in ("scaled", "even")
+    )
     ranks = [1, 2, 3, 4, 5, np.nan]
-    np.testing.assert_array_equal(even, Predictors.of([Coded("a", np.array(ranks), ordered=True)]).scaled)
+    np.testing.assert_array_equal(even, Predictors.of([NumericColumn("a", np.array(ranks), ordered=True)]).scaled)
     assert scaled[4].tolist() == scaled[3].tolist()
     assert scaled[5].tolist() == [0, 0]
     np.testing.assert_allclose(scaled[:5].mean(axis=0), 0, atol=1e-12)
@@ -286,7 +291,7 @@ def test_scaled_numbers_and_their_squares_have_mean_0_and_variance_1_and_what_is
     first, second = scaled[:5].T
     line = np.polynomial.Polynomial.fit(first, second, 2)
     np.testing.assert_allclose(line(first), second, atol=1e-9)
-    assert Predictors.of([Coded("a", np.full(4, 2.0), ordered=True)]).scaled.tolist() == [[0, 0]] * 4
+    assert Predictors.of([NumericColumn("a", np.full(4, 2.0), ordered=True)]).scaled.tolist() == [[0, 0]] * 4
 
 
 def test_what_a_column_tells_is_the_adjusted_share_of_variance_between_its_bins() -> None:
@@ -294,7 +299,10 @@ def test_what_a_column_tells_is_the_adjusted_share_of_variance_between_its_bins(
     rng = np.random.default_rng(0)
     levels = rng.integers(0, 3, 60).astype(float)
     levels[0] = 3  # a level of one row
-    columns = [Coded("level", levels, ordered=False), Coded("number", rng.normal(size=60) + levels, ordered=True)]
+    columns = [
+        NumericColumn("level", levels, ordered=False),
+        NumericColumn("number", rng.normal(size=60) + levels, ordered=True),
+    ]
     train = np.arange(60) < 50
     predictors, truths = Predictors.of(columns), [truth(column) for column in columns]
     Y = [stacked._centred(values, train) for values in truths]
@@ -319,7 +327,11 @@ def test_rare_levels_missing_and_infinite_values_are_read_by_both() -> None:
     number = np.where(levels == 1, 2.0, 0.0) + 0.1 * rng.normal(size=300)
     number[:9], number[9], levels[20:25] = np.nan, np.inf, np.nan
     nothing = np.full(300, np.nan)
-    columns = [Coded("level", levels, ordered=False), Coded("number", number, True), Coded("nothing", nothing, True)]
+    columns = [
+        NumericColumn("level", levels, ordered=False),
+        NumericColumn("number", number, True),
+        NumericColumn("nothing", nothing, True),
+    ]
     predictors = Predictors.of(columns)
     assert np.isfinite(predictors.scaled).all()
     assert truth(columns[0]).shape[1] <= 20
@@ -335,7 +347,7 @@ def test_all_associations_at_once_are_those_of_the_pairs() -> None:
     rng = np.random.default_rng(0)
     numbers = rng.integers(0, 5, size=(6, 80)).astype(float)
     numbers[1, :7], numbers[2, :7], numbers[4, 60:] = np.nan, np.nan, np.nan
-    columns = [Coded(str(j), values, ordered=j % 2 == 0) for j, values in enumerate(numbers)]
+    columns = [NumericColumn(str(j), values, ordered=j % 2 == 0) for j, values in enumerate(numbers)]
     size = associations(columns)
     for j in range(6):
         assert size[j, j] == -1

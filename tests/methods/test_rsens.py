@@ -9,16 +9,16 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
-from uq_report.core.arrays import Table
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.divergence import divergence
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError, UnsupportedError
+from uq_report.core.model.divergence import divergence
+from uq_report.core.model.results import Result
+from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.predictive import Distribution
-from uq_report.core.results import Result
-from uq_report.core.subject import Subject, make_subject
+from uq_report.core.support.arrays import Table
+from uq_report.core.support.errors import InputError, UnsupportedError
+from uq_report.distributions import Categorical, Normal
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
 from uq_report.inputs.adapters.function import FunctionAdapter

@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Normal
-from uq_report.core.engine import Engine
-from uq_report.core.subject import make_subject
+from uq_report.core.model.subject import make_subject
+from uq_report.core.support.arrays import FloatArray
+from uq_report.distributions import Normal
 from uq_report.methods.rsens import compare
 from uq_report.methods.rsens.explain import RSens
 from uq_report.methods.rsens.local import local_values
-from uq_report.methods.rsens.sample import Sample, level_chances, make_sample
+from uq_report.methods.rsens.sample import DerivativeSample, level_chances, make_sample
 from uq_report.testing import KnownTruth, measures
 
 GAP = float("nan")
@@ -27,7 +27,7 @@ class Zero(KnownTruth):
         return Normal(np.zeros(len(X)), np.ones(len(X)))
 
 
-def sample(frame: Any, most: int = 1000, **options: Any) -> Sample:
+def sample(frame: Any, most: int = 1000, **options: Any) -> DerivativeSample:
     engine = Engine(make_subject(None, Zero(), pd.DataFrame(frame), **options), measures()).bound("rsens")
     return make_sample(engine.subject, engine, engine.subject.features, most)
 

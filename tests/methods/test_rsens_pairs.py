@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
-from uq_report.core.arrays import FloatArray, Table
-from uq_report.core.distributions import Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.results import Result
-from uq_report.core.subject import Subject, make_subject
+from uq_report.core.model.results import Result
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.support.arrays import FloatArray, Table
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Normal
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.methods.rsens.explain import RSens
 
@@ -73,7 +73,7 @@ def test_rows_are_doubled_until_the_first_show_that_errors_are_small_enough(time
     """`times` as many rows as the first have are needed, where errors fall with the root of their number."""
     of = subject(three)
     first = first_rows(of)
-    found = pairs_of(of, pair_error=worst_error(X[first]) / np.sqrt(times))
+    found = pairs_of(of, pair_rel_tol=worst_error(X[first]) / np.sqrt(times))
     check_rows(found, rows)
     assert set(first) <= set(found.meta["rows_used"])
     told = [note for note in found.notes if note.startswith("Pairs are of")]
@@ -87,11 +87,11 @@ def test_rows_are_doubled_until_the_first_show_that_errors_are_small_enough(time
 
 
 def test_all_rows_are_used_on_request_and_where_there_are_few() -> None:
-    check_rows(pairs_of(subject(three), pair_error=0.0), N)
+    check_rows(pairs_of(subject(three), pair_rel_tol=0.0), N)
     few = pairs_of(subject(three, X[:FIRST]))
     assert few.meta["rows_used"] == [*range(FIRST)]
-    with pytest.raises(InputError, match=r"rsens.pair_error must be a number >= 0; got -0.1"):
-        RSens(pair_error=-0.1)
+    with pytest.raises(InputError, match=r"rsens.pair_rel_tol must be a number >= 0; got -0.1"):
+        RSens(pair_rel_tol=-0.1)
 
 
 def test_a_bend_that_is_alike_everywhere_needs_the_first_rows_only() -> None:
@@ -109,7 +109,7 @@ def test_rows_without_a_value_or_with_a_weight_keep_their_place() -> None:
     rows.loc[::3, "a"] = np.nan
     weights = np.linspace(0.5, 1.5, N)
     of = subject(lambda T: np.nan_to_num(T[:, 0]) * T[:, 1] * T[:, 2], rows, sample_weight=weights)
-    found = pairs_of(of, pair_error=0.14)
+    found = pairs_of(of, pair_rel_tol=0.14)
     used = np.array(found.meta["rows_used"])
     assert FIRST <= len(used) < N
     kept = used[used % 3 != 0]

@@ -10,22 +10,22 @@ from scipy import stats
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import BayesianRidge
 from sklearn.tree import DecisionTreeRegressor
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
 from uq_report import testing
-from uq_report.core.arrays import BoolArray, FloatArray
-from uq_report.core.distributions import Categorical, Normal, NormalMixture
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.results import Result
-from uq_report.core.sampling import Sampling
-from uq_report.core.subject import Subject
+from uq_report.core.model.results import Result
+from uq_report.core.model.sampling import Sampling
+from uq_report.core.model.subject import Subject
+from uq_report.core.support.arrays import BoolArray, FloatArray
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Categorical, Normal, NormalMixture
 from uq_report.evidence import ids
 from uq_report.evidence.outcomes import CONFIDENCE_GAP
 from uq_report.evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT, SegmentFeatures
-from uq_report.evidence.segments import Segments as SegmentsView
+from uq_report.evidence.segments import SegmentsView as SegmentsView
 from uq_report.methods.pfi.explain import PermutationImportance
-from uq_report.methods.segments.coding import Coded, Coding, shortest
+from uq_report.methods.segments.coding import CodedFeature, Coding, shortest
 from uq_report.methods.segments.explain import Segments, _outside
 from uq_report.methods.segments.judge import Judged, contrast
 from uq_report.methods.segments.terms import terms
@@ -62,7 +62,7 @@ def two_scales(X: FloatArray) -> Normal:
 ALL = np.arange(6)
 
 
-def column(values: Any, rows: Any = ALL, target: FloatArray | None = None, **more: Any) -> Coded:
+def column(values: Any, rows: Any = ALL, target: FloatArray | None = None, **more: Any) -> CodedFeature:
     X = pd.DataFrame({"a": values})
     given = uq.explain(lambda Z: Normal(np.zeros(len(Z)), 1.0), X, **more)
     return Coding(given, np.asarray(rows)).by(np.zeros(len(X)) if target is None else target)[0]
@@ -182,7 +182,7 @@ def test_smaller_trees_are_read_from_the_largest(leaves: int) -> None:
     )
 
 
-def coded_steps(given: Subject, target: FloatArray) -> list[Coded]:
+def coded_steps(given: Subject, target: FloatArray) -> list[CodedFeature]:
     return Coding(given, np.arange(given.n)).by(target)
 
 

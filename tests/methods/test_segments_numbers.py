@@ -9,17 +9,17 @@ import pytest
 from scipy import stats
 
 from uq_report import testing
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Categorical
-from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, MeasureFacts, Omission, RowValues
-from uq_report.core.sampling import Sampling
+from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, MeasureFacts, Omission, RowValues
+from uq_report.core.model.sampling import Sampling
+from uq_report.core.support.arrays import FloatArray
+from uq_report.distributions import Categorical
 from uq_report.evidence import ids
 from uq_report.evidence.outcomes import CONFIDENCE_GAP
 from uq_report.evidence.segments import ALL_ROWS
-from uq_report.methods.segments.coding import Coded, shortest
+from uq_report.methods.segments.coding import CodedFeature, shortest
 from uq_report.methods.segments.judge import Contrast, contrast
 from uq_report.methods.segments.responsible import _closer, changes
-from uq_report.methods.segments.terms import Term, _expected, _finite
+from uq_report.methods.segments.terms import SegmentTerm, _expected, _finite
 from uq_report.methods.segments.tree import Grower
 
 CODES = np.array([0, 1, 2, 3])
@@ -37,14 +37,14 @@ CODES = np.array([0, 1, 2, 3])
     ],
 )
 def test_ranges_are_named_by_their_ends(low: int, high: int, words: str) -> None:
-    assert Coded("age", CODES, 3, ("10", "20", "30")).words(low, high) == words
+    assert CodedFeature("age", CODES, 3, ("10", "20", "30")).words(low, high) == words
 
 
 def test_missing_values_and_dates_have_their_words() -> None:
-    gaps = Coded("age", np.array([-1, 0, 1]), 1, ("10",))
+    gaps = CodedFeature("age", np.array([-1, 0, 1]), 1, ("10",))
     assert (gaps.words(-1, 0), gaps.words(-1, 1)) == ("age at most 10 or missing", "age not missing or missing")
     assert gaps.words(0, 0) == "age at most 10"
-    days = Coded("day", CODES, 3, ("a", "b", "c"), dates=True)
+    days = CodedFeature("day", CODES, 3, ("a", "b", "c"), dates=True)
     assert days.words(1, 1) == "day after a and up to b"
 
 
@@ -64,8 +64,8 @@ def test_missing_values_and_dates_have_their_words() -> None:
 def test_levels_are_named_by_those_inside_or_the_fewer_outside(
     other: int | None, low: int, high: int, words: str
 ) -> None:
-    assert Coded("kind", CODES, 4, levels=tuple("uvwxy"), other=other).words(low, high) == f"kind {words}"
-    assert Coded("kind", CODES, 3, levels=tuple("uvwx")).words(0, 1) == "kind = u or v"
+    assert CodedFeature("kind", CODES, 4, levels=tuple("uvwxy"), other=other).words(low, high) == f"kind {words}"
+    assert CodedFeature("kind", CODES, 3, levels=tuple("uvwx")).words(0, 1) == "kind = u or v"
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_change_whose_interval_ends_at_zero_shows_nothing() -> None:
 
 
 def test_infinite_rows_are_counted() -> None:
-    item = Term("nll", MeasureFacts("nll", "nats", "loss"), np.array([0.0, np.inf, np.nan, 1.0, 2.0]))
+    item = SegmentTerm("nll", MeasureFacts("nll", "nats", "loss"), np.array([0.0, np.inf, np.nan, 1.0, 2.0]))
     gap = _finite(item)
     assert isinstance(gap, Omission)
     assert (gap.measure, gap.reason) == ("nll", "it is infinite in 2 of 5 rows")
@@ -169,7 +169,7 @@ def test_features_are_named_for_segments_that_differ_at_the_level(p_adjusted: fl
     result = Diagnostic(id=ids.PFI_DELTA, explainer="pfi", title="", frame=empty, estimates=table, rows=delta)
     record = {"measure": "nll", "difference": 1.5, "item": "i", "segment": "s", "n": 4, "p_adjusted": p_adjusted}
     whole = record | {"segment": ALL_ROWS, "p_adjusted": 0.0}
-    terms = [Term(name, MeasureFacts(name, "nats", "loss"), np.zeros(6)) for name in ("nll", "brier")]
+    terms = [SegmentTerm(name, MeasureFacts(name, "nats", "loss"), np.zeros(6)) for name in ("nll", "brier")]
     subject = replace(testing.linear_subject(6), features=("a",))
     rows_of = {"s": np.arange(6) < 4}
     lines, reason = changes([whole, record], terms, rows_of, {ids.PFI: [result]}, subject, 0.95)

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.arrays import FloatArray, Table
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import BudgetError, InputError, UnsupportedError
-from uq_report.core.measures import ENTROPY, NLL, NLL_CLIPPED, ONE_MINUS_AUC, PREDICTION, Measure
+from uq_report.core.model.measures import ENTROPY, NLL, NLL_CLIPPED, ONE_MINUS_AUC, PREDICTION, Measure
+from uq_report.core.model.results import Attribution, Importance
+from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.predictive import Distribution
-from uq_report.core.results import Attribution, Importance
-from uq_report.core.subject import Subject, make_subject
+from uq_report.core.support.arrays import FloatArray, Table
+from uq_report.core.support.errors import BudgetError, InputError, UnsupportedError
+from uq_report.distributions import Categorical, Normal
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.methods.shap import shapley as _shapley
 from uq_report.methods.shap.explain import ShapleyValues

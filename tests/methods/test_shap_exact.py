@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import t
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.subject import Subject, make_subject
-from uq_report.core.variants import Mix
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.model.variants import Mix
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Normal
 from uq_report.methods.shap import shapley
 from uq_report.methods.shap.explain import ShapleyValues
 from uq_report.methods.shap.shapley import Coalitions, Enumeration, Pool

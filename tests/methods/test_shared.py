@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError, UnsupportedError
-from uq_report.core.measures import NLL
-from uq_report.core.subject import Subject, make_subject
-from uq_report.methods.shared.association import Coded, association, associations, coded
+from uq_report.core.model.measures import NLL
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.support.errors import InputError, UnsupportedError
+from uq_report.distributions import Categorical, Normal
+from uq_report.methods.shared.association import NumericColumn, association, associations, coded
 from uq_report.methods.shared.choice import (
     as_names,
     as_rows,
@@ -24,8 +24,8 @@ from uq_report.methods.shared.choice import (
     positions,
     row_measures,
 )
-from uq_report.methods.shared.grids import Grid, make_grid
-from uq_report.methods.shared.rows import Rows
+from uq_report.methods.shared.grids import FeatureGrid, make_grid
+from uq_report.methods.shared.rows import ShuffledRows
 from uq_report.testing import KnownTruth, measures
 
 from .pfi_cases import subject
@@ -33,11 +33,11 @@ from .pfi_cases import subject
 GAP = float("nan")
 
 
-def column(name: str, values: Any, *, ordered: bool) -> Coded:
-    return Coded(name, np.asarray(values, dtype=float), ordered)
+def column(name: str, values: Any, *, ordered: bool) -> NumericColumn:
+    return NumericColumn(name, np.asarray(values, dtype=float), ordered)
 
 
-def table(counts: list[list[int]]) -> tuple[Coded, Coded]:
+def table(counts: list[list[int]]) -> tuple[NumericColumn, NumericColumn]:
     """Return two columns of levels with a table of counts."""
     pairs = np.array([(i, j) for i, row in enumerate(counts) for j, n in enumerate(row) for _ in range(n)], dtype=float)
     return column("a", pairs[:, 0], ordered=False), column("b", pairs[:, 1], ordered=False)
@@ -126,7 +126,7 @@ class Flat(KnownTruth):
 
 def grid(
     values: Any, resolution: int = 5, percentiles: tuple[float, float] = (0.0, 1.0), most: int = 3, **more: Any
-) -> Grid | None:
+) -> FeatureGrid | None:
     made = make_subject(None, Flat(), pd.DataFrame({"a": values}))
     return make_grid(made, "a", resolution, percentiles, most, **more)
 
@@ -228,26 +228,26 @@ def test_the_most_usual_row_is_found_beside_infinite_and_equal_values() -> None:
 
 def test_an_interval_is_distrusted_for_few_events_or_few_rows_that_carry_it_and_an_exact_value_never() -> None:
     y = np.repeat([0, 1], [95, 5])
-    rows = Rows((NLL,), np.zeros((1, 100)), y, np.ones(100), None, classes=True)
+    rows = ShuffledRows((NLL,), np.zeros((1, 100)), y, np.ones(100), None, classes=True)
     even, one = np.resize([1.0, -1.0], 100), np.eye(100)[0]
-    assert rows.distrust(even, 0.1, outcomes=True).reason == "few events (5 of 100 rows)"
-    assert rows.distrust(even, 0.1, outcomes=False).reason == ""
-    assert replace(rows, y=np.resize([0, 1], 100)).distrust(even, 0.1, outcomes=True).reason == ""
-    assert replace(rows, classes=False).distrust(even, 0.1, outcomes=True).reason == ""
+    assert rows.unreliable(even, 0.1, outcomes=True).reason == "few events (5 of 100 rows)"
+    assert rows.unreliable(even, 0.1, outcomes=False).reason == ""
+    assert replace(rows, y=np.resize([0, 1], 100)).unreliable(even, 0.1, outcomes=True).reason == ""
+    assert replace(rows, classes=False).unreliable(even, 0.1, outcomes=True).reason == ""
     heavy = "heavy tails (the variance rests on about 1 of 100 rows)"
-    assert rows.distrust(one, 0.1, outcomes=False).reason == heavy
+    assert rows.unreliable(one, 0.1, outcomes=False).reason == heavy
     for exact in (0.0, GAP):
-        assert rows.distrust(one, exact, outcomes=True).reason == ""
+        assert rows.unreliable(one, exact, outcomes=True).reason == ""
     halves = replace(rows, weights=np.repeat([1.0, 0.0], 50), y=np.repeat([0, 1], 50))
-    assert halves.distrust(even, 0.1, outcomes=True).reason == "no events (0 of 50 rows)"
+    assert halves.unreliable(even, 0.1, outcomes=True).reason == "no events (0 of 50 rows)"
 
 
 def test_rows_needed_for_a_heavy_tail_are_rows_where_clusters_carry_it() -> None:
     """Two of 50 clusters of two rows have the variance: ten would in 250, which are 500 rows; of 100 rows 500."""
-    rows = Rows((NLL,), np.zeros((1, 100)), np.zeros(100), np.ones(100), np.arange(100) // 2)
-    tails = rows.distrust(np.r_[1.0, 1.0, -1.0, -1.0, np.zeros(96)], 0.1, outcomes=False)
+    rows = ShuffledRows((NLL,), np.zeros((1, 100)), np.zeros(100), np.ones(100), np.arange(100) // 2)
+    tails = rows.unreliable(np.r_[1.0, 1.0, -1.0, -1.0, np.zeros(96)], 0.1, outcomes=False)
     assert tails.reason == "heavy tails (the variance rests on about 2 of 50 clusters)"
-    single = replace(rows, clusters=None).distrust(np.r_[1.0, -1.0, np.zeros(98)], 0.1, outcomes=False)
+    single = replace(rows, clusters=None).unreliable(np.r_[1.0, -1.0, np.zeros(98)], 0.1, outcomes=False)
     assert single.reason == "heavy tails (the variance rests on about 2 of 100 rows)"
     assert tails.rows == single.rows == 500
 

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
 from uq_report.core.explainer import LAST, priority_of
-from uq_report.core.inference import PairTerms
-from uq_report.core.measures import ENTROPY, NLL, ONE_MINUS_AUC, PREDICTION, SQUARED_ERROR, Measure
-from uq_report.core.sampling import Sampling
-from uq_report.core.subject import make_subject
-from uq_report.core.variants import Variant
+from uq_report.core.model.measures import ENTROPY, NLL, ONE_MINUS_AUC, PREDICTION, SQUARED_ERROR, Measure
+from uq_report.core.model.sampling import Sampling
+from uq_report.core.model.subject import make_subject
+from uq_report.core.model.variants import Variant
+from uq_report.core.statistics.inference import PairTerms
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Normal
 from uq_report.methods.shared import forest, terms
-from uq_report.methods.shared.changes import Changes, Distinct, as_means, pair_terms
+from uq_report.methods.shared.changes import ChangedMeasures, Distinct, as_means, pair_terms
 from uq_report.methods.shared.checks import events, too_few
 from uq_report.methods.shared.choice import _distance
 from uq_report.methods.shared.curves import are_pairs, features_of, fill, stacked, surface_places
@@ -27,7 +27,7 @@ from uq_report.methods.shared.estimates import estimate, share_of
 from uq_report.methods.shared.forest import forecasts, row_groups
 from uq_report.methods.shared.grids import make_grid
 from uq_report.methods.shared.options import at_least, positive, shares
-from uq_report.methods.shared.rows import Rows
+from uq_report.methods.shared.rows import ShuffledRows
 from uq_report.runner import plugins
 from uq_report.testing import KnownTruth, measures
 
@@ -41,11 +41,11 @@ class Flat(KnownTruth):
         return Normal(np.zeros(len(X)), np.ones(len(X)))
 
 
-def rows(b: Any, measures: Sequence[Measure] = (PREDICTION,), **more: Any) -> Rows:
+def rows(b: Any, measures: Sequence[Measure] = (PREDICTION,), **more: Any) -> ShuffledRows:
     b = np.atleast_2d(np.asarray(b, dtype=float))
     n = b.shape[1]
     given = {"y": np.zeros(n), "weights": np.ones(n), "clusters": None} | more
-    return Rows(measures, b, **given)
+    return ShuffledRows(measures, b, **given)
 
 
 # ------------------------------------------------------------------ changes
@@ -73,8 +73,8 @@ def test_distinct_values_of_columns_together_and_the_rows_that_give_them() -> No
     assert Distinct.of(kinds, (0,)).codes.tolist() == [0, 1, 2, 3, 0]
 
 
-def changes(T: Any, donors: Any, **more: Any) -> Changes:
-    return Changes(np.asarray(T, dtype=float), np.asarray(donors), **more)
+def changes(T: Any, donors: Any, **more: Any) -> ChangedMeasures:
+    return ChangedMeasures(np.asarray(T, dtype=float), np.asarray(donors), **more)
 
 
 SHUFFLES = [[1, 2, 0], [2, 0, 1]]
@@ -187,7 +187,7 @@ def test_how_rows_count() -> None:
 def test_why_there_is_no_interval() -> None:
     plain = rows(np.zeros(40))
     assert plain.why_no_interval(10) == ""
-    few = Rows.why_no_interval
+    few = ShuffledRows.why_no_interval
     least = next(m for m in range(1, 20) if not few(plain, m))
     words = f"{least - 1} shuffles cannot tell rows from donors; at least {least} are needed"
     assert few(plain, least - 1) == words
@@ -248,8 +248,8 @@ def test_a_measure_with_an_infinite_value_has_no_numbers_and_changes_no_other() 
 def test_infinite_values_are_told_by_measure_and_by_feature() -> None:
     own = rows([[np.inf, 0.0, -np.inf], [0.0, 0.0, 0.0]], (ENTROPY, NLL))
     none = dict.fromkeys(("repeats", "estimate", "se", "noise", "rows", "delta", "zero", "still"), np.zeros(2))
-    one = terms.Terms(**none, infinite=np.array([[5, 2], [0, 0]]), exact=False)  # type: ignore[arg-type]
-    two = terms.Terms(**none, infinite=np.array([[5, 2], [4, 1]]), exact=False)  # type: ignore[arg-type]
+    one = terms.ImportanceTerms(**none, infinite=np.array([[5, 2], [0, 0]]), exact=False)  # type: ignore[arg-type]
+    two = terms.ImportanceTerms(**none, infinite=np.array([[5, 2], [4, 1]]), exact=False)  # type: ignore[arg-type]
     bound = ", or ask for the loss with an upper bound."
     remedy = "No row was dropped. Calibrate or smooth the model's probabilities"
     assert [(o.measure, o.feature, o.reason) for o in terms.infinite_values(own, ("a", "b"), (one, two))] == [
@@ -423,9 +423,9 @@ def test_a_grid_of_one_value_says_so_and_a_column_without_any_has_none() -> None
     assert make_grid(made, "none", 5, (0.0, 1.0), 10) is None
 
 
-def flat_rows(X: FloatArray, **options: Any) -> Rows:
+def flat_rows(X: FloatArray, **options: Any) -> ShuffledRows:
     engine = Engine(make_subject(None, Flat(), X, **options), measures())
-    return Rows.of(engine, (NLL,))
+    return ShuffledRows.of(engine, (NLL,))
 
 
 def test_rows_of_a_subject() -> None:

@@ -20,15 +20,15 @@ from sklearn.ensemble import (
     VotingRegressor,
 )
 from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegression
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
-from uq_report.core import measures
-from uq_report.core.engine import Engine
-from uq_report.core.errors import UnsupportedError
-from uq_report.core.explainer import BuiltIn
-from uq_report.core.measures import PARTS, Measure, split_of
-from uq_report.core.results import Result
-from uq_report.core.subject import Subject
+from uq_report.core.explainer import BuiltInExplainer
+from uq_report.core.model import measures
+from uq_report.core.model.measures import PARTS, Measure, split_of
+from uq_report.core.model.results import Result
+from uq_report.core.model.subject import Subject
+from uq_report.core.support.errors import UnsupportedError
 from uq_report.evidence import ids
 from uq_report.methods.ale.explain import AccumulatedLocalEffects
 from uq_report.methods.pdp.explain import PartialDependence
@@ -58,7 +58,7 @@ def subject(kind: str) -> Subject:
     return uq.explain(RandomForestRegressor(6, random_state=0).fit(X, y), X_new, y_new)
 
 
-EXPLAINERS: dict[str, BuiltIn] = {
+EXPLAINERS: dict[str, BuiltInExplainer] = {
     "pfi": PermutationImportance(n_repeats=4),
     "pdp": PartialDependence(grid_resolution=4),
     "ale": AccumulatedLocalEffects(n_bins=4),

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Result
+from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, Result
 from uq_report.document.blocks import TOP, undrawn
 from uq_report.document.document import Figure, Section, Table
-from uq_report.document.evidence import Evidence
 from uq_report.evidence.run import Run
 from uq_report.methods.support.section import SupportSection
+from uq_report.reading.run_reader import RunReader
 
 from ..report.reading import all_blocks, table_of, text_of
 
@@ -36,7 +36,7 @@ def support(*rows: dict[str, Any], expected: float | None = 0.05) -> Diagnostic:
 def shown(*results: Result) -> Section:
     with undrawn():
         run = Run(as_of="2026-01-01", subject={"n": 400}, settings={}, environment={}, results=results)
-        return SupportSection().section(Evidence(run))
+        return SupportSection().section(RunReader(run))
 
 
 @pytest.mark.parametrize(

@@ -8,18 +8,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from uq_report.core.explainer import Card
-from uq_report.core.results import ESTIMATE_COLUMNS, KINDS, Importance, MeasureFacts, Omission, Result, RowValues
+from uq_report.core.explainer import MethodCard
+from uq_report.core.model.results import (
+    ESTIMATE_COLUMNS,
+    KINDS,
+    Importance,
+    MeasureFacts,
+    Omission,
+    Result,
+    RowValues,
+)
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome, RuleRecord, Symptom, Waived, Waiver
 from uq_report.evidence.run import (
-    Changes,
     FindingChange,
     InputChange,
     MethodRecord,
     NotRun,
     PluginRecord,
     Run,
+    RunChanges,
     ValueChange,
 )
 
@@ -107,13 +115,13 @@ def full() -> Run:
         check="a", state="found", findings=(cause,), waived=(Waived(finding=finding, waiver=waiver),), rules=(rule,)
     )
     values: dict[str, Any] = {"before": 0.1, "now": 0.2, "difference": 0.1, "lower": 0.05, "upper": None}
-    changes = Changes(
+    changes = RunChanges(
         previous={"as_of": "2025-01-31"},
         findings=(FindingChange(code="UQ101", title="T", features=("age",), change="new", before="", now="high"),),
         values=(ValueChange(result=ids.PFI, measure="nll", feature="", **values, interval="paired", changed=True),),
         inputs=(InputChange(what="numpy", before="1", now="2"),),
         not_compared=("ranks",),
     )
-    card = Card(title="Importance", definition="D", references="breiman2001")
+    card = MethodCard(title="Importance", definition="D", references="breiman2001")
     method = MethodRecord(name=ids.PFI, section="drivers", options={"n_repeats": 3}, card=card)
     return replace(base, outcomes=(outcome, *base.outcomes[1:]), methods=(method,), changes=changes, challenger=base)

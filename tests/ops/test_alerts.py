@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import uq_report as uq
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
 from uq_report.evidence.finding import Finding, Severity
 from uq_report.jobs.audit_file import EmailPart
 from uq_report.ops import alerts
-from uq_report.ops.alerts import Ended, State, body, is_due, keep, read, subject
+from uq_report.ops.alerts import RunEnd, State, body, is_due, keep, read, subject
 from uq_report.ops.history import History
 from uq_report.ops.mail import send_after
 
@@ -30,12 +30,12 @@ def finding(code: str = "UQ101", severity: Severity = "high", features: tuple[st
     )  # fmt: skip
 
 
-def ended(*found: Finding, code: int = 0, why: str = "", **fields: Any) -> Ended:
+def ended(*found: Finding, code: int = 0, why: str = "", **fields: Any) -> RunEnd:
     summary: dict[str, Any] = {"reasons": [why] if why else []}
-    return Ended("credit", code, summary if code > 1 else {**summary, "rating": "Use"}, open=found, **fields)
+    return RunEnd("credit", code, summary if code > 1 else {**summary, "rating": "Use"}, open=found, **fields)
 
 
-def after(*runs: Ended) -> State:
+def after(*runs: RunEnd) -> State:
     """Return what is known after some mails."""
     state = State()
     for run in runs:
@@ -45,7 +45,7 @@ def after(*runs: Ended) -> State:
 
 FAILED = ended(code=3, why="data.source must be readable; got 'x.csv', row 17.")
 KNOWN = after(ended(finding()))
-CASES: dict[str, tuple[State, Ended, str]] = {  # what is known, what comes, and which settings mail it
+CASES: dict[str, tuple[State, RunEnd, str]] = {  # what is known, what comes, and which settings mail it
     "nothing, ever": (State(), ended(), "always"),
     "a first finding": (State(), ended(finding()), "always findings"),
     "the same finding": (KNOWN, ended(finding()), "always"),

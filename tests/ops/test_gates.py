@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import uq_report as uq
 from uq_report import cli, testing
-from uq_report.core.errors import Cause
+from uq_report.core.support.errors import Cause
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun, Run
 from uq_report.ops import gates

@@ -16,11 +16,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from uq_report import cli
-from uq_report.core.errors import InputError, LockedError
-from uq_report.evidence import codec, saved, stage
+from uq_report.core.support.errors import InputError, LockedError
+from uq_report.evidence import atomic_write, codec, run_folder
 from uq_report.evidence.run import Run
-from uq_report.ops.history import Filed, History, Retention, delete, entry, names
-from uq_report.ops.history.making import inputs_key
+from uq_report.ops.history import FiledRun, History, Retention, delete, entry, names
+from uq_report.ops.history.build_key import inputs_key
 
 from . import store_runs
 
@@ -31,7 +31,7 @@ def run(day: int = 1, **changed: Any) -> Run:
     return replace(BASE, **{"as_of": f"2026-01-{day:02d}", **changed})
 
 
-def add(history: History, one: Run, name: str = "credit") -> Filed:
+def add(history: History, one: Run, name: str = "credit") -> FiledRun:
     with history.filing(name) as filing:
         return filing.add(one, reports={"report.html": b"<html>"}, clock={"total_seconds": 1})
 
@@ -54,7 +54,7 @@ def test_a_filed_run_is_whole_and_pointed_to(history: History) -> None:
     assert {place.name for place in last.folder.iterdir()} == {
         "entry.json", "run.json", "report.html", "clock.json", "evidence", "SHA256SUMS",
     }  # fmt: skip
-    assert saved.read(last.folder)[0].as_of == "2026-01-03"
+    assert run_folder.read(last.folder)[0].as_of == "2026-01-03"
     assert (last.folder.parent / "latest").read_text() == f"{last.folder.name}\n"
     assert last.entry.run_sha256 == codec.sha256(run(3))
     assert (last.entry.findings, last.entry.checks) == ({"high": 1}, {"found": 1, "passed": 1, "skipped": 1})
@@ -235,7 +235,7 @@ def test_waiting_for_the_lock(history: History) -> None:
 
 
 def test_a_full_disk_leaves_nothing_behind(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = stage.write_through
+    real = atomic_write.write_through
 
     def full(file: Path, content: bytes) -> None:
         if file.name == "run.json":
@@ -416,7 +416,7 @@ def test_compare_prints_ten_lines_at_most_and_the_worst_first(tmp_path: Path) ->
 
 
 FACTORY = """
-from uq_report.core.distributions import Normal
+from uq_report.distributions import Normal
 def model():
     return lambda X: Normal(X["a"].to_numpy(), 1.0 + 0.0 * X["b"].to_numpy())
 """
@@ -441,8 +441,8 @@ def test_run_files_its_audit_and_compares_with_the_last_one(audit: list[str]) ->
         assert result.stdout.startswith("Report in kept/nightly/")
     assert not Path("uq-report").exists()
     first, second = History("kept").runs("nightly")
-    assert saved.read(first.folder)[0].changes is None
-    found = saved.read(second.folder)[0].changes
+    assert run_folder.read(first.folder)[0].changes is None
+    found = run_folder.read(second.folder)[0].changes
     assert found is not None
     assert found.previous["sha256"] == first.entry.run_sha256
     assert found.inputs == ()
@@ -455,7 +455,7 @@ def test_run_files_its_audit_and_compares_with_the_last_one(audit: list[str]) ->
 def test_run_compares_with_a_named_run(audit: list[str]) -> None:
     assert call(*audit, "-o", "before").exit_code == 0
     assert call(*audit, "-o", "after", "--previous", "before", "--seed", "1").exit_code == 0
-    found = saved.read("after")[0].changes
+    found = run_folder.read("after")[0].changes
     assert found is not None
     assert [one.what for one in found.inputs] == ["setting seed"]
     assert call(*audit, "--previous", "none").exit_code == 3

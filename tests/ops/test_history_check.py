@@ -17,11 +17,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from uq_report import cli
-from uq_report.core.errors import InputError
-from uq_report.evidence import sums
+from uq_report.core.support.errors import InputError
+from uq_report.evidence import checksums
 from uq_report.evidence.run import Run
 from uq_report.ops.anchors import is_anchor, judge_anchor, sign_anchor, write_anchor
-from uq_report.ops.history import Filed, Heads, History, Retention, delete
+from uq_report.ops.history import FiledRun, Heads, History, Retention, delete
 from uq_report.ops.history import entry as entries
 from uq_report.ops.history.heads import HEADS, loads, read
 
@@ -37,7 +37,7 @@ def run(day: int) -> Run:
     return replace(BASE, as_of=f"2026-01-{day:02d}")
 
 
-def add(history: History, day: int, name: str = "credit") -> Filed:
+def add(history: History, day: int, name: str = "credit") -> FiledRun:
     with history.filing(name) as filing:
         return filing.add(run(day), reports={"report.html": b"<html>"}, clock={"total_seconds": 1})
 
@@ -71,8 +71,8 @@ def edited(file: Path, old: str, new: str) -> None:
 
 def listed_anew(place: Path) -> None:
     """Write the list of a run's hashes again, as a forger would who knows of it."""
-    files = {name: (place / name).read_bytes() for name in sums.loads(place)}
-    (place / sums.SUMS).write_bytes(sums.dumps(sums.hashes(files)))
+    files = {name: (place / name).read_bytes() for name in checksums.loads(place)}
+    (place / checksums.SUMS).write_bytes(checksums.dumps(checksums.hashes(files)))
 
 
 def exchanged(place: Path, name: str, *, anew: bool = False) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from uq_report.jobs.audit_file import AuditFile, EmailPart
-from uq_report.ops.alerts import Ended, subject
+from uq_report.ops.alerts import RunEnd, subject
 from uq_report.ops.mail import refused, send_after
 
 SUMMARY = {
@@ -28,12 +28,12 @@ SUMMARY = {
 
 
 @pytest.fixture
-def ended(tmp_path: Path) -> Ended:
+def ended(tmp_path: Path) -> RunEnd:
     """Return a run that ended with two findings and two report files."""
     files = {"report.html": b"<html>", "report.pdf": b"%PDF-1.7"}
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
-    return Ended("credit", 0, SUMMARY, tuple(tmp_path / name for name in files))
+    return RunEnd("credit", 0, SUMMARY, tuple(tmp_path / name for name in files))
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +160,7 @@ SECRETS = {"UQ_REPORT_SMTP_USER": "me", "UQ_REPORT_SMTP_PASSWORD": "hunter2"}
 
 @pytest.mark.parametrize("security", ["starttls", "tls"])
 def test_a_mail_is_encrypted_signed_in_and_has_the_report(
-    ended: Ended, certificate: Path, monkeypatch: pytest.MonkeyPatch, security: str
+    ended: RunEnd, certificate: Path, monkeypatch: pytest.MonkeyPatch, security: str
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with mailbox(certificate, tls=security == "tls") as server:
@@ -180,7 +180,7 @@ def test_a_mail_is_encrypted_signed_in_and_has_the_report(
 
 
 def test_a_mail_may_go_without_the_report_or_when_it_is_too_large(
-    ended: Ended, monkeypatch: pytest.MonkeyPatch
+    ended: RunEnd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with mailbox(None) as server:
         part = mail_part(server, security="none")
@@ -192,7 +192,7 @@ def test_a_mail_may_go_without_the_report_or_when_it_is_too_large(
     assert server.auth == []
 
 
-def test_a_password_never_travels_in_the_clear(ended: Ended) -> None:
+def test_a_password_never_travels_in_the_clear(ended: RunEnd) -> None:
     with mailbox(None) as server:
         told = send_after(mail_part(server, security="none"), ended, environ=SECRETS)
         assert "must be starttls or tls" in told
@@ -201,14 +201,16 @@ def test_a_password_never_travels_in_the_clear(ended: Ended) -> None:
     assert (server.auth, server.mails) == ([], [])
 
 
-def test_a_certificate_nobody_vouches_for_is_refused(ended: Ended, certificate: Path) -> None:
+def test_a_certificate_nobody_vouches_for_is_refused(ended: RunEnd, certificate: Path) -> None:
     with mailbox(certificate, tls=True) as server:
         told = send_after(mail_part(server, security="tls"), ended, environ=SECRETS)
     assert "CERTIFICATE_VERIFY_FAILED" in told
     assert server.auth == []
 
 
-def test_secrets_are_not_repeated_in_messages(ended: Ended, certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_not_repeated_in_messages(
+    ended: RunEnd, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with mailbox(certificate, tls=True, refuse=b"535 no user me with hunter2") as server:
         told = send_after(mail_part(server, security="tls"), ended, environ=SECRETS)
@@ -226,9 +228,9 @@ def test_headers_cannot_be_added_by_an_address(text: str) -> None:
         assert "must be an address such as" in told
 
 
-def test_headers_cannot_be_added_by_a_name(ended: Ended) -> None:
+def test_headers_cannot_be_added_by_a_name(ended: RunEnd) -> None:
     with mailbox(None) as server:
-        evil = Ended("x\r\nBcc: all@example.org\r\n\r\nhello", 0, {**SUMMARY, "rating": "a\nX-Evil: 1"})
+        evil = RunEnd("x\r\nBcc: all@example.org\r\n\r\nhello", 0, {**SUMMARY, "rating": "a\nX-Evil: 1"})
         assert send_after(mail_part(server, security="none"), evil, environ={}) == ""
     (mail,) = server.mails
     assert mail["Bcc"] is None
@@ -237,15 +239,15 @@ def test_headers_cannot_be_added_by_a_name(ended: Ended) -> None:
     assert str(mail["Subject"]).startswith("x Bcc: all@example.org hello: a X-Evil: 1")
 
 
-def test_nothing_happens_by_default(ended: Ended, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_happens_by_default(ended: RunEnd, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "socket", lambda *_: pytest.fail("a connection was made"))
     assert AuditFile.model_validate({"data": {"source": "x.csv"}}).email is None
     assert (refused(None), send_after(None, ended, environ={})) == ([], "")
 
 
 def test_a_failed_run_says_so_in_its_subject() -> None:
-    assert subject(Ended("credit", 3), None) == "credit: the audit failed (exit code 3)"
-    assert subject(Ended("credit", 0, {"rating": "Use"}), None) == "credit: Use, no open findings"
+    assert subject(RunEnd("credit", 3), None) == "credit: the audit failed (exit code 3)"
+    assert subject(RunEnd("credit", 0, {"rating": "Use"}), None) == "credit: Use, no open findings"
 
 
 def test_wrong_addresses_are_told_together() -> None:

@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 
 import uq_report as uq
 from uq_report import cli
-from uq_report.core.errors import InputError, MissingDependencyError, UQReportError
-from uq_report.evidence import codec, saved
+from uq_report.core.support.errors import InputError, MissingDependencyError, UQReportError
+from uq_report.evidence import codec, run_folder
 from uq_report.jobs.audit_file import MlflowPart
 from uq_report.ops.tracking import finished
 from uq_report.ops.tracking.finished import TrackingError, log_finished
@@ -180,7 +180,7 @@ def test_the_evaluator_does_not_run_where_nobody_named_it(tracking: Any, rows: p
 def test_a_finished_folder_is_logged_to_a_new_run(tracking: Any, folder: Path, place: str) -> None:
     run_id = log_finished(folder, MlflowPart(tracking_uri=place, experiment=tracking_name()))
     kept = tracking.get_run(run_id)
-    run, _ = saved.read(folder)
+    run, _ = run_folder.read(folder)
     assert (kept.info.status, kept.info.run_name) == ("FINISHED", "credit")
     assert kept.data.metrics == metrics(run)
     assert kept.data.tags["uq_report.label"] == "credit"
@@ -348,11 +348,11 @@ def test_the_command_logs_what_it_wrote(
     assert done.stdout.startswith("Report in ")
     logged_to = re.search(r"Logged to MLflow: run (\w{32})", done.stderr)
     assert logged_to is not None
-    assert tracking.get_run(logged_to[1]).data.metrics == metrics(saved.read("out")[0])
+    assert tracking.get_run(logged_to[1]).data.metrics == metrics(run_folder.read("out")[0])
 
     model = logged(classifier(rows))
     assert CliRunner().invoke(cli.app, ["run", "audit.toml", "-q", "--model", model]).exit_code == 0
-    facts = saved.read("out")[0].subject
+    facts = run_folder.read("out")[0].subject
     assert (facts["sources"]["model"], len(facts["hashes"]["model"])) == (model, 64)
     tracking.create_experiment(f"{tmp_path} blocked", f"file://{tmp_path / 'rows.csv'}")
     broken = CliRunner().invoke(cli.app, ["run", "audit.toml", "-q", "--experiment", f"{tmp_path} blocked"])

@@ -17,9 +17,9 @@ import pytest
 
 pytest.importorskip("pyhanko", reason="signing needs pyHanko: pip install 'uq_report[sign]'")
 
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
 from uq_report.ops.history import History, delete
-from uq_report.ops.signing import Terms, load_signer, sign
+from uq_report.ops.signing import SignatureTerms, load_signer, sign
 from uq_report.ops.verification import rendering, verify
 
 from . import mutate, verify_cases
@@ -41,7 +41,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = (folder / "run/brief.pdf").read_bytes()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rendering.Maker, "_rendered", lambda *_: made)
-        sign(folder / "run/brief.pdf", folder / "signed.pdf", signer, Terms(field="Validator"))
+        sign(folder / "run/brief.pdf", folder / "signed.pdf", signer, SignatureTerms(field="Validator"))
     return folder
 
 

@@ -19,11 +19,11 @@ import uq_report as uq
 from uq_report import cli
 from uq_report.api.reports import Reports
 from uq_report.api.views import AuditRun
-from uq_report.cli.flags import Key
-from uq_report.core.errors import InputError, LockedError, RenderError
+from uq_report.cli.flags import FlagKey
+from uq_report.core.support.errors import InputError, LockedError, RenderError
 from uq_report.evidence import codec
 from uq_report.jobs.audit_file import AuditFile
-from uq_report.ops import written
+from uq_report.ops import report_files
 from uq_report.ops.history import History
 from uq_report.ops.run import CompletedAudit
 
@@ -170,7 +170,7 @@ def test_an_error_is_raised_after_it_is_mailed(
     def fails(*_: Any, **__: Any) -> Any:
         raise RenderError("html must find its template; got none.")
 
-    monkeypatch.setattr(written, "reports_of", fails)
+    monkeypatch.setattr(report_files, "reports_of", fails)
     with pytest.raises(RenderError):
         uq.run("audit.toml", MAIL)
     assert "Subject: scores: the audit failed (exit code 4)" in post_box[1]
@@ -206,7 +206,7 @@ def test_every_flag_fills_a_key_of_the_file_or_belongs_to_its_command(name: str)
     assert {str(parameter.name) for parameter in command.params} == declared.keys()
     for parameter, own in ((word, word in COMMANDS[name]) for word in declared):
         metadata = getattr(declared[parameter].annotation, "__metadata__", ())
-        key = next((str(part) for part in metadata if isinstance(part, Key)), "")
+        key = next((str(part) for part in metadata if isinstance(part, FlagKey)), "")
         assert bool(key) != own, parameter
         assert own or is_key(AuditFile, key), key
         named = parameter in (*key.split("."), "output") or parameter.endswith(f"_{key.rpartition('.')[2]}")

@@ -24,10 +24,10 @@ from typer.testing import CliRunner
 pytest.importorskip("cronsim", reason="the schedule reads its times with cronsim")
 
 from uq_report import cli
-from uq_report.core.errors import InputError, LockedError
+from uq_report.core.support.errors import InputError, LockedError
 from uq_report.ops.history import History
 from uq_report.ops.schedule import Job, Lines, Service, alone, child, jobs, plan, read_schedule, service
-from uq_report.ops.schedule.child import Children, Ended, run_command
+from uq_report.ops.schedule.child import ChildEnd, Children, run_command
 from uq_report.ops.schedule.cron import Cron
 from uq_report.ops.schedule.lines import to_journal
 
@@ -264,13 +264,13 @@ class Day:
         self.clock = FakeClock(monkeypatch, start)
         self.ran: list[tuple[str, str]] = []
         self.told = io.StringIO()
-        self.state: Callable[[str], Ended | None] = lambda name: Ended("done", 0, 1.0)
+        self.state: Callable[[str], ChildEnd | None] = lambda name: ChildEnd("done", 0, 1.0)
         monkeypatch.setattr(Children, "run", lambda _, command, folder, *limits: self._run(folder.name))
         say = Lines(self.told, "journal")
         self.service = Service(found, say, grace=0.01, clock=lambda: self.clock.time)
         self.clock.at_end = lambda: self.service.stop("end of the day")
 
-    def _run(self, name: str) -> Ended | None:
+    def _run(self, name: str) -> ChildEnd | None:
         self.ran.append((name, f"{self.clock.time:%a %H:%M}"))
         return self.state(name)
 
@@ -308,7 +308,7 @@ def test_the_worst_end_decides_the_exit_code(folder: Path, monkeypatch: pytest.M
     for state, code, exit_code in (("findings", 1, 1), ("locked", 75, 75), ("failed", 3, 3), ("timeout", -15, 3)):
         day = Day(monkeypatch, jobs(read_schedule(folder / "audits.toml")))
         day.clock.until = START + timedelta(minutes=40)
-        day.state = lambda _, state=state, code=code: Ended(
+        day.state = lambda _, state=state, code=code: ChildEnd(
             state, code, 1.0, {"findings": {"high": 2, "waived": 1}}, "no\n"
         )  # type: ignore[misc]
         assert day.service.serve() == exit_code
@@ -323,9 +323,9 @@ def test_a_clock_that_jumps_ahead_runs_once_or_tells_what_it_missed(
     day = Day(monkeypatch, jobs(read_schedule(folder / "audits.toml")))
     jumps = iter([timedelta(days=1, hours=2, minutes=15)])
 
-    def state(name: str) -> Ended:
+    def state(name: str) -> ChildEnd:
         day.clock.time += next(jumps, timedelta(0))
-        return Ended("done", 0, 1.0)
+        return ChildEnd("done", 0, 1.0)
 
     day.state = state
     day.clock.until = START + timedelta(days=1, hours=3)
@@ -339,7 +339,7 @@ def test_once_runs_what_is_due_and_a_second_call_nothing(folder: Path, monkeypat
     moment = at("2026-03-02T06:10:00")
     filed(folder, "motor", moment)
     day = Day(monkeypatch, found, moment)
-    day.state = lambda name: filed(folder, name, moment) or Ended("done", 0, 0.0)  # type: ignore[func-returns-value]
+    day.state = lambda name: filed(folder, name, moment) or ChildEnd("done", 0, 0.0)  # type: ignore[func-returns-value]
     assert day.service.once() == 0
     assert day.ran == [("credit", "Mon 06:10")]
     again = Service(found, Lines(day.told, "journal"), clock=lambda: moment)

@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 pytest.importorskip("pyhanko", reason="signing needs pyHanko: pip install 'uq_report[sign]'")
 
 from uq_report import cli
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
 from uq_report.ops import signing, verification
 from uq_report.ops.history.entry import ENTRY
-from uq_report.ops.signing import Signed, Terms, load_signer, sign
+from uq_report.ops.signing import SignatureTerms, Signed, load_signer, sign
 from uq_report.ops.verification import Verification, rendering
 from uq_report.ops.verification.signatures import judge_signatures
 
@@ -47,7 +47,9 @@ def rendered_once(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
 
 @pytest.fixture(scope="module")
 def signed(place: Path, validator: Any) -> Signed:
-    return sign(place / "run/brief.pdf", place / "signed.pdf", validator, Terms(field="Validator", reason="Checked"))
+    return sign(
+        place / "run/brief.pdf", place / "signed.pdf", validator, SignatureTerms(field="Validator", reason="Checked")
+    )
 
 
 def states(found: Verification) -> dict[str, str]:
@@ -131,17 +133,17 @@ def test_a_flip_anywhere_in_the_signature_is_seen(keys: Keys, signed: Signed) ->
 
 def test_who_may_sign_second(place: Path, keys: Keys, validator: Any, signed: Signed) -> None:
     with pytest.raises(InputError, match="certifies that nothing may follow"):
-        sign(signed.path, place / "no.pdf", validator, Terms(field="Owner", certify="approval"))
+        sign(signed.path, place / "no.pdf", validator, SignatureTerms(field="Owner", certify="approval"))
     first = sign(
-        place / "run/brief.pdf", place / "first.pdf", validator, Terms(field="Validator", certify="fill-forms")
+        place / "run/brief.pdf", place / "first.pdf", validator, SignatureTerms(field="Validator", certify="fill-forms")
     )
     owner = load_signer(*keys.issue("owner"), [keys.authority], PASSPHRASE)
     with pytest.raises(InputError, match="'approval' for all but the first"):
-        sign(first.path, place / "no.pdf", owner, Terms(field="Owner"))
+        sign(first.path, place / "no.pdf", owner, SignatureTerms(field="Owner"))
     with pytest.raises(InputError, match="a name of its own"):
-        sign(first.path, place / "no.pdf", owner, Terms(field="Validator", certify="approval"))
+        sign(first.path, place / "no.pdf", owner, SignatureTerms(field="Validator", certify="approval"))
     assert not (place / "no.pdf").exists()
-    second = sign(first.path, place / "second.pdf", owner, Terms(field="Owner", certify="approval"))
+    second = sign(first.path, place / "second.pdf", owner, SignatureTerms(field="Owner", certify="approval"))
     found = verify(second.path, trust=[keys.authority])
     assert found.ok
     assert {claim.state for claim in found.claims if "Owner" in claim.name or "Validator" in claim.name} == {"ok"}
@@ -163,7 +165,7 @@ def test_a_time_stamp_is_embedded_and_told(place: Path, keys: Keys, validator: A
 
 def test_an_unreachable_time_stamp_service_writes_nothing(place: Path, validator: Any) -> None:
     with pytest.raises(InputError, match=r"time stamps are asked of http://127\.0\.0\.1:9/"):
-        sign(place / "run/brief.pdf", place / "no.pdf", validator, Terms(timestamp_url="http://127.0.0.1:9/"))
+        sign(place / "run/brief.pdf", place / "no.pdf", validator, SignatureTerms(timestamp_url="http://127.0.0.1:9/"))
     assert not (place / "no.pdf").exists()
 
 
@@ -177,7 +179,7 @@ def test_refusals_of_keys_name_the_cause(keys: Keys, tmp_path: Path) -> None:
         ("non-repudiation", lambda: load_signer(*keys.issue("web", signing=False), (), PASSPHRASE)),
         ("sign.key must be a file", lambda: load_signer(tmp_path / "none", certificate, (), PASSPHRASE)),
         ("the signer's alone; got 0", lambda: load_signer(key, key, (), PASSPHRASE)),
-        ("sign.certify", lambda: Terms(certify="all")),  # type: ignore[arg-type]
+        ("sign.certify", lambda: SignatureTerms(certify="all")),  # type: ignore[arg-type]
     ]
     for message, call in cases:
         with pytest.raises(InputError, match=message) as told:
@@ -245,7 +247,7 @@ def test_a_draft_is_signed_only_if_it_is_said(place: Path, validator: Any, monke
     monkeypatch.setattr(rendering.Maker, "_rendered", lambda self, kind, suffix: made)
     with pytest.raises(InputError, match="--draft"):
         sign(folder / "brief.pdf", place / "no.pdf", validator)
-    assert sign(folder / "brief.pdf", place / "draft.pdf", validator, Terms(draft=True)).path.exists()
+    assert sign(folder / "brief.pdf", place / "draft.pdf", validator, SignatureTerms(draft=True)).path.exists()
 
 
 def test_a_report_that_does_not_verify_is_not_signed(place: Path, validator: Any) -> None:

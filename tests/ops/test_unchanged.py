@@ -17,10 +17,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from uq_report import api, cli
-from uq_report.evidence import sums
+from uq_report.evidence import checksums
 from uq_report.evidence.run import Run
 from uq_report.ops.history import History
-from uq_report.ops.history.making import inputs_key
+from uq_report.ops.history.build_key import inputs_key
 
 from ..jobs import audits_made
 from . import store_runs
@@ -142,10 +142,10 @@ def test_anything_that_differs_is_run(folder: Path, change: Callable[[Path], Any
 def test_another_version_another_format_or_force_are_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(call("--format", "html", "--format", "markdown").stdout)["unchanged"] is False
     assert json.loads(call("--force").stdout)["unchanged"] is False
-    from uq_report.runner import recorded
+    from uq_report.runner import provenance
 
-    environment = recorded.environment
-    monkeypatch.setattr(recorded, "environment", lambda *given: {**environment(*given), "uq_report": "99"})
+    environment = provenance.environment
+    monkeypatch.setattr(provenance, "environment", lambda *given: {**environment(*given), "uq_report": "99"})
     assert json.loads(call().stdout)["unchanged"] is False
 
 
@@ -240,6 +240,6 @@ def test_the_same_run_is_filed_again_only_to_mend_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "x", f"{'0' * 64}  ../up\n", f"{'0' * 64}  /etc/passwd\n", "\xff"])
 def test_sums_that_are_none_list_nothing(tmp_path: Path, text: str) -> None:
-    (tmp_path / sums.SUMS).write_bytes(text.encode("latin-1"))
-    assert sums.loads(tmp_path) == {}
-    assert sums.loads(tmp_path / "nowhere") == {}
+    (tmp_path / checksums.SUMS).write_bytes(text.encode("latin-1"))
+    assert checksums.loads(tmp_path) == {}
+    assert checksums.loads(tmp_path / "nowhere") == {}

@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 import uq_report as uq
 from uq_report import cli
 from uq_report.api.views import AuditRun
-from uq_report.core.digest import table_sha256, vector_sha256
-from uq_report.core.errors import InputError
+from uq_report.core.support.digest import table_sha256, vector_sha256
+from uq_report.core.support.errors import InputError
 from uq_report.document.document import Document
 from uq_report.evidence import codec
 from uq_report.evidence.run import Run
@@ -50,7 +50,7 @@ def rendered_once(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Take the PDF as written for its own rendering, which the first test shows it is; HTML is rendered each time."""
     made, render = (written / "brief.pdf").read_bytes(), rendering.Maker._rendered
 
-    def quick(self: rendering.Maker, form: kinds.Form, suffix: str) -> bytes:
+    def quick(self: rendering.Maker, form: kinds.DocumentForm, suffix: str) -> bytes:
         return made if suffix == ".pdf" else render(self, form, suffix)
 
     monkeypatch.setattr(rendering.Maker, "_rendered", quick)
@@ -70,14 +70,14 @@ def flipped(data: bytes, position: int) -> bytes:
 def keep_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make each form of document, and each file rendered from it, once for a whole test."""
     make, render = kinds.document, rendering.Maker._rendered
-    documents: dict[kinds.Form, Document] = {}
-    files: dict[tuple[kinds.Form, str], bytes] = {}
+    documents: dict[kinds.DocumentForm, Document] = {}
+    files: dict[tuple[kinds.DocumentForm, str], bytes] = {}
 
-    def document(run: Run, kind: str, annex: str) -> Document:
-        form = kinds.Form(kind, annex)
-        return documents[form] if form in documents else documents.setdefault(form, make(run, kind, annex=annex))
+    def document(run: Run, kind: str, appendix: str) -> Document:
+        form = kinds.DocumentForm(kind, appendix)
+        return documents[form] if form in documents else documents.setdefault(form, make(run, kind, appendix=appendix))
 
-    def rendered(self: rendering.Maker, form: kinds.Form, suffix: str) -> bytes:
+    def rendered(self: rendering.Maker, form: kinds.DocumentForm, suffix: str) -> bytes:
         key = form, suffix
         return files[key] if key in files else files.setdefault(key, render(self, form, suffix))
 
@@ -191,28 +191,28 @@ def test_a_digest_that_no_reader_sees_does_not_tie_a_page_to_its_evidence(hidden
     assert state(verification.verify(page), "brief.html", "evidence") == "FAILED"
 
 
-@pytest.mark.parametrize("annex", EXTENTS)
-def test_a_report_is_proven_whatever_its_annex(tmp_path: Path, annex: str) -> None:
-    """Fails where the report is held against another annex: its headings then differ, and its bytes do."""
+@pytest.mark.parametrize("appendix", EXTENTS)
+def test_a_report_is_proven_whatever_its_annex(tmp_path: Path, appendix: str) -> None:
+    """Fails where the report is held against another appendix: its headings then differ, and its bytes do."""
     made = AuditRun(verify_cases.run())
-    made.write(tmp_path / "run", formats=["html"], annex=annex)
+    made.write(tmp_path / "run", formats=["html"], appendix=appendix)
     found = verify(tmp_path / "run")
     assert found.ok
     assert state(found, "report.html", "bytes") == "ok"
 
 
 def test_a_pdf_is_held_against_the_annex_its_bookmarks_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rendered: list[kinds.Form] = []
+    rendered: list[kinds.DocumentForm] = []
     render = rendering.Maker._rendered
 
-    def told(self: rendering.Maker, form: kinds.Form, suffix: str) -> bytes:
+    def told(self: rendering.Maker, form: kinds.DocumentForm, suffix: str) -> bytes:
         rendered.append(form)
         return render(self, form, suffix)
 
     monkeypatch.setattr(rendering.Maker, "_rendered", told)
-    AuditRun(verify_cases.run()).write(tmp_path / "run", formats=["pdf"], annex="none")
+    AuditRun(verify_cases.run()).write(tmp_path / "run", formats=["pdf"], appendix="none")
     assert verify(tmp_path / "run").ok
-    assert rendered == [kinds.Form("audit", "none")]
+    assert rendered == [kinds.DocumentForm("audit", "none")]
 
 
 def test_other_files_disprove_nothing_where_they_have_an_excuse() -> None:

@@ -28,10 +28,10 @@ from pyhanko.sign import PdfSignatureMetadata, PdfSigner, SimpleSigner
 from pyhanko.sign.fields import SigFieldSpec
 
 from uq_report import cli
-from uq_report.core.errors import InputError, RenderError, words_of
-from uq_report.evidence import sums
+from uq_report.core.support.errors import InputError, RenderError, words_of
+from uq_report.evidence import checksums
 from uq_report.ops import verification
-from uq_report.ops.signing import Signed, Terms, load_signer, sign
+from uq_report.ops.signing import SignatureTerms, Signed, load_signer, sign
 from uq_report.ops.verification import Verification, rendering
 
 from . import verify_cases
@@ -61,7 +61,7 @@ def rendered_once(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
 def signed(place: Path, signer: SimpleSigner, tmp_path: Path) -> Signed:
     """Return a signed report in the folder of its run."""
     shutil.copytree(place / "run", tmp_path / "run")
-    return sign(tmp_path / "run/brief.pdf", tmp_path / "run/signed.pdf", signer, Terms(field="Validator"))
+    return sign(tmp_path / "run/brief.pdf", tmp_path / "run/signed.pdf", signer, SignatureTerms(field="Validator"))
 
 
 def states(found: Verification) -> dict[str, str]:
@@ -201,7 +201,7 @@ def test_a_signature_cut_off_is_told_where_the_folder_knows_of_it(
     verify: Callable[..., Verification], signed: Signed
 ) -> None:
     folder = signed.path.parent
-    assert sums.match(folder, sums.loads(folder), ["signed.pdf", "brief.pdf", "run.json"])
+    assert checksums.match(folder, checksums.loads(folder), ["signed.pdf", "brief.pdf", "run.json"])
     assert verify(folder).ok
     assert "signature 'Validator'" in states(verify(folder))
     signed.path.write_bytes(signed.path.read_bytes()[: signed.unsigned_bytes])
@@ -222,8 +222,8 @@ def test_a_signature_cut_off_is_told_where_run_json_names_it(
     folder = verify_cases.write(place / "named", made)
     monkeypatch.setattr("uq_report.ops.signing._check_report", lambda *_: None)  # what others test is not made again
     one, two = place / "one.pdf", place / "two.pdf"
-    sign(folder / "brief.pdf", one, signer, Terms(field="Validator", certify="fill-forms"))
-    sign(one, two, load_signer(*keys.issue("owner"), (), PASSPHRASE), Terms(field="Owner", certify="approval"))
+    sign(folder / "brief.pdf", one, signer, SignatureTerms(field="Validator", certify="fill-forms"))
+    sign(one, two, load_signer(*keys.issue("owner"), (), PASSPHRASE), SignatureTerms(field="Owner", certify="approval"))
     expected = {
         two: ("ok", "it bears 'Validator', 'Owner', which run.json names"),
         one: ("not judged", "it lacks 'Owner', which run.json names: not signed yet, or the signature was cut off"),
@@ -241,7 +241,7 @@ def test_a_signature_cut_off_is_told_where_run_json_names_it(
 def test_listed_files_that_are_gone_or_others_are_told(place: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(place / "run", tmp_path / "run"))
     (folder / "note.txt").write_text("a")
-    (folder / "SHA256SUMS").write_bytes(sums.dumps(sums.loads(folder) | sums.hashes({"note.txt": b"a"})))
+    (folder / "SHA256SUMS").write_bytes(checksums.dumps(checksums.loads(folder) | checksums.hashes({"note.txt": b"a"})))
     assert verification.verify(folder).ok
     (folder / "note.txt").write_text("b")
     assert [claim.file for claim in verification.verify(folder).failed] == ["note.txt"]

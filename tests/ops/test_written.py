@@ -19,8 +19,8 @@ from typer.testing import CliRunner, Result
 
 import uq_report as uq
 from uq_report import cli, testing
-from uq_report.core.errors import OutputError, RenderError
-from uq_report.evidence import saved, stage, sums
+from uq_report.core.support.errors import OutputError, RenderError
+from uq_report.evidence import atomic_write, checksums, run_folder
 from uq_report.ops.history import History
 from uq_report.render import libraries
 from uq_report.render.html import HtmlRenderer
@@ -83,15 +83,15 @@ def test_a_place_that_cannot_be_written_to_is_refused_first(folder: Path, monkey
     with monkeypatch.context() as locked:
         locked.setattr(os, "access", lambda *_: False)
         assert "may not be written to" in refused(folder, 74, "--output", "new")
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=saved._LEAST - 1))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=run_folder._LEAST - 1))
     assert "is full" in refused(folder, 74, "--output", "new")
 
 
 def test_a_place_that_can_be_written_to_is_not_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=saved._LEAST))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=run_folder._LEAST))
     (tmp_path / "out" / "evidence").mkdir(parents=True)
-    saved.check_place(tmp_path / "out", ["report.html"])
-    saved.check_place(tmp_path / "deep" / "below", ["report.html"])
+    run_folder.check_place(tmp_path / "out", ["report.html"])
+    run_folder.check_place(tmp_path / "deep" / "below", ["report.html"])
     assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
 
 
@@ -110,14 +110,14 @@ def test_a_machine_without_pango_is_refused_first(folder: Path, monkeypatch: pyt
 
 def full(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Let the disk be full for files of this name."""
-    real = stage.write_through
+    real = atomic_write.write_through
 
     def fails(file: Path, content: bytes) -> None:
         if file.name == name:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         real(file, content)
 
-    monkeypatch.setattr(saved, "write_through", fails)
+    monkeypatch.setattr(run_folder, "write_through", fails)
 
 
 def test_a_disk_that_is_full_for_the_report_keeps_the_results(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +129,7 @@ def test_a_disk_that_is_full_for_the_report_keeps_the_results(folder: Path, monk
     assert "The results are saved in out; what is missing of the report: uq-report render out" in result.stderr
     assert uq.load("out").run.subject["label"] == "m"
     assert CliRunner().invoke(cli.app, ["render", "out", "--format", "html"]).exit_code == 0
-    assert sums.match(Path("out"), sums.loads(Path("out")), ["report.html", "run.json"])
+    assert checksums.match(Path("out"), checksums.loads(Path("out")), ["report.html", "run.json"])
 
 
 def test_a_disk_that_is_full_at_once_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +187,7 @@ def test_a_process_killed_while_it_renders_loses_no_result(folder: Path) -> None
         last = filing.previous()
     (filed,) = history.runs("m")
     assert last is not None
-    assert filed.entry.run_sha256 == sums.loads(Path("out"))["run.json"]
+    assert filed.entry.run_sha256 == checksums.loads(Path("out"))["run.json"]
     assert (filed.folder / "run.json").read_bytes() == Path("out/run.json").read_bytes()
     assert (history.check(), (filed.folder.parent / ".held").exists()) == ([], False)
 
@@ -222,12 +222,12 @@ def test_python_saves_first_too(tmp_path: Path) -> None:
         raise RenderError("report.html could not be made: no ink")
 
     with pytest.raises(RenderError) as caught:
-        saved.write_first(audited.run, tmp_path, reports=stops(), clock={})
+        run_folder.write_first(audited.run, tmp_path, reports=stops(), clock={})
     assert caught.value.__notes__[0] == f"Written in {tmp_path}: report.md."
-    assert sums.match(tmp_path, sums.loads(tmp_path), ["report.md", "run.json"])
+    assert checksums.match(tmp_path, checksums.loads(tmp_path), ["report.md", "run.json"])
 
 
 def test_what_stands_in_the_way_is_an_output_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match=r"run\.write\.folder must be writable"):
-        saved.write_files(tmp_path / "file" / "below", {"a": b""})
+        run_folder.write_files(tmp_path / "file" / "below", {"a": b""})

@@ -9,7 +9,7 @@ from statistics import median
 
 import pytest
 
-from uq_report.core.errors import RenderError
+from uq_report.core.support.errors import RenderError
 from uq_report.document.document import Block, Document
 from uq_report.render.environment import environment, templates_dir
 from uq_report.render.html import HtmlRenderer, page

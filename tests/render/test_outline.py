@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from uq_report.core.errors import RenderError
+from uq_report.core.support.errors import RenderError
 from uq_report.document.document import Badge, Cell, Column, Document, Figure, Section, Table
 from uq_report.render.filters import breakable, capped, csp_hash, density, rows
 from uq_report.render.outline import RESERVED, Outline, outline
@@ -142,7 +142,7 @@ def test_the_answer_has_no_number_only_where_it_stands_first(document: Document)
     one, last = Section(id="one", title="One", feature="age"), Section(id="last", title="Last", appendix=True)
     plan = outline(with_sections(document, answer, one, last))
     assert [(part.number, part.role) for part in plan.parts] == [("", "answer"), ("1", "sheet"), ("A", "")]
-    assert (plan.answer, plan.front, plan.annex) == (plan.parts[:1], plan.parts[1:2], plan.parts[2:])
+    assert (plan.answer, plan.front, plan.appendix) == (plan.parts[:1], plan.parts[1:2], plan.parts[2:])
     assert [part.number for part in plan.parts[0].parts] == [""]
     assert [part.number for part in outline(with_sections(document, one, answer)).parts] == ["1", "2"]
 

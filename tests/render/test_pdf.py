@@ -15,7 +15,7 @@ import pytest
 from pypdf import PdfReader
 from weasyprint.urls import FatalURLFetchingError
 
-from uq_report.core.errors import RenderError
+from uq_report.core.support.errors import RenderError
 from uq_report.document.contract import Renderer
 from uq_report.document.document import Column, Document, Facts, Figure, Paragraph, Section, Table
 from uq_report.render.html import page

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from uq_report.core.errors import InputError, RenderError
+from uq_report.core.support.errors import InputError, RenderError
 from uq_report.document.document import Attachment, Document, Paragraph, Section
 from uq_report.render import pdf, printer
 from uq_report.render.pdf import PdfRenderer, print_apart

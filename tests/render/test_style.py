@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from jinja2.exceptions import TemplateNotFound
 
-from uq_report.core.errors import RenderError
+from uq_report.core.support.errors import RenderError
 from uq_report.document.document import Document
 from uq_report.render import apart, environment
 from uq_report.render.addresses import refuse_addresses

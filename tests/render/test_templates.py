@@ -10,7 +10,7 @@ from pathlib import Path
 import pikepdf
 import pytest
 
-from uq_report.core.errors import RenderError
+from uq_report.core.support.errors import RenderError
 from uq_report.document.document import Badge, Document, Section
 from uq_report.render import environment
 from uq_report.render.environment import templates_dir
@@ -92,10 +92,10 @@ def test_only_the_pdf_has_what_browsers_do_not_know(document: Document) -> None:
 
 def test_the_answer_is_first_without_a_number_and_the_contents_follow(document: Document) -> None:
     answer = Section(id="answer", title="The answer", sections=(Section(id="why", title="Why"),))
-    annex = Section(id="annex", title="Annex", appendix=True)
-    html = page(replace(document, sections=(answer, *document.sections, annex)))
+    appendix = Section(id="appendix", title="Annex", appendix=True)
+    html = page(replace(document, sections=(answer, *document.sections, appendix)))
     order = ['<h2 id="answer">The answer', '<h3 id="why">Why', 'id="contents"', 'id="summary"', 'class="identity"']
-    places = [html.index(one) for one in (*order, '<div class="annex">', 'id="annex"')]
+    places = [html.index(one) for one in (*order, '<div class="appendix">', 'id="appendix"')]
     assert places == sorted(places)
     assert '<h2 id="summary"><span class="place">1</span>' in html
     assert 'class="rating"' not in html

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from uq_report import testing
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, MeasureFacts
-from uq_report.runner.recorded import measure_facts
+from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, MeasureFacts
+from uq_report.distributions import Categorical, Normal
+from uq_report.runner.provenance import measure_facts
 
 LEVELS = ("no checking account", "< 0 DM", "0 <= ... < 200 DM", ">= 200 DM")
 LABELS = ("bad", "good")

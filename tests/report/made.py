@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from uq_report.core.results import Attribution, Diagnostic, Importance, Interaction, Omission, Profile, Result
+from uq_report.core.model.results import Attribution, Diagnostic, Importance, Interaction, Omission, Profile, Result
 from uq_report.evidence import ids
 from uq_report.evidence.information import WITH_TARGET, WITHOUT_TARGET
 from uq_report.methods.pfi.reading import READINGS

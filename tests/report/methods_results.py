@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from uq_report.core.results import Diagnostic, Importance, Interaction, Omission, Profile, Result
+from uq_report.core.model.results import Diagnostic, Importance, Interaction, Omission, Profile, Result
 from uq_report.evidence import ids
 from uq_report.evidence.information import COVERED, KENDALL, MUTUAL, OVERLAP, SHARE
 

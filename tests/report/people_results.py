@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from uq_report.core.results import Diagnostic, Omission, Result
+from uq_report.core.model.results import Diagnostic, Omission, Result
 from uq_report.evidence import ids
 from uq_report.evidence.rows import OUTSIDE, SHUFFLED
 

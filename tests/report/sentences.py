@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from uq_report import testing
-from uq_report.core.numbers import places
+from uq_report.core.support.numbers import places
 from uq_report.document.document import (
     Block,
     Bullets,
@@ -46,7 +46,7 @@ _NUMBER = r"−?[\d\u202f]+(?:\.\d+)?"
 
 
 class Pattern(NamedTuple):
-    """What is forbidden, why, and whether it holds in tables and annex too."""
+    """What is forbidden, why, and whether it holds in tables and appendix too."""
 
     why: str
     form: re.Pattern[str]
@@ -126,7 +126,7 @@ def without_names(text: str, names: Iterable[str]) -> str:
 
 
 def problems(one: Said, names: Iterable[str], *, everywhere: bool = False) -> Iterator[str]:
-    """Yield what is wrong with a text; of annexes and cells only what is wrong `everywhere`."""
+    """Yield what is wrong with a text; of appendices and cells only what is wrong `everywhere`."""
     text = without_names(one.text, names)
     for pattern in PATTERNS:
         found = pattern.form.search(text) if pattern.everywhere or (one.prose and not everywhere) else None

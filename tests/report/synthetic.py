@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from uq_report.core.explainer import Card
-from uq_report.core.results import Result
+from uq_report.core.explainer import MethodCard
+from uq_report.core.model.results import Result
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import MethodRecord, NotRun, PluginRecord, Run
 from uq_report.runner import plugins
-from uq_report.runner.recorded import with_measures
+from uq_report.runner.provenance import with_measures
 
 from .cases import Case
 from .made import attributions, calibration, importance, profiles, reading, redundancy, sizes, third_party
@@ -127,7 +127,7 @@ def methods(results: Sequence[Result]) -> tuple[MethodRecord, ...]:
             name=name,
             section=ours[name].section if name in ours else "",
             options=options[name],
-            card=ours[name].card if name in ours else Card(title=name.capitalize(), definition=""),
+            card=ours[name].card if name in ours else MethodCard(title=name.capitalize(), definition=""),
         )
         for name in dict.fromkeys(result.explainer for result in results)
     )

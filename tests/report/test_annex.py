@@ -1,4 +1,4 @@
-"""The short annex: what was chosen, what computed, who else has a part in it; defaults are counted, not listed."""
+"""The short appendix: what was chosen, what computed, who else has a part in it; defaults are counted, not listed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from uq_report.core.explainer import Card
+from uq_report.core.explainer import MethodCard
 from uq_report.document.document import Facts, Section, Table, texts
-from uq_report.document.evidence import Evidence
 from uq_report.evidence.run import MethodRecord, PluginRecord, Run
+from uq_report.reading.run_reader import RunReader
 from uq_report.report.placing import PluginSections
 from uq_report.report.sections.methods import in_short, methods
 from uq_report.report.sections.model import model
@@ -27,8 +27,8 @@ def run() -> Run:
     return make_run()
 
 
-def with_subject(run: Run, **facts: object) -> Evidence:
-    return Evidence(replace(run, subject={**run.subject, **facts}))
+def with_subject(run: Run, **facts: object) -> RunReader:
+    return RunReader(replace(run, subject={**run.subject, **facts}))
 
 
 def told(section: Section) -> str:
@@ -70,11 +70,11 @@ def test_settings_at_their_defaults_are_counted(run: Run) -> None:
         "fast_paths": True,
         "about": {"title": "T"},
     }
-    e = Evidence(replace(run, settings=settings))
+    e = RunReader(replace(run, settings=settings))
     short, full = (reproducibility(e, "ab", whole=whole) for whole in (False, True))
     assert rows(short, "settings-table") == [("options.pfi.n_repeats", "3")]
     assert "4 other settings" in told(short)  # seed, deny, time_limit and fast_paths
-    off = Evidence(replace(run, settings={"fast_paths": False}))
+    off = RunReader(replace(run, settings={"fast_paths": False}))
     assert rows(reproducibility(off, "ab", whole=False), "settings-table") == [("fast_paths", "no")]
     assert [row[0] for row in rows(full, "settings-table")] == [
         "about.title",
@@ -86,25 +86,25 @@ def test_settings_at_their_defaults_are_counted(run: Run) -> None:
     ]
     assert not rows(short, "options-table")
     assert rows(full, "options-table")
-    untouched = Evidence(replace(run, settings={"seed": 0}))
+    untouched = RunReader(replace(run, settings={"seed": 0}))
     assert "All settings and options are at their defaults." in told(reproducibility(untouched, "ab", whole=False))
 
 
 def test_the_seed_and_the_level_of_intervals_are_always_said(run: Run) -> None:
-    section = reproducibility(Evidence(replace(run, settings={"seed": 7, "confidence": 0.9})), "ab", whole=False)
+    section = reproducibility(RunReader(replace(run, settings={"seed": 7, "confidence": 0.9})), "ab", whole=False)
     facts = dict(row for b in section.blocks if isinstance(b, Facts) for row in b.rows)
     assert (facts["Seed"], facts["Level of intervals"], facts["SHA-256 of run.json"]) == (7, 0.9, "ab")
 
 
 def test_only_packages_that_computed_are_named(run: Run) -> None:
-    assert "shap" in computing(Evidence(run))
+    assert "shap" in computing(RunReader(run))
     without = replace(run, results=tuple(r for r in run.results if r.explainer != "shap"))
-    assert "shap" not in computing(Evidence(without))
+    assert "shap" not in computing(RunReader(without))
     assert computing(with_subject(run, model_class="torch.nn.Sequential"))[-1] == "torch"
     assert computing(with_subject(run, model_class="sklearn.ensemble.X")).count("scikit-learn") == 1
     environment = {"python": "3.11", "numpy": "2.4", "mlflow": "3.1", "torch": "2.1"}
     short, full = (
-        reproducibility(Evidence(replace(run, environment=environment)), "ab", whole=w) for w in (False, True)
+        reproducibility(RunReader(replace(run, environment=environment)), "ab", whole=w) for w in (False, True)
     )
     assert "numpy 2.4" in told(short)
     assert not {"mlflow", "torch"} & set(told(short).replace(",", " ").split())
@@ -113,14 +113,14 @@ def test_only_packages_that_computed_are_named(run: Run) -> None:
 
 def test_plugins_of_others_are_named_and_ours_are_counted(run: Run) -> None:
     ours = replace(run, plugins=(PluginRecord("explainers", "pfi", "uq-report", "0.1", 1, 12000, "ran: 3 results"),))
-    assert told(inventory(Evidence(ours), whole=False)).endswith(
+    assert told(inventory(RunReader(ours), whole=False)).endswith(
         "Found: 1 explainer. All plugins come with this package."
     )
-    section = inventory(Evidence(run), whole=False)
+    section = inventory(RunReader(run), whole=False)
     assert "stranger (explainer) of uq-stranger 2.0: 3 results, 10 rows predicted for it." in told(section)
     assert "come with this package" not in told(section)
     assert not rows(section, "plugins-table")
-    assert len(rows(inventory(Evidence(run), whole=True), "plugins-table")) == len(run.plugins)
+    assert len(rows(inventory(RunReader(run), whole=True), "plugins-table")) == len(run.plugins)
 
 
 def test_fast_paths_that_predicted_are_named_with_what_they_did(run: Run) -> None:
@@ -129,13 +129,13 @@ def test_fast_paths_that_predicted_are_named_with_what_they_did(run: Run) -> Non
         PluginRecord("fast_paths", name, "uq-report", "0.1", 1, 0, outcome)
         for name, outcome in zip("ab", outcomes, strict=True)
     ]
-    text = told(inventory(Evidence(replace(run, plugins=tuple(records))), whole=False))
+    text = told(inventory(RunReader(replace(run, plugins=tuple(records))), whole=False))
     assert "by these fast paths: a predicted 5,000 rows; in 64 rows compared" in " ".join(text.split())
     assert " b " not in text
 
 
 def test_a_strangers_results_stand_in_the_short_annex_and_ours_do_not(run: Run) -> None:
-    (section,) = PluginSections(Evidence(run)).strangers()
+    (section,) = PluginSections(RunReader(run)).strangers()
     assert section.id == "explainer-stranger"
     assert [part.id for part in section.sections] == [
         "result-stranger",
@@ -143,11 +143,11 @@ def test_a_strangers_results_stand_in_the_short_annex_and_ours_do_not(run: Run) 
         "result-stranger.table",
     ]
     ours = tuple(replace(p, distribution="uq_report") for p in run.plugins)
-    assert PluginSections(Evidence(replace(run, plugins=ours))).strangers() == ()
+    assert PluginSections(RunReader(replace(run, plugins=ours))).strangers() == ()
 
 
 def card(**texts_: str) -> MethodRecord:
-    return MethodRecord(name="m", section="", options={}, card=Card(title="M", **texts_))
+    return MethodRecord(name="m", section="", options={}, card=MethodCard(title="M", **texts_))
 
 
 def test_a_method_in_short_is_what_it_is_and_the_first_sentence_of_each_limit() -> None:
@@ -161,8 +161,8 @@ def test_a_method_in_short_is_what_it_is_and_the_first_sentence_of_each_limit() 
 
 
 def test_methods_are_rows_in_short_and_cards_in_full(run: Run) -> None:
-    short, full = (methods(Evidence(run), whole=whole) for whole in (False, True))
-    titles = [method.card.title for method in Evidence(run).methods_in_use]
+    short, full = (methods(RunReader(run), whole=whole) for whole in (False, True))
+    titles = [method.card.title for method in RunReader(run).methods_in_use]
     (facts,) = (block for block in short.blocks if isinstance(block, Facts))
     assert [label for label, _ in facts.rows] == [part.title for part in full.sections] == titles
     assert len(told(short).split()) < len(told(full).split())

@@ -14,14 +14,14 @@ import pytest
 
 import uq_report as uq
 from uq_report.api.views import AuditRun
-from uq_report.core.results import Diagnostic, Importance, Result
+from uq_report.core.model.results import Diagnostic, Importance, Result
 from uq_report.document.document import Card
-from uq_report.document.evidence import Evidence
 from uq_report.document.text import MENTION, first_sentence, unmarked
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import NotRun, Run
-from uq_report.report.answer import Answer, answer_of, as_html, as_lines
+from uq_report.reading.run_reader import RunReader
+from uq_report.report.answer import Conclusion, answer_of, as_html, as_lines
 from uq_report.report.answer.cards import NO, OPEN, PARTLY, UNTESTED, YES
 from uq_report.report.answer.drivers import rankings
 from uq_report.report.answer.synthesis import rest
@@ -58,16 +58,16 @@ EVERY = [*CASES, *sorted(path.parent.name for path in SAMPLES.glob("*/run.json")
 
 
 @cache
-def told(name: str) -> tuple[Evidence, Answer]:
-    e = Evidence(run_of(name))
+def told(name: str) -> tuple[RunReader, Conclusion]:
+    e = RunReader(run_of(name))
     return e, answer_of(e)
 
 
-def card(answer: Answer, title: str) -> Card:
+def card(answer: Conclusion, title: str) -> Card:
     return next(one for one in answer.cards if one.title.startswith(title))
 
 
-def verdicts(e: Evidence, role: str) -> Mapping[str, str]:
+def verdicts(e: RunReader, role: str) -> Mapping[str, str]:
     ranking = rankings(e).get(role)
     if ranking is None or "verdict" not in ranking.table:
         return {}
@@ -130,7 +130,7 @@ def test_a_single_leader_is_named_only_where_every_interval_of_ranks_shows_it(na
         assert not [f for f in e.findings if f.code == "UQ501" and ranking.measure in f.measures]
 
 
-def pool(e: Evidence) -> np.ndarray[Any, np.dtype[np.float64]]:
+def pool(e: RunReader) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return every number of the evidence, in percent too, skills as shares of their baselines, counts and facts."""
     found = [pd.to_numeric(result.estimates[c], errors="coerce").to_numpy(dtype=float) for result in e.results
              for c in result.estimates.columns if c not in ("measure", "feature", "covers", "item")]  # fmt: skip
@@ -150,7 +150,7 @@ def pool(e: Evidence) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.concatenate([values, 100 * values])
 
 
-def strangers(e: Evidence, texts: Sequence[str]) -> Iterator[str]:
+def strangers(e: RunReader, texts: Sequence[str]) -> Iterator[str]:
     """Yield the numbers of these texts that no number of the evidence rounds to."""
     values, names = pool(e), [str(f.name) for f in e.subject.features]
     for text in texts:
@@ -163,7 +163,7 @@ def strangers(e: Evidence, texts: Sequence[str]) -> Iterator[str]:
                 yield token
 
 
-def numbers_of(e: Evidence, answer: Answer) -> list[str]:
+def numbers_of(e: RunReader, answer: Conclusion) -> list[str]:
     """Return the sentences whose numbers are results; rows that would do follow from them."""
     cards = [
         text for one in answer.cards for text in (one.headline, *one.texts, *(" ".join(row) for row in one.counts))
@@ -214,11 +214,11 @@ def scored(**items: tuple[float, float, float]) -> Result:
     )
 
 
-def with_results(*results: Result, outcomes: Sequence[Outcome] = (), **subject: Any) -> Evidence:
+def with_results(*results: Result, outcomes: Sequence[Outcome] = (), **subject: Any) -> RunReader:
     case = Case()
     run = make_run(case)
     kept = holding(replace(run, outcomes=tuple(outcomes)), case, results)
-    return Evidence(replace(kept, subject={**run.subject, "groups": {}, "n": 250, **subject}))
+    return RunReader(replace(kept, subject={**run.subject, "groups": {}, "n": 250, **subject}))
 
 
 BASE = {"log_score": (0.5, 0.4, 0.6), "log_score_baseline": (0.6, 0.5, 0.7)}
@@ -386,7 +386,7 @@ def test_a_measure_whose_smaller_values_are_less_sure_is_read_from_below() -> No
     e = with_results(ranked({"a": (0.1, 0.2, UP)}, {"a": (-0.04, -0.02, DOWN)}))
     (result,) = e.run.results
     facts = {**result.measures, "entropy": replace(result.measures["entropy"], title="precision", direction="smaller")}
-    doubt = answer_of(Evidence(replace(e.run, results=(replace(result, measures=facts),)))).drives[2]
+    doubt = answer_of(RunReader(replace(e.run, results=(replace(result, measures=facts),)))).drives[2]
     assert unmarked(doubt) == (
         "The model's doubt follows a: wrong values of a lower the precision by 0.030 nats (0.020 to 0.040)."
     )
@@ -450,10 +450,10 @@ def test_without_groups_nobody_is_named() -> None:
     assert [one.title for one in answer_of(with_results()).cards] == ["How good is it?", "Can its doubt be believed?"]
 
 
-def actions_of(*findings: Finding, **settings: Any) -> tuple[Evidence, Answer]:
+def actions_of(*findings: Finding, **settings: Any) -> tuple[RunReader, Conclusion]:
     outcomes = (Outcome(check="x", state="found", findings=findings),) if findings else ()
     run = replace(make_run(), outcomes=outcomes)
-    e = Evidence(replace(run, settings={**run.settings, **settings}))
+    e = RunReader(replace(run, settings={**run.settings, **settings}))
     return e, answer_of(e)
 
 
@@ -479,7 +479,7 @@ def test_three_steps_are_told_and_the_rest_is_known(n: int, left: int) -> None:
 
 def test_without_findings_there_is_something_to_watch() -> None:
     assert actions_of()[1].actions[0].lead == "Audit it with checks."
-    e = Evidence(replace(make_run(), outcomes=(Outcome(check="x", state="passed"),)))
+    e = RunReader(replace(make_run(), outcomes=(Outcome(check="x", state="passed"),)))
     assert answer_of(e).actions[0].lead == "Watch it in use."
 
 
@@ -492,7 +492,7 @@ def test_a_sentence_is_whole_or_not_there() -> None:
 
 
 def test_the_foot_says_what_ran() -> None:
-    e = Evidence(replace(make_run(), not_run=(NotRun("cid", "uq_report.explainers", "denied", "not asked"),)))
+    e = RunReader(replace(make_run(), not_run=(NotRun("cid", "uq_report.explainers", "denied", "not asked"),)))
     foot = answer_of(e).foot
     assert "400 rows of 9 features" in foot
     assert "2 checks: 1 passed and 1 without a verdict." in foot
@@ -511,4 +511,4 @@ def test_a_notebook_shows_the_answer_and_escapes_what_comes_from_outside() -> No
     assert not re.search("<(script|img|i>)", html)
     assert "\ue000" not in html + repr(AuditRun(run))
     assert repr(AuditRun(run)).splitlines()[1].startswith("Do not use yet. ")
-    assert as_html("t", answer_of(Evidence(run))).startswith("<p><strong>t</strong></p>")
+    assert as_html("t", answer_of(RunReader(run))).startswith("<p><strong>t</strong></p>")

@@ -11,11 +11,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from uq_report.core import results
-from uq_report.core.errors import InputError
-from uq_report.core.explainer import Card
-from uq_report.core.results import Importance
-from uq_report.document.document import Badge, Block, Callout, Document, Facts, Figure, Paragraph, Table, inside, texts
+from uq_report.core.explainer import MethodCard
+from uq_report.core.model import results
+from uq_report.core.model.results import Importance
+from uq_report.core.support.errors import InputError
+from uq_report.document.document import (
+    Badge,
+    Block,
+    Callout,
+    Document,
+    Facts,
+    Figure,
+    Paragraph,
+    Table,
+    inside,
+    texts,
+)
 from uq_report.evidence import ids
 from uq_report.evidence.codec import dumps, loads, sha256
 from uq_report.evidence.run import Run
@@ -69,9 +80,9 @@ ANNEXES = {
 
 
 @cache
-def report(shape: str, annex: str = "full") -> Document:
+def report(shape: str, appendix: str = "full") -> Document:
     """Return the document of a shape, made once, without its figures."""
-    return document(make_run(SHAPES[shape]), annex=annex)
+    return document(make_run(SHAPES[shape]), appendix=appendix)
 
 
 @pytest.fixture(params=SHAPES, ids=str)
@@ -91,18 +102,18 @@ def test_every_shape_makes_a_complete_document(made: Document) -> None:
     assert tuple(part.id for part in made.sections if part.appendix) == ANNEXES["full"]
 
 
-@pytest.mark.parametrize("annex", ANNEXES)
-def test_the_annex_follows_the_same_front_part(annex: str) -> None:
-    made = report("classification", annex)
-    assert tuple(part.id for part in made.sections if part.appendix) == ANNEXES[annex]
+@pytest.mark.parametrize("appendix", ANNEXES)
+def test_the_annex_follows_the_same_front_part(appendix: str) -> None:
+    made = report("classification", appendix)
+    assert tuple(part.id for part in made.sections if part.appendix) == ANNEXES[appendix]
     front = [part for part in made.sections if not part.appendix]
     assert front == [part for part in report("classification").sections if not part.appendix]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_another_annex_is_refused_with_what_is_allowed(kind: str) -> None:
-    with pytest.raises(InputError, match=r"report.annex must be one of .*; got 'ful'. Did you mean 'full'"):
-        document_of(make_run(), kind, annex="ful")
+    with pytest.raises(InputError, match=r"report.appendix must be one of .*; got 'ful'. Did you mean 'full'"):
+        document_of(make_run(), kind, appendix="ful")
 
 
 def test_every_figure_has_words_and_every_table_fits(made: Document) -> None:
@@ -140,16 +151,18 @@ def test_stored_runs_become_documents(file: Path, kind: str) -> None:
     assert MarkdownRenderer().render(made)
 
 
-@pytest.mark.parametrize("annex", ["short", "full"])
-def test_cards_without_text_are_left_out(annex: str) -> None:
+@pytest.mark.parametrize("appendix", ["short", "full"])
+def test_cards_without_text_are_left_out(appendix: str) -> None:
     run = make_run()
-    bare = tuple(replace(method, section="", card=Card(title=method.name, definition="")) for method in run.methods)
-    made = document(replace(run, methods=bare), annex=annex)
+    bare = tuple(
+        replace(method, section="", card=MethodCard(title=method.name, definition="")) for method in run.methods
+    )
+    made = document(replace(run, methods=bare), appendix=appendix)
     assert not [part.id for part in reading.sections(made) if part.id.startswith("method-")]
     told = reading.section(made, "methods")
     assert told.blocks == (Paragraph(text="What the methods of this run do was not recorded."),)
     limits = [part.blocks for part in reading.sections(made) if part.id == "limitations-methods"]
-    assert limits == [(Paragraph(text="They were not recorded."),)] * (annex == "full")
+    assert limits == [(Paragraph(text="They were not recorded."),)] * (appendix == "full")
 
 
 def test_a_saved_run_gives_the_same_document() -> None:
@@ -167,7 +180,7 @@ def test_the_report_names_its_run() -> None:
 
 @pytest.mark.parametrize("absent", ["pfi", "pdp", "redundancy", "calibration", "dalex", "shap"])
 def test_a_missing_explainer_is_told_with_its_reason_and_the_rest_stands(absent: str) -> None:
-    made = document(make_run(leave_out=(absent,)), annex="full")
+    made = document(make_run(leave_out=(absent,)), appendix="full")
     assert absent in [row[1] for row in reading.table(made, "not-run-table").rows]
     assert " ".join(reading.words(made)).count("It was denied.") >= 2
 
@@ -192,9 +205,9 @@ def test_a_run_of_nothing_is_a_report_of_gaps() -> None:
         ("passes", "The calibration check passed"),
     ],
 )
-@pytest.mark.parametrize("annex", ["short", "full"])
-def test_the_annex_says_once_at_its_head_how_the_calibration_check_ended(gate: str, words: str, annex: str) -> None:
-    behind = [part for part in document(make_run(Case(gate=gate)), annex=annex).sections if part.appendix]
+@pytest.mark.parametrize("appendix", ["short", "full"])
+def test_the_annex_says_once_at_its_head_how_the_calibration_check_ended(gate: str, words: str, appendix: str) -> None:
+    behind = [part for part in document(make_run(Case(gate=gate)), appendix=appendix).sections if part.appendix]
     first = behind[0].blocks[0]
     assert isinstance(first, Paragraph)
     assert first.text.startswith(words)
@@ -206,7 +219,7 @@ def test_tables_hold_the_estimates_of_the_evidence() -> None:
     run = make_run()
     result = run.result(ids.PFI)
     assert isinstance(result, Importance)
-    made = reading.table(document(run, annex="full"), "drivers-nll-table")
+    made = reading.table(document(run, appendix="full"), "drivers-nll-table")
     part = result.estimates[result.estimates["measure"] == "nll"].sort_values("estimate", ascending=False)
     heads = [column.label for column in made.columns]
     for head, column in (("importance", "estimate"), ("std. error", "std_error"), ("95 % from", "lower")):
@@ -228,7 +241,7 @@ def test_every_result_of_a_stranger_is_shown_by_its_kind() -> None:
 
 def test_no_result_is_lost() -> None:
     run = make_run()
-    made = document(run, annex="full")
+    made = document(run, appendix="full")
     cited = {b.evidence for b in reading.blocks(made) if isinstance(b, Table | Figure)}
     beside = {ids.PDP_OWN, ids.PDP_DISTRIBUTION, ids.REDUNDANCY_PARTNER}
     assert {result.id for result in run.results} - cited == beside
@@ -237,7 +250,7 @@ def test_no_result_is_lost() -> None:
 def test_an_extra_result_of_a_known_explainer_gets_a_part_of_its_own() -> None:
     run = make_run()
     extra = replace(run.result(ids.SHAP_IMPORTANCE), id="pfi.conditional", explainer=ids.PFI)
-    made = document(replace(run, results=(*run.results, extra)), annex="full")
+    made = document(replace(run, results=(*run.results, extra)), appendix="full")
     assert reading.section(made, "result-pfi.conditional") in reading.section(made, "prediction").sections
 
 
@@ -280,7 +293,7 @@ def test_checks_without_a_verdict_are_listed_with_their_reason() -> None:
 
 
 def test_single_rows_are_drawn_of_the_features_that_have_a_sheet_and_are_numbers() -> None:
-    made = document(make_run(), annex="full")
+    made = document(make_run(), appendix="full")
     drawn = [b.id for b in reading.section(made, "profiles").blocks if isinstance(b, Figure)]
     own = [part.feature for part in reading.section(made, "features").sections if part.feature]
     assert drawn == [f"profiles-{feature}-figure" for feature in own if not Case().is_level(feature)]

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 
 import uq_report as uq
 from uq_report.api.views import AuditRun
-from uq_report.core.distributions import Normal
+from uq_report.distributions import Normal
 from uq_report.evidence.subject import SubjectFacts
 
 RNG = np.random.default_rng(0)

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from uq_report.core.text import file_stem
+from uq_report.core.support.text import file_stem
 from uq_report.document.blocks import MAX_ROWS, make_table
 from uq_report.document.document import Badge, Column, Columns, Section
-from uq_report.document.evidence import Evidence
 from uq_report.evidence import ids
 from uq_report.evidence.codec import dumps
-from uq_report.evidence.saved import guarded_csv
+from uq_report.evidence.run_folder import guarded_csv
+from uq_report.reading.run_reader import RunReader
 from uq_report.report.assemble import POINTS, attachments, document
 
 from .cases import Case
@@ -41,10 +41,10 @@ def test_estimates_are_the_files_of_the_folder_without_curves_and_single_rows() 
     assert not {"pdp.estimates.csv", "shap.estimates.csv", "pfi.reading.estimates.csv"} & set(held)
 
 
-@pytest.mark.parametrize("annex", ["none", "short", "full"])
-def test_the_numbers_of_every_result_travel_whatever_the_annex(annex: str) -> None:
+@pytest.mark.parametrize("appendix", ["none", "short", "full"])
+def test_the_numbers_of_every_result_travel_whatever_the_annex(appendix: str) -> None:
     run = make_run()
-    held = {one.name: one.content for one in document(run, annex=annex).attachments}
+    held = {one.name: one.content for one in document(run, appendix=appendix).attachments}
     shown = [result for result in run.results if len(result.estimates) and result.kind not in POINTS]
     assert held["run.json"] == dumps(run)
     assert {f"{file_stem(result.id)}.estimates.csv" for result in shown} <= set(held)
@@ -54,7 +54,7 @@ def test_a_table_that_is_not_printed_in_full_is_attached_with_every_row_guarded(
     section = long_table()
     (table,) = section.blocks
     assert table.type == "table"
-    found = attachments(Evidence(make_run()), [Section(id="outer", title="o", sections=(section,))])[-1]
+    found = attachments(RunReader(make_run()), [Section(id="outer", title="o", sections=(section,))])[-1]
     assert found.name == getattr(table, "attachment", "") == "table-big.csv"
     lines = found.content.decode().splitlines()
     assert len(lines) == MAX_ROWS + 6
@@ -65,7 +65,7 @@ def test_a_table_that_is_not_printed_in_full_is_attached_with_every_row_guarded(
 def test_tables_inside_columns_count_and_short_ones_do_not() -> None:
     left, right = long_table("left").blocks[0], long_table("right", 3).blocks[0]
     both = Section(id="s", title="t", blocks=(Columns(names=("a", "b"), left=left, right=right),))
-    names = [one.name for one in attachments(Evidence(make_run()), [both])]
+    names = [one.name for one in attachments(RunReader(make_run()), [both])]
     assert "table-left.csv" in names
     assert "table-right.csv" not in names
 
@@ -74,7 +74,7 @@ def test_names_of_attachments_differ_and_fit_a_file_system() -> None:
     run = make_run(Case(names=tuple(f"feature {k}" for k in range(70))))
     table = run.result(ids.PFI)
     odd = tuple(replace(table, id=key) for key in ("a b", "a_b", "a/b", "x" * 10_000))
-    names = [one.name for one in document(replace(run, results=(*run.results, *odd)), annex="full").attachments]
+    names = [one.name for one in document(replace(run, results=(*run.results, *odd)), appendix="full").attachments]
     assert len(set(names)) == len(names)
     assert all(len(name) < 120 and "/" not in name and " " not in name for name in names)
     assert "table-drivers-nll-table.csv" in names

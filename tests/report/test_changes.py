@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from uq_report.document.document import Badge, Bullets, Paragraph, Section, Table
-from uq_report.document.evidence import Evidence
-from uq_report.evidence.run import Changes, FindingChange, InputChange, ValueChange
+from uq_report.evidence.run import FindingChange, InputChange, RunChanges, ValueChange
+from uq_report.reading.run_reader import RunReader
 from uq_report.report.sections.changes import changes, changes_in_full, in_short
 
 from .cases import Case
@@ -26,7 +26,7 @@ def finding(code: str, change: str, before: str, now: str) -> FindingChange:
     return FindingChange(code=code, title="it matters", features=("age",), change=change, before=before, now=now)  # type: ignore[arg-type]
 
 
-FOUND = Changes(
+FOUND = RunChanges(
     previous={"as_of": "2026-08-01", "label": "Forest", "sha256": "ab" * 32},
     findings=(
         finding("UQ101", "unchanged", "high", "high"),
@@ -43,14 +43,14 @@ FOUND = Changes(
 )  # fmt: skip
 
 
-def made(found: Changes) -> Section:
-    section = changes(Evidence(replace(make_run(Case()), changes=found)))
+def made(found: RunChanges) -> Section:
+    section = changes(RunReader(replace(make_run(Case()), changes=found)))
     assert section is not None
     return section
 
 
-def behind(found: Changes | None) -> Section | None:
-    return changes_in_full(Evidence(replace(make_run(Case()), changes=found)))
+def behind(found: RunChanges | None) -> Section | None:
+    return changes_in_full(RunReader(replace(make_run(Case()), changes=found)))
 
 
 def tables(section: Section | None) -> dict[str, Table]:
@@ -58,12 +58,12 @@ def tables(section: Section | None) -> dict[str, Table]:
 
 
 def test_without_a_previous_run_there_is_no_section() -> None:
-    assert changes(Evidence(make_run(Case()))) is None
+    assert changes(RunReader(make_run(Case()))) is None
     assert behind(None) is None
 
 
 def test_unrelated_runs_have_no_tables_and_say_why() -> None:
-    found = Changes(
+    found = RunChanges(
         previous=dict(FOUND.previous) | {"unrelated": "The two runs are of unrelated models: why"},
         not_compared=("Findings: no change.",),
     )
@@ -81,7 +81,7 @@ def test_the_sentence_counts_findings_values_and_inputs() -> None:
         "Findings against the previous run: 1 new, 1 closed and 1 unchanged. Of 3 compared values, 1 changed beyond "
         "what new rows would explain. 1 hash, version or setting differs: hashes.model."
     )
-    assert in_short(Changes(previous={})).endswith("0 hashes, versions or settings differ.")
+    assert in_short(RunChanges(previous={})).endswith("0 hashes, versions or settings differ.")
     assert str(made(FOUND).blocks[0]).count("for people to say") == 1
 
 
@@ -142,10 +142,10 @@ def test_what_was_not_compared_is_cut_after_two_and_counted() -> None:
         replace(FOUND, values=()),
         replace(FOUND, inputs=()),
         replace(FOUND, not_compared=()),
-        Changes(previous={}),
+        RunChanges(previous={}),
     ],
     ids=["findings", "values", "inputs", "not compared", "all"],
 )
-def test_any_part_may_be_empty(found: Changes) -> None:
+def test_any_part_may_be_empty(found: RunChanges) -> None:
     assert all(table.rows for table in tables(made(found)).values())
     assert all(table.rows for table in tables(behind(found)).values())

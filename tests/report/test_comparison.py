@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.results import Diagnostic, Importance
+from uq_report.core.model.results import Diagnostic, Importance
 from uq_report.document.document import Fold, Paragraph, Table, Verdict
-from uq_report.document.evidence import Evidence
 from uq_report.document.text import unmarked
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome
+from uq_report.reading.run_reader import RunReader
 from uq_report.report.sections.comparison import ALIKE, BETTER, MIXED, UNDECIDED, WORSE, better, comparison
-from uq_report.runner.recorded import with_measures
+from uq_report.runner.provenance import with_measures
 
 from .cases import Case, estimates
 from .findings_made import finding
@@ -61,17 +61,17 @@ def reliance(*rows: tuple[str, str, str]) -> Diagnostic:
     )  # fmt: skip
 
 
-def evidence(*results: Any, champion: tuple[Finding, ...] = (), challenger: tuple[Finding, ...] = ()) -> Evidence:
+def evidence(*results: Any, champion: tuple[Finding, ...] = (), challenger: tuple[Finding, ...] = ()) -> RunReader:
     runs = [
         replace(make_run(CASE), outcomes=(Outcome(check="c", state="found" if f else "passed", findings=f),))
         for f in (champion, challenger)
     ]
     other = replace(runs[1], subject={**runs[1].subject, "label": "Boosting"})
     recorded = tuple(with_measures(result, CASE.facts) for result in results)
-    return Evidence(replace(runs[0], results=(*runs[0].results, *recorded), challenger=other))
+    return RunReader(replace(runs[0], results=(*runs[0].results, *recorded), challenger=other))
 
 
-def texts(e: Evidence) -> list[str]:
+def texts(e: RunReader) -> list[str]:
     section = comparison(e)
     assert section is not None
     return [unmarked(block.text) for block in section.blocks if isinstance(block, Paragraph)]
@@ -150,4 +150,4 @@ def test_the_verdict_opens_the_section_and_evidence_is_folded() -> None:
 
 
 def test_one_model_has_no_such_section() -> None:
-    assert comparison(Evidence(make_run(CASE))) is None
+    assert comparison(RunReader(make_run(CASE))) is None

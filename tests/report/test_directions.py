@@ -7,24 +7,24 @@ from functools import cache
 
 import numpy as np
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
-from uq_report.core.engine import Engine
-from uq_report.core.measures import ENTROPY, Measure
-from uq_report.core.results import Importance, MeasureFacts, Result
+from uq_report.core.model.measures import ENTROPY, Measure
+from uq_report.core.model.results import Importance, MeasureFacts, Result
 from uq_report.document.document import Document, Figure, Paragraph
-from uq_report.document.evidence import Evidence
 from uq_report.document.plots.importance import draw
 from uq_report.evidence import ids
 from uq_report.evidence.importance import ShapImportance, directed
-from uq_report.evidence.information import Agreement as AgreementView
+from uq_report.evidence.information import AgreementView as AgreementView
 from uq_report.evidence.run import Run
 from uq_report.evidence.view import of_measure
 from uq_report.methods.agreement.explain import Agreement
 from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.methods.shap.explain import ShapleyValues
+from uq_report.reading.run_reader import RunReader
 from uq_report.report.assemble import document
-from uq_report.runner.recorded import measure_facts, with_measures
+from uq_report.runner.provenance import measure_facts, with_measures
 
 from . import reading
 
@@ -62,9 +62,11 @@ def results() -> dict[str, Result]:
 def report(measure: str = "") -> Document:
     """The report of these results, or of one measure's importance alone."""
     if not measure:
-        return document(holding(*results().values()), annex="full")
+        return document(holding(*results().values()), appendix="full")
     pfi = results()[ids.PFI]
-    return document(holding(replace(pfi, estimates=pfi.estimates[pfi.estimates["measure"] == measure])), annex="full")
+    return document(
+        holding(replace(pfi, estimates=pfi.estimates[pfi.estimates["measure"] == measure])), appendix="full"
+    )
 
 
 def holding(*results: Result) -> Run:
@@ -136,5 +138,5 @@ def test_sizes_predictions_and_other_kinds_have_no_direction() -> None:
     assert isinstance(pfi, Importance)
     assert directed(pfi, facts).sign == -1
     assert directed(pfi, replace(facts, role="prediction")).sign == 1
-    e = Evidence(holding(pfi))
+    e = RunReader(holding(pfi))
     assert (e.words("precision").sign, e.words("precision", pfi).sign) == (-1, -1)

@@ -10,18 +10,18 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from uq_report.core.results import MeasureFacts
+from uq_report.core.model.results import MeasureFacts
 from uq_report.document.document import Figure, Paragraph, Section, Table
-from uq_report.document.evidence import Evidence
-from uq_report.document.places import RankedFeature, ranked_features
 from uq_report.document.text import unmarked
-from uq_report.evidence import ids, saved
+from uq_report.evidence import ids, run_folder
 from uq_report.evidence.importance import CoverCorrected, Pfi
 from uq_report.evidence.information import CONVENTIONS, SIGNED_CHANGE, SIZE
 from uq_report.evidence.run import Run
 from uq_report.evidence.view import by_feature, of_measure
-from uq_report.report.sections import agreeing, ranking
-from uq_report.report.sections.drives import drives
+from uq_report.reading.rank_ranges import RankedFeature, ranked_features
+from uq_report.reading.run_reader import RunReader
+from uq_report.report.sections import method_agreement, ranking
+from uq_report.report.sections.drivers import drives
 from uq_report.report.sections.ranking import ROWS, SOURCES, RankingColumn, changed, rankings
 
 from .. import samples
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 def told(run: Run) -> Section:
-    return drives(Evidence(run))
+    return drives(RunReader(run))
 
 
 def column(source: ranking.Source, held: Mapping[str, tuple[int, int, int]], *, known: bool = True) -> RankingColumn:
@@ -69,7 +69,7 @@ def words(run: Run) -> str:
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.parent.name)
 def test_a_sample_stays_within_its_budget_and_names_no_result(path: Path) -> None:
-    run, _ = saved.read(path)
+    run, _ = run_folder.read(path)
     section = told(run)
     assert len([b for b in all_blocks(section) if isinstance(b, Figure)]) <= 2
     assert len(table_of(section, "drives-table").columns) <= 9
@@ -80,7 +80,7 @@ def test_a_sample_stays_within_its_budget_and_names_no_result(path: Path) -> Non
 
 
 def test_no_column_mixes_sizes_and_changes() -> None:
-    found = rankings(Evidence(run_of([*made.cid(ABC), made.cover(ABC), *made.rsens(ABC)])))
+    found = rankings(RunReader(run_of([*made.cid(ABC), made.cover(ABC), *made.rsens(ABC)])))
     kinds = {one.source.id: "mean size" if one.is_size else "mean change" for one in found}
     assert kinds == {ids.PFI: "mean change", ids.COVER: "mean change", ids.RSENS: "mean size"}
     assert all(one.column().label.endswith(kinds[one.source.id]) for one in found)
@@ -153,26 +153,26 @@ def test_tables_print_the_leaders_of_every_column_and_hold_the_rest(names: tuple
 
 
 def test_who_leads_is_said_only_of_what_intervals_leave_alone_at_the_head() -> None:
-    e = Evidence(make_run())
+    e = RunReader(make_run())
     sure, open_ = {"a": (1, 1, 1), "b": (2, 2, 3)}, {"a": (1, 1, 2), "b": (2, 1, 2)}
     wide = {feature: (k, 1, 5) for k, feature in enumerate("abcde", 1)}
     found = [column(SHAPLEY, sure), column(ALONE, open_), column(DOUBT, wide), column(DROPPED, sure, known=False)]
-    assert unmarked(agreeing.leads(e, found)) == (
+    assert unmarked(method_agreement.leads(e, found)) == (
         "a leads the prediction. 400 rows cannot tell which feature leads the loss (a or b) and the rise of the doubt "
         "(any of 5)."
     )
-    assert unmarked(agreeing.leads(e, [column(SHAPLEY, sure), column(WHOLE, sure)])) == (
+    assert unmarked(method_agreement.leads(e, [column(SHAPLEY, sure), column(WHOLE, sure)])) == (
         "a leads all 2 rankings that have intervals."
     )
-    assert "not tested" in agreeing.leads(e, found[3:])
+    assert "not tested" in method_agreement.leads(e, found[3:])
 
 
 def test_what_no_feature_moves_has_no_leader_that_more_rows_would_tell() -> None:
-    e, open_ = Evidence(make_run()), {"a": (1, 1, 2), "b": (1, 1, 2)}
+    e, open_ = RunReader(make_run()), {"a": (1, 1, 2), "b": (1, 1, 2)}
     doubt = column(DOUBT, open_)
     still = replace(doubt, table=doubt.table.assign(estimate=0.0))
-    assert "the rise of the doubt" in agreeing.leads(e, [column(ALONE, open_), doubt])
-    assert "doubt" not in agreeing.leads(e, [column(ALONE, open_), still])
+    assert "the rise of the doubt" in method_agreement.leads(e, [column(ALONE, open_), doubt])
+    assert "doubt" not in method_agreement.leads(e, [column(ALONE, open_), still])
 
 
 def disagreement(feature: str, one: ranking.Source, other: ranking.Source, *evidence: str) -> dict[str, Any]:
@@ -180,40 +180,40 @@ def disagreement(feature: str, one: ranking.Source, other: ranking.Source, *evid
     return {"feature": feature, "methods": pair, "measures": pair, "evidence": list(evidence), "explained": True}
 
 
-def explained(*cases: Mapping[str, Any]) -> Evidence:
+def explained(*cases: Mapping[str, Any]) -> RunReader:
     (ranks, *_) = made.agreement(ABC)
-    return Evidence(run_of([replace(ranks, meta={"disagreements": list(cases), "n_disagreements": len(cases)})]))
+    return RunReader(run_of([replace(ranks, meta={"disagreements": list(cases), "n_disagreements": len(cases)})]))
 
 
 @pytest.mark.parametrize(("last", "apart"), [(1, True), (2, False)])
 def test_rankings_part_only_where_their_intervals_do(last: int, apart: bool) -> None:
     high, low = {"a": (1, 1, last), "b": (2, 1, 2)}, {"a": (2, 2, 2), "b": (1, 1, 2)}
     found = [column(MOVES, high), column(WHOLE, low)]
-    assert [case.feature for case in agreeing.partings(found)] == ["a"] * apart
-    assert agreeing.partings([found[0], column(SHAPLEY, low)]) == []  # another question
-    assert agreeing.partings([found[0], column(WHOLE, low, known=False)]) == []
+    assert [case.feature for case in method_agreement.partings(found)] == ["a"] * apart
+    assert method_agreement.partings([found[0], column(SHAPLEY, low)]) == []  # another question
+    assert method_agreement.partings([found[0], column(WHOLE, low, known=False)]) == []
 
 
 def test_each_parting_has_its_cause() -> None:
     high, low = {"a": (1, 1, 1), "b": (2, 2, 2)}, {"a": (2, 2, 2), "b": (1, 1, 1)}
     nothing, other = explained(), MOVES._replace(words="another size")
-    by_kind = agreeing.contradictions(nothing, [column(DOUBT, low), column(MOVES, high)])
+    by_kind = method_agreement.contradictions(nothing, [column(DOUBT, low), column(MOVES, high)])
     assert len(by_kind) == 1
     assert unmarked(by_kind[0]) == (
-        f"{agreeing.KINDS}: a ranks 1 in the moves of the doubt, but 2 in the rise of the doubt; "
+        f"{method_agreement.KINDS}: a ranks 1 in the moves of the doubt, but 2 in the rise of the doubt; "
         "b ranks 1 in the rise of the doubt, but 2 in the moves of the doubt."
     )
-    (whole,) = agreeing.contradictions(nothing, [column(MOVES, high), column(WHOLE, low)])
-    assert whole.startswith(agreeing.WHOLE)
-    (unknown,) = agreeing.contradictions(nothing, [column(MOVES, high), column(other, low)])
-    assert unknown.startswith(agreeing.UNKNOWN)
+    (whole,) = method_agreement.contradictions(nothing, [column(MOVES, high), column(WHOLE, low)])
+    assert whole.startswith(method_agreement.WHOLE)
+    (unknown,) = method_agreement.contradictions(nothing, [column(MOVES, high), column(other, low)])
+    assert unknown.startswith(method_agreement.UNKNOWN)
     shown = explained(disagreement("a", MOVES, WHOLE, ids.ALE, ids.PDP))
-    causes = agreeing.contradictions(shown, [column(MOVES, high), column(WHOLE, low)])
-    assert [cause.partition(":")[0] for cause in causes] == [agreeing.CAUSES[ids.ALE], agreeing.WHOLE]
+    causes = method_agreement.contradictions(shown, [column(MOVES, high), column(WHOLE, low)])
+    assert [cause.partition(":")[0] for cause in causes] == [method_agreement.CAUSES[ids.ALE], method_agreement.WHOLE]
 
 
 @pytest.mark.parametrize(
-    ("lower", "upper", "distrust", "beyond"),
+    ("lower", "upper", "unreliable", "beyond"),
     [
         (0.011, 0.03, "", True),
         (0.009, 0.03, "", False),
@@ -223,11 +223,11 @@ def test_each_parting_has_its_cause() -> None:
     ],
 )
 def test_a_correction_is_told_beyond_its_margin_where_it_is_trusted(
-    lower: float, upper: float, distrust: str, beyond: bool
+    lower: float, upper: float, unreliable: str, beyond: bool
 ) -> None:
     result = made.cover(ABC)
-    table = result.estimates.assign(distrust="")
-    for name, value in (("change_lower", lower), ("change_upper", upper), ("distrust", distrust)):
+    table = result.estimates.assign(unreliable="")
+    for name, value in (("change_lower", lower), ("change_upper", upper), ("unreliable", unreliable)):
         table[name] = table[name].mask(table["feature"] == "c", value)
     view = CoverCorrected.from_result(replace(result, estimates=table))
     assert [line.feature for line in changed(view, "nll")] == ["c"] * beyond
@@ -240,12 +240,12 @@ def test_a_correction_says_who_moves_from_where_to_where_and_by_whom() -> None:
     still = made.cover(ABC)
     still.estimates[["change", "change_lower", "change_upper"]] = 0.0
     unmoved = told(run_of([*made.cid(ABC), still]))
-    assert agreeing.UNMOVED in text_of(unmoved)
+    assert method_agreement.UNMOVED in text_of(unmoved)
     assert [b.id for b in all_blocks(unmoved) if isinstance(b, Figure)] == ["drives-map-figure"]
     alone = replace(made.cover(ABC), meta={"partners": {feature: [] for feature in ABC}})
     bare = run_of([*made.cid(ABC), alone])
     assert "nothing is to be corrected for cover" in text_of(told(bare))
-    assert ids.COVER not in [one.source.id for one in rankings(Evidence(bare))]
+    assert ids.COVER not in [one.source.id for one in rankings(RunReader(bare))]
 
 
 def test_the_readings_are_told_in_at_most_four_items_with_every_feature_once() -> None:
@@ -261,5 +261,5 @@ def test_without_outcomes_the_map_says_what_it_lacks() -> None:
     (text,) = part.blocks
     assert isinstance(text, Paragraph)
     assert text.text.endswith("for want of importances for the loss: the outcomes of these rows were not given.")
-    nothing = drives(Evidence(replace(make_run(), results=())))
+    nothing = drives(RunReader(replace(make_run(), results=())))
     assert text_of(nothing) == "No importance was computed in this run."

@@ -1,4 +1,4 @@
-"""Every result of the sample runs stands in the whole report, at most once in front and once in the annex."""
+"""Every result of the sample runs stands in the whole report, at most once in front and once in the appendix."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from uq_report.core.results import Result
+from uq_report.core.model.results import Result
 from uq_report.document.document import Document, Figure, Table, inside
-from uq_report.evidence import ids, saved
+from uq_report.evidence import ids, run_folder
 from uq_report.report.assemble import document
 
 from .. import samples
@@ -39,22 +39,22 @@ CITING = {"answer", "findings"}  # chapters that only cite
 
 @pytest.fixture(params=SAMPLES, ids=lambda path: path.parent.name)
 def sample(request: pytest.FixtureRequest, undrawn: None) -> tuple[tuple[Result, ...], Document]:
-    """The results of a sample run, and its report with all of the annex, without figures."""
+    """The results of a sample run, and its report with all of the appendix, without figures."""
     return reported(request.param)
 
 
 @cache
 def reported(path: Path) -> tuple[tuple[Result, ...], Document]:
-    run, _ = saved.read(path)
-    return run.results, document(run, annex="full")
+    run, _ = run_folder.read(path)
+    return run.results, document(run, appendix="full")
 
 
-def places(whole: Document, *, annex: bool) -> Iterator[tuple[str, str]]:
-    """Yield each result that a table or figure shows, with where: the chapter in front, its section in the annex."""
+def places(whole: Document, *, appendix: bool) -> Iterator[tuple[str, str]]:
+    """Yield each result that a table or figure shows, with where: the chapter in front, its section in the appendix."""
     for chapter in whole.sections:
-        if chapter.appendix is not annex or chapter.id in CITING:
+        if chapter.appendix is not appendix or chapter.id in CITING:
             continue
-        for part in (replace(chapter, sections=()), *chapter.sections) if annex else (chapter,):
+        for part in (replace(chapter, sections=()), *chapter.sections) if appendix else (chapter,):
             yield from {
                 (b.evidence, part.id) for b in inside(all_blocks(part)) if isinstance(b, Table | Figure) and b.evidence
             }
@@ -63,14 +63,14 @@ def places(whole: Document, *, annex: bool) -> Iterator[tuple[str, str]]:
 def test_every_result_with_numbers_is_shown(sample: tuple[tuple[Result, ...], Document]) -> None:
     results, whole = sample
     numbers = {result.id for result in results if len(result.frame) or len(result.estimates)}
-    shown = {evidence for annex in (False, True) for evidence, _ in places(whole, annex=annex)}
+    shown = {evidence for appendix in (False, True) for evidence, _ in places(whole, appendix=appendix)}
     assert numbers - shown == numbers & set(ELSEWHERE)
 
 
-@pytest.mark.parametrize("annex", [False, True], ids=["front", "annex"])
-def test_no_result_is_shown_twice_in_a_part(sample: tuple[tuple[Result, ...], Document], annex: bool) -> None:
+@pytest.mark.parametrize("appendix", [False, True], ids=["front", "appendix"])
+def test_no_result_is_shown_twice_in_a_part(sample: tuple[tuple[Result, ...], Document], appendix: bool) -> None:
     _, whole = sample
-    often = Counter(evidence for evidence, _ in places(whole, annex=annex) if evidence not in SHARED)
+    often = Counter(evidence for evidence, _ in places(whole, appendix=appendix) if evidence not in SHARED)
     assert {key: times for key, times in often.items() if times > 1} == {}
 
 
@@ -83,11 +83,11 @@ def test_no_table_or_figure_of_the_front_part_stands_in_the_annex(
         {
             b.caption
             for s in whole.sections
-            if s.appendix is annex
+            if s.appendix is appendix
             for b in inside(all_blocks(s))
             if isinstance(b, Table | Figure)
         }
-        for annex in (False, True)
+        for appendix in (False, True)
     ]
     assert captions[0] & captions[1] == set()
 

@@ -8,7 +8,7 @@ import matplotlib.figure
 import pytest
 
 from uq_report.api.views import AuditRun
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
 from uq_report.document import blocks
 from uq_report.document.document import Block, Callout, Document, Figure, inside
 from uq_report.document.plots import svg
@@ -34,7 +34,7 @@ def blocks_of(made: Document) -> list[Block]:
 
 @pytest.fixture(scope="module")
 def figures() -> list[Figure]:
-    made = document(make_run(Case(names=("<b>$x$</b>", "b\u202e\x1b[31m", "\u4e2d"))), annex="full")
+    made = document(make_run(Case(names=("<b>$x$</b>", "b\u202e\x1b[31m", "\u4e2d"))), appendix="full")
     return [block for block in blocks_of(made) if isinstance(block, Figure)]
 
 
@@ -52,7 +52,7 @@ def test_figures_are_vector_small_and_safe(figures: list[Figure]) -> None:
 @pytest.mark.parametrize("case", SHAPES, ids=lambda case: f"{case.task}-{len(case.names)}-{case.gate}")
 def test_every_figure_of_every_shape_can_be_drawn(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(svg, "to_svg", lambda figure: b"<svg/>" if figure.axes else b"")
-    found = blocks_of(document(make_run(case), annex="full"))
+    found = blocks_of(document(make_run(case), appendix="full"))
     assert sum(isinstance(block, Figure) for block in found) > 10
     assert not [block.text for block in found if isinstance(block, Callout) and "missing" in block.title]
 
@@ -88,7 +88,7 @@ def test_no_figure_is_drawn_for_formats_that_show_none(
     reports = AuditRun(run).reports(formats)
     assert len(reports) == len(formats)
     assert drawn == []
-    document(run, annex="none")
+    document(run, appendix="none")
     assert len(drawn) > 3
 
 
@@ -101,7 +101,7 @@ def test_words_are_the_same_with_figures_and_without() -> None:
         assert renderer.render(drawn) == renderer.render(bare)
 
 
-@pytest.mark.parametrize("style", [{"template": "novel"}, {"annex": "long"}])
+@pytest.mark.parametrize("style", [{"template": "novel"}, {"appendix": "long"}])
 def test_a_style_is_judged_whatever_the_formats(style: Any) -> None:
     with pytest.raises(InputError, match=f"report.{next(iter(style))} must be one of"):
         AuditRun(make_run(Case(names=("a", "b")))).reports((), **style)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from uq_report.api.views import AuditRun
 from uq_report.cli import app
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
 from uq_report.document.document import Badge, Bullets, Cards, Document, Facts, Figure, Paragraph, Steps, Verdict
 from uq_report.evidence import ids
 from uq_report.evidence.codec import dumps, sha256

@@ -11,8 +11,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 import uq_report as uq
-from uq_report.core.errors import InputError
-from uq_report.core.sampling import Sampling
+from uq_report.core.model.sampling import Sampling
+from uq_report.core.support.errors import InputError
 from uq_report.evidence.run import Run
 
 FEW = ("calibration", "pfi", "shap", "dalex", "agreement", "data_quality")

@@ -10,9 +10,9 @@ from datetime import date
 import pytest
 
 from uq_report.document.document import Block, Bullets, Cell, Fold, Paragraph, Section, Table, texts
-from uq_report.document.evidence import Evidence
 from uq_report.evidence.finding import Outcome
-from uq_report.evidence.run import Changes, Run
+from uq_report.evidence.run import Run, RunChanges
+from uq_report.reading.run_reader import RunReader
 from uq_report.render.outline import outline
 from uq_report.report.assemble import document
 from uq_report.report.sections.mapping import (
@@ -39,15 +39,15 @@ def needs(*evidence: str, people: str = "") -> Requirement:
     return Requirement("I", "Something.", evidence, people)
 
 
-def answered(e: Evidence, *evidence: str, sections: Sequence[Section] = ()) -> tuple[list[str], list[str]]:
+def answered(e: RunReader, *evidence: str, sections: Sequence[Section] = ()) -> tuple[list[str], list[str]]:
     """Return the sections that answer a heading, and what is missing for it."""
     answer = answer_of(e, needs(*evidence), Places.of(sections))
     return [*answer.sections], [*answer.missing]
 
 
-def told(run: Run, **about: str) -> Evidence:
+def told(run: Run, **about: str) -> RunReader:
     """Return a run in which people said something."""
-    return Evidence(replace(run, settings={**run.settings, "about": about}))
+    return RunReader(replace(run, settings={**run.settings, "about": about}))
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_a_heading_is_answered_by_what_is_there_and_lacks_the_rest(run: Run) -> 
 
 
 def test_either_of_two_is_enough(run: Run) -> None:
-    e = Evidence(run)
+    e = RunReader(run)
     assert answered(e, "rsens | pdp")[1] == []
     assert answered(e, "rsens | about:owner")[1] == ["sensitivity or owner"]
 
@@ -118,9 +118,9 @@ def test_an_answer_names_the_section_that_shows_the_evidence(run: Run) -> None:
 
 def test_a_section_that_is_empty_answers_nothing(run: Run) -> None:
     empty = (part("features"), part("drives", parts=(part("inner"),)))
-    assert answered(Evidence(run), "pdp", "pfi", sections=empty) == (["evidence files"], [])
+    assert answered(RunReader(run), "pdp", "pfi", sections=empty) == (["evidence files"], [])
     held = (part("features"), part("drives", parts=(part("inner", Paragraph(text="Said.")),)))
-    assert answered(Evidence(run), "pdp", "pfi", sections=held) == (["evidence files", "2"], [])
+    assert answered(RunReader(run), "pdp", "pfi", sections=held) == (["evidence files", "2"], [])
 
 
 def test_numbers_are_those_that_renderers_print(run: Run) -> None:
@@ -136,33 +136,33 @@ def test_page_1_and_single_sheets_are_no_answers(run: Run) -> None:
     shown = Table(id="t", caption="c", columns=(), rows=(), evidence="pdp")
     sheet = replace(part("sheet-age", shown), feature="age")
     sections = (part("answer", shown), part("drives", Paragraph(text="Said.")), part("features", parts=(sheet, sheet)))
-    assert answered(Evidence(run), "pdp", sections=sections) == (["2"], [])
+    assert answered(RunReader(run), "pdp", sections=sections) == (["2"], [])
 
 
 def test_a_result_without_rows_is_no_evidence(run: Run) -> None:
     empty = tuple(replace(r, frame=r.frame.iloc[:0]) if r.explainer == "pfi" else r for r in run.results)
-    assert answered(Evidence(replace(run, results=empty)), "pfi") == ([], ["importance"])
+    assert answered(RunReader(replace(run, results=empty)), "pfi") == ([], ["importance"])
 
 
 @pytest.mark.parametrize(("state", "there"), [("passed", True), ("skipped", False), ("not_applicable", False)])
 def test_a_check_without_verdict_is_no_evidence(run: Run, state: str, there: bool) -> None:
     outcome = Outcome(check="policy", state=state, reason="a reason")  # type: ignore[arg-type] # one of the states
-    assert is_there(Evidence(replace(run, outcomes=(outcome,))), "check:policy") is there
+    assert is_there(RunReader(replace(run, outcomes=(outcome,))), "check:policy") is there
 
 
 @pytest.mark.parametrize(("at_default", "there"), [(None, False), (["n_estimators"], False), ([], True)])
 def test_parameters_that_nobody_chose_are_no_evidence(run: Run, at_default: list[str] | None, there: bool) -> None:
     """The run has one parameter, n_estimators; which were chosen may not be recorded."""
-    e = Evidence(replace(run, subject={**run.subject, "parameters_at_default": at_default}))
+    e = RunReader(replace(run, subject={**run.subject, "parameters_at_default": at_default}))
     assert is_there(e, "run:chosen parameters") is there
 
 
 def test_records_of_the_run_are_seen(run: Run) -> None:
-    changed = replace(run, changes=Changes(previous={"label": "Forest"}))
-    assert not is_there(Evidence(run), "run:changes")
-    assert is_there(Evidence(changed), "run:changes")
+    changed = replace(run, changes=RunChanges(previous={"label": "Forest"}))
+    assert not is_there(RunReader(run), "run:changes")
+    assert is_there(RunReader(changed), "run:changes")
     bare = Run(as_of="2026-11-21", subject={}, settings={}, environment={})
-    assert not [name for name, holds in RECORDS.items() if holds(Evidence(bare))]
+    assert not [name for name, holds in RECORDS.items() if holds(RunReader(bare))]
 
 
 def rows(section: Section) -> list[tuple[Cell, ...]]:
@@ -170,7 +170,7 @@ def rows(section: Section) -> list[tuple[Cell, ...]]:
 
 
 def test_in_full_every_heading_stands_with_its_answer_and_what_is_open(run: Run) -> None:
-    section = mapping(Evidence(run), (part("data", Paragraph(text="Said.")),), whole=True)
+    section = mapping(RunReader(run), (part("data", Paragraph(text="Said.")),), whole=True)
     assert [one.title for one in section.sections] == NAMES
     for framework, one in zip(frameworks(), section.sections, strict=True):
         assert framework.mapped in next(block.caption for block in one.blocks if isinstance(block, Table))
@@ -182,7 +182,7 @@ def test_in_full_every_heading_stands_with_its_answer_and_what_is_open(run: Run)
 
 
 def test_in_short_no_heading_is_lost_and_what_nothing_answers_is_open(run: Run) -> None:
-    section = mapping(Evidence(run), (), whole=False)
+    section = mapping(RunReader(run), (), whole=False)
     told_ = " ".join(texts([section]))
     assert all(f"{point.place}: {point.asks.rstrip('.')}" in told_ for _, point in POINTS)
     assert all(answer for _, _, answer, _ in rows(section))
@@ -201,5 +201,5 @@ def test_what_only_people_can_show_is_open_whatever_the_run_holds(run: Run) -> N
 @pytest.mark.parametrize("whole", [True, False])
 def test_nothing_is_called_filled_or_compliant(run: Run, whole: bool) -> None:
     assert not re.search(
-        r"\bfilled|complian", " ".join(texts([mapping(Evidence(run), (), whole=whole)])), re.IGNORECASE
+        r"\bfilled|complian", " ".join(texts([mapping(RunReader(run), (), whole=whole)])), re.IGNORECASE
     )

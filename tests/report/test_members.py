@@ -14,8 +14,8 @@ from sklearn.linear_model import LogisticRegression
 
 import uq_report as uq
 from uq_report.document.document import Document, Section, Table, inside, texts
-from uq_report.document.members import CAUTION, CURVES, SIZES, SUMS
 from uq_report.methods.rsens.section import HIDDEN, SQUARES
+from uq_report.reading.members import CAUTION, CURVES, SIZES, SUMS
 from uq_report.report.assemble import document
 
 KEYS = ("drivers-split-table", "profiles-split-table", "local-effects-split-table", "shap-split-table")
@@ -32,7 +32,7 @@ def audited(members: bool) -> Document:
     subject = uq.explain(model.fit(X[:70], y[:70]), X[70:], y[70:])
     options = {"pfi": {"n_repeats": 3}, "pdp": {"grid_resolution": 4}, "shap": {"n_rows": 10, "n_background": 5}}
     run = uq.audit(subject, explainers=EXPLAINERS, options=options, as_of="2026-01-01", progress=False).run
-    return document(run, annex="full")
+    return document(run, appendix="full")
 
 
 def tables(sections: Iterable[Section]) -> dict[str, Table]:

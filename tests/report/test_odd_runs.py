@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import uq_report as uq
-from uq_report.core.distributions import Categorical, Normal
+from uq_report.distributions import Categorical, Normal
 from uq_report.document.document import Document, Section
 from uq_report.evidence.run import Run
 from uq_report.render.html import page
@@ -196,7 +196,7 @@ def test_an_odd_run_gives_a_document_to_read(run: Run, kind: str) -> None:
 
 def test_the_full_annex_of_a_run_with_nothing_in_it_holds_no_empty_part() -> None:
     for case in ("nothing looked for", "everything failed", "3 rows", "odd names"):
-        assert list(faults(document(made(case), annex="full"))) == [], case
+        assert list(faults(document(made(case), appendix="full"))) == [], case
 
 
 def test_names_stay_text_in_the_page() -> None:

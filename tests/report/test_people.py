@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from uq_report.document.document import Badge, Bullets, Facts, Paragraph, Section, Table, texts
-from uq_report.document.evidence import OPEN, Evidence
 from uq_report.document.text import sentence
 from uq_report.evidence.finding import Outcome
-from uq_report.evidence.run import Changes, NotRun
+from uq_report.evidence.run import NotRun, RunChanges
+from uq_report.reading.run_reader import OPEN, RunReader
 from uq_report.report.assemble import shell
 from uq_report.report.placing import PluginSections
-from uq_report.report.sections.annex import SOUNDNESS, chapter
+from uq_report.report.sections.appendix import SOUNDNESS, chapter
 from uq_report.report.sections.data import data
 from uq_report.report.sections.limitations import limitations, limits_of_methods, omissions
 from uq_report.report.sections.model import model
@@ -29,9 +29,9 @@ from .synthetic import make_run
 TEXTS = {key: f"said: {key}\x1b[31m" for key in About.model_fields if key != "status"}
 
 
-def evidence(about: dict[str, str] | None = None, **settings: Any) -> Evidence:
+def evidence(about: dict[str, str] | None = None, **settings: Any) -> RunReader:
     run = make_run(Case())
-    return Evidence(replace(run, settings={**run.settings, "about": about or {}, **settings}))
+    return RunReader(replace(run, settings={**run.settings, "about": about or {}, **settings}))
 
 
 def facts(section: Section) -> dict[str, object]:
@@ -92,9 +92,9 @@ def test_the_banner_says_draft_unless_people_said_final() -> None:
 
 def test_open_items_name_unowned_findings_and_vanish_when_all_is_done() -> None:
     one = Outcome(check="over", state="found", findings=(finding("UQ401", "high"),))
-    assert "owner and due date of 1 finding;" in open_line(sign_off(Evidence(run_with(PASSED, one))))
+    assert "owner and due date of 1 finding;" in open_line(sign_off(RunReader(run_with(PASSED, one))))
     about = {**TEXTS, "status": "final"}
-    done = Evidence(run_with(PASSED, settings={"about": about}))  # type: ignore[dict-item] # about is no list
+    done = RunReader(run_with(PASSED, settings={"about": about}))  # type: ignore[dict-item] # about is no list
     assert open_line(sign_off(done)) == "Nothing is left to be completed."
 
 
@@ -117,7 +117,7 @@ def test_every_rule_is_a_threshold_with_source_and_state() -> None:
     )
     skipped = Outcome(check="late", state="skipped", reason="too slow", rules=(rule("UQ601"),))
     options: Any = {"options": {"rules.over": {"level": 0.05, "b": 1}}}
-    section = monitoring(Evidence(run_with(over, skipped, settings=options)))
+    section = monitoring(RunReader(run_with(over, skipped, settings=options)))
     rows = {row[0]: row[2:] for row in table(section, "monitoring-rules").rows}
     assert rows["UQ401"] == (
         "options.rules.over.b, options.rules.over.level",
@@ -139,13 +139,13 @@ def test_margins_of_verdicts_are_thresholds_too() -> None:
 def test_limits_follow_from_what_the_run_lacks() -> None:
     run = make_run(Case(has_y=False, gate="not assessed"))
     subject = {**run.subject, "has_train": False, "sampled_from": 5000, "protected": []}
-    told = " ".join(bullets(limitations(Evidence(replace(run, subject=subject)))))
+    told = " ".join(bullets(limitations(RunReader(replace(run, subject=subject)))))
     for words in ("No outcomes were given", "No training rows", "400 of 5000 rows", "protected attributes", "clusters"):
         assert words in told
     assert "of at most 2.4 percentage points" in told  # 50 sqrt(4600 / (400 * 4999)) = 2.398
     full = {**run.subject, "has_y": True, "protected": ["sex"], "clusters": 30, "features": []}
-    compared = replace(make_run(Case()), subject=full, changes=Changes(previous={}))
-    told = " ".join(bullets(limitations(Evidence(compared))))
+    compared = replace(make_run(Case()), subject=full, changes=RunChanges(previous={}))
+    told = " ".join(bullets(limitations(RunReader(compared))))
     for words in ("No outcomes", "No training rows", "drawn at random", "Not given", "missing"):
         assert words not in told
 
@@ -153,13 +153,13 @@ def test_limits_follow_from_what_the_run_lacks() -> None:
 def test_limits_of_one_reason_are_one_line_and_there_are_at_most_twelve() -> None:
     run = make_run(Case())
     same = tuple(NotRun(f"x{k}", "uq_report.explainers", "it was denied", "not asked") for k in range(4))
-    told = bullets(limitations(Evidence(replace(run, not_run=same))))
+    told = bullets(limitations(RunReader(replace(run, not_run=same))))
     assert "Not run: x0, x1, x2 and x3. It was denied." in told
     checks = (Outcome(check="a", state="skipped", reason="no y"), Outcome(check="b", state="skipped", reason="no y"))
-    told = bullets(limitations(Evidence(replace(run, outcomes=checks))))
+    told = bullets(limitations(RunReader(replace(run, outcomes=checks))))
     assert "No verdict: a and b. No y." in told
     many = tuple(NotRun(f"x{k}", "uq_report.explainers", f"reason {k}", "data") for k in range(40))
-    told = bullets(limitations(Evidence(replace(run, not_run=many))))
+    told = bullets(limitations(RunReader(replace(run, not_run=many))))
     assert len(told) == 12
     assert len(set(told)) == 12
     # of the run: not given, no y-file and 40 reasons ...; one line stands for those beyond eight
@@ -169,7 +169,7 @@ def test_limits_of_one_reason_are_one_line_and_there_are_at_most_twelve() -> Non
 def test_every_omission_stands_behind_with_its_reason() -> None:
     run = make_run(Case(has_y=False, gate="not assessed"))
     section = omissions(
-        Evidence(replace(run, not_run=(NotRun("shap", "uq_report.explainers", "it was denied", "not asked"),)))
+        RunReader(replace(run, not_run=(NotRun("shap", "uq_report.explainers", "it was denied", "not asked"),)))
     )
     gaps = {(result.id, sentence(gap.reason)) for result in run.results for gap in result.omissions}
     assert ("pfi", "It needs outcomes, which were not given.") in gaps
@@ -185,7 +185,7 @@ def test_every_method_in_use_says_how_it_fails() -> None:
 
 def test_a_direction_check_stands_in_conceptual_soundness_whatever_its_name() -> None:
     one = Outcome(check="mine", state="found", findings=(finding("UQ901", feature="age"),), rules=(rule("UQ901"),))
-    e = Evidence(run_with(one))
+    e = RunReader(run_with(one))
     section = next(s for s in chapter(PluginSections(e), SOUNDNESS).sections if s.id == "directions")
     assert bullets(section) == ["UQ901 (medium) age: statement of UQ901"]
     none = evidence()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from uq_report.document.evidence import SEVERITY_TONES
 from uq_report.evidence import ids
 from uq_report.evidence.finding import SEVERITIES, Outcome, Severity
+from uq_report.reading.run_reader import SEVERITY_TONES
 from uq_report.report.rating import LIMITS, NOT_YET, RULE, UNSAID, USE, WHY, rating, rests_on
 
 from .findings_made import PASSED, finding, waived

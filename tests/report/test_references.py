@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from uq_report.core.references import WORKS, cite
+from uq_report.core.support.references import WORKS, cite
 from uq_report.document.document import (
     Badge,
     Bullets,

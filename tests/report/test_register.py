@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
+from uq_report.checks.rates import rates
 from uq_report.document.document import Badge, Callout, Fold, Paragraph, Section, Table, inside, texts
-from uq_report.document.evidence import OPEN, Evidence
 from uq_report.document.text import unmarked
 from uq_report.evidence.finding import SEVERITIES, Finding, Outcome, Symptom
-from uq_report.evidence.run import Changes, FindingChange
+from uq_report.evidence.run import FindingChange, RunChanges
+from uq_report.reading.run_reader import OPEN, RunReader
 from uq_report.report.assemble import document
 from uq_report.report.sections.findings import findings, grouped
 from uq_report.report.sections.rules import checks_ended, ended, observed_words, rules
-from uq_report.rules.rates import rates
 
 from .findings_made import PASSED, finding, rule, run_with, waived
 
@@ -28,7 +28,7 @@ NOTED = finding("UQ501", "observation", "age", statement="age may lead. So may 9
 
 def told(*found: Finding, **settings: Sequence[dict[str, str]]) -> Section:
     outcomes = (Outcome(check="over", state="found", findings=found),) if found else ()
-    return findings(Evidence(run_with(PASSED, *outcomes, settings=settings)))
+    return findings(RunReader(run_with(PASSED, *outcomes, settings=settings)))
 
 
 def table(section: Section) -> Table:
@@ -84,7 +84,7 @@ def test_a_finding_stands_under_the_one_that_explains_it() -> None:
 
 def test_a_finding_whose_cause_is_not_open_stands_by_itself() -> None:
     ended_ = Outcome(check="over", state="found", findings=(HIGH,), waived=(waived(CAUSE),))
-    section = findings(Evidence(run_with(ended_)))
+    section = findings(RunReader(run_with(ended_)))
     assert [row[0] for row in table(section).rows] == ["UQ401 Title of UQ401"]
 
 
@@ -172,7 +172,7 @@ def test_owner_and_due_date_are_open_unless_an_action_names_them() -> None:
         {"code": "UQ401", "owner": "B. Person", "due": "2027-02-01", "feature": "age"},
         {"code": "UQ203", "owner": "C. Person", "due": "2027-03-01", "feature": "income"},
     ]
-    e = Evidence(run_with(FOUND, settings={"actions": actions}))
+    e = RunReader(run_with(FOUND, settings={"actions": actions}))
     assert e.action(HIGH) == ("B. Person", "2027-02-01")
     assert e.action(replace(HIGH, features=("income",))) == ("all of it", "2027-01-01")
     assert e.action(LOW) == (OPEN, OPEN)
@@ -189,7 +189,7 @@ def test_waived_findings_stand_apart_with_owner_reason_and_day() -> None:
         {"code": "UQ999", "owner": "B. Person", "reason": "none", "expires": "2027-01-01", "feature": "x"},
     ]
     open_again = Outcome(check="other", state="found", findings=(LOW,))
-    section = findings(Evidence(run_with(over, open_again, settings={"waivers": waivers})))
+    section = findings(RunReader(run_with(over, open_again, settings={"waivers": waivers})))
     waivers_ = section.sections[0].blocks[0]
     assert isinstance(waivers_, Table)
     assert waivers_.rows[0][0] == "UQ401 Title of UQ401"
@@ -210,14 +210,14 @@ def test_without_findings_and_waivers_one_paragraph_says_so() -> None:
 
 def test_where_all_is_waived_nothing_is_open_and_the_waived_are_shown() -> None:
     ended_ = Outcome(check="over", state="ignored", reason="waived by A", waived=(waived(HIGH), waived(LOW)))
-    section = findings(Evidence(run_with(PASSED, ended_)))
+    section = findings(RunReader(run_with(PASSED, ended_)))
     text = "No finding is open. 2 findings are waived. Of 2 checks 1 passed and 1 raised waived findings only."
     assert section.blocks == (Paragraph(text=text),)
     assert len(table(section.sections[0]).rows) == 2
 
 
 def test_every_rule_is_printed_with_its_severity_and_source_and_what_it_observed() -> None:
-    printed, judged = rules(Evidence(run_with(PASSED, FOUND))).blocks
+    printed, judged = rules(RunReader(run_with(PASSED, FOUND))).blocks
     assert isinstance(printed, Table)
     assert isinstance(judged, Table)
     assert [str(row[0]).split()[0] for row in printed.rows] == ["UQ101", "UQ102", "UQ203", "UQ401"]
@@ -229,7 +229,7 @@ def test_every_rule_is_printed_with_its_severity_and_source_and_what_it_observed
 
 def test_rules_of_others_are_said_not_to_be_measured() -> None:
     theirs = replace(FOUND, rules=(rule("XY1"),))
-    (row,) = table(rules(Evidence(run_with(theirs)))).rows
+    (row,) = table(rules(RunReader(run_with(theirs)))).rows
     assert row[2] == "not measured"
 
 
@@ -238,15 +238,15 @@ def test_states_sum_to_the_registered_checks_or_the_report_says_so(registered: i
     skipped = Outcome(check="groups", state="skipped", reason="no attribute")
     run = run_with(PASSED, FOUND, skipped)
     run = replace(run, plugins=(*run.plugins, *run.plugins)[:registered])
-    text = ended(Evidence(run))
+    text = ended(RunReader(run))
     assert text.startswith("Of 3 checks 1 raised findings, 1 passed and 1 gave no verdict.")
     assert ("does not account for all" in text) == (registered == 5)
-    assert checks_ended(Evidence(run)).blocks[0] == Paragraph(text=text)
-    assert len(table(checks_ended(Evidence(run))).rows) == 3
+    assert checks_ended(RunReader(run)).blocks[0] == Paragraph(text=text)
+    assert len(table(checks_ended(RunReader(run))).rows) == 3
 
 
 def test_no_check_is_no_pass() -> None:
-    e = Evidence(run_with())
+    e = RunReader(run_with())
     assert findings(e).blocks == (Paragraph(text="Nothing was looked for, so nothing was found. No check was run."),)
     assert "No check of this run states a rule." in str(rules(e))
     assert checks_ended(e).blocks == (Paragraph(text="No check was run."),)
@@ -255,8 +255,8 @@ def test_no_check_is_no_pass() -> None:
 def test_a_finding_says_how_it_stands_since_the_previous_run() -> None:
     run = run_with(FOUND)
     change = FindingChange(code="UQ401", title="t", features=("age",), change="worse", before="low", now="high")
-    e = Evidence(replace(run, changes=Changes(previous={}, findings=(change,))))
-    assert (e.since(HIGH), e.since(LOW), Evidence(run).since(LOW)) == ("worse", "not compared", "no previous run")
+    e = RunReader(replace(run, changes=RunChanges(previous={}, findings=(change,))))
+    assert (e.since(HIGH), e.since(LOW), RunReader(run).since(LOW)) == ("worse", "not compared", "no previous run")
     section = findings(e)
     titles = ["UQ401 · high · worse · Title of UQ401", "UQ203 · low · Title of UQ203"]
     assert [block.title for block in callouts(section)] == titles
@@ -267,7 +267,7 @@ def test_two_models_of_the_same_findings_stand_side_by_side_under_ids_of_their_o
     other = replace(
         run_with(replace(FOUND, findings=(replace(HIGH, statement="another"), LOW, NOTED))), challenger=None
     )
-    whole = document(replace(run, challenger=other), annex="none")
+    whole = document(replace(run, challenger=other), appendix="none")
     ids = [block.id for section in whole.sections for block in callouts(section) if block.id]
     assert len(ids) == len(set(ids))
     assert "challenger-finding-UQ401" in ids
@@ -280,7 +280,7 @@ def test_hostile_text_of_findings_waivers_and_actions_is_made_safe() -> None:
         "waivers": [{"code": HOSTILE, "owner": HOSTILE, "reason": HOSTILE, "expires": HOSTILE, "feature": HOSTILE}],
     }
     over = Outcome(check="over", state="found", findings=(bad,), waived=(waived(bad),), title=HOSTILE)
-    printed = str(findings(Evidence(run_with(over, settings=settings))))
+    printed = str(findings(RunReader(run_with(over, settings=settings))))
     assert "\\x1b" not in printed
     assert "\\u202e" not in printed
     assert "[U+202E]" in printed

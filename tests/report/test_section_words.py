@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.results import Diagnostic
-from uq_report.document.evidence import Evidence
+from uq_report.core.model.results import Diagnostic
 from uq_report.evidence import ids
 from uq_report.evidence.information import CidGraph, ItemLine
-from uq_report.evidence.profiles import HStatistic
+from uq_report.evidence.profiles import HStatisticView
 from uq_report.methods.agreement.section import StabilitySection
 from uq_report.methods.cid.section import _cover_words, _graph_text, _reading
 from uq_report.methods.h_statistic.section import _largest, _total
 from uq_report.methods.segments.figure import labelled
+from uq_report.reading.run_reader import RunReader
 
 from .cases import estimates
 from .methods_results import h_statistic
@@ -40,7 +40,7 @@ def stability(entropies: Mapping[tuple[str, str], Mapping[str, float]], largest:
 
 
 def told(result: Diagnostic) -> Any:
-    return StabilitySection().section(Evidence(run_of([result])))
+    return StabilitySection().section(RunReader(run_of([result])))
 
 
 def test_ranks_are_listed_from_the_steadiest_with_their_extreme_features() -> None:
@@ -163,7 +163,7 @@ def test_features_that_can_be_first_are_named_while_they_are_few(able: int, word
 
 
 def test_pairs_are_told_with_those_that_are_not_ranked() -> None:
-    lines = HStatistic.from_result(h_statistic(("a", "b", "c", "d"))).lines
+    lines = HStatisticView.from_result(h_statistic(("a", "b", "c", "d"))).lines
     pairs = [line for line in lines if line.feature_2]
     assert _largest(pairs) == (
         "Largest H²: a with b 0.300, a with c 0.150 and a with d 0.100. "

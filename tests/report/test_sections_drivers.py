@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.results import Diagnostic, Omission, Result
+from uq_report.core.model.results import Diagnostic, Omission, Result
 from uq_report.document.document import Section
-from uq_report.document.evidence import Evidence
 from uq_report.evidence import ids
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
 from uq_report.methods.cid.section import CoverSection
 from uq_report.methods.pfi.claims_section import ClaimsSection
 from uq_report.methods.pfi.section import ImportanceSection, UnsureImportanceSection
 from uq_report.methods.pfi.training_section import TrainingSection
+from uq_report.reading.run_reader import RunReader
 
 from . import methods_results as made
 from .cases import estimates
@@ -37,14 +37,14 @@ def claims(parts: Mapping[str, tuple[float, float]], *, outcomes: bool = True) -
         for item, value in values if outcomes else values[:1]:
             line = {"measure": "nll", "feature": feature, "item": item, "estimate": value, "lower": value - 0.02}
             line |= {"upper": value + 0.02, "p_value": 0.5, "share": share, "share_lower": share - 0.1}
-            rows.append(line | {"share_upper": share + 0.1, "distrust": "", **made.INTERVAL})
+            rows.append(line | {"share_upper": share + 0.1, "unreliable": "", **made.INTERVAL})
     frame = pd.DataFrame(columns=list(Diagnostic.columns))
     meta = {"margin": 0.01}
     return Diagnostic(id=ids.PFI_CLAIMS, explainer=ids.PFI, title="", frame=frame, estimates=estimates(rows), meta=meta)
 
 
 def claimed(result: Result) -> Section:
-    section = ClaimsSection().section(Evidence(run_of([result])))
+    section = ClaimsSection().section(RunReader(run_of([result])))
     assert section is not None
     return section
 
@@ -67,7 +67,7 @@ def test_claims_stand_beside_what_is_delivered_the_largest_first() -> None:
 
 def test_a_share_in_doubt_is_not_told() -> None:
     made_of = claims({"a": (0.1, 0.025), ALL_FEATURES: (0.5, 0.1)})
-    doubted = replace(made_of, estimates=made_of.estimates.assign(distrust="few events"))
+    doubted = replace(made_of, estimates=made_of.estimates.assign(unreliable="few events"))
     assert "a delivered share" not in text_of(claimed(doubted))
     unknown = replace(made_of, estimates=made_of.estimates.assign(share_lower=np.nan))
     assert "a delivered share" not in text_of(claimed(unknown))
@@ -90,7 +90,7 @@ def test_without_outcomes_the_leading_claims_are_named() -> None:
 def test_no_claims_are_no_section_and_lines_that_failed_say_why() -> None:
     run = run_of([])
     bare = replace(run, results=tuple(r for r in run.results if r.id != ids.PFI_CLAIMS))
-    assert ClaimsSection().section(Evidence(bare)) is None
+    assert ClaimsSection().section(RunReader(bare)) is None
     empty = claims({"a": (0.1, 0.0)})
     gap = Omission("nll", "a", "the divergence is infinite")
     section = claimed(replace(empty, estimates=empty.estimates[:0], omissions=(gap,)))
@@ -99,12 +99,12 @@ def test_no_claims_are_no_section_and_lines_that_failed_say_why() -> None:
 
 def test_importances_of_predictions_and_of_doubt_stand_apart() -> None:
     run = run_of([])
-    loss, doubt = (section.section(Evidence(run)) for section in (ImportanceSection(), UnsureImportanceSection()))
+    loss, doubt = (section.section(RunReader(run)) for section in (ImportanceSection(), UnsureImportanceSection()))
     assert [part.id for part in loss.sections] == ["drivers-brier"]
     assert [part.id for part in doubt.sections] == ["drivers-nll", "drivers-entropy"]
     assert not any(block for block in doubt.blocks)
     bare = replace(run, results=())
-    assert [part.section(Evidence(bare)).sections for part in (ImportanceSection(), UnsureImportanceSection())] == [
+    assert [part.section(RunReader(bare)).sections for part in (ImportanceSection(), UnsureImportanceSection())] == [
         (),
         (),
     ]
@@ -113,7 +113,7 @@ def test_importances_of_predictions_and_of_doubt_stand_apart() -> None:
 @pytest.mark.parametrize(("features", "words"), [(20, ""), (21, ", the 20 largest of 21")])
 def test_a_figure_of_importances_says_what_it_leaves_out(features: int, words: str) -> None:
     names = tuple(f"f{k}" for k in range(features))
-    section = ImportanceSection().section(Evidence(run_of([], names)))
+    section = ImportanceSection().section(RunReader(run_of([], names)))
     (figure,) = figures(section)
     assert (", the 20 largest" in figure.caption) is bool(words)
     assert f"{words}. " in figure.caption
@@ -121,7 +121,7 @@ def test_a_figure_of_importances_says_what_it_leaves_out(features: int, words: s
 
 def test_training_rows_stand_beside_test_rows_with_what_they_add() -> None:
     run = run_of([])
-    section = TrainingSection().section(Evidence(run))
+    section = TrainingSection().section(RunReader(run))
     assert section is not None
     table = table_of(section, "drivers-train-nll")
     for row in table.rows:
@@ -129,7 +129,7 @@ def test_training_rows_stand_beside_test_rows_with_what_they_add() -> None:
         assert more == pytest.approx(train - test, abs=2e-4)
     for gone, words in (((ids.PFI_TRAIN,), "There are no importances on training rows."), ((ids.PFI,), "")):
         left = replace(run, results=tuple(r for r in run.results if r.id not in gone))
-        text = text_of(TrainingSection().section(Evidence(left)))
+        text = text_of(TrainingSection().section(RunReader(left)))
         assert words in text
         assert ("no importances on training rows" in text) is bool(words)
 
@@ -138,7 +138,7 @@ def test_training_rows_stand_beside_test_rows_with_what_they_add() -> None:
 def test_the_graph_draws_12_edges_and_lists_10(features: int, edges: str) -> None:
     """A chain of d features has d edges, that of the target included."""
     names = tuple(f"f{k}" for k in range(features))
-    section = CoverSection().section(Evidence(run_of(made.cid(names), names)))
+    section = CoverSection().section(RunReader(run_of(made.cid(names), names)))
     caption = next(one.caption for one in figures(section) if one.id == "covered-graph-figure")
     assert ("are drawn" in caption) is bool(edges)
     assert edges in caption
@@ -150,19 +150,19 @@ def test_the_graph_draws_12_edges_and_lists_10(features: int, edges: str) -> Non
 @pytest.mark.parametrize(("features", "words"), [(20, ""), (21, ", the 20 most informative of 21")])
 def test_figures_of_cover_say_what_they_leave_out(features: int, words: str) -> None:
     names = tuple(f"f{k}" for k in range(features))
-    drawn = {one.id: one for one in figures(CoverSection().section(Evidence(run_of(made.cid(names), names))))}
+    drawn = {one.id: one for one in figures(CoverSection().section(RunReader(run_of(made.cid(names), names))))}
     assert f"how much of it the others cover{words}. " in drawn["covered-figure"].caption
     assert ("The first 20 of 21 are drawn." in drawn["covered-map-1-figure"].caption) is bool(words)
     assert ("The first" in drawn["covered-map-1-figure"].caption) is bool(words)
 
 
 def test_covered_information_is_told_feature_by_feature() -> None:
-    section = CoverSection().section(Evidence(run_of(made.cid(ABC))))
+    section = CoverSection().section(RunReader(run_of(made.cid(ABC))))
     table = table_of(section, "covered-table")
     assert [(row[0], row[3]) for row in table.rows] == [("a", "redundant"), ("b", "synergistic"), ("c", "redundant")]
     assert str(table.rows[0][1]).startswith("0.300 (0.280 to 0.320)")
     assert "Most informative: a 0.300" in next(one.alt for one in figures(section) if one.id == "covered-figure")
     facts = [block for block in all_blocks(section) if type(block).__name__ == "Facts"]
     assert [row[0] for row in facts[0].rows] == ["Estimator", "Graph", "Penalty"]  # type: ignore[union-attr]
-    missing = CoverSection().section(Evidence(run_of([])))
+    missing = CoverSection().section(RunReader(run_of([])))
     assert not missing.sections

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.parting import parting
-from uq_report.core.results import Result
+from uq_report.core.model.results import Result
+from uq_report.core.statistics.curve_gap import parting
 from uq_report.document.document import Callout, Document, Figure, Section, Table
-from uq_report.document.evidence import Evidence
 from uq_report.document.text import unmarked
 from uq_report.evidence import ids
 from uq_report.evidence.run import NotRun, Run
@@ -23,6 +22,7 @@ from uq_report.methods.cid.section import CoverSection
 from uq_report.methods.h_statistic.section import InteractionsSection
 from uq_report.methods.pfi.map_section import MapSection
 from uq_report.methods.rsens.section import SensitivitySection
+from uq_report.reading.run_reader import RunReader
 from uq_report.report.assemble import document
 
 from . import methods_results as made
@@ -58,7 +58,7 @@ def figures(section: Section) -> list[Figure]:
 @pytest.mark.parametrize("names", [("only",), ABC, tuple(f"feature {k}" for k in range(60)), HOSTILE], ids=len)
 @pytest.mark.parametrize("corrected", [True, False])
 def test_documents_of_any_shape_hold_every_section_once(names: tuple[str, ...], corrected: bool) -> None:
-    made_of: Document = document(run_of(made.every(names, corrected=corrected), names), annex="full")
+    made_of: Document = document(run_of(made.every(names, corrected=corrected), names), appendix="full")
     keys = [s.id for s in reading.sections(made_of)]
     keys += [b.id for b in reading.blocks(made_of) if isinstance(b, Table | Figure)]
     assert max(Counter(keys).values()) == 1
@@ -71,7 +71,7 @@ def test_documents_of_any_shape_hold_every_section_once(names: tuple[str, ...], 
 
 @pytest.mark.usefixtures("undrawn")
 def test_sections_stand_in_the_order_of_questions() -> None:
-    keys = [section.id for section in reading.sections(document(run_of(made.every(ABC)), annex="full"))]
+    keys = [section.id for section in reading.sections(document(run_of(made.every(ABC)), appendix="full"))]
     order = ["profiles", "local-effects", "explainer-shap", "explainer-dalex", "drivers-nll", "map", "sensitivity"]
     order += ["dependence", "covered", "agreement", "interactions", "agreement-stability"]
     assert [key for key in keys if key in order] == order
@@ -80,14 +80,14 @@ def test_sections_stand_in_the_order_of_questions() -> None:
 @pytest.mark.parametrize("name", SECTIONS)
 def test_a_missing_result_says_why(name: str) -> None:
     run = run_of([], not_run=(NotRun(name, "uq_report.explainers", "it was denied", "not asked"),))
-    section = SECTIONS[name].section(Evidence(run))
+    section = SECTIONS[name].section(RunReader(run))
     assert text_of(section) == "It was denied."
     assert not figures(section)
 
 
 @pytest.mark.parametrize("names", [("only",), ABC, HOSTILE], ids=len)
 def test_every_figure_can_be_drawn(names: tuple[str, ...]) -> None:
-    evidence = Evidence(run_of([*made.every(names), made.profile("pdp", names, (0.0, 3.0, 1.0))], names))
+    evidence = RunReader(run_of([*made.every(names), made.profile("pdp", names, (0.0, 3.0, 1.0))], names))
     for plugin in SECTIONS.values():
         section = plugin.section(evidence)
         assert not [b.text for b in all_blocks(section) if isinstance(b, Callout) and "missing" in b.title]
@@ -96,7 +96,7 @@ def test_every_figure_can_be_drawn(names: tuple[str, ...]) -> None:
 
 @pytest.mark.usefixtures("undrawn")
 def test_cover_is_only_claimed_where_the_interval_allows_it() -> None:
-    told = text_of(CoverSection().section(Evidence(run_of(made.cid(("a", "b", "c", "d", "e", "f"))))))
+    told = text_of(CoverSection().section(RunReader(run_of(made.cid(("a", "b", "c", "d", "e", "f"))))))
     # covered: 0.1, -0.075, 0.033, 0.025, 0.02 and 0.0167, each ±0.02
     assert "The others repeat part of what a (covered share 33 %), c (covered share 33 %)" in told
     assert "b says more once the others are known" in told
@@ -105,16 +105,16 @@ def test_cover_is_only_claimed_where_the_interval_allows_it() -> None:
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_map_shows_rank_moves_and_a_refusal_its_reason() -> None:
-    passed = CoverSection().section(Evidence(run_of(made.cid(ABC))))
+    passed = CoverSection().section(RunReader(run_of(made.cid(ABC))))
     assert "Ranks move for c from 3 to 1, a from 1 to 2 and b from 2 to 3." in text_of(passed)
     assert [row[:2] for row in table_of(passed, "covered-map-1-table").rows] == [("c", 3), ("a", 1), ("b", 2)]
-    refused = CoverSection().section(Evidence(run_of(made.cid(ABC, corrected=False))))
+    refused = CoverSection().section(RunReader(run_of(made.cid(ABC, corrected=False))))
     assert "R² 0.12" in text_of(refused)
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_importance_alone_and_corrected_stand_first_with_partners_ranks_and_r_sens() -> None:
-    told = CoverSection().section(Evidence(run_of([*made.cid(ABC), made.cover(ABC), *made.rsens(ABC)])))
+    told = CoverSection().section(RunReader(run_of([*made.cid(ABC), made.cover(ABC), *made.rsens(ABC)])))
     table = table_of(told, "cover-1-table")
     assert [column.label for column in table.columns] == [
         *("feature", "alone", "corrected for cover", "partners", "rank", "R-sens, rank")
@@ -125,7 +125,7 @@ def test_importance_alone_and_corrected_stand_first_with_partners_ranks_and_r_se
         ("b", "none", "2 to 3"),
     ]
     assert table.rows[0][5] == "0.333 (0.300 to 0.367), 3"
-    without = CoverSection().section(Evidence(run_of([*made.cid(ABC), made.cover(ABC)])))
+    without = CoverSection().section(RunReader(run_of([*made.cid(ABC), made.cover(ABC)])))
     assert [column.label for column in table_of(without, "cover-1-table").columns][-1] == "rank"
 
 
@@ -136,7 +136,7 @@ def test_the_map_says_where_its_reading_and_cover_part() -> None:
     verdicts = {"a": "positive", "b": "about 0", "c": "about 0"}
     of_entropy = table["measure"] == "entropy"
     table.loc[of_entropy, "verdict"] = table.loc[of_entropy, "feature"].map(verdicts)
-    section = MapSection().section(Evidence(run))
+    section = MapSection().section(RunReader(run))
     assert section is not None
     told = text_of(section)
     assert "finds cover: c (with a). Entropy-PFI other than 0, and yet nothing covers them: a." in told
@@ -144,10 +144,10 @@ def test_the_map_says_where_its_reading_and_cover_part() -> None:
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_form_of_r_sens_is_named() -> None:
-    exact = SensitivitySection().section(Evidence(run_of(made.rsens(ABC))))
+    exact = SensitivitySection().section(RunReader(run_of(made.rsens(ABC))))
     assert "How it was computed: exact derivatives." in text_of(exact)
     assert "Finite changes" not in " ".join(b.title for b in all_blocks(exact) if isinstance(b, Callout))
-    finite = SensitivitySection().section(Evidence(run_of(made.rsens(ABC, "finite-step form √(2 KL) / |Δx|"))))
+    finite = SensitivitySection().section(RunReader(run_of(made.rsens(ABC, "finite-step form √(2 KL) / |Δx|"))))
     assert any(isinstance(b, Callout) and b.title.startswith("Finite changes") for b in all_blocks(finite))
     assert "finite-step form" in figures(finite)[0].caption
     compared = table_of(exact, "sensitivity-comparators-table")
@@ -156,14 +156,14 @@ def test_the_form_of_r_sens_is_named() -> None:
 
 @pytest.mark.usefixtures("undrawn")
 def test_pairs_that_are_not_ranked_are_no_finding() -> None:
-    section = InteractionsSection().section(Evidence(run_of([made.h_statistic(ABC)])))
+    section = InteractionsSection().section(RunReader(run_of([made.h_statistic(ABC)])))
     assert "Largest H²: a with b 0.300 and a with c 0.150. 1 pair of 3 barely move" in text_of(section)
     assert table_of(section, "interactions-1-table").rows[0][4] == "no: unstable"
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_agreement_claims_what_rank_intervals_allow() -> None:
-    section = AgreementSection().section(Evidence(run_of(made.agreement(("a", "b", "c", "d")))))
+    section = AgreementSection().section(RunReader(run_of(made.agreement(("a", "b", "c", "d")))))
     alts = [figure.alt for figure in figures(section)]
     assert any("The loss: only a can be first by PFI nll; only d can be first by SHAP nll." in alt for alt in alts)
     parted = table_of(section, "agreement-reasons-table")
@@ -185,12 +185,12 @@ def test_curves_part_only_beyond_their_errors() -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_ale_beside_pdp_says_where_they_differ() -> None:
     both = [made.profile("ale", ABC, (-1.0, 0.0, 1.0)), made.profile("pdp", ABC, (0.0, 1.0, 0.0))]
-    told = unmarked(text_of(LocalEffectsSection().section(Evidence(run_of(both)))))
+    told = unmarked(text_of(LocalEffectsSection().section(RunReader(run_of(both)))))
     assert "from 0 to 2 ALE changes by 2.00, the PDP by 0." in told
     alike = text_of(
-        LocalEffectsSection().section(Evidence(run_of([both[0], made.profile("pdp", ABC, (0.0, 1.0, 2.0))])))
+        LocalEffectsSection().section(RunReader(run_of([both[0], made.profile("pdp", ABC, (0.0, 1.0, 2.0))])))
     )
     assert "No local effect is shown to differ from its average." in alike
-    alone = LocalEffectsSection().section(Evidence(run_of(both[:1])))
+    alone = LocalEffectsSection().section(RunReader(run_of(both[:1])))
     assert "differ" not in text_of(alone)
     assert table_of(alone, "local-effects-table").rows

@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.results import Diagnostic, Interaction, Result
+from uq_report.core.model.results import Diagnostic, Interaction, Result
 from uq_report.document import blocks
 from uq_report.document.document import Figure, Section, Table
-from uq_report.document.evidence import Evidence
 from uq_report.document.plots import importance, matrix
 from uq_report.document.text import unmarked
 from uq_report.evidence import ids
@@ -24,6 +23,7 @@ from uq_report.methods.h_statistic.section import InteractionsSection
 from uq_report.methods.pdp.section import ProfilesSection
 from uq_report.methods.redundancy.section import LEAD, DependenceSection
 from uq_report.methods.rsens.section import SensitivitySection
+from uq_report.reading.run_reader import RunReader
 
 from ..document.results import diagnostic
 from . import methods_results as made
@@ -59,7 +59,7 @@ def joint(*pairs: tuple[str, str]) -> Diagnostic:
 
 
 def dependence(*results: Diagnostic) -> Section:
-    return DependenceSection().section(Evidence(run_of(results)))
+    return DependenceSection().section(RunReader(run_of(results)))
 
 
 def shown(section: Section) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def test_why_nothing_is_told_of_dependence() -> None:
 
 
 def interactions(result: Interaction) -> Section:
-    return InteractionsSection().section(Evidence(run_of([result])))
+    return InteractionsSection().section(RunReader(run_of([result])))
 
 
 def of_measures(result: Interaction, *measures: str) -> Interaction:
@@ -191,7 +191,7 @@ def test_r_sens_is_pointed_at_where_it_measures_pairs() -> None:
     alone = interactions(made.h_statistic(("a", "b", "c")))
     assert "R-sens₂, below" not in text_of(alone)
     run = run_of([made.h_statistic(("a", "b", "c")), *made.rsens(("a", "b", "c"))])
-    assert "R-sens₂, below" in text_of(InteractionsSection().section(Evidence(run)))
+    assert "R-sens₂, below" in text_of(InteractionsSection().section(RunReader(run)))
 
 
 # ------------------------------------------------------------------ local effects
@@ -199,12 +199,12 @@ def test_r_sens_is_pointed_at_where_it_measures_pairs() -> None:
 
 def test_local_effects_without_a_curve_say_so() -> None:
     one = made.profile("ale", ("a",), (0.0, 1.0))
-    section = LocalEffectsSection().section(Evidence(run_of([replace(one, estimates=one.estimates.iloc[:0])])))
+    section = LocalEffectsSection().section(RunReader(run_of([replace(one, estimates=one.estimates.iloc[:0])])))
     assert text_of(section) == "No feature has a local effect."
 
 
 def test_local_effects_alone_differ_from_nothing() -> None:
-    section = LocalEffectsSection().section(Evidence(run_of([made.profile("ale", ("a",), (0.0, 1.0))])))
+    section = LocalEffectsSection().section(RunReader(run_of([made.profile("ale", ("a",), (0.0, 1.0))])))
     assert "differ" not in text_of(section)
 
 
@@ -215,14 +215,14 @@ def test_single_rows_are_shown_of_leading_features_that_are_numbers() -> None:
     profile = made.profile("pdp", ("a", "b"), (0.0, 1.0))
     run = make_run(Case(names=("a", "b", "c")))
     importances = tuple(result for result in run.results if result.explainer == ids.PFI)
-    section = ProfilesSection().section(Evidence(run_of([*importances, profile])))
+    section = ProfilesSection().section(RunReader(run_of([*importances, profile])))
     assert set(shown(section)) == {"profiles-a-figure", "profiles-b-figure"}
     levels = profile.frame["level"].mask(profile.frame["feature"].eq("a"), "red")
     table = profile.estimates["level"].mask(profile.estimates["feature"].eq("a"), "red")
     of_levels = replace(
         profile, frame=profile.frame.assign(level=levels), estimates=profile.estimates.assign(level=table)
     )
-    section = ProfilesSection().section(Evidence(run_of([*importances, of_levels])))
+    section = ProfilesSection().section(RunReader(run_of([*importances, of_levels])))
     assert set(shown(section)) == {"profiles-b-figure"}
 
 
@@ -230,7 +230,7 @@ def test_single_rows_are_shown_of_leading_features_that_are_numbers() -> None:
 
 
 def sensitivity(results: Sequence[Result]) -> Section:
-    return SensitivitySection().section(Evidence(run_of(results)))
+    return SensitivitySection().section(RunReader(run_of(results)))
 
 
 def names(d: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Segments in the report: the leading ones in front, table and figure in the annex, or why there are none."""
+"""Segments in the report: the leading ones in front, table and figure in the appendix, or why there are none."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import pandas as pd
 import pytest
 
 import uq_report as uq
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Normal
+from uq_report.core.support.arrays import FloatArray
+from uq_report.distributions import Normal
 from uq_report.document.document import Figure, Table
-from uq_report.document.evidence import Evidence
 from uq_report.evidence import ids
 from uq_report.evidence.run import NotRun, Run
 from uq_report.methods.segments.section import SegmentsSection
+from uq_report.reading.run_reader import RunReader
 from uq_report.report.assemble import document
-from uq_report.report.sections.sure import NO_SEGMENT, unsure
+from uq_report.report.sections.calibration import NO_SEGMENT, unsure
 from uq_report.runner import figures
 
 from .reading import all_blocks, table_of, text_of
@@ -41,8 +41,8 @@ def audited(noisy: bool = True) -> Run:
     return uq.audit(subject, explainers=explainers, options=options, as_of="2026-01-01", progress=False).run
 
 
-def evidence(run: Run) -> Evidence:
-    return Evidence(run, figures.draw)
+def evidence(run: Run) -> RunReader:
+    return RunReader(run, figures.draw)
 
 
 def test_the_annex_shows_table_and_figure_with_the_same_letters() -> None:
@@ -94,6 +94,6 @@ def test_without_the_result_the_annex_says_why_and_the_front_is_silent() -> None
 
 @pytest.mark.parametrize(("extent", "behind"), [("short", 0), ("full", 1)])
 def test_the_report_shows_segments_in_front_and_in_full_behind(extent: str, behind: int) -> None:
-    whole = document(audited(), annex=extent)
+    whole = document(audited(), appendix=extent)
     shown = [b.id for s in whole.sections for b in all_blocks(s) if isinstance(b, Table) and b.evidence == ids.SEGMENTS]
     assert shown == ["sure-segments-table", *["segments-table"] * behind]

@@ -14,7 +14,7 @@ import pytest
 import uq_report
 from uq_report.document import blocks
 from uq_report.document.document import Document
-from uq_report.evidence import saved
+from uq_report.evidence import run_folder
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import Run
 from uq_report.evidence.subject import SubjectFacts
@@ -29,7 +29,7 @@ from .synthetic import make_run
 PACKAGE = Path(uq_report.__file__).parent
 SAMPLES = sorted(samples.unpacked().glob("*/run.json"))
 RUNS = (*(path.parent.name for path in SAMPLES), "classes", "numbers", "without outcomes")
-# Sections of the front part whose sentences are held to the table of patterns; the annex to those for numbers.
+# Sections of the front part whose sentences are held to the table of patterns; the appendix to those for numbers.
 FRONT = ("answer", "findings", "sure", "drives", "features", "changes", "limitations", "sign-off")
 TITLE, LEAD = 60, 70  # characters
 
@@ -51,7 +51,7 @@ def run(key: str) -> Run:
         "without outcomes": Case(has_y=False),
     }
     path = next((path for path in SAMPLES if path.parent.name == key), None)
-    found = make_run(made[key]) if path is None else saved.read(path)[0]
+    found = make_run(made[key]) if path is None else run_folder.read(path)[0]
     outcomes = tuple(
         replace(check.check(found), title=check.title, rules=tuple(rule.record for rule in check.rules))  # type: ignore[attr-defined]
         for check in checks()
@@ -71,7 +71,7 @@ def whole(key: str) -> Document:
     """The document of a run, without its figures."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "svg_of", lambda figure: b"<svg/>" if callable(figure) else b"")
-        return document(run(key), annex="full")
+        return document(run(key), appendix="full")
 
 
 def findings() -> Iterator[tuple[str, Finding]]:

@@ -12,16 +12,16 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from uq_report.core.results import Diagnostic, Importance, Interaction, Profile, Result
+from uq_report.core.model.results import Diagnostic, Importance, Interaction, Profile, Result
 from uq_report.document.document import Figure, Paragraph, Section, Table, inside, texts
-from uq_report.document.effects import FALLS, RISES, TURNS, move
-from uq_report.document.evidence import Evidence
-from uq_report.document.ledger import Ledger, leaders
-from uq_report.document.places import ranked_features
 from uq_report.document.text import unmarked
-from uq_report.evidence import ids, saved
+from uq_report.evidence import ids, run_folder
 from uq_report.evidence.finding import Finding, Outcome, Severity
 from uq_report.evidence.run import Run
+from uq_report.reading.effects import FALLS, RISES, TURNS, move
+from uq_report.reading.feature_index import Ledger, leaders
+from uq_report.reading.rank_ranges import ranked_features
+from uq_report.reading.run_reader import RunReader
 from uq_report.report.sections import sheet_words
 from uq_report.report.sections.sheets import sheets
 
@@ -42,7 +42,7 @@ HALF = 0.05
 
 @cache
 def sample(path: Path) -> Run:
-    return saved.read(path)[0]
+    return run_folder.read(path)[0]
 
 
 def points(values: Sequence[float], measure: str, feature: str = "a", levels: Sequence[str] = ()) -> pd.DataFrame:
@@ -88,7 +88,7 @@ def claims(claimed: float, difference: tuple[float, float]) -> Diagnostic:
 
 def ledger(*results: Result, names: tuple[str, ...] = ("a",)) -> Ledger:
     case = Case(names=names)
-    return Ledger(Evidence(holding(replace(make_run(case), outcomes=()), case, results)))
+    return Ledger(RunReader(holding(replace(make_run(case), outcomes=()), case, results)))
 
 
 def effect(prediction: Sequence[float], doubt: Sequence[float] | None, levels: Sequence[str] = ()) -> str:
@@ -243,26 +243,26 @@ def with_findings(run: Run, *findings: Finding) -> Run:
 def test_features_that_lead_or_have_a_finding_get_a_sheet_at_most_eight() -> None:
     names = tuple(f"feature {k}" for k in range(30))
     run = make_run(Case(names=names))
-    chosen = leaders(Ledger(Evidence(run)))
+    chosen = leaders(Ledger(RunReader(run)))
     assert len(chosen) == 7
     worst = names[-5]
     assert worst not in chosen
     for severity, held in (("low", True), ("observation", False)):
         level: Severity = severity  # type: ignore[assignment] # one of the two above
-        told = leaders(Ledger(Evidence(with_findings(run, finding("UQ901", level, worst)))))
+        told = leaders(Ledger(RunReader(with_findings(run, finding("UQ901", level, worst)))))
         assert set(told) == {*chosen, *[worst] * held}
 
 
 def test_the_first_of_every_ranking_keeps_its_sheet_however_many_findings_there_are() -> None:
     names = tuple(f"feature {k}" for k in range(30))
     run = make_run(Case(names=names))
-    found = Ledger(Evidence(with_findings(run, *(finding("UQ901", "high", name) for name in names))))
+    found = Ledger(RunReader(with_findings(run, *(finding("UQ901", "high", name) for name in names))))
     assert {ranking.order[0] for ranking in found.leading[:3]} <= set(leaders(found))
 
 
 def test_every_feature_has_a_sheet_or_a_line() -> None:
     names = tuple(f"feature {k}" for k in range(60))
-    section = sheets(Evidence(make_run(Case(names=names))))
+    section = sheets(RunReader(make_run(Case(names=names))))
     assert section is not None
     own = [part.feature for part in section.sections if part.feature]
     others = tables(section)[-1]
@@ -274,7 +274,7 @@ def test_every_feature_has_a_sheet_or_a_line() -> None:
 @pytest.mark.parametrize("left", [(), ("pdp",), ("pfi",), ("shap",), ("pdp", "pfi", "shap", "dalex")], ids=str)
 @pytest.mark.parametrize("case", [Case(), Case(has_y=False), Case(task="regression"), Case(names=("a", "b"))], ids=str)
 def test_a_run_that_lacks_something_has_sheets_without_gaps(case: Case, left: tuple[str, ...]) -> None:
-    section = sheets(Evidence(make_run(case, leave_out=left)))
+    section = sheets(RunReader(make_run(case, leave_out=left)))
     assert section is not None
     found = [text for text in all_texts(section) if re.search(r"\b(nan|inf|None)\b", text)]
     assert not found
@@ -286,14 +286,14 @@ def test_a_run_that_lacks_something_has_sheets_without_gaps(case: Case, left: tu
 
 def test_no_sheets_without_results_or_features() -> None:
     run = make_run()
-    assert sheets(Evidence(replace(run, results=()))) is None
+    assert sheets(RunReader(replace(run, results=()))) is None
     bare = replace(run, subject={**run.subject, "features": []})
-    assert sheets(Evidence(holding(bare, Case(), [r for r in run.results if r.explainer == "calibration"]))) is None
+    assert sheets(RunReader(holding(bare, Case(), [r for r in run.results if r.explainer == "calibration"]))) is None
 
 
 def test_a_group_has_a_line_of_its_own_and_no_place_among_features() -> None:
     run = sample(next(path for path in SAMPLES if path.parent.name == "credit"))
-    section = sheets(Evidence(run))
+    section = sheets(RunReader(run))
     assert section is not None
     assert "accounts" not in [part.feature for part in section.sections]
     assert any(str(row[0]).startswith("accounts: ") for row in tables(section)[-1].rows)
@@ -304,15 +304,15 @@ def test_a_group_has_a_line_of_its_own_and_no_place_among_features() -> None:
 
 def test_profiles_of_changes_or_slopes_are_no_averages() -> None:
     curves = profile({"prediction": UP})
-    assert Ledger(Evidence(holding(make_run(), Case(), [curves]))).average is not None
+    assert Ledger(RunReader(holding(make_run(), Case(), [curves]))).average is not None
     sloped = replace(curves, options={"mode": "derivative"})
-    assert Ledger(Evidence(holding(make_run(), Case(), [sloped]))).average is None
+    assert Ledger(RunReader(holding(make_run(), Case(), [sloped]))).average is None
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.parent.name)
 def test_every_number_of_a_sheet_is_in_the_evidence(path: Path) -> None:
     run = sample(path)
-    section = sheets(Evidence(run))
+    section = sheets(RunReader(run))
     assert section is not None
     for part in section.sections:
         if not part.feature:
@@ -329,7 +329,7 @@ def test_every_number_of_a_sheet_is_in_the_evidence(path: Path) -> None:
 
 def numbers_of(run: Run, feature: str) -> list[float]:
     """Every number that the run holds of a feature or of the group it is in."""
-    groups = [g for g, members in Evidence(run).subject.groups.items() if feature in members]
+    groups = [g for g, members in RunReader(run).subject.groups.items() if feature in members]
     known: list[float] = []
     for result in run.results:
         table = result.estimates
@@ -351,7 +351,7 @@ def test_ranks_are_the_places_of_the_rankings(path: Path) -> None:
     run = sample(path)
     result = run.result(ids.PFI)
     held = ranked_features(run, ids.PFI, "nll", result.estimates[result.estimates["measure"] == "nll"])
-    section = sheets(Evidence(run))
+    section = sheets(RunReader(run))
     assert section is not None
     for part in section.sections:
         for block in inside(part.blocks) if part.feature else ():
@@ -370,13 +370,13 @@ def test_the_table_says_its_units_once() -> None:
 
 
 def sheets_of(run: Run) -> list[Section]:
-    section = sheets(Evidence(run))
+    section = sheets(RunReader(run))
     assert section is not None
     return [part for part in section.sections if part.feature]
 
 
 def test_a_figure_says_its_numbers_and_ids_follow_the_feature() -> None:
-    section = sheets(Evidence(make_run()))
+    section = sheets(RunReader(make_run()))
     assert section is not None
     part = next(part for part in section.sections if part.feature == "duration")
     (figure,) = (block for block in inside(part.blocks) if isinstance(block, Figure))

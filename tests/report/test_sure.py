@@ -10,10 +10,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from uq_report.core.results import Importance, Omission, Result
+from uq_report.core.model.results import Importance, Omission, Result
 from uq_report.document.document import Figure, Section, Split, Table, inside, texts
-from uq_report.document.evidence import Evidence
-from uq_report.document.members import CAUTION
 from uq_report.document.text import unmarked
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome, RuleRecord
@@ -21,7 +19,9 @@ from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFF
 from uq_report.evidence.outcomes import rows_within
 from uq_report.evidence.run import NotRun, Run
 from uq_report.evidence.segments import OFF_SUPPORT
-from uq_report.report.sections.sure import sure
+from uq_report.reading.members import CAUTION
+from uq_report.reading.run_reader import RunReader
+from uq_report.report.sections.calibration import sure
 from uq_report.report.sections.uncertainty import gate_words, parts_words
 
 from . import people_results
@@ -64,7 +64,7 @@ def run_of(results: Iterable[Result], *outcomes: Outcome, case: Case | None = No
 
 
 def parts(run: Run) -> dict[str, Section]:
-    return {section.id: section for section in sure(Evidence(run)).sections}
+    return {section.id: section for section in sure(RunReader(run)).sections}
 
 
 def tables(section: Section) -> list[Table]:
@@ -137,7 +137,7 @@ def test_decisions_are_counted_for_few_classes_and_of_many_the_least_found_shown
 def test_a_gate_that_cannot_be_judged_says_the_gap_its_limit_and_how_many_rows_would_do(
     at: float, half: float, words: str
 ) -> None:
-    text = gate_words(Evidence(run_of([scored(("confidence_gap", at, half))], ended("unjudged"))))
+    text = gate_words(RunReader(run_of([scored(("confidence_gap", at, half))], ended("unjudged"))))
     assert words in text
     assert "limit ±0.05)" in text
     needed = rows_within(at, at - half, at + half, MARGIN, 250)
@@ -146,7 +146,7 @@ def test_a_gate_that_cannot_be_judged_says_the_gap_its_limit_and_how_many_rows_w
 
 
 def test_a_gap_beyond_the_limit_names_no_number_of_rows() -> None:
-    text = gate_words(Evidence(run_of([scored(("confidence_gap", 0.05, 0.06))], ended("unjudged"))))
+    text = gate_words(RunReader(run_of([scored(("confidence_gap", 0.05, 0.06))], ended("unjudged"))))
     assert "cannot tell" in text
     assert "would" not in text
 
@@ -161,7 +161,7 @@ def test_a_unit_stands_in_the_name_or_in_the_cell(unit: str, name: str, cell: st
 
 
 def test_a_gate_that_is_open_for_another_reason_than_the_gap_names_the_finding() -> None:
-    text = gate_words(Evidence(run_of([scored(("confidence_gap", 0.0, 0.04))], ended("unjudged"))))
+    text = gate_words(RunReader(run_of([scored(("confidence_gap", 0.0, 0.04))], ended("unjudged"))))
     assert text == "T. See UQ102."
 
 
@@ -172,17 +172,17 @@ def test_a_gate_that_is_open_for_another_reason_than_the_gap_names_the_finding()
 ])  # fmt: skip
 def test_a_gate_that_fails_says_which_way_as_far_as_the_interval_tells(at: float, words: str) -> None:
     lines = [("confidence_gap", at, 0.1), ("recalibration_gain", 0.1, 0.11)]
-    text = gate_words(Evidence(run_of([scored(*lines)], ended("fails"))))
+    text = gate_words(RunReader(run_of([scored(*lines)], ended("fails"))))
     assert words in text
     assert "Recalibrating" not in text
-    saved = gate_words(Evidence(run_of([scored(lines[0], ("recalibration_gain", 0.1, 0.09))], ended("fails"))))
+    saved = gate_words(RunReader(run_of([scored(lines[0], ("recalibration_gain", 0.1, 0.09))], ended("fails"))))
     assert "Recalibrating would save 0.10 nats" in saved
 
 
 def test_a_gate_that_passes_claims_no_more_than_its_limit() -> None:
-    text = gate_words(Evidence(run_of([scored(("confidence_gap", 0.0, 0.04))], ended("passed"))))
+    text = gate_words(RunReader(run_of([scored(("confidence_gap", 0.0, 0.04))], ended("passed"))))
     assert text.startswith("On 250 unseen rows the stated probabilities agree with the outcomes within 0.05 nats (gap ")
-    other = gate_words(Evidence(run_of([scored(("confidence_gap", 0.0, 0.04))], ended("passed"), classes=None)))
+    other = gate_words(RunReader(run_of([scored(("confidence_gap", 0.0, 0.04))], ended("passed"), classes=None)))
     assert "the stated distributions agree" in other
 
 
@@ -253,7 +253,7 @@ def claims(differences: Mapping[str, tuple[float, float]], margin: float = 0.01,
             rows.append(
                 {"measure": "nll", "feature": feature, "item": item, "estimate": value, "lower": value - half,
                  "upper": value + half, "p_value": 0.5, "share": 1 - at / 0.1, "share_lower": 0.5, "share_upper": 1.5,
-                 "distrust": "", **INTERVAL}
+                 "unreliable": "", **INTERVAL}
             )  # fmt: skip
     return replace(diagnostic(ids.PFI_CLAIMS, "Claims", estimates(rows), ids.PFI), meta={"margin": margin})
 
@@ -271,7 +271,7 @@ def test_no_share_is_given_of_a_claim_below_the_margin_and_an_interval_in_doubt_
     (table,) = tables(parts(run_of([small]))["sure-claims"])
     assert {row[3] for row in table.rows} == {""}
     made = claims({"a": (0.0, 0.01), ALL_FEATURES: (0.0, 0.01)})
-    doubted = replace(made, estimates=made.estimates.assign(distrust="few events"))
+    doubted = replace(made, estimates=made.estimates.assign(unreliable="few events"))
     (table,) = tables(parts(run_of([doubted]))["sure-claims"])
     assert {row[3] for row in table.rows} == {""}
     assert table.note == "† Its interval is not to be trusted: few events."
@@ -337,7 +337,7 @@ def test_a_missing_part_says_why_or_is_not_there() -> None:
 @pytest.mark.parametrize("case", [Case(), Case(task="regression"), Case(has_y=False), Case(names=("one",)),
                                   Case(names=tuple(f"x{k}" for k in range(60)))], ids=str)  # fmt: skip
 def test_the_section_keeps_its_budget_and_has_no_empty_part(case: Case) -> None:
-    section = sure(Evidence(make_run(case)))
+    section = sure(RunReader(make_run(case)))
     assert len(" ".join(texts([section])).split()) <= 700
     assert sum(isinstance(b, Figure) for part in section.sections for b in inside(part.blocks)) <= 2
     assert all(part.blocks for part in section.sections)
@@ -366,7 +366,7 @@ def test_the_share_of_disagreement_does_not_depend_on_the_unit_of_the_outcome(
     task: str, means: Mapping[str, float], words: str
 ) -> None:
     case = Case(task=task)
-    section = sure(Evidence(run_of([scored(("confidence_gap", 0.0, 0.06)), unpermuted(**means)], case=case)))
+    section = sure(RunReader(run_of([scored(("confidence_gap", 0.0, 0.06)), unpermuted(**means)], case=case)))
     told = " ".join(texts([section]))
     assert words in told
     assert told.count(CAUTION) == (len(means) > 1)
@@ -374,7 +374,7 @@ def test_the_share_of_disagreement_does_not_depend_on_the_unit_of_the_outcome(
 
 def test_points_are_said_to_be_points() -> None:
     case, means = Case(task="regression"), {"variance": 2.0, "aleatoric_variance": 0.0, "epistemic_variance": 2.0}
-    words = parts_words(Evidence(run_of([unpermuted(**means)], case=case)))
+    words = parts_words(RunReader(run_of([unpermuted(**means)], case=case)))
     assert words.startswith("Its members are single points, so all of the stated variance is their disagreement")
     assert words.endswith(CAUTION)
 
@@ -396,6 +396,6 @@ def test_disagreement_off_the_support_is_told_only_where_it_is_shown(
     }  # fmt: skip
     segments = replace(diagnostic(ids.SEGMENTS, "Segments", estimates([line])), meta={"judged": 92, "grown": 92})
     run = run_of([unpermuted(aleatoric=0.3, epistemic=0.1), segments], case=Case(task="classification"))
-    told = parts_words(Evidence(run))
+    told = parts_words(RunReader(run))
     assert words in told
     assert ("unlike the training rows" in told) == bool(words)

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.results import Diagnostic
-from uq_report.document.evidence import Evidence
+from uq_report.core.model.results import Diagnostic
 from uq_report.evidence import ids
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DIFFERENCE
+from uq_report.reading.run_reader import RunReader
 from uq_report.report.answer.cards import confirmed
 from uq_report.report.answer.synthesis import undecidable
 
@@ -26,7 +26,7 @@ def told(*, gate: Any = OPEN, counts: tuple[int, ...] = (), clusters: int | None
     """Return what cannot be judged with these classes and clusters."""
     run = make_run(Case(gate=gate))
     facts: dict[str, Any] = {"clusters": clusters, "y_summary": {"counts": list(counts)}}
-    return undecidable(Evidence(replace(run, subject={**run.subject, **facts})))
+    return undecidable(RunReader(replace(run, subject={**run.subject, **facts})))
 
 
 def test_nothing_is_said_where_the_rows_are_enough() -> None:
@@ -59,7 +59,7 @@ def test_two_reasons_are_two_sentences() -> None:
     assert both.count("What cannot be judged: ") == both.count(" Nor can be judged: the importances, because 7") == 1
 
 
-def claims(claimed: float = 0.4, low: float = 0.7, distrust: str = "", share: float = 0.848) -> Evidence:
+def claims(claimed: float = 0.4, low: float = 0.7, unreliable: str = "", share: float = 0.848) -> RunReader:
     lines = [
         {"measure": "nll", "feature": ALL_FEATURES, "item": CLAIMED, "estimate": claimed},
         {
@@ -70,16 +70,16 @@ def claims(claimed: float = 0.4, low: float = 0.7, distrust: str = "", share: fl
             "share": share,
             "share_lower": low,
             "share_upper": share + 0.152,
-            "distrust": distrust,
+            "unreliable": unreliable,
         },
     ]
-    table = estimates(lines, confidence=0.95, covers="new test rows").fillna({"distrust": ""})
+    table = estimates(lines, confidence=0.95, covers="new test rows").fillna({"unreliable": ""})
     frame = pd.DataFrame(columns=list(Diagnostic.columns))
     result = Diagnostic(
         id=ids.PFI_CLAIMS, explainer=ids.PFI, title="", frame=frame, estimates=table, meta={"margin": 0.01}
     )
     run = make_run(Case())
-    return Evidence(replace(run, results=(*run.results, result)))
+    return RunReader(replace(run, results=(*run.results, result)))
 
 
 def test_the_share_of_the_claims_that_unseen_rows_confirm_is_one_sentence() -> None:
@@ -95,6 +95,6 @@ def test_features_that_are_worth_more_than_is_claimed_are_not_said_to_be_confirm
 
 
 def test_no_share_without_claims_an_interval_or_trust_in_it() -> None:
-    assert confirmed(Evidence(make_run(Case()))) == ""
-    assert confirmed(claims(low=np.nan)) == confirmed(claims(distrust="few events")) == ""
+    assert confirmed(RunReader(make_run(Case()))) == ""
+    assert confirmed(claims(low=np.nan)) == confirmed(claims(unreliable="few events")) == ""
     assert confirmed(claims(claimed=0.009)) == ""

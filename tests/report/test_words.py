@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.results import MeasureFacts, Omission
-from uq_report.core.text import MAX_TEXT, short
-from uq_report.document import blocks, telling
-from uq_report.document.evidence import Evidence
-from uq_report.document.places import ranked_features
+from uq_report.core.model.results import MeasureFacts, Omission
+from uq_report.core.support.text import MAX_TEXT, short
+from uq_report.document import blocks
 from uq_report.document.text import clean, interval, joined, name, plain, sentence, value_words
+from uq_report.reading import sentences
+from uq_report.reading.rank_ranges import ranked_features
+from uq_report.reading.run_reader import RunReader
 
 from . import made
 from .cases import Case, estimates
@@ -86,7 +87,7 @@ def profile_ends(low: tuple[float, float], high: tuple[float, float]) -> str:
         }
         for x, ends in ((1.0, low), (2.0, high))
     ]
-    return telling.range_words(estimates(rows, confidence=0.95, covers="new test rows"), NATS)
+    return sentences.range_words(estimates(rows, confidence=0.95, covers="new test rows"), NATS)
 
 
 def test_ends_of_a_profile_are_only_called_apart_if_their_intervals_are() -> None:
@@ -97,11 +98,12 @@ def test_ends_of_a_profile_are_only_called_apart_if_their_intervals_are() -> Non
 def test_verdicts_are_counted_and_without_them_the_intervals() -> None:
     table = made.importance(Case()).estimates.query("measure == 'nll'")
     counts = table["verdict"].value_counts()
-    told = telling.verdict_words(table)
+    told = sentences.verdict_words(table)
     assert told.startswith(f"Of {len(table)} features: {counts['positive']} positive")
     bare = table.drop(columns="verdict").assign(lower=[-1.0, *[0.1] * (len(table) - 1)], upper=1.0)
     assert (
-        telling.verdict_words(bare) == "Of 9 features: 8 with an interval above 0 and 1 with an interval that holds 0."
+        sentences.verdict_words(bare)
+        == "Of 9 features: 8 with an interval above 0 and 1 with an interval that holds 0."
     )
 
 
@@ -153,7 +155,7 @@ def test_omissions_of_one_reason_are_one_line_and_many_are_cut() -> None:
 
 def test_a_prediction_is_told_in_the_words_of_its_model() -> None:
     def unit(case: Case) -> str:
-        e = Evidence(make_run(case))
+        e = RunReader(make_run(case))
         return e.words("prediction").unit
 
     assert unit(Case()) == "probability of bad"
@@ -161,5 +163,5 @@ def test_a_prediction_is_told_in_the_words_of_its_model() -> None:
 
 
 def test_absent_evidence_is_never_a_pass() -> None:
-    gate = Evidence(make_run(Case(gate="not assessed"))).gate
+    gate = RunReader(make_run(Case(gate="not assessed"))).gate
     assert (gate.word, gate.tone, gate.passed) == ("not assessed", "unknown", False)

@@ -12,25 +12,25 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from uq_report.core.engine.fast_path_evaluator.fast_path import FastPath, Shortcut
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
 from uq_report import runner
-from uq_report.core import caller
-from uq_report.core.adapter import Adapter
-from uq_report.core.arrays import Table
-from uq_report.core.distributions import Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import BudgetError
+from uq_report.core.engine.fast_path_evaluator import model_caller
 from uq_report.core.explainer import Costs
-from uq_report.core.results import Result
-from uq_report.core.shortcut import FastPath, Shortcut
-from uq_report.core.subject import Subject
-from uq_report.core.variants import Variant
+from uq_report.core.model.adapter import Adapter
+from uq_report.core.model.results import Result
+from uq_report.core.model.subject import Subject
+from uq_report.core.model.variants import Variant
+from uq_report.core.support.arrays import Table
+from uq_report.core.support.errors import BudgetError
+from uq_report.distributions import Normal
 from uq_report.evidence.run import Run
 from uq_report.methods.cid.explain import CoveredInformation
 from uq_report.methods.rsens.explain import RSens
 from uq_report.runner import audit as auditing
-from uq_report.runner import budget, outlook
+from uq_report.runner import budget, time_estimates
 from uq_report.runner.prepare import make_explainer, ordered
 from uq_report.runner.settings import Settings
 from uq_report.testing import linear_subject
@@ -67,7 +67,7 @@ def test_limits_that_are_not_reached_change_nothing() -> None:
 
 
 def test_an_explainer_at_work_is_stopped_where_it_checks_its_limits() -> None:
-    stopped = Engine(linear_subject(20), {}, limits=budget.Watch(seconds=-1.0).exceeded).bound("pfi")
+    stopped = Engine(linear_subject(20), {}, limits=budget.TimeBudget(seconds=-1.0).exceeded).bound("pfi")
     steps: tuple[Callable[[], object], ...] = (
         stopped.check,
         lambda: stopped.rng("feature"),
@@ -77,7 +77,7 @@ def test_an_explainer_at_work_is_stopped_where_it_checks_its_limits() -> None:
         with pytest.raises(BudgetError, match=r"the time limit of -1 s was reached; pfi was stopped\. Raise"):
             step()
     assert not stopped.rows_predicted
-    Engine(linear_subject(20), {}, limits=budget.Watch().exceeded).check()
+    Engine(linear_subject(20), {}, limits=budget.TimeBudget().exceeded).check()
     Engine(linear_subject(20), {}).check()
 
 
@@ -86,7 +86,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float, call: float = 0.0) -> None:
         self.now, self.seconds, self.call = 0.0, seconds, call
-        for module in (budget, caller, auditing):
+        for module in (budget, model_caller, auditing):
             monkeypatch.setattr(module, "perf_counter", lambda: self.now)
 
     def predict(self, X: pd.DataFrame) -> Normal:
@@ -213,8 +213,8 @@ def test_few_rows_tell_what_all_rows_take(
         return predict(X)
 
     engine = Engine(replace(subject, model=counted), {})
-    watch = budget.Watch(seconds=limit)
-    dist = outlook.predicted(engine, watch)
+    watch = budget.TimeBudget(seconds=limit)
+    dist = time_estimates.predicted(engine, watch)
     fits = 100 * seconds < limit
     assert calls == [*asked, *([100] if fits else [])]
     assert (bool(engine.withheld), bool(watch.cut)) == (not fits, not fits)
@@ -231,7 +231,7 @@ def test_a_call_that_takes_longer_by_chance_says_nothing_of_rows(monkeypatch: py
         return predict(X)
 
     engine = Engine(replace(subject, model=uneven), {})
-    assert len(outlook.predicted(engine, budget.Watch(seconds=1.0))) == 1000
+    assert len(time_estimates.predicted(engine, budget.TimeBudget(seconds=1.0))) == 1000
     assert calls == [1, 10, 10, 100, 1000]
 
 
@@ -245,7 +245,7 @@ def test_a_model_that_fails_on_few_rows_is_asked_for_all(monkeypatch: pytest.Mon
         return predict(X)
 
     engine = Engine(replace(subject, model=many), {})
-    assert len(outlook.predicted(engine, budget.Watch(seconds=1e-3))) == 100
+    assert len(time_estimates.predicted(engine, budget.TimeBudget(seconds=1e-3))) == 100
     assert not engine.withheld
 
 
@@ -268,7 +268,7 @@ def test_what_a_classifier_decides_counts_where_it_is_asked_again(monkeypatch: p
     for limit, fits in ((1.2, False), (2.4, True)):
         clock.now = 0.0
         engine = Engine(subject, {})
-        dist = outlook.predicted(engine, budget.Watch(seconds=limit))
+        dist = time_estimates.predicted(engine, budget.TimeBudget(seconds=limit))
         assert (not engine.withheld) == fits
         assert clock.now < limit
         assert cast("Any", dist).positive == 1
@@ -296,7 +296,7 @@ def test_the_pace_counts_from_the_first_steps_so_that_a_slow_start_is_no_slow_pa
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = Clock(monkeypatch, 0.0)
-    watch = budget.Watch(seconds=10.0)
+    watch = budget.TimeBudget(seconds=10.0)
     for now, done in ((4.0, 0), (5.0, 10), (5.1, 12)):
         clock.now = now
         assert not watch.exceeded(done, 100)
@@ -312,7 +312,7 @@ def test_the_pace_counts_from_the_first_steps_so_that_a_slow_start_is_no_slow_pa
 def test_a_step_that_does_not_fit_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch, 0.1)
     subject = clock.subject(20)
-    engine = Engine(subject, {}, limits=budget.Watch(seconds=3.5).exceeded)
+    engine = Engine(subject, {}, limits=budget.TimeBudget(seconds=3.5).exceeded)
     assert len(engine.predict(subject.X)) == 20  # 2 s
     with pytest.raises(BudgetError, match=r"its next step takes about 2 s: it does not fit the 1\.5 s left of"):
         engine.predict(subject.X)
@@ -333,7 +333,7 @@ def test_a_row_takes_what_a_larger_call_takes_more(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_limit_counts_from_the_verb() -> None:
-    watch = runner.Watch()
+    watch = runner.TimeBudget()
     watch.started -= 60
     settings = Settings(explainers=("calibration",), as_of=AS_OF, time_limit=30)
     run = runner.run(linear_subject(60), settings, watch=watch).run
@@ -343,7 +343,7 @@ def test_the_limit_counts_from_the_verb() -> None:
 
 def test_champion_and_challenger_share_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch, 0.0)
-    both = budget.Watch(seconds=10.0, memory_mb=900)
+    both = budget.TimeBudget(seconds=10.0, memory_mb=900)
     champion = both.share(2)
     assert (champion.seconds, champion.memory_mb) == (5.0, 900)
     clock.now = 4.0
@@ -352,7 +352,7 @@ def test_champion_and_challenger_share_the_limit(monkeypatch: pytest.MonkeyPatch
     clock.now = 12.0
     assert challenger.exceeded() == "the time limit of 6 s, a share of 10 s, was reached"
     assert both.share(1).seconds == 0
-    assert budget.Watch(memory_mb=900).share(2).seconds is None
+    assert budget.TimeBudget(memory_mb=900).share(2).seconds is None
 
 
 def test_each_of_two_models_has_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -443,7 +443,7 @@ def test_rsens_costs_its_comparators_where_they_are_asked_for_and_nothing_may_sp
 
 def test_explainers_leave_a_twentieth_of_the_time_to_rules_and_records(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch, 0.0)
-    watch = budget.Watch(seconds=10.0)
+    watch = budget.TimeBudget(seconds=10.0)
     watch.keep_after()
     clock.now = 9.49
     assert (watch.exceeded(), watch.too_long(0.005)) == ("", False)
@@ -451,7 +451,7 @@ def test_explainers_leave_a_twentieth_of_the_time_to_rules_and_records(monkeypat
     clock.now = 9.51
     assert watch.exceeded() == "the time limit of 10 s was reached"
     assert watch.share(1).seconds == 0.49
-    endless = budget.Watch(memory_mb=10**6)
+    endless = budget.TimeBudget(memory_mb=10**6)
     endless.keep_after()
     assert endless.room == math.inf
 
@@ -478,19 +478,19 @@ def test_what_processor_time_cuts_is_not_run_whatever_the_clock_says(monkeypatch
 
 def test_two_models_share_the_processor_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "process_time", lambda: 0.0)
-    both = budget.Watch(cpu_seconds=10.0)
+    both = budget.TimeBudget(cpu_seconds=10.0)
     monkeypatch.setattr(budget, "process_time", lambda: 4.0)
     assert (both.limited, both.cpu_left) == (True, 6.0)
     one = both.share(2)
     assert (one.seconds, one.cpu_seconds, one.cpu_left) == (None, 3.0, 3.0)
-    timed = budget.Watch(seconds=10.0, cpu_seconds=2.0).share(2)
+    timed = budget.TimeBudget(seconds=10.0, cpu_seconds=2.0).share(2)
     assert (timed.cpu_seconds, timed.shared) == (1.0, ", a share of 10 s,")
-    assert budget.Watch(seconds=1.0).share(2).cpu_left == math.inf
+    assert budget.TimeBudget(seconds=1.0).share(2).cpu_left == math.inf
 
 
 def test_the_processor_time_of_workers_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "process_time", lambda: 0.0)
-    watch = budget.Watch(cpu_seconds=10.0, of_workers=lambda: 10.0)
+    watch = budget.TimeBudget(cpu_seconds=10.0, of_workers=lambda: 10.0)
     assert (watch.cpu_left, watch.exceeded()) == (0.0, "")
     watch.of_workers = lambda: 10.5
     assert watch.exceeded() == "the limit of 10 s of processor time was reached"

@@ -14,11 +14,11 @@ from scipy import stats
 
 import uq_report as uq
 from uq_report.api.views import AuditRun
-from uq_report.core.distributions import Normal
-from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Result, RowValues
+from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Result, RowValues
+from uq_report.distributions import Normal
 from uq_report.evidence import codec
 from uq_report.evidence.finding import Finding, Outcome, RuleRecord, Severity, State, Waived, Waiver
-from uq_report.evidence.run import Changes, Run, ValueChange
+from uq_report.evidence.run import Run, RunChanges, ValueChange
 from uq_report.runner.changes import changes
 from uq_report.runner.differences import BOUND, INDEPENDENT, PAIRED, RANKS, differences
 
@@ -428,7 +428,7 @@ def test_the_same_audit_again_has_no_change_and_a_regression_is_found(tmp_path: 
     first.write(tmp_path, formats=())
     for previous in (first.run, str(tmp_path / "run.json")):
         again = audit(good, 0, previous).changes
-        assert isinstance(again, Changes)
+        assert isinstance(again, RunChanges)
         assert again.inputs == ()
         assert not any(value.changed or value.difference for value in again.values)
         assert {f.change for f in again.findings} <= {"unchanged"}

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
 from uq_report.api.views import AuditRun, ResultView
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.inference import CONFIDENCE
-from uq_report.core.results import Result
-from uq_report.core.subject import Subject, make_subject
-from uq_report.evidence.run import Changes, Run
+from uq_report.core.model.results import Result
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.statistics.inference import CONFIDENCE
+from uq_report.core.support.errors import InputError
+from uq_report.evidence.run import Run, RunChanges
 from uq_report.jobs.audit_file import AuditFile
 from uq_report.runner import plugins
 from uq_report.runner.changes import changes
@@ -74,7 +74,7 @@ def without_estimate(found: re.Match[str]) -> str:
     return "" if lower <= share <= upper else found[0]
 
 
-def widths(found: Changes) -> dict[tuple[str, str, str], float]:
+def widths(found: RunChanges) -> dict[tuple[str, str, str], float]:
     return {
         (value.result, value.measure, value.feature): value.upper - value.lower
         for value in found.values

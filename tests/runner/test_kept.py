@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.errors import InputError
-from uq_report.core.results import Importance, RowValues
+from uq_report.core.model.results import Importance, RowValues
+from uq_report.core.support.errors import InputError
 from uq_report.evidence import codec
 from uq_report.evidence.run import Run
-from uq_report.runner import kept
+from uq_report.runner import row_sampling
 from uq_report.runner.differences import BOUND, PAIRED, differences
-from uq_report.runner.kept import LEAST_ROWS, MOST_ROWS, NUMBERS, kept_rows, with_kept_rows
+from uq_report.runner.row_sampling import LEAST_ROWS, MOST_ROWS, NUMBERS, kept_rows, with_kept_rows
 
 from ..ops import store_runs
 from .test_changes import importance, run
@@ -124,14 +124,14 @@ def test_terms_that_are_not_of_the_estimate_or_too_few_are_not_paired(monkeypatc
 def test_what_an_audit_gives_is_what_its_file_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     """Explainers and rules read all rows, whatever is kept: nothing but the row values and notes differs."""
     import uq_report as uq
-    from uq_report.core.distributions import Normal
+    from uq_report.distributions import Normal
 
     X = np.random.default_rng(0).normal(size=(60, 2))
     subject = uq.explain(lambda rows: Normal(rows[:, 0], np.exp(rows[:, 1])), X, X[:, 0])
     chosen: dict[str, Any] = {"explainers": ("pfi", "agreement"), "as_of": "2026-01-01"}
     whole = uq.audit(subject, **chosen).run
-    monkeypatch.setattr(kept, "LEAST_ROWS", 10)
-    monkeypatch.setattr(kept, "NUMBERS", 0)
+    monkeypatch.setattr(row_sampling, "LEAST_ROWS", 10)
+    monkeypatch.setattr(row_sampling, "NUMBERS", 0)
     some = uq.audit(subject, **chosen).run
     assert values(some).values.shape[2] == 10
     assert codec.dumps(codec.loads(codec.dumps(some))) == codec.dumps(some)
@@ -141,12 +141,12 @@ def test_what_an_audit_gives_is_what_its_file_gives(monkeypatch: pytest.MonkeyPa
 
 def test_values_of_which_a_sample_will_be_kept_stay_as_they_are() -> None:
     many, some = importance(terms(1)), importance(terms(1, MOST_ROWS))
-    assert kept.as_saved(many).rows is many.rows
-    rounded = kept.as_saved(some).rows
+    assert row_sampling.as_saved(many).rows is many.rows
+    rounded = row_sampling.as_saved(some).rows
     assert rounded is not None
     assert some.rows is not None
     np.testing.assert_array_equal(rounded.values, np.vectorize(lambda x: float(f"{x:.10g}"))(some.rows.values))
-    assert kept.as_saved(many).estimates.equals(codec.as_saved(many).estimates)
+    assert row_sampling.as_saved(many).estimates.equals(codec.as_saved(many).estimates)
     infinite = replace(many, rows=replace(values(run(many)), values=np.full((1, 3, N), np.inf)))
     with pytest.raises(InputError, match="must be finite to be saved"):
-        kept.as_saved(infinite)
+        row_sampling.as_saved(infinite)

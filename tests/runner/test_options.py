@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 import uq_report as uq
 from uq_report import cli
 from uq_report import jobs as files
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
 from uq_report.runner import options, plugins
 from uq_report.runner.options import Option, options_of, read_options
 from uq_report.runner.prepare import make_explainer

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import uq_report as uq
-from uq_report.core.errors import PluginError
+from uq_report.core.support.errors import PluginError
 from uq_report.runner import plugins
 from uq_report.testing import linear_subject
 
@@ -61,7 +61,7 @@ def test_two_plugins_of_one_name_stop_and_both_are_named(packages: Packages) -> 
 
 def test_one_name_in_two_groups_is_no_collision(packages: Packages) -> None:
     packages.install("rival", {"rules:pfi": "rival:Extra"})
-    assert "pfi" in [p.name for p in plugins.find("uq_report.rules")]
+    assert "pfi" in [p.name for p in plugins.find("uq_report.checks")]
 
 
 @pytest.mark.parametrize("word", ["extra", "explainers.extra", "pkg_extra", "PKG-extra"])
@@ -74,7 +74,7 @@ def test_deny_applies_before_import(packages: Packages, word: str) -> None:
 
 def test_deny_of_one_group_leaves_the_other() -> None:
     found = plugins.catalog(deny=["rules.calibration"])
-    assert "calibration" not in [p.name for p in found["uq_report.rules"]]
+    assert "calibration" not in [p.name for p in found["uq_report.checks"]]
     assert "calibration" in [p.name for p in found[GROUP]]
 
 
@@ -134,7 +134,9 @@ def test_a_measure_must_be_a_measure(packages: Packages) -> None:
 def test_a_measure_of_no_role_or_direction_is_told_with_its_distribution(
     packages: Packages, field: str, message: str
 ) -> None:
-    source = "from uq_report.core.measures import Measure\nodd = Measure('odd', print, 'nats', requires=frozenset(), "
+    source = (
+        "from uq_report.core.model.measures import Measure\nodd = Measure('odd', print, 'nats', requires=frozenset(), "
+    )
     packages.install("pkg", {"measures:odd": "pkg:odd"}, f"{source}{field})")
     plugin = plugins.named(plugins.find(plugins.MEASURES), "odd", "measure")
     with pytest.raises(PluginError, match=rf"measures 'odd' of pkg 1\.0 cannot be imported: .*{message}"):

@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Progress
 
 from uq_report import runner
-from uq_report.core.adapter import Match
-from uq_report.core.distributions import Normal
-from uq_report.core.engine import Progress
-from uq_report.core.errors import InputError, ModelError, PluginError, UQReportError
-from uq_report.core.subject import make_subject
+from uq_report.core.model.adapter import Match
+from uq_report.core.model.subject import make_subject
+from uq_report.core.support.errors import InputError, ModelError, PluginError, UQReportError
+from uq_report.distributions import Normal
 from uq_report.evidence import codec
 from uq_report.evidence.run import Run
 from uq_report.runner.settings import Settings
@@ -121,7 +121,7 @@ def test_a_required_plugin_that_cannot_be_used_stops(packages: Packages) -> None
 
 INFINITE = """
 from uq_report.evidence.finding import Outcome
-from uq_report.rules.rule import Rule
+from uq_report.checks.rule import Rule
 class C:
     name = "inf"; title = "Inf"; api_version = 1
     rules = (Rule(code="X2", title="t", grades=("low",), when="always", rests_on="r"),)
@@ -220,7 +220,7 @@ class _Model:
 
 
 ADAPTER = """
-from uq_report.core.adapter import Match
+from uq_report.core.model.adapter import Match
 class {cls}:
     name = {name!r}
     api_version = 1

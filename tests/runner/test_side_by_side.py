@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
 from uq_report.api.views import AuditRun
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.measures import ENTROPY, NLL, SQUARED_ERROR
-from uq_report.core.subject import Subject, make_subject
+from uq_report.core.model.measures import ENTROPY, NLL, SQUARED_ERROR
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Categorical, Normal
 from uq_report.document.document import Columns, Paragraph, Section
 from uq_report.evidence import codec, ids
 from uq_report.evidence.run import Run

@@ -13,9 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import uq_report as uq
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.errors import UQReportError
-from uq_report.core.results import Result
+from uq_report.core.model.results import Result
+from uq_report.core.support.errors import UQReportError
+from uq_report.distributions import Categorical, Normal
 from uq_report.evidence.run import Run
 from uq_report.runner import plugins
 

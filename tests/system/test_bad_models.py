@@ -13,7 +13,7 @@ from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegres
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from uq_report.core.distributions import Categorical, Normal
+from uq_report.distributions import Categorical, Normal
 
 from ..battery import FEW, N, check_refused, check_right, coin, labels, line, rows
 

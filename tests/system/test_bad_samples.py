@@ -79,10 +79,10 @@ def text(sample: str) -> str:
 
 
 def front(sample: str) -> tuple[str, str]:
-    """Return page 1, and the sections behind it up to the annex."""
+    """Return page 1, and the sections behind it up to the appendix."""
     page, _, rest = text(sample).partition("\n## The answer\n")[2].partition("\n## 1 ")
-    body, _, annex = rest.partition("\n## A ")
-    assert all((page, body, annex))
+    body, _, appendix = rest.partition("\n## A ")
+    assert all((page, body, appendix))
     return page, body
 
 
@@ -119,7 +119,7 @@ def test_too_few_events_give_no_verdict_on_the_loss_and_say_so_in_both_places(sa
     lines = importances(sample)
     nll = lines[(lines["measure"] == "nll") & ~lines["exact_zero"]]
     assert set(nll["verdict"]) == {"undetermined"}
-    assert nll["distrust"].str.contains("events").all()
+    assert nll["unreliable"].str.contains("events").all()
     page, body = front(sample)
     assert f"What cannot be judged: {UNJUDGED[sample]}." in page
     assert "† Its interval is not to be trusted." in page

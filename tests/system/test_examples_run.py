@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from uq_report.core.errors import DONE, EXIT_CODES, FINDINGS, INPUT, INTERNAL, RENDER, TEMPORARY, USAGE
+from uq_report.core.support.errors import DONE, EXIT_CODES, FINDINGS, INPUT, INTERNAL, RENDER, TEMPORARY, USAGE
 from uq_report.ops.history import History
 from uq_report.render.libraries import PANGO
 

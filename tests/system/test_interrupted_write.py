@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from uq_report.core.errors import InputError
-from uq_report.evidence import saved as folder
-from uq_report.evidence import stage
-from uq_report.evidence.saved import write_files
+from uq_report.core.support.errors import InputError
+from uq_report.evidence import atomic_write
+from uq_report.evidence import run_folder as folder
+from uq_report.evidence.run_folder import write_files
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals, limits and locks are those of POSIX")
 
@@ -83,7 +83,7 @@ def test_a_killed_writer_leaves_whole_files_and_the_next_one_mends_the_folder(
 
 def test_a_writer_at_work_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second writer in the middle of the first one's work does not take its stage for one left behind."""
-    real: Callable[..., None] = stage.write_through
+    real: Callable[..., None] = atomic_write.write_through
     began: list[Path] = []
 
     def slow(file: Path, content: bytes) -> None:
@@ -118,8 +118,8 @@ def test_an_interrupt_between_two_moves_puts_everything_back(tmp_path: Path, mon
 
 FULL = """
 import resource, signal, sys
-from uq_report.core.errors import InputError
-from uq_report.evidence.saved import write_files
+from uq_report.core.support.errors import InputError
+from uq_report.evidence.run_folder import write_files
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
 try:

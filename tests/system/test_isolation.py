@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.worker_transport import Broadcast, SharedBytes
 
-from uq_report.core.errors import InputError
-from uq_report.core.nearby import look_in
-from uq_report.core.processes import command, safe_paths
-from uq_report.core.sending import Broadcast, SharedBytes
+from uq_report.core.support.errors import InputError
+from uq_report.core.support.processes import command, safe_paths
+from uq_report.core.support.user_modules import look_in
 from uq_report.inputs.loaders.factory import FactoryLoader
 from uq_report.ops.schedule.child import run_command
 
@@ -29,7 +29,7 @@ PLANTED = (
 )  # fmt: skip
 PLUGIN = {
     "METADATA": "Metadata-Version: 2.1\nName: planted\nVersion: 1.0\n",
-    "entry_points.txt": "[uq_report.rules]\nplanted = planted:Rule\n",
+    "entry_points.txt": "[uq_report.checks]\nplanted = planted:Rule\n",
 }
 MODEL = """
 import pydoc
@@ -183,7 +183,11 @@ def test_what_is_sent_says_where_its_modules_are(tmp_path: Path, monkeypatch: py
         import_module("other_of_isolated")
     SharedBytes.of(model).data.tofile(tmp_path / "value")
     read = f"SharedBytes('', np.fromfile({str(tmp_path / 'value')!r}, np.uint8)).read().value"
-    words = [sys.executable, "-c", f"import numpy as np; from uq_report.core.sending import SharedBytes; print({read})"]
+    words = [
+        sys.executable,
+        "-c",
+        f"import numpy as np; from uq_report.core.engine.worker_transport import SharedBytes; print({read})",
+    ]
     assert run(words, CHECKOUT).stdout == "7\n"
     assert pickle.loads(pickle.dumps(Broadcast(model))).read().value == 7
 

@@ -16,13 +16,13 @@ from typer.testing import CliRunner
 import uq_report as uq
 from uq_report import cli, testing
 from uq_report.api.reports import reports_of
-from uq_report.core import bounded
-from uq_report.core.errors import EXIT_CODES, FINDINGS, INTERNAL, InputError, UQReportError
-from uq_report.evidence import codec, saved, schema
+from uq_report.checks.contract import Check
+from uq_report.core.support import safe_loading
+from uq_report.core.support.errors import EXIT_CODES, FINDINGS, INTERNAL, InputError, UQReportError
+from uq_report.evidence import codec, run_folder, schema
 from uq_report.evidence.canonical import canonical
 from uq_report.evidence.run import Run
 from uq_report.ops.history import History
-from uq_report.rules.contract import Check
 from uq_report.runner import plugins
 from uq_report.runner.judge import judge
 from uq_report.runner.prepare import prepare
@@ -90,7 +90,7 @@ def commands(place: Path, whole: Path) -> Iterator[list[str]]:
 
 def test_every_command_takes_a_mutated_run_or_refuses_it(tmp_path: Path) -> None:
     run = small()
-    whole = saved.write(run, tmp_path / "whole", reports={}, clock={})
+    whole = run_folder.write(run, tmp_path / "whole", reports={}, clock={})
     with History(tmp_path / "filed").filing("a") as filing:
         filed = filing.add(run, reports={}, clock={})
     content = json.loads((whole / "run.json").read_bytes())
@@ -136,17 +136,17 @@ def test_sizes_are_refused_before_anything_is_allocated() -> None:
 def test_size_and_nesting_of_a_file_are_bounded(tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     file.write_bytes(b"12345")
-    assert bounded.bytes_of(file, 5) == b"12345"
+    assert safe_loading.bytes_of(file, 5) == b"12345"
     with pytest.raises(InputError, match=r"x\.json must have at most 4 bytes; it has more"):
-        bounded.bytes_of(file, 4)
-    deep = bounded.DEEPEST
-    assert bounded.json_of(b"[" * deep + b"]" * deep, "x")
+        safe_loading.bytes_of(file, 4)
+    deep = safe_loading.DEEPEST
+    assert safe_loading.json_of(b"[" * deep + b"]" * deep, "x")
     for depth in (deep + 1, 10**6):
         with pytest.raises(InputError, match=rf"x must be nested at most {deep} deep; got {depth}"):
-            bounded.json_of(b"[" * depth + b"]" * depth, "x")
+            safe_loading.json_of(b"[" * depth + b"]" * depth, "x")
     for bad in (b"NaN", b"[Infinity]", b'{"a": 1, "a": 1}', b"9" * 5000, b"\xff", b"[", b""):
         with pytest.raises(InputError, match="x must be JSON"):
-            bounded.json_of(bad, "x")
+            safe_loading.json_of(bad, "x")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_the_schema_is_read_as_jsonschema_reads_it() -> None:
     content = json.loads(codec.dumps(small()))
     for what, data in mutations.mutations(content, 7, 25):
         try:
-            changed = bounded.json_of(data, "x")
+            changed = safe_loading.json_of(data, "x")
         except InputError:
             continue
         if any(error.validator != "additionalProperties" for error in validator.iter_errors(changed)):

@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from uq_report.evidence import saved
+from uq_report.evidence import run_folder
 
 from ..report.cases import NAMES, Case
 from ..report.synthetic import make_run
@@ -29,7 +29,7 @@ SETTINGS = (
 
 def test_a_saved_run_gives_the_same_bytes_in_every_process(tmp_path: Path) -> None:
     run = replace(make_run(Case(names=NAMES[:2]), leave_out=("dalex", "shap", "pdp")), as_of="2026-11-21")
-    folder = saved.write(run, tmp_path / "run", reports={}, clock={"host": "h"})
+    folder = run_folder.write(run, tmp_path / "run", reports={}, clock={"host": "h"})
     processes = []
     for position, setting in enumerate(SETTINGS):
         place = tmp_path / f"place {position}"

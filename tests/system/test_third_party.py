@@ -123,7 +123,7 @@ def test_its_loader_and_adapter_bring_a_model_of_its_own_with_exact_derivatives(
 
 
 def test_without_the_package_its_results_stand_by_kind_in_the_recorded_slot(report: Path) -> None:
-    text = uq.load(report / "run.json").render("markdown", annex="full").decode()
+    text = uq.load(report / "run.json").render("markdown", appendix="full").decode()
     assert SECTION not in text
     shown = part(text, "Rank correlation with each measure")
     assert chapter(text, "Rank correlation with each measure") == "Outcomes in full"
@@ -135,7 +135,7 @@ def test_without_the_package_its_results_stand_by_kind_in_the_recorded_slot(repo
 
 BREACH = """
 from uq_report.evidence.finding import Finding, Outcome
-from uq_report.rules.rule import Rule
+from uq_report.checks.rule import Rule
 
 class Odd:
     name, title, api_version = "odd", "Odd", 1

@@ -8,8 +8,8 @@ from sklearn.linear_model import BayesianRidge
 
 import uq_report as uq
 from uq_report.api.views import AuditRun
-from uq_report.core.errors import InputError
-from uq_report.core.subject import Subject
+from uq_report.core.model.subject import Subject
+from uq_report.core.support.errors import InputError
 from uq_report.evidence import ids
 from uq_report.evidence.subject import SubjectFacts
 

@@ -13,20 +13,20 @@ import pytest
 from matplotlib import pyplot as plt
 
 from uq_report import testing
-from uq_report.core.adapter import Match
-from uq_report.core.arrays import Columns, take_rows
-from uq_report.core.derivatives import Derivatives
-from uq_report.core.distributions import Normal
-from uq_report.core.measures import Measure
-from uq_report.core.results import ESTIMATE_COLUMNS, Diagnostic, Importance
-from uq_report.core.variants import Variant, make_buffer, mixed_rows
+from uq_report.checks.rule import Rule
+from uq_report.core.model.adapter import Match
+from uq_report.core.model.derivatives import Derivatives
+from uq_report.core.model.measures import Measure
+from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance
+from uq_report.core.model.variants import Variant, make_buffer, mixed_rows
+from uq_report.core.support.arrays import ColumnLookup, take_rows
+from uq_report.distributions import Normal
 from uq_report.document import slots
 from uq_report.document.document import Facts, Paragraph, Section
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Outcome
-from uq_report.rules.rule import Rule
 from uq_report.runner import plugins
-from uq_report.testing import adapter, explainer, fast_path, figure, loader, renderer, rule, section
+from uq_report.testing import adapter, check, explainer, fast_path, figure, loader, renderer, section
 from uq_report.testing import measure as measure_
 
 X = np.random.default_rng(0).normal(size=(20, 2))
@@ -389,7 +389,7 @@ class FastPath:
 
     def predict(self, group: Any, rows: Any) -> Any:
         buffer = make_buffer(take_rows(self.X, rows), len(group))
-        return self.adapter.predict(self.model, buffer.filled(Columns(self.X), 0, len(rows), group))
+        return self.adapter.predict(self.model, buffer.filled(ColumnLookup(self.X), 0, len(rows), group))
 
     def mixer(self, model: Any, adapter: Any, X: Any, rows: int) -> Any:
         return self.shortcut(model, adapter, X)
@@ -455,14 +455,14 @@ CASES: list[tuple[Callable[..., None], Any, str]] = [
     (adapter.check_adapter_predicts_row_by_row, Centred, "each row by itself"),
     (adapter.check_adapter_leaves_rows_alone, Scribbler, "must not change the rows"),
     (adapter.check_adapter_derivatives_hold, Sloped, "first derivatives that agree"),
-    (rule.check_rule_declares_itself, Nameless, "title must be str; got None"),
-    (rule.check_rule_declares_itself, Ruleless, "must have rules"),
-    (rule.check_rule_declares_itself, Doubled, "one rule per code"),
-    (rule.check_rule_prints_its_thresholds, Hidden, r"thresholds of X1 in its text; missing \['rows'\]"),
-    (rule.check_rule_judges_nothing_without_evidence, Hasty, "must not judge a run without evidence"),
-    (rule.check_rule_keeps_within_what_it_prints, Severe, "X1 at worst as low, as its rule is printed; got high"),
-    (rule.check_rule_keeps_within_what_it_prints, Stranger, "its own Outcome"),
-    (rule.check_rule_repeats_itself, Moody, "the same run alike"),
+    (check.check_rule_declares_itself, Nameless, "title must be str; got None"),
+    (check.check_rule_declares_itself, Ruleless, "must have rules"),
+    (check.check_rule_declares_itself, Doubled, "one rule per code"),
+    (check.check_rule_prints_its_thresholds, Hidden, r"thresholds of X1 in its text; missing \['rows'\]"),
+    (check.check_rule_judges_nothing_without_evidence, Hasty, "must not judge a run without evidence"),
+    (check.check_rule_keeps_within_what_it_prints, Severe, "X1 at worst as low, as its rule is printed; got high"),
+    (check.check_rule_keeps_within_what_it_prints, Stranger, "its own Outcome"),
+    (check.check_rule_repeats_itself, Moody, "the same run alike"),
     (section.check_section_declares_itself, Lost, "slot must be in a chapter of the report; got 'no-chapter.place'"),
     (section.check_section_declares_itself, OneShown, r"shows must be tuple\[str, \.\.\.\]; got 'odd'"),
     (section.check_section_declares_itself, Showless, "name the results it shows"),
@@ -516,7 +516,7 @@ def test_a_broken_plugin_is_refused(check: Callable[..., None], plugin: Any, mes
 def test_every_check_has_a_plugin_that_breaks_it() -> None:
     tuples = [getattr(testing, name)() for name in vars(testing) if name.endswith("_checks")]
     assert {check for checks in tuples for check in checks} == {check for check, _, _ in CASES}
-    modules = (adapter, explainer, fast_path, figure, loader, measure_, renderer, rule, section)
+    modules = (adapter, explainer, fast_path, figure, loader, measure_, renderer, check, section)
     names = {name for module in modules for name in vars(module) if name.startswith("check_")}
     assert names == {check.__name__ for check, _, _ in CASES}
 

@@ -15,8 +15,8 @@ from sklearn.linear_model import BayesianRidge, LogisticRegression, PoissonRegre
 
 import uq_report
 from uq_report import testing
-from uq_report.core.distributions import Normal
-from uq_report.core.errors import MissingDependencyError
+from uq_report.core.support.errors import MissingDependencyError
+from uq_report.distributions import Normal
 from uq_report.runner import plugins
 
 Check = Callable[..., None]

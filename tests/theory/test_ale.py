@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.measures import ENTROPY, LOG_ODDS, NLL, PREDICTION
-from uq_report.core.results import Result
-from uq_report.core.subject import Subject, make_subject
+from uq_report.core.model.measures import ENTROPY, LOG_ODDS, NLL, PREDICTION
+from uq_report.core.model.results import Result
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Categorical, Normal
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.methods.ale.curves import _nearest_filled
 from uq_report.methods.ale.explain import AccumulatedLocalEffects

@@ -8,19 +8,19 @@ import pytest
 from scipy.signal import lfilter
 from scipy.stats import binom
 from scipy.stats import t as student
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.arrays import FloatArray, IntArray
-from uq_report.core.distributions import Normal
-from uq_report.core.engine import Engine
-from uq_report.core.measures import ENTROPY, NLL
-from uq_report.core.sampling import Sampling
-from uq_report.core.series import Blocks
-from uq_report.core.subject import make_subject
-from uq_report.core.timed import with_long_blocks
-from uq_report.core.verdicts import permutation_p_value
+from uq_report.core.model.measures import ENTROPY, NLL
+from uq_report.core.model.sampling import Sampling
+from uq_report.core.model.subject import make_subject
+from uq_report.core.statistics.time_blocks import Blocks
+from uq_report.core.statistics.verdicts import permutation_p_value
+from uq_report.core.support.arrays import FloatArray, IntArray
+from uq_report.core.traits.block_length import with_long_blocks
+from uq_report.distributions import Normal
 from uq_report.inputs.adapters.function import FunctionAdapter
-from uq_report.methods.shared.changes import Changes
-from uq_report.methods.shared.rows import Rows
+from uq_report.methods.shared.changes import ChangedMeasures
+from uq_report.methods.shared.rows import ShuffledRows
 from uq_report.methods.shared.terms import feature_terms
 
 M = 10
@@ -66,8 +66,8 @@ def held(X: FloatArray, y: FloatArray, donors: IntArray, clusters: IntArray | No
     n = len(y)
     shuffled = np.broadcast_to(X, (M, *X.shape)).copy()
     shuffled[..., 0] = X[donors, 0]
-    own = Rows((NLL, ENTROPY), evaluate(X, y), y, np.ones(n), clusters, blocks=blocks)
-    terms = feature_terms(Changes(evaluate(shuffled, y), donors), own)
+    own = ShuffledRows((NLL, ENTROPY), evaluate(X, y), y, np.ones(n), clusters, blocks=blocks)
+    terms = feature_terms(ChangedMeasures(evaluate(shuffled, y), donors), own)
     mean, error = Sampling(np.full(n, 1 / n), own.units, clusters).mean(own.b[:1])
     reach = student.ppf(0.975, own.units - 1) * np.r_[error, terms.se]
     return np.abs(np.r_[mean, terms.estimate] - truth()) <= reach

@@ -10,24 +10,24 @@ from scipy import special, stats
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 from sklearn.metrics import log_loss, roc_auc_score
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Categorical, Normal, NormalMixture, Poisson
-from uq_report.core.engine import Engine
-from uq_report.core.measures import NLL
+from uq_report.checks.reading import two_sided
+from uq_report.core.model.measures import NLL
+from uq_report.core.model.sampling import Sampling, share_interval
+from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.predictive import Distribution
-from uq_report.core.sampling import Sampling, share_interval
-from uq_report.core.subject import Subject, make_subject
-from uq_report.core.verdicts import holm
+from uq_report.core.statistics.verdicts import holm
+from uq_report.core.support.arrays import FloatArray
+from uq_report.distributions import Categorical, Normal, NormalMixture, Poisson
 from uq_report.evidence.run import Run
+from uq_report.methods.calibration.check import CalibrationGate
 from uq_report.methods.calibration.explain import Calibration
 from uq_report.methods.calibration.nulls import class_tests, coverage_gap, crps_test, pit_tests, uniform_distance
 from uq_report.methods.calibration.recalibration import _fit, class_gain, number_gain
-from uq_report.methods.calibration.rules import CalibrationGate
 from uq_report.methods.calibration.scores import auc_rows, brier_rows, class_baseline, confidence_gap, crps_baseline
 from uq_report.methods.calibration.tables import bins_of
-from uq_report.rules.reading import two_sided
 
 RNG = np.random.default_rng
 

@@ -17,16 +17,16 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.linear_model import BayesianRidge, LogisticRegression
 
 import uq_report as uq
-from uq_report.core.distributions import Categorical, Normal, Poisson
+from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.predictive import Distribution
-from uq_report.core.subject import Subject, make_subject
+from uq_report.distributions import Categorical, Normal, Poisson
 from uq_report.evidence import ids
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, Claims
 from uq_report.evidence.view import by_feature, largest_first
 from uq_report.methods.pfi.claims import score_of
 from uq_report.methods.pfi.claims_result import Claiming
-from uq_report.methods.shared.changes import Changes
-from uq_report.methods.shared.rows import Rows
+from uq_report.methods.shared.changes import ChangedMeasures
+from uq_report.methods.shared.rows import ShuffledRows
 from uq_report.testing import KnownLinear, KnownTruth, linear_subject, logistic_subject
 
 REPS = int(os.environ.get("UQ_STUDY_REPS", "20"))
@@ -129,7 +129,7 @@ def test_an_audit_without_outcomes_ranks_by_what_is_claimed() -> None:
     blind = make_subject(subject.model, subject.adapter, subject.X)
     assert uq.importance(blind, n_repeats=3)[ids.PFI_CLAIMS].plot().axes
     run = uq.audit(blind, explainers=["pfi"], rules=["claims"], as_of="2026-01-01", progress=False)
-    text, full = (run.render("markdown", annex=annex).decode() for annex in ("short", "full"))
+    text, full = (run.render("markdown", appendix=appendix).decode() for appendix in ("short", "full"))
     front = text.partition("\n## The answer\n")[2].partition("\n## A ")[0]
     assert "Without outcomes nothing shows whether unseen rows confirm what the model claims." in front
     assert "What drives the loss cannot be said: no outcomes were given." in front.partition("\n## 1 ")[0]
@@ -157,14 +157,14 @@ def test_a_group_claims_more_than_its_features() -> None:
 @pytest.mark.parametrize(("y", "what"), [(np.array([0, 1, 1, 0]), "divergence or the loss"), (None, "divergence")])
 def test_rows_with_an_infinite_divergence_are_counted_and_none_is_dropped(y: Any, what: str) -> None:
     p = np.array([[0.5, 0.5], [0.4, 0.6], [0.3, 0.7], [0.6, 0.4]])
-    rows = Rows((), np.zeros((0, 4)), np.zeros(4), np.ones(4), None)
+    rows = ShuffledRows((), np.zeros((0, 4)), np.zeros(4), np.ones(4), None)
     engine: Any = SimpleNamespace(y=y, unchanged=lambda measures: np.zeros((len(measures), 4)))
     score = score_of(Categorical(p))
     assert score is not None
     claiming = Claiming.of(score, engine, rows)
     T = np.zeros((len(claiming.compared), 3, 4))
     T[0, 1, 2] = T[-1, 0, 2] = T[0, 0, 3] = np.inf
-    claiming.add("x", Changes(T, np.tile(np.arange(4), (3, 1))), np.zeros((3, 4)))
+    claiming.add("x", ChangedMeasures(T, np.tile(np.arange(4), (3, 1))), np.zeros((3, 4)))
     assert claiming.omissions[0].reason.startswith(f"the {what} is infinite in 2 of 4 rows")
     assert not claiming.claims
 

@@ -5,9 +5,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.sampling import Sampling
-from uq_report.methods.cid.cover import Greedy, normal_log_p, related_by_cells, related_by_correlation, with_indicators
+from uq_report.core.model.sampling import Sampling
+from uq_report.core.support.arrays import FloatArray
+from uq_report.methods.cid.cover import (
+    Greedy,
+    normal_log_p,
+    related_by_cells,
+    related_by_correlation,
+    with_indicators,
+)
 from uq_report.methods.cid.discrete import discrete_log_p
 from uq_report.methods.cid.normal import gaussian_log_p, gaussian_terms, mixed_log_p, mixed_terms
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Categorical, Normal, NormalMixture, Poisson, StudentT
-from uq_report.core.errors import UnsupportedError
 from uq_report.core.predictive import Distribution
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import UnsupportedError
+from uq_report.distributions import Categorical, Normal, NormalMixture, Poisson, StudentT
 
 RNG = np.random.default_rng(1)
 N = 40

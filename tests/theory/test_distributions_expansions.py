@@ -6,8 +6,8 @@ from decimal import Decimal, getcontext, localcontext
 import numpy as np
 import pytest
 
-from uq_report.core.distributions import Gamma, StudentT
-from uq_report.core.distributions.gamma import log_cosh
+from uq_report.distributions import Gamma, StudentT
+from uq_report.distributions.families.gamma import log_cosh
 
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582")
 BERNOULLI = [Decimal(a) / b for a, b in ((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6))]

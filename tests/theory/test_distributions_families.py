@@ -10,7 +10,8 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from uq_report.core.distributions import (
+from uq_report.core.predictive import Distribution
+from uq_report.distributions import (
     Beta,
     Discretised,
     Gamma,
@@ -28,8 +29,7 @@ from uq_report.core.distributions import (
     Weibull,
     ZeroInflated,
 )
-from uq_report.core.distributions.numeric import Numeric, Parametric
-from uq_report.core.predictive import Distribution
+from uq_report.distributions.numerics.numeric import Numeric, Parametric
 
 A, B, C = np.array([0.6, 1.0, 4.0]), np.array([0.02, 1.5, 30.0]), np.array([-3.0, 0.0, 50.0])
 CLOSED: dict[str, Parametric] = {

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Categorical, Normal, Poisson, StudentT
 from uq_report.core.predictive import Distribution
+from uq_report.core.support.arrays import FloatArray
+from uq_report.distributions import Categorical, Normal, Poisson, StudentT
 
 # y = sinh(sinh(u)): a trapezoid that converges exponentially, tails included
 U = np.linspace(-3.2, 3.2, 4001)

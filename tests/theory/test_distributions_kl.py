@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Categorical, CategoricalMixture, Normal, NormalMixture, Poisson, StudentT
 from uq_report.core.predictive import Distribution
+from uq_report.core.support.arrays import FloatArray
+from uq_report.distributions import Categorical, CategoricalMixture, Normal, NormalMixture, Poisson, StudentT
 
 RNG = np.random.default_rng(6)
 

@@ -8,9 +8,9 @@ import pytest
 from numpy.polynomial.legendre import leggauss
 from scipy import integrate, special, stats
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Categorical, CategoricalMixture, Normal, NormalMixture
-from uq_report.core.distributions.quadrature import GAUSS, KRONROD, NODES
+from uq_report.core.support.arrays import FloatArray
+from uq_report.distributions import Categorical, CategoricalMixture, Normal, NormalMixture
+from uq_report.distributions.numerics.quadrature import GAUSS, KRONROD, NODES
 
 RNG = np.random.default_rng(4)
 

@@ -35,7 +35,7 @@ def most(sets: int) -> int:
 
 
 def test_every_registered_check_has_a_null() -> None:
-    ours = {plugin.name for plugin in plugins.find("uq_report.rules") if plugin.distribution == "uq_report"}
+    ours = {plugin.name for plugin in plugins.find("uq_report.checks") if plugin.distribution == "uq_report"}
     assert {null.theme for null in study.NULLS} == ours
 
 
@@ -45,7 +45,7 @@ def test_nulls_are_told_apart_by_their_words() -> None:
 
 
 def test_codes_that_claim_nothing_are_codes() -> None:
-    checks = [plugins.load(plugin)() for plugin in plugins.find("uq_report.rules")]
+    checks = [plugins.load(plugin)() for plugin in plugins.find("uq_report.checks")]
     assert {rule.code for check in checks for rule in check.rules} >= study.CLAIM_NOTHING
 
 
@@ -54,7 +54,8 @@ def test_the_bound_would_notice_a_rate_of_three_in_ten() -> None:
 
 
 @pytest.mark.parametrize(
-    ("theme", "options"), [("stability", {"seed_share": 1e-4}), ("policy", {"require": ("coverage 90 >= 0.99",)})]
+    ("theme", "options"),
+    [("stability", {"max_shuffle_variance": 1e-4}), ("policy", {"require": ("coverage 90 >= 0.99",)})],
 )
 def test_the_study_sees_alarms_where_a_check_is_careless(theme: str, options: dict[str, Any]) -> None:
     """With a threshold that nothing meets, every data set raises something."""

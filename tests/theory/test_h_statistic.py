@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
-from uq_report.core.measures import ENTROPY, PREDICTION
-from uq_report.core.results import Result
-from uq_report.core.subject import Subject, make_subject
+from uq_report.core.model.measures import ENTROPY, PREDICTION
+from uq_report.core.model.results import Result
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Normal
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.methods.h_statistic.explain import HStatistic
 

@@ -6,21 +6,24 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from uq_report.core.arrays import BoolArray, FloatArray
-from uq_report.core.distributions import NormalMixture, mixture_information
-from uq_report.core.distributions.mixture_grid import Mixtures, _densities, even_integral
+from uq_report.core.support.arrays import BoolArray, FloatArray
+from uq_report.distributions import NormalMixture
+from uq_report.distributions.mixtures import mixture_information
+from uq_report.distributions.mixtures.mixture_grid import NormalMixtureParameters, _densities, even_integral
 
 RNG = np.random.default_rng(12)
 
 
-def mixtures(n: int, m: int, spread: float = 0.5, apart: float = 2.0) -> Mixtures:
-    return Mixtures(
+def mixtures(n: int, m: int, spread: float = 0.5, apart: float = 2.0) -> NormalMixtureParameters:
+    return NormalMixtureParameters(
         apart * RNG.normal(size=(n, m)), np.exp(spread * RNG.normal(size=(n, m))), RNG.dirichlet(np.ones(m))
     )
 
 
 def test_densities_at_nodes_that_follow_from_each_other_are_those_of_normals() -> None:
-    q = Mixtures(np.array([[0.0, 3.0], [-20.0, 20.0]]), np.array([[1.0, 2.0], [1.0, 1.5]]), np.array([0.25, 0.75]))
+    q = NormalMixtureParameters(
+        np.array([[0.0, 3.0], [-20.0, 20.0]]), np.array([[1.0, 2.0], [1.0, 1.5]]), np.array([0.25, 0.75])
+    )
     first, step = np.array([-12.0, -30.0]), np.array([0.25, 0.7])
     nodes = first[:, None] + step[:, None] * np.arange(100)
     members = stats.norm.pdf(nodes[:, :, None], q.means[:, None], q.stds[:, None])
@@ -40,7 +43,7 @@ def test_a_density_has_the_integral_one_and_a_row_the_same_bits_whatever_rows_ar
 @pytest.mark.parametrize(("extent", "settled"), [(561.0, True), (563.0, False)])
 def test_a_range_of_more_than_1920_nodes_is_left(extent: float, settled: bool) -> None:
     """Two of width 1 reach seven further to either side, and need the shorter step: 1920 of 0.3 are 576."""
-    q = Mixtures(np.array([[0.0, extent]]), np.ones((1, 2)), np.array([0.9, 0.1]))
+    q = NormalMixtureParameters(np.array([[0.0, extent]]), np.ones((1, 2)), np.array([0.9, 0.1]))
     values, found = even_integral([q], lambda density: density)
     assert found.tolist() == [settled]
     assert values[0] == pytest.approx(1.0)
@@ -53,7 +56,7 @@ def test_an_integrand_in_which_the_nodes_hear_more_than_two_millionths_is_left(f
     def rough(density: FloatArray, phase: float) -> FloatArray:
         return density * (1 + fine * np.cos(2 * np.pi * 2 / 5 * np.arange(density.shape[1]) + phase))
 
-    q = Mixtures(np.zeros((1, 2)), np.ones((1, 2)), np.full(2, 0.5))
+    q = NormalMixtureParameters(np.zeros((1, 2)), np.ones((1, 2)), np.full(2, 0.5))
     for phase in (0.0, 0.25 * np.pi, 0.5 * np.pi):
         assert even_integral([q], partial(rough, phase=phase))[1].tolist() == [settled]
 
@@ -64,7 +67,9 @@ def test_both_rules_agree(m: int, spread: float, apart: float, monkeypatch: pyte
     pair = [NormalMixture(*of) for of in (p, q)]
     entropy, divergence = pair[0].entropy(), pair[0].kl(pair[1])
 
-    def none(given: list[Mixtures], integrand: object, reach: float = 0.0) -> tuple[FloatArray, BoolArray]:
+    def none(
+        given: list[NormalMixtureParameters], integrand: object, reach: float = 0.0
+    ) -> tuple[FloatArray, BoolArray]:
         assert callable(integrand)
         return np.zeros(len(given[0].means)), np.zeros(len(given[0].means), dtype=bool)
 
@@ -77,7 +82,7 @@ def test_both_rules_agree(m: int, spread: float, apart: float, monkeypatch: pyte
 def test_two_members_apart_are_told_within_the_tolerance_at_every_distance() -> None:
     """The logarithm of two equal normals has its zeros nearest the reals; two halves of the nodes agree at some."""
     apart, half = np.linspace(3, 16, 700), np.full(2, 0.5)
-    q = Mixtures(np.stack([np.full(700, 0.137), 0.137 + apart], axis=1), np.ones((700, 2)), half)
+    q = NormalMixtureParameters(np.stack([np.full(700, 0.137), 0.137 + apart], axis=1), np.ones((700, 2)), half)
     nodes, step = np.linspace(-8, 25, 6001), 33 / 6000
     density = 0.5 * (stats.norm.pdf(nodes - 0.137) + stats.norm.pdf(nodes - 0.137 - apart[:, None]))
     expected = -(density * np.log(density)).sum(axis=1) * step

@@ -6,18 +6,18 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core import measures
-from uq_report.core.adapter import Match
-from uq_report.core.arrays import AnyArray, FloatArray, Table
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.engine import Engine
-from uq_report.core.inference import all_pairs, standard_error
-from uq_report.core.measures import Measure
+from uq_report.core.model import measures
+from uq_report.core.model.adapter import Match
+from uq_report.core.model.measures import Measure
+from uq_report.core.model.results import Result
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.model.variants import Variant
 from uq_report.core.predictive import Distribution
-from uq_report.core.results import Result
-from uq_report.core.subject import Subject, make_subject
-from uq_report.core.variants import Variant
+from uq_report.core.statistics.inference import all_pairs, standard_error
+from uq_report.core.support.arrays import AnyArray, FloatArray, Table
+from uq_report.distributions import Categorical, Normal
 from uq_report.methods.pfi.explain import PermutationImportance
 
 GAP = Measure(

@@ -8,13 +8,13 @@ import pytest
 from scipy.special import entr, expit, log_expit
 from scipy.stats import t as student
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.inference import all_pairs, n_units, shuffled_pairs, standard_error
-from uq_report.core.measures import ENTROPY, NLL
+from uq_report.core.model.measures import ENTROPY, NLL
+from uq_report.core.statistics.inference import all_pairs, n_units, shuffled_pairs, standard_error
+from uq_report.core.support.arrays import FloatArray
 from uq_report.methods.pfi.estimator import Estimator
 from uq_report.methods.pfi.shuffling import stops
-from uq_report.methods.shared.changes import Changes
-from uq_report.methods.shared.rows import Rows
+from uq_report.methods.shared.changes import ChangedMeasures
+from uq_report.methods.shared.rows import ShuffledRows
 from uq_report.methods.shared.terms import feature_terms
 
 FEATURES = {"dependent": 0, "independent": 2, "irrelevant": 3}
@@ -98,10 +98,10 @@ def stopped(n: int, j: int, reps: int) -> tuple[FloatArray, FloatArray, list[int
         pairs = np.broadcast_to(X, (n, *X.shape)).copy()
         pairs[..., j] = X[:, j, None]  # row i of part k has the value of row k
         full, b = evaluate(pairs, np.broadcast_to(y, (n, n)))[:2], evaluate(X, y)[:2]
-        rows = Rows((NLL, ENTROPY), b, y, ones, None)
+        rows = ShuffledRows((NLL, ENTROPY), b, y, ones, None)
         estimator = Estimator(rows, margins, 0.95, 0.1)
         for m in stops(60, adaptive=True):
-            terms = feature_terms(Changes(full[:, donors[:m], np.arange(n)], donors[:m]), rows)
+            terms = feature_terms(ChangedMeasures(full[:, donors[:m], np.arange(n)], donors[:m]), rows)
             if estimator.settled(terms):
                 break
         exact = all_pairs(full, b, np.arange(n), donors[:1], ones).estimate

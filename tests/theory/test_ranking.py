@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.inference import shuffled_pairs, standard_error
-from uq_report.core.ranking import (
+from uq_report.core.statistics.inference import shuffled_pairs, standard_error
+from uq_report.core.statistics.ranking import (
     RankIntervals,
     _pair_sd,
     normal_draws,
@@ -23,6 +22,7 @@ from uq_report.core.ranking import (
     term_covariance,
     top_overlap,
 )
+from uq_report.core.support.arrays import FloatArray
 
 PROMISE = 0.93
 TRUTHS = {
@@ -276,7 +276,7 @@ def test_draws_in_blocks_have_the_same_largest_statistic(monkeypatch: pytest.Mon
     K, error = term_covariance(rows, np.ones(60)), np.full(5, 0.2)
     draws = normal_draws(K, 300, np.random.default_rng(1))
     whole = rank_intervals(rows.mean(axis=1), K, error, draws, 60, absolute=True)
-    monkeypatch.setattr("uq_report.core.ranking._CELLS", 64)
+    monkeypatch.setattr("uq_report.core.statistics.ranking._CELLS", 64)
     assert rank_intervals(rows.mean(axis=1), K, error, draws, 60, absolute=True).critical == whole.critical
 
 
@@ -285,6 +285,6 @@ def test_equal_estimates_tie_whatever_a_version_takes_for_the_median(
     monkeypatch: pytest.MonkeyPatch, least: float
 ) -> None:
     """Student's quantile of one half is 0, and some versions give 7e-17; the critical value is never negative."""
-    monkeypatch.setattr("uq_report.core.ranking.stdtrit", lambda df, p: least)
+    monkeypatch.setattr("uq_report.core.statistics.ranking.stdtrit", lambda df, p: least)
     found = rank_intervals(np.zeros(3), np.zeros((3, 3)), np.zeros(3), np.zeros((10, 3)), 10)
     assert (found.lower.tolist(), found.upper.tolist(), found.critical) == ([1, 1, 1], [3, 3, 3], 0.0)

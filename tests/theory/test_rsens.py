@@ -12,16 +12,16 @@ from scipy.special import expit, softmax
 from scipy.stats import kendalltau
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
-from uq_report.core.arrays import FloatArray, Table
-from uq_report.core.derivatives import Derivatives
-from uq_report.core.distributions import Categorical, Normal, Poisson, StudentT
-from uq_report.core.divergence import divergence
-from uq_report.core.engine import Engine
+from uq_report.core.model.derivatives import Derivatives
+from uq_report.core.model.divergence import divergence
+from uq_report.core.model.results import Result
+from uq_report.core.model.subject import make_subject
 from uq_report.core.predictive import Distribution
-from uq_report.core.results import Result
-from uq_report.core.subject import make_subject
+from uq_report.core.support.arrays import FloatArray, Table
+from uq_report.distributions import Categorical, Normal, Poisson, StudentT
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 from uq_report.methods.rsens.explain import RSens

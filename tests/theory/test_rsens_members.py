@@ -11,23 +11,15 @@ import numpy as np
 import pytest
 from scipy.special import expit, log_softmax, logsumexp, softmax
 from scipy.stats import norm
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
-from uq_report.core.arrays import AnyArray, FloatArray, Table
-from uq_report.core.distributions import (
-    Categorical,
-    CategoricalMixture,
-    Laplace,
-    Mixture,
-    Normal,
-    NormalMixture,
-    StudentT,
-)
-from uq_report.core.divergence import Order, divergence, divergences_of_members, in_cells, sensitivity
-from uq_report.core.engine import Engine
+from uq_report.core.model.divergence import Order, divergence, divergences_of_members, in_cells, sensitivity
+from uq_report.core.model.results import Result
+from uq_report.core.model.subject import make_subject
 from uq_report.core.predictive import Distribution
-from uq_report.core.results import Result
-from uq_report.core.subject import make_subject
+from uq_report.core.support.arrays import AnyArray, FloatArray, Table
+from uq_report.distributions import Categorical, CategoricalMixture, Laplace, Mixture, Normal, NormalMixture, StudentT
 from uq_report.evidence import ids
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.methods.rsens.explain import RSens

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.variants import mixed_rows
+from uq_report.core.model.variants import mixed_rows
+from uq_report.core.support.arrays import FloatArray
 from uq_report.methods.shap.shapley import AntitheticPermutations, Enumeration, Pool
 
 

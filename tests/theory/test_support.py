@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from uq_report.core.arrays import FloatArray
+from uq_report.core.support.arrays import FloatArray
 from uq_report.methods.support.space import limit
 
 N_SAMPLES = 2000

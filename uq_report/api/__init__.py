@@ -11,20 +11,20 @@ from typing import Any, cast, overload
 import numpy as np
 
 from .. import runner
-from ..core.adapter import Adapter
-from ..core.arrays import AnyArray
-from ..core.engine import Engine, Progress, first_distribution
-from ..core.errors import InputError
-from ..core.lifetimes import is_lifetimes
+from ..core.engine.fast_path_evaluator import Engine, Progress, first_distribution
+from ..core.model.adapter import Adapter
+from ..core.model.subject import Subject, make_subject
 from ..core.predictive import Distribution
-from ..core.remarks import remarked
-from ..core.residuals import Residuals, Shorthand
-from ..core.stochastic import MEMBERS, Stochastic, steady
-from ..core.subject import Subject, make_subject
-from ..core.timed import with_long_blocks
-from ..evidence import ids, saved
+from ..core.support.arrays import AnyArray
+from ..core.support.errors import InputError
+from ..core.traits.block_length import with_long_blocks
+from ..core.traits.model_notes import with_model_notes
+from ..core.traits.stochastic import MEMBERS, Stochastic, steady
+from ..core.validation.lifetimes import is_lifetimes
+from ..core.validation.residuals import Residuals, Shorthand
+from ..evidence import ids, run_folder
 from ..evidence.run import Run
-from ..runner.mistakes import make_settings, refuse, settled
+from ..runner.setting_errors import make_settings, refuse, settled
 from ..runner.settings import Settings
 from . import to_dalex
 from .calls import check_explained, names, on_subject
@@ -93,7 +93,7 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
         of successive rows, and permutations move whole blocks.
     block_size : int, optional
         Rows of a block, with `time`; by default n^(1/3), or more as the autocorrelation of losses, uncertainties and
-        features asks for, up to n/20. See `uq_report.core.timed`.
+        features asks for, up to n/20. See `uq_report.core.traits.block_length`.
     protected : feature names, or mapping of str to array of shape (n,), optional
         Attributes by which performance and uncertainty are told apart, features of the model or not.
     label : str, optional
@@ -134,7 +134,7 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     Examples
     --------
     >>> import numpy as np
-    >>> from uq_report.core.distributions import Normal
+    >>> from uq_report.distributions import Normal
     >>> subject = explain(lambda X: Normal(X[:, 0], 1.0 + X[:, 1] ** 2), np.eye(4)[:, :2])
     >>> subject.features
     ('x0', 'x1')
@@ -157,7 +157,7 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     few = _try(subject)
     subject = steady(subject, stochastic, n_members, seed)
     rows = Engine(subject, {})  # predicts them all once, if remarks on them or blocks of time need that
-    return with_long_blocks(remarked(subject, few, rows), rows)
+    return with_long_blocks(with_model_notes(subject, few, rows), rows)
 
 
 def explain_outputs(
@@ -301,7 +301,7 @@ def segments(
     Examples
     --------
     >>> import numpy as np
-    >>> from uq_report.core.distributions import Normal
+    >>> from uq_report.distributions import Normal
     >>> X = np.random.default_rng(0).normal(size=(400, 2))
     >>> subject = explain(lambda X: Normal(X[:, 1], np.where(X[:, 0] > 0, 3.0, 1.0)), X)
     >>> found = segments(subject, ["entropy"]).estimates
@@ -372,7 +372,7 @@ def audit(
         Fields of `Settings`: ``explainers=["pfi"]``, ``options={"pfi": {"n_repeats": 10}}``, ``seed``,
         ``confidence``, ``n_jobs``, ``as_of``, ``deny``, ``about={"title": ...}`` ...; they win over `settings`.
     """
-    watch = runner.Watch()
+    watch = runner.TimeBudget()
     if isinstance(subject, Mapping):
         return _audits(subject, settings, progress, previous, fields)
     if not isinstance(settings, Settings | None):
@@ -428,14 +428,14 @@ def _run(source: str | Path | Run | AuditRun) -> Run:
         return source.run if isinstance(source, AuditRun) else source
     if not isinstance(source, str | Path):
         raise InputError(f"An earlier audit must be a run, its folder or run.json; got a {type(source).__name__}.")
-    return saved.read(source)[0]
+    return run_folder.read(source)[0]
 
 
 def load(path: str | Path) -> AuditRun:
     """Return a saved audit, from its run.json or its folder; the model is not needed."""
     if not isinstance(path, str | Path):
         raise InputError(f"load.path must be a run.json, or a folder with one; got a {type(path).__name__}.")
-    return AuditRun(*saved.read(path))
+    return AuditRun(*run_folder.read(path))
 
 
 def _result(name: str, subject: Subject, options: Mapping[str, Any]) -> ResultView:

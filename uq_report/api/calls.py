@@ -10,10 +10,10 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 import pandas as pd
 
-from ..core.cells import shown
-from ..core.errors import InputError
-from ..core.frames import as_frame
-from ..core.subject import Subject
+from ..core.model.subject import Subject
+from ..core.support.errors import InputError
+from ..core.support.frames import as_frame
+from ..core.validation.cell_validation import shown
 from ..evidence.run import Run
 from .views import AuditRun
 

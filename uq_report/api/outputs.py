@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Unpack
 from urllib.parse import quote
 
-from ..core.text import clean, file_stem
-from ..evidence import saved
+from ..core.support.text import clean, file_stem
+from ..evidence import run_folder
 from ..evidence.finding import SEVERITIES
 from ..evidence.outcomes import LOG_SCORE, scores_of
 from ..render.environment import render
@@ -70,7 +70,7 @@ class AuditRuns(Mapping[str, AuditRun]):
             files = report_names(chosen, style.get("template", "audit"), run.run.denied)
             rows.append(_row(name, run, tuple(Link(file, f"./{quote(place)}/{quote(file)}") for file in files)))
         page = render(None, "overview", document=_overview(rows), paged=False)
-        return saved.write_files(base, {PAGE: page.encode()})
+        return run_folder.write_files(base, {PAGE: page.encode()})
 
     def __repr__(self) -> str:
         """Return the names of the outputs, and how each is rated."""

@@ -13,8 +13,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
 
-from ..core.engine import Progress as Step
-from ..core.text import short
+from ..core.engine.fast_path_evaluator import Progress as Step
+from ..core.support.text import short
 
 Callback = Callable[[Step], None]
 SECONDS = 0.5  # between two lines of one part in a notebook
@@ -40,14 +40,14 @@ def reported(progress: bool | Callback | None) -> Iterator[Callback | None]:
             yield Bars(bars)
     elif (show := _cell()) is not None:
         try:
-            yield Line(show)
+            yield ProgressLine(show)
         finally:
             show("")
     else:
         yield None
 
 
-class Place:
+class ProgressPart:
     """Which part is at work: ``pfi (3 of 14)``."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Bars:
     """One bar: variants done of the last question that the explainer at work asked the engine, and the time in all."""
 
     def __init__(self, bars: Progress) -> None:
-        self._bars, self._place = bars, Place()
+        self._bars, self._place = bars, ProgressPart()
         self._task = bars.add_task("starting", total=None)
 
     def __call__(self, step: Step) -> None:
@@ -75,11 +75,11 @@ class Bars:
         self._bars.update(self._task, description=words, completed=step.done, total=step.total or None)
 
 
-class Line:
+class ProgressLine:
     """One line of text, shown anew for every part and at most every half second: ``pfi (3 of 14), 40 of 540, 12 s``."""
 
     def __init__(self, show: Callable[[str], None]) -> None:
-        self._show, self._place = show, Place()
+        self._show, self._place = show, ProgressPart()
         self._started, self._shown = perf_counter(), -inf
 
     def __call__(self, step: Step) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from ..core.engine import Progress
-from ..core.errors import InputError, RenderError, UQReportError, nearest, words_of
+from ..core.engine.fast_path_evaluator import Progress
+from ..core.support.errors import InputError, RenderError, UQReportError, nearest, words_of
 from ..document.contract import Prepares
 from ..document.document import Document
 from ..evidence.run import Run
@@ -32,7 +32,7 @@ class Reports:
 
     renderers: Mapping[str, Any]
     template: str
-    annex: str
+    appendix: str
 
     def of(self, run: Run, progress: bool | Callable[[Progress], None] | None = None) -> Iterator[tuple[str, bytes]]:
         """Yield the name and content of each file, as soon as it is made.
@@ -62,7 +62,7 @@ class Reports:
         """Return the document; what a section cannot read is told, for it may be a plugin's, or of a changed run."""
         draws = any(getattr(renderer, "draws", True) for renderer in self.renderers.values())
         try:
-            return document(run, self.template, annex=self.annex, draws=draws)
+            return document(run, self.template, appendix=self.appendix, draws=draws)
         except UQReportError:
             raise
         except Exception as error:
@@ -75,7 +75,7 @@ def reports_of(  # noqa: PLR0913 - what `write` takes
     *,
     template: str = "audit",
     templates: str | Path | None = None,
-    annex: str = "short",
+    appendix: str = "short",
     pdf_cpu_seconds: float | None = None,
     pdf_memory_mb: int | None = None,
     template_cpu_seconds: float | None = None,
@@ -86,12 +86,12 @@ def reports_of(  # noqa: PLR0913 - what `write` takes
     Raises
     ------
     InputError, PluginError
-        An unknown format, template or annex, or a house style that no format takes.
+        An unknown format, template or appendix, or a house style that no format takes.
     RenderError
         What a renderer needs is missing: a template, a library of the system.
     """
     _refuse_unknown("template", template, NAMES)
-    _refuse_unknown("annex", annex, EXTENTS)
+    _refuse_unknown("appendix", appendix, EXTENTS)
     classes = {name: _renderer(name, deny) for name in formats}
     if templates is not None and not any(_takes(renderer, "templates") for renderer in classes.values()):
         raise InputError(
@@ -114,7 +114,7 @@ def reports_of(  # noqa: PLR0913 - what `write` takes
     for renderer in renderers.values():
         if isinstance(renderer, Prepares):
             renderer.ready(template)
-    return Reports(renderers, template, annex)
+    return Reports(renderers, template, appendix)
 
 
 def report_names(formats: Iterable[str], template: str = "audit", deny: Iterable[str] = ()) -> list[str]:

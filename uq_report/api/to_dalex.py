@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core.arrays import AnyArray, FloatArray
-from ..core.engine import Engine
-from ..core.errors import InputError, MissingDependencyError, UnsupportedError
-from ..core.foreign import from_frame, numeric_target, to_frame
-from ..core.measures import Measure
-from ..core.results import Importance, Profile, Result
-from ..core.subject import Subject
+from ..core.engine.fast_path_evaluator import Engine
+from ..core.model.measures import Measure
+from ..core.model.results import Importance, Profile, Result
+from ..core.model.subject import Subject
+from ..core.support.arrays import AnyArray, FloatArray
+from ..core.support.errors import InputError, MissingDependencyError, UnsupportedError
+from ..core.traits.interop import from_frame, numeric_target, to_frame
 from ..evidence import columns as col
 from ..evidence import ids
 from ..evidence.importance import WithLosses
@@ -79,7 +79,7 @@ def dalex_explainer(subject: Subject, engine: Engine, measure: str, y: Any = Non
 
     Notes
     -----
-    Pass ``loss_function=mean_measure`` of `uq_report.core.foreign` to ``model_parts``, and ``N=None``:
+    Pass ``loss_function=mean_measure`` of `uq_report.core.traits.interop` to ``model_parts``, and ``N=None``:
     dalex's own losses compare with y, which only the prediction stands for.
     """
     dalex = _dalex("dalex_explainer")

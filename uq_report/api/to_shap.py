@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core.arrays import FloatArray
-from ..core.errors import InputError, MissingDependencyError, nearest
-from ..core.results import Attribution
+from ..core.model.results import Attribution
+from ..core.support.arrays import FloatArray
+from ..core.support.errors import InputError, MissingDependencyError, nearest
 from ..evidence import columns as col
 from ..evidence import ids
 from ..evidence.rows import Attributions

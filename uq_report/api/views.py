@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import pandas as pd
 
-from ..core.engine import Progress
-from ..core.errors import InputError, UnsupportedError
-from ..core.results import Attribution, Result
-from ..core.text import clean
-from ..document.evidence import Evidence
-from ..evidence import saved
+from ..core.engine.fast_path_evaluator import Progress
+from ..core.model.results import Attribution, Result
+from ..core.support.errors import InputError, UnsupportedError
+from ..core.support.text import clean
+from ..evidence import run_folder
 from ..evidence.finding import Finding
-from ..evidence.run import Changes, Run
+from ..evidence.run import Run, RunChanges
+from ..reading.run_reader import RunReader
 from ..report.answer import answer_of, as_html, as_lines
 from ..runner import figures
 from .reports import FORMATS, reports_of
@@ -34,7 +34,7 @@ class Style(TypedDict, total=False):
 
     template: str
     templates: str | Path | None
-    annex: str
+    appendix: str
     pdf_cpu_seconds: float | None
     pdf_memory_mb: int | None
     template_cpu_seconds: float | None
@@ -136,7 +136,7 @@ class AuditRun:
         return self.run.findings
 
     @property
-    def changes(self) -> Changes | None:
+    def changes(self) -> RunChanges | None:
         """What changed since the previous run, where there was one to compare with."""
         return self.run.changes
 
@@ -163,7 +163,7 @@ class AuditRun:
             What is told.
         templates : path, optional
             A house style for formats that have templates: a directory; see templates/README.md.
-        annex : {"none", "short", "full"}
+        appendix : {"none", "short", "full"}
             What follows the sign-off of an audit: nothing, what a check of the report needs, or all tables and
             figures of every method as well. run.json and the numbers of every result travel in a PDF with any.
         pdf_cpu_seconds : float, optional
@@ -180,7 +180,7 @@ class AuditRun:
         Raises
         ------
         InputError
-            For another template or annex.
+            For another template or appendix.
         RenderError
             If the document cannot be rendered; the message names the cause.
         PluginError
@@ -197,11 +197,11 @@ class AuditRun:
         says why not, and `write_reports` makes them later; an old report of that name stays.
         """
         files = self._files(formats, style)
-        return saved.write_first(self.run, folder, reports=files, clock=self.clock)
+        return run_folder.write_first(self.run, folder, reports=files, clock=self.clock)
 
     def write_reports(self, folder: str | Path, formats: Iterable[str] = FORMATS, **style: Unpack[Style]) -> Path:
         """Write the report files alone into `folder`, each that can be made; return the folder."""
-        return saved.write_reports(self.run, folder, self._files(formats, style))
+        return run_folder.write_reports(self.run, folder, self._files(formats, style))
 
     def reports(self, formats: Iterable[str] = FORMATS, **style: Unpack[Style]) -> dict[str, bytes]:
         """Return the report files by name, as `write` puts them into a folder; see `render` for the arguments."""
@@ -214,10 +214,10 @@ class AuditRun:
 
     def __repr__(self) -> str:
         """Return the answer in about ten lines."""
-        return "\n".join((self._title, *as_lines(answer_of(Evidence(self.run)))))
+        return "\n".join((self._title, *as_lines(answer_of(RunReader(self.run)))))
 
     def _repr_html_(self) -> str:
-        return as_html(self._title, answer_of(Evidence(self.run)))
+        return as_html(self._title, answer_of(RunReader(self.run)))
 
     @property
     def _title(self) -> str:

@@ -7,15 +7,15 @@ import sys
 
 import typer
 
-from ..core.errors import DONE, INTERRUPTED, USAGE
+from ..core.support.errors import DONE, INTERRUPTED, USAGE
 from ..ops import caches
 from . import audits as audits
 from . import configs as configs
-from . import machine as machine
-from . import past as past
-from . import proof as proof
+from . import doctor as machine
+from . import history as past
 from . import schedules as schedules
-from .boundary import Mistake, errors_reported, print_line, takes_any_text, unprinted
+from . import verify as proof
+from .errors import Mistake, errors_reported, print_line, takes_any_text, unprinted
 from .shared import app
 
 

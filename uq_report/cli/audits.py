@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..core.errors import DONE, RENDER
+from ..core.support.errors import DONE, RENDER
 from .flags import FLAGS, fills
 from .shared import (
     Annex,
@@ -29,7 +29,7 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
-    from ..ops.written import WrittenAudit
+    from ..ops.report_files import WrittenAudit
 
 
 @app.command()
@@ -47,7 +47,7 @@ def demo(  # noqa: PLR0913, PLR0917 - flags
     as_of: Annotated[str | None, typer.Option(help="The report's date, YYYY-MM-DD.")] = None,
     template: Template = "audit",
     templates: Templates = None,
-    annex: Annex = "short",
+    appendix: Annex = "short",
     quiet: Quiet = False,
 ) -> None:
     """Audit a model fitted on the spot, on real or simulated data that come with the installed packages."""
@@ -56,13 +56,13 @@ def demo(  # noqa: PLR0913, PLR0917 - flags
             say(f"Fitting the {which} model ...", err=True)
         from ..jobs import demo as samples
         from ..jobs.audit_file import OutputPart
-        from ..ops.written import audit_subject
-        from ..runner.mistakes import make_settings
+        from ..ops.report_files import audit_subject
+        from ..runner.setting_errors import make_settings
 
         subject, texts = samples.build(which)
         settings = make_settings({**texts, "seed": seed, "as_of": as_of}, "audit")
         style = None if templates is None else str(templates)
-        place = OutputPart(folder=str(output), template=template, templates=style, annex=annex)
+        place = OutputPart(folder=str(output), template=template, templates=style, appendix=appendix)
         done = audit_subject(subject, settings, place, progress=False if quiet else None)
         if not quiet:
             _print_answer(done)
@@ -121,7 +121,7 @@ def render(  # noqa: PLR0913, PLR0917 - flags
     formats: Formats = None,
     template: Template = "audit",
     templates: Templates = None,
-    annex: Annex = "short",
+    appendix: Annex = "short",
     pdf_cpu_seconds: PdfSeconds = None,
     pdf_memory_mb: PdfMemory = None,
     template_cpu_seconds: TemplateSeconds = None,
@@ -140,7 +140,7 @@ def render(  # noqa: PLR0913, PLR0917 - flags
             chosen,
             template=template,
             templates=templates,
-            annex=annex,
+            appendix=appendix,
             pdf_cpu_seconds=pdf_cpu_seconds,
             pdf_memory_mb=pdf_memory_mb,
             template_cpu_seconds=template_cpu_seconds,
@@ -153,11 +153,11 @@ def render(  # noqa: PLR0913, PLR0917 - flags
 
 def _print_answer(done: WrittenAudit) -> None:
     """Say where the report is, and what it answers."""
-    from ..document.evidence import Evidence
+    from ..reading.run_reader import RunReader
     from ..report.answer import answer_of, as_lines
 
     run = done.run.run
     left_out = sum(entry.group == "explainers" for entry in run.not_run)
     counts = f"results: {len(run.results)}, findings: {len(run.findings)}, explainers not run: {left_out}"
     say(f"Report in {done.folder}: {', '.join(sorted(file.name for file in done.reports))} ({counts})")
-    say("\n".join(as_lines(answer_of(Evidence(run)))))
+    say("\n".join(as_lines(answer_of(RunReader(run)))))

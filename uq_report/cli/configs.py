@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..core.errors import InputError
+from ..core.support.errors import InputError
 from .flags import FLAGS, fills
 from .shared import Quiet, app, errors_reported, print_json, say
 
@@ -26,10 +26,10 @@ def init(
 ) -> None:
     """Look at a model and its data, and write a commented audit.toml that runs as it is."""
     with errors_reported():
-        from ..evidence import saved
+        from ..evidence import run_folder
         from ..jobs import starter
         from ..jobs.reading import describe_audit
-        from ..runner.mistakes import refuse
+        from ..runner.setting_errors import refuse
 
         if output.exists() and not force:
             raise InputError(
@@ -37,7 +37,7 @@ def init(
             )
         description = describe_audit(None, changes)
         refuse(description.mistakes)
-        saved.write_files(output.parent, {output.name: starter(description.left(), output.parent).encode()})
+        run_folder.write_files(output.parent, {output.name: starter(description.left(), output.parent).encode()})
         if not quiet:
             say(f"Written: {output}. Run it with: uq-report run {output}")
 
@@ -51,7 +51,7 @@ def check(
     with errors_reported():
         from ..jobs import mistakes_of
         from ..jobs.reading import describe_audit
-        from ..runner.mistakes import refuse
+        from ..runner.setting_errors import refuse
 
         description = describe_audit(file)
         refuse([*description.mistakes, *mistakes_of(description.left())], description.who)

@@ -16,7 +16,7 @@ from .shared import ANNEX, FORMATS, PDF_MEMORY, PDF_SECONDS, TEMPLATE, TEMPLATE_
 MANY = list[str]
 
 
-class Key(str):
+class FlagKey(str):
     """The key of audit.toml that a flag fills; it stands in the flag's annotation."""
 
     __slots__ = ()
@@ -53,7 +53,7 @@ class Flag(NamedTuple):
         more = dict(self.more)
         names = [f"--{self.name.replace('_', '-')}"] if self.type is bool else []  # without it there is a --no-... too
         option = typer.Option(*more.pop("names", names), help=self.help, **more)
-        annotation: Any = Annotated[self.type if required else self.type | None, Key(self.key), option]
+        annotation: Any = Annotated[self.type if required else self.type | None, FlagKey(self.key), option]
         default = Parameter.empty if required else None
         return Parameter(self.name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
@@ -116,7 +116,7 @@ FLAGS = (
     Flag("output.formats", FORMATS, MANY, more={"names": ["--format"]}),
     Flag("output.template", TEMPLATE),
     Flag("output.templates", TEMPLATES, Path),
-    Flag("output.annex", ANNEX),
+    Flag("output.appendix", ANNEX),
     Flag("output.pdf_cpu_seconds", PDF_SECONDS, float),
     Flag("output.pdf_memory_mb", PDF_MEMORY, int, more={"min": 1}),
     Flag("output.template_cpu_seconds", TEMPLATE_SECONDS, float),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..core.errors import InputError
-from ..core.text import count
+from ..core.support.errors import InputError
+from ..core.support.text import count
 from ..ops import caches
 from .shared import Quiet, app, errors_reported, print_table, say
 

@@ -14,7 +14,7 @@ import typer
 
 from .. import __version__
 from ..ops import caches
-from .boundary import errors_reported, print_line, say
+from .errors import errors_reported, print_line, say
 
 __all__ = ["errors_reported", "print_line", "say"]  # of `boundary`, for every command
 

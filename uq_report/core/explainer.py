@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
-    from .engine import Engine
-    from .results import Result
-    from .subject import Subject
+    from .engine.fast_path_evaluator import Engine
+    from .model.results import Result
+    from .model.subject import Subject
 
 Prior: TypeAlias = "Mapping[str, Sequence[Result]]"
 LAST = 100  # the priority of an explainer that has none of its own
 
 
 @dataclass(frozen=True, kw_only=True)
-class Card:
+class MethodCard:
     """A method in short, as the report prints it; the fields are plain sentences.
 
     Parameters
@@ -61,7 +61,7 @@ class Explainer(Protocol):
         """Ask the engine, return tidy results."""
 
 
-class BuiltIn:
+class BuiltInExplainer:
     """What most explainers of the package have: they need no other's results and take any distribution."""
 
     needs: ClassVar[tuple[str, ...]] = ()
@@ -80,7 +80,7 @@ class RunsAfter(Protocol):
 class HasCard(Protocol):
     """Optional: an explainer with a method card of its own; without, its docstring is the card."""
 
-    card: ClassVar[Card]
+    card: ClassVar[MethodCard]
 
 
 @runtime_checkable
@@ -103,6 +103,6 @@ def priority_of(explainer: Explainer) -> int:
     return explainer.priority if isinstance(explainer, HasPriority) else LAST
 
 
-def wishes(explainer: Explainer | type[Explainer]) -> tuple[str, ...]:
+def runs_after(explainer: Explainer | type[Explainer]) -> tuple[str, ...]:
     """Return the names in ``after``; explainers that wish for nothing need not have it."""
     return explainer.after if isinstance(explainer, RunsAfter) else ()

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from .arrays import AnyArray, BoolArray, FloatArray, IntArray
-from .errors import UnsupportedError
+from .support.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from .support.errors import UnsupportedError
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..core.errors import UQReportError
-from ..core.results import Result
-from ..core.text import count
+from ..core.model.results import Result
+from ..core.support.errors import UQReportError
+from ..core.support.text import count
 from ..evidence import columns as col
 from .document import Badge, Bullets, Callout, Cell, Column, Figure, Paragraph, Table
 from .plots.frames import has_interval, interval_words

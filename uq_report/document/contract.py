@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 @runtime_checkable
-class Draws(Protocol):
+class DrawsFigures(Protocol):
     """A renderer that says whether its files show figures: for one that shows none, none is drawn."""
 
     draws: ClassVar[bool]

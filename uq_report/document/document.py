@@ -11,8 +11,8 @@ from itertools import count
 from string import ascii_uppercase
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
-from ..core.errors import RenderError
-from ..core.text import file_stem
+from ..core.support.errors import RenderError
+from ..core.support.text import file_stem
 from ..evidence.frozen import Frozen
 
 ANSWER: Final = "answer"
@@ -208,7 +208,7 @@ def inside(blocks: Iterable[Block]) -> Iterator[Block]:
 class Section(Frozen):
     """A heading with blocks, then sub-sections; `id` is unique in the document and the anchor of links.
 
-    An `appendix` is lettered, not numbered, and stands behind the sections: the annex. Mentions of a `feature` lead to
+    An `appendix` is lettered, not numbered, and stands behind the sections: the appendix. Mentions of a `feature` lead to
     the section that is about it; `aside` stands small beside the title.
     """
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..core import numbers, text
-from ..core.numbers import interval, number, share_words, value_words
+from ..core.support import numbers, text
+from ..core.support.numbers import interval, number, share_words, value_words
 from .plots.letters import legible
 
 __all__ = ["interval", "number", "share_words", "value_words"]  # of core.numbers, for those who write sentences

@@ -12,14 +12,14 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.bounded import json_of
-from ..core.errors import words_of
-from ..core.results import KINDS, Result, RowValues
+from ..core.model.results import KINDS, Result, RowValues
+from ..core.support.errors import words_of
+from ..core.support.safe_loading import json_of
 from . import tables
+from .caching import once
 from .canonical import canonical
 from .finding import Outcome
-from .held import once
-from .plain import plain
+from .json_values import plain
 from .records import BROKEN, Frame, broken, current, decoded, decoded_fields, fields_of, part_of
 from .run import FORMAT, Run
 from .sizes import check_result

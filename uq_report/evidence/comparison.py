@@ -6,10 +6,10 @@ from typing import ClassVar, NamedTuple
 
 from . import columns as col
 from . import ids
-from .view import Estimate, View
+from .view import EstimateLine, View
 
 
-class PairedLine(Estimate):
+class PairedLine(EstimateLine):
     """A difference with its paired interval, and what each model has."""
 
     champion: float

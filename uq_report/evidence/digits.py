@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from pydantic_core import to_json
 
-from ..core.arrays import AnyArray
+from ..core.support.arrays import AnyArray
 
 _DIGITS = 10
 # A whole number of ten digits over one of these, all exact, is the nearest double to that decimal (Clinger 1990).

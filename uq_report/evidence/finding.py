@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Literal, get_args
 
-from ..core.errors import InputError
+from ..core.support.errors import InputError
 from .frozen import Frozen
 
 State = Literal["found", "passed", "not_applicable", "skipped", "ignored"]

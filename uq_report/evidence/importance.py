@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import ClassVar
 
-from ..core.results import Importance, MeasureFacts, Result
+from ..core.model.results import Importance, MeasureFacts, Result
 from . import columns as col
 from . import ids
-from .view import UNKNOWN, Estimate, View
+from .view import UNKNOWN, EstimateLine, View
 
 INFINITE = float("inf")
 
@@ -29,12 +29,12 @@ def directed(result: Result, facts: MeasureFacts) -> MeasureFacts:
     return facts if changes and facts.role != "prediction" else replace(facts, direction="larger")
 
 
-class PfiLine(Estimate):
+class PfiLine(EstimateLine):
     """Permutation importance of one feature for one measure, with its verdict against ±`margin`.
 
     ``p_value`` is the exact one of the shuffles; ``spread_low`` and ``spread_high`` show the shuffles only.
     ``shuffling_error`` is the part of ``std_error`` that their choice has: 0 where all pairs of rows are known.
-    ``distrust`` says why the interval is not to be trusted; then the verdict is undetermined.
+    ``unreliable`` says why the interval is not to be trusted; then the verdict is undetermined.
     """
 
     verdict: str
@@ -46,7 +46,7 @@ class PfiLine(Estimate):
     n_needed: float
     exact_zero: bool
     remark: str
-    distrust: str = ""
+    unreliable: str = ""
     shuffling_error: float = UNKNOWN
 
 
@@ -79,11 +79,11 @@ class PfiReading(View):
         return dict(zip(frame[col.FEATURE].astype(str), frame[col.ITEM].astype(str), strict=True))
 
 
-class CoverCorrectedLine(Estimate):
+class CoverCorrectedLine(EstimateLine):
     """Importance with the partners lost too, beside that of the feature alone (`plain`) and of all together (`joint`).
 
     `change` is the corrected importance less the plain one, `margin` what matters; `partners` names them in their
-    order, empty where nothing covers the feature: then all three are the same. ``distrust`` is as of `PfiLine`.
+    order, empty where nothing covers the feature: then all three are the same. ``unreliable`` is as of `PfiLine`.
     """
 
     verdict: str
@@ -102,7 +102,7 @@ class CoverCorrectedLine(Estimate):
     rank: int
     plain_rank: int
     exact_zero: bool
-    distrust: str = ""
+    unreliable: str = ""
 
 
 class CoverCorrected(View):
@@ -118,10 +118,10 @@ CLAIMED, DELIVERED, DIFFERENCE = "claimed", "delivered", "difference"  # `ClaimL
 ALL_FEATURES = "all features"  # `ClaimLine.feature` of all of them together
 
 
-class ClaimLine(Estimate):
+class ClaimLine(EstimateLine):
     """What a feature claims, delivers, or the difference; a difference also has its test and the share delivered.
 
-    ``distrust`` says why the interval is not to be trusted.
+    ``unreliable`` says why the interval is not to be trusted.
     """
 
     item: str
@@ -129,7 +129,7 @@ class ClaimLine(Estimate):
     share: float = UNKNOWN
     share_lower: float = UNKNOWN
     share_upper: float = UNKNOWN
-    distrust: str = ""
+    unreliable: str = ""
 
 
 class Claims(View):
@@ -159,7 +159,7 @@ class ShapImportance(View):
     sizes: bool = False
 
 
-class DalexLine(Estimate):
+class DalexLine(EstimateLine):
     """dalex's importance and the range of its rounds."""
 
     spread_low: float
@@ -181,7 +181,7 @@ class DalexParts(WithLosses):
     losses: Mapping[str, str] = field(default_factory=dict)
 
 
-class RSensLine(Estimate):
+class RSensLine(EstimateLine):
     """Sensitivity per unit (`raw`) and per standard deviation of the feature, and its rank."""
 
     raw: float
@@ -190,7 +190,7 @@ class RSensLine(Estimate):
     rank: int
 
 
-class RSens(View):
+class RSensView(View):
     """R-sens: `method` says how derivatives were taken, `ranked_by` whether per unit or per spread."""
 
     id: ClassVar[str] = ids.RSENS
@@ -214,14 +214,14 @@ class RSensMembersLine(RSensLine):
     ranked: bool
 
 
-class RSensMembers(RSens):
+class RSensMembers(RSensView):
     """R-sens of an ensemble's members, of their mixture, and what the members' disagreement hides of it."""
 
     id: ClassVar[str] = ids.RSENS_MEMBERS
     lines: tuple[RSensMembersLine, ...]
 
 
-class RSensComparators(RSens):
+class RSensComparators(RSensView):
     """Comparators of R-sens that describe the prediction alone."""
 
     id: ClassVar[str] = ids.RSENS_COMPARATORS
@@ -233,7 +233,7 @@ class RSensPairLine(RSensLine):
     feature_2: str
 
 
-class RSensInteraction(RSens):
+class RSensInteraction(RSensView):
     """R-sens₂ of pairs."""
 
     id: ClassVar[str] = ids.RSENS_INTERACTION

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from . import columns as col
 from . import ids
-from .view import UNKNOWN, Estimate, View
+from .view import UNKNOWN, EstimateLine, View
 
 # items: of `Cid`, of `Redundancy`, of `AgreementPairs`
 MUTUAL, COVERED, SHARE = "mutual information", "covered information", "covered share"
@@ -19,7 +19,7 @@ PARTIAL_CORRELATION = "partial correlation"
 KENDALL, OVERLAP = "Kendall tau-b", "top-k overlap"
 
 
-class ItemLine(Estimate):
+class ItemLine(EstimateLine):
     """An estimate named by `item`: a quantity, a partner, a bin ..."""
 
     item: str
@@ -63,7 +63,7 @@ class CidGraph(View):
         return tuple(sorted(edges, key=lambda edge: -abs(edge[2])))
 
 
-class CorrectedLine(Estimate):
+class CorrectedLine(EstimateLine):
     """Importance corrected by the map, beside the plain one; a measure whose map's gate is closed has no line."""
 
     plain: float
@@ -114,7 +114,7 @@ class RedundancyLine(ItemLine):
     n: int
 
 
-class Redundancy(View):
+class RedundancyView(View):
     """How well each feature is predicted by the others."""
 
     id: ClassVar[str] = ids.REDUNDANCY
@@ -172,7 +172,7 @@ def same_convention(first: str, second: str) -> bool:
     return alike and (first in WITH_COVER_LOST) == (second in WITH_COVER_LOST)
 
 
-class Agreement(View):
+class AgreementView(View):
     """Ranks of every method with simultaneous intervals, and what the methods disagree about."""
 
     id: ClassVar[str] = ids.AGREEMENT

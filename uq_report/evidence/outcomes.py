@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core.numbers import number
+from ..core.support.numbers import number
 from . import columns as col
 from . import ids
 from .information import ItemLine
@@ -74,7 +74,7 @@ def rows_within(estimate: float, lower: float, upper: float, margin: float, n: i
     return needed if n < needed <= FORESEEN * n else None
 
 
-class Calibration(View):
+class CalibrationView(View):
     """Scores, the confidence gap, and tests of calibration; of lifetimes also the events `seen` and `expected`."""
 
     id: ClassVar[str] = ids.CALIBRATION
@@ -184,7 +184,7 @@ class GroupLine(ItemLine):
     p_value: float
 
 
-class Groups(View):
+class GroupsView(View):
     """Means by group; groups of fewer than `n_min` rows are withheld."""
 
     id: ClassVar[str] = ids.GROUPS
@@ -209,7 +209,7 @@ class DifferenceLine(GroupLine):
     scale: float = UNKNOWN
 
 
-class GroupsDifference(Groups):
+class GroupsDifference(GroupsView):
     """Each group less the rest."""
 
     id: ClassVar[str] = ids.GROUPS_DIFFERENCE

@@ -7,10 +7,10 @@ from dataclasses import field
 from typing import ClassVar
 
 from . import ids
-from .view import UNKNOWN, Estimate, View
+from .view import UNKNOWN, EstimateLine, View
 
 
-class PointLine(Estimate):
+class PointLine(EstimateLine):
     """A point of an average curve: `x`, or a category's `level` at its order `x`."""
 
     x: float = UNKNOWN
@@ -62,7 +62,7 @@ class DalexProfile(View):
     mean: Mapping[str, float] = field(default_factory=dict)
 
 
-class HLine(Estimate):
+class HLine(EstimateLine):
     """H² of a pair or of one feature with all others; `strength` is the unnormalised numerator's root."""
 
     feature_2: str
@@ -71,7 +71,7 @@ class HLine(Estimate):
     ranked: bool
 
 
-class HStatistic(View):
+class HStatisticView(View):
     """Friedman's H-statistic."""
 
     id: ClassVar[str] = ids.H_STATISTIC

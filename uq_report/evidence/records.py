@@ -12,8 +12,8 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
 
-from ..core.errors import InputError, words_of
-from ..core.results import Result
+from ..core.model.results import Result
+from ..core.support.errors import InputError, words_of
 from .run import FORMAT, Run
 from .schema import fault
 from .sizes import check_result

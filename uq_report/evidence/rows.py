@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from . import ids
 from .information import ItemLine
-from .view import UNKNOWN, Estimate, View
+from .view import UNKNOWN, EstimateLine, View
 
 OUTSIDE, SHUFFLED = "outside", "shuffled"  # items of `Support`
 # items of `SupportValues`
@@ -29,7 +29,7 @@ class CountLine(ItemLine):
     n: int
 
 
-class DataQuality(View):
+class DataQualityView(View):
     """Missing, constant, copied and sparse columns, copies of rows, sentinels."""
 
     id: ClassVar[str] = ids.DATA_QUALITY
@@ -48,7 +48,7 @@ class SupportLine(ItemLine):
     expected: float = UNKNOWN
 
 
-class Support(View):
+class SupportView(View):
     """Rows outside the training support, against the share `expected` of rows drawn as the training rows."""
 
     id: ClassVar[str] = ids.SUPPORT
@@ -99,7 +99,7 @@ class SupportShift(View):
     lines: tuple[ShiftLine, ...]
 
 
-class AttributionLine(Estimate):
+class AttributionLine(EstimateLine):
     """A feature's contribution to the measure of one row."""
 
     row: int

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ..core.errors import Cause, InputError
-from ..core.explainer import Card
-from ..core.results import Result
+from ..core.explainer import MethodCard
+from ..core.model.results import Result
+from ..core.support.errors import Cause, InputError
 from .finding import Finding, Outcome, by_cause
 from .frozen import Frozen
 
@@ -51,7 +51,7 @@ class MethodRecord(Frozen):
     name: str
     section: str
     options: Mapping[str, Any]
-    card: Card
+    card: MethodCard
 
 
 class FindingChange(Frozen):
@@ -97,7 +97,7 @@ class InputChange(Frozen):
     now: str
 
 
-class Changes(Frozen):
+class RunChanges(Frozen):
     """What changed since the previous run of the same audit.
 
     `previous` says which run that was: its `as_of`, label and the SHA-256 of its run.json. `not_compared` lists
@@ -153,7 +153,7 @@ class Run(Frozen):
     plugins: tuple[PluginRecord, ...] = ()
     methods: tuple[MethodRecord, ...] = ()
     not_reproducible: str = ""
-    changes: Changes | None = None
+    changes: RunChanges | None = None
     challenger: Run | None = None
     format: int = field(default=FORMAT)
 

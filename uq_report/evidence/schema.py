@@ -36,12 +36,12 @@ def run_schema() -> Schema:
 
 
 @cache
-def _target(reference: str) -> _Part:
+def _target(reference: str) -> _SchemaPart:
     """Return the part of the schema that a reference names."""
     target: Any = run_schema()
     for step in reference.split("/")[1:]:
         target = target[step]
-    return _Part(target)
+    return _SchemaPart(target)
 
 
 def fault(content: Any, schema: Schema | None = None) -> str:
@@ -52,7 +52,7 @@ def fault(content: Any, schema: Schema | None = None) -> str:
     >>> fault([]), fault({"format": 1})
     ('run: must be of type object; got []', "run: must have 'as_of'")
     """
-    found = (_target("#") if schema is None else _Part(schema)).fault(content)
+    found = (_target("#") if schema is None else _SchemaPart(schema)).fault(content)
     return "" if found is None else found.inside("run").words
 
 
@@ -74,7 +74,7 @@ class _Fault(NamedTuple):
         return f"{self.where}: must {self.rule}{got}"
 
 
-class _Part:
+class _SchemaPart:
     """A part of the schema, read once for all values that are held against it."""
 
     def __init__(self, schema: Schema) -> None:
@@ -86,11 +86,13 @@ class _Part:
             (_RULES[key][0](rule), _RULES[key][1].format(rule)) for key, rule in schema.items() if key in _RULES
         ]
         self.required = schema.get("required", ())
-        self.others = _Part(others) if others else None  # a field that nobody knows is of a later version, and ignored
-        self.known = {name: _Part(part) for name, part in schema.get("properties", {}).items()}
-        self.first = [_Part(part) for part in schema.get("prefixItems", ())]
+        self.others = (
+            _SchemaPart(others) if others else None
+        )  # a field that nobody knows is of a later version, and ignored
+        self.known = {name: _SchemaPart(part) for name, part in schema.get("properties", {}).items()}
+        self.first = [_SchemaPart(part) for part in schema.get("prefixItems", ())]
         self.items = schema.get("items", {})
-        self.alternatives = [_Part(part) for part in schema.get("oneOf", ())]
+        self.alternatives = [_SchemaPart(part) for part in schema.get("oneOf", ())]
 
     def fault(self, value: Any) -> _Fault | None:
         """Return what is first wrong with a value."""
@@ -137,8 +139,8 @@ class _Part:
         return None
 
     @cached_property
-    def _item(self) -> _Part:
-        return _Part(self.items)
+    def _item(self) -> _SchemaPart:
+        return _SchemaPart(self.items)
 
     def _in_alternatives(self, value: Any) -> _Fault | None:
         faults = [part.fault(value) for part in self.alternatives]
@@ -189,5 +191,5 @@ _RULES: Mapping[str, tuple[Callable[[Any], Callable[[Any], object]], str]] = {
     "maxItems": (lambda rule: lambda value: len(value) <= rule, "have at most {!r} items"),
     "pattern": (lambda rule: re.compile(rule).search, "match {!r}"),
     "format": (lambda rule: lambda value: rule != "date" or _is_date(value), "be a {!r}"),
-    "not": (lambda rule: _Part(rule).fault, "not be {!r}"),
+    "not": (lambda rule: _SchemaPart(rule).fault, "not be {!r}"),
 }

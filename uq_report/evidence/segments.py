@@ -41,7 +41,7 @@ class SegmentLine(ItemLine):
     p_adjusted: float
 
 
-class Segments(View):
+class SegmentsView(View):
     """Segments of the `judged` rows, made by trees that grew on others (`grown`).
 
     `made_of` names the features of each segment, `uncertainty` the measures that say how unsure the model is;

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
-from ..core.results import KINDS
+from ..core.model.results import KINDS
 
 TEXTS = ("object", "str", "string")  # dtypes of columns of text
 _LARGEST = {"float16": 65504.0, "float32": 2.0**128 * (1 - 2.0**-24)}

@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 from pydantic_core import to_json
 
-from ..core.arrays import AnyArray, FloatArray
-from ..core.errors import InputError
-from ..core.results import RowSample, RowValues
+from ..core.model.results import RowSample, RowValues
+from ..core.support.arrays import AnyArray, FloatArray
+from ..core.support.errors import InputError
 from .canonical import Block
 from .digits import number_text, rounded
-from .plain import plain
+from .json_values import plain
 from .sizes import TEXTS
 
 _AT_ONCE = 2**16  # numbers of an array that are Python's at once

@@ -2,7 +2,7 @@
 
 A `View` names its result, the type of its lines and, as further fields, the facts it reads from the result's
 ``meta``. A renamed column or fact is then a type error in its readers, not an empty cell in a report.
-Every class below `Estimate` and `View` is a frozen dataclass by itself, see `frozen`.
+Every class below `EstimateLine` and `View` is a frozen dataclass by itself, see `frozen`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any, ClassVar, Self, TypeVar, get_args, get_type_hints
 import numpy as np
 import pandas as pd
 
-from ..core.errors import InputError
-from ..core.results import Omission, Result
+from ..core.model.results import Omission, Result
+from ..core.support.errors import InputError
+from .caching import once
 from .frozen import Frozen
-from .held import once
 from .run import Run
 
-L = TypeVar("L", bound="Estimate")
+L = TypeVar("L", bound="EstimateLine")
 UNKNOWN = float("nan")
 
 
@@ -36,7 +36,7 @@ def _float(cell: Any) -> float:
 _CONVERTERS: Mapping[Any, Callable[[Any], Any]] = {str: _text, float: _float, int: int, bool: bool}
 
 
-class Estimate(Frozen):
+class EstimateLine(Frozen):
     """One line of a result's estimates: the columns every result has.
 
     ``covers`` names which variance the interval is for; numbers that are not known are NaN, words the empty string.
@@ -69,7 +69,7 @@ class View(Frozen):
 
     Examples
     --------
-    >>> from uq_report.core.results import Importance
+    >>> from uq_report.core.model.results import Importance
     >>> columns = {"measure": ["nll"], "feature": ["age"], "estimate": [0.2], "std_error": [0.1], "lower": [0.0],
     ...            "upper": [0.4], "confidence": [0.95], "covers": ["new test rows"]}
     >>> frame = pd.DataFrame({"measure": ["nll"], "feature": ["age"], "repeat": [0], "value": [0.2]})
@@ -80,7 +80,7 @@ class View(Frozen):
     """
 
     result: Result
-    lines: tuple[Estimate, ...]
+    lines: tuple[EstimateLine, ...]
 
     id: ClassVar[str] = ""
 
@@ -155,7 +155,7 @@ def largest_first(lines: Iterable[L], sign: int = 1) -> tuple[L, ...]:
     return tuple(sorted(lines, key=lambda line: (bool(np.isnan(line.estimate)), -sign * line.estimate)))
 
 
-def table_of(lines: Sequence[Estimate], kind: type[Estimate] = Estimate) -> pd.DataFrame:
+def table_of(lines: Sequence[EstimateLine], kind: type[EstimateLine] = EstimateLine) -> pd.DataFrame:
     """Return lines as a table, a column per field of the first one, or of `kind` where there are none."""
     names = [f.name for f in fields(type(lines[0]) if lines else kind)]
     return pd.DataFrame({name: [getattr(line, name) for line in lines] for name in names})
@@ -165,7 +165,7 @@ def _is_required(spec: Field[Any]) -> bool:
     return spec.default is MISSING and spec.default_factory is MISSING
 
 
-def _fields_of(view: type[View]) -> tuple[type[Estimate], Mapping[str, Field[Any]]]:
+def _fields_of(view: type[View]) -> tuple[type[EstimateLine], Mapping[str, Field[Any]]]:
     """Return the type of a view's lines, and its facts by name."""
     line = get_args(_hints(view)["lines"])[0]
     return line, {f.name: f for f in fields(view) if f.name not in ("result", "lines")}
@@ -173,7 +173,7 @@ def _fields_of(view: type[View]) -> tuple[type[Estimate], Mapping[str, Field[Any
 
 # types are hashable; that mypy does not see it of classes with fields is why these are no decorators
 _hints: Callable[[Any], Mapping[str, Any]] = cache(get_type_hints)
-_shape: Callable[[Any], tuple[type[Estimate], Mapping[str, Field[Any]]]] = cache(_fields_of)
+_shape: Callable[[Any], tuple[type[EstimateLine], Mapping[str, Field[Any]]]] = cache(_fields_of)
 
 
 def _frozen(fact: Any) -> Any:

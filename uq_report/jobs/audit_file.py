@@ -7,19 +7,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from ..core.residuals import Scale, Shorthand
-from ..core.stochastic import MEMBERS, Stochastic
-from ..core.text import is_sha256
+from ..core.support.text import is_sha256
+from ..core.traits.stochastic import MEMBERS, Stochastic
+from ..core.validation.residuals import Scale, Shorthand
 from ..evidence.finding import Severity
 from ..runner.settings import (
     About,
     Action,
     BudgetSettings,
     Names,
-    Part,
     Positive,
     RunSettings,
     Settings,
+    SettingsPart,
     Text,
     WaiverSettings,
 )
@@ -37,7 +37,7 @@ def _is_hash(text: str) -> str:
 Hash = Annotated[str, AfterValidator(_is_hash)]
 
 
-class ModelPart(Part):
+class ModelPart(SettingsPart):
     """The model: ``model.skops``, ``model.onnx``, ``module:factory``, ``models:/name/1`` or ``runs:/id/model``.
 
     `trusted` names further types that a .skops file may hold; `sha256` is checked before the file is loaded.
@@ -56,7 +56,7 @@ class ModelPart(Part):
     sha256: Hash = ""
 
 
-class PredictionsPart(Part):
+class PredictionsPart(SettingsPart):
     """Columns of the data that hold what the model said, where the model itself is not at hand.
 
     One of `probability` (of the positive class), `probabilities` (class to column), or `mean` and `std`.
@@ -78,7 +78,7 @@ def _unlisted(value: Any) -> Any:
 Target = Annotated[str | Names, BeforeValidator(_unlisted)]
 
 
-class DataPart(Part):
+class DataPart(SettingsPart):
     """The rows to audit and the training rows; `query` is for databases.
 
     `target` is the column of y; of a model that predicts several outputs the list of theirs, of which `output` is
@@ -118,14 +118,14 @@ class DataPart(Part):
         return (self.target,) if isinstance(self.target, str) else self.target or ()
 
 
-class PolicyPart(Part):
+class PolicyPart(SettingsPart):
     """Thresholds that findings come from, and the severity from which a run ends with exit code 1."""
 
     rules: Names = ()
     fail_on: Severity | None = None
 
 
-class OutputPart(Part):
+class OutputPart(SettingsPart):
     """Where the report goes, and in which form; `name` is the audit's name in the history.
 
     Without a folder it is ``uq-report``, or with a history none but the run's own there. `keep` so many runs there.
@@ -137,7 +137,7 @@ class OutputPart(Part):
     formats: Names = ("html", "pdf")
     template: str = "audit"
     templates: str | None = None
-    annex: str = "short"
+    appendix: str = "short"
     pdf_cpu_seconds: Annotated[float, Field(gt=0)] | None = None
     pdf_memory_mb: Positive | None = None
     template_cpu_seconds: Annotated[float, Field(gt=0)] | None = None
@@ -147,7 +147,7 @@ class OutputPart(Part):
     keep: Positive | None = None
 
 
-class EmailPart(Part):
+class EmailPart(SettingsPart):
     """Mail after a run; user and password come from UQ_REPORT_SMTP_USER and UQ_REPORT_SMTP_PASSWORD.
 
     With a history, ``findings`` and ``failure`` are mailed when they change, and once when they are over. `link` is
@@ -164,7 +164,7 @@ class EmailPart(Part):
     link: Text | None = None
 
 
-class MlflowPart(Part):
+class MlflowPart(SettingsPart):
     """The tracking store that a run is logged to; one that does not answer is given up after `timeout` seconds."""
 
     tracking_uri: Text
@@ -173,7 +173,7 @@ class MlflowPart(Part):
     timeout: Annotated[float, Field(gt=0)] = 120.0
 
 
-class AuditFile(Part):
+class AuditFile(SettingsPart):
     """One audit as written in ``audit.toml``; every key is optional but `model.source` and `data.source`.
 
     Examples

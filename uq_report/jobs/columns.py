@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.errors import nearest
-from ..core.text import clean, count, short
+from ..core.support.errors import nearest
+from ..core.support.text import clean, count, short
 from .audit_file import AuditFile
 
 ROLES = ("event", "sample_weight", "clusters", "time")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .. import runner
-from ..core.errors import nearest
+from ..core.support.errors import nearest
 from ..report import EXTENTS, NAMES
 from ..runner import plugins
 from ..runner.settings import Settings
@@ -33,12 +33,12 @@ def _by_key(line: str) -> str:
 
 
 def unregistered(audit: AuditFile) -> list[str]:
-    """Return the names of an adapter, format, template or annex that nobody registered."""
+    """Return the names of an adapter, format, template or appendix that nobody registered."""
     output, adapter = audit.output, audit.model and audit.model.adapter
     entries = [(f"output.formats[{number}]", name, plugins.RENDERERS) for number, name in enumerate(output.formats)]
     entries += [("model.adapter", adapter, plugins.ADAPTERS)] if adapter else []
     names = {key: (name, _names(group, audit.run.deny)) for key, name, group in entries}
-    names |= {"output.template": (output.template, set(NAMES)), "output.annex": (output.annex, set(EXTENTS))}
+    names |= {"output.template": (output.template, set(NAMES)), "output.appendix": (output.appendix, set(EXTENTS))}
     return [
         f"{key} must be a registered name; got {name!r}. {nearest(name, allowed)}"
         for key, (name, allowed) in names.items()

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from ..core.bounded import bytes_of
-from ..core.errors import InputError
-from ..runner.mistakes import refuse, settled
+from ..core.support.errors import InputError
+from ..core.support.safe_loading import bytes_of
+from ..runner.setting_errors import refuse, settled
 from .audit_file import AuditFile
 
 DEFAULT_FOLDER = "uq-report"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.errors import UQReportError
+from ..core.support.errors import UQReportError
 from ..runner import plugins
 from ..runner.options import options_of, summary
 from .audit_file import audit_schema

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
-from ..core.errors import InputError
-from ..core.loader import Cautions, HasSha256, Loader, TakesOptions
-from ..core.text import is_sha256
+from ..core.model.loader import Cautions, HasSha256, Loader, TakesOptions
+from ..core.support.errors import InputError
+from ..core.support.text import is_sha256
 from ..runner import plugins
 from .audit_file import ModelPart
 

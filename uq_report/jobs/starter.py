@@ -14,10 +14,10 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.describe import scalar, task
-from ..core.engine import first_distribution
-from ..core.subject import Subject
-from ..core.text import clean, is_sha256
+from ..core.engine.fast_path_evaluator import first_distribution
+from ..core.model.describe import scalar, task
+from ..core.model.subject import Subject
+from ..core.support.text import clean, is_sha256
 from . import columns
 from .audit_file import AuditFile
 from .sources import read_model

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ..core.errors import InputError, UQReportError, nearest
-from ..core.residuals import Residuals
-from ..core.subject import Subject
+from ..core.model.subject import Subject
+from ..core.support.errors import InputError, UQReportError, nearest
+from ..core.validation.residuals import Residuals
 from ..runner import plugins
-from ..runner.mistakes import refuse
+from ..runner.setting_errors import refuse
 from . import columns
 from .audit_file import AuditFile, DataPart
 from .options import option_mistakes, unregistered
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 _PREDICTIONS = "predictions"
 
 
-class Tables(NamedTuple):
+class AuditTables(NamedTuple):
     """The tables of an audit as read, all columns: the rows to audit, and the training rows with their name."""
 
     rows: pd.DataFrame
@@ -76,7 +76,7 @@ def mistakes_of(audit: AuditFile) -> list[str]:
     return mistakes
 
 
-def _examined(audit: AuditFile) -> tuple[Tables | None, list[str]]:
+def _examined(audit: AuditFile) -> tuple[AuditTables | None, list[str]]:
     """Return the tables, if they can be read, and every mistake in options, names and columns."""
     mistakes = [*option_mistakes(audit), *unregistered(audit)]
     try:
@@ -118,16 +118,16 @@ def _rows(audit: AuditFile) -> tuple[pd.DataFrame, str]:
     return read_table(data.source, data.query, offers=offers, deny=audit.run.deny)
 
 
-def _tables(audit: AuditFile) -> Tables:
+def _tables(audit: AuditFile) -> AuditTables:
     data, (rows, sha256) = audit.data, _rows(audit)
     if data.train is None and not data.train_query:
-        return Tables(rows, {"data_file": sha256})
+        return AuditTables(rows, {"data_file": sha256})
     source = data.train or data.source
     training, train_sha256 = read_table(source, data.train_query, "data.train_query", deny=audit.run.deny)
-    return Tables(rows, {"data_file": sha256, "train_file": train_sha256}, training, source_name(source))
+    return AuditTables(rows, {"data_file": sha256, "train_file": train_sha256}, training, source_name(source))
 
 
-def _features(audit: AuditFile, model: Any, tables: Tables) -> list[str]:
+def _features(audit: AuditFile, model: Any, tables: AuditTables) -> list[str]:
     """Return the features in the model's order; refuse columns that the model does not know."""
     name, candidates = source_name(audit.data.source), columns.features_of(audit, map(str, tables.rows.columns))
     protected = audit.data.protected
@@ -158,7 +158,7 @@ def _used(audit: AuditFile, candidates: Sequence[str]) -> list[str]:
     return [name for name in candidates if name not in unused]
 
 
-def _explained(audit: AuditFile, model: Any, features: list[str], tables: Tables) -> Subject:
+def _explained(audit: AuditFile, model: Any, features: list[str], tables: AuditTables) -> Subject:
     """Explain the model: a key of ``[model]`` and ``[data]`` that is called as an argument fills it."""
     data, part, rows = audit.data, audit.model or audit.data.predictions, tables.rows
     y, train = _outcomes(data, rows), None
@@ -210,7 +210,7 @@ def _as_label(text: Any, model: Any, y: Any) -> Any:
     return next((label for label in labels if str(label) == str(text)), text)
 
 
-def _predictions(audit: AuditFile, tables: Tables) -> ReadModel:
+def _predictions(audit: AuditFile, tables: AuditTables) -> ReadModel:
     """Return what stands for the model where only its predictions are at hand."""
     part = audit.data.predictions
     if part is None:
@@ -229,7 +229,7 @@ def _predictions(audit: AuditFile, tables: Tables) -> ReadModel:
     return ReadModel(model, "not available: the predictions were given, not the model")
 
 
-def _sources(audit: AuditFile, tables: Tables, features: list[str]) -> dict[str, str]:
+def _sources(audit: AuditFile, tables: AuditTables, features: list[str]) -> dict[str, str]:
     """Return where everything was read from, the columns of every table, and what drifted between them."""
     data, name = audit.data, source_name(audit.data.source)
     sources = {

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..core.text import clean
+from ..core.support.text import clean
 from ..document.text import unmarked
 from ..evidence.canonical import canonical
 from ..evidence.finding import Finding
@@ -27,7 +27,7 @@ _LARGEST = 1_000_000  # bytes of a file of what was mailed
 
 
 @dataclass(frozen=True)
-class Ended:
+class RunEnd:
     """How a run ended, for those who are told.
 
     Parameters
@@ -89,7 +89,7 @@ class State:
     findings: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, ended: Ended, before: State | None) -> State:
+    def of(cls, ended: RunEnd, before: State | None) -> State:
         """Return what a run leaves to be known; of a run that failed, the findings are those known before."""
         why = re.sub(r"\d+", "", " ".join(ended.summary.get("reasons", ())))
         known = {} if before is None else before.findings
@@ -106,13 +106,13 @@ class State:
         return (self.code, self.why, frozenset(self.findings))
 
 
-def never_ended(name: str, started: str, how: str) -> Ended:
+def never_ended(name: str, started: str, how: str) -> RunEnd:
     """Return the end of a run that was killed: when it began, as far as that is known, and how it came to that."""
     when = f" at {started}" if started else ""
-    return Ended(name, KILLED, {"exit_code": KILLED, "reasons": [f"A run started{when} and never ended: {how}."]})
+    return RunEnd(name, KILLED, {"exit_code": KILLED, "reasons": [f"A run started{when} and never ended: {how}."]})
 
 
-def is_due(part: EmailPart, ended: Ended, before: State | None) -> bool:
+def is_due(part: EmailPart, ended: RunEnd, before: State | None) -> bool:
     """Say whether a run that ended so has a mail.
 
     ``when = "findings"`` means that the open findings, the gate's reasons, or a failure are others than those mailed
@@ -125,7 +125,7 @@ def is_due(part: EmailPart, ended: Ended, before: State | None) -> bool:
     return now.alarm != known.alarm or (part.when == "always" and not (ended.unchanged or ended.failed))
 
 
-def subject(ended: Ended, before: State | None) -> str:
+def subject(ended: RunEnd, before: State | None) -> str:
     """Return one line that says how a run ended, and what that changes."""
     name = clean(ended.name, 80)
     if ended.exit_code == KILLED:
@@ -140,7 +140,7 @@ def subject(ended: Ended, before: State | None) -> str:
     return f"{name}: {again}{rating}, {findings}{changed and f' ({changed})'}"
 
 
-def body(part: EmailPart, ended: Ended, before: State | None) -> str:
+def body(part: EmailPart, ended: RunEnd, before: State | None) -> str:
     """Return the text of a mail: what a reader must know before opening the report, what is new first."""
     summary = ended.summary
     lines = [subject(ended, before), ""]

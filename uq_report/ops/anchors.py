@@ -14,13 +14,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..core.bounded import bytes_of
-from ..core.errors import InputError, MissingDependencyError, words_of
-from ..core.text import clean
-from ..evidence.saved import write_files
+from ..core.support.errors import InputError, MissingDependencyError, words_of
+from ..core.support.safe_loading import bytes_of
+from ..core.support.text import clean
+from ..evidence.run_folder import write_files
 from .history import Heads, History
 from .history.heads import loads, read
-from .verification.claims import Verdict
+from .verification.claims import VerificationVerdict
 from .verification.signatures import trusted
 
 SIGNED, STAMPED = ".p7s", ".tsr"
@@ -65,7 +65,7 @@ def sign_anchor(file: Path, output: Path, signer: Any, timestamper: Any = None) 
     write_files(output.parent, {output.name: made.dump()})
 
 
-def judge_anchor(file: Path, trust: Sequence[Path] = ()) -> list[Verdict]:
+def judge_anchor(file: Path, trust: Sequence[Path] = ()) -> list[VerificationVerdict]:
     """Say of the signature and the time stamp beside an anchor whether they are of it, and who vouches for them.
 
     With `trust` one of both must lead there: the signature, if there is one. A service whose certificate is not named
@@ -74,7 +74,7 @@ def judge_anchor(file: Path, trust: Sequence[Path] = ()) -> list[Verdict]:
     signature, stamp = beside(file, SIGNED), beside(file, STAMPED)
     if trust and not (signature.exists() or stamp.exists()):
         reason = f"{file.name} has no signature {signature.name} beside it, and --trust asks for one."
-        return [Verdict("signature", "FAILED", reason)]
+        return [VerificationVerdict("signature", "FAILED", reason)]
     anchors = _trusted(trust) if signature.exists() or stamp.exists() else []
     verdicts = []
     if signature.exists():
@@ -98,15 +98,17 @@ def _trusted(trust: Sequence[Path]) -> list[Any]:
     return trusted(trust)
 
 
-def _guarded(name: str, judge: Callable[..., Verdict], proof: Path, file: Path, anchors: list[Any]) -> Verdict:
+def _guarded(
+    name: str, judge: Callable[..., VerificationVerdict], proof: Path, file: Path, anchors: list[Any]
+) -> VerificationVerdict:
     """Return a verdict; damaged bytes can fail in any way in the reader."""
     try:
         return judge(proof, file, anchors)
     except Exception as error:  # noqa: BLE001 - see above
-        return Verdict(name, "FAILED", f"{proof.name} is no {name} that can be read ({words_of(error)}).")
+        return VerificationVerdict(name, "FAILED", f"{proof.name} is no {name} that can be read ({words_of(error)}).")
 
 
-def _signature(proof: Path, file: Path, anchors: list[Any]) -> Verdict:
+def _signature(proof: Path, file: Path, anchors: list[Any]) -> VerificationVerdict:
     from asn1crypto.cms import ContentInfo
     from pyhanko.sign.validation import async_validate_detached_cms
     from pyhanko_certvalidator import ValidationContext
@@ -117,16 +119,18 @@ def _signature(proof: Path, file: Path, anchors: list[Any]) -> Verdict:
     who = clean(status.signing_cert.subject.human_friendly, 200)
     if not (status.intact and status.valid):
         reason = f"{proof.name}, of {who}, is not a signature of {file.name}: one of them was changed."
-        return Verdict("signature", "FAILED", reason)
+        return VerificationVerdict("signature", "FAILED", reason)
     if not anchors:
-        return Verdict("signature", "not judged", f"{proof.name} is signed by {who}; {_NAME_IT}")
+        return VerificationVerdict("signature", "not judged", f"{proof.name} is signed by {who}; {_NAME_IT}")
     if not status.bottom_line:
         reason = f"{proof.name} is signed by {who}, who does not lead to a trusted certificate, or whose time is over."
-        return Verdict("signature", "FAILED", reason)
-    return Verdict("signature", "ok", f"{proof.name} is signed by {who}, who leads to a trusted certificate.")
+        return VerificationVerdict("signature", "FAILED", reason)
+    return VerificationVerdict(
+        "signature", "ok", f"{proof.name} is signed by {who}, who leads to a trusted certificate."
+    )
 
 
-def _stamp(proof: Path, file: Path, anchors: list[Any], *, needed: bool) -> Verdict:
+def _stamp(proof: Path, file: Path, anchors: list[Any], *, needed: bool) -> VerificationVerdict:
     """Judge the answer of a time stamp service, RFC 3161 section 2.4.2."""
     from asn1crypto.tsp import TimeStampResp
     from pyhanko.sign.validation.generic_cms import validate_tst_signed_data
@@ -142,10 +146,10 @@ def _stamp(proof: Path, file: Path, anchors: list[Any], *, needed: bool) -> Verd
     who = f"{when} of {clean(status.signing_cert.subject.human_friendly, 200)}"
     if not (status.intact and status.valid):
         reason = f"{proof.name}, {who}, is not a time stamp of {file.name}: one of them was changed."
-        return Verdict("time stamp", "FAILED", reason)
+        return VerificationVerdict("time stamp", "FAILED", reason)
     if status.trusted:
-        return Verdict("time stamp", "ok", f"{proof.name} is {who}, who leads to a trusted certificate.")
+        return VerificationVerdict("time stamp", "ok", f"{proof.name} is {who}, who leads to a trusted certificate.")
     if needed:
         reason = f"{proof.name} is {who}, who does not lead to a trusted certificate, or whose time is over."
-        return Verdict("time stamp", "FAILED", reason)
-    return Verdict("time stamp", "not judged", f"{proof.name} is {who}; {_NAME_IT}")
+        return VerificationVerdict("time stamp", "FAILED", reason)
+    return VerificationVerdict("time stamp", "not judged", f"{proof.name} is {who}; {_NAME_IT}")

@@ -26,7 +26,7 @@ def provide(environ: MutableMapping[str, str] = os.environ) -> Path | None:
     homeless = without_place(environ)
     if not homeless:
         return None
-    from ..core import scratch  # what no other command waits for at its start
+    from ..core.support import scratch  # what no other command waits for at its start
 
     with suppress(OSError):  # no room for temporary files either: the libraries say so themselves
         folder = scratch.make()

@@ -8,7 +8,7 @@ from ctypes.util import find_library
 from importlib import import_module
 from typing import NamedTuple
 
-from ..core.libraries import installed
+from ..core.support.libraries import installed
 from ..render.libraries import PANGO
 from ..runner import plugins
 from . import caches
@@ -31,7 +31,7 @@ LOSSES: Mapping[str, str] = {
 _MODULES = {"scikit-survival": "sksurv", "xgboost-cpu": "xgboost"}  # where they are imported by another name
 
 
-class Finding(NamedTuple):
+class DoctorLine(NamedTuple):
     """One thing looked at: ``ready``, ``missing`` (reports fail without it) or ``optional``."""
 
     what: str
@@ -39,10 +39,10 @@ class Finding(NamedTuple):
     detail: str
 
 
-def examine() -> list[Finding]:
+def examine() -> list[DoctorLine]:
     """Look at everything once; import the libraries that fail at import when parts of them are missing."""
     return [
-        Finding("Python", "ready", platform.python_version()),
+        DoctorLine("Python", "ready", platform.python_version()),
         _self(),
         _weasyprint(),
         _subsetter(),
@@ -52,44 +52,46 @@ def examine() -> list[Finding]:
     ]
 
 
-def _self() -> Finding:
+def _self() -> DoctorLine:
     built_in = [plugin for plugin in plugins.find(plugins.EXPLAINERS) if plugin.distribution == "uq_report"]
     if not built_in:
-        return Finding("uq_report", "missing", "it is not installed, so no plugin is registered: pip install uq_report")
-    return Finding("uq_report", "ready", f"{built_in[0].version}, {len(built_in)} explainers")
+        return DoctorLine(
+            "uq_report", "missing", "it is not installed, so no plugin is registered: pip install uq_report"
+        )
+    return DoctorLine("uq_report", "ready", f"{built_in[0].version}, {len(built_in)} explainers")
 
 
-def _weasyprint() -> Finding:
+def _weasyprint() -> DoctorLine:
     try:
         version = import_module("weasyprint").__version__
     except OSError as error:
-        return Finding("WeasyPrint", "missing", f"{str(error).splitlines()[0]}. {PANGO}")
+        return DoctorLine("WeasyPrint", "missing", f"{str(error).splitlines()[0]}. {PANGO}")
     except ImportError as error:
-        return Finding("WeasyPrint", "missing", f"{error}. pip install weasyprint")
-    return Finding("WeasyPrint", "ready", str(version))
+        return DoctorLine("WeasyPrint", "missing", f"{error}. pip install weasyprint")
+    return DoctorLine("WeasyPrint", "ready", str(version))
 
 
-def _subsetter() -> Finding:
+def _subsetter() -> DoctorLine:
     if find_library("harfbuzz-subset"):
-        return Finding("HarfBuzz subsetter", "ready", "equal inputs give equal bytes of the PDF")
-    return Finding("HarfBuzz subsetter", "optional", f"not found: bytes of the PDF may differ between runs. {PANGO}")
+        return DoctorLine("HarfBuzz subsetter", "ready", "equal inputs give equal bytes of the PDF")
+    return DoctorLine("HarfBuzz subsetter", "optional", f"not found: bytes of the PDF may differ between runs. {PANGO}")
 
 
-def _fonts() -> Finding:
+def _fonts() -> DoctorLine:
     fonts = import_module("matplotlib.font_manager").fontManager.ttflist
     if any(font.name == "DejaVu Sans" and "matplotlib" not in font.fname for font in fonts):
-        return Finding("Fonts", "ready", "DejaVu Sans is installed")
-    return Finding(
+        return DoctorLine("Fonts", "ready", "DejaVu Sans is installed")
+    return DoctorLine(
         "Fonts", "optional", "DejaVu Sans is not installed: another font is used. apt-get install fonts-dejavu-core"
     )
 
 
-def _home() -> Finding:
+def _home() -> DoctorLine:
     private = caches.announcement()
-    return Finding("Home", "optional" if private else "ready", private or "caches of libraries have their place")
+    return DoctorLine("Home", "optional" if private else "ready", private or "caches of libraries have their place")
 
 
-def _extra(name: str, libraries: Sequence[str]) -> Finding:
+def _extra(name: str, libraries: Sequence[str]) -> DoctorLine:
     """Look for the libraries of an extra; a name that an installed library goes by is enough."""
     found = {library: installed(_MODULES.get(library, library.replace("-", "_"))) for library in libraries}
     missing = [library for library, there in found.items() if not there]
@@ -99,6 +101,6 @@ def _extra(name: str, libraries: Sequence[str]) -> Finding:
         f"{library} {known.get(library.lower(), '')}".strip() for library, there in found.items() if there
     )
     if not missing:
-        return Finding(f"extra {name}", "ready", there)
+        return DoctorLine(f"extra {name}", "ready", there)
     lost = f"not installed: {', '.join(missing)}. Without: {LOSSES[name]}. pip install 'uq_report[{name}]'"
-    return Finding(f"extra {name}", "optional", f"{lost}{there and f'. Installed: {there}'}")
+    return DoctorLine(f"extra {name}", "optional", f"{lost}{there and f'. Installed: {there}'}")

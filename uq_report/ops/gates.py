@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import Cause
-from ..core.text import clean, count
-from ..document.evidence import Evidence
+from ..core.support.errors import Cause
+from ..core.support.text import clean, count
 from ..document.text import unmarked
 from ..evidence import codec
 from ..evidence.finding import SEVERITIES, Severity
 from ..evidence.run import NotRun, Run
+from ..reading.run_reader import RunReader
 from ..report.answer.synthesis import because
 from ..report.rating import rating, rests_on
 
@@ -57,7 +57,7 @@ def summary(run: Run, failures: Sequence[str], folder: str | Path) -> dict[str, 
         "label": run.subject["label"],
         "as_of": run.as_of,
         "rating": rating(run.outcomes).text,
-        "because": unmarked(because(Evidence(run))),
+        "because": unmarked(because(RunReader(run))),
         "rests_on": rests_on(run.outcomes),
         "findings": {severity: counts[severity] for severity in SEVERITIES},
         "waived": sum(len(outcome.waived) for outcome in run.outcomes),

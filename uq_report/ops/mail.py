@@ -18,11 +18,11 @@ from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
 from pathlib import Path
 
-from ..core.errors import InputError
-from ..core.text import clean
+from ..core.support.errors import InputError
+from ..core.support.text import clean
 from ..jobs.audit_file import EmailPart
 from . import alerts
-from .alerts import Ended
+from .alerts import RunEnd
 
 USER, PASSWORD = "UQ_REPORT_SMTP_USER", "UQ_REPORT_SMTP_PASSWORD"
 SECONDS = 30.0
@@ -64,7 +64,7 @@ def _is_address(text: str) -> bool:
 
 
 def send_after(
-    part: EmailPart | None, ended: Ended, file: Path | None = None, environ: Mapping[str, str] = os.environ
+    part: EmailPart | None, ended: RunEnd, file: Path | None = None, environ: Mapping[str, str] = os.environ
 ) -> str:
     """Send the mail of a run, if one is due; return a sentence if that failed, else nothing.
 

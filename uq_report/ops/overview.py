@@ -10,32 +10,32 @@ from itertools import groupby
 from pathlib import Path
 from urllib.parse import quote
 
-from ..core.errors import InputError, UQReportError
-from ..core.text import clean, count
+from ..core.support.errors import InputError, UQReportError
+from ..core.support.text import clean, count
 from ..document.document import Badge
-from ..evidence import saved, sums
+from ..evidence import checksums, run_folder
+from ..evidence.checksums import RUN
 from ..evidence.finding import SEVERITIES
 from ..evidence.outcomes import LOG_SCORE
-from ..evidence.sums import RUN
 from ..render.environment import render
 from ..report.overview import Link, Overview, Row, Spark, counted
 from ..report.rating import WORDS, rating
 from ..runner import plugins
-from .history import Filed, History
+from .history import FiledRun, History
 
 UNREADABLE = Badge("Cannot be read", "unknown")
 _log = logging.getLogger(__name__)
 
 
-def rated(filed: Filed) -> Badge:
+def rated(filed: FiledRun) -> Badge:
     """Return the recommendation of a run that is kept; of an entry that has none, the run is read."""
     try:
-        if not sums.match(filed.folder, {RUN: filed.entry.run_sha256}, [RUN]):
+        if not checksums.match(filed.folder, {RUN: filed.entry.run_sha256}, [RUN]):
             _log.warning("Not rated: %s: run.json is not the file that was filed", filed.entry.reference)
             return UNREADABLE
         if filed.entry.rating in WORDS:
             return WORDS[filed.entry.rating]
-        return rating(saved.read(filed.folder)[0].outcomes)
+        return rating(run_folder.read(filed.folder)[0].outcomes)
     except UQReportError as error:
         _log.warning("Not rated: %s: %s", filed.entry.reference, error)
         return UNREADABLE
@@ -100,7 +100,7 @@ def write_overview(history: str | Path, page: str | Path) -> int:
     listing = overview(place, target.parent)
     content = _drawn(listing)
     if not (target.is_file() and target.read_bytes() == content):
-        saved.write_files(target.parent, {target.name: content})
+        run_folder.write_files(target.parent, {target.name: content})
     return len(listing.rows)
 
 
@@ -133,7 +133,7 @@ def overview(history: History, folder: Path) -> Overview:
     )
 
 
-def _row(runs: tuple[Filed, ...], folder: Path) -> Row:
+def _row(runs: tuple[FiledRun, ...], folder: Path) -> Row:
     last, recent = runs[-1], runs[-TREND:]
     scores = [float(run.entry.scores[LOG_SCORE]) for run in recent if LOG_SCORE in run.entry.scores]
     return Row(
@@ -150,11 +150,11 @@ def _row(runs: tuple[Filed, ...], folder: Path) -> Row:
     )
 
 
-def _open(filed: Filed) -> int:
+def _open(filed: FiledRun) -> int:
     return sum(filed.entry.findings.get(severity, 0) for severity in SEVERITIES)
 
 
-def _links(filed: Filed, page_folder: Path) -> tuple[Link, ...]:
+def _links(filed: FiledRun, page_folder: Path) -> tuple[Link, ...]:
     """Return the reports that are there, HTML first; links of the file system are left out."""
     base = Path(os.path.relpath(filed.folder.resolve(), page_folder.resolve()))
     files = [filed.folder / f"{stem}{ending}" for stem in _REPORTS for ending in _FORMATS]

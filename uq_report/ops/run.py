@@ -12,8 +12,9 @@ from typing import Any
 from .. import api, runner
 from ..api.reports import report_names
 from ..api.views import AuditRun
-from ..core.engine import Progress
-from ..core.errors import (
+from ..core.engine.fast_path_evaluator import Progress
+from ..core.model.subject import Subject
+from ..core.support.errors import (
     DONE,
     FINDINGS,
     INTERNAL,
@@ -26,18 +27,17 @@ from ..core.errors import (
     UQReportError,
     words_of,
 )
-from ..core.subject import Subject
 from ..evidence.run import Run
 from ..jobs import subject_of
 from ..jobs.audit_file import AuditFile, OutputPart
 from ..jobs.reading import describe_audit
-from . import gates, killed, mail
-from .alerts import Ended
+from . import crash_notice, gates, mail
+from .alerts import RunEnd
 from .history import History, Retention, delete
+from .history.build_key import inputs_key
 from .history.filing import Filing
-from .history.making import inputs_key
+from .report_files import WrittenAudit, audit_subject, look_at
 from .tracking import finished as tracking
-from .written import WrittenAudit, audit_subject, look_at
 
 _log = logging.getLogger(__name__)
 
@@ -152,7 +152,7 @@ def run(
     served = Path(place.history) if place.history is not None else done.folder
     _send_mail(
         audit,
-        Ended(
+        RunEnd(
             name,
             DONE if code == TEMPORARY else code,
             summary,
@@ -174,9 +174,9 @@ def run(
 def _filing(audit: AuditFile, history: str, name: str) -> Iterator[Filing]:
     """Hold the lock of an audit and mark it as at work; a run before that was killed is told."""
     with History(history).filing(name) as filing:
-        for sentence in killed.tell(audit.email, filing):
+        for sentence in crash_notice.tell(audit.email, filing):
             _log.error("%s", sentence)
-        with killed.at_work(filing):
+        with crash_notice.at_work(filing):
             yield filing
 
 
@@ -228,13 +228,13 @@ def _prune(place: OutputPart, name: str) -> None:
         _log.warning("Deleted by output.keep = %s: %s of %s", place.keep, filed.entry.reference, filed.entry.as_of)
 
 
-def _send_mail(audit: AuditFile, ended: Ended) -> None:
+def _send_mail(audit: AuditFile, ended: RunEnd) -> None:
     """Send the mail of an audit; one that fails is reported, and costs neither the report nor the exit code."""
     if sentence := mail.send_after(audit.email, ended, _mailed(audit, ended)):
         _log.error("Mail: %s", sentence)
 
 
-def _mailed(audit: AuditFile, ended: Ended) -> Path | None:
+def _mailed(audit: AuditFile, ended: RunEnd) -> Path | None:
     """Return the file that keeps what was mailed; None without a history, or for an audit that failed unnamed."""
     history, name = audit.output.history, audit.name if ended.failed else ended.name
     if audit.email is None or history is None or name is None:
@@ -266,5 +266,5 @@ def _failures_reported(audit: AuditFile) -> Iterator[None]:
         code, reasons = INTERNAL, words_of(error).splitlines()
         if isinstance(error, UQReportError):
             code = error.exit_code
-        _send_mail(audit, Ended(audit.name or "audit", code, {"exit_code": code, "reasons": reasons}))
+        _send_mail(audit, RunEnd(audit.name or "audit", code, {"exit_code": code, "reasons": reasons}))
         raise

@@ -15,12 +15,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from ..core.errors import InputError, MissingDependencyError, check_options, words_of
+from ..core.support.errors import InputError, MissingDependencyError, check_options, words_of
+from ..evidence.checksums import RUN
 from ..evidence.codec import loads
-from ..evidence.saved import write_listed
-from ..evidence.sums import RUN
+from ..evidence.run_folder import write_listed
 from .history.entry import ENTRY
-from .verification import Claim, verify
+from .verification import VerificationClaim, verify
 from .verification.evidence import sha256
 from .verification.reports import Report, open_report
 from .verification.signatures import judge_signatures
@@ -46,7 +46,7 @@ LEVELS: Mapping[str, MDPPerm | None] = {
 
 
 @dataclass(frozen=True)
-class Terms:
+class SignatureTerms:
     """What a signature says.
 
     Parameters
@@ -138,7 +138,7 @@ def sign(
     report: str | Path,
     output: str | Path,
     signer: SimpleSigner,
-    terms: Terms | None = None,
+    terms: SignatureTerms | None = None,
     *,
     templates: str | Path | None = None,
     timestamper: Any = None,
@@ -163,7 +163,7 @@ def sign(
         The report does not verify, is a draft, or may not be signed again; the time stamp service fails; or the
         signed file would be one more in a filed run.
     """
-    terms = terms or Terms()
+    terms = terms or SignatureTerms()
     source, target = Path(report), Path(output)
     if target.resolve() == source.resolve():
         raise InputError("sign.output must be another file than the report; got the same. Keep the unsigned one.")
@@ -176,7 +176,9 @@ def sign(
     _check_report(opened, terms, templates)
     _check_room(opened.data, terms)
     data = _signed(opened.data, signer, terms, timestamper)
-    faults = [Claim(target.name, *verdict) for verdict in judge_signatures(data) if verdict.state == "FAILED"]
+    faults = [
+        VerificationClaim(target.name, *verdict) for verdict in judge_signatures(data) if verdict.state == "FAILED"
+    ]
     if faults or not data.startswith(opened.data):
         raise InputError(
             f"sign.output must verify; got {faults[0] if faults else 'changed bytes'}. Nothing was written."
@@ -185,7 +187,7 @@ def sign(
     return Signed(target, len(opened.data), sha256(opened.data))
 
 
-def _check_report(report: Report, terms: Terms, templates: str | Path | None) -> None:
+def _check_report(report: Report, terms: SignatureTerms, templates: str | Path | None) -> None:
     """Refuse what is no report, does not verify, or is a draft."""
     must = "sign.report must be a PDF report with its evidence inside"
     if report.format != "pdf" or RUN not in report.attachments:
@@ -206,7 +208,7 @@ def _check_report(report: Report, terms: Terms, templates: str | Path | None) ->
         raise InputError(f"sign.report must verify; got {wrong[0]}. Nothing was signed.")
 
 
-def _check_room(data: bytes, terms: Terms) -> None:
+def _check_room(data: bytes, terms: SignatureTerms) -> None:
     """Refuse a further signature that the ones before do not allow."""
     earlier = list(PdfFileReader(io.BytesIO(data)).embedded_signatures)
     if terms.field in [signature.field_name for signature in earlier]:
@@ -223,7 +225,7 @@ def _check_room(data: bytes, terms: Terms) -> None:
         )
 
 
-def _signed(data: bytes, signer: SimpleSigner, terms: Terms, timestamper: Any) -> bytes:
+def _signed(data: bytes, signer: SimpleSigner, terms: SignatureTerms, timestamper: Any) -> bytes:
     level = LEVELS[terms.certify]
     meta = PdfSignatureMetadata(
         field_name=terms.field,
@@ -249,7 +251,7 @@ def _signed(data: bytes, signer: SimpleSigner, terms: Terms, timestamper: Any) -
     return bytes(out.getvalue())
 
 
-def stamper(terms: Terms) -> HTTPTimeStamper | None:
+def stamper(terms: SignatureTerms) -> HTTPTimeStamper | None:
     """Return the time stamp service of a signature, if it has one."""
     return HTTPTimeStamper(terms.timestamp_url) if terms.timestamp_url else None
 

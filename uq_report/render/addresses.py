@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from ..core.errors import RenderError
+from ..core.support.errors import RenderError
 
 _LOADING = frozenset(("src", "srcset", "poster", "data", "background", "action", "formaction", "manifest", "ping"))
 _FRAMES = frozenset(("base", "embed", "frame", "iframe", "object", "portal"))
@@ -31,7 +31,7 @@ def refuse_addresses(html: str) -> None:
     >>> refuse_addresses('<style>@import "/etc/style.css";</style>')
     Traceback (most recent call last):
         ...
-    uq_report.core.errors.RenderError: template: a page must load data: addresses alone; got '@import "/etc/...
+    uq_report.core.support.errors.RenderError: template: a page must load data: addresses alone; got '@import "/etc/...
     """
     parser = _Loads()
     parser.feed(html)

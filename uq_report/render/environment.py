@@ -27,9 +27,9 @@ from jinja2.exceptions import TemplateNotFound, TemplateSyntaxError
 from jinja2.runtime import Context, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from ..core.errors import RenderError
-from ..core.processes import command
-from ..core.text import clean
+from ..core.support.errors import RenderError
+from ..core.support.processes import command
+from ..core.support.text import clean
 from .bounds import CLOCK
 from .filters import FILTERS, GLOBALS, TESTS, printable
 from .style import StyleLoader

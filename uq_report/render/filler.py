@@ -17,7 +17,7 @@ from math import ceil
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
-from ..core.errors import RenderError
+from ..core.support.errors import RenderError
 from .addresses import refuse_addresses
 from .bounds import CLOCK, limit, serve
 from .environment import checked, fill

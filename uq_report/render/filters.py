@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from ..core.errors import RenderError
+from ..core.support.errors import RenderError
 from ..document.document import Attachment, Badge, Block, Cell, Column, Document, Figure, Table
 from ..document.text import MENTION, unmarked
 from .formats import allowed, integer, number, percent, pvalue, show, show_column
@@ -32,7 +32,7 @@ MOST_CARRIED = 750_000  # bytes; a third more as base64
 _INTERVAL = re.compile(r" \([^()]*\d to [^()]*\)")
 
 
-class Sign(NamedTuple):
+class ToneSign(NamedTuple):
     """What stands beside a colour, so that colour is never the only sign of a tone."""
 
     shape: str
@@ -40,15 +40,15 @@ class Sign(NamedTuple):
 
 
 SIGNS = {
-    "good": Sign("●", "Good"),
-    "warning": Sign("▲", "Warning"),
-    "bad": Sign("■", "Problem"),
-    "unknown": Sign("◆", "Not assessed"),
-    "neutral": Sign("○", "Note"),
+    "good": ToneSign("●", "Good"),
+    "warning": ToneSign("▲", "Warning"),
+    "bad": ToneSign("■", "Problem"),
+    "unknown": ToneSign("◆", "Not assessed"),
+    "neutral": ToneSign("○", "Note"),
 }
 
 
-class Entry(NamedTuple):
+class CellText(NamedTuple):
     """One table cell, ready to print.
 
     `content` is its text with links, `label` its column's, `tone` empty but for badges; `head` marks the name of the
@@ -63,7 +63,7 @@ class Entry(NamedTuple):
     head: bool
 
 
-def rows(table: Table, plan: Outline = UNLINKED) -> list[tuple[Entry, ...]]:
+def rows(table: Table, plan: Outline = UNLINKED) -> list[tuple[CellText, ...]]:
     """Return the cells of a table as text; a first column of text names the rows, unless heads outnumber cells."""
     columns, wide = [], len(table.columns)
     # with few rows it is a list in columns, heard better without; unless its heads are too long to stand again overleaf
@@ -76,7 +76,7 @@ def rows(table: Table, plan: Outline = UNLINKED) -> list[tuple[Entry, ...]]:
         label = " ".join(filter(None, (clean(short(column.label)), column.unit)))
         link = _linker(column, plan)
         columns.append(
-            [Entry(text, link(text), label, column.kind, tone(cell), head and text != "") for text, cell in texts]
+            [CellText(text, link(text), label, column.kind, tone(cell), head and text != "") for text, cell in texts]
         )
     return list(zip(*columns, strict=True))
 
@@ -136,7 +136,7 @@ def density(table: Table) -> str:
     return "slim" if count <= 3 else "normal" if count <= 7 else "dense" if count <= 10 else "wide"
 
 
-def columns(table: Table, lines: Sequence[Sequence[Entry]], share: float = 1.0) -> list[str]:
+def columns(table: Table, lines: Sequence[Sequence[CellText]], share: float = 1.0) -> list[str]:
     """Return the widths of a printed table's columns in percent, its cells as `rows` gives them.
 
     `share` is the part of the page that it has beside something else; the last column does not break there.

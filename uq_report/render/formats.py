@@ -7,9 +7,9 @@ from math import isfinite, nan
 from numbers import Integral, Real
 from typing import TypeGuard
 
-from ..core.numbers import DIGITS, SPACE, fixed, infinite
-from ..core.numbers import number as rounded
-from ..core.numbers import places as places_of
+from ..core.support.numbers import DIGITS, SPACE, fixed, infinite
+from ..core.support.numbers import number as rounded
+from ..core.support.numbers import places as places_of
 from ..document.document import Badge, Cell, Column
 
 

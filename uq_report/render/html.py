@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from ..core.errors import check_options
+from ..core.support.errors import check_options
 from ..document.document import Document
 from .environment import USUAL, Limits, ready, render
 from .outline import outline

@@ -8,9 +8,9 @@ import subprocess
 from contextlib import suppress
 from functools import cache
 
-from ..core.errors import RenderError
-from ..core.libraries import installed
-from ..core.processes import command
+from ..core.support.errors import RenderError
+from ..core.support.libraries import installed
+from ..core.support.processes import command
 
 PANGO = "Debian and Ubuntu: apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
 # Each by its names on Linux, macOS and Windows.
@@ -52,7 +52,7 @@ def refuse(complaint: str) -> None:
     >>> refuse("OSError: cannot load library 'libpango-1.0-0': no such file")
     Traceback (most recent call last):
         ...
-    uq_report.core.errors.RenderError: pdf needs libpango-1.0-0, which this machine lacks. Debian and Ubuntu: ...
+    uq_report.core.support.errors.RenderError: pdf needs libpango-1.0-0, which this machine lacks. Debian and Ubuntu: ...
     """
     if _NO_FONTS in complaint:
         raise RenderError(

@@ -30,7 +30,7 @@ from ..document.document import (
 from ..document.text import unmarked
 from .filters import SIGNS, capped, rows, short
 from .formats import integer, show
-from .outline import Outline, Part, outline
+from .outline import Outline, OutlinePart, outline
 from .text import clean
 
 # What Markdown, or GitHub's reading of it, takes for markup: anywhere, and at the start of a line.
@@ -108,7 +108,7 @@ class MarkdownRenderer:
         return ("\n\n".join(filter(None, [*head, *body, foot])) + "\n").encode()
 
 
-def _part(part: Part, plan: Outline) -> Iterator[str]:
+def _part(part: OutlinePart, plan: Outline) -> Iterator[str]:
     """Yield a section and its sub-sections."""
     yield f"{'#' * part.level} {escape(f'{part.number} {part.section.title}')}"
     for block in part.section.blocks:

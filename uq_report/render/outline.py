@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count, repeat
 
-from ..core.errors import RenderError
+from ..core.support.errors import RenderError
 from ..document.document import ANSWER, Block, Callout, Document, Figure, Section, Table, inside, numbers
 from ..document.text import name
 from .text import anchor
@@ -17,7 +17,7 @@ RESERVED = ("contents", "contents-title", "main", "title")
 
 
 @dataclass(frozen=True)
-class Part:
+class OutlinePart:
     """A section with its number, such as 3.2 or A.1 in an appendix, its heading level and its link target.
 
     What belongs to the answer has no number.
@@ -27,7 +27,7 @@ class Part:
     number: str
     level: int
     anchor: str
-    parts: tuple[Part, ...]
+    parts: tuple[OutlinePart, ...]
 
     @property
     def role(self) -> str:
@@ -43,7 +43,7 @@ class Outline:
     ----------
     parts : tuple of Part
         The answer, the numbered sections, and the lettered appendices.
-    answer, front, annex : tuple of Part
+    answer, front, appendix : tuple of Part
         The same apart: page 1 (none or one part), the other sections, the appendices.
     labels : mapping
         Block id to the words it is cited by, such as ``Table 3``.
@@ -55,24 +55,24 @@ class Outline:
         Code of a finding to the link target of the first callout about it.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[OutlinePart, ...]
     labels: Mapping[str, str]
     evidence: Mapping[str, str]
     features: Mapping[str, str]
     findings: Mapping[str, str]
 
     @property
-    def answer(self) -> tuple[Part, ...]:
+    def answer(self) -> tuple[OutlinePart, ...]:
         """The part that is page 1, if there is one."""
         return tuple(part for part in self.parts if part.role == ANSWER)
 
     @property
-    def front(self) -> tuple[Part, ...]:
+    def front(self) -> tuple[OutlinePart, ...]:
         """The numbered sections."""
         return tuple(part for part in self.parts if part.role != ANSWER and not part.section.appendix)
 
     @property
-    def annex(self) -> tuple[Part, ...]:
+    def appendix(self) -> tuple[OutlinePart, ...]:
         """The lettered appendices."""
         return tuple(part for part in self.parts if part.section.appendix)
 
@@ -109,11 +109,11 @@ def outline(document: Document) -> Outline:
     return Outline(parts, labels, evidence, features, findings)
 
 
-def _parts(sections: tuple[Section, ...], prefix: str, level: int, names: Iterable[object]) -> tuple[Part, ...]:
+def _parts(sections: tuple[Section, ...], prefix: str, level: int, names: Iterable[object]) -> tuple[OutlinePart, ...]:
     """Return sections under their names; headings below level 6 stay at 6."""
     named = ((f"{prefix}{name}" if name else "", section) for name, section in zip(names, sections, strict=False))
     return tuple(
-        Part(
+        OutlinePart(
             section,
             name,
             min(level, 6),
@@ -131,14 +131,14 @@ def _blocks(sections: tuple[Section, ...]) -> Iterator[Block]:
         yield from _blocks(section.sections)
 
 
-def _walk(parts: tuple[Part, ...]) -> Iterator[Part]:
+def _walk(parts: tuple[OutlinePart, ...]) -> Iterator[OutlinePart]:
     """Yield all parts in reading order."""
     for part in parts:
         yield part
         yield from _walk(part.parts)
 
 
-def _check(parts: tuple[Part, ...], placed: list[Table | Figure], callouts: list[str]) -> None:
+def _check(parts: tuple[OutlinePart, ...], placed: list[Table | Figure], callouts: list[str]) -> None:
     """Refuse what would give broken links, a figure that cannot be heard, or a table that does not close."""
     ids = [*RESERVED, *(part.section.id for part in _walk(parts)), *(block.id for block in placed), *callouts]
     for target, times in Counter(map(anchor, ids)).items():

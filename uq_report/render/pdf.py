@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..core.errors import RenderError, check_options
-from ..core.processes import command
-from ..core.text import clean
+from ..core.support.errors import RenderError, check_options
+from ..core.support.processes import command
+from ..core.support.text import clean
 from ..document.document import Attachment, Document
 from . import libraries
 from .bounds import CLOCK

@@ -22,7 +22,7 @@ from weasyprint import HTML
 from weasyprint import Attachment as PdfAttachment
 from weasyprint.urls import FatalURLFetchingError, URLFetcher
 
-from ..core.errors import RenderError, words_of
+from ..core.support.errors import RenderError, words_of
 from ..document.document import Attachment
 from .bounds import limit, serve
 from .tags import mend, own_links

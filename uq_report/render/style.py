@@ -11,7 +11,7 @@ from jinja2 import BaseLoader, Environment
 from jinja2.exceptions import TemplateNotFound
 from jinja2.loaders import split_template_path
 
-from ..core.errors import RenderError
+from ..core.support.errors import RenderError
 
 MAX_FILE = 5_000_000  # bytes
 

@@ -8,28 +8,28 @@ from functools import partial
 
 import pandas as pd
 
-from ..core.text import file_stem
+from ..core.support.text import file_stem
 from ..document.document import Attachment, Badge, Cell, CheckEntry, Document, Section, Table, inside
-from ..document.evidence import Evidence, as_cell, version
 from ..document.text import clean, unmarked
+from ..evidence.checksums import RUN
 from ..evidence.finding import Outcome
 from ..evidence.run import Run
-from ..evidence.saved import guarded_csv
+from ..evidence.run_folder import guarded_csv
 from ..evidence.subject import SubjectFacts
-from ..evidence.sums import RUN
+from ..reading.run_reader import RunReader, as_cell, version
 from ..runner import figures
 from .answer.section import answer
 from .placing import PluginSections
 from .rating import counted, rating
-from .sections.annex import annex as behind
+from .sections.appendix import appendix as behind
+from .sections.calibration import sure
 from .sections.changes import changes
 from .sections.comparison import comparison, merged
-from .sections.drives import drives
+from .sections.drivers import drives
 from .sections.findings import findings
 from .sections.limitations import limitations
 from .sections.sheets import sheets
 from .sections.signoff import sign_off
-from .sections.sure import sure
 
 CSV = "text/csv"
 # Every point of a curve, every row of a local explanation: those stand in run.json, which keeps a report small.
@@ -37,13 +37,13 @@ POINTS = ("profile", "attribution")
 DRAFT = "DRAFT"  # on every page, unless people said that it is final
 
 
-def document(run: Run, *, annex: str = "short") -> Document:
+def document(run: Run, *, appendix: str = "short") -> Document:
     """Return the report of a run; it needs neither the model nor the data.
 
     Parameters
     ----------
     run : Run
-    annex : {"none", "short", "full"}
+    appendix : {"none", "short", "full"}
         How much of what is behind the front part follows it.
     """
     e = read(run)
@@ -54,11 +54,11 @@ def document(run: Run, *, annex: str = "short") -> Document:
         sections = (comparison(e), *merged(sections, _front(other), names))
     cover = shell(e, title=e.about("title") or f"Uncertainty audit of {as_cell(e.subject.label)}", subtitle="")
     front = tuple(section for section in sections if section is not None)
-    whole = (*front, *behind(e, PluginSections(e), front, cover.evidence_sha256, annex))
+    whole = (*front, *behind(e, PluginSections(e), front, cover.evidence_sha256, appendix))
     return replace(cover, sections=whole, attachments=attachments(e, whole))
 
 
-def shell(e: Evidence, *, title: str, subtitle: str, kind: str = "audit") -> Document:
+def shell(e: RunReader, *, title: str, subtitle: str, kind: str = "audit") -> Document:
     """Return the document of a run without its sections and attachments: cover, rating, banner and checks."""
     run, draft = e.run, "" if e.about("status") == "final" else DRAFT
     return Document(
@@ -76,24 +76,24 @@ def shell(e: Evidence, *, title: str, subtitle: str, kind: str = "audit") -> Doc
     )
 
 
-def framed(e: Evidence, kind: str, title: str, sections: Sequence[Section]) -> Document:
+def framed(e: RunReader, kind: str, title: str, sections: Sequence[Section]) -> Document:
     """Return a document of these sections on upright pages, tied to the run by its hash and its attachments."""
     subtitle = e.about("title") or f"Uncertainty audit of {clean(as_cell(e.subject.label), 120)}"
     cover = shell(e, title=title, subtitle=subtitle, kind=kind)
     return replace(cover, sections=tuple(sections), attachments=attachments(e, sections), layout="portrait")
 
 
-def read(run: Run) -> Evidence:
+def read(run: Run) -> RunReader:
     """Return a run as sections read it, with the registered figures."""
-    return Evidence(run, partial(figures.draw, deny=run.denied))
+    return RunReader(run, partial(figures.draw, deny=run.denied))
 
 
-def _front(e: Evidence) -> tuple[Section | None, ...]:
+def _front(e: RunReader) -> tuple[Section | None, ...]:
     """Return the front part on one model, in reading order."""
     return (answer(e), findings(e), sure(e), drives(e), sheets(e), changes(e), limitations(e), sign_off(e))
 
 
-def _cover(e: Evidence) -> tuple[tuple[str, Cell], ...]:
+def _cover(e: RunReader) -> tuple[tuple[str, Cell], ...]:
     other = e.run.challenger
     challenger: tuple[tuple[str, Cell], ...] = ()
     if other is not None:
@@ -131,7 +131,7 @@ def _check(outcome: Outcome, prefix: str = "") -> CheckEntry:
     )
 
 
-def attachments(e: Evidence, sections: Iterable[Section]) -> tuple[Attachment, ...]:
+def attachments(e: RunReader, sections: Iterable[Section]) -> tuple[Attachment, ...]:
     """Return run.json, then a guarded CSV of each result's estimates and of each table that is not printed in full."""
     own = Attachment(RUN, e.content, "application/json", "The run: every number of this report")
     tables = (

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TypeVar
 
-from ..core.results import Result
+from ..core.model.results import Result
 from ..document import slots
-from ..document.by_kind import part
 from ..document.document import Callout, Paragraph, Section
-from ..document.evidence import Evidence, SectionPlugin
 from ..document.text import clean, joined, name, spaced
 from ..evidence import columns as col
 from ..evidence import ids
+from ..reading.default_sections import part
+from ..reading.run_reader import RunReader, SectionPlugin
 from ..runner import plugins
 from ..runner.plugins import Plugin
 from .sections.reproducibility import foreign, group_of
@@ -34,7 +34,7 @@ CHAPTERS_SHOW = frozenset({
 class PluginSections:
     """The sections of plugins for one run, by slot."""
 
-    evidence: Evidence
+    evidence: RunReader
 
     def chapter(self, chapter: str) -> tuple[Section, ...]:
         """Return what stands in a chapter, in the order of its slots; strangers behind what we place."""
@@ -127,7 +127,7 @@ def guarded(make: Callable[[], S], what: str, key: str) -> S | Section:
         return Section(id=f"missing-{key}", title=clean(key, 120), blocks=blocks)
 
 
-def _origin(e: Evidence, explainer: str) -> str:
+def _origin(e: RunReader, explainer: str) -> str:
     """Say which distribution an explainer comes from."""
     records = (p for p in e.run.plugins if p.name == explainer and p.group.endswith("explainers"))
     names = [f"{clean(p.distribution)} {clean(p.version)}" for p in records]

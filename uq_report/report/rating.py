@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..core.text import count
+from ..core.support.text import count
 from ..document.document import Badge
-from ..document.evidence import SEVERITY_TONES, gate_of
 from ..document.text import joined
 from ..evidence.finding import SEVERITIES, Finding, Outcome
+from ..reading.run_reader import SEVERITY_TONES, gate_of
 
 USE, LIMITS = Badge("Use", "good"), Badge("Use with limits", "warning")
 NOT_YET, UNSAID = Badge("Do not use yet", "bad"), Badge("Cannot be said", "unknown")

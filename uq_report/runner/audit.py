@@ -13,30 +13,30 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ..core.describe import describe
-from ..core.engine import Engine, Progress
-from ..core.errors import Cause, InputError, PluginError, UnsupportedError, UQReportError, cause_of, words_of
-from ..core.explainer import Costs, Explainer, wishes
-from ..core.limits import limited
-from ..core.measures import Measure
+from ..core.engine.fast_path import FastPath
+from ..core.engine.fast_path_evaluator import Engine, Progress
+from ..core.explainer import Costs, Explainer, runs_after
+from ..core.model.describe import describe
+from ..core.model.measures import Measure
+from ..core.model.results import MeasureFacts, Result
+from ..core.model.subject import Subject
 from ..core.predictive import Distribution
-from ..core.results import MeasureFacts, Result
-from ..core.shortcut import FastPath
-from ..core.subject import Subject
+from ..core.support.errors import Cause, InputError, PluginError, UnsupportedError, UQReportError, cause_of, words_of
+from ..core.support.limits import limited
 from ..evidence import codec
-from ..evidence.plain import plain
+from ..evidence.json_values import plain
 from ..evidence.run import NotRun, Run
-from . import plugins, recorded
-from .budget import Watch, about
+from . import plugins, provenance
+from .budget import TimeBudget, about
 from .changes import changes, check_comparable
 from .compare import check_pair, compare
 from .judge import judge
-from .kept import as_saved, with_kept_rows
-from .outlook import predicted
 from .plugins import Catalog
 from .prepare import Prepared, load_fast_paths, load_measures, make_explainer, prepare
-from .recorded import described, measure_facts, method_of, with_measures
+from .provenance import described, measure_facts, method_of, with_measures
+from .row_sampling import as_saved, with_kept_rows
 from .settings import Settings
+from .time_estimates import predicted
 
 Callback = Callable[[Progress], None]
 _log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ def run(
     settings: Settings,
     progress: Callback | None = None,
     previous: Run | None = None,
-    watch: Watch | None = None,
+    watch: TimeBudget | None = None,
 ) -> Audited:
     """Run every explainer and check that applies.
 
@@ -68,12 +68,12 @@ def run(
     cannot predict the subject's rows, or a `previous` run of another task. Against that one, the run has its changes.
     The time limit counts from the start of the `watch`, now by default.
     """
-    audited, _ = _whole(subject, settings, progress, (watch or Watch()).limits(settings), previous)
+    audited, _ = _whole(subject, settings, progress, (watch or TimeBudget()).limits(settings), previous)
     return _filed(audited, previous)
 
 
 def _whole(
-    subject: Subject, settings: Settings, progress: Callback | None, watch: Watch, previous: Run | None = None
+    subject: Subject, settings: Settings, progress: Callback | None, watch: TimeBudget, previous: Run | None = None
 ) -> tuple[Audited, _Audit]:
     """Return an audit with the values of all rows, and what it was made with."""
     audit = _begun(subject, settings, progress, watch)
@@ -88,10 +88,10 @@ def facts(subject: Subject, settings: Settings) -> Run:
 
     Its `inputs_key` is that of the whole run.
     """
-    return _begun(subject, settings, None, Watch()).facts
+    return _begun(subject, settings, None, TimeBudget()).facts
 
 
-def _begun(subject: Subject, settings: Settings, progress: Callback | None, watch: Watch) -> _Audit:
+def _begun(subject: Subject, settings: Settings, progress: Callback | None, watch: TimeBudget) -> _Audit:
     """Prepare an audit; a model that cannot predict its rows stops it here, with one error."""
     _check_rows(subject)
     catalog = plugins.catalog(settings.deny, settings.require)
@@ -102,8 +102,8 @@ def _begun(subject: Subject, settings: Settings, progress: Callback | None, watc
         as_of=settings.as_of,
         subject=plain(describe(subject, dist), "run.subject"),
         settings=plain(settings.recorded(), "run.settings"),
-        environment=plain(recorded.environment(catalog, subject), "run.environment"),
-        not_run=(*prepared.not_run, *recorded.denied(settings)),
+        environment=plain(provenance.environment(catalog, subject), "run.environment"),
+        not_run=(*prepared.not_run, *provenance.denied(settings)),
     )
     engine.limits, watch.of_workers = watch.exceeded if watch.limited else None, lambda: engine.worker_seconds
     return _Audit(subject, settings, engine, dist, catalog, prepared, start, progress, watch)
@@ -126,14 +126,14 @@ def side_by_side(
     settings: Settings,
     progress: Callback | None = None,
     previous: Run | None = None,
-    watch: Watch | None = None,
+    watch: TimeBudget | None = None,
 ) -> Audited:
     """Audit two models on the same rows: the champion's run, holding the challenger's and the differences.
 
     They share the time limit: the champion has half of it, the challenger what is left.
     """
     check_pair(champion, challenger)
-    both = (watch or Watch()).limits(settings)
+    both = (watch or TimeBudget()).limits(settings)
     first, one = _whole(champion, settings, progress, both.share(2))
     second, other = _whole(challenger, settings, progress, both.share(1))
     differences = compare(first.run, second.run, (one.engine, other.engine))
@@ -165,7 +165,7 @@ def single(
     prior: dict[str, tuple[Result, ...]] = {}
 
     def explain(explainer: Explainer) -> tuple[Result, ...]:
-        for other in (*explainer.needs, *wishes(explainer)):
+        for other in (*explainer.needs, *runs_after(explainer)):
             if other == "*" or other in prior:
                 continue
             try:
@@ -187,7 +187,7 @@ def single(
     return results
 
 
-class Halt(NamedTuple):
+class SkipReason(NamedTuple):
     """Why an explainer gives no results: in words, and by which kind of cause."""
 
     reason: str
@@ -206,7 +206,7 @@ class _Audit:
     prepared: Prepared
     facts: Run
     progress: Callback | None
-    watch: Watch
+    watch: TimeBudget
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     results: dict[str, tuple[Result, ...]] = field(default_factory=dict)
     halted: dict[str, NotRun] = field(default_factory=dict)
@@ -231,7 +231,7 @@ class _Audit:
         """Return the first explainer that comes after none of the waiting and fits; if none does, the first."""
         first = next(iter(waiting))
         for name, explainer in waiting.items():
-            before = {*explainer.needs, *wishes(explainer)}
+            before = {*explainer.needs, *runs_after(explainer)}
             ready = before.isdisjoint(waiting) and (name == first or "*" not in before)
             if ready and not self.watch.too_long(self._seconds(name)):
                 return name
@@ -267,25 +267,25 @@ class _Audit:
             return 0.0
         return self.costs[name] * min(self.row_seconds, self.engine.row_seconds)
 
-    def _passed_over(self, name: str) -> Halt | None:
+    def _passed_over(self, name: str) -> SkipReason | None:
         """Say why an explainer is not begun, and what it would have cost; or nothing."""
         rows, seconds = self.costs[name], self._seconds(name)
         reason = self.watch.exceeded() or self.watch.misfit(seconds)
         takes = f" and take at least about {about(seconds)}" if seconds else ""
         cost = f": it would predict about {rows} rows{takes}" if rows else ""
-        return Halt(f"{reason}{cost}", "limit") if reason else None
+        return SkipReason(f"{reason}{cost}", "limit") if reason else None
 
-    def _blocked(self, explainer: Explainer) -> Halt | None:
+    def _blocked(self, explainer: Explainer) -> SkipReason | None:
         """Say what keeps an explainer from running, or nothing; a need that did not run hands on its cause."""
         halted = {entry.name: entry for entry in self.facts.not_run if entry.group == "explainers"} | self.halted
         for need in explainer.needs:
             if need not in self.results:
                 entry = halted.get(need, NotRun(need, "explainers", "it is not installed", "missing library"))
-                return Halt(f"it needs {need}, which did not run: {entry.reason}", entry.cause)
+                return SkipReason(f"it needs {need}, which did not run: {entry.reason}", entry.cause)
         reason = _unsupported(explainer, self.dist)
-        return Halt(reason, "model") if reason else None
+        return SkipReason(reason, "model") if reason else None
 
-    def _attempt(self, name: str, explainer: Explainer) -> Halt | None:
+    def _attempt(self, name: str, explainer: Explainer) -> SkipReason | None:
         """Run one explainer and keep its results, or say why there are none."""
         try:
             engine = self.engine.bound(name)
@@ -295,7 +295,7 @@ class _Audit:
         except Exception as error:  # noqa: BLE001 - foreign code: whatever it raises becomes the reason in the report
             if not isinstance(error, UQReportError):
                 _log.warning("explainer %s failed", name, exc_info=True)
-            return Halt(words_of(error), cause_of(error))
+            return SkipReason(words_of(error), cause_of(error))
         return None
 
     def _saved(self, explainer: Explainer, new: Sequence[Result]) -> tuple[Result, ...]:
@@ -325,9 +325,9 @@ class _Audit:
         checked = judge(self.catalog, self.prepared.checks, run, self.settings)
         self.seconds |= checked.seconds
         run = replace(run, outcomes=checked.outcomes, not_run=(*run.not_run, *checked.failed))
-        records = recorded.plugin_records(self.catalog, run, self.engine)
+        records = provenance.plugin_records(self.catalog, run, self.engine)
         self.engine.release()
-        return Audited(replace(run, plugins=records), recorded.clock(self.settings, self.started, self.seconds))
+        return Audited(replace(run, plugins=records), provenance.clock(self.settings, self.started, self.seconds))
 
 
 def make_engine(

@@ -20,7 +20,7 @@ AFTER = 0.05
 
 
 @dataclass
-class Watch:
+class TimeBudget:
     """A stopwatch, by the clock and of the processor, and an eye on memory, started when it is made.
 
     `cut` is the first reason for which something was cut, empty so far. `pace` is how long a step of the part of the
@@ -70,19 +70,19 @@ class Watch:
         """The time limit in words."""
         return f"the time limit of {self.seconds:g} s{self.shared}"
 
-    def limits(self, settings: Settings) -> Watch:
+    def limits(self, settings: Settings) -> TimeBudget:
         """Set the limits of the settings."""
         self.seconds, self.memory_mb = settings.time_limit, settings.memory_limit_mb
         self.cpu_seconds = settings.cpu_time
         return self
 
-    def share(self, models: int) -> Watch:
+    def share(self, models: int) -> TimeBudget:
         """Return the watch of one of so many models that share what is left of both times."""
         cpu = None if self.cpu_seconds is None else round(max(self.cpu_left, 0.0) / models, 3)
         if self.seconds is None:
-            return Watch(None, self.memory_mb, cpu_seconds=cpu)
+            return TimeBudget(None, self.memory_mb, cpu_seconds=cpu)
         words = f", a share of {self.seconds:g} s,"
-        return Watch(round(max(self.left, 0.0) / models, 3), self.memory_mb, words, cpu_seconds=cpu)
+        return TimeBudget(round(max(self.left, 0.0) / models, 3), self.memory_mb, words, cpu_seconds=cpu)
 
     def keep_after(self) -> None:
         """Keep `AFTER` of the time limit for what comes after the explainers."""

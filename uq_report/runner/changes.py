@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-from ..core.errors import InputError
-from ..core.text import is_sha256, short
+from ..checks.reading import listed
+from ..core.support.errors import InputError
+from ..core.support.text import is_sha256, short
 from ..evidence import codec, ids
 from ..evidence.finding import SEVERITIES, Finding
-from ..evidence.run import SUBJECT_FACTS, UNRELATED, Changes, FindingChange, InputChange, Run, ValueChange
-from ..rules.reading import listed
+from ..evidence.run import SUBJECT_FACTS, UNRELATED, FindingChange, InputChange, Run, RunChanges, ValueChange
 from .differences import differences
 
 EVERYTHING = "Findings, values and inputs: a difference between the two runs would be no change."
@@ -24,7 +24,7 @@ _HIGHER_IS_BETTER = ("_skill", "accuracy", "roc_auc")
 _SCORES = ("log_score", "brier", "crps", "accuracy", "roc_auc")
 
 
-def changes(previous: Run, run: Run) -> Changes:
+def changes(previous: Run, run: Run) -> RunChanges:
     """Return what changed from one audit to the next; the same inputs give no change.
 
     Two runs of unrelated models (another task, no feature or class in common) have no changes, and say why. Findings
@@ -41,10 +41,10 @@ def changes(previous: Run, run: Run) -> Changes:
     relation = Relation.of(previous, run)
     about = {"as_of": previous.as_of, "label": str(previous.subject["label"]), "sha256": codec.sha256(previous)}
     if relation.unrelated:
-        return Changes(previous=about | {UNRELATED: relation.unrelated}, not_compared=(EVERYTHING,))
+        return RunChanges(previous=about | {UNRELATED: relation.unrelated}, not_compared=(EVERYTHING,))
     findings, unassessed = _findings(previous, run, relation)
     values, gaps = differences(previous, run)
-    return Changes(
+    return RunChanges(
         previous=about,
         findings=tuple(sorted(findings, key=_finding_order)),
         values=tuple(sorted(values, key=_value_order)),

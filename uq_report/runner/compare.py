@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..core.arrays import FloatArray
-from ..core.engine import Engine
-from ..core.errors import InputError
-from ..core.measures import Measure
-from ..core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, Result, RowValues
-from ..core.sampling import Sampling
-from ..core.subject import Subject
+from ..core.engine.fast_path_evaluator import Engine
+from ..core.model.measures import Measure
+from ..core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, Result, RowValues
+from ..core.model.sampling import Sampling
+from ..core.model.subject import Subject
+from ..core.support.arrays import FloatArray
+from ..core.support.errors import InputError
 from ..evidence import columns as col
 from ..evidence import ids
 from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE

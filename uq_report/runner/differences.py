@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from ..core.arrays import FloatArray
-from ..core.inference import CONFIDENCE
-from ..core.results import Importance, Result, RowValues
-from ..core.verdicts import holm
+from ..core.model.results import Importance, Result, RowValues
+from ..core.statistics.inference import CONFIDENCE
+from ..core.statistics.verdicts import holm
+from ..core.support.arrays import FloatArray
 from ..evidence import columns as col
 from ..evidence import ids
 from ..evidence.run import Run, ValueChange

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import UnsupportedError
-from ..core.results import Result
+from ..core.model.results import Result
+from ..core.support.errors import UnsupportedError
 from ..document.plots.contract import FigurePlugin, TakesCompanions
 from . import plugins
 

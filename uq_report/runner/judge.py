@@ -8,12 +8,12 @@ from dataclasses import field, replace
 from time import perf_counter
 from typing import NamedTuple
 
-from ..core.errors import PluginError, words_of
-from ..core.results import Result
+from ..checks.contract import Check
+from ..core.model.results import Result
+from ..core.support.errors import PluginError, words_of
 from ..evidence import codec, ids
 from ..evidence.finding import SEVERITIES, Finding, Outcome, RuleRecord, Waived, Waiver
 from ..evidence.run import NotRun, Run
-from ..rules.contract import Check
 from . import plugins
 from .plugins import Catalog
 from .settings import Settings, WaiverSettings

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter
 
-from ..core.errors import nearest
+from ..core.support.errors import nearest
 
 # A single one, and several of them.
 _NOUNS: Mapping[Any, tuple[str, str]] = {

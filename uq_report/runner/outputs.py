@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core import inputs, tables
-from ..core.errors import InputError, to_type
-from ..core.lifetimes import are_lifetimes
-from ..core.outputs import Output, listed, output_column, output_names, output_position
-from ..core.residuals import Residuals
-from .choice import line_to_type, output_picker
+from ..core.support.errors import InputError, to_type
+from ..core.validation import inputs, tables
+from ..core.validation.lifetimes import are_lifetimes
+from ..core.validation.multioutput import Output, listed, output_column, output_names, output_position
+from ..core.validation.residuals import Residuals
+from .adapter_choice import line_to_type, output_picker
 
 
 def named_outputs(arguments: Mapping[str, Any], deny: Sequence[str] = ()) -> tuple[str, ...]:

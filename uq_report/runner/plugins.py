@@ -18,23 +18,23 @@ from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, d
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from ..core.adapter import Adapter, Differentiates, HoldsGivenRows, PicksOutput, Scores, SharesCalls, Unpacks
-from ..core.errors import MissingDependencyError, PluginError, nearest, words_of
+from ..checks.contract import Check
+from ..core.engine.fast_path import FastPath
 from ..core.explainer import Costs, Explainer, HasCard, HasPriority, RunsAfter
-from ..core.libraries import NeedsLibraries, installed
-from ..core.loader import Cautions, HasSha256, Loader, TakesOptions
-from ..core.measures import Measure
-from ..core.shortcut import FastPath
-from ..document.contract import Draws, Prepares, Renderer
-from ..document.evidence import SectionPlugin
+from ..core.model.adapter import Adapter, Differentiates, FixedRowsOnly, HasScores, PicksOutput, SharesCalls, Unpacks
+from ..core.model.loader import Cautions, HasSha256, Loader, TakesOptions
+from ..core.model.measures import Measure
+from ..core.support.errors import MissingDependencyError, PluginError, nearest, words_of
+from ..core.support.libraries import NeedsLibraries, installed
+from ..document.contract import DrawsFigures, Prepares, Renderer
 from ..document.plots.contract import FigurePlugin, TakesCompanions
 from ..document.slots import CHAPTERS, chapter_of
-from ..rules.contract import Check
+from ..reading.run_reader import SectionPlugin
 
 EXPLAINERS = "uq_report.explainers"
 ADAPTERS = "uq_report.adapters"
 MEASURES = "uq_report.measures"
-RULES = "uq_report.rules"
+RULES = "uq_report.checks"
 SECTIONS = "uq_report.sections"
 FIGURES = "uq_report.figures"
 RENDERERS = "uq_report.renderers"
@@ -46,11 +46,11 @@ GROUPS = (EXPLAINERS, ADAPTERS, MEASURES, RULES, SECTIONS, FIGURES, RENDERERS, L
 # The contract of each group, and its optional hooks.
 _CONTRACTS: Mapping[str, tuple[type, tuple[type, ...]]] = {
     EXPLAINERS: (Explainer, (RunsAfter, HasCard, HasPriority, Costs, NeedsLibraries)),
-    ADAPTERS: (Adapter, (Unpacks, SharesCalls, HoldsGivenRows, Differentiates, PicksOutput, Scores, NeedsLibraries)),
+    ADAPTERS: (Adapter, (Unpacks, SharesCalls, FixedRowsOnly, Differentiates, PicksOutput, HasScores, NeedsLibraries)),
     RULES: (Check, ()),
     SECTIONS: (SectionPlugin, ()),
     FIGURES: (FigurePlugin, (TakesCompanions,)),
-    RENDERERS: (Renderer, (Draws, Prepares, NeedsLibraries)),
+    RENDERERS: (Renderer, (DrawsFigures, Prepares, NeedsLibraries)),
     LOADERS: (Loader, (TakesOptions, Cautions, HasSha256, NeedsLibraries)),
     FAST_PATHS: (FastPath, (NeedsLibraries,)),
 }

@@ -8,16 +8,16 @@ from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from typing import Any
 
-from ..core.errors import InputError, PluginError, UQReportError, cause_of, nearest
-from ..core.explainer import Explainer, priority_of, wishes
-from ..core.measures import Measure
-from ..core.shortcut import FastPath
+from ..checks.contract import Check
+from ..core.engine.fast_path import FastPath
+from ..core.explainer import Explainer, priority_of, runs_after
+from ..core.model.measures import Measure
+from ..core.support.errors import InputError, PluginError, UQReportError, cause_of, nearest
 from ..evidence.run import NotRun
-from ..rules.contract import Check
 from . import plugins
-from .mistakes import refuse
 from .options import options_of, read_options
 from .plugins import Catalog, Plugin
+from .setting_errors import refuse
 from .settings import Settings
 
 
@@ -104,10 +104,10 @@ def make_explainer(name: str, options: Mapping[str, Any], deny: Iterable[str] = 
 def ordered(explainers: Mapping[str, Explainer]) -> list[str]:
     """Return the names so that each comes after what it needs, or wishes to come after, else by priority and name."""
     graph = {name: {need for need in explainers[name].needs if need in explainers} for name in sorted(explainers)}
-    last = {name for name in graph if "*" in wishes(explainers[name])}
+    last = {name for name in graph if "*" in runs_after(explainers[name])}
     early = set(graph) - _dependents(graph, last)
     for name in graph:
-        graph[name] |= (early if name in last else set()) | (set(wishes(explainers[name])) & set(graph))
+        graph[name] |= (early if name in last else set()) | (set(runs_after(explainers[name])) & set(graph))
     sorter = TopologicalSorter(graph)
     try:
         sorter.prepare()

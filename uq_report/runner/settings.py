@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from ..core.errors import InputError
-from ..core.inference import CONFIDENCE
+from ..core.statistics.inference import CONFIDENCE
+from ..core.support.errors import InputError
 
 # Facts of the machine, not of the audit: they change no number, so they are kept out of run.json.
 MACHINE = frozenset({"n_jobs", "backend", "scheduler"})
@@ -71,13 +71,13 @@ Date = Annotated[str, AfterValidator(_is_date)]
 Text = Annotated[str, AfterValidator(_must(str.strip, "some text"))]
 
 
-class Part(BaseModel):
+class SettingsPart(BaseModel):
     """A part of the settings, frozen, without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class About(Part):
+class About(SettingsPart):
     """What only people can say of a model and its audit; an empty text is shown as open, never made up.
 
     Parameters
@@ -122,7 +122,7 @@ class About(Part):
     next_review: str = ""
 
 
-class WaiverSettings(Part):
+class WaiverSettings(SettingsPart):
     """A finding that somebody answers for until a day; see `evidence.finding.Waiver`."""
 
     code: Text
@@ -132,7 +132,7 @@ class WaiverSettings(Part):
     feature: str = ""
 
 
-class Action(Part):
+class Action(SettingsPart):
     """Who deals with a finding, and until when; printed in the register."""
 
     code: Text
@@ -141,7 +141,7 @@ class Action(Part):
     feature: str = ""
 
 
-class RunSettings(Part):
+class RunSettings(SettingsPart):
     """What is run, and how; `confidence` is the level of every interval of the run."""
 
     explainers: Names | None = None
@@ -157,7 +157,7 @@ class RunSettings(Part):
     require: Names = ()
 
 
-class BudgetSettings(Part):
+class BudgetSettings(SettingsPart):
     """Limits; what they cut is listed as not run. A time limit makes a run that hit it not reproducible."""
 
     batch_rows: Positive | None = None

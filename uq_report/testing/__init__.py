@@ -12,6 +12,7 @@ Checks of rules, sections and figures read runs of everything that is installed:
 
 from .adapter import adapter_checks as adapter_checks
 from .adapter import adapter_model_checks as adapter_model_checks
+from .check import rule_checks as rule_checks
 from .contract import ContractError as ContractError
 from .explainer import explain as explain
 from .explainer import explainer_checks as explainer_checks
@@ -31,5 +32,4 @@ from .loader import loader_checks as loader_checks
 from .loader import loader_source_checks as loader_source_checks
 from .measure import measure_checks as measure_checks
 from .renderer import renderer_checks as renderer_checks
-from .rule import rule_checks as rule_checks
 from .section import section_checks as section_checks

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.adapter import Adapter, Differentiates, Match, SharesCalls
-from ..core.arrays import Table, take_rows
-from ..core.derivatives import finite_differences, floating, numbers, spread
+from ..core.model.adapter import Adapter, Differentiates, Match, SharesCalls
+from ..core.model.derivatives import finite_differences, floating, numbers, spread
 from ..core.predictive import Distribution
+from ..core.support.arrays import Table, take_rows
 from ..runner import plugins
 from .contract import require, require_declared
 

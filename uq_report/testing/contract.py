@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.errors import UQReportError
+from ..core.support.errors import UQReportError
 from ..runner import plugins
 
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..core.engine import Engine
-from ..core.errors import UQReportError
-from ..core.explainer import Explainer, wishes
-from ..core.results import KINDS, Result
-from ..core.subject import Subject
+from ..core.engine.fast_path_evaluator import Engine
+from ..core.explainer import Explainer, runs_after
+from ..core.model.results import KINDS, Result
+from ..core.model.subject import Subject
+from ..core.support.errors import UQReportError
 from ..evidence import codec
 from ..runner import plugins
-from ..runner.recorded import card_of, options_of
+from ..runner.provenance import card_of, options_of
 from .contract import require, require_declared
 from .known import equipped, linear_subject, logistic_subject, measures
 
@@ -99,7 +99,7 @@ def explain(cls: type[Explainer], subject: Subject, seed: int = 0) -> Sequence[R
     prior: dict[str, Sequence[Result]] = {}
 
     def run(plugin: type[Explainer]) -> Sequence[Result]:
-        for need in (*plugin.needs, *(name for name in wishes(plugin) if name in installed)):
+        for need in (*plugin.needs, *(name for name in runs_after(plugin) if name in installed)):
             if need not in prior:
                 prior[need] = run(plugins.load(installed[need]))
         return plugin().explain(subject, engine.bound(plugin.name), prior)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ..core.arrays import same_table
-from ..core.engine import Engine
-from ..core.mixed import Mixes
-from ..core.shortcut import FastPath
-from ..core.subject import Subject
-from ..core.variants import Mix, Variant
+from ..core.engine.coalition_rows import Mixes
+from ..core.engine.fast_path import FastPath
+from ..core.engine.fast_path_evaluator import Engine
+from ..core.model.subject import Subject
+from ..core.model.variants import Mix, Variant
+from ..core.support.arrays import same_table
 from ..runner import plugins
 from .contract import require, require_declared
 from .known import linear_subject, measures

@@ -9,7 +9,7 @@ import matplotlib as mpl
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from ..core.errors import InputError
+from ..core.support.errors import InputError
 from ..document.plots.contract import FigurePlugin
 from ..runner import plugins
 from ..runner.figures import draw_with

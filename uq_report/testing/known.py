@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 
 from .. import runner
-from ..core.adapter import Match
-from ..core.arrays import Table
-from ..core.distributions import Categorical, Normal
-from ..core.measures import Measure
+from ..core.model.adapter import Match
+from ..core.model.measures import Measure
+from ..core.model.subject import Subject, make_subject
 from ..core.predictive import Distribution
-from ..core.subject import Subject, make_subject
+from ..core.support.arrays import Table
+from ..distributions import Categorical, Normal
 from ..document import document as doc
 from ..document.text import mention
 from ..evidence import ids

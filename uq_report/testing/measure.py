@@ -7,10 +7,10 @@ from typing import get_args
 
 import numpy as np
 
-from ..core.arrays import AnyArray
-from ..core.engine import Engine
-from ..core.measures import Direction, Measure, Role, Statistic
+from ..core.engine.fast_path_evaluator import Engine
+from ..core.model.measures import Direction, Measure, Role, Statistic
 from ..core.predictive import Distribution
+from ..core.support.arrays import AnyArray
 from ..runner import plugins
 from .contract import require, require_declared
 from .known import linear_subject, logistic_subject

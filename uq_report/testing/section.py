@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, get_args
 
 from ..document.document import Block, Section
-from ..document.evidence import Evidence, SectionPlugin
+from ..reading.run_reader import RunReader, SectionPlugin
 from ..runner import figures, plugins
 from .contract import require, require_declared
 from .known import EMPTY, known_runs
@@ -35,7 +35,7 @@ def check_section_declares_itself(cls: type[SectionPlugin]) -> None:
 
 def check_section_takes_any_run(cls: type[SectionPlugin]) -> None:
     """Require a Section or None, with results and on a run without any."""
-    for section in (cls().section(Evidence(EMPTY)), *_sections(cls)):
+    for section in (cls().section(RunReader(EMPTY)), *_sections(cls)):
         require(section is None or isinstance(section, Section), cls, f"must return a Section or None; got {section!r}")
 
 
@@ -60,7 +60,7 @@ def check_section_holds_plain_data(cls: type[SectionPlugin]) -> None:
 @cache
 def _sections(cls: type[SectionPlugin]) -> tuple[Section | None, ...]:
     """Return the sections of runs with results, drawn once."""
-    return tuple(cls().section(Evidence(run, figures.draw)) for run in known_runs())
+    return tuple(cls().section(RunReader(run, figures.draw)) for run in known_runs())
 
 
 def _blocks(section: Section) -> Iterator[Block]:

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from uq_report.core.numbers import value_words
+from uq_report.checks.rule import Rule
+from uq_report.core.support.numbers import value_words
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import Run
-from uq_report.evidence.view import Estimate, of_measure
-from uq_report.rules.rule import Rule
+from uq_report.evidence.view import EstimateLine, of_measure
 
 from .measures import SURPRISE
 from .screen import ID, Screen
@@ -56,7 +56,7 @@ class FollowsFeature:
         reason = "" if findings else f"No interval lies beyond ±{self.weak:g}."
         return Outcome(check=self.name, state="found" if findings else "passed", reason=reason, findings=findings)
 
-    def _finding(self, line: Estimate) -> Finding | None:
+    def _finding(self, line: EstimateLine) -> Finding | None:
         (rule,) = self.rules
         nearest = max(line.lower, -line.upper)  # of the interval, to 0; below 0 if it holds 0
         severity = rule.judge(nearest=nearest)

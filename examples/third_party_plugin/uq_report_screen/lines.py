@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import pandas as pd
 
-from uq_report.core.adapter import Match
-from uq_report.core.derivatives import Derivatives
-from uq_report.core.distributions import Normal
-from uq_report.core.errors import InputError
+from uq_report.core.model.adapter import Match
+from uq_report.core.model.derivatives import Derivatives
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Normal
 
 NOISE = "noise"
 
@@ -65,7 +65,7 @@ class LineAdapter:
         return None
 
     def derivatives(self, model: LineModel, X: Any, order: int) -> Derivatives:
-        """Return the slopes: an optional hook (`uq_report.core.adapter.Differentiates`)."""
+        """Return the slopes: an optional hook (`uq_report.core.model.adapter.Differentiates`)."""
         values = self.predict(model, X).parameters
         first = np.zeros((len(X), X.shape[1], values.shape[1]))
         names = list(X.columns) if isinstance(X, pd.DataFrame) else list(model.slopes)

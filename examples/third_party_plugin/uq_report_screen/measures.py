@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from uq_report.core.measures import Measure
+from uq_report.core.model.measures import Measure
 from uq_report.core.predictive import Distribution
 
 

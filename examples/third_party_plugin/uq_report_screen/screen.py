@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 from scipy.stats import spearmanr
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
 from uq_report.core.explainer import Prior
-from uq_report.core.results import Diagnostic, Omission
-from uq_report.core.subject import Subject
+from uq_report.core.model.results import Diagnostic, Omission
+from uq_report.core.model.subject import Subject
+from uq_report.core.support.errors import InputError
 from uq_report.document import slots
 from uq_report.evidence import columns as col
-from uq_report.evidence.view import Estimate, View
+from uq_report.evidence.view import EstimateLine, View
 
 ID = "screen"
 FEWEST = 5  # rows
@@ -26,7 +26,7 @@ class Screen(View):
     """Rank correlations over `n` rows."""
 
     id: ClassVar[str] = ID
-    lines: tuple[Estimate, ...]
+    lines: tuple[EstimateLine, ...]
     n: int
 
 

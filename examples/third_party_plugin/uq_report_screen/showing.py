@@ -4,14 +4,14 @@ from typing import Any, ClassVar
 
 from matplotlib.figure import Figure
 
-from uq_report.core.results import Result
+from uq_report.core.model.results import Result
 from uq_report.document import slots
 from uq_report.document.blocks import interval_columns, intervals_caption, left_out, make_figure, make_table
 from uq_report.document.document import Column, Document, Paragraph, Section
-from uq_report.document.evidence import Evidence
 from uq_report.document.plots.words import words
 from uq_report.document.text import joined, name
 from uq_report.evidence.view import of_measure
+from uq_report.reading.run_reader import RunReader
 
 from .screen import ID, Screen
 
@@ -24,7 +24,7 @@ class ScreenSection:
     shows: ClassVar[tuple[str, ...]] = (ID,)
     api_version: ClassVar[int] = 1
 
-    def section(self, evidence: Evidence) -> Section | None:
+    def section(self, evidence: RunReader) -> Section | None:
         """Return the figure and the table; None where nothing was screened."""
         view = Screen.find(evidence.run)
         if view is None or not view.lines:

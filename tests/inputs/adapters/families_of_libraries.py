@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import uq_report as uq
-from uq_report.core.subject import Subject
+from uq_report.core.model.subject import Subject
 
 from .families_boosted import estimator
 from .family import TEST, TRAIN, Family, classes, counts, made, numbers

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegression
 
 import uq_report as uq
-from uq_report.core.distributions import Categorical, Draws, Laplace, Mixture, Ordinal, Poisson, ZeroInflated
-from uq_report.core.subject import Subject
+from uq_report.core.model.subject import Subject
+from uq_report.distributions import Categorical, Draws, Laplace, Mixture, Ordinal, Poisson, ZeroInflated
 from uq_report.inputs.loaders.onnx_ import OnnxModel
 
 from .families_of_libraries import grades

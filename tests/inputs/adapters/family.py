@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn import datasets
 
 import uq_report as uq
-from uq_report.core.subject import Subject
+from uq_report.core.model.subject import Subject
 
 Data: TypeAlias = Callable[[], tuple[Any, Any]]
 TRAIN, TEST = slice(0, 100), slice(100, 180)

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from uq_report.core.engine import Engine
-from uq_report.core.subject import Subject
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
+
+from uq_report.core.model.subject import Subject
 from uq_report.runner import load_measures
 
 from .family import Family

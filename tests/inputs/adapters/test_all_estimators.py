@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.utils import all_estimators
 
 import uq_report as uq
-from uq_report.core.errors import UQReportError
+from uq_report.core.support.errors import UQReportError
 
 from .family import counts, numbers
 from .typed_lines import typed

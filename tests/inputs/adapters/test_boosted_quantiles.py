@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import uq_report as uq
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
 from uq_report.inputs.adapters.quantile_levels import levels_of
 from uq_report.inputs.adapters.quantiles import QuantilesAdapter
 

@@ -17,8 +17,8 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from uq_report.core.distributions import Categorical
-from uq_report.core.errors import InputError, ModelError
+from uq_report.core.support.errors import InputError, ModelError
+from uq_report.distributions import Categorical
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 
 from .typed_lines import typed

@@ -10,8 +10,8 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 import uq_report as uq
 from tests.inputs.adapters.typed_lines import typed
 from tests.inputs.adapters.whole_audit import whole_audit
-from uq_report.core.distributions import Draws, Intervals, LabelSets
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Draws, Intervals, LabelSets
 from uq_report.evidence.run import Run
 from uq_report.inputs.adapters.crepes_ import CrepesAdapter
 

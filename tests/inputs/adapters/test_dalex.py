@@ -10,7 +10,7 @@ from sklearn.linear_model import BayesianRidge, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
 from uq_report.inputs.adapters.dalex_ import DalexAdapter
 
 dx = pytest.importorskip("dalex", reason="takes explainers of dalex")

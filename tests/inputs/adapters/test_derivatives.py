@@ -39,11 +39,11 @@ from sklearn.preprocessing import (
     RobustScaler,
 )
 from sklearn.preprocessing import StandardScaler as Standard
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.derivatives import DIFFERENCES, EXACT, Derivatives
-from uq_report.core.engine import Engine
-from uq_report.core.subject import make_subject
+from uq_report.core.model.derivatives import DIFFERENCES, EXACT, Derivatives
+from uq_report.core.model.subject import make_subject
+from uq_report.core.support.arrays import FloatArray
 from uq_report.inputs.adapters import affine, gp_derivatives, sklearn_
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.poisson import PoissonAdapter

@@ -15,8 +15,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from uq_report.core.distributions import NormalMixture
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import NormalMixture
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
 
 ADAPTER = EnsembleAdapter()

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.errors import InputError, ModelError
+from uq_report.core.support.errors import InputError, ModelError
+from uq_report.distributions import Categorical, Normal
 from uq_report.inputs.adapters.function import FunctionAdapter
 
 ADAPTER = FunctionAdapter()

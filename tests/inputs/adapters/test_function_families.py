@@ -8,7 +8,8 @@ import pytest
 from scipy import stats
 
 import uq_report as uq
-from uq_report.core.distributions import (
+from uq_report.core.predictive import Distribution
+from uq_report.distributions import (
     Beta,
     Discretised,
     Gamma,
@@ -25,7 +26,6 @@ from uq_report.core.distributions import (
     Weibull,
     ZeroInflated,
 )
-from uq_report.core.predictive import Distribution
 
 from .whole_audit import whole_audit
 

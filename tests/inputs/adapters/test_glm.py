@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import uq_report as uq
-from uq_report.core.distributions import Gamma, Poisson, Tweedie
-from uq_report.core.errors import InputError, ModelError
+from uq_report.core.support.errors import InputError, ModelError
+from uq_report.distributions import Gamma, Poisson, Tweedie
 from uq_report.inputs.adapters.glm import GlmAdapter
 
 from .small_data import AMOUNTS, AMOUNTS_OR_0, AUDIT, COUNTS, FIT, X

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.arrays import FloatArray
-from uq_report.core.distributions import Normal
-from uq_report.core.errors import InputError
+from uq_report.core.support.arrays import FloatArray
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Normal
 from uq_report.inputs.adapters.torch.adapter import TorchAdapter
 
 torch = pytest.importorskip("torch", reason="the torch adapter reads torch modules")

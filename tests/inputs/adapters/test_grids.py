@@ -7,8 +7,8 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 import uq_report as uq
-from uq_report.core.distributions import Histogram
-from uq_report.core.errors import ModelError
+from uq_report.core.support.errors import ModelError
+from uq_report.distributions import Histogram
 from uq_report.inputs.adapters.grids import GridsAdapter
 
 from .whole_audit import whole_audit

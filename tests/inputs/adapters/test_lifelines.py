@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import uq_report as uq
-from uq_report.core.distributions import Censored, Survival
-from uq_report.core.errors import UQReportError
-from uq_report.core.lifetimes import lifetimes
+from uq_report.core.support.errors import UQReportError
+from uq_report.core.validation.lifetimes import lifetimes
+from uq_report.distributions import Censored, Survival
 from uq_report.inputs.adapters.lifelines_ import LifelinesAdapter
 
 from .typed_lines import typed

@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import uq_report as uq
-from uq_report.core.distributions import Categorical, Gamma, Poisson, Tweedie
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Categorical, Gamma, Poisson, Tweedie
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.lightgbm_ import LightGBMAdapter
 

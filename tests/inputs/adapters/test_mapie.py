@@ -13,8 +13,8 @@ from sklearn.tree import DecisionTreeRegressor
 import uq_report as uq
 from tests.inputs.adapters.typed_lines import typed
 from tests.inputs.adapters.whole_audit import whole_audit
-from uq_report.core.distributions import Intervals, LabelSets
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Intervals, LabelSets
 from uq_report.evidence.run import Run
 from uq_report.inputs.adapters.mapie_ import MapieAdapter
 

@@ -34,7 +34,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from uq_report.core.adapter import Adapter
+from uq_report.core.model.adapter import Adapter
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.dalex_ import DalexAdapter
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter

@@ -12,8 +12,8 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import uq_report as uq
-from uq_report.core.distributions import Beta, Categorical, Normal, StudentT
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Beta, Categorical, Normal, StudentT
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ngboost_ import NGBoostAdapter
 

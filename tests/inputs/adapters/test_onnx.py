@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import uq_report as uq
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.errors import InputError, ModelError, UQReportError
+from uq_report.core.support.errors import InputError, ModelError, UQReportError
+from uq_report.distributions import Categorical, Normal
 from uq_report.inputs.adapters.onnx.adapter import OnnxAdapter
 from uq_report.inputs.loaders.onnx_ import OnnxLoader
 

@@ -11,8 +11,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from uq_report.core.distributions import Poisson
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Poisson
 from uq_report.inputs.adapters.poisson import PoissonAdapter
 
 ADAPTER = PoissonAdapter()

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
-from uq_report.core.distributions import Categorical, CountDraws, Draws, Normal, Ordinal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Categorical, CountDraws, Draws, Normal, Ordinal
 from uq_report.inputs.adapters.draws import DrawsAdapter
 
 from .typed_lines import typed

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
-from uq_report.core.distributions import Categorical, Normal
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError, UnsupportedError
-from uq_report.core.measures import ENTROPY
-from uq_report.core.scored import ONLY_GIVEN, ScoredRows
-from uq_report.core.variants import Variant
+from uq_report.core.model.measures import ENTROPY
+from uq_report.core.model.variants import Variant
+from uq_report.core.support.errors import InputError, UnsupportedError
+from uq_report.core.traits.stored_predictions import ONLY_GIVEN, ScoredRows
+from uq_report.distributions import Categorical, Normal
 
 RNG = np.random.default_rng(0)
 N = 400

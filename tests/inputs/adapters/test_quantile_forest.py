@@ -9,8 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import uq_report as uq
-from uq_report.core.distributions import Quantiles
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Quantiles
 from uq_report.inputs.adapters.quantile_forest import QuantileForestAdapter
 
 from .typed_lines import typed

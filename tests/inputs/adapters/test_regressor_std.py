@@ -13,8 +13,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from uq_report.core.distributions import Normal
-from uq_report.core.errors import InputError, ModelError
+from uq_report.core.support.errors import InputError, ModelError
+from uq_report.distributions import Normal
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 
 from .typed_lines import typed

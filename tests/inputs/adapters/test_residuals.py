@@ -24,11 +24,11 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import uq_report as uq
-from uq_report.core.distributions import Normal, NormalMixture, Smoothed
-from uq_report.core.distributions.quantiles import Quantiles
-from uq_report.core.errors import InputError, ModelError, UQReportError
-from uq_report.core.residuals import Residuals
-from uq_report.core.subject import Subject
+from uq_report.core.model.subject import Subject
+from uq_report.core.support.errors import InputError, ModelError, UQReportError
+from uq_report.core.validation.residuals import Residuals
+from uq_report.distributions import Normal, NormalMixture, Smoothed
+from uq_report.distributions.tables.quantiles import Quantiles
 from uq_report.inputs.adapters.residuals.adapter import FLOOR, ResidualsAdapter
 from uq_report.inputs.adapters.residuals.bags import out_of_bag
 from uq_report.inputs.adapters.residuals.points import folds

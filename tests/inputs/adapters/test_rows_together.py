@@ -10,11 +10,11 @@ from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessR
 from sklearn.linear_model import BayesianRidge, LogisticRegression, PoissonRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.engine import Engine
-from uq_report.core.measures import ENTROPY, NLL
-from uq_report.core.subject import make_subject
-from uq_report.core.variants import Variant
+from uq_report.core.model.measures import ENTROPY, NLL
+from uq_report.core.model.subject import make_subject
+from uq_report.core.model.variants import Variant
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.poisson import PoissonAdapter
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter

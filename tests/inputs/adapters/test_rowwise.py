@@ -40,7 +40,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
-from uq_report.core.adapter import Adapter
+from uq_report.core.model.adapter import Adapter
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
 from uq_report.inputs.adapters.poisson import PoissonAdapter

@@ -30,10 +30,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import uq_report as uq
-from uq_report.core.distributions import Categorical, Normal, NormalMixture
-from uq_report.core.errors import InputError, UQReportError
-from uq_report.core.outputs import Output, listed, output_names, whole
-from uq_report.core.subject import Subject
+from uq_report.core.model.subject import Subject
+from uq_report.core.support.errors import InputError, UQReportError
+from uq_report.core.validation.multioutput import Output, listed, output_names, whole
+from uq_report.distributions import Categorical, Normal, NormalMixture
 from uq_report.inputs.adapters.several_outputs import SeveralOutputsAdapter
 
 from .whole_audit import whole_audit

@@ -15,8 +15,8 @@ from sklearn.preprocessing import StandardScaler
 import uq_report as uq
 from tests.inputs.adapters.typed_lines import typed
 from tests.inputs.adapters.whole_audit import whole_audit
-from uq_report.core.distributions import Draws, Mixture, Normal, NormalMixture, Quantiles
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
+from uq_report.distributions import Draws, Mixture, Normal, NormalMixture, Quantiles
 from uq_report.inputs.adapters.skpro_ import SkproAdapter
 from uq_report.inputs.adapters.skpro_families import FAMILIES, from_skpro
 

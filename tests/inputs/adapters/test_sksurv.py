@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import uq_report as uq
-from uq_report.core.distributions import Survival
-from uq_report.core.errors import InputError, UnsupportedError
+from uq_report.core.support.errors import InputError, UnsupportedError
+from uq_report.distributions import Survival
 from uq_report.inputs.adapters.sksurv_ import SksurvAdapter
 
 from .typed_lines import typed

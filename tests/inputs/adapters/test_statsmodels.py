@@ -12,8 +12,8 @@ from sklearn.datasets import load_diabetes
 import uq_report as uq
 from tests.inputs.adapters.typed_lines import typed
 from tests.inputs.adapters.whole_audit import whole_audit
-from uq_report.core.distributions import Categorical, Normal, Ordinal, StudentT
-from uq_report.core.errors import InputError, ModelError
+from uq_report.core.support.errors import InputError, ModelError
+from uq_report.distributions import Categorical, Normal, Ordinal, StudentT
 from uq_report.inputs.adapters.statsmodels.adapter import StatsmodelsAdapter
 
 pytest.importorskip("statsmodels", reason="these tests use statsmodels")

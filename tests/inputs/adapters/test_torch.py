@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
 from uq_report import testing
-from uq_report.core.derivatives import finite_differences
-from uq_report.core.distributions import Categorical, Normal, NormalMixture, Poisson, StudentT
-from uq_report.core.engine import Engine
-from uq_report.core.errors import InputError, ModelError
-from uq_report.core.subject import make_subject
+from uq_report.core.model.derivatives import finite_differences
+from uq_report.core.model.subject import make_subject
+from uq_report.core.support.errors import InputError, ModelError
+from uq_report.distributions import Categorical, Normal, NormalMixture, Poisson, StudentT
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.inputs.adapters.torch.adapter import TorchAdapter
 from uq_report.methods.rsens.explain import RSens

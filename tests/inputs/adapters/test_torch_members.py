@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
-from uq_report.core.distributions import CategoricalMixture, NormalMixture
-from uq_report.core.engine import Engine
-from uq_report.core.errors import ModelError
+from uq_report.core.support.errors import ModelError
+from uq_report.distributions import CategoricalMixture, NormalMixture
 
 from .whole_audit import whole_audit
 

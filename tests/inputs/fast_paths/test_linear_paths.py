@@ -30,15 +30,15 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from sklearn.tree import DecisionTreeClassifier
+from uq_report.core.engine.fast_path_evaluator.fast_path_checks import FastPathStats
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report.api import audit, importance
-from uq_report.core.adapter import Adapter
-from uq_report.core.arrays import FloatArray
-from uq_report.core.believed import Served
-from uq_report.core.distributions import Categorical
-from uq_report.core.engine import Engine
-from uq_report.core.subject import Subject, make_subject
-from uq_report.core.variants import Variant
+from uq_report.core.model.adapter import Adapter
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.model.variants import Variant
+from uq_report.core.support.arrays import FloatArray
+from uq_report.distributions import Categorical
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
 from uq_report.inputs.adapters.glm import GlmAdapter
@@ -127,7 +127,9 @@ def permuted(of: Subject, columns: Any = None) -> Iterator[Variant]:
         yield from (Variant((c,), donors=np.random.default_rng(r).permutation(of.n)) for r in range(3))
 
 
-def values(of: Subject, paths: Any = (), variants: Any = None, **how: Any) -> tuple[FloatArray, dict[str, Served]]:
+def values(
+    of: Subject, paths: Any = (), variants: Any = None, **how: Any
+) -> tuple[FloatArray, dict[str, FastPathStats]]:
     """All measures (measures, variants, rows), and what the paths did."""
     engine = Engine(of, measures(), fast_paths=paths, **how)
     chosen = engine.select(["nll", "entropy", "prediction"])[0]

@@ -13,10 +13,10 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Ma
 from sklearn.linear_model import BayesianRidge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
-from uq_report.core.engine import Engine
-from uq_report.core.subject import Subject, make_subject
-from uq_report.core.variants import Variant
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.model.variants import Variant
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 from uq_report.inputs.fast_paths import chebyshev, process, process_moves, process_spreads
 from uq_report.inputs.fast_paths.process import ProcessPath

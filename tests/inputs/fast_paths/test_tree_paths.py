@@ -34,18 +34,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from uq_report.core.engine.fast_path_evaluator.fast_path import TOLERANCE
+from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report.api import explain
-from uq_report.core.adapter import class_names
-from uq_report.core.arrays import AnyArray, Columns, FloatArray, IntArray, take_rows
-from uq_report.core.distributions import Categorical, CategoricalMixture
-from uq_report.core.engine import Engine
-from uq_report.core.limits import limited
+from uq_report.core.model.adapter import class_names
+from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.model.variants import Mix, Variant, make_buffer, mixed_rows
 from uq_report.core.predictive import Distribution
-from uq_report.core.residuals import Residuals
-from uq_report.core.shortcut import TOLERANCE
-from uq_report.core.subject import Subject, make_subject
-from uq_report.core.variants import Mix, Variant, make_buffer, mixed_rows
+from uq_report.core.support.arrays import AnyArray, ColumnLookup, FloatArray, IntArray, take_rows
+from uq_report.core.support.limits import limited
+from uq_report.core.validation.residuals import Residuals
+from uq_report.distributions import Categorical, CategoricalMixture
 from uq_report.inputs.adapters import sklearn_
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
@@ -95,7 +95,7 @@ FORESTS: dict[str, Callable[[], Any]] = {
 def changes(subject: Subject, rows: IntArray, seed: int) -> list[Variant]:
     """Return each column with donors, a constant, and a value for each row, in mixed order; of few rows sets too."""
     rng = np.random.default_rng(seed)
-    source, found = Columns(subject.X), []
+    source, found = ColumnLookup(subject.X), []
     for c in range(subject.X.shape[1]):
         found.append(Variant((c,), donors=rng.integers(0, subject.n, len(rows))))
         found.append(Variant((c,), (source[c][rng.integers(subject.n)],)))
@@ -108,7 +108,7 @@ def changes(subject: Subject, rows: IntArray, seed: int) -> list[Variant]:
 
 def plain(subject: Subject, group: list[Variant], rows: IntArray) -> Distribution:
     """Predict by the model itself."""
-    table = make_buffer(take_rows(subject.X, rows), len(group)).filled(Columns(subject.X), 0, len(rows), group)
+    table = make_buffer(take_rows(subject.X, rows), len(group)).filled(ColumnLookup(subject.X), 0, len(rows), group)
     return subject.adapter.predict(subject.model, table)
 
 
@@ -507,7 +507,7 @@ def test_rows_walked_in_blocks_are_what_they_are_together(name: str, monkeypatch
     )
     model, X = {"forest": (FORESTS["forest"](), GAPS), "categories": (categories, FRAME)}[name]
     subject, rows = explain(model.fit(X, Y3), X, Y3), np.arange(N)
-    group = [*changes(subject, rows, 2), Variant((3, 0), tuple(Columns(subject.X)[c][7] for c in (3, 0)))]
+    group = [*changes(subject, rows, 2), Variant((3, 0), tuple(ColumnLookup(subject.X)[c][7] for c in (3, 0)))]
     whole = walks(subject).predict(group, rows)
     monkeypatch.setattr(tables, "BLOCK", 2**11)
     shortcut = walks(subject)

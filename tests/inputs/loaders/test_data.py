@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
 from uq_report.inputs.loaders.csv_ import CsvLoader
 from uq_report.inputs.loaders.parquet import FeatherLoader, ParquetLoader
 

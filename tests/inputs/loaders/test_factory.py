@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
 from uq_report.inputs.loaders.factory import FactoryLoader
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
 from uq_report.inputs.loaders.mlflow_ import MlflowLoader
 
 mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed")

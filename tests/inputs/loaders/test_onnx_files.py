@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
 from uq_report.inputs.loaders.onnx_ import OnnxLoader
 
 onnx = pytest.importorskip("onnx", reason="these tests read and write ONNX files")

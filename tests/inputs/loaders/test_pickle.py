@@ -9,7 +9,7 @@ import joblib
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
 from uq_report.inputs.loaders.pickle_ import PickleLoader
 
 

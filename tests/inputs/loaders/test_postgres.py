@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.errors import InputError, LockedError
+from uq_report.core.support.errors import InputError, LockedError
 from uq_report.inputs.loaders.sql import SqlLoader
 
 pytest.importorskip("sqlalchemy", reason="the SQL loader needs SQLAlchemy")

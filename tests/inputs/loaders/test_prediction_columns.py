@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.errors import InputError
-from uq_report.core.scored import ScoredRows, prediction_columns
+from uq_report.core.support.errors import InputError
+from uq_report.core.traits.stored_predictions import ScoredRows, prediction_columns
 from uq_report.inputs.loaders.predictions import PredictionsLoader
 
 X = pd.DataFrame({"a": [1.0, 2.0, 3.0]})

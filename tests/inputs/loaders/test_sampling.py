@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
 from uq_report.inputs.loaders import csv_
 from uq_report.inputs.loaders.csv_ import CsvLoader
 from uq_report.inputs.loaders.parquet import FeatherLoader, ParquetLoader

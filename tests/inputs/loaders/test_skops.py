@@ -15,7 +15,7 @@ from sklearn.linear_model import BayesianRidge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from uq_report.core.errors import InputError
+from uq_report.core.support.errors import InputError
 from uq_report.inputs.loaders.skops_ import REVIEWED, SkopsLoader
 
 FrozenEstimator = pytest.importorskip("sklearn.frozen", reason="new in scikit-learn 1.6").FrozenEstimator

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.errors import InputError, LockedError
+from uq_report.core.support.errors import InputError, LockedError
 from uq_report.inputs.loaders.sql import SqlLoader
 from uq_report.inputs.loaders.sql_words import is_passing, masked, message
 

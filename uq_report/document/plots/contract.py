@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-from ...core.results import Result
+from ...core.model.results import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

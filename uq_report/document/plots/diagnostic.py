@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...core.results import Result
+from ...core.model.results import Result
 from ...evidence import columns as col
 from . import style
 from .frames import choose

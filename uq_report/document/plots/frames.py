@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray
-from ...core.errors import InputError
-from ...core.results import Result
+from ...core.model.results import Result
+from ...core.support.arrays import FloatArray
+from ...core.support.errors import InputError
 from ...evidence import columns as col
 
 

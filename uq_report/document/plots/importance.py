@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...core.results import Importance, Interaction, Result
+from ...core.model.results import Importance, Interaction, Result
 from ...evidence import columns as col
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, directed
 from . import style
@@ -31,7 +31,7 @@ PANELS = 3
 NARROW = 22  # characters of a label that fit under a narrow panel
 
 
-class Panel(NamedTuple):
+class ImportancePanel(NamedTuple):
     """One ranking to draw: its heading (empty for none), axis label, the role of its measure, and its estimates."""
 
     title: str
@@ -57,7 +57,9 @@ def draw(result: Result, measure: Sequence[str] | str | None = None, top: int = 
     sign = directed(result, words(order, result.measures)).sign
     first = table[table[col.MEASURE] == order].sort_values(col.ESTIMATE, ascending=sign < 0, kind="stable")
     panels = [
-        Panel("", axis_label(m, result.measures), words(m, result.measures).role, table[table[col.MEASURE] == m])
+        ImportancePanel(
+            "", axis_label(m, result.measures), words(m, result.measures).role, table[table[col.MEASURE] == m]
+        )
         for m in chosen
     ]
     return draw_panels(panels, [str(feature) for feature in first[col.FEATURE].head(top)])
@@ -88,7 +90,7 @@ def paired(table: pd.DataFrame) -> list[str]:
     return [f"{a} × {b}" if b and not pd.isna(b) else str(a) for a, b in zip(table[col.FEATURE], partners, strict=True)]
 
 
-def draw_panels(panels: Sequence[Panel], features: Sequence[str]) -> Figure:
+def draw_panels(panels: Sequence[ImportancePanel], features: Sequence[str]) -> Figure:
     """Draw panels side by side, which may come from different results, one row per feature."""
     single = len(panels) == 1
     with style.drawing(0.27 * len(features) + (1.3 if single else 1.55)) as figure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from ...core.text import code_point
+from ...core.support.text import code_point
 
 if TYPE_CHECKING:
     from matplotlib.ft2font import FT2Font

@@ -21,7 +21,7 @@ ASLANT = 6  # columns above which headings stand aslant
 DARK = 5  # level from which text in a cell is white
 
 
-class Scale(NamedTuple):
+class ColourScale(NamedTuple):
     """What the cells measure, and its limits; those of the values where there are none."""
 
     label: str
@@ -30,7 +30,7 @@ class Scale(NamedTuple):
 
 
 def draw(
-    table: pd.DataFrame, scale: Scale, marked: Collection[tuple[str, str]] = (), *, diagonal: bool = False
+    table: pd.DataFrame, scale: ColourScale, marked: Collection[tuple[str, str]] = (), *, diagonal: bool = False
 ) -> Figure:
     """Draw a square table; cells without a value stay empty.
 
@@ -62,7 +62,7 @@ def draw(
     return figure
 
 
-def _bounds(values: Any, scale: Scale) -> Any:
+def _bounds(values: Any, scale: ColourScale) -> Any:
     """Return round limits of at most as many levels as there are shades."""
     finite = values[np.isfinite(values)]
     low = scale.low if scale.low is not None else float(finite.min()) if finite.size else 0.0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...core.results import Result
+from ...core.model.results import Result
 from ...evidence import columns as col
 from ...evidence.profiles import PdpDistribution, PdpOwn
 from . import style
@@ -29,7 +29,7 @@ LEVEL = 16  # characters of a level's text
 
 
 @dataclass(frozen=True)
-class Axis:
+class CurveAxis:
     """The horizontal axis: the feature's name, and the level texts at their places (empty if numeric)."""
 
     feature: str
@@ -52,14 +52,14 @@ class Axis:
         return sum(min(len(level), LEVEL) + 2 for level in self.levels[:: self.step or 1]) > 34
 
 
-class Rows(NamedTuple):
+class CurveRows(NamedTuple):
     """The single rows: where each itself stands, where that is recorded, and its class, where rows have classes."""
 
     own: pd.DataFrame | None
     classes: Mapping[int, str]
 
     @classmethod
-    def of(cls, own: Result | None) -> Rows:
+    def of(cls, own: Result | None) -> CurveRows:
         """Read the result of the own values."""
         if own is None:
             return cls(None, {})
@@ -104,7 +104,7 @@ def draw(
     chosen = choose(result, "feature", feature, result.frame[col.FEATURE])
     frame = result.frame[result.frame[col.FEATURE] == chosen]
     names = several(result, "measure", measure, frame[col.MEASURE])[: None if measure else PANELS]
-    axis, rows = _axis(frame, str(chosen)), Rows.of(own)
+    axis, rows = _axis(frame, str(chosen)), CurveRows.of(own)
     view = None if distribution is None else PdpDistribution.from_result(distribution)
     counted = view is not None and (view.result.frame[col.FEATURE] == chosen).any()
     cells = len(names) + bool(counted)
@@ -132,10 +132,10 @@ def draw(
     return figure
 
 
-def _axis(frame: pd.DataFrame, feature: str) -> Axis:
+def _axis(frame: pd.DataFrame, feature: str) -> CurveAxis:
     points = frame[[col.X, col.LEVEL]].drop_duplicates().sort_values(col.X, kind="stable")
     levels = tuple(str(level) for level in points[col.LEVEL])
-    return Axis(feature, tuple(float(x) for x in points[col.X]), levels if any(levels) else ())
+    return CurveAxis(feature, tuple(float(x) for x in points[col.X]), levels if any(levels) else ())
 
 
 def _estimates(result: Result, feature: str, measure: str) -> pd.DataFrame:
@@ -146,7 +146,7 @@ def _estimates(result: Result, feature: str, measure: str) -> pd.DataFrame:
     return table[(table[col.FEATURE] == feature) & (table[col.MEASURE] == measure)].sort_values(col.X, kind="stable")
 
 
-def _curves(axes: Axes, part: pd.DataFrame, rows: Rows) -> None:
+def _curves(axes: Axes, part: pd.DataFrame, rows: CurveRows) -> None:
     """Draw all ICE curves of one class as one path; along levels rows would hide one another."""
     for position, table in rows.by_class(part, col.CURVE):
         curves = [c.sort_values(col.X, kind="stable") for _, c in table.groupby(col.CURVE, sort=False)]
@@ -156,7 +156,7 @@ def _curves(axes: Axes, part: pd.DataFrame, rows: Rows) -> None:
             axes.plot(x, y, linewidth=0.6, alpha=0.55, **look)
 
 
-def _average(axes: Axes, part: pd.DataFrame, estimates: pd.DataFrame, axis: Axis) -> None:
+def _average(axes: Axes, part: pd.DataFrame, estimates: pd.DataFrame, axis: CurveAxis) -> None:
     part = part.sort_values(col.X, kind="stable")
     banded = has_interval(estimates).any()
     if axis.numeric:
@@ -171,7 +171,7 @@ def _average(axes: Axes, part: pd.DataFrame, estimates: pd.DataFrame, axis: Axis
         axes.plot(at, low, color=style.INK, linewidth=1.4)
 
 
-def _own(axes: Axes, rows: Rows, feature: str, measure: str) -> None:
+def _own(axes: Axes, rows: CurveRows, feature: str, measure: str) -> None:
     """Mark where each row itself stands."""
     if rows.own is None:
         return
@@ -204,7 +204,7 @@ def _counts(axes: Axes, counts: pd.DataFrame, edges: Sequence[float] | None, ord
     axes.set_ylim(bottom=0)
 
 
-def _dress(axes: Axes, axis: Axis, bottom: bool) -> None:
+def _dress(axes: Axes, axis: CurveAxis, bottom: bool) -> None:
     style.plain(axes, "y")
     if axis.levels:
         axes.set_xticks(axis.places[:: axis.step], [style.name(level, LEVEL) for level in axis.levels[:: axis.step]])
@@ -215,7 +215,7 @@ def _dress(axes: Axes, axis: Axis, bottom: bool) -> None:
         axes.set_xlabel(style.name(axis.feature, 36))
 
 
-def _legend(result: Result, frame: pd.DataFrame, rows: Rows) -> list[Any]:
+def _legend(result: Result, frame: pd.DataFrame, rows: CurveRows) -> list[Any]:
     table = result.estimates[result.estimates[col.FEATURE] == frame[col.FEATURE].iloc[0]]
     numeric = not frame[col.LEVEL].astype(bool).any()
     look = {"linewidth": 1.9} if numeric else {"linestyle": "", "marker": "o", "markersize": 4.0}

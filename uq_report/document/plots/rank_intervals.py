@@ -23,7 +23,7 @@ ASLANT = 6  # columns above which headings stand aslant
 SHADES = ((1, "#1d4f7c"), (3, "#5b8db8"), (5, "#a9c6de"), (10, "#e1eaf2"))
 
 
-class Ranking(NamedTuple):
+class DrawnRanks(NamedTuple):
     """One method's ranks: its two headings, and a table indexed by feature with ``estimate``, ``lower``, ``upper``."""
 
     method: str
@@ -31,13 +31,13 @@ class Ranking(NamedTuple):
     table: pd.DataFrame
 
 
-def order(rankings: Sequence[Ranking]) -> list[str]:
+def order(rankings: Sequence[DrawnRanks]) -> list[str]:
     """Return the features by their mean rank over the rankings that hold them."""
     table = pd.DataFrame({k: ranking.table[col.ESTIMATE] for k, ranking in enumerate(rankings)}, dtype=float)
     return [str(feature) for feature in table.mean(axis=1).sort_values(kind="stable").index]
 
 
-def draw(rankings: Sequence[Ranking], features: Sequence[str], role: str = "") -> Figure:
+def draw(rankings: Sequence[DrawnRanks], features: Sequence[str], role: str = "") -> Figure:
     """Draw the ranks of `features`: the interval of each, or its estimate where it has none, ties as ``2 to 4``."""
     many = len(rankings) > ASLANT
     with style.drawing(0.34 * len(features) + (1.15 if many else 0.75)) as figure:

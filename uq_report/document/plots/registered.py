@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...core import results as kinds
-from ...core.results import Result
+from ...core.model import results as kinds
+from ...core.model.results import Result
 from ...evidence import columns as col
 from . import attribution, diagnostic, importance, profile, surface
 from .contract import figure_plugin

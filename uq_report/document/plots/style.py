@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...core.text import short
+from ...core.support.text import short
 from .letters import legible, width
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ _FIXED: dict[str, Any] = {  # equal bytes, text as text, and no text read as mat
 }
 
 
-class Sample(NamedTuple):
+class KeySample(NamedTuple):
     """An entry of a `key`: its words, and the look of a line with marks or of a patch."""
 
     label: str
@@ -186,17 +186,17 @@ def segments(starts: Any, ends: Any, at: Any) -> tuple[Any, Any]:
     return np.stack([starts, ends, gap], axis=1).ravel(), np.stack([at, at, gap], axis=1).ravel()
 
 
-def line(label: str = "", **look: Any) -> Sample:
+def line(label: str = "", **look: Any) -> KeySample:
     """Return an entry of a `key`: a line, a mark, or both."""
-    return Sample(label, look, patch=False)
+    return KeySample(label, look, patch=False)
 
 
-def patch(label: str = "", **look: Any) -> Sample:
+def patch(label: str = "", **look: Any) -> KeySample:
     """Return an entry of a `key`: a filled patch."""
-    return Sample(label, look, patch=True)
+    return KeySample(label, look, patch=True)
 
 
-def key(figure: Figure, samples: Sequence[Sample], columns: int = 2) -> None:
+def key(figure: Figure, samples: Sequence[KeySample], columns: int = 2) -> None:
     """Put a legend below the panels, where it hides nothing, in as many columns as have room."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...core.numbers import number, signed
-from ...core.results import MeasureFacts
+from ...core.model.results import MeasureFacts
+from ...core.support.numbers import number, signed
 
 __all__ = ["axis_label", "number", "signed", "words"]
 

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_float_dtype
 
-from ...core.arrays import Columns, FloatArray, Table
-from ...core.derivatives import numbers, spread
-from ...core.variants import Variant, make_buffer
+from ...core.model.derivatives import numbers, spread
+from ...core.model.variants import Variant, make_buffer
+from ...core.support.arrays import ColumnLookup, FloatArray, Table
 from .sklearn_ import transform
 
 _CELLS = 1_000_000  # of the tables transformed in one call
@@ -44,7 +44,7 @@ def _fill(matrix: FloatArray, steps: Sequence[Any], X: Table, rows: FloatArray, 
     reach = [spread(own) or 1.0 for own in values]
     moves = [Variant((j,), (own + h,)) for j, own, far in zip(columns, values, reach, strict=True) for h in (far, -far)]
     try:
-        moved = dense(transform(steps, make_buffer(X, len(moves)).filled(Columns(X), 0, len(X), moves)))
+        moved = dense(transform(steps, make_buffer(X, len(moves)).filled(ColumnLookup(X), 0, len(X), moves)))
     except ValueError:  # an encoder refuses values it has not met
         for j in columns if len(columns) > 1 else ():
             _fill(matrix, steps, X, rows, [j])

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.adapter import Adapter, class_names
-from ...core.arrays import FloatArray
-from ...core.distributions import Categorical
-from ...core.distributions.rowwise import row_sum
-from ...core.errors import InputError, ModelError
+from ...core.model.adapter import Adapter, class_names
+from ...core.support.arrays import FloatArray
+from ...core.support.errors import InputError, ModelError
+from ...distributions import Categorical
+from ...distributions.numerics.rowwise import row_sum
 from .dispersion import check_dispersion, remarks_on
 from .sklearn_ import each_alone, rows_of_trees, takes_largest, unwrap
 

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit
 
-from ...core.adapter import Match
-from ...core.arrays import AnyArray, FloatArray, Table
-from ...core.distributions import CategoricalMixture, Mixture, Normal, NormalMixture, Poisson
-from ...core.errors import InputError, to_type
+from ...core.model.adapter import Match
 from ...core.predictive import Distribution
+from ...core.support.arrays import AnyArray, FloatArray, Table
+from ...core.support.errors import InputError, to_type
+from ...distributions import CategoricalMixture, Mixture, Normal, NormalMixture, Poisson
 from .boosted import BoostedAdapter, classes_of, comes_from, numbers_of, softmax_of
-from .dispersion import Estimate, dispersed
+from .dispersion import DispersionEstimate, dispersed
 from .outputs import predicted_labels
 from .sklearn_ import refitted, transform, unwrap
 
@@ -52,7 +52,7 @@ class CatBoostAdapter(BoostedAdapter):
     --------
     >>> CatBoostAdapter(virtual_ensembles=1)
     Traceback (most recent call last):
-    uq_report.core.errors.InputError: catboost.virtual_ensembles must be a whole number >= 2; got 1.
+    uq_report.core.support.errors.InputError: catboost.virtual_ensembles must be a whole number >= 2; got 1.
     """
 
     virtual_ensembles: int = 10
@@ -109,7 +109,9 @@ class CatBoostAdapter(BoostedAdapter):
         """Return the distributions of counts or amounts with these means."""
         what, (name, options) = type(final).__name__, _loss(final)
         mean = numbers_of(values, len(values), what)
-        estimate = Estimate("CatBoostAdapter", __name__, "model.predict(X_calibration, prediction_type='Exponent')")
+        estimate = DispersionEstimate(
+            "CatBoostAdapter", __name__, "model.predict(X_calibration, prediction_type='Exponent')"
+        )
         power = float(options.get("variance_power", _POWERS[name]))
         return dispersed(self.name, f"{what} with {name}", mean, power, self.dispersion, estimate)
 

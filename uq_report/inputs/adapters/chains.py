@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import AnyArray
+from ...core.support.arrays import AnyArray
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, softmax
 
-from ...core.adapter import class_names
-from ...core.arrays import FloatArray, Table
-from ...core.derivatives import Derivatives
+from ...core.model.adapter import class_names
+from ...core.model.derivatives import Derivatives
+from ...core.support.arrays import FloatArray, Table
 from .affine import affine_slopes, dense
 from .sklearn_ import transform, unwrap
 
@@ -22,7 +22,7 @@ _LINEAR = ("sklearn.LogisticRegression", "sklearn.LogisticRegressionCV", "sklear
 _BLOCK = 10_000_000  # numbers in the second derivatives of a layer worked on at once
 
 
-class Scores(NamedTuple):
+class ScoreDerivatives(NamedTuple):
     """Values (n, k) with first (n, d, k) and second (n, d, d, k) derivatives; None for second ones that are 0."""
 
     value: FloatArray
@@ -66,18 +66,20 @@ def _layers(final: Any) -> Sequence[tuple[FloatArray, FloatArray]] | None:
 
 def _scores(
     X: FloatArray, matrix: FloatArray, layers: Sequence[tuple[FloatArray, FloatArray]], activation: str, order: int
-) -> Scores:
+) -> ScoreDerivatives:
     """Return the last layer's scores with their derivatives by the inputs of `matrix`."""
     weights, bias = layers[0]
     slopes = matrix @ weights
-    z = Scores(X @ weights + bias, np.broadcast_to(slopes, (len(X), *slopes.shape)))
+    z = ScoreDerivatives(X @ weights + bias, np.broadcast_to(slopes, (len(X), *slopes.shape)))
     for weights, bias in layers[1:]:
         a = _activated(z, activation, order)
-        z = Scores(a.value @ weights + bias, a.first @ weights, None if a.second is None else a.second @ weights)
+        z = ScoreDerivatives(
+            a.value @ weights + bias, a.first @ weights, None if a.second is None else a.second @ weights
+        )
     return z
 
 
-def _activated(z: Scores, activation: str, order: int) -> Scores:
+def _activated(z: ScoreDerivatives, activation: str, order: int) -> ScoreDerivatives:
     """Return f(z): f' z', and f'' z' z' + f' z''. The bend of relu is 0 but at its kink."""
     if activation == "identity":
         return z
@@ -94,15 +96,15 @@ def _activated(z: Scores, activation: str, order: int) -> Scores:
         bend = slope * (1 - 2 * value)
     first = slope[:, None] * z.first
     if order == 1:
-        return Scores(value, first)
+        return ScoreDerivatives(value, first)
     second = None if z.second is None else slope[:, None, None] * z.second
     if bend is not None:
         bent = (bend[:, None] * z.first)[:, :, None] * z.first[:, None]
         second = bent if second is None else second + bent
-    return Scores(value, first, second)
+    return ScoreDerivatives(value, first, second)
 
 
-def _probabilities(z: Scores, order: int) -> tuple[FloatArray, ...]:
+def _probabilities(z: ScoreDerivatives, order: int) -> tuple[FloatArray, ...]:
     """Return p = softmax(z) and its derivatives up to `order`.
 
     With centred derivatives c = z' - Σ p z': p' = p c and p'' = p [c c + z'' - Σ p (z'' + c c)].

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
-from ...core.adapter import Advice, Match
-from ...core.arrays import AnyArray, Table
-from ...core.derivatives import Derivatives
-from ...core.distributions import Categorical
-from ...core.errors import InputError, to_type
+from ...core.model.adapter import Advice, Match
+from ...core.model.derivatives import Derivatives
 from ...core.predictive import Distribution
+from ...core.support.arrays import AnyArray, Table
+from ...core.support.errors import InputError, to_type
+from ...distributions import Categorical
 from .class_derivatives import class_derivatives
 from .outputs import class_labels, predicted_labels, probabilities
 from .sklearn_ import SklearnAdapter, is_a, refitted

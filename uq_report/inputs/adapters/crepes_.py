@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.adapter import Adapter, Match, class_names
-from ...core.arrays import AnyArray, FloatArray, Table
-from ...core.distributions import Draws, Intervals, LabelSets
-from ...core.distributions.intervals import checked_levels
-from ...core.errors import InputError, to_type
+from ...core.model.adapter import Adapter, Match, class_names
 from ...core.predictive import Distribution
+from ...core.support.arrays import AnyArray, FloatArray, Table
+from ...core.support.errors import InputError, to_type
+from ...distributions import Draws, Intervals, LabelSets
+from ...distributions.tables.intervals import checked_levels
 from .outputs import class_labels, level_words, point_prediction, predicted_labels, probabilities
 
 _REGRESSOR, _CLASSIFIER = "crepes.WrapRegressor", "crepes.WrapClassifier"

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 import pandas as pd
 
-from ...core.adapter import Adapter, Match, class_names
-from ...core.arrays import AnyArray, FloatArray, Table
-from ...core.errors import InputError
+from ...core.model.adapter import Adapter, Match, class_names
 from ...core.predictive import Distribution
+from ...core.support.arrays import AnyArray, FloatArray, Table
+from ...core.support.errors import InputError
 from ...evidence import ids
 
 _CHECKED_ROWS = 50

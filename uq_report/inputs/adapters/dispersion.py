@@ -6,10 +6,10 @@ import math
 from numbers import Real
 from typing import Any, NamedTuple
 
-from ...core.arrays import FloatArray
-from ...core.distributions import Gamma, Poisson, Scipy, Tweedie
-from ...core.errors import InputError, to_type
 from ...core.predictive import Distribution
+from ...core.support.arrays import FloatArray
+from ...core.support.errors import InputError, to_type
+from ...distributions import Gamma, Poisson, Scipy, Tweedie
 from .outputs import refuse_rows
 
 _ESTIMATE = """\
@@ -20,7 +20,7 @@ dispersion = float(((y_{suffix} - mean) ** 2 / mean**{power:g}).sum() / {divisor
 uq.explain(model, X, y, adapter={adapter}(dispersion=dispersion))"""
 
 
-class Estimate(NamedTuple):
+class DispersionEstimate(NamedTuple):
     """How a user gets the dispersion: `mean` is the expression of the means of `rows`, `X_suffix`; over `divisor`.
 
     Parameters
@@ -64,7 +64,7 @@ def remarks_on(dispersion: float | None) -> tuple[str, ...]:
 
 
 def dispersed(
-    who: str, what: str, mean: FloatArray, power: float, dispersion: float | None, estimate: Estimate
+    who: str, what: str, mean: FloatArray, power: float, dispersion: float | None, estimate: DispersionEstimate
 ) -> Distribution:
     """Return the distribution with these means and the variance dispersion * mean^power.
 

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from ...core.adapter import Adapter, Match, class_names
-from ...core.arrays import Table
-from ...core.distributions import Categorical, CountDraws, Draws
-from ...core.errors import InputError, to_type
+from ...core.model.adapter import Adapter, Match, class_names
 from ...core.predictive import Distribution
+from ...core.support.arrays import Table
+from ...core.support.errors import InputError, to_type
+from ...distributions import Categorical, CountDraws, Draws
 
 _TREES = ("arviz.InferenceData", "xarray.DataTree")
 _GROUPS = ("predictions", "posterior_predictive")

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.adapter import Adapter, Match
-from ...core.arrays import AnyArray, FloatArray, IntArray, Table
-from ...core.distributions import Categorical, CategoricalMixture, NormalMixture
-from ...core.errors import InputError, to_type
+from ...core.model.adapter import Adapter, Match
 from ...core.predictive import Distribution
+from ...core.support.arrays import AnyArray, FloatArray, IntArray, Table
+from ...core.support.errors import InputError, to_type
+from ...distributions import Categorical, CategoricalMixture, NormalMixture
 from .outputs import (
     check_noise,
     class_labels,

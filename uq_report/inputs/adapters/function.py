@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core import distributions
-from ...core.adapter import Adapter, Match
-from ...core.arrays import Table
-from ...core.errors import InputError, ModelError
+from ... import distributions
+from ...core.model.adapter import Adapter, Match
 from ...core.predictive import Distribution
+from ...core.support.arrays import Table
+from ...core.support.errors import InputError, ModelError
 
 _ALLOWED = f"{', '.join(distributions.__all__)} or a Distribution of your own"
 _HINTS = {
@@ -31,7 +31,7 @@ class FunctionAdapter(Adapter):
     Examples
     --------
     >>> import numpy as np
-    >>> from uq_report.core.distributions import Normal
+    >>> from uq_report.distributions import Normal
     >>> def f(X):
     ...     return Normal(X[:, 0], np.full(len(X), 0.5))
     >>> FunctionAdapter().predict(f, np.ones((2, 1))).mean()
@@ -67,7 +67,7 @@ class FunctionAdapter(Adapter):
             hint = "For a mean and a std return Normal(mean, std)."
         raise ModelError(
             f"{getattr(model, '__name__', type(model).__name__)} must return a distribution of "
-            f"uq_report.core.distributions: {_ALLOWED}; got {got}. {hint}".rstrip()
+            f"uq_report.distributions: {_ALLOWED}; got {got}. {hint}".rstrip()
         )
 
     def batch_rows(self, model: Any) -> int | None:

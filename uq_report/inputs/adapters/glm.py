@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core.adapter import Match
-from ...core.arrays import Table
+from ...core.model.adapter import Match
 from ...core.predictive import Distribution
-from .dispersion import Estimate, check_dispersion, dispersed, remarks_on
+from ...core.support.arrays import Table
+from .dispersion import DispersionEstimate, check_dispersion, dispersed, remarks_on
 from .outputs import point_prediction
 from .sklearn_ import SklearnAdapter, is_a, transform, unwrap
 
-_FITTED = Estimate(
+_FITTED = DispersionEstimate(
     "GlmAdapter",
     __name__,
     "model.predict(X_train)",
@@ -20,7 +20,7 @@ _FITTED = Estimate(
     "the training rows (Pearson's chi-square over the degrees of freedom)",
     "(len(mean) - X_train.shape[1] - 1)",
 )
-_HELD = Estimate("GlmAdapter", __name__, "model.predict(X_calibration)")
+_HELD = DispersionEstimate("GlmAdapter", __name__, "model.predict(X_calibration)")
 
 
 @dataclass(frozen=True)

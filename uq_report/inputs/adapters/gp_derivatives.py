@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 from scipy.linalg import solve_triangular
 
-from ...core.adapter import class_names
-from ...core.arrays import FloatArray, IntArray, Table, take_rows
-from ...core.derivatives import EXACT, Derivatives, numbers, spread
+from ...core.model.adapter import class_names
+from ...core.model.derivatives import EXACT, Derivatives, numbers, spread
+from ...core.support.arrays import FloatArray, IntArray, Table, take_rows
 from .affine import affine_slopes, dense
-from .gp_kernels import Rates, Term, constant_of, gradient, hessian, slopes, terms_of, values
+from .gp_kernels import KernelTerm, Rates, constant_of, gradient, hessian, slopes, terms_of, values
 from .sklearn_ import transform, unwrap
 
 _BLOCK = 4_000_000  # kernel values worked on at once
@@ -42,7 +42,7 @@ class _Process(NamedTuple):
     gp: Any
     columns: list[int]
     order: int
-    terms: list[Term]
+    terms: list[KernelTerm]
     matrix: FloatArray
 
 

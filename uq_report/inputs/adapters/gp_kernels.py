@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from ...core.adapter import class_names
-from ...core.arrays import FloatArray
+from ...core.model.adapter import class_names
+from ...core.support.arrays import FloatArray
 
 Rates: TypeAlias = list[FloatArray]  # φ and its derivatives, (n, N) each
 
@@ -31,7 +31,7 @@ class Shape(NamedTuple):
         return self.rates(s, 0)[0]
 
 
-class Term(NamedTuple):
+class KernelTerm(NamedTuple):
     """One summand ``factor φ(s)`` of a kernel, with 1 / l² by column."""
 
     factor: float
@@ -48,7 +48,7 @@ class Term(NamedTuple):
         return np.asarray(cdist(X * root, T * root, "sqeuclidean"))
 
 
-def terms_of(kernel: Any, width: int) -> list[Term] | None:
+def terms_of(kernel: Any, width: int) -> list[KernelTerm] | None:
     """Return the summands of a kernel of `width` columns that vary with x, or None for one of another kind.
 
     Examples
@@ -73,7 +73,9 @@ def terms_of(kernel: Any, width: int) -> list[Term] | None:
                 return [term._replace(factor=term.factor * float(one.constant_value)) for term in other]
         return None
     shape = _shape(name, kernel)
-    return None if shape is None else [Term(1.0, np.broadcast_to(1 / np.square(kernel.length_scale), width), shape)]
+    return (
+        None if shape is None else [KernelTerm(1.0, np.broadcast_to(1 / np.square(kernel.length_scale), width), shape)]
+    )
 
 
 def constant_of(kernel: Any) -> float:
@@ -103,13 +105,13 @@ def _shape(name: str, kernel: Any) -> Shape | None:
     return None
 
 
-def values(terms: Sequence[Term], rates: Sequence[Rates], constant: float) -> FloatArray:
+def values(terms: Sequence[KernelTerm], rates: Sequence[Rates], constant: float) -> FloatArray:
     """Return the kernel of all rows of `X` and `T`, (n, N), from the rates of its terms and what constants add."""
     total = reduce(np.add, (term.factor * value for term, (value, *_) in zip(terms, rates, strict=True)))
     return total + constant if constant else total
 
 
-def gradient(terms: Sequence[Term], rates: Sequence[Rates], A: FloatArray, X: Any, T: Any) -> Any:
+def gradient(terms: Sequence[KernelTerm], rates: Sequence[Rates], A: FloatArray, X: Any, T: Any) -> Any:
     """Return the slopes of ``Σ_a A_ra k(x_r, t_a)`` by the columns of `X`, (n, m); A is (n, N) or (N,)."""
     total, points = np.zeros(X.shape), np.column_stack([np.ones(len(T)), T])
     for term, (_, first, *_) in zip(terms, rates, strict=True):
@@ -118,7 +120,7 @@ def gradient(terms: Sequence[Term], rates: Sequence[Rates], A: FloatArray, X: An
     return total
 
 
-def hessian(terms: Sequence[Term], rates: Sequence[Rates], A: FloatArray, X: Any, T: Any) -> Any:
+def hessian(terms: Sequence[KernelTerm], rates: Sequence[Rates], A: FloatArray, X: Any, T: Any) -> Any:
     """Return the second derivatives of the same, (n, m, m), by products of matrices of rows from the centre of `T`."""
     (n, m), centre = X.shape, T.mean(axis=0)
     X, T, total = X - centre, T - centre, np.zeros((n, m, m))
@@ -133,7 +135,7 @@ def hessian(terms: Sequence[Term], rates: Sequence[Rates], A: FloatArray, X: Any
     return total
 
 
-def slopes(terms: Sequence[Term], rates: Sequence[Rates], X: Any, T: Any) -> FloatArray:
+def slopes(terms: Sequence[KernelTerm], rates: Sequence[Rates], X: Any, T: Any) -> FloatArray:
     """Return the slopes of every kernel value by each column of `X`, (m, n, N)."""
     total = np.empty((X.shape[1], len(X), len(T)))
     for j, slope in enumerate(total):

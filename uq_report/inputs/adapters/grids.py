@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import softmax
 
-from ...core.adapter import Adapter, Match, class_names
-from ...core.arrays import FloatArray, Table
-from ...core.distributions import Histogram
-from ...core.errors import ModelError
+from ...core.model.adapter import Adapter, Match, class_names
 from ...core.predictive import Distribution
+from ...core.support.arrays import FloatArray, Table
+from ...core.support.errors import ModelError
+from ...distributions import Histogram
 from .sklearn_ import predict_takes
 
 _NEEDED = ("criterion", "logits")

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from ...core.adapter import Match, class_names
-from ...core.arrays import BoolArray, FloatArray, Table
-from ...core.distributions import Censored, LogLogistic, LogNormal, Weibull
-from ...core.errors import InputError, UnsupportedError, to_type
+from ...core.model.adapter import Match, class_names
 from ...core.predictive import Distribution
+from ...core.support.arrays import BoolArray, FloatArray, Table
+from ...core.support.errors import InputError, UnsupportedError, to_type
+from ...distributions import Censored, LogLogistic, LogNormal, Weibull
 from .survival_curves import CurvesAdapter
 
 _FITTED = """\

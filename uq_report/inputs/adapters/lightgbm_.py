@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit
 
-from ...core.adapter import Match
-from ...core.arrays import AnyArray, FloatArray, Table
-from ...core.distributions import Categorical
-from ...core.errors import InputError, to_type
+from ...core.model.adapter import Match
 from ...core.predictive import Distribution
+from ...core.support.arrays import AnyArray, FloatArray, Table
+from ...core.support.errors import InputError, to_type
+from ...distributions import Categorical
 from .boosted import BoostedAdapter, classes_of, comes_from, numbers_of, softmax_of
-from .dispersion import Estimate, dispersed
+from .dispersion import DispersionEstimate, dispersed
 from .outputs import class_labels, predicted_labels, probabilities
 from .sklearn_ import refitted, transform, unwrap
 
@@ -48,7 +48,7 @@ class LightGBMAdapter(BoostedAdapter):
     --------
     >>> LightGBMAdapter(dispersion=0.0)
     Traceback (most recent call last):
-    uq_report.core.errors.InputError: lightgbm.dispersion must be None or a finite number > 0; got 0.0.
+    uq_report.core.support.errors.InputError: lightgbm.dispersion must be None or a finite number > 0; got 0.0.
     """
 
     name: ClassVar[str] = "lightgbm"
@@ -108,7 +108,7 @@ class LightGBMAdapter(BoostedAdapter):
         """Return the distributions of counts or amounts with these means."""
         booster, what = _booster(final), type(final).__name__
         power = float(booster.params.get("tweedie_variance_power", 1.5)) if name == "tweedie" else _POWERS[name]
-        estimate = Estimate("LightGBMAdapter", __name__, "model.predict(X_calibration)")
+        estimate = DispersionEstimate("LightGBMAdapter", __name__, "model.predict(X_calibration)")
         mean = numbers_of(values, len(values), what)
         return dispersed(self.name, f"{what} with {name}", mean, power, self.dispersion, estimate)
 

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.adapter import Adapter, Match, class_names
-from ...core.arrays import AnyArray, FloatArray, Table
-from ...core.distributions import Intervals, LabelSets
-from ...core.errors import InputError, to_type
+from ...core.model.adapter import Adapter, Match, class_names
 from ...core.predictive import Distribution
+from ...core.support.arrays import AnyArray, FloatArray, Table
+from ...core.support.errors import InputError, to_type
+from ...distributions import Intervals, LabelSets
 from .outputs import POINTS, class_labels, level_words, probabilities
 
 _REGRESSORS = {

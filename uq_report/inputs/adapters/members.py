@@ -8,13 +8,13 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from ...core.adapter import Adapter, Match, Remarks, SharesCalls, class_names
-from ...core.arrays import Table
-from ...core.distributions import Categorical
-from ...core.errors import InputError, UQReportError
+from ...core.model.adapter import Adapter, Match, Remarks, SharesCalls, class_names
 from ...core.predictive import Distribution
-from ...core.stochastic import mixture
-from ...core.text import count
+from ...core.support.arrays import Table
+from ...core.support.errors import InputError, UQReportError
+from ...core.support.text import count
+from ...core.traits.stochastic import mixture
+from ...distributions import Categorical
 
 _MODULES = "torch.ModuleList"
 _CELLS = 2_500_000
@@ -36,7 +36,7 @@ class MembersAdapter(Adapter):
     Examples
     --------
     >>> import uq_report as uq
-    >>> from uq_report.core.distributions import Normal
+    >>> from uq_report.distributions import Normal
     >>> models = [lambda X: Normal(X[:, 0], 1.0), lambda X: Normal(X[:, 0] + 2.0, 1.0)]
     >>> subject = uq.explain(models, np.zeros((3, 1)))
     >>> subject.adapter.predict(models, np.zeros((1, 1))).epistemic_variance()

@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.adapter import Adapter, Match, class_names
-from ...core.arrays import AnyArray, Table
-from ...core.distributions import (
+from ...core.model.adapter import Adapter, Match, class_names
+from ...core.predictive import Distribution
+from ...core.support.arrays import AnyArray, Table
+from ...core.support.errors import InputError, to_type
+from ...distributions import (
     Beta,
     Categorical,
     Gamma,
@@ -23,8 +25,6 @@ from ...core.distributions import (
     StudentT,
     Weibull,
 )
-from ...core.errors import InputError, to_type
-from ...core.predictive import Distribution
 from .boosted import softmax_of
 from .outputs import POINTS, predicted_labels
 from .sklearn_ import ROWWISE_BATCH, each_alone, refitted, transform, unwrap

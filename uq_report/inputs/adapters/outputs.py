@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import AnyArray, BoolArray, FloatArray, Table
-from ...core.distributions.intervals import nearest_level
-from ...core.distributions.validate import numbers
-from ...core.errors import InputError, ModelError, to_type
+from ...core.support.arrays import AnyArray, BoolArray, FloatArray, Table
+from ...core.support.errors import InputError, ModelError, to_type
+from ...distributions.numerics.validate import numbers
+from ...distributions.tables.intervals import nearest_level
 from .sklearn_ import in_order, transform, unwrap
 
 POINTS = "uq.explain(model, X, y, residuals=uq.Residuals(rows=(X_calibration, y_calibration)))"

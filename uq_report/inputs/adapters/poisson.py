@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core.adapter import Match
-from ...core.arrays import Table
-from ...core.distributions import Poisson
+from ...core.model.adapter import Match
 from ...core.predictive import Distribution
+from ...core.support.arrays import Table
+from ...distributions import Poisson
 from .outputs import point_prediction
 from .sklearn_ import SklearnAdapter, is_a, transform, unwrap
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...core.adapter import Adapter, Match
-from ...core.arrays import IntArray, Table
+from ...core.model.adapter import Adapter, Match
 from ...core.predictive import Distribution
-from ...core.scored import ONLY_GIVEN, GivenDistributions, GivenRows, ScoredRows
+from ...core.support.arrays import IntArray, Table
+from ...core.traits.stored_predictions import ONLY_GIVEN, FixedRows, GivenDistributions, ScoredRows
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class PredictionsAdapter(Adapter):
     >>> PredictionsAdapter().predict(scored, np.array([[2.0]])).probabilities
     array([[0.9, 0.1]])
     >>> import uq_report as uq
-    >>> from uq_report.core.distributions import Normal
+    >>> from uq_report.distributions import Normal
     >>> uq.explain(Normal([0.0, 1.0], 2.0), np.array([[1.0], [2.0]])).adapter_reason
     'stored predictions (normal); the model itself was not at hand'
     """
@@ -47,10 +47,10 @@ class PredictionsAdapter(Adapter):
         """Return the stored distributions of these rows, if they were all predicted."""
         return model.predict(X)
 
-    def bind(self, model: Any, X: Table) -> GivenRows:
+    def bind(self, model: Any, X: Table) -> FixedRows:
         """Return distributions with the rows they are of; stored rows as they are."""
         return GivenDistributions(X, model) if isinstance(model, Distribution) else model
 
-    def take(self, model: Any, rows: IntArray) -> GivenRows:
+    def take(self, model: Any, rows: IntArray) -> FixedRows:
         """Return the stored predictions of some rows, for a subject that keeps only these."""
         return model.take(rows)

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.adapter import Match, class_names
-from ...core.arrays import Table
-from ...core.distributions import Quantiles
-from ...core.distributions.quantiles import Ties
-from ...core.errors import InputError, to_type
+from ...core.model.adapter import Match, class_names
 from ...core.predictive import Distribution
+from ...core.support.arrays import Table
+from ...core.support.errors import InputError, to_type
+from ...distributions import Quantiles
+from ...distributions.tables.quantiles import Ties
 from .quantile_levels import words
 from .sklearn_ import ROWWISE_BATCH, SklearnAdapter, each_alone, in_order, transform, unwrap
 

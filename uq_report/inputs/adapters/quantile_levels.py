@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.adapter import class_names
+from ...core.model.adapter import class_names
 
 
 def levels_of(model: Any) -> tuple[float, ...]:

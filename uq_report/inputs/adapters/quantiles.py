@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.adapter import Match, class_names
-from ...core.arrays import FloatArray, Table
-from ...core.distributions import Quantiles
-from ...core.distributions.quantiles import Ties
-from ...core.errors import InputError, to_type
+from ...core.model.adapter import Match, class_names
 from ...core.predictive import Distribution
+from ...core.support.arrays import FloatArray, Table
+from ...core.support.errors import InputError, to_type
+from ...distributions import Quantiles
+from ...distributions.tables.quantiles import Ties
 from .outputs import point_prediction
 from .quantile_levels import levels_of, words
 from .sklearn_ import (

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.adapter import Match, class_names
-from ...core.arrays import Table
-from ...core.derivatives import Derivatives
-from ...core.distributions import Normal
-from ...core.errors import InputError, to_type
+from ...core.model.adapter import Match, class_names
+from ...core.model.derivatives import Derivatives
 from ...core.predictive import Distribution
+from ...core.support.arrays import Table
+from ...core.support.errors import InputError, to_type
+from ...distributions import Normal
 from .gp_derivatives import gp_derivatives
 from .outputs import POINTS, check_noise, mean_and_std, refuse_rows
 from .sklearn_ import SklearnAdapter, gives_std, is_a, unwrap

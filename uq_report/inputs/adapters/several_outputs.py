@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.adapter import Adapter, Match
-from ...core.arrays import AnyArray, Table
-from ...core.errors import InputError
-from ...core.outputs import Output
+from ...core.model.adapter import Adapter, Match
 from ...core.predictive import Distribution
+from ...core.support.arrays import AnyArray, Table
+from ...core.support.errors import InputError
+from ...core.validation.multioutput import Output
 from .chains import link
 from .outputs import SEVERAL
 from .sklearn_ import is_a, transform, unwrap

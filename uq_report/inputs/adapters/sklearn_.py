@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from joblib import parallel_config
 
-from ...core.adapter import Adapter, class_names
-from ...core.arrays import FloatArray, Table
+from ...core.model.adapter import Adapter, class_names
 from ...core.predictive import Distribution
+from ...core.support.arrays import FloatArray, Table
 
 ROWWISE_BATCH = 25_000
 PROCESS_BATCH = 250

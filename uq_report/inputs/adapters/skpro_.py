@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from ...core.adapter import Adapter, Match, class_names
-from ...core.arrays import Table
-from ...core.errors import InputError
+from ...core.model.adapter import Adapter, Match, class_names
 from ...core.predictive import Distribution
+from ...core.support.arrays import Table
+from ...core.support.errors import InputError
 from .skpro_families import LEVELS, from_skpro
 
 _REGRESSOR = "skpro.BaseProbaRegressor"

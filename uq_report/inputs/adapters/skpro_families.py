@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.adapter import class_names
-from ...core.arrays import FloatArray
-from ...core.distributions import (
+from ...core.model.adapter import class_names
+from ...core.predictive import Distribution
+from ...core.support.arrays import FloatArray
+from ...core.support.errors import InputError, to_type
+from ...distributions import (
     Beta,
     Draws,
     Gamma,
@@ -31,8 +33,6 @@ from ...core.distributions import (
     StudentT,
     Weibull,
 )
-from ...core.errors import InputError, to_type
-from ...core.predictive import Distribution
 from .outputs import POINTS
 
 Parameters = Mapping[str, FloatArray]

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.adapter import Match, class_names
-from ...core.arrays import BoolArray, FloatArray, Table
-from ...core.errors import UnsupportedError, to_type
+from ...core.model.adapter import Match, class_names
 from ...core.predictive import Distribution
+from ...core.support.arrays import BoolArray, FloatArray, Table
+from ...core.support.errors import UnsupportedError, to_type
 from .sklearn_ import ROWWISE_BATCH, in_order, refitted, transform, unwrap
 from .survival_curves import CurvesAdapter
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import BoolArray, FloatArray, IntArray
-from ...core.distributions import Survival
-from ...core.errors import InputError
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from ...core.support.errors import InputError
+from ...distributions import Survival
 from .sklearn_ import SklearnAdapter
 
 CELLS = 5

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import AnyArray, FloatArray
+from ...core.support.arrays import AnyArray, FloatArray
 from .sklearn_ import is_a, plain_array
 
 _REGRESSORS = ("RandomForestRegressor", "ExtraTreesRegressor")

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from ...core.adapter import Match
-from ...core.arrays import AnyArray, FloatArray, Table
-from ...core.distributions import Categorical, LogNormal, Scipy, Weibull
-from ...core.errors import InputError
+from ...core.model.adapter import Match
 from ...core.predictive import Distribution
+from ...core.support.arrays import AnyArray, FloatArray, Table
+from ...core.support.errors import InputError
+from ...distributions import Categorical, LogNormal, Scipy, Weibull
 from .boosted import BoostedAdapter, classes_of, comes_from, numbers_of, softmax_of
-from .dispersion import Estimate, dispersed
+from .dispersion import DispersionEstimate, dispersed
 from .outputs import class_labels, predicted_labels, probabilities
 from .sklearn_ import transform, unwrap
 
@@ -56,7 +56,7 @@ class XGBoostAdapter(BoostedAdapter):
     --------
     >>> XGBoostAdapter(dispersion=-1.0)
     Traceback (most recent call last):
-    uq_report.core.errors.InputError: xgboost.dispersion must be None or a finite number > 0; got -1.0.
+    uq_report.core.support.errors.InputError: xgboost.dispersion must be None or a finite number > 0; got -1.0.
     """
 
     name: ClassVar[str] = "xgboost"
@@ -127,7 +127,7 @@ class XGBoostAdapter(BoostedAdapter):
             values,
             round(power, 6),  # kept in single precision
             self.dispersion,
-            Estimate("XGBoostAdapter", __name__, mean),
+            DispersionEstimate("XGBoostAdapter", __name__, mean),
         )
 
     def decide(self, model: Any, X: Table) -> AnyArray | None:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.arrays import BoolArray, FloatArray
+from ...core.support.arrays import BoolArray, FloatArray
 
 _MOST = 128  # points
 _KEPT = 2**25  # values of curves, 256 MiB: 20 features of 20,000 rows

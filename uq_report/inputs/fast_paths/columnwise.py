@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...core.adapter import class_names
-from ...core.arrays import Columns, IntArray, Table, take_rows
-from ...core.variants import Variant
+from ...core.model.adapter import class_names
+from ...core.model.variants import Variant
+from ...core.support.arrays import ColumnLookup, IntArray, Table, take_rows
 from ..adapters.sklearn_ import transform
 
 _NAMES = (
@@ -74,15 +74,15 @@ class Columnwise:
         return cls(X, tuple(steps), rows, tuple(np.flatnonzero(owner == c) for c in range(X.shape[1])))
 
     @cached_property
-    def _source(self) -> Columns:
-        return Columns(self.X)
+    def _source(self) -> ColumnLookup:
+        return ColumnLookup(self.X)
 
     @cached_property
     def _occurring(self) -> _Occurring:
         return _Occurring(self._source)
 
     @cached_property
-    def _parts(self) -> dict[int, _Part]:
+    def _parts(self) -> dict[int, _Transformer]:
         """What makes each column's own."""
         row = take_rows(self.X, np.zeros(1, dtype=int))
         return {column: _part(self.steps, row, column, made) for column, made in enumerate(self.made)}
@@ -122,7 +122,7 @@ class Columnwise:
 class _Occurring(dict[int, tuple[Any, IntArray]]):
     """The distinct values that occur in each column of a table, and the first row of each, looked up once."""
 
-    def __init__(self, source: Columns) -> None:
+    def __init__(self, source: ColumnLookup) -> None:
         super().__init__()
         self._source = source
 
@@ -140,7 +140,7 @@ class _Occurring(dict[int, tuple[Any, IntArray]]):
         return np.where(at < 0, -1, first.take(at))
 
 
-class _Part(NamedTuple):
+class _Transformer(NamedTuple):
     """Transformers, one row of what they take, the place of one column there, and those of what it makes of theirs."""
 
     steps: tuple[Any, ...]
@@ -158,7 +158,7 @@ class _Part(NamedTuple):
         return columns_of(transform(self.steps, table), self.made)
 
 
-def _part(steps: tuple[Any, ...], row: Table, column: int, made: IntArray) -> _Part:
+def _part(steps: tuple[Any, ...], row: Table, column: int, made: IntArray) -> _Transformer:
     """Return what makes all of a column's own: a part of a column transformer, if it does so alone, else the steps."""
     step = steps[0]
     if len(steps) == 1 and class_names(step)[0] == "sklearn.ColumnTransformer" and not step.transformer_weights:
@@ -166,8 +166,8 @@ def _part(steps: tuple[Any, ...], row: Table, column: int, made: IntArray) -> _P
             place, taken = step.output_indices_[name], list(step._transformer_to_input_indices[name])  # noqa: SLF001 - names resolved
             if place.start <= made[0] and made[-1] < place.stop and taken.count(column) == 1:
                 few = row.iloc[:, taken] if isinstance(row, pd.DataFrame) else row[:, taken]
-                return _Part((part,), few, taken.index(column), made - place.start)
-    return _Part(steps, row, column, made)
+                return _Transformer((part,), few, taken.index(column), made - place.start)
+    return _Transformer(steps, row, column, made)
 
 
 def columns_of(rows: Any, columns: IntArray) -> Any:

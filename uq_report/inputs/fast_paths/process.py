@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ...core.adapter import Adapter
-from ...core.arrays import Columns, FloatArray, IntArray, Table, take_rows
-from ...core.distributions import Normal
-from ...core.distributions.validate import vector
-from ...core.limits import look
-from ...core.variants import Variant, make_buffer
+from ...core.model.adapter import Adapter
+from ...core.model.variants import Variant, make_buffer
+from ...core.support.arrays import ColumnLookup, FloatArray, IntArray, Table, take_rows
+from ...core.support.limits import check_limits
+from ...distributions import Normal
+from ...distributions.numerics.validate import vector
 from ..adapters.gp_derivatives import process_of, units_of
 from ..adapters.outputs import refuse_rows
 from ..adapters.regressor_std import RegressorStdAdapter
@@ -87,7 +87,7 @@ class ProcessMeans:
         table = make_buffer(take_rows(self.X, rows), len(group)).filled(self._source, 0, len(rows), group)
         inner = np.asarray(transform(self.steps, table))
         for start in range(0, len(inner), PROCESS_BATCH):
-            look()
+            check_limits()
             part = inner[start : start + PROCESS_BATCH]
             K = self.gp.kernel_(part, self.gp.X_train_) if self.moves is None else self.moves.kernel(part)
             yield K, self.gp.kernel_.diag(part)
@@ -97,8 +97,8 @@ class ProcessMeans:
         return units_of(self.gp)
 
     @cached_property
-    def _source(self) -> Columns:
-        return Columns(self.X)
+    def _source(self) -> ColumnLookup:
+        return ColumnLookup(self.X)
 
     def _std(self, kernels: Iterable[tuple[FloatArray, FloatArray]], unit: float) -> FloatArray:
         """Return √(k(x, x) - kᵀK⁻¹k) (Rasmussen & Williams 2006, eq. 2.26), with the noise that is added to it."""

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import Columns, FloatArray, IntArray, Table
-from ...core.derivatives import numbers
-from ...core.variants import Variant
+from ...core.model.derivatives import numbers
+from ...core.model.variants import Variant
+from ...core.support.arrays import ColumnLookup, FloatArray, IntArray, Table
 from ..adapters.affine import affine_slopes, dense
-from ..adapters.gp_kernels import Term, constant_of, terms_of, values
+from ..adapters.gp_kernels import KernelTerm, constant_of, terms_of, values
 from ..adapters.sklearn_ import transform
 from .chebyshev import Span, make_room, span_of
 
@@ -43,7 +43,7 @@ class Moves:
     """
 
     gp: Any
-    terms: Sequence[Term]
+    terms: Sequence[KernelTerm]
     inner: FloatArray
     matrix: FloatArray
     X: Table
@@ -161,8 +161,8 @@ class Moves:
         return np.where(moved.sum(axis=1) == 1, moved.argmax(axis=1), -1)
 
     @cached_property
-    def _source(self) -> Columns:
-        return Columns(self.X)
+    def _source(self) -> ColumnLookup:
+        return ColumnLookup(self.X)
 
     @cached_property
     def ends(self) -> list[tuple[float, float]]:

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ...core.arrays import FloatArray, IntArray
-from ...core.limits import look
-from ...core.variants import Variant
+from ...core.model.variants import Variant
+from ...core.support.arrays import FloatArray, IntArray
+from ...core.support.limits import check_limits
 from ..adapters.gp_kernels import constant_of
 from .chebyshev import Span, make_room, span_of
 from .process_moves import Moves
@@ -89,7 +89,7 @@ class Spreads:
         others, curve = term._replace(inverse=inverse), np.empty((len(rows), len(along.span.points)))
         step = max(1, _SOLVED // rank)
         for part in (slice(start, start + step) for start in range(0, len(rows), step)):
-            look()
+            check_limits()
             A = term.factor * term.shape.value(others.distances(self.moves.inner[rows[part]], T))
             Z = self._solved((A[:, None] * along.own.T).reshape(-1, len(T))).reshape(-1, rank, len(T))
             curve[part] = np.einsum("rkp,kp->rp", Z @ Z.swapaxes(1, 2) @ along.shared, along.shared)

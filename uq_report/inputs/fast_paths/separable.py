@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.adapter import Adapter
-from ...core.arrays import AnyArray, IntArray, Table
+from ...core.engine.fast_path import Shortcut
+from ...core.model.adapter import Adapter
+from ...core.model.variants import Variant
 from ...core.predictive import Distribution
-from ...core.shortcut import Shortcut
-from ...core.variants import Variant
+from ...core.support.arrays import AnyArray, IntArray, Table
 from ..adapters.sklearn_ import unwrap
 from .columnwise import Columnwise
 
@@ -39,7 +39,7 @@ class SeparablePath:
         return _Separable(columns, final, adapter)
 
 
-class _Kept(threading.local):
+class _LastTable(threading.local):
     """The table of a thread's last call: most calls change the same columns of the same rows, and copy no others."""
 
     def __init__(self) -> None:
@@ -47,9 +47,9 @@ class _Kept(threading.local):
         self.table: AnyArray = np.empty((0, 0, 0))
         self.changed: set[int] = set()
 
-    def __reduce__(self) -> tuple[type[_Kept], tuple[()]]:
+    def __reduce__(self) -> tuple[type[_LastTable], tuple[()]]:
         """Leave the table behind: another process has threads of its own."""
-        return _Kept, ()
+        return _LastTable, ()
 
     def filled(self, columns: Columnwise, group: Sequence[Variant], rows: IntArray) -> AnyArray:
         """Return the transformed rows under each variant, shape (rows, variants, columns)."""
@@ -76,7 +76,7 @@ class _Separable:
     columns: Columnwise
     final: Any
     adapter: Adapter
-    kept: _Kept = field(default_factory=_Kept)
+    kept: _LastTable = field(default_factory=_LastTable)
 
     def covers(self, variant: Variant) -> bool:
         """Cover every change of columns."""

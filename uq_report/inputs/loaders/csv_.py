@@ -12,7 +12,7 @@ from zipfile import BadZipFile
 
 import pandas as pd
 
-from ...core.errors import InputError
+from ...core.support.errors import InputError
 from .reservoir import Reservoir
 
 CELLS = 1_000_000  # of a part of a file that is drawn from: some 100 MB

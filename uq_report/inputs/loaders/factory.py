@@ -7,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from ...core.errors import InputError, words_of
-from ...core.nearby import look_in
+from ...core.support.errors import InputError, words_of
+from ...core.support.user_modules import look_in
 
 
 class FactoryLoader:

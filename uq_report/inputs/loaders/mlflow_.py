@@ -12,8 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from ...core import scratch
-from ...core.errors import InputError, MissingDependencyError, words_of
+from ...core.support import scratch
+from ...core.support.errors import InputError, MissingDependencyError, words_of
 from .onnx_ import OnnxModel
 from .pickle_ import USED, loaded, refuse_unless
 from .skops_ import caution_of, read_skops

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from ...core.errors import InputError, MissingDependencyError
+from ...core.support.errors import InputError, MissingDependencyError
 
 _LABELS = ("classlabels_strings", "classlabels_int64s", "classlabels_ints")
 _EXTERNAL = 1  # TensorProto.DataLocation.EXTERNAL

@@ -12,15 +12,15 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import IntArray
-from ...core.errors import InputError, MissingDependencyError
-from ...core.frames import tidied
+from ...core.support.arrays import IntArray
+from ...core.support.errors import InputError, MissingDependencyError
+from ...core.support.frames import tidied
 from .reservoir import Reservoir
 
 BUFFER = 2**18  # bytes of a file that are read at once
 
 
-class Part(NamedTuple):
+class RowGroup(NamedTuple):
     """Consecutive rows of a file: how many, and what takes some of them by position, as an Arrow table."""
 
     rows: int
@@ -73,7 +73,7 @@ class ParquetLoader:
         return pd.read_parquet(source)
 
     @contextmanager
-    def _parts(self, source: str) -> Iterator[Iterator[Part]]:
+    def _parts(self, source: str) -> Iterator[Iterator[RowGroup]]:
         """Open a file: its groups of rows in their order, which are read column by column."""
         arrow = import_module("pyarrow")
         with import_module("pyarrow.parquet").ParquetFile(source, pre_buffer=False, buffer_size=BUFFER) as file:
@@ -86,12 +86,12 @@ class ParquetLoader:
                 return arrow.table(columns, schema=schema)
 
             yield (
-                Part(file.metadata.row_group(group).num_rows, partial(take, group))
+                RowGroup(file.metadata.row_group(group).num_rows, partial(take, group))
                 for group in range(file.metadata.num_row_groups)
             )
 
 
-def _sampled(parts: Sequence[Part], reservoir: Reservoir) -> pd.DataFrame:
+def _sampled(parts: Sequence[RowGroup], reservoir: Reservoir) -> pd.DataFrame:
     """Return a simple random sample of the rows of all parts, in their order."""
     arrow, n = import_module("pyarrow"), sum(part.rows for part in parts)
     _, rows = reservoir.offer(n)
@@ -114,7 +114,7 @@ class FeatherLoader(ParquetLoader):
         return pd.read_feather(source)
 
     @contextmanager
-    def _parts(self, source: str) -> Iterator[Iterator[Part]]:
+    def _parts(self, source: str) -> Iterator[Iterator[RowGroup]]:
         arrow = import_module("pyarrow")
         with arrow.memory_map(source) as memory, arrow.ipc.open_file(memory) as file:
 
@@ -122,5 +122,6 @@ class FeatherLoader(ParquetLoader):
                 return arrow.Table.from_batches([file.get_batch(batch)]).take(rows)
 
             yield (
-                Part(file.get_batch(batch).num_rows, partial(take, batch)) for batch in range(file.num_record_batches)
+                RowGroup(file.get_batch(batch).num_rows, partial(take, batch))
+                for batch in range(file.num_record_batches)
             )

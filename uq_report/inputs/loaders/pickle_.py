@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import joblib
 
-from ...core.errors import InputError, words_of
+from ...core.support.errors import InputError, words_of
 
 USED = "a pickle: loading it ran code of the file, allowed by allow_pickle"
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray
-from ...core.errors import InputError, nearest
-from ...core.scored import ScoredRows, prediction_columns
+from ...core.support.arrays import FloatArray
+from ...core.support.errors import InputError, nearest
+from ...core.traits.stored_predictions import ScoredRows, prediction_columns
 
 _FORMS = "probability, or probabilities per class, or mean and std"
 

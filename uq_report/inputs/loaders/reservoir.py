@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core.arrays import FloatArray, IntArray
-from ...core.errors import InputError
+from ...core.support.arrays import FloatArray, IntArray
+from ...core.support.errors import InputError
 
 
 class Reservoir:

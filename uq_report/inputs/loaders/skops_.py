@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 from zipfile import BadZipFile
 
-from ...core.errors import InputError, MissingDependencyError
+from ...core.support.errors import InputError, MissingDependencyError
 
 # Read in scikit-learn's source: each holds fitted arrays and numbers, and runs nothing on load.
 # No list makes an untrusted file safe: compiled types trust the sizes they are given.

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal
 
 import pandas as pd
 
-from ...core.errors import InputError, LockedError, MissingDependencyError
-from ...core.frames import tidied
+from ...core.support.errors import InputError, LockedError, MissingDependencyError
+from ...core.support.frames import tidied
 from .reservoir import Reservoir
 from .sql_words import check_query, is_passing, masked, message
 

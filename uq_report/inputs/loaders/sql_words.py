@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from ...core.errors import InputError
+from ...core.support.errors import InputError
 
 _HIDDEN = "pass|pwd|secret|token|key"
 _LATER = (

@@ -12,8 +12,8 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
-from ...core.errors import InputError
-from ...core.subject import Subject
+from ...core.model.subject import Subject
+from ...core.support.errors import InputError
 from . import credit, faulty, parcels, pumps, wind
 
 SAMPLES: Mapping[str, Callable[[], Subject]] = MappingProxyType(

@@ -14,8 +14,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from ...api import explain
-from ...core.errors import MissingDependencyError
-from ...core.subject import Subject
+from ...core.model.subject import Subject
+from ...core.support.errors import MissingDependencyError
 from ...evidence import ids
 from .filed import filed
 from .split import split

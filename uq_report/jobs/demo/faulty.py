@@ -19,8 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from ...api import explain
-from ...core.arrays import AnyArray, FloatArray
-from ...core.subject import Subject
+from ...core.model.subject import Subject
+from ...core.support.arrays import AnyArray, FloatArray
 from .filed import filed
 
 TRAINING, AUDITED, AGAIN, REPEATED = 900, 700, 60, 40

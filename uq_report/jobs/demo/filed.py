@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import joblib
 
-from ...core.subject import Subject
+from ...core.model.subject import Subject
 
 
 def filed(subject: Subject) -> Subject:

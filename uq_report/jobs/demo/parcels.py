@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ...api import explain
-from ...core.arrays import AnyArray
-from ...core.subject import Subject
+from ...core.model.subject import Subject
+from ...core.support.arrays import AnyArray
 from .filed import filed
 
 TRAINING, AUDITED, SEED = 3000, 700, 0

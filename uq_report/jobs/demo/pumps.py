@@ -12,8 +12,8 @@ import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 
 from ...api import explain
-from ...core.arrays import AnyArray
-from ...core.subject import Subject
+from ...core.model.subject import Subject
+from ...core.support.arrays import AnyArray
 from .filed import filed
 
 TRAINING, AUDITED, SEED = 3000, 1000, 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core.arrays import IntArray
+from ...core.support.arrays import IntArray
 
 TRAIN_SHARE, SEED = 0.75, 0
 

@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, SplineTransformer, StandardScaler
 
 from ...api import explain
-from ...core.arrays import FloatArray
-from ...core.subject import Subject
+from ...core.model.subject import Subject
+from ...core.support.arrays import FloatArray
 from .filed import filed
 
 TRAINING, AUDITED, MEMBERS = 1500, 800, 5

@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kendalltau
 
-from ...core.engine import Engine
-from ...core.errors import check_options
-from ...core.explainer import BuiltIn, Card, Prior
-from ...core.ranking import rank_entropy, top_overlap
-from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
-from ...core.subject import Subject
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
+from ...core.model.subject import Subject
+from ...core.statistics.ranking import rank_entropy, top_overlap
+from ...core.support.errors import check_options
 from ...evidence import ids
 from ...evidence.information import KENDALL, OVERLAP
 from ..shared.options import at_least
@@ -41,12 +41,12 @@ STABILITY_NOTES = (
 
 
 @dataclass(frozen=True)
-class Agreement(BuiltIn):
+class Agreement(BuiltInExplainer):
     """Rankings of the features by every importance that ran, side by side, with intervals on the ranks.
 
     The rank of j lies in ``[1 + #{l significantly above j}, d - #{l significantly below j}]``, for all
     features together; all pairwise differences of a method's row terms are tested at once by a bootstrap
-    max-t (`uq_report.core.ranking`). Methods without row terms have ranks only. Two methods are compared
+    max-t (`uq_report.core.statistics.ranking`). Methods without row terms have ranks only. Two methods are compared
     by Kendall's tau-b and by the overlap of their leading features; disagreements are explained from the
     verdicts and intervals of other results, or said to be unexplained.
 
@@ -77,7 +77,7 @@ class Agreement(BuiltIn):
 
     name: ClassVar[str] = "agreement"
     section: ClassVar[str] = "relations.agreement"
-    card: ClassVar[Card] = Card(
+    card: ClassVar[MethodCard] = MethodCard(
         title="Agreement between methods",
         definition="Ranks of the features by every importance; intervals from all pairwise differences of a method's "
         "row terms, tested at once by a bootstrap max-t. Two rankings are compared by Kendall's τ-b and by "

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...core.text import count
-from ...document.plots.rank_intervals import Ranking
+from ...core.support.text import count
+from ...document.plots.rank_intervals import DrawnRanks
 from ...document.plots.ranks import places_words, tied
 from ...document.text import clean, joined, name
 from ...evidence import columns as col
 from ...evidence import ids
-from ...evidence.information import Agreement, RankLine
+from ...evidence.information import AgreementView, RankLine
 from ...evidence.view import by_feature, table_of
 from ..shared.wording import SHORT
 
@@ -73,10 +73,10 @@ class Ranked:
         """Whether its ranks have intervals."""
         return all(line.has_interval for line in self.lines)
 
-    def column(self) -> Ranking:
+    def column(self) -> DrawnRanks:
         """Return it as a column of a figure."""
         measure = "" if self.measure == self.id else self.short
-        return Ranking(self.method, measure, table_of(self.lines).set_index(col.FEATURE))
+        return DrawnRanks(self.method, measure, table_of(self.lines).set_index(col.FEATURE))
 
     def leaders(self, most: int) -> str:
         """Name its first features, with the intervals of their ranks or their ties: ``"age (1 to 3)"``."""
@@ -104,7 +104,7 @@ class Ranked:
         return f"{count(len(able), 'feature')} can be first"
 
 
-def rankings(view: Agreement) -> list[Ranked]:
+def rankings(view: AgreementView) -> list[Ranked]:
     """Return every ranking, in the result's order."""
     by_method: dict[tuple[str, str], list[RankLine]] = {}
     for line in view.lines:

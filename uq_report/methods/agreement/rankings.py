@@ -9,15 +9,15 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray, IntArray
-from ...core.engine import Engine
+from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import Prior
-from ...core.inference import MIN_CLUSTERS, n_units
-from ...core.measures import without_parts
-from ...core.ranking import ROUNDING, RankIntervals, normal_draws, rank_intervals, ranks, term_covariance
-from ...core.results import Importance, Interaction, MeasureFacts, Omission, Result
-from ...core.subject import Subject
-from ...core.text import count
+from ...core.model.measures import without_parts
+from ...core.model.results import Importance, Interaction, MeasureFacts, Omission, Result
+from ...core.model.subject import Subject
+from ...core.statistics.inference import MIN_CLUSTERS, n_units
+from ...core.statistics.ranking import ROUNDING, RankIntervals, normal_draws, rank_intervals, ranks, term_covariance
+from ...core.support.arrays import FloatArray, IntArray
+from ...core.support.text import count
 from ...evidence import columns as col
 from ...evidence.importance import directed
 

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from ...core.explainer import Prior
-from ...core.measures import ENTROPY, PREDICTION
-from ...core.parting import parting
-from ...core.results import Result
+from ...core.model.measures import ENTROPY, PREDICTION
+from ...core.model.results import Result
+from ...core.statistics.curve_gap import parting
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import NEGATIVE, RSENS, RSENS2, PfiReading

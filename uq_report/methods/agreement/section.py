@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from ...core.text import count
+from ...core.support.text import count
 from ...document import slots
 from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, paragraphs
 from ...document.document import Block, Column, Paragraph, Section, Table
-from ...document.evidence import Evidence
 from ...document.plots import matrix, rank_intervals
 from ...document.plots.words import number
 from ...document.text import clean, joined, name
-from ...evidence.information import KENDALL, OVERLAP, Agreement, AgreementPairs, AgreementStability, PairLine
+from ...evidence.information import KENDALL, OVERLAP, AgreementPairs, AgreementStability, AgreementView, PairLine
 from ...evidence.view import largest_first, table_of
+from ...reading.run_reader import RunReader
 from ..shared.tidy import grouped
 from ..shared.wording import ResultSection
 from .ranked import METHODS, QUESTIONS, Ranked, by_question, rankings
@@ -33,22 +33,22 @@ LEAD = (
 )
 
 
-class AgreementSection(ResultSection[Agreement]):
+class AgreementSection(ResultSection[AgreementView]):
     """What drives the mean, the loss and the uncertainty by every method, and where the methods part."""
 
-    name: ClassVar[str] = Agreement.id
+    name: ClassVar[str] = AgreementView.id
     slot: ClassVar[str] = slots.AGREEMENT
-    shows: ClassVar[tuple[str, ...]] = (Agreement.id, AgreementPairs.id)
-    of = Agreement
-    key = Agreement.id
+    shows: ClassVar[tuple[str, ...]] = (AgreementView.id, AgreementPairs.id)
+    of = AgreementView
+    key = AgreementView.id
     title = "Agreement between methods"
     empty = "No ranking could be made."
 
-    def blocks(self, e: Evidence, view: Agreement) -> Iterable[Block]:
+    def blocks(self, e: RunReader, view: AgreementView) -> Iterable[Block]:
         """Return the leaders by every method."""
         return (Paragraph(text=LEAD), _drivers_table(view, rankings(view)), *left_out(view.result, most=3))
 
-    def parts(self, e: Evidence, view: Agreement) -> Iterable[Section]:
+    def parts(self, e: RunReader, view: AgreementView) -> Iterable[Section]:
         """Return parts on the ranks, their likeness and their disagreements."""
         ranked = rankings(view)
         return (*_questions(view, ranked), *_alike(e, ranked), _reasons(view, ranked))
@@ -67,7 +67,7 @@ def _answer(role: str, ranked: Sequence[Ranked]) -> str:
     return f"{lead}{'; '.join(words) or 'no method has intervals on its ranks'}."
 
 
-def _drivers_table(view: Agreement, ranked: Sequence[Ranked]) -> Table:
+def _drivers_table(view: AgreementView, ranked: Sequence[Ranked]) -> Table:
     """Return one row per ranking: the question, the method, who can be first, and the leaders."""
     rows = [
         (role or "other", x.label, x.first_words if x.sure else "no rank intervals", x.leaders(LEADERS))
@@ -80,14 +80,14 @@ def _drivers_table(view: Agreement, ranked: Sequence[Ranked]) -> Table:
     return make_table("agreement-table", caption, columns, rows, of=view.result)
 
 
-def _questions(view: Agreement, ranked: Sequence[Ranked]) -> list[Section]:
+def _questions(view: AgreementView, ranked: Sequence[Ranked]) -> list[Section]:
     """Return the matrix of ranks of each question; ranks without any interval stand in the table alone."""
     questions = by_question(ranked)
     sure = {role: several for role, several in questions.items() if any(x.sure for x in several)} or questions
     return [_ranks(view, role, several, f"agreement-{k}") for k, (role, several) in enumerate(sure.items(), 1)]
 
 
-def _ranks(view: Agreement, role: str, ranked: Sequence[Ranked], key: str) -> Section:
+def _ranks(view: AgreementView, role: str, ranked: Sequence[Ranked], key: str) -> Section:
     """Return the matrix of ranks of one question."""
     figured, rest = ranked[:COLUMNS], len(ranked) - COLUMNS
     columns = [ranking.column() for ranking in figured]
@@ -108,7 +108,7 @@ def _ranks(view: Agreement, role: str, ranked: Sequence[Ranked], key: str) -> Se
     return Section(id=key, title=f"Ranks for {_question(role)}", blocks=(figure,))
 
 
-def _alike(e: Evidence, ranked: Sequence[Ranked]) -> list[Section]:
+def _alike(e: RunReader, ranked: Sequence[Ranked]) -> list[Section]:
     """Return Kendall's tau-b of every two rankings, and the pairs of one question with their overlap."""
     view = AgreementPairs.find(e.run)
     if view is None or not view.lines:
@@ -132,7 +132,7 @@ def _tau_figure(tau: Sequence[PairLine], ranked: Sequence[Ranked], total: int) -
     for line in inside:
         square.loc[line.first, line.second] = square.loc[line.second, line.first] = line.estimate
     square.index = square.columns = pd.Index(label.values())
-    scale = matrix.Scale("Kendall's τ-b", -1.0 if any(line.estimate < 0 for line in inside) else 0.0, 1.0)
+    scale = matrix.ColourScale("Kendall's τ-b", -1.0 if any(line.estimate < 0 for line in inside) else 0.0, 1.0)
     least = [
         f"Least alike: {label[line.first]} and {label[line.second]}, {number(line.estimate, 2)}."
         for line in largest_first(inside, sign=-1)[:1]
@@ -171,7 +171,7 @@ def _overlap(line: PairLine | None) -> str:
     return f"{100 * line.estimate:.0f} % of the first {line.top_k} ({100 * line.by_chance:.0f} %)"
 
 
-def _reasons(view: Agreement, ranked: Sequence[Ranked]) -> Section:
+def _reasons(view: AgreementView, ranked: Sequence[Ranked]) -> Section:
     """Return the disagreements between ranks whose intervals are apart, and what another result shows of each."""
     key, title = "agreement-reasons", "Where methods part"
     by_key = {(ranking.id, ranking.measure): ranking for ranking in ranked}
@@ -208,7 +208,7 @@ class StabilitySection(ResultSection[AgreementStability]):
     title = "Stability of the ranks"
     empty = "No ranking could be drawn again."
 
-    def blocks(self, e: Evidence, view: AgreementStability) -> Iterable[Block]:
+    def blocks(self, e: RunReader, view: AgreementStability) -> Iterable[Block]:
         """Return the steadiest and the least steady ranks in words, and a row per ranking."""
         rows = _steadiest_first(e, view)
         numbers = Column("mean rank entropy", "number", "nats"), Column("of the largest", "percent")
@@ -218,7 +218,7 @@ class StabilitySection(ResultSection[AgreementStability]):
         return (*paragraphs(_steady_words(rows) if rows else ""), table, *left_out(view.result, most=3))
 
 
-def _steadiest_first(e: Evidence, view: AgreementStability) -> list[Steadiness]:
+def _steadiest_first(e: RunReader, view: AgreementStability) -> list[Steadiness]:
     """Return a row per ranking: its mean entropy, also as a share of the largest, and its extreme features."""
     rows: list[Steadiness] = []
     for (method, measure), lines in grouped(view.lines, lambda line: (line.item, line.measure)).items():

@@ -10,21 +10,21 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import chdtrc, chdtri
 
-from ...core.errors import check_options
-from ...core.inference import MIN_SHUFFLES
-from ...core.numbers import number, share_words
-from ...core.results import Result, RowValues
-from ...core.text import short
+from ...checks.family import NotJudgedError, Said, family, needed, outcome, require
+from ...checks.reading import RuleOutcome, listed, measure_words, method_words
+from ...checks.rule import Rule
+from ...core.model.results import Result, RowValues
+from ...core.statistics.inference import MIN_SHUFFLES
+from ...core.support.errors import check_options
+from ...core.support.numbers import number, share_words
+from ...core.support.text import short
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.finding import Outcome
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, Pfi, PfiLine
-from ...evidence.information import Agreement, RankLine
+from ...evidence.information import AgreementView, RankLine
 from ...evidence.run import Run
-from ...evidence.view import Estimate, lines_of
-from ...rules.family import NotJudgedError, Said, family, needed, outcome, require
-from ...rules.reading import Part, listed, measure_words, method_words
-from ...rules.rule import Rule
+from ...evidence.view import EstimateLine, lines_of
 from ..shared.checks import span
 from ..shared.options import at_least, shares
 from ..shared.tidy import grouped
@@ -47,7 +47,7 @@ class Stability:
     ----------
     top : int
         A leader is determined if its rank surely lies within the first `top`, or half of the features if fewer.
-    seed_share : float
+    max_shuffle_variance : float
         Share of an importance's variance that the choice of shuffles may have.
     row_share : float
         Share of the rows without which the sign of an importance must still hold.
@@ -56,7 +56,7 @@ class Stability:
     """
 
     top: int = 3
-    seed_share: float = 0.1
+    max_shuffle_variance: float = 0.1
     row_share: float = 0.01
     level: float = 0.05
 
@@ -67,7 +67,7 @@ class Stability:
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
         limits = (
-            *shares(self, "seed_share", "level"),
+            *shares(self, "max_shuffle_variance", "level"),
             *at_least(self, top=1),
             ("row_share", 0 < self.row_share < 0.5, "a number in (0, 0.5)"),
         )
@@ -89,10 +89,10 @@ class Stability:
             Rule(
                 code="UQ502",
                 title="The random shuffles move the importances",
-                thresholds={"seed_share": self.seed_share, "level": self.level},
-                when="Shuffling has more than {seed_share:pct} of the variance of a measure's importances that "
+                thresholds={"max_shuffle_variance": self.max_shuffle_variance, "level": self.level},
+                when="Shuffling has more than {max_shuffle_variance:pct} of the variance of a measure's importances that "
                 "are not about 0: the lower end of its interval (level {level} over all measures) is above.",
-                raised=("share > seed_share and p_adjusted <= level",),
+                raised=("share > max_shuffle_variance and p_adjusted <= level",),
                 rests_on="se² = var(g)/n + σ²/(nm): the second term is the shuffles' and falls with their number m",
             ),
             Rule(
@@ -112,9 +112,9 @@ class Stability:
         return outcome(self, run, _leading, _seeds, _few_rows)
 
 
-def _leading(rule: Rule, run: Run) -> Part:
+def _leading(rule: Rule, run: Run) -> RuleOutcome:
     """Judge the leader of every ranking; one observation for each question that is left open."""
-    every = list(leaders(needed(Agreement, run), run))
+    every = list(leaders(needed(AgreementView, run), run))
     require(every, "no ranking of two or more features has intervals")
     matter = [leader for leader in every if leader.verdict == POSITIVE]
     unsure = [leader for leader in every if leader.verdict in (UNDETERMINED, "")]
@@ -147,7 +147,7 @@ def _undetermined(rule: Rule, wide: Sequence[Leader]) -> Said:
     }
 
 
-class SignedLine(Estimate):
+class SignedLine(EstimateLine):
     """An importance of any method; its interval is its verdict where the method gives none."""
 
     verdict: str = BY_INTERVAL
@@ -181,7 +181,7 @@ class Leader(NamedTuple):
         return int(min(thresholds["top"], thresholds["half"] * self.n))
 
 
-def leaders(view: Agreement, run: Run) -> Iterator[Leader]:
+def leaders(view: AgreementView, run: Run) -> Iterator[Leader]:
     """Yield the leader of every ranking with rank intervals of two or more features.
 
     A size that is positive by nature matters from the margin of the permutation importances of its measure on.
@@ -205,9 +205,9 @@ def _verdict(result: Result | None, leader: RankLine, margin: float) -> str:
     return ""
 
 
-def _seeds(rule: Rule, run: Run) -> Part:
+def _seeds(rule: Rule, run: Run) -> RuleOutcome:
     """Judge how much of the variance the choice of shuffles has."""
-    view, allowed = needed(Pfi, run), rule.thresholds["seed_share"]
+    view, allowed = needed(Pfi, run), rule.thresholds["max_shuffle_variance"]
     exact = bool(view.lines) and all(line.shuffling_error == 0 for line in view.lines)
     few = view.result.frame[col.REPEAT].nunique() < MIN_SHUFFLES
     require(exact or not few, f"fewer than {MIN_SHUFFLES} random shuffles have no variance to judge")
@@ -225,7 +225,7 @@ def _seeds(rule: Rule, run: Run) -> Part:
     )
 
 
-def _seeded(shuffling: Shuffling, allowed: float) -> Said:
+def _seeded(shuffling: ShuffleShare, allowed: float) -> Said:
     share = span(shuffling.share, shuffling.lower, shuffling.upper)
     return {
         "statement": f"The random choice of {shuffling.n_repeats} shuffles makes "
@@ -240,7 +240,7 @@ def _seeded(shuffling: Shuffling, allowed: float) -> Said:
     }
 
 
-class Shuffling(NamedTuple):
+class ShuffleShare(NamedTuple):
     """The shuffles' share of one measure's variance, with its interval, and how many shuffles were made.
 
     `p_adjusted` is that of a share no larger than allowed, adjusted for the number of measures.
@@ -260,7 +260,7 @@ class Shuffling(NamedTuple):
         return ceil(self.n_repeats * share * (1 - allowed) / (allowed * (1 - share)))
 
 
-def shufflings(view: Pfi, thresholds: Mapping[str, float]) -> Iterator[Shuffling]:
+def shufflings(view: Pfi, thresholds: Mapping[str, float]) -> Iterator[ShuffleShare]:
     """Yield the shuffles' share for each measure, over the features that are not about 0.
 
     ``Σ_j s_j²/m / Σ_j se_j²`` with s_j² the variance over the m shuffles, and the χ² interval of its numerator
@@ -281,11 +281,11 @@ def shufflings(view: Pfi, thresholds: Mapping[str, float]) -> Iterator[Shuffling
         share = float(noise.sum() / sum(line.std_error**2 for line in lines))
         tail = thresholds["level"] / len(by_measure)
         low, high = (share * df / float(chdtri(df, p)) for p in (tail, 1 - tail))
-        p_adjusted = len(by_measure) * float(chdtrc(df, share * df / thresholds["seed_share"]))
-        yield Shuffling(measure, features, share, low, high, p_adjusted, int(m.max()))
+        p_adjusted = len(by_measure) * float(chdtrc(df, share * df / thresholds["max_shuffle_variance"]))
+        yield ShuffleShare(measure, features, share, low, high, p_adjusted, int(m.max()))
 
 
-def _few_rows(rule: Rule, run: Run) -> Part:
+def _few_rows(rule: Rule, run: Run) -> RuleOutcome:
     """Judge whether the sign of an importance survives without its strongest rows."""
     view, share = needed(Pfi, run), rule.thresholds["row_share"]
     rows = view.result.rows

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import BoolArray, FloatArray, IntArray
-from ...core.errors import InputError
-from ...core.limits import look
-from ...core.sampling import Sampling
-from ...core.subject import Subject
+from ...core.model.sampling import Sampling
+from ...core.model.subject import Subject
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from ...core.support.errors import InputError
+from ...core.support.limits import check_limits
 from ..shared.grids import frequent_levels
 
 
-class Side(NamedTuple):
+class AxisSide(NamedTuple):
     """One move of every row: over step ``step[i]`` (-1: none), from ``lower[i]`` to ``upper[i]``."""
 
     step: IntArray
@@ -24,7 +24,7 @@ class Side(NamedTuple):
     upper: Any
 
 
-class Axis(NamedTuple):
+class AleAxis(NamedTuple):
     """One feature: its K + 1 points, the moves of its rows over the K steps, and the data at each point.
 
     ``mass`` sums to one; the mean of a curve over the data is ``mass @ curve``. A row inside a bin
@@ -35,7 +35,7 @@ class Axis(NamedTuple):
     column: int
     x: FloatArray
     levels: tuple[str, ...]
-    sides: tuple[Side, ...]
+    sides: tuple[AxisSide, ...]
     mass: FloatArray
     notes: tuple[str, ...] = ()
 
@@ -45,7 +45,7 @@ class Axis(NamedTuple):
         return len(self.x) - 1
 
 
-class Codes(dict[str, IntArray]):
+class ValuePositions(dict[str, IntArray]):
     """Of each column the place of every row's value among the sorted ones, -1 where missing; looked up once."""
 
     def __init__(self, subject: Subject) -> None:
@@ -63,14 +63,14 @@ def make_axis(
     feature: str,
     n_bins: int,
     edges: Sequence[float] | None = None,
-    codes: Codes | None = None,
+    codes: ValuePositions | None = None,
     max_levels: int = 30,
-) -> Axis | str:
+) -> AleAxis | str:
     """Return the axis of a feature, or why it has none; `codes` are what axes of a subject share."""
     values = subject.values(feature)
     present = np.asarray(pd.notna(values)) & (Sampling.of(subject).weights > 0)
     if subject.kinds[feature] == "categorical":
-        return _levels(subject, feature, present, Codes(subject) if codes is None else codes, max_levels)
+        return _levels(subject, feature, present, ValuePositions(subject) if codes is None else codes, max_levels)
     if reason := _no_bins(subject.kinds[feature], values, present):
         return reason
     series = np.asarray(values[present], dtype=float)
@@ -114,7 +114,7 @@ def _option_edges(subject: Subject, feature: str, edges: Sequence[float]) -> Flo
     return points
 
 
-def _bins(subject: Subject, feature: str, values: Any, inside: BoolArray, points: FloatArray) -> Axis:
+def _bins(subject: Subject, feature: str, values: Any, inside: BoolArray, points: FloatArray) -> AleAxis:
     """Return quantile bins (z_0..z_K], the first closed on the left, empty ones merged to the right."""
     x = np.where(inside, np.asarray(pd.Series(values).fillna(points[0]), dtype=float), points[0])
     step = np.maximum(np.searchsorted(points, x, side="left") - 1, 0)
@@ -123,7 +123,7 @@ def _bins(subject: Subject, feature: str, values: Any, inside: BoolArray, points
     points = np.append(points[0], points[filled + 1])
     step = np.maximum(np.searchsorted(points, x, side="left") - 1, 0)
     ends = points.astype(np.asarray(values[inside]).dtype)
-    side = Side(np.where(inside, step, -1), ends[step], ends[step + 1])
+    side = AxisSide(np.where(inside, step, -1), ends[step], ends[step + 1])
     share = np.bincount(step[inside], Sampling.of(subject, np.flatnonzero(inside)).weights, len(points) - 1)
     mass = (np.append(share, 0) + np.append(0, share)) / 2
     notes = []
@@ -133,7 +133,7 @@ def _bins(subject: Subject, feature: str, values: Any, inside: BoolArray, points
         notes.append(
             f"{feature}: {int((~inside).sum())} rows of no weight, or no value between the edges, take no part."
         )
-    return Axis(feature, subject.positions(feature)[0], points, ("",) * len(points), (side,), mass, tuple(notes))
+    return AleAxis(feature, subject.positions(feature)[0], points, ("",) * len(points), (side,), mass, tuple(notes))
 
 
 def _leading(feature: str, values: Any, present: BoolArray, max_levels: int) -> tuple[BoolArray, list[str]]:
@@ -150,7 +150,7 @@ def _leading(feature: str, values: Any, present: BoolArray, max_levels: int) -> 
     return kept, [f"{feature}: the {max_levels} most frequent of {number} levels; {rest}"]
 
 
-def _levels(subject: Subject, feature: str, valued: BoolArray, every: Codes, max_levels: int) -> Axis | str:
+def _levels(subject: Subject, feature: str, valued: BoolArray, every: ValuePositions, max_levels: int) -> AleAxis | str:
     """Return the levels in the order of their similarity, each row moving to the next and the previous one."""
     values = subject.values(feature)
     present, others = _leading(feature, values, valued, max_levels)
@@ -170,8 +170,8 @@ def _levels(subject: Subject, feature: str, valued: BoolArray, every: Codes, max
     following = np.where(up, example[np.minimum(position + 1, top)], own)
     previous = np.where(down, example[np.maximum(position - 1, 0)], own)
     sides = (
-        Side(np.where(up, position, -1), values, values[following]),
-        Side(np.where(down, position - 1, -1), values[previous], values),
+        AxisSide(np.where(up, position, -1), values, values[following]),
+        AxisSide(np.where(down, position - 1, -1), values[previous], values),
     )
     weights = Sampling.of(subject, np.flatnonzero(present)).weights
     mass: FloatArray = np.bincount(position[present], weights, len(names)).astype(float)
@@ -179,10 +179,10 @@ def _levels(subject: Subject, feature: str, valued: BoolArray, every: Codes, max
     if not valued.all():
         notes.append(f"{feature}: {int((~valued).sum())} rows of no weight, or no value, take no part.")
     x, text = np.arange(len(names), dtype=float), tuple(str(names[level]) for level in order)
-    return Axis(feature, subject.positions(feature)[0], x, text, sides, mass, tuple(notes))
+    return AleAxis(feature, subject.positions(feature)[0], x, text, sides, mass, tuple(notes))
 
 
-def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int, every: Codes) -> IntArray:
+def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int, every: ValuePositions) -> IntArray:
     """Return the levels along the first axis of classical scaling of their distances (Apley & Zhu 2020, appendix).
 
     The distance of two levels is the sum over the other features of the Kolmogorov-Smirnov distance
@@ -191,7 +191,7 @@ def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int, e
     """
     distance = np.zeros((k, k))
     for other in subject.features:
-        look()
+        check_limits()
         if other == feature:
             continue
         cells = every[other]

@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import cKDTree
 
-from ...core.arrays import BoolArray, FloatArray, IntArray
-from ...core.sampling import Sampling
-from ...core.variants import Variant
-from .axes import Axis, Side
+from ...core.model.sampling import Sampling
+from ...core.model.variants import Variant
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from .axes import AleAxis, AxisSide
 
 
-class Curve(NamedTuple):
+class AleCurve(NamedTuple):
     """A centred curve at the points of an axis, its standard error, and that of the change from the first point."""
 
     value: FloatArray
@@ -39,7 +39,7 @@ class Surface(NamedTuple):
 class Effects:
     """The measures at the ends of every row's moves along one axis, or at the corners of its cells along two."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[AleAxis, ...]
     ends: list[FloatArray] = field(default_factory=list)
 
     @property
@@ -48,7 +48,7 @@ class Effects:
         return " x ".join(axis.feature for axis in self.axes)
 
     @property
-    def moves(self) -> list[tuple[Side, ...]]:
+    def moves(self) -> list[tuple[AxisSide, ...]]:
         """One side per axis: two or more for levels, where a row moves both ways."""
         return list(product(*(axis.sides for axis in self.axes)))
 
@@ -72,7 +72,7 @@ class Effects:
             yield [side.step for side in sides], signs @ values
 
 
-def curve(effect: Effects, m: int, sampling: Sampling) -> Curve:
+def curve(effect: Effects, m: int, sampling: Sampling) -> AleCurve:
     """Return one measure's first-order curve, centred by its mean over the data."""
     (axis,) = effect.axes
     steps, rows, local = _long(effect, m)
@@ -90,7 +90,7 @@ def curve(effect: Effects, m: int, sampling: Sampling) -> Curve:
     accumulate = np.triu(np.ones((axis.steps, axis.steps + 1)), 1)
     centred = accumulate - accumulate @ axis.mass[:, None]
     errors = (_norms(table, combination, counts < 2) for combination in (centred, accumulate))
-    return Curve(change - axis.mass @ change, *errors)
+    return AleCurve(change - axis.mass @ change, *errors)
 
 
 def _long(effect: Effects, m: int) -> tuple[IntArray, IntArray, FloatArray]:

@@ -8,18 +8,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.engine import Engine
-from ...core.errors import check_options
-from ...core.explainer import BuiltIn, Card, Prior
-from ...core.measures import Measure
-from ...core.results import ESTIMATE_COLUMNS, Omission, Profile, Result
-from ...core.sampling import Sampling
-from ...core.subject import Subject
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.model.measures import Measure
+from ...core.model.results import ESTIMATE_COLUMNS, Omission, Profile, Result
+from ...core.model.sampling import Sampling
+from ...core.model.subject import Subject
+from ...core.support.errors import check_options
 from ..shared.choice import INFINITE_REMEDY, row_measures
 from ..shared.curves import are_pairs, features_of, fill, stacked, surface_places
 from ..shared.estimates import estimate
 from ..shared.options import at_least
-from .axes import Axis, Codes, make_axis
+from .axes import AleAxis, ValuePositions, make_axis
 from .curves import Effects, Surface, curve, surface
 
 # further columns of the estimates of curves, and of surfaces
@@ -30,7 +30,7 @@ PLACES = (
 
 
 @dataclass(frozen=True)
-class AccumulatedLocalEffects(BuiltIn):
+class AccumulatedLocalEffects(BuiltInExplainer):
     """ALE of all measures from one prediction pass (Apley & Zhu 2020).
 
     ``h(x) = Σ_{k ≤ k(x)} mean_{i in bin k} [g(z_k, x_-j^(i)) - g(z_{k-1}, x_-j^(i))]``, centred by its
@@ -74,7 +74,7 @@ class AccumulatedLocalEffects(BuiltIn):
     name: ClassVar[str] = "ale"
     section: ClassVar[str] = "soundness.local-effects"
     priority: ClassVar[int] = 6
-    card: ClassVar[Card] = Card(
+    card: ClassVar[MethodCard] = MethodCard(
         title="Accumulated local effects (ALE)",
         definition="Mean change of a measure between the edges of each bin, over the rows in the bin, added up from "
         "the left and centred by its mean over the data.",
@@ -99,11 +99,11 @@ class AccumulatedLocalEffects(BuiltIn):
         """Return ``ale``, and ``ale.interaction`` where pairs are asked for."""
         measures, omitted = row_measures(self.name, engine, self.measures)
         features, names = features_of(self.name, subject, self.features, self.pairs, self.edges)
-        codes = Codes(subject)
+        codes = ValuePositions(subject)
         every = {
             name: make_axis(subject, name, self.n_bins, self.edges.get(name), codes, self.max_levels) for name in names
         }
-        axes = {name: axis for name, axis in every.items() if isinstance(axis, Axis)}
+        axes = {name: axis for name, axis in every.items() if isinstance(axis, AleAxis)}
         gaps = (*omitted, *(Omission("", name, why) for name, why in every.items() if isinstance(why, str)))
         single = [Effects((axes[f],)) for f in features if f in axes]
         double = [Effects((axes[a], axes[b])) for a, b in self.pairs if {a, b} <= set(axes)]

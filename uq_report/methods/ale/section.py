@@ -9,13 +9,13 @@ from typing import ClassVar
 from ...document import slots
 from ...document.blocks import left_out, paragraphs
 from ...document.document import Block, Bullets, Paragraph
-from ...document.effects import comparable, curve, parts, profile_measures
-from ...document.evidence import Evidence
-from ...document.ledger import Ledger
-from ...document.members import split_ends
-from ...document.tables import ends_table
 from ...document.text import clean, items, joined, mention, plain, value_words
 from ...evidence.profiles import Ale
+from ...reading.effects import comparable, curve, parts, profile_measures
+from ...reading.feature_index import Ledger
+from ...reading.members import split_ends
+from ...reading.run_reader import RunReader
+from ...reading.tables import ends_table
 from ..shared.wording import ResultSection
 
 LEAD = (
@@ -36,7 +36,7 @@ class LocalEffectsSection(ResultSection[Ale]):
     title = "Local effects (ALE)"
     empty = "No feature has a local effect."
 
-    def blocks(self, e: Evidence, view: Ale) -> Iterable[Block]:
+    def blocks(self, e: RunReader, view: Ale) -> Iterable[Block]:
         """Return what parts, and the ends of the curves in a table."""
         measures = profile_measures(e, view.measures)
         yield from paragraphs(LEAD, _notes(view.result.notes))

@@ -9,25 +9,25 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import AnyArray
-from ...core.distributions import Categorical
-from ...core.distributions.lifetimes import Lifetimes
-from ...core.engine import Engine
-from ...core.errors import InputError, check_options
-from ...core.explainer import BuiltIn, Card, Prior
-from ...core.measures import MISCOVERAGE
+from ...checks.reading import two_sided
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.model.measures import MISCOVERAGE
+from ...core.model.results import ESTIMATE_COLUMNS, Omission, Result
+from ...core.model.sampling import Sampling
+from ...core.model.subject import Subject
 from ...core.predictive import Distribution
-from ...core.results import ESTIMATE_COLUMNS, Omission, Result
-from ...core.sampling import Sampling
-from ...core.subject import Subject
-from ...core.verdicts import holm
-from ...rules.reading import two_sided
+from ...core.statistics.verdicts import holm
+from ...core.support.arrays import AnyArray
+from ...core.support.errors import InputError, check_options
+from ...distributions import Categorical
+from ...distributions.families.lifetime_families import Lifetimes
 from ..shared.estimates import estimate, share_of
 from ..shared.options import at_least
 from .nulls import MonteCarlo
 from .outcome import Setting, class_parts, events_of, number_parts
 from .promised import Promise, promise, promised_coverage, promised_scores
-from .scores import Score, confidence_gap
+from .scores import CalibrationScore, confidence_gap
 from .tables import diagnostic
 
 COLUMNS = (*ESTIMATE_COLUMNS, "item", "unit", "p_value", "p_adjusted", "null_mean", "lower_90", "upper_90")
@@ -36,7 +36,7 @@ UNITS = {"ece": "probability", "pit_distance": "probability", "coverage_gap": "s
 
 
 @dataclass(frozen=True)
-class Calibration(BuiltIn):
+class Calibration(BuiltInExplainer):
     """Scores, calibration tests and reliability of the predictive distribution on the test rows.
 
     The confidence gap ``G = mean_i(nll_i - entropy_i)``, in nats, is 0 in expectation when y follows
@@ -69,7 +69,7 @@ class Calibration(BuiltIn):
     name: ClassVar[str] = "calibration"
     section: ClassVar[str] = "uncertainty-quality.calibration"
     priority: ClassVar[int] = 2
-    card: ClassVar[Card] = Card(
+    card: ClassVar[MethodCard] = MethodCard(
         title="Calibration and the gate",
         definition="Confidence gap G = mean of (negative log-likelihood − entropy), in nats; scores and tests against "
         "outcomes drawn from the model's own distributions, adjusted together by Holm's method.",
@@ -121,7 +121,9 @@ class Calibration(BuiltIn):
         return (note, "With clusters the tests, ECE, PIT distance and coverage gap use one row of each, drawn once.")
 
 
-def _estimates(scores: Sequence[Score], tests: Sequence[MonteCarlo | Promise], setting: Setting) -> pd.DataFrame:
+def _estimates(
+    scores: Sequence[CalibrationScore], tests: Sequence[MonteCarlo | Promise], setting: Setting
+) -> pd.DataFrame:
     """Return a line per item: scores with their intervals, tests with their p-values."""
     table = {score.item: _score(score, setting) for score in scores}
     for test in tests:
@@ -136,7 +138,7 @@ def _estimates(scores: Sequence[Score], tests: Sequence[MonteCarlo | Promise], s
     return estimates
 
 
-def _score(score: Score, setting: Setting) -> dict[str, Any]:
+def _score(score: CalibrationScore, setting: Setting) -> dict[str, Any]:
     sampling, level = setting.sampling, setting.confidence
     mean, error = (float(value) for value in sampling.mean(score.rows))
     low, high = sampling.interval(mean, error, 0.9)
@@ -151,12 +153,12 @@ def _score(score: Score, setting: Setting) -> dict[str, Any]:
     return line
 
 
-def _gap(q: Distribution, y: AnyArray) -> tuple[list[Score], tuple[Omission, ...]]:
+def _gap(q: Distribution, y: AnyArray) -> tuple[list[CalibrationScore], tuple[Omission, ...]]:
     """Return the confidence gap, or why there is none."""
     lacking = sorted({"log_prob", "entropy"} - q.supports)
     if lacking:
         return [], (Omission("confidence_gap", "", q.why_not(lacking[0])),)
-    return [Score("confidence_gap", "nats", confidence_gap(q, y))], ()
+    return [CalibrationScore("confidence_gap", "nats", confidence_gap(q, y))], ()
 
 
 def _events(q: Distribution, y: AnyArray) -> dict[str, float]:
@@ -164,7 +166,7 @@ def _events(q: Distribution, y: AnyArray) -> dict[str, float]:
     return events_of(cast("Lifetimes", q), y)._asdict() if q.censored else {}
 
 
-def _infinite(score: Score) -> Omission:
+def _infinite(score: CalibrationScore) -> Omission:
     """Return why a score with infinite rows has no mean."""
     rows = int((~np.isfinite(score.rows)).sum())
     reason = f"infinite in {rows} of {len(score.rows)} rows"

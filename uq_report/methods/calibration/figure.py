@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...core.results import Result
+from ...core.model.results import Result
 from ...document.plots import style
 from ...document.plots.contract import figure_plugin
 from ...document.plots.frames import has_interval, interval_words, optional

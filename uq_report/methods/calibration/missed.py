@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from math import nan
 
-from ...core.numbers import share_words
-from ...core.text import short
+from ...checks.family import Said, family, needed
+from ...checks.reading import RuleOutcome
+from ...checks.rule import Rule
+from ...core.support.numbers import share_words
+from ...core.support.text import short
 from ...evidence import ids
-from ...evidence.outcomes import Calibration, DecisionLine, Decisions
+from ...evidence.outcomes import CalibrationView, DecisionLine, Decisions
 from ...evidence.run import Run
-from ...rules.family import Said, family, needed
-from ...rules.reading import Part
-from ...rules.rule import Rule
 from ..shared.checks import LEAST, observed
 from .promised import at_most
 
@@ -33,9 +33,9 @@ def recall_rule(recall: float) -> Rule:
     )
 
 
-def missed(rule: Rule, run: Run) -> Part:
+def missed(rule: Rule, run: Run) -> RuleOutcome:
     """Judge the recall of every class at the model's own decisions."""
-    view, scores = needed(Decisions, run), Calibration.find(run)
+    view, scores = needed(Decisions, run), CalibrationView.find(run)
     area = None if scores is None else scores.of("roc_auc")
     order, expected = nan if area is None else area.estimate, rule.thresholds["recall"]
     lines = [line for line in view.lines if line.item == "recall"]

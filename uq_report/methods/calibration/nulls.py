@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.arrays import BoolArray, FloatArray, IntArray
-from ...core.distributions import Categorical
-from ...core.inference import as_extreme
-from ...core.limits import look
 from ...core.predictive import Distribution
+from ...core.statistics.inference import as_extreme
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from ...core.support.limits import check_limits
+from ...distributions import Categorical
 from ..shared.blocks import blocks
 from .scores import brier_rows
 
@@ -115,7 +115,7 @@ def crps_test(q: Distribution, y: FloatArray, weights: FloatArray, rng: np.rando
     total, spread = np.zeros(draws + 1), 0.0
     step = max(1, CELLS // (draws + 1))
     for start in range(0, len(y), step):
-        look()
+        check_limits()
         rows = np.arange(start, min(start + step, len(y)))
         pool = np.concatenate([y[None, rows], q.take(rows).sample(rng, draws)])
         distance = _mean_distance(pool)

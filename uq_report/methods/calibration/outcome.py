@@ -8,16 +8,16 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from ...core.arrays import AnyArray, FloatArray, IntArray
-from ...core.distributions import Categorical
-from ...core.distributions.lifetimes import Lifetimes
-from ...core.numbers import number
+from ...core.model.results import Diagnostic, Omission
+from ...core.model.sampling import Sampling
 from ...core.predictive import Distribution
-from ...core.results import Diagnostic, Omission
-from ...core.sampling import Sampling
+from ...core.support.arrays import AnyArray, FloatArray, IntArray
+from ...core.support.numbers import number
+from ...distributions import Categorical
+from ...distributions.families.lifetime_families import Lifetimes
 from .nulls import LEVELS, MonteCarlo, class_tests, crps_test, event_of, pit_tests
 from .recalibration import class_gain, number_gain
-from .scores import Score, class_baseline, class_scores, crps_baseline, number_scores
+from .scores import CalibrationScore, class_baseline, class_scores, crps_baseline, number_scores
 from .tables import bins_of, coverage, decisions, pit_histogram, reliability
 
 _FAR = 3.0  # standard deviations between the events observed and those expected
@@ -60,7 +60,7 @@ class Setting:
 class Parts(NamedTuple):
     """What one kind of target contributes to the result."""
 
-    scores: list[Score]
+    scores: list[CalibrationScore]
     tests: list[MonteCarlo]
     results: list[Diagnostic]
     notes: tuple[str, ...]
@@ -73,7 +73,7 @@ def class_parts(q: Categorical, setting: Setting) -> Parts:
     scores = class_scores(q, y, class_baseline(y, len(q.classes), weights, setting.train), weights)
     fold, omissions = setting.folds()
     if fold is not None:
-        scores.append(Score("recalibration_gain", "nats", class_gain(q.probabilities, y, weights, fold)))
+        scores.append(CalibrationScore("recalibration_gain", "nats", class_gain(q.probabilities, y, weights, fold)))
     bins = bins_of(event_of(q)[0], setting.n_bins)
     member = np.eye(int(bins.max()) + 1)[bins[rows]]
     part = setting.sampling.part(rows).weights
@@ -112,7 +112,7 @@ def number_parts(q: Distribution, setting: Setting) -> Parts:
     fold, omissions = setting.folds()
     if fold is not None and "log_prob" in q.supports:
         gain = number_gain(lower, upper, pit, setting.sampling.weights, fold)
-        scores.append(Score("recalibration_gain", "nats", gain))
+        scores.append(CalibrationScore("recalibration_gain", "nats", gain))
     figures = [
         pit_histogram(q, lower, upper, setting.sampling, setting.confidence),
         coverage(q, pit, _widths(q, setting.sampling), setting.sampling, setting.confidence),

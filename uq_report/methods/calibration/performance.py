@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from math import ceil, inf
 from typing import ClassVar, NamedTuple
 
-from ...core.errors import check_options
-from ...core.numbers import number, share_words, value_words
+from ...checks.family import NotJudgedError, Said, family, judged, needed, outcome
+from ...checks.reading import RuleOutcome, close
+from ...checks.rule import Rule
+from ...core.support.errors import check_options
+from ...core.support.numbers import number, share_words, value_words
 from ...evidence import ids
 from ...evidence.finding import Outcome, Symptom
-from ...evidence.outcomes import LOG_SCORE, Calibration, ScoreLine
+from ...evidence.outcomes import LOG_SCORE, CalibrationView, ScoreLine
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
-from ...rules.family import NotJudgedError, Said, family, judged, needed, outcome
-from ...rules.reading import Part, close
-from ...rules.rule import Rule
 from ..shared.checks import LEAST, class_counts, events, line_words, span, too_few
 from ..shared.options import shares
 from .missed import missed, recall_rule
@@ -36,7 +36,7 @@ SYMPTOMS = tuple(Symptom(code=code) for code in ("UQ003", "UQ101", "UQ401", "UQ4
 BASELINES = {True: "the class frequencies", False: "the distribution of the outcomes"}
 
 
-class Skill(NamedTuple):
+class SkillTest(NamedTuple):
     """A baseline's score less the model's, and the baseline's; `uses` are other signs that the features are of use."""
 
     line: ScoreLine
@@ -142,8 +142,8 @@ class Performance:
         return outcome(self, run, _judge, missed)
 
 
-def _judge(rule: Rule, run: Run) -> Part:
-    skill, counts = _skill(needed(Calibration, run), run), class_counts(run)
+def _judge(rule: Rule, run: Run) -> RuleOutcome:
+    skill, counts = _skill(needed(CalibrationView, run), run), class_counts(run)
     if skill is None or too_few(counts):
         raise NotJudgedError(too_few(counts) or "no score of the outcomes has an interval")
     better = f"The {skill.score} is better than that of {skill.baseline} by {skill.words}, where that is "
@@ -158,14 +158,14 @@ def _judge(rule: Rule, run: Run) -> Part:
     )
 
 
-def _skill(view: Calibration, run: Run) -> Skill | None:
+def _skill(view: CalibrationView, run: Run) -> SkillTest | None:
     """Return the skill that judges, or None where there is none with an interval."""
     lines = {line.item: line for line in view.lines}
     for item, score in SCORES.items():
         line, base = lines.get(f"{item}_skill"), lines.get(f"{item}_baseline")
         if line and base and line.has_interval and base.estimate > 0:
             baseline = BASELINES[item not in ("crps", "interval_score")]
-            return Skill(line, base.estimate, score, baseline, _uses(lines, item, run))
+            return SkillTest(line, base.estimate, score, baseline, _uses(lines, item, run))
     return None
 
 
@@ -184,7 +184,7 @@ def _uses(lines: Mapping[str, ScoreLine], score: str, run: Run) -> dict[str, flo
     return {words: lower for words, lower in uses.items() if lower > 0}
 
 
-def _statement(skill: Skill, rule: Rule) -> str:
+def _statement(skill: SkillTest, rule: Rule) -> str:
     line, baseline, upper = skill.line, f"{skill.baseline}, without the features", skill.numbers["upper"]
     if skill.is_short(rule):
         better = "better than" if line.lower > 0 else "not shown to be better than"
@@ -201,7 +201,7 @@ def _statement(skill: Skill, rule: Rule) -> str:
     return f"On unseen rows the model predicts {words}."
 
 
-def _said(rule: Rule, skill: Skill) -> Said:
+def _said(rule: Rule, skill: SkillTest) -> Said:
     statement, explains, threshold = _statement(skill, rule), SYMPTOMS, rule.thresholds["margin"]
     remedy = (
         "Do not use the model's predictions. Check that the features reach it as they did in training, and that "

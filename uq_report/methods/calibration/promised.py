@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 from scipy.special import betainc
 
-from ...core.arrays import AnyArray, FloatArray
-from ...core.distributions import Intervals, LabelSets
-from ...core.measures import INTERVAL_SCORE, MISCOVERAGE, SET_SIZE, WIDTH
+from ...core.model.measures import INTERVAL_SCORE, MISCOVERAGE, SET_SIZE, WIDTH
+from ...core.model.results import Diagnostic
+from ...core.model.sampling import Sampling
 from ...core.predictive import Distribution
-from ...core.results import Diagnostic
-from ...core.sampling import Sampling
-from ...core.text import count
+from ...core.support.arrays import AnyArray, FloatArray
+from ...core.support.text import count
+from ...distributions import Intervals, LabelSets
 from ...evidence import ids
 from ..shared.estimates import share_of
-from .scores import Score
+from .scores import CalibrationScore
 from .tables import diagnostic
 
 
@@ -30,24 +30,24 @@ class Promise(NamedTuple):
     null: FloatArray
 
 
-def promised_scores(q: Distribution, y: AnyArray, train: AnyArray | None) -> list[Score]:
+def promised_scores(q: Distribution, y: AnyArray, train: AnyArray | None) -> list[CalibrationScore]:
     """Return interval score, width or set size, and what is missed, at the level nearest to 90 %; [] without sets.
 
     The baseline of the interval score is the central interval of the training y, else of the other test rows.
     """
     if "covered" not in q.supports:
         return []
-    scores = [Score(MISCOVERAGE.name, MISCOVERAGE.unit, MISCOVERAGE.rows(q, y, None))]
+    scores = [CalibrationScore(MISCOVERAGE.name, MISCOVERAGE.unit, MISCOVERAGE.rows(q, y, None))]
     if isinstance(q, Intervals):
         own = INTERVAL_SCORE.rows(q, y, None)
-        scores.append(Score(INTERVAL_SCORE.name, INTERVAL_SCORE.unit, own))
+        scores.append(CalibrationScore(INTERVAL_SCORE.name, INTERVAL_SCORE.unit, own))
         if train is not None or len(y) > 1:
             base = INTERVAL_SCORE.rows(marginal(y, train, q.levels[q.main]), y, None)
-            scores.append(Score("interval_score_baseline", INTERVAL_SCORE.unit, base))
-            scores.append(Score("interval_score_skill", INTERVAL_SCORE.unit, base - own))
-        scores.append(Score("sharpness_width", WIDTH.unit, WIDTH.rows(q, y, None)))
+            scores.append(CalibrationScore("interval_score_baseline", INTERVAL_SCORE.unit, base))
+            scores.append(CalibrationScore("interval_score_skill", INTERVAL_SCORE.unit, base - own))
+        scores.append(CalibrationScore("sharpness_width", WIDTH.unit, WIDTH.rows(q, y, None)))
     if "label_sets" in q.supports:
-        scores.append(Score("sharpness_set_size", SET_SIZE.unit, SET_SIZE.rows(q, y, None)))
+        scores.append(CalibrationScore("sharpness_set_size", SET_SIZE.unit, SET_SIZE.rows(q, y, None)))
     return scores
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import optimize, special
 
-from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from ...core.limits import look
+from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from ...core.support.limits import check_limits
 
 FLOOR = 1e-12
 REACH = 8.0
@@ -44,7 +44,7 @@ def _fit(logits: FloatArray, y: IntArray, weights: FloatArray) -> FloatArray:
 
     theta, now = start, loss(start)
     for _ in range(STEPS):
-        look()
+        check_limits()
         gradient, hessian = _derivatives(logits, y, share, theta)
         step = np.linalg.solve(hessian + prior * np.eye(k + 1), gradient + prior * (theta - start))
         while (after := loss(theta - step)) > now and np.abs(step).max() > TOLERANCE:

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.arrays import AnyArray, BoolArray, FloatArray
-from ...core.distributions import Categorical
 from ...core.predictive import Distribution
+from ...core.support.arrays import AnyArray, BoolArray, FloatArray
+from ...distributions import Categorical
 
 
-class Score(NamedTuple):
+class CalibrationScore(NamedTuple):
     """A score whose estimate is the mean of `rows`, shape (n,), in `unit`."""
 
     item: str
@@ -28,7 +28,7 @@ def confidence_gap(q: Distribution, y: AnyArray) -> FloatArray:
         return -q.log_prob(y) - q.expected_nll(y)
 
 
-def class_scores(q: Categorical, y: AnyArray, baseline: FloatArray, weights: FloatArray) -> list[Score]:
+def class_scores(q: Categorical, y: AnyArray, baseline: FloatArray, weights: FloatArray) -> list[CalibrationScore]:
     """Return the scores of class probabilities; `baseline` (n, k) holds the marginal ones.
 
     Brier is Σ_c (p_c - 1[y=c])², in [0, 2]. A skill is the baseline's score less the model's.
@@ -37,18 +37,20 @@ def class_scores(q: Categorical, y: AnyArray, baseline: FloatArray, weights: Flo
     log_score, log_base = -q.log_prob(y), -np.log(baseline[n, y])
     brier, brier_base = brier_rows(q.probabilities, y), brier_rows(baseline, y)
     scores = [
-        Score("log_score", "nats", log_score),
-        Score("log_score_baseline", "nats", log_base),
-        Score("log_score_skill", "nats", log_base - log_score),
-        Score("brier", "squared probability", brier),
-        Score("brier_baseline", "squared probability", brier_base),
-        Score("brier_skill", "squared probability", brier_base - brier),
-        Score("accuracy", "share of rows", np.asarray(q.decisions() == y, dtype=float)),
-        Score("sharpness_entropy", "nats", q.entropy()),
+        CalibrationScore("log_score", "nats", log_score),
+        CalibrationScore("log_score_baseline", "nats", log_base),
+        CalibrationScore("log_score_skill", "nats", log_base - log_score),
+        CalibrationScore("brier", "squared probability", brier),
+        CalibrationScore("brier_baseline", "squared probability", brier_base),
+        CalibrationScore("brier_skill", "squared probability", brier_base - brier),
+        CalibrationScore("accuracy", "share of rows", np.asarray(q.decisions() == y, dtype=float)),
+        CalibrationScore("sharpness_entropy", "nats", q.entropy()),
     ]
     event = y == q.positive
     if len(q.classes) == 2 and (weights[event] > 0).any() and (weights[~event] > 0).any():
-        scores.append(Score("roc_auc", "probability", auc_rows(q.probabilities[:, q.positive], event, weights)))
+        scores.append(
+            CalibrationScore("roc_auc", "probability", auc_rows(q.probabilities[:, q.positive], event, weights))
+        )
     return scores
 
 
@@ -96,27 +98,30 @@ def class_baseline(y: AnyArray, k: int, weights: FloatArray, train: AnyArray | N
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 
-def number_scores(q: Distribution, y: FloatArray, baseline: FloatArray | None) -> list[Score]:
+def number_scores(q: Distribution, y: FloatArray, baseline: FloatArray | None) -> list[CalibrationScore]:
     """Return the scores of a numeric predictive distribution that it supports; `baseline` is a CRPS per row."""
     scores = []
     if "log_prob" in q.supports:
-        scores.append(Score("log_score", "nats", -q.log_prob(y)))
+        scores.append(CalibrationScore("log_score", "nats", -q.log_prob(y)))
     if "crps" in q.supports:
         crps = q.crps(y)
-        scores.append(Score("crps", "units of y", crps))
+        scores.append(CalibrationScore("crps", "units of y", crps))
         if baseline is not None:
             scores += [
-                Score("crps_baseline", "units of y", baseline),
-                Score("crps_skill", "units of y", baseline - crps),
+                CalibrationScore("crps_baseline", "units of y", baseline),
+                CalibrationScore("crps_skill", "units of y", baseline - crps),
             ]
     if "mean" in q.supports and not q.censored:
         error = y - q.mean()
-        scores += [Score("mean_error", "units of y", error), Score("squared_error", "units of y, squared", error**2)]
+        scores += [
+            CalibrationScore("mean_error", "units of y", error),
+            CalibrationScore("squared_error", "units of y, squared", error**2),
+        ]
     if "variance" in q.supports:
-        scores.append(Score("sharpness_sd", "units of y", np.sqrt(q.variance())))
+        scores.append(CalibrationScore("sharpness_sd", "units of y", np.sqrt(q.variance())))
     if "quantile" in q.supports:
         width = q.quantile(np.array([0.05, 0.95])) @ np.array([-1.0, 1.0])
-        scores.append(Score("sharpness_width_90", "units of y", width))
+        scores.append(CalibrationScore("sharpness_width_90", "units of y", width))
     return scores
 
 

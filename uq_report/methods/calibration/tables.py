@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray, IntArray
-from ...core.decisions import MOST_PROBABLE
-from ...core.describe import scalar
-from ...core.distributions import Categorical
+from ...core.model.decisions import MOST_PROBABLE
+from ...core.model.describe import scalar
+from ...core.model.results import Diagnostic, Omission
+from ...core.model.sampling import Sampling
 from ...core.predictive import Distribution
-from ...core.results import Diagnostic, Omission
-from ...core.sampling import Sampling
+from ...core.support.arrays import FloatArray, IntArray
+from ...distributions import Categorical
 from ...evidence import ids
 from ..shared.estimates import estimate, share_of
 from .nulls import LEVELS, event_of

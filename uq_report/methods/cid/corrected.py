@@ -14,19 +14,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray, take_rows
-from ...core.engine import Engine
-from ...core.errors import InputError
-from ...core.limits import look
-from ...core.measures import Measure
-from ...core.numbers import fixed
-from ...core.results import Importance, Omission, Result
-from ...core.sampling import Sampling
-from ...core.variants import Variant
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.model.measures import Measure
+from ...core.model.results import Importance, Omission, Result
+from ...core.model.sampling import Sampling
+from ...core.model.variants import Variant
+from ...core.support.arrays import FloatArray, take_rows
+from ...core.support.errors import InputError
+from ...core.support.limits import check_limits
+from ...core.support.numbers import fixed
 from ...evidence import ids
 from ...evidence.information import CorrectedLine
 from ..shared.curves import stacked
-from .terms import Estimate, regressors
+from .terms import InformationEstimate, regressors
 
 COEFFICIENTS = ("redundant CI", "MI", "synergistic CI", "synergistic MI")
 MIN_FEATURES = 8
@@ -78,7 +78,9 @@ class ImportanceMap(NamedTuple):
         }
 
 
-def corrected_importance(sets: Sets, estimate: Estimate, names: Sequence[str], confidence: float) -> Importance:
+def corrected_importance(
+    sets: Sets, estimate: InformationEstimate, names: Sequence[str], confidence: float
+) -> Importance:
     """Return ``cid.corrected``: what the map of each measure gives where it passes its gate, else why it does not."""
     features = estimate.features
     frames, tables, omissions, maps = [], [], [], {}
@@ -155,7 +157,7 @@ def importance_map(importance: FloatArray, terms: FloatArray) -> ImportanceMap:
     coefficients = _fit(importance, terms)
     left_out, predicted = np.zeros((d, 4)), np.zeros_like(importance)
     for j in range(d if d > 1 else 0):
-        look()
+        check_limits()
         others = np.arange(d) != j
         left_out[j] = _fit(importance[:, others], terms[:, others])
         predicted[:, j] = terms[:, j] @ left_out[j]
@@ -197,7 +199,9 @@ def _refusals(d: int, r2: float, left_out: FloatArray) -> tuple[str, ...]:
 # ---------------------------------------------------------------------- sets of rows
 
 
-def bootstrapped(engine: Engine, estimate: Estimate, plain: Result | None, names: Sequence[str], n_sets: int) -> Sets:
+def bootstrapped(
+    engine: Engine, estimate: InformationEstimate, plain: Result | None, names: Sequence[str], n_sets: int
+) -> Sets:
     """Return sets of the same model: importance from the row values of `plain` where it has them."""
     weights = bootstrap_weights(engine, n_sets)
     terms = np.stack([regressors(estimate.terms, rows) for rows in weights])
@@ -226,7 +230,7 @@ def bootstrap_weights(engine: Engine, n_sets: int) -> FloatArray:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def refitted(engine: Engine, estimate: Estimate, names: Sequence[str], n_sets: int) -> Sets:
+def refitted(engine: Engine, estimate: InformationEstimate, names: Sequence[str], n_sets: int) -> Sets:
     """Return random splits with the model refitted on each, for estimators that can be cloned; of held-out rows."""
     from sklearn.base import clone
     from sklearn.model_selection import ShuffleSplit

@@ -10,24 +10,24 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray, IntArray
-from ...core.engine import Engine
-from ...core.errors import UnsupportedError, check_options
-from ...core.explainer import BuiltIn, Card, Prior
-from ...core.measures import without_parts
-from ...core.results import Importance, Omission, Result, RowValues
-from ...core.sampling import t_quantile
-from ...core.subject import Subject
-from ...core.variants import Variant
-from ...core.verdicts import judge
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.model.measures import without_parts
+from ...core.model.results import Importance, Omission, Result, RowValues
+from ...core.model.sampling import t_quantile
+from ...core.model.subject import Subject
+from ...core.model.variants import Variant
+from ...core.statistics.verdicts import judge
+from ...core.support.arrays import FloatArray, IntArray
+from ...core.support.errors import UnsupportedError, check_options
 from ...evidence import ids
 from ...evidence.importance import ABOUT_0, UNDETERMINED, CoverCorrectedLine, Pfi
 from ...evidence.information import CidCover
 from ...evidence.view import View
-from ..shared.changes import Changes, as_means
-from ..shared.rows import Rows
+from ..shared.changes import ChangedMeasures, as_means
+from ..shared.rows import ShuffledRows
 from ..shared.shuffles import shuffle
-from ..shared.terms import Terms, feature_terms, infinite_values
+from ..shared.terms import ImportanceTerms, feature_terms, infinite_values
 
 V = TypeVar("V", bound=View)
 Features = frozenset[str]
@@ -35,7 +35,7 @@ COMPARED = ("plain", "joint", "change")
 
 
 @dataclass(frozen=True)
-class CoverCorrection(BuiltIn):
+class CoverCorrection(BuiltInExplainer):
     """Permutation importance of a feature whose partners, which could stand in for it, are lost already.
 
     ``corrected PFI_j = PFI(C_j and j) - PFI(C_j)``, where C_j is the covering set of j
@@ -59,7 +59,7 @@ class CoverCorrection(BuiltIn):
     --------
     >>> CoverCorrection(n_repeats=0)
     Traceback (most recent call last):
-    uq_report.core.errors.InputError: cover.n_repeats must be an integer >= 1; got 0.
+    uq_report.core.support.errors.InputError: cover.n_repeats must be an integer >= 1; got 0.
     """
 
     n_repeats: int = 10
@@ -67,7 +67,7 @@ class CoverCorrection(BuiltIn):
     name: ClassVar[str] = ids.COVER
     section: ClassVar[str] = "relations.cover"
     priority: ClassVar[int] = 14
-    card: ClassVar[Card] = Card(
+    card: ClassVar[MethodCard] = MethodCard(
         title="Importance corrected for cover",
         definition="PFI(C and x) − PFI(C): how much worse the model predicts when values of a feature are wrong and "
         "those of its partners C, which could stand in for it, are wrong already. C is grown from the fitted joint "
@@ -95,7 +95,7 @@ class CoverCorrection(BuiltIn):
         if not measures or not partners:
             what = f"measure of {ids.PFI}" if not measures else "covering set of a feature"
             raise UnsupportedError(f"cover: there is no {what} to correct.")
-        rows = Rows(
+        rows = ShuffledRows(
             measures=measures,
             b=engine.unchanged(measures),
             y=np.zeros(subject.n) if engine.y is None else engine.y,
@@ -105,7 +105,7 @@ class CoverCorrection(BuiltIn):
             classes="proba" in engine.baseline.supports,
         )
         donors = np.stack([shuffle(subject, engine.rng("shuffle", repeat)) for repeat in range(self.n_repeats)])
-        terms = dict(zip(partners, Shuffles(subject, engine, rows, donors).terms(partners), strict=True))
+        terms = dict(zip(partners, CommonShuffles(subject, engine, rows, donors).terms(partners), strict=True))
         margins = {line.measure: line.margin for line in plain.lines}
         return [_Corrected(rows, partners, terms, margins, engine.confidence).result(asdict(self), omitted)]
 
@@ -124,14 +124,14 @@ def _prior(view: type[V], prior: Prior) -> V:
 class CoverTerms(NamedTuple):
     """One feature's importance alone, with its partners, with them less without it, and what that changes."""
 
-    plain: Terms
-    joint: Terms
-    corrected: Terms
-    change: Terms
+    plain: ImportanceTerms
+    joint: ImportanceTerms
+    corrected: ImportanceTerms
+    change: ImportanceTerms
 
 
 @dataclass(frozen=True)
-class Shuffles:
+class CommonShuffles:
     """The same shuffles (`donors`, shape (m, n)) of every set of features, so that sets can be subtracted row by row.
 
     Each set is predicted once, whichever features it serves; its values come from one donor row together.
@@ -139,7 +139,7 @@ class Shuffles:
 
     subject: Subject
     engine: Engine
-    rows: Rows
+    rows: ShuffledRows
     donors: IntArray
 
     def terms(self, partners: Mapping[str, Sequence[str]]) -> Iterator[CoverTerms]:
@@ -162,11 +162,11 @@ class Shuffles:
             change = corrected - (alone - self._unchanged)
         parts = alone, together, corrected, change
         distinct = {id(T): T for T in parts}  # without partners the first three are one
-        terms = {key: feature_terms(Changes(T, self.donors), self._means) for key, T in distinct.items()}
+        terms = {key: feature_terms(ChangedMeasures(T, self.donors), self._means) for key, T in distinct.items()}
         return CoverTerms(*(terms[id(T)] for T in parts))
 
     @cached_property
-    def _means(self) -> Rows:
+    def _means(self) -> ShuffledRows:
         """The rows with measures that are means: a statistic's values are replaced by value and influence."""
         measures = [replace(measure, statistic=None) for measure in self.rows.measures]
         return replace(self.rows, measures=measures, b=self._unchanged[:, 0])
@@ -174,7 +174,7 @@ class Shuffles:
     @cached_property
     def _unchanged(self) -> FloatArray:
         """The measures of the rows as they are, shape (M, 1, n)."""
-        return as_means(Changes(self.rows.b[:, None], self.donors[:1]), self.rows.b, self.rows)[1][:, None]
+        return as_means(ChangedMeasures(self.rows.b[:, None], self.donors[:1]), self.rows.b, self.rows)[1][:, None]
 
     def _scored(self, sets: Sequence[Features]) -> Iterator[tuple[Features, FloatArray]]:
         """Yield each set with all measures of its shuffled rows, shape (M, m, n), from one stream of variants."""
@@ -187,7 +187,10 @@ class Shuffles:
                 values[:, filled] = group.values[:, v]
                 filled += 1
                 if filled == m:
-                    yield next(order), as_means(Changes(values, self.donors), self.rows.b, self.rows)[0].T.copy()
+                    yield (
+                        next(order),
+                        as_means(ChangedMeasures(values, self.donors), self.rows.b, self.rows)[0].T.copy(),
+                    )
                     filled = 0
 
 
@@ -198,7 +201,7 @@ class Shuffles:
 class _Corrected:
     """The terms of every feature, and what turns them into a result."""
 
-    rows: Rows
+    rows: ShuffledRows
     partners: Mapping[str, Sequence[str]]
     terms: Mapping[str, CoverTerms]
     margins: Mapping[str, float]
@@ -254,10 +257,10 @@ class _Corrected:
         margin, has_interval = self.margins[measure.name], not np.isnan(se)
         verdict = judge(estimate, se, df, margin, n=self.rows.n, confidence=self.confidence)
         doubts = (
-            self.rows.distrust(part.rows[m], float(part.se[m]), outcomes=measure.needs_y).reason
+            self.rows.unreliable(part.rows[m], float(part.se[m]), outcomes=measure.needs_y).reason
             for part in (corrected, terms.change)
         )
-        distrust = next(filter(None, doubts), "")
+        unreliable = next(filter(None, doubts), "")
         line = {
             "measure": measure.name,
             "feature": feature,
@@ -267,15 +270,15 @@ class _Corrected:
             "upper": verdict.upper,
             "confidence": self.confidence if has_interval else np.nan,
             "covers": "new test rows" if has_interval else "none",
-            "verdict": ABOUT_0 if zero and has_interval else UNDETERMINED if distrust else verdict.verdict,
+            "verdict": ABOUT_0 if zero and has_interval else UNDETERMINED if unreliable else verdict.verdict,
             "margin": margin,
             "partners": ", ".join(self.partners[feature]),
             "change_std_error": float(terms.change.se[m]),
             "exact_zero": zero,
-            "distrust": distrust,
+            "unreliable": unreliable,
         }
         for name in COMPARED:
-            part: Terms = getattr(terms, name)
+            part: ImportanceTerms = getattr(terms, name)
             value, reach = float(part.estimate[m]), t_quantile((1 + self.confidence) / 2, df) * float(part.se[m])
             line |= {name: value, f"{name}_lower": value - reach, f"{name}_upper": value + reach}
         return line

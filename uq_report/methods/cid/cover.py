@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaincc, ndtri, xlogy
 
-from ...core.arrays import BoolArray, FloatArray, IntArray
-from ...core.sampling import Sampling
+from ...core.model.sampling import Sampling
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from .terms import LogProbability, MeanLogProbability
 
 LEVEL = 0.05
@@ -21,7 +21,7 @@ CHOSEN = (
 )
 
 
-class Step(NamedTuple):
+class CoverStep(NamedTuple):
     """A partner (position; None before the first) and i(x_j; y | x_C) of each row once it is in C."""
 
     partner: int | None
@@ -55,11 +55,11 @@ class Greedy:
     min_gain: float
     max_cover: int
 
-    def steps(self, j: int) -> Iterator[Step]:
+    def steps(self, j: int) -> Iterator[CoverStep]:
         """Yield i(x_j; y), then each step that gains enough."""
         chosen: tuple[int, ...] = ()
         rest = self._information(j, chosen)
-        yield Step(None, rest)
+        yield CoverStep(None, rest)
         left = [int(k) for k in np.flatnonzero(self.related[j]) if k != j]
         while left and len(chosen) < self.max_cover and self.sampling.weights @ rest >= self.min_gain:
             best = min(left, key=lambda k: self.mean_log_p((*chosen, k, j)) - self.mean_log_p((*chosen, k)))
@@ -69,7 +69,7 @@ class Greedy:
                 return
             chosen = (*chosen, best)
             left.remove(best)
-            yield Step(best, rest)
+            yield CoverStep(best, rest)
 
     def _information(self, j: int, others: tuple[int, ...]) -> FloatArray:
         return self.log_p((*others, j)) - self.log_p(others)

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from ...core.arrays import BoolArray, FloatArray, IntArray
-from ...core.limits import look
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from ...core.support.limits import check_limits
 from .cover import related_by_cells, with_indicators
 from .pseudo import GRADIENT, least_pseudo
-from .terms import Data, Estimate, LogProbability, Terms, UnfitError, in_cells
+from .terms import Data, InformationEstimate, InformationTerms, LogProbability, UnfitError, in_cells
 
 TITLE = "discrete field"
 MAX_ENUMERATED = 200_000
@@ -34,12 +34,12 @@ class Field(NamedTuple):
         return slice(int(self.starts[a]), int(self.starts[a + 1]))
 
 
-def discrete_estimate(data: Data, bins: int, edges: BoolArray | None, penalty: float) -> Estimate:
+def discrete_estimate(data: Data, bins: int, edges: BoolArray | None, penalty: float) -> InformationEstimate:
     """Return the terms of a pairwise field of cells."""
     codes, notes = in_cells(data, bins)
     field = fit_field(codes, edges, penalty)
     starts = field.starts[:-1]
-    return Estimate(
+    return InformationEstimate(
         data.features,
         discrete_terms(codes, field),
         TITLE,
@@ -77,7 +77,7 @@ def fit_field(codes: IntArray, edges: BoolArray | None = None, penalty: float = 
     return Field(starts, least.unary, least.pair)
 
 
-def discrete_terms(codes: IntArray, field: Field) -> Terms:
+def discrete_terms(codes: IntArray, field: Field) -> InformationTerms:
     """Return the pointwise information of each node but the last about the last, in nats.
 
     The conditional term is exact: ``log F_xy (D'FE) / ((D'F_.y)(F_x.E))`` with F the pair of x_i and
@@ -92,13 +92,13 @@ def discrete_terms(codes: IntArray, field: Field) -> Terms:
     tables = pair_marginals(codes, field)
     of_others = np.zeros((n, len(field.unary)))
     for own in positions.T:  # node by node: all at once are rows x nodes x states
-        look()
+        check_limits()
         of_others += field.pair[own]
     influence = field.unary + of_others
     mutual, conditional = np.empty((n, y)), np.empty((n, y))
     b_y = field.block(y)
     for i in range(y):
-        look()
+        check_limits()
         b_i = field.block(i)
         coupling = field.pair[b_i, b_y]
         d = influence[:, b_i] - field.pair[positions[:, y], b_i]
@@ -106,7 +106,7 @@ def discrete_terms(codes: IntArray, field: Field) -> Terms:
         conditional[:, i] = _pmi(d[:, :, None] + coupling + e[:, None, :], rows, codes[:, i], codes[:, y])
         with np.errstate(divide="ignore"):
             mutual[:, i] = _pmi(np.log(tables[i])[None], np.zeros(n, dtype=np.int64), codes[:, i], codes[:, y])
-    return Terms(mutual, conditional)
+    return InformationTerms(mutual, conditional)
 
 
 def _pmi(log_joint: FloatArray, rows: IntArray, a: IntArray, b: IntArray) -> FloatArray:

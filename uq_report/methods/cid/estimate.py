@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import BoolArray
-from ...core.engine import Engine
-from ...core.errors import InputError
-from ...core.sampling import Sampling
-from ...core.subject import Subject
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.model.sampling import Sampling
+from ...core.model.subject import Subject
+from ...core.support.arrays import BoolArray
+from ...core.support.errors import InputError
 from . import discrete, normal, precision
-from .terms import Data, Estimate, Terms, UnfitError, copy_notes, listed, twins, varying
+from .terms import Data, InformationEstimate, InformationTerms, UnfitError, copy_notes, listed, twins, varying
 
 MOST_COMMON = 0.2
 STRONGER = 10.0
@@ -38,7 +38,7 @@ class Choice(NamedTuple):
         return self.estimator == "auto" and self.graph is None
 
 
-def estimate(subject: Subject, engine: Engine, choice: Choice) -> Estimate:
+def estimate(subject: Subject, engine: Engine, choice: Choice) -> InformationEstimate:
     """Return the terms by the named estimator, or by the first that fits the columns."""
     features, constant = varying(subject)
     copies = twins(subject, features) if choice.free else {}
@@ -72,14 +72,16 @@ def _outcome(engine: Engine) -> Any:
     return y
 
 
-def _attempts(data: Data, engine: Engine, choice: Choice, refused: list[str]) -> Iterator[Callable[[], Estimate]]:
+def _attempts(
+    data: Data, engine: Engine, choice: Choice, refused: list[str]
+) -> Iterator[Callable[[], InformationEstimate]]:
     """Yield estimators, best first; why one is passed over goes to `refused`."""
     name = _first(data, choice)
     reasons = _unsuited(data, normal.MIXED if name == "mixed" else normal.COPULA) if name != "discrete" else []
     edges = _edges(choice.graph, data.features)
     if name != "discrete" and not (choice.free and reasons):
         doubts = tuple(f"In this sample {reason}." for reason in reasons)
-        fit: Callable[..., Estimate] = normal.mixed_estimate
+        fit: Callable[..., InformationEstimate] = normal.mixed_estimate
         if name == "copula":
             fit = partial(normal.copula_estimate, half=choice.potentials == "half")
         inverter: precision.Inverter = partial(precision.by_lasso, penalty=choice.penalty, engine=engine)
@@ -167,7 +169,9 @@ def _edges(graph: tuple[tuple[str, str], ...] | None, features: Sequence[str]) -
     return edges
 
 
-def _with_copies(result: Estimate, features: tuple[str, ...], copies: Mapping[str, str]) -> Estimate:
+def _with_copies(
+    result: InformationEstimate, features: tuple[str, ...], copies: Mapping[str, str]
+) -> InformationEstimate:
     """Return the estimate of all features from that of those that repeat no other: given a copy, nothing is left."""
     if not copies:
         return result
@@ -180,7 +184,9 @@ def _with_copies(result: Estimate, features: tuple[str, ...], copies: Mapping[st
     return replace(
         result,
         features=features,
-        terms=Terms(result.terms.mutual[:, source], np.where(shared, 0.0, result.terms.conditional[:, source])),
+        terms=InformationTerms(
+            result.terms.mutual[:, source], np.where(shared, 0.0, result.terms.conditional[:, source])
+        ),
         log_p=lambda chosen: result.log_p(originals(chosen)),
         mean_log_p=lambda chosen: result.mean_log_p(originals(chosen)),
         related=result.related[np.ix_(source, source)],

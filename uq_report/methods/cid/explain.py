@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import BoolArray, FloatArray
-from ...core.engine import Engine
-from ...core.errors import check_options
-from ...core.explainer import BuiltIn, Card, Prior
-from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result, RowValues
-from ...core.sampling import Sampling
-from ...core.subject import Subject
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result, RowValues
+from ...core.model.sampling import Sampling
+from ...core.model.subject import Subject
+from ...core.support.arrays import BoolArray, FloatArray
+from ...core.support.errors import check_options
 from ...evidence import ids
 from ...evidence.information import COVERED, MUTUAL, OF_ENTROPY, OF_VARIANCE, SHARE
 from ..shared.curves import stacked
@@ -27,7 +27,7 @@ from .cover import CHOSEN, LEVEL, Greedy
 from .discrete import TITLE as DISCRETE
 from .estimate import Choice, estimate
 from .normal import normal_scores
-from .terms import Estimate, covered_share
+from .terms import InformationEstimate, covered_share
 
 ESTIMATORS = ("auto", "copula", "discrete", "mixed")
 LEAST_ROWS = 10  # of a feature
@@ -36,7 +36,7 @@ OF_CELLS = "Information given a set is that of the field of the set and y alone,
 
 
 @dataclass(frozen=True)
-class CoveredInformation(BuiltIn):
+class CoveredInformation(BuiltInExplainer):
     """Covered information of every feature, and permutation importance corrected for it (Pereira et al.).
 
     ``CI_i = I(X_i; Y) - I(X_i; Y | U)``, with U all other features, from one fitted Markov random
@@ -88,7 +88,7 @@ class CoveredInformation(BuiltIn):
     name: ClassVar[str] = "cid"
     section: ClassVar[str] = "relations.cover"
     priority: ClassVar[int] = 8
-    card: ClassVar[Card] = Card(
+    card: ClassVar[MethodCard] = MethodCard(
         title="Covered information (CID)",
         definition="CI = I(X; Y) − I(X; Y | all other features), from one Markov random field fitted to features and "
         "target; the covered share is max(CI, 0) / I(X; Y). Corrected importance is what a regression of "
@@ -133,7 +133,7 @@ class CoveredInformation(BuiltIn):
             sets = bootstrapped(engine, fitted, plain, names, self.n_sets)
         return [*results, corrected_importance(sets, fitted, names, engine.confidence)]
 
-    def _information(self, engine: Engine, fitted: Estimate) -> Diagnostic:
+    def _information(self, engine: Engine, fitted: InformationEstimate) -> Diagnostic:
         sampling, features = Sampling.of(engine.subject), fitted.features
         covered, mutual = fitted.terms.covered, fitted.terms.mutual
         items = {
@@ -164,7 +164,7 @@ class CoveredInformation(BuiltIn):
             meta={"estimator": fitted.estimator, **fitted.facts},
         )
 
-    def _cover(self, engine: Engine, fitted: Estimate) -> Diagnostic:
+    def _cover(self, engine: Engine, fitted: InformationEstimate) -> Diagnostic:
         sampling, features = Sampling.of(engine.subject), fitted.features
         greedy = Greedy(fitted.log_p, fitted.mean_log_p, fitted.related, sampling, self.min_gain, self.max_cover)
         tables = []
@@ -192,7 +192,7 @@ class CoveredInformation(BuiltIn):
         )
 
 
-def _graph(fitted: Estimate) -> Diagnostic:
+def _graph(fitted: InformationEstimate) -> Diagnostic:
     names, links = (*(f for f in fitted.features if f not in fitted.copies), "y"), np.triu(fitted.links)
     pairs = np.argwhere(links)
     kept = pairs[_kept(links[tuple(pairs.T)], pairs[:, 1] == len(names) - 1)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.results import Result
+from ...core.model.results import Result
 from ...document.plots import style
 from ...document.plots.contract import figure_plugin
 from ...document.plots.words import number

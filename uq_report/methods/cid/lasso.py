@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.arrays import BoolArray, FloatArray, IntArray
-from ...core.limits import look
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from ...core.support.limits import check_limits
 
 PROVEN = 1e-5  # nats: a duality gap up to which an answer is taken as solved
 _NEAR = 1e-7  # nats: the bound of the gap, of first order, at which the steps end
@@ -79,7 +79,7 @@ def graphical_lassos(S: FloatArray, penalties: FloatArray, start: FloatArray) ->
     value = problems.objective(T)
     left, last = np.arange(len(T)), np.full(len(T), np.inf)
     for _ in range(_STEPS):
-        look()
+        check_limits()
         here, t = problems.of(left), T[left]
         W = _inverses(t)
         signs = _signs(t, here.S - W, here.a)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import log_softmax, logsumexp, ndtri
 
-from ...core.arrays import FloatArray, IntArray
-from ...core.errors import InputError
-from ...core.limits import look
+from ...core.support.arrays import FloatArray, IntArray
+from ...core.support.errors import InputError
+from ...core.support.limits import check_limits
 from ..shared.blocks import blocks
 from .cover import normal_log_p, related_by_correlation, with_indicators
 from .precision import Inverter, partial_correlations
-from .terms import Data, Estimate, LogProbability, Terms, UnfitError, listed
+from .terms import Data, InformationEstimate, InformationTerms, LogProbability, UnfitError, listed
 
 COPULA, MIXED = "Gaussian copula", "conditional Gaussian"
 CELLS = 200_000  # logarithms of densities that are summed over classes at a time
 
 
-def copula_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...], *, half: bool) -> Estimate:
+def copula_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...], *, half: bool) -> InformationEstimate:
     """Return the terms of the normal of all columns' normal scores."""
     Z = normal_scores(np.column_stack([data.numbers, np.asarray(data.y, dtype=float)]))
     precision, facts = inverter(Z)
@@ -26,7 +26,7 @@ def copula_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...], *, 
         notes.append(
             "Half of every pair potential is used, for comparison with published figures; it is not the definition."
         )
-    return Estimate(
+    return InformationEstimate(
         data.features,
         (half_potential_terms if half else gaussian_terms)(Z, precision),
         COPULA,
@@ -47,7 +47,7 @@ def normal_scores(X: FloatArray) -> FloatArray:
     return scores / scores.std(axis=0)
 
 
-def gaussian_terms(Z: FloatArray, precision: FloatArray) -> Terms:
+def gaussian_terms(Z: FloatArray, precision: FloatArray) -> InformationTerms:
     """Return the pointwise information of each column of `Z` but the last about the last, in nats.
 
     Parameters
@@ -84,7 +84,7 @@ def gaussian_terms(Z: FloatArray, precision: FloatArray) -> Terms:
     # Residuals P^-1 (T z) over their own standard deviations, sqrt of the diagonal of P^-1.
     a = (p_yy * shift[:, :-1] - p_iy * shift[:, -1:]) / np.sqrt(determinant * p_yy)
     b = (p_ii * shift[:, -1:] - p_iy * shift[:, :-1]) / np.sqrt(determinant * p_ii)
-    return Terms(mutual, _pointwise(a, b, -p_iy / np.sqrt(p_ii * p_yy)))
+    return InformationTerms(mutual, _pointwise(a, b, -p_iy / np.sqrt(p_ii * p_yy)))
 
 
 def gaussian_log_p(Z: FloatArray, precision: FloatArray) -> LogProbability:
@@ -101,7 +101,7 @@ def gaussian_log_p(Z: FloatArray, precision: FloatArray) -> LogProbability:
     return log_p
 
 
-def half_potential_terms(Z: FloatArray, precision: FloatArray) -> Terms:
+def half_potential_terms(Z: FloatArray, precision: FloatArray) -> InformationTerms:
     """Return the terms with half of every pair potential in the conditional part, for comparison only.
 
     Published figures rest on ``exp(-T_ij x_i x_j / 2)`` as the whole potential of a pair, which is
@@ -109,7 +109,7 @@ def half_potential_terms(Z: FloatArray, precision: FloatArray) -> Terms:
     information of the whole covariance. The definition has the whole potential: `gaussian_terms`.
     """
     halved = (precision + np.diag(np.diag(precision))) / 2
-    return Terms(gaussian_terms(Z, precision).mutual, gaussian_terms(Z, halved).conditional)
+    return InformationTerms(gaussian_terms(Z, precision).mutual, gaussian_terms(Z, halved).conditional)
 
 
 def _pointwise(a: FloatArray, b: FloatArray, r: FloatArray) -> FloatArray:
@@ -130,7 +130,7 @@ def _inverse(precision: FloatArray) -> FloatArray:
     return np.asarray(root.T @ root)
 
 
-def mixed_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...]) -> Estimate:
+def mixed_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...]) -> InformationEstimate:
     """Return the terms of one normal per class with a shared covariance, that within the classes."""
     X, features = data.numbers, data.features
     codes = np.unique(np.asarray(data.y, dtype=np.int64), return_inverse=True)[1]
@@ -146,7 +146,7 @@ def mixed_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...]) -> E
     log_prior = np.log(np.bincount(codes) / len(codes))
     links = np.zeros((len(features) + 1,) * 2)
     links[:-1, :-1] = partial_correlations(precision)
-    return Estimate(
+    return InformationEstimate(
         features,
         mixed_terms(Z / scale, codes, log_prior, means / scale, np.repeat(precision[None], len(means), axis=0)),
         MIXED,
@@ -159,7 +159,9 @@ def mixed_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...]) -> E
     )
 
 
-def mixed_terms(X: FloatArray, y: IntArray, log_prior: FloatArray, means: FloatArray, precisions: FloatArray) -> Terms:
+def mixed_terms(
+    X: FloatArray, y: IntArray, log_prior: FloatArray, means: FloatArray, precisions: FloatArray
+) -> InformationTerms:
     """Return the pointwise information of each feature about the class, in nats.
 
     Parameters
@@ -186,7 +188,7 @@ def mixed_terms(X: FloatArray, y: IntArray, log_prior: FloatArray, means: FloatA
     full = np.empty((k, n))  # log p(x, c)
     rest = np.empty((k, n, d))  # log p(u, c)
     for c in range(k):
-        look()
+        check_limits()
         centred = X - means[c]
         variance = np.diag(np.linalg.inv(precisions[c]))
         single[c] = -0.5 * (centred**2 / variance + np.log(variance))
@@ -195,7 +197,7 @@ def mixed_terms(X: FloatArray, y: IntArray, log_prior: FloatArray, means: FloatA
         full[c] = 0.5 * (np.linalg.slogdet(precisions[c])[1] - (gradient * centred).sum(axis=1)) + log_prior[c]
         rest[c] = full[c][:, None] + gradient**2 / (2 * diagonal) - 0.5 * np.log(diagonal)
     of_all = full[y, rows] - logsumexp(full, axis=0)
-    return Terms(_against_all(single, y, log_prior), of_all[:, None] - _against_all(rest, y, np.zeros(k)))
+    return InformationTerms(_against_all(single, y, log_prior), of_all[:, None] - _against_all(rest, y, np.zeros(k)))
 
 
 def _against_all(logs: FloatArray, y: IntArray, log_weights: FloatArray) -> FloatArray:

@@ -8,17 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.arrays import BoolArray, FloatArray
-from ...core.engine import Engine
-from ...core.foreign import global_random_state_restored
-from ...core.limits import look
-from .lasso import (
-    PROVEN,
-    diagonal_start,
-    graphical_lassos,
-    largest_covariance,
-    start_from_afar,
-)
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.support.arrays import BoolArray, FloatArray
+from ...core.support.limits import check_limits
+from ...core.traits.interop import global_random_state_restored
+from .lasso import PROVEN, diagonal_start, graphical_lassos, largest_covariance, start_from_afar
 from .terms import UnfitError
 
 MAX_CONDITION = 1e10
@@ -175,7 +169,7 @@ def graph_precision(covariance: FloatArray, edges: BoolArray, tolerance: float =
     p = len(covariance)
     fitted = covariance.copy()
     for _ in range(1000):
-        look()
+        check_limits()
         before = fitted.copy()
         for j in range(p):
             rest = np.arange(p) != j

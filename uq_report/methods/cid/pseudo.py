@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from ...core.limits import look
+from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from ...core.support.limits import check_limits
 
 GRADIENT = 1e-7  # of the mean over rows: that of a sum grows with them
 _STEPS, _DIRECTIONS, _HALVINGS = 100, 500, 40
@@ -138,7 +138,7 @@ class _Loss:
         gradient = np.zeros_like(potentials)
         found = []
         for hot, weights in self.batches:
-            look()
+            check_limits()
             indicators = hot.astype(float)
             logits = self._logits(potentials, indicators)
             logits -= self._of_states(np.maximum.reduceat(logits, self.starts[:-1]))
@@ -173,7 +173,7 @@ class _Loss:
         single = direction.astype(self.precision)
         found = np.zeros_like(direction)
         for (hot, weights), here in zip(self.batches, p, strict=True):
-            look()
+            check_limits()
             moved = self._logits(single, hot)
             moved *= here
             moved -= here * self._of_states(np.add.reduceat(moved, self.starts[:-1]))

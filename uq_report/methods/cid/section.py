@@ -7,19 +7,19 @@ from dataclasses import replace
 from math import isnan, nan
 from typing import ClassVar
 
-from ...core.measures import NLL
-from ...core.text import count
+from ...core.model.measures import NLL
+from ...core.support.text import count
 from ...document import slots
 from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, notes_of
 from ...document.document import Block, Bullets, Cell, Column, Facts, Paragraph, Section
-from ...document.evidence import Evidence
 from ...document.plots.words import number
-from ...document.tables import FEATURE, INTERVAL, Field, line_table
 from ...document.text import clean, joined, name, sentence, value_words
-from ...evidence.importance import CoverCorrected, RSens
+from ...evidence.importance import CoverCorrected, RSensView
 from ...evidence.information import COVERED, MUTUAL, SHARE, Cid, CidCorrected, CidCover, CidGraph, ItemLine
 from ...evidence.view import by_feature, largest_first, of_measure, table_of
-from ..shared.wording import BuiltIn, absent, named, words_of
+from ...reading.run_reader import RunReader
+from ...reading.tables import FEATURE, INTERVAL, Field, line_table
+from ..shared.wording import BuiltInSection, absent, named, words_of
 from . import figure as figures
 from . import graph_figure as graph
 
@@ -38,14 +38,14 @@ COVERED_LEAD = (
 )
 
 
-class CoverSection(BuiltIn):
+class CoverSection(BuiltInSection):
     """Importance alone and corrected for cover, then covered information, its graph, and the map where it passes."""
 
     name: ClassVar[str] = "covered"
     slot: ClassVar[str] = slots.COVER
     shows: ClassVar[tuple[str, ...]] = (CoverCorrected.id, Cid.id, CidCover.id, CidGraph.id, CidCorrected.id)
 
-    def section(self, evidence: Evidence) -> Section:
+    def section(self, evidence: RunReader) -> Section:
         """Return the corrected importance, a part on covered information, on the graph, and per measure of the map."""
         view, section = Cid.find(evidence.run), Section(id="covered", title=TITLE)
         if view is None or not view.lines:
@@ -60,11 +60,11 @@ class CoverSection(BuiltIn):
         return replace(section, blocks=blocks, sections=(*others, *parts, *_mapped(evidence)))
 
 
-def _corrected(e: Evidence, view: CoverCorrected, measure: str, key: str) -> Section:
+def _corrected(e: RunReader, view: CoverCorrected, measure: str, key: str) -> Section:
     """Return one measure: importance alone and corrected with the change of rank, for the likelihood beside R-sens."""
     facts, lines = e.words(measure, view.result), sorted(of_measure(view.lines, measure), key=lambda line: line.rank)
     is_first = key == "cover-1"
-    sensitivity = RSens.find(e.run) if is_first else None
+    sensitivity = RSensView.find(e.run) if is_first else None
     speeds = {} if sensitivity is None else by_feature(sensitivity.lines)
     columns = [Column("feature"), Column("alone", unit=facts.unit)]
     columns += [Column("corrected for cover", unit=facts.unit), Column("partners"), Column("rank")]
@@ -135,7 +135,7 @@ def _reading(cover: ItemLine | None) -> str:
     return "redundant" if cover.lower > 0 else "synergistic" if cover.upper < 0 else "not shown to differ from 0"
 
 
-def _graph(e: Evidence, view: Cid) -> Section:
+def _graph(e: RunReader, view: Cid) -> Section:
     """Return the estimator's facts and the graph as a figure."""
     rows: tuple[tuple[str, Cell], ...] = (
         ("Estimator", clean(view.estimator)),
@@ -182,7 +182,7 @@ def _graph_text(view: CidGraph) -> str:
     return f"{size}. Strongest: {joined(top)}. {tied}."
 
 
-def _mapped(e: Evidence) -> list[Section]:
+def _mapped(e: RunReader) -> list[Section]:
     """Return the importance that the map of Pereira et al. predicts, where it passes its gate, else why it does not."""
     view = CidCorrected.find(e.run)
     if view is None:
@@ -195,7 +195,7 @@ def _mapped(e: Evidence) -> list[Section]:
     return [*passed, Section(id="covered-map", title=title, blocks=(Bullets(items=reasons),))]
 
 
-def _moves(e: Evidence, view: CidCorrected, measure: str, key: str) -> Section:
+def _moves(e: RunReader, view: CidCorrected, measure: str, key: str) -> Section:
     """Return corrected beside plain importance, in the order of the corrected ranks."""
     facts = e.words(measure)
     lines = sorted(of_measure(view.lines, measure), key=lambda line: line.rank)

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import BoolArray, FloatArray, IntArray
-from ...core.errors import InputError
-from ...core.limits import look
-from ...core.results import Omission
-from ...core.subject import Subject
+from ...core.model.results import Omission
+from ...core.model.subject import Subject
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from ...core.support.errors import InputError
+from ...core.support.limits import check_limits
 
 TOO_ALIKE = 1 - 1e-9
 MOST_LEVELS = 20
@@ -28,7 +28,7 @@ LogProbability = Callable[[tuple[int, ...]], FloatArray]
 MeanLogProbability = Callable[[tuple[int, ...]], float]
 
 
-class Terms(NamedTuple):
+class InformationTerms(NamedTuple):
     """Pointwise information of each row and feature about y, in nats, each (rows, features).
 
     ``mutual`` is i(x_i; y), ``conditional`` is i(x_i; y | u); their averages are the (conditional)
@@ -45,7 +45,7 @@ class Terms(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Estimate:
+class InformationEstimate:
     """Terms of the features that have them, how they were estimated, and the dependence graph.
 
     ``links`` is over the features that are no copies, and y: partial correlations, or for a discrete field the
@@ -55,7 +55,7 @@ class Estimate:
     """
 
     features: tuple[str, ...]
-    terms: Terms
+    terms: InformationTerms
     estimator: str
     links: FloatArray
     log_p: LogProbability
@@ -67,14 +67,14 @@ class Estimate:
     copies: Mapping[str, str] = field(default_factory=dict)
 
 
-def regressors(terms: Terms, rows: FloatArray | None = None) -> FloatArray:
+def regressors(terms: InformationTerms, rows: FloatArray | None = None) -> FloatArray:
     """Return [redundant CI, MI, synergistic CI, synergistic MI] per feature, averaged over rows, shape (d, 4).
 
     Redundant is E[max(., 0)], synergistic E[max(-., 0)], after Ince 2017. Neither part is an
     information of its own. `rows` holds row weights that sum to one; equal ones by default.
     """
     weights = np.full(len(terms.mutual), 1 / len(terms.mutual)) if rows is None else rows
-    look()
+    check_limits()
     parts = (terms.covered, terms.mutual, -terms.covered, -terms.mutual)
     return np.stack([weights @ np.maximum(part, 0) for part in parts], axis=1)
 

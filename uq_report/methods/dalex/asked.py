@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray, IntArray
-from ...core.subject import Subject
-from ...core.variants import Variant
-from ..shared.grids import Grid
+from ...core.model.subject import Subject
+from ...core.model.variants import Variant
+from ...core.support.arrays import FloatArray, IntArray
+from ..shared.grids import FeatureGrid
 
 
 class Cells:
@@ -71,7 +71,7 @@ class Cells:
         moved = np.flatnonzero((cells != table.index.to_numpy()[:, None]).any(axis=0))
         return Variant(self.groups[moved[0]], donors=cells[:, moved[0]]) if len(moved) else Variant()
 
-    def points(self, grids: Sequence[Grid]) -> dict[str, IntArray]:
+    def points(self, grids: Sequence[FeatureGrid]) -> dict[str, IntArray]:
         """Return numbers of no row for the points of each grid, in order."""
         return {grid.feature: self._n + np.arange(len(grid.x)) for grid in grids}
 

@@ -14,14 +14,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import AnyArray, FloatArray, IntArray
-from ...core.engine import Engine
-from ...core.errors import MissingDependencyError, UQReportError, words_of
-from ...core.foreign import global_random_state_restored
-from ...core.measures import PREDICTION, Measure
-from ...core.results import ESTIMATE_COLUMNS, Omission
-from ...core.subject import Subject
-from ...core.variants import Variant
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.model.measures import PREDICTION, Measure
+from ...core.model.results import ESTIMATE_COLUMNS, Omission
+from ...core.model.subject import Subject
+from ...core.model.variants import Variant
+from ...core.support.arrays import AnyArray, FloatArray, IntArray
+from ...core.support.errors import MissingDependencyError, UQReportError, words_of
+from ...core.traits.interop import global_random_state_restored
 from ...evidence import ids
 from .asked import Cells
 

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from math import comb
 from typing import ClassVar
 
-from ...core.engine import Engine
-from ...core.errors import check_options
-from ...core.explainer import BuiltIn, Card, Prior
-from ...core.results import Result
-from ...core.subject import Subject
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.model.results import Result
+from ...core.model.subject import Subject
+from ...core.support.errors import check_options
 from ..shared.choice import as_names, as_rows, chosen_rows, draw, positions, row_measures
 from ..shared.leading import leading
 from ..shared.options import at_least
@@ -23,7 +23,7 @@ PREDICT_TYPES = ("break_down", "break_down_interactions", "shap")
 
 
 @dataclass(frozen=True)
-class DalexExplanations(BuiltIn):
+class DalexExplanations(BuiltInExplainer):
     """DALEX's permutation importance, profiles, break-down and performance, of every measure.
 
     Each measure becomes the ``predict_function`` of a `dalex.Explainer`; dalex does the rest, and its
@@ -79,7 +79,7 @@ class DalexExplanations(BuiltIn):
     libraries: ClassVar[tuple[str, ...]] = ("dalex",)
     section: ClassVar[str] = "prediction.dalex"
     priority: ClassVar[int] = 13
-    card: ClassVar[Card] = Card(
+    card: ClassVar[MethodCard] = MethodCard(
         title="DALEX",
         definition="DALEX's permutation importance, profiles, break-down and performance, with the measure as the "
         "predict function.",

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import BoolArray, FloatArray, IntArray, take_rows
-from ...core.measures import Measure
-from ...core.mixed import Mixing
-from ...core.variants import Mix
+from ...core.engine.coalition_rows import CoalitionEvaluator
+from ...core.model.measures import Measure
+from ...core.model.variants import Mix
+from ...core.support.arrays import BoolArray, FloatArray, IntArray, take_rows
 from .calls import Dalex
 
 
 @dataclass(frozen=True, eq=False)
-class Mixtures:
+class BackgroundMixtures:
     """All measures of explained rows whose features are their own, or those of background rows.
 
     Parameters
@@ -31,14 +31,16 @@ class Mixtures:
     """
 
     dalex: Dalex
-    mixing: Mixing
+    mixing: CoalitionEvaluator
     measures: Sequence[Measure]
     explained: Sequence[int]
     background: IntArray
     _known: dict[tuple[int, bytes], FloatArray] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, dalex: Dalex, measures: Sequence[Measure], explained: Sequence[int], background: IntArray) -> Mixtures:
+    def of(
+        cls, dalex: Dalex, measures: Sequence[Measure], explained: Sequence[int], background: IntArray
+    ) -> BackgroundMixtures:
         """Return the mixtures of some rows with others, none predicted yet."""
         engine = dalex.engine
         table = take_rows(dalex.subject.X, np.array([*explained, *background], dtype=np.int64))

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray, IntArray
-from ...core.foreign import mean_measure, numeric_target
-from ...core.measures import PREDICTION, Measure
-from ...core.results import Attribution, Diagnostic, Importance, Omission, Profile
-from ...core.variants import Variant
+from ...core.model.measures import PREDICTION, Measure
+from ...core.model.results import Attribution, Diagnostic, Importance, Omission, Profile
+from ...core.model.variants import Variant
+from ...core.support.arrays import FloatArray, IntArray
+from ...core.traits.interop import mean_measure, numeric_target
 from ..shared.choice import INFINITE_REMEDY, Roles, plain_values, positions
 from ..shared.curves import stacked
-from ..shared.grids import Grid, make_grid
+from ..shared.grids import FeatureGrid, make_grid
 from .calls import Dalex, GapError, bare_estimates, listing
-from .mixtures import Mixtures
-from .shuffles import Loss, Shuffles, one_minus_auc, rmse
+from .mixtures import BackgroundMixtures
+from .shuffles import DalexShuffles, Loss, one_minus_auc, rmse
 
 QUANTILES_FROM = 20
 MAX_LEVELS = 30
@@ -79,7 +79,7 @@ def _rounds(dalex: Dalex, rows: IntArray, n_repeats: int, gaps: list[Omission]) 
     found: dict[Measure, pd.DataFrame] = {}
     if losses:
         with listing(gaps):
-            shuffles = Shuffles.of(dalex, rows, n_repeats)
+            shuffles = DalexShuffles.of(dalex, rows, n_repeats)
             found = {measure: shuffles.rounds(dalex.measures.index(measure), loss) for measure, loss in losses.items()}
     return found
 
@@ -165,7 +165,7 @@ def model_profile(dalex: Dalex, rows: IntArray, features: Sequence[str], grid_po
     )
 
 
-def _grids(dalex: Dalex, features: Sequence[str], grid_points: int) -> tuple[list[Grid], list[Omission]]:
+def _grids(dalex: Dalex, features: Sequence[str], grid_points: int) -> tuple[list[FeatureGrid], list[Omission]]:
     """Return the points of each feature as our own profiles have them: quantiles of a numeric one, else levels."""
     grids = {name: make_grid(dalex.subject, name, grid_points, (0.0, 1.0), MAX_LEVELS) for name in features}
     reason = "all of its values are missing, so there is nothing to put on the grid"
@@ -173,7 +173,9 @@ def _grids(dalex: Dalex, features: Sequence[str], grid_points: int) -> tuple[lis
     return [grid for grid in grids.values() if grid is not None], gaps
 
 
-def _ask(dalex: Dalex, label: str, rows: IntArray, grids: Sequence[Grid], read: Callable[..., FloatArray]) -> Any:
+def _ask(
+    dalex: Dalex, label: str, rows: IntArray, grids: Sequence[FeatureGrid], read: Callable[..., FloatArray]
+) -> Any:
     """Return dalex's aggregated profiles; to dalex all points are numbers."""
 
     def predict(model: Any, X: pd.DataFrame) -> FloatArray:  # noqa: ARG001 - dalex's signature
@@ -186,7 +188,7 @@ def _ask(dalex: Dalex, label: str, rows: IntArray, grids: Sequence[Grid], read: 
     return dalex.ask("model_profile", label, data, None, predict, type="partial", N=None, verbose=False, **points)
 
 
-def _profile(measure: Measure, grid: Grid, result: pd.DataFrame) -> dict[str, Any]:
+def _profile(measure: Measure, grid: FeatureGrid, result: pd.DataFrame) -> dict[str, Any]:
     """Return one feature's profile, in the order of its grid."""
     values = result.loc[result["_vname_"] == grid.feature, "_yhat_"].to_numpy(dtype=float)
     if not np.isfinite(values).all():
@@ -208,7 +210,7 @@ def predict_parts(
     rows = positions(roles)
     measures = [measure for measure in dalex.measures if not measure.needs_base]
     gaps += [Omission(measure.name, "", COMPARES) for measure in dalex.measures if measure.needs_base]
-    mixtures = Mixtures.of(dalex, measures, rows, background)
+    mixtures = BackgroundMixtures.of(dalex, measures, rows, background)
     for row in rows if measures else ():
         if predict_type == "break_down":
             mixtures.foresee(row)
@@ -239,7 +241,9 @@ def predict_parts(
     )
 
 
-def _attribution(mixtures: Mixtures, measure: Measure, row: int, predict_type: str, n_paths: int) -> dict[str, Any]:
+def _attribution(
+    mixtures: BackgroundMixtures, measure: Measure, row: int, predict_type: str, n_paths: int
+) -> dict[str, Any]:
     """Return one row's contributions to one measure."""
     dalex = mixtures.dalex
 

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray, IntArray
-from ...core.auc import OneMinusAUC
-from ...core.foreign import numeric_target
-from ...core.variants import Variant
+from ...core.model.variants import Variant
+from ...core.statistics.auc import OneMinusAUC
+from ...core.support.arrays import FloatArray, IntArray
+from ...core.traits.interop import numeric_target
 from .calls import Dalex
 
 Loss: TypeAlias = Callable[[Any, FloatArray], float]
 
 
-class Shuffles(NamedTuple):
+class DalexShuffles(NamedTuple):
     """What dalex shuffled: per round and column the number of a loss, and whose.
 
     Parameters
@@ -39,7 +39,7 @@ class Shuffles(NamedTuple):
     y: FloatArray | None
 
     @classmethod
-    def of(cls, dalex: Dalex, rows: IntArray, n_repeats: int) -> Shuffles:
+    def of(cls, dalex: Dalex, rows: IntArray, n_repeats: int) -> DalexShuffles:
         """Return dalex's shuffles, which do not depend on predictions: all measures share them."""
         variants: list[Variant] = []
         losses: list[tuple[IntArray, int]] = []

@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import column
-from ...core.engine import Engine
-from ...core.errors import check_options
-from ...core.explainer import BuiltIn, Card, Prior
-from ...core.limits import look
-from ...core.results import Omission, Result
-from ...core.subject import Subject
-from ...core.text import short
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.model.results import Omission, Result
+from ...core.model.subject import Subject
+from ...core.support.arrays import column
+from ...core.support.errors import check_options
+from ...core.support.limits import check_limits
+from ...core.support.text import short
 from ...evidence.rows import CLASS, DUPLICATE_ROWS, MISSING_TRAIN, OVERLAP, OVERLAP_OTHER_Y, TYPE_CHANGE
 from ..shared.tidy import diagnostic
 from .facts import Fact, column_facts, copied, placeholder, row_facts
@@ -26,7 +26,7 @@ OF_TRAINING_ROWS = (OVERLAP, OVERLAP_OTHER_Y, MISSING_TRAIN, TYPE_CHANGE)
 
 
 @dataclass(frozen=True)
-class DataQuality(BuiltIn):
+class DataQuality(BuiltInExplainer):
     """Counts facts about the audited rows, and about the training rows where they are given.
 
     Missing values; columns that are constant, copies of an earlier one, or almost one value (*sparse*);
@@ -45,7 +45,7 @@ class DataQuality(BuiltIn):
     name: ClassVar[str] = "data_quality"
     section: ClassVar[str] = "data.quality"
     priority: ClassVar[int] = 1
-    card: ClassVar[Card] = Card(
+    card: ClassVar[MethodCard] = MethodCard(
         title="Data quality",
         definition="Counts of missing, constant, copied and sparse columns, duplicate rows, rows that occur in "
         "training, and numbers that may stand for missing values.",
@@ -94,7 +94,7 @@ class DataQuality(BuiltIn):
     def _columns(self, subject: Subject) -> Iterator[Fact]:
         own = []
         for position, name in enumerate(subject.features):
-            look()
+            check_limits()
             values = pd.Series(column(subject.X, position))
             train = None if subject.train is None else pd.Series(column(subject.train[0], position))
             own.append((name, values))

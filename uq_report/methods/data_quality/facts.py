@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import BoolArray, FloatArray, IntArray
-from ...core.digest import column_digest
-from ...core.limits import look
-from ...core.numbers import infinite
-from ...core.subject import Subject
-from ...core.text import short
+from ...core.model.subject import Subject
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from ...core.support.digest import column_digest
+from ...core.support.limits import check_limits
+from ...core.support.numbers import infinite
+from ...core.support.text import short
 from ...evidence.rows import DISTINCTIVE, DUPLICATE_ROWS, OVERLAP, OVERLAP_OTHER_Y
 
 PLACEHOLDERS = (0.0, -1.0, *(sign * code for code in (9.0, 99.0, 999.0, 9999.0, 99999.0) for sign in (-1.0, 1.0)))
@@ -98,7 +98,7 @@ def copied(columns: Sequence[tuple[str, pd.Series[Any]]]) -> Iterator[Fact]:
     """Yield the columns that repeat an earlier one, value by value; constant columns are no copies."""
     firsts: dict[bytes, str] = {}
     for name, values in columns:
-        look()
+        check_limits()
         if values.nunique(dropna=False) < 2:
             continue
         numeric = pd.api.types.is_numeric_dtype(values.dtype)
@@ -143,7 +143,7 @@ def keys(subject: Subject) -> Keys:
 
 def _codes(values: pd.Series[Any]) -> IntArray:
     """Return a number for each cell of a column, the same for equal ones, missing ones too."""
-    look()
+    check_limits()
     return np.asarray(pd.factorize(values, use_na_sentinel=False)[0], dtype=np.int64)
 
 

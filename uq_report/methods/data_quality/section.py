@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import ClassVar
 
-from ...core.text import count
+from ...core.support.text import count
 from ...document import slots
 from ...document.blocks import left_out, make_table
 from ...document.document import Block, Column, Paragraph, Table
-from ...document.evidence import Evidence
 from ...document.text import joined, name
-from ...evidence.rows import CLASS, DataQuality
+from ...evidence.rows import CLASS, DataQualityView
+from ...reading.run_reader import RunReader
 from ..shared.wording import ResultSection
 
 KINDS = {
@@ -30,23 +30,23 @@ KINDS = {
 }
 
 
-class QualitySection(ResultSection[DataQuality]):
+class QualitySection(ResultSection[DataQualityView]):
     """Every fault of the data as a sentence and a table, or why none was sought."""
 
     name: ClassVar[str] = "quality"
     slot: ClassVar[str] = slots.QUALITY
-    shows: ClassVar[tuple[str, ...]] = (DataQuality.id,)
-    of = DataQuality
+    shows: ClassVar[tuple[str, ...]] = (DataQualityView.id,)
+    of = DataQualityView
     key = "data-quality"
     title = "Data quality"
 
-    def blocks(self, e: Evidence, view: DataQuality) -> Iterable[Block]:
+    def blocks(self, e: RunReader, view: DataQualityView) -> Iterable[Block]:
         """Return the number of faults of each kind, and every count."""
         tables = (_table(view),) if view.lines else ()
         return (Paragraph(text=_faults(view)), *tables, *left_out(view.result))
 
 
-def _faults(view: DataQuality) -> str:
+def _faults(view: DataQualityView) -> str:
     """Count the columns or lines of each kind of fault; classes are no fault."""
     numbers = Counter(line.measure for line in view.lines if line.measure != CLASS and line.count > 0)
     if not numbers:
@@ -55,7 +55,7 @@ def _faults(view: DataQuality) -> str:
     return f"Found, with the number of columns or lines: {joined(kinds, 12)}."
 
 
-def _table(view: DataQuality) -> Table:
+def _table(view: DataQualityView) -> Table:
     counts = Column("count", "integer"), Column("of", "integer"), Column("share", "percent")
     rows = []
     for line in view.lines:

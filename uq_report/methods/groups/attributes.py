@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from ...core.numbers import infinite
-from ...core.text import short
+from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from ...core.support.numbers import infinite
+from ...core.support.text import short
 
 QUARTILES = (0.25, 0.5, 0.75)
 MISSING = "missing"

@@ -8,18 +8,18 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from ...core.inference import as_extreme
-from ...core.limits import look
+from ...core.model.sampling import Sampling
 from ...core.predictive import Distribution
-from ...core.sampling import Sampling
+from ...core.statistics.inference import as_extreme
+from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from ...core.support.limits import check_limits
 from ..shared.blocks import blocks
 
 EXACT_UNITS = 500
 CELLS = 2_000_000
 
 
-class Difference(NamedTuple):
+class GroupDifference(NamedTuple):
     """Mean of a group less that of the rest, its standard error and degrees of freedom; `centre` is of its interval."""
 
     estimate: float
@@ -45,7 +45,9 @@ def t_test(estimate: float, std_error: float, dof: float) -> float:
     return float(2 * special.stdtr(dof, -abs(estimate) / std_error))
 
 
-def difference(values: FloatArray, group: BoolArray, rest: BoolArray, sampling: Sampling, share: bool) -> Difference:
+def difference(
+    values: FloatArray, group: BoolArray, rest: BoolArray, sampling: Sampling, share: bool
+) -> GroupDifference:
     """Return the difference of two means (Welch 1947); clusters with rows in both parts count as such.
 
     Shares of 0 and 1 take Agresti & Caffo's (2000) interval, one hit and one miss added to each part, as a
@@ -65,10 +67,10 @@ def difference(values: FloatArray, group: BoolArray, rest: BoolArray, sampling: 
         moved = (means * sizes + 1) / (sizes + 2)
         variances = moved * (1 - moved) / (sizes + 2)
         dof = _welch(variances, sizes + 1)
-        return Difference(estimate, float(np.sqrt(variances.sum())), dof, float(moved[0] - moved[1]))
+        return GroupDifference(estimate, float(np.sqrt(variances.sum())), dof, float(moved[0] - moved[1]))
     dof = _welch(np.square(errors), np.array([part.units - 1 for part in parts]))
     pieces = row_pieces(values, group, rest, sampling)
-    return Difference(estimate, error_of(pieces, group | rest, sampling), dof, estimate)
+    return GroupDifference(estimate, error_of(pieces, group | rest, sampling), dof, estimate)
 
 
 def row_pieces(values: FloatArray, group: BoolArray, rest: BoolArray, sampling: Sampling) -> FloatArray:
@@ -122,7 +124,7 @@ def _parts(n: int, size: int, rng: np.random.Generator, count: int) -> IntArray:
     """Return random parts of n rows, shape (count, size)."""
     parts = np.empty((count, size), dtype=np.int64)
     for part in parts:
-        look()
+        check_limits()
         part[:] = rng.choice(n, size, replace=False, shuffle=False)
     return parts
 

@@ -6,15 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isnan, nan
 
-from ...core.numbers import number, value_words
-from ...core.text import clean, short
+from ...checks.family import Said, family, needed, require
+from ...checks.reading import RuleOutcome, absent, listed
+from ...checks.rule import Rule
+from ...core.support.numbers import number, value_words
+from ...core.support.text import clean, short
 from ...evidence import ids
 from ...evidence.finding import SEVERITIES, Symptom
-from ...evidence.outcomes import DifferenceLine, GroupLine, GroupsDifference, GroupsProxy, GroupsUse, ProxyLine, UseLine
+from ...evidence.outcomes import (
+    DifferenceLine,
+    GroupLine,
+    GroupsDifference,
+    GroupsProxy,
+    GroupsUse,
+    ProxyLine,
+    UseLine,
+)
 from ...evidence.run import Run
-from ...rules.family import Said, family, needed, require
-from ...rules.reading import Part, absent, listed
-from ...rules.rule import Rule
 from ..shared.checks import line_words, observed
 
 POINTS = ("probability", "share of")  # how units begin that are told in percentage points
@@ -24,7 +32,7 @@ MITCHELL = "mitchell:section 4"
 MISPREDICTED = "UQ801"
 
 
-def drivers(rule: Rule, run: Run) -> Part:
+def drivers(rule: Rule, run: Run) -> RuleOutcome:
     """Judge the contrasts that are lost when an attribute or a proxy is exchanged, Holm-adjusted over all of them."""
     missing = any(view.find(run) is None for view in (GroupsUse, GroupsProxy, GroupsDifference))
     require(not missing, absent(run, ids.GROUPS_USE))

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from ...core.engine import Engine
-from ...core.errors import InputError, check_options
-from ...core.explainer import BuiltIn, Card, Prior
-from ...core.results import Result
-from ...core.subject import Subject
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.model.results import Result
+from ...core.model.subject import Subject
+from ...core.support.errors import InputError, check_options
 from ...evidence import ids
 from ..shared.options import at_least
 from ..shared.tidy import diagnostic
@@ -25,7 +25,7 @@ DIFFERENCES = (*COLUMNS, "n_rest", "overall", "scale")
 
 
 @dataclass(frozen=True)
-class Groups(BuiltIn):
+class Groups(BuiltInExplainer):
     """Predictions against outcomes, losses and uncertainty by group of each protected attribute, and its proxies.
 
     Attributes of more than `max_levels` ordered values are cut at their quartiles. For each group: prediction and
@@ -69,7 +69,7 @@ class Groups(BuiltIn):
     name: ClassVar[str] = "groups"
     section: ClassVar[str] = "outcomes.groups"
     priority: ClassVar[int] = 5
-    card: ClassVar[Card] = Card(
+    card: ClassVar[MethodCard] = MethodCard(
         title="Groups",
         definition="Means of prediction, outcome, loss, uncertainty and error rates over the rows of each group of a "
         "named attribute, each group less the rest, and what of that is lost when the attribute, or a feature that "

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import BoolArray, FloatArray, IntArray
-from ...core.engine import Engine
-from ...core.results import Omission
-from ...core.sampling import Sampling
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.model.results import Omission
+from ...core.model.sampling import Sampling
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ..shared.estimates import estimate, share_of
 from .attributes import Attribute, Disclosure, Key, disclose

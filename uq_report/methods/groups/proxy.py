@@ -10,24 +10,24 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray, take_rows
-from ...core.distributions import Categorical
-from ...core.engine import Engine
-from ...core.errors import BudgetError, UnsupportedError
-from ...core.measures import PREDICTION, Measure
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.model.measures import PREDICTION, Measure
+from ...core.model.results import Diagnostic, Omission
+from ...core.model.sampling import Sampling
+from ...core.model.variants import Variant
 from ...core.predictive import Distribution
-from ...core.results import Diagnostic, Omission
-from ...core.sampling import Sampling
-from ...core.variants import Variant
+from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray, take_rows
+from ...core.support.errors import BudgetError, UnsupportedError
+from ...distributions import Categorical
 from ...evidence import columns as col
 from ...evidence import ids
-from ..shared.association import Coded, association, coded
+from ..shared.association import NumericColumn, association, coded
 from ..shared.estimates import estimate
 from ..shared.forest import forecasts, row_groups
 from ..shared.tidy import diagnostic
-from .contrasts import Difference, difference, error_of, row_pieces
+from .contrasts import GroupDifference, difference, error_of, row_pieces
 from .plan import ALL, Plan
-from .values import Predicted, predicted
+from .values import PredictedNumber, predicted
 
 MOST_ROWS = 1000
 SINGLE_ROWS = 10_000
@@ -81,7 +81,7 @@ def proxies(engine: Engine, targets: Mapping[str, FloatArray]) -> Diagnostic:
     )
 
 
-def _impossible(target: FloatArray, others: Sequence[Coded]) -> str:
+def _impossible(target: FloatArray, others: Sequence[NumericColumn]) -> str:
     if not others:
         return "there is no other feature to predict it from"
     if len(target) < LEAST_ROWS:
@@ -90,7 +90,7 @@ def _impossible(target: FloatArray, others: Sequence[Coded]) -> str:
 
 
 def _together(
-    engine: Engine, name: str, truth: FloatArray, others: Sequence[Coded], rows: IntArray
+    engine: Engine, name: str, truth: FloatArray, others: Sequence[NumericColumn], rows: IntArray
 ) -> dict[str, Any] | Omission:
     """Return the skill of all features together, or why there is none."""
     subject = engine.subject
@@ -112,17 +112,17 @@ def _together(
     return line | {"item": TOGETHER, "n": len(rows)}
 
 
-def _single(name: str, target: FloatArray, other: Coded, rows: IntArray) -> dict[str, Any]:
+def _single(name: str, target: FloatArray, other: NumericColumn, rows: IntArray) -> dict[str, Any]:
     """Return the association of one feature with the attribute."""
     ordered = target.shape[1] == 1
     numbers = target[rows, 0] if ordered else target[rows].argmax(axis=1).astype(float)
     measure, size = association(
-        Coded(name, numbers, ordered=ordered), Coded(other.name, other.numbers[rows], other.ordered)
+        NumericColumn(name, numbers, ordered=ordered), NumericColumn(other.name, other.numbers[rows], other.ordered)
     )
     return {"measure": measure, "feature": name, "estimate": size, "covers": "none", "item": other.name, "n": len(rows)}
 
 
-class Grid(NamedTuple):
+class ProxyGrid(NamedTuple):
     """Rows whose value of a feature every row gets in turn, the share of rows each is for, and each row's own."""
 
     rows: IntArray
@@ -130,7 +130,7 @@ class Grid(NamedTuple):
     codes: IntArray
 
 
-def grid_of(numbers: FloatArray, weights: FloatArray) -> Grid:
+def grid_of(numbers: FloatArray, weights: FloatArray) -> ProxyGrid:
     """Return every value of a feature of up to `POINTS` values, else the middle ones of as many equal parts.
 
     Examples
@@ -151,7 +151,7 @@ def grid_of(numbers: FloatArray, weights: FloatArray) -> Grid:
     place = np.cumsum(shares > 0) - 1
     first = np.lexsort((middle, weights == 0, codes))
     rows = first[np.unique(codes[first], return_index=True)[1]]
-    return Grid(rows[shares[codes[rows]] > 0], shares[shares > 0], np.maximum(place[codes], 0))
+    return ProxyGrid(rows[shares[codes[rows]] > 0], shares[shares > 0], np.maximum(place[codes], 0))
 
 
 @dataclass(frozen=True)
@@ -159,8 +159,8 @@ class Exchange:
     """What a prediction changes by, shape (points, n), when each row gets a feature's values in turn."""
 
     plan: Plan
-    number: Predicted
-    grid: Grid
+    number: PredictedNumber
+    grid: ProxyGrid
     change: FloatArray
 
     @cached_property
@@ -168,7 +168,7 @@ class Exchange:
         """The mean change of each row."""
         return self.grid.shares @ self.change
 
-    def lost(self, members: BoolArray) -> Difference:
+    def lost(self, members: BoolArray) -> GroupDifference:
         """Return the contrast of a group to the rest that is lost; rows count with their own change and their value."""
         sampling, counted = self.plan.sampling, self.plan.counted
         group, rest = members & counted, ~members & counted
@@ -181,16 +181,16 @@ class Exchange:
         return contrast._replace(std_error=error_of(pieces, group | rest, sampling))
 
     @cached_property
-    def size(self) -> Difference:
+    def size(self) -> GroupDifference:
         """The mean size of the change."""
         sampling, size = self.plan.sampling, np.abs(self.change)
         rows = self.grid.shares @ size
         mean = float(sampling.weights @ rows)
         by_value = size @ sampling.weights
         error = float(sampling.mean(rows + by_value[self.grid.codes] - mean)[1])
-        return Difference(mean, error, sampling.units - 1, mean)
+        return GroupDifference(mean, error, sampling.units - 1, mean)
 
-    def line(self, change: Difference) -> dict[str, Any]:
+    def line(self, change: GroupDifference) -> dict[str, Any]:
         """Return the columns of a change of this prediction."""
         confidence = self.plan.engine.confidence
         return {
@@ -247,7 +247,7 @@ def _lines(plan: Plan, a: int, exchanges: Callable[[], list[Exchange]]) -> Itera
             yield exchange.line(lost) | plan.place(key) | tested
 
 
-def _exchanges(plan: Plan, numbers: list[Predicted], feature: str) -> list[Exchange]:
+def _exchanges(plan: Plan, numbers: list[PredictedNumber], feature: str) -> list[Exchange]:
     """Return how every prediction changes when a feature is exchanged."""
     engine, subject = plan.engine, plan.engine.subject
     grid = grid_of(coded(subject, feature).numbers, plan.sampling.weights)
@@ -264,7 +264,7 @@ def _change(before: FloatArray, after: FloatArray) -> FloatArray:
     return np.where(np.abs(change) <= ROUNDING * np.abs(before).mean(), 0.0, change)
 
 
-def _measure(number: Predicted) -> Measure:
+def _measure(number: PredictedNumber) -> Measure:
     if number.position is None:
         return PREDICTION
     rows = partial(_probability, position=number.position)  # no lambda: other processes get it, too

@@ -8,26 +8,26 @@ from functools import cached_property
 from math import isfinite
 from typing import ClassVar, TypeVar
 
-from ...core.measures import ENTROPY, NLL
+from ...core.model.measures import ENTROPY, NLL
 from ...document import slots
 from ...document.blocks import intervals_caption, left_out, make_figure, make_table, notes_of, paragraphs
 from ...document.document import Block, Column, Paragraph, Section
-from ...document.evidence import Evidence
 from ...document.plots import importance
 from ...document.plots.words import axis_label
-from ...document.tables import FEATURE, INTERVAL, Field, line_table
 from ...document.text import joined, name, value_words
 from ...evidence import columns as col
 from ...evidence.outcomes import (
     CONFIDENCE_GAP,
     DifferenceLine,
     GroupLine,
-    Groups,
     GroupsDifference,
     GroupsProxy,
     GroupsUse,
+    GroupsView,
 )
 from ...evidence.view import largest_first, of_feature, of_measure, table_of
+from ...reading.run_reader import RunReader
+from ...reading.tables import FEATURE, INTERVAL, Field, line_table
 from ..shared.wording import ResultSection, words_of
 
 L = TypeVar("L", bound=GroupLine)
@@ -51,22 +51,22 @@ PREDICTED = (
 )
 
 
-class GroupsSection(ResultSection[Groups]):
+class GroupsSection(ResultSection[GroupsView]):
     """Performance and uncertainty by group of each attribute, and proxies; or why there is none."""
 
-    name: ClassVar[str] = Groups.id
+    name: ClassVar[str] = GroupsView.id
     slot: ClassVar[str] = slots.GROUPS
-    shows: ClassVar[tuple[str, ...]] = (Groups.id, GroupsDifference.id, GroupsProxy.id, GroupsUse.id)
-    of = Groups
-    key = Groups.id
-    title = "Groups"
+    shows: ClassVar[tuple[str, ...]] = (GroupsView.id, GroupsDifference.id, GroupsProxy.id, GroupsUse.id)
+    of = GroupsView
+    key = GroupsView.id
+    title = "GroupsView"
     empty = "No group has enough rows to be shown."
 
-    def blocks(self, e: Evidence, view: Groups) -> Iterable[Block]:
+    def blocks(self, e: RunReader, view: GroupsView) -> Iterable[Block]:
         """Return how to read the parts."""
         return (*paragraphs(LEAD, notes_of(view.result)), *left_out(view.result))
 
-    def parts(self, e: Evidence, view: Groups) -> Iterable[Section]:
+    def parts(self, e: RunReader, view: GroupsView) -> Iterable[Section]:
         """Return a part per attribute, and one on proxies."""
         for k, attribute in enumerate(filter(None, view.features), 1):
             yield _Attribute(e, view, attribute, f"groups-{k}").section()
@@ -77,8 +77,8 @@ class GroupsSection(ResultSection[Groups]):
 class _Attribute:
     """What is said of one attribute; blocks are named after `key`."""
 
-    e: Evidence
-    view: Groups
+    e: RunReader
+    view: GroupsView
     attribute: str
     key: str
 
@@ -167,7 +167,7 @@ class _Attribute:
         for measure, lines in parts.items():
             table = table_of(lines).assign(feature=[line.item for line in lines]).drop_duplicates(col.FEATURE)
             label = axis_label(measure, self.view.result.measures)
-            panels.append(importance.Panel("", label, self.e.words(measure).role, table))
+            panels.append(importance.ImportancePanel("", label, self.e.words(measure).role, table))
         means = [f"{self.e.words(measure).title}: {_ends(lines)}" for measure, lines in parts.items()]
         what = name(self.attribute)
         return make_figure(
@@ -206,7 +206,7 @@ def _class(suffix: str) -> str:
     return name(suffix[1:-1]) if suffix else ""
 
 
-def _proxy(e: Evidence) -> tuple[Section, ...]:
+def _proxy(e: RunReader) -> tuple[Section, ...]:
     """Return how well the model's other features tell the attribute, and the single ones that go with it."""
     view = GroupsProxy.find(e.run)
     if view is None or not view.lines:

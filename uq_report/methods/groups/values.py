@@ -7,13 +7,13 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from ...core.arrays import AnyArray, BoolArray, FloatArray
-from ...core.distributions import Categorical
-from ...core.engine import Engine
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.model.results import Omission
+from ...core.model.sampling import Sampling
 from ...core.predictive import Distribution
-from ...core.results import Omission
-from ...core.sampling import Sampling
-from ...core.text import clean
+from ...core.support.arrays import AnyArray, BoolArray, FloatArray
+from ...core.support.text import clean
+from ...distributions import Categorical
 from ...evidence.outcomes import CONFIDENCE_GAP
 
 ERROR_RATES = ("false_positive_rate", "false_negative_rate")
@@ -41,7 +41,7 @@ class Values(NamedTuple):
         return self.measure.partition("[")[0] in TESTED
 
 
-class Predicted(NamedTuple):
+class PredictedNumber(NamedTuple):
     """A number that the model predicts, of every row: its mean, or the probability of a class.
 
     `suffix` tells apart those of several classes; `y` is the outcome on the same scale, None if not known.
@@ -61,7 +61,7 @@ class Predicted(NamedTuple):
         return f"prediction{self.suffix}"
 
 
-def predicted(engine: Engine) -> list[Predicted]:
+def predicted(engine: Engine) -> list[PredictedNumber]:
     """Return what the model predicts: the probability of the positive of two classes, of each of more, or the mean."""
     q, y, weights = engine.baseline, engine.y, Sampling.of(engine.subject).weights
     if "proba" not in q.supports:
@@ -70,7 +70,7 @@ def predicted(engine: Engine) -> list[Predicted]:
         rows, outcome = q.mean(), None if y is None or q.censored else np.asarray(y, dtype=float)
         values = rows if outcome is None else outcome
         scale = float(np.sqrt(weights @ np.square(values - weights @ values)))
-        return [Predicted("", "units of y", rows, outcome, scale)]
+        return [PredictedNumber("", "units of y", rows, outcome, scale)]
     q = cast("Categorical", q)
     two = len(q.classes) == 2
     numbers = []
@@ -80,7 +80,7 @@ def predicted(engine: Engine) -> list[Predicted]:
         rows, outcome = q.probabilities[:, c], None if y is None else (y == c).astype(float)
         share = float(weights @ (rows if outcome is None else outcome))
         suffix = "" if two else f"[{clean(label)}]"
-        numbers.append(Predicted(suffix, "probability", rows, outcome, float(np.sqrt(share * (1 - share))), c))
+        numbers.append(PredictedNumber(suffix, "probability", rows, outcome, float(np.sqrt(share * (1 - share))), c))
     return numbers
 
 
@@ -116,7 +116,7 @@ def _of_every_row(measure: str, unit: str, rows: FloatArray, *, share: bool = Fa
     return Values(measure, unit, rows, np.ones(len(rows), dtype=bool), share, scale)
 
 
-def _against_outcome(number: Predicted) -> Iterator[Values]:
+def _against_outcome(number: PredictedNumber) -> Iterator[Values]:
     """Yield prediction, outcome and their difference, which is 0 on average in any rows of an honest model."""
     yield _of_every_row(number.name, number.unit, number.rows, scale=number.scale)
     if number.y is not None:

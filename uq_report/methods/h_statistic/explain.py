@@ -12,15 +12,15 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray, IntArray
-from ...core.engine import Engine
-from ...core.errors import InputError, check_options, nearest
-from ...core.explainer import BuiltIn, Card, Prior
-from ...core.measures import Measure
-from ...core.results import ESTIMATE_COLUMNS, Interaction, Omission, Result
-from ...core.sampling import Sampling
-from ...core.subject import Subject
-from ...core.variants import Variant
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.model.measures import Measure
+from ...core.model.results import ESTIMATE_COLUMNS, Interaction, Omission, Result
+from ...core.model.sampling import Sampling
+from ...core.model.subject import Subject
+from ...core.model.variants import Variant
+from ...core.support.arrays import FloatArray, IntArray
+from ...core.support.errors import InputError, check_options, nearest
 from ..shared.choice import INFINITE_REMEDY, draw, row_measures
 from ..shared.options import at_least
 
@@ -36,7 +36,7 @@ class Strength(NamedTuple):
 
 
 @dataclass(frozen=True)
-class HStatistic(BuiltIn):
+class HStatistic(BuiltInExplainer):
     """H² of every pair of features, and of each feature with all others, of any measure.
 
     ``H²_jk = Σ_i [PD_jk - PD_j - PD_k]² / Σ_i PD_jk²`` and ``H²_j = Σ_i [F - PD_j - PD_-j]² / Σ_i F²``
@@ -72,7 +72,7 @@ class HStatistic(BuiltIn):
     name: ClassVar[str] = "h_statistic"
     section: ClassVar[str] = "robustness.interactions"
     priority: ClassVar[int] = 12
-    card: ClassVar[Card] = Card(
+    card: ClassVar[MethodCard] = MethodCard(
         title="H-statistic",
         definition="H² of a pair: variance of the joint partial dependence that is no sum of the single ones, as a "
         "share of the joint one's variance; H² of one feature: the same with all others together.",

@@ -7,16 +7,16 @@ from typing import ClassVar
 
 import pandas as pd
 
-from ...core.text import count
+from ...core.support.text import count
 from ...document import slots
 from ...document.blocks import TOP, left_out, make_figure, make_table, paragraphs
 from ...document.document import Block, Column, Paragraph, Section
-from ...document.evidence import Evidence
 from ...document.plots import matrix
 from ...document.text import joined, name, value_words
 from ...evidence.importance import RSensInteraction
-from ...evidence.profiles import HLine, HStatistic
+from ...evidence.profiles import HLine, HStatisticView
 from ...evidence.view import by_feature, largest_first, of_measure
+from ...reading.run_reader import RunReader
 from ..shared.wording import ResultSection
 
 PAIRS = 20
@@ -30,31 +30,31 @@ NO_INTERVAL = "There are no intervals: H² is computed on few rows and is biased
 OTHER = " R-sens₂, below, measures interactions of the whole predictive distribution, with intervals."
 
 
-class InteractionsSection(ResultSection[HStatistic]):
+class InteractionsSection(ResultSection[HStatisticView]):
     """H² of single features and, by measure, of pairs; or why there is none."""
 
     name: ClassVar[str] = "interactions"
     slot: ClassVar[str] = slots.INTERACTIONS
-    shows: ClassVar[tuple[str, ...]] = (HStatistic.id,)
-    of = HStatistic
+    shows: ClassVar[tuple[str, ...]] = (HStatisticView.id,)
+    of = HStatisticView
     key = "interactions"
     title = "Interactions: H-statistic"
     empty = "No H-statistic is defined here."
 
-    def blocks(self, e: Evidence, view: HStatistic) -> Iterable[Block]:
+    def blocks(self, e: RunReader, view: HStatisticView) -> Iterable[Block]:
         """Return a table of single features."""
         lead = f"{LEAD} {NO_INTERVAL}{'' if e.find(RSensInteraction.id) is None else OTHER}"
         rest = joined([e.words(measure).title for measure in view.measures[PANELS:]])
         more = paragraphs(f"In the evidence: the pairs of {rest}." if rest else "")
         return (Paragraph(text=lead), _totals(e, view), *left_out(view.result), *more)
 
-    def parts(self, e: Evidence, view: HStatistic) -> Iterable[Section]:
+    def parts(self, e: RunReader, view: HStatisticView) -> Iterable[Section]:
         """Return a part on the pairs of each measure."""
         for k, measure in enumerate(view.measures[:PANELS], 1):
             yield _pairs(e, view, measure, f"interactions-{k}")
 
 
-def _totals(e: Evidence, view: HStatistic) -> Block:
+def _totals(e: RunReader, view: HStatisticView) -> Block:
     """Return H² of each feature with all others, a column per measure."""
     lines = [line for line in view.lines if not line.feature_2]
     cells = {measure: by_feature(of_measure(lines, measure)) for measure in view.measures}
@@ -72,7 +72,7 @@ def _total(line: HLine | None) -> str:
     return f"{value_words(line.estimate)}{'' if line.ranked else ' (not ranked)'}"
 
 
-def _pairs(e: Evidence, view: HStatistic, measure: str, key: str) -> Section:
+def _pairs(e: RunReader, view: HStatisticView, measure: str, key: str) -> Section:
     """Return the pairs of one measure in words, as a matrix and as a table."""
     facts = e.words(measure)
     lines = largest_first(line for line in of_measure(view.lines, measure) if line.feature_2)
@@ -118,6 +118,6 @@ def _figure(lines: Sequence[HLine], features: Sequence[str], caption: str, text:
         key,
         f"{caption}{white} {NO_INTERVAL}",
         f"Symmetric matrix of {count(len(features), 'feature')}. {text}",
-        lambda: matrix.draw(square, matrix.Scale("H²", 0.0), loose),
-        HStatistic.id,
+        lambda: matrix.draw(square, matrix.ColourScale("H²", 0.0), loose),
+        HStatisticView.id,
     )

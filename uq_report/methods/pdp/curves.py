@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import BoolArray, FloatArray, IntArray
-from ...core.measures import Measure
-from ...core.results import Omission
-from ...core.sampling import Sampling
-from ...core.variants import Variant
+from ...core.model.measures import Measure
+from ...core.model.results import Omission
+from ...core.model.sampling import Sampling
+from ...core.model.variants import Variant
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ..shared.curves import surface_places
 from ..shared.estimates import estimate
-from ..shared.grids import Grid
+from ..shared.grids import FeatureGrid
 
 MODES = ("plain", "centred", "derivative")
 
 
 @dataclass(frozen=True)
-class Rows:
+class ProfileRows:
     """What every curve shares.
 
     `ice` holds the rows that keep a curve; `infinite`, shape (measures, n), the rows whose measure is
@@ -43,8 +43,8 @@ class Curves:
     ``derivative`` is the slope between neighbours, placed half-way (Goldstein et al. 2015).
     """
 
-    grids: tuple[Grid, ...]
-    rows: Rows
+    grids: tuple[FeatureGrid, ...]
+    rows: ProfileRows
     mode: str = "plain"
     means: list[FloatArray] = field(default_factory=list)
     errors: list[FloatArray] = field(default_factory=list)

@@ -9,25 +9,25 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import IntArray
-from ...core.describe import scalar
-from ...core.engine import Engine
-from ...core.errors import InputError, check_options
-from ...core.explainer import BuiltIn, Card, Prior
-from ...core.results import ESTIMATE_COLUMNS, Omission, Profile, Result
-from ...core.sampling import Sampling
-from ...core.subject import Subject
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.model.describe import scalar
+from ...core.model.results import ESTIMATE_COLUMNS, Omission, Profile, Result
+from ...core.model.sampling import Sampling
+from ...core.model.subject import Subject
+from ...core.support.arrays import IntArray
+from ...core.support.errors import InputError, check_options
 from ..shared.choice import row_measures
 from ..shared.curves import are_pairs, features_of, fill, stacked
-from ..shared.grids import Grid, make_grid
+from ..shared.grids import FeatureGrid, make_grid
 from ..shared.leading import leading
 from ..shared.options import at_least
-from .curves import MODES, Curves, Rows
+from .curves import MODES, Curves, ProfileRows
 from .own import distributions, own_values
 
 
 @dataclass(frozen=True)
-class PartialDependence(BuiltIn):
+class PartialDependence(BuiltInExplainer):
     """PDP and ICE of all measures from one prediction pass.
 
     ``ICE_i(x; j) = measure(q(.|x_-j^(i), x_j = x), y_i)`` and ``PDP(x; j) = mean_i ICE_i(x; j)``
@@ -76,7 +76,7 @@ class PartialDependence(BuiltIn):
     name: ClassVar[str] = "pdp"
     section: ClassVar[str] = "soundness.profiles"
     priority: ClassVar[int] = 7
-    card: ClassVar[Card] = Card(
+    card: ClassVar[MethodCard] = MethodCard(
         title="Profiles (PDP and ICE)",
         definition="ICE: one row's measure as one feature is changed. PDP: the mean of all rows' curves.",
         assumes="The feature can be changed alone; points are observed values.",
@@ -113,7 +113,7 @@ class PartialDependence(BuiltIn):
         ice, rule = _ice_rows(engine, self.max_ice)
         led, which = (features, "") if self.features else leading(features, prior)
         rule += f" Only {which} have them." if which else ""
-        rows = Rows(measures, Sampling.of(subject), ice, np.isinf(base))
+        rows = ProfileRows(measures, Sampling.of(subject), ice, np.isinf(base))
         profiled = [grids[name] for name in features if name in grids]
         sloped, flat = self._sloped(profiled)
         bare = replace(rows, ice=ice[:0])
@@ -129,7 +129,7 @@ class PartialDependence(BuiltIn):
             results.append(own_values(subject, single, base, engine))
         return [*results, distributions(subject, profiled, engine)]
 
-    def _grids(self, subject: Subject, names: Sequence[str]) -> tuple[dict[str, Grid], list[Omission]]:
+    def _grids(self, subject: Subject, names: Sequence[str]) -> tuple[dict[str, FeatureGrid], list[Omission]]:
         """Return the grid of every feature, and those that have no value to put on one."""
         grids, empty = {}, []
         for name in names:
@@ -142,7 +142,7 @@ class PartialDependence(BuiltIn):
                 grids[name] = grid
         return grids, empty
 
-    def _sloped(self, grids: list[Grid]) -> tuple[list[Grid], list[Omission]]:
+    def _sloped(self, grids: list[FeatureGrid]) -> tuple[list[FeatureGrid], list[Omission]]:
         """Return the grids that have a curve, and the features that have no slope where slopes are asked for."""
         if self.mode != "derivative":
             return grids, []

@@ -8,13 +8,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from ...core.arrays import AnyArray, BoolArray, FloatArray
-from ...core.distributions import Categorical
-from ...core.engine import Engine
-from ...core.results import ESTIMATE_COLUMNS, Diagnostic
-from ...core.subject import Subject
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic
+from ...core.model.subject import Subject
+from ...core.support.arrays import AnyArray, BoolArray, FloatArray
+from ...distributions import Categorical
 from ..shared.curves import stacked
-from ..shared.grids import Grid
+from ..shared.grids import FeatureGrid
 from .curves import Curves
 
 N_BINS = 20
@@ -33,7 +33,7 @@ def own_values(subject: Subject, curves: Sequence[Curves], base: FloatArray, eng
     )
 
 
-def distributions(subject: Subject, grids: Sequence[Grid], engine: Engine) -> Diagnostic:
+def distributions(subject: Subject, grids: Sequence[FeatureGrid], engine: Engine) -> Diagnostic:
     """Return the histogram of every feature, by class where there are classes."""
     labels = _labels(subject, engine)
     parts = {"all": np.ones(subject.n, dtype=bool)}

@@ -8,16 +8,16 @@ from typing import ClassVar
 from ...document import slots
 from ...document.blocks import left_out, make_figure, notes_of, paragraphs
 from ...document.document import Block
-from ...document.effects import curve, has_levels, profile_measures
-from ...document.evidence import Evidence
-from ...document.ledger import Ledger, leaders
-from ...document.members import split_ends
 from ...document.plots import profile
-from ...document.tables import ends_table
-from ...document.telling import range_words
 from ...document.text import name
 from ...evidence import columns as col
 from ...evidence.profiles import Pdp, PdpDistribution, PdpOwn
+from ...reading.effects import curve, has_levels, profile_measures
+from ...reading.feature_index import Ledger, leaders
+from ...reading.members import split_ends
+from ...reading.run_reader import RunReader
+from ...reading.sentences import range_words
+from ...reading.tables import ends_table
 from ..shared.wording import ResultSection
 
 LEAD = (
@@ -37,7 +37,7 @@ class ProfilesSection(ResultSection[Pdp]):
     key = "profiles"
     title = "Profiles (PDP and ICE)"
 
-    def blocks(self, e: Evidence, view: Pdp) -> Iterable[Block]:
+    def blocks(self, e: RunReader, view: Pdp) -> Iterable[Block]:
         """Return the ends of the profiles in a table, and a figure per leading feature that is a number."""
         result = view.result
         features = list(dict.fromkeys(result.frame[col.FEATURE].astype(str)))
@@ -50,7 +50,7 @@ class ProfilesSection(ResultSection[Pdp]):
         yield from filter(None, figures)
 
 
-def _figure(e: Evidence, view: Pdp, feature: str, measures: list[str]) -> Block | None:
+def _figure(e: RunReader, view: Pdp, feature: str, measures: list[str]) -> Block | None:
     """Return one feature's single rows; None where it has levels, whose rows would hide one another."""
     curves = {measure: curve(view.result, measure, feature) for measure in measures}
     curves = {measure: points for measure, points in curves.items() if len(points)}

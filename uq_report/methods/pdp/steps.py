@@ -8,20 +8,20 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from ...core.arrays import FloatArray
-from ...core.errors import UnsupportedError
+from ...checks.reading import freedom, measure_words, method_words
+from ...core.support.arrays import FloatArray
+from ...core.support.errors import UnsupportedError
 from ...evidence import columns as col
 from ...evidence.profiles import Ale, Pdp, PointLine
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
-from ...rules.reading import freedom, measure_words, method_words
 
 L = TypeVar("L", bound=PointLine)
 MIN_CURVES = 10
 FLAT = 1e-9
 
 
-class Steps(NamedTuple):
+class CurveSteps(NamedTuple):
     """The changes of the curve of a result over consecutive stretches of one feature, all arrays of shape (steps,).
 
     `change` is that of the curve, `tested` what is tested: the same, or what two estimates of it have
@@ -43,7 +43,7 @@ class Steps(NamedTuple):
         return method_words(self.id)
 
 
-def ale_steps(view: Ale, run: Run, measure: str, feature: str, rows_per_step: int) -> Steps:
+def ale_steps(view: Ale, run: Run, measure: str, feature: str, rows_per_step: int) -> CurveSteps:
     """Return the changes of an ALE over stretches of at least about `rows_per_step` rows.
 
     Bins hold different rows, so the variance of a change is the difference of the squares of
@@ -75,7 +75,7 @@ def ale_steps(view: Ale, run: Run, measure: str, feature: str, rows_per_step: in
     return _steps(view.id, points, ends, errors, df)
 
 
-def pdp_steps(view: Pdp, run: Run, measure: str, feature: str) -> Steps:
+def pdp_steps(view: Pdp, run: Run, measure: str, feature: str) -> CurveSteps:
     """Return the changes of a PDP between neighbouring points, as paired differences of the recorded ICE curves.
 
     The intervals of a PDP are of its levels, which move together, so they say little of a change. The recorded
@@ -135,7 +135,7 @@ def _steps(
     errors: FloatArray,
     df: FloatArray,
     second: FloatArray | None = None,
-) -> Steps:
+) -> CurveSteps:
     """Return the steps between the points `ends`; `second` is another estimate of their changes."""
     every = np.array([line.estimate for line in points])
     x, change = np.array([line.x for line in points])[ends], np.diff(every[ends])
@@ -143,4 +143,4 @@ def _steps(
     tested = np.where(change * other > 0, np.sign(change) * np.minimum(np.abs(change), np.abs(other)), 0.0)
     spread = float(np.ptp(every))
     whole = spread if spread > FLAT * float(np.abs(every).max()) else 0.0
-    return Steps(id, x[:-1], x[1:], change, tested, errors, df, whole)
+    return CurveSteps(id, x[:-1], x[1:], change, tested, errors, df, whole)

@@ -15,16 +15,16 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from ...core.arrays import AnyArray, FloatArray
-from ...core.distributions import Categorical
-from ...core.distributions.rowwise import row_sum
-from ...core.inference import TIED, PairTerms, as_extreme, standard_error
-from ...core.limits import look
-from ...core.measures import BRIER, KL, NLL, Measure
+from ...core.model.measures import BRIER, KL, NLL, Measure
 from ...core.predictive import Distribution
+from ...core.statistics.inference import TIED, PairTerms, as_extreme, standard_error
+from ...core.support.arrays import AnyArray, FloatArray
+from ...core.support.limits import check_limits
+from ...distributions import Categorical
+from ...distributions.numerics.rowwise import row_sum
 from ..shared.blocks import blocks
-from ..shared.changes import Changes, pair_terms
-from ..shared.rows import Rows
+from ..shared.changes import ChangedMeasures, pair_terms
+from ..shared.rows import ShuffledRows
 from ..shared.terms import exactly_zero
 
 DIFFERENCE = np.array([[1.0, -1.0]])  # of what is claimed and what is delivered
@@ -36,7 +36,7 @@ Draws = Callable[[Distribution, np.random.Generator, int], Iterator[FloatArray]]
 
 
 @dataclass(frozen=True)
-class Score:
+class ProperScore:
     """A proper score: its loss, its divergence from the unchanged distribution, and, for the exact test, its terms.
 
     ``S(q, y) = sum_p coefficient_p(q) * statistic_p(y)`` up to what does not depend on both q and y; without
@@ -51,7 +51,7 @@ class Score:
     draws: Draws | None = None
 
 
-def score_of(q: Distribution) -> Score | None:
+def score_of(q: Distribution) -> ProperScore | None:
     """Return the proper score to claim in, or None where there is none.
 
     The log score; the Brier score where the model gives some class a probability of 0: there the log score's
@@ -62,7 +62,7 @@ def score_of(q: Distribution) -> Score | None:
     if q.censored or not {"kl", "log_prob"} <= q.supports:
         return None
     if q.family not in _FAMILIES:
-        return Score(NLL, KL)
+        return ProperScore(NLL, KL)
     parts, statistics = _FAMILIES[q.family]
 
     def draws(q: Distribution, rng: np.random.Generator, size: int) -> Iterator[FloatArray]:
@@ -70,7 +70,7 @@ def score_of(q: Distribution) -> Score | None:
         for some in blocks(size, len(q), _CELLS):
             yield statistics(q.sample(rng, some))
 
-    return Score(NLL, KL, _coefficients(parts), statistics, draws)
+    return ProperScore(NLL, KL, _coefficients(parts), statistics, draws)
 
 
 def why_no_score(q: Distribution) -> str:
@@ -83,12 +83,12 @@ def why_no_score(q: Distribution) -> str:
     return q.why_not(next(need for need in ("kl", "log_prob") if need not in q.supports))
 
 
-def _class_score(q: Categorical) -> Score:
+def _class_score(q: Categorical) -> ProperScore:
     classes = range(len(q.classes))
     brier = bool((q.probabilities == 0).any())
     loss, divergence = (BRIER, SQUARED_DISTANCE) if brier else (NLL, CLASS_KL)
     if len(classes) > MOST_CLASSES:
-        return Score(loss, divergence)
+        return ProperScore(loss, divergence)
 
     def statistics(y: AnyArray) -> FloatArray:
         """Return the indicator of each class but the first, shape (P, ...): the indicators sum to 1."""
@@ -99,7 +99,7 @@ def _class_score(q: Categorical) -> Score:
             return lambda d: 2 * (_classes(d)[:, 0] - _classes(d)[:, c])
         return lambda d: _logs(d)[0] - _logs(d)[c]
 
-    return Score(loss, divergence, _coefficients(map(part, classes[1:])), statistics, _class_draws)
+    return ProperScore(loss, divergence, _coefficients(map(part, classes[1:])), statistics, _class_draws)
 
 
 def _class_draws(q: Distribution, rng: np.random.Generator, size: int) -> Iterator[FloatArray]:
@@ -163,23 +163,23 @@ _FAMILIES: Mapping[str, tuple[Sequence[Part], Callable[[AnyArray], FloatArray]]]
 }
 
 
-class Claim(NamedTuple):
+class ModelImplied(NamedTuple):
     """What a set of features claims and delivers; the first axis is claimed and, with outcomes, delivered, difference.
 
-    `distrust` is why intervals are not to be trusted, `excess` (P, n) the coefficients of the score, averaged over the
+    `unreliable` is why intervals are not to be trusted, `excess` (P, n) the coefficients of the score, averaged over the
     shuffles or all pairs, less those of the unchanged row.
     """
 
     repeats: FloatArray
     estimate: FloatArray
     se: FloatArray
-    distrust: tuple[str, ...]
+    unreliable: tuple[str, ...]
     share: float
     share_se: float
     excess: FloatArray
 
 
-def claim_terms(changes: Changes, b: FloatArray, rows: Rows, excess: FloatArray) -> Claim:
+def claim_terms(changes: ChangedMeasures, b: FloatArray, rows: ShuffledRows, excess: FloatArray) -> ModelImplied:
     """Return the claim of one set of features.
 
     Parameters
@@ -206,8 +206,8 @@ def claim_terms(changes: Changes, b: FloatArray, rows: Rows, excess: FloatArray)
         # L - sK has mean 0 at the share s, and its error over K is that of the ratio (delta method)
         share_se = float(standard_error(_less(pairs, share), rows.weights, rows.clusters)[0] / estimate[0])
     errors = zip(pairs.rows, se.tolist(), strict=True)
-    distrust = tuple(rows.distrust(g, error, outcomes=k > 0).reason for k, (g, error) in enumerate(errors))
-    return Claim(pairs.repeats, estimate, se, distrust, share, share_se, excess)
+    unreliable = tuple(rows.unreliable(g, error, outcomes=k > 0).reason for k, (g, error) in enumerate(errors))
+    return ModelImplied(pairs.repeats, estimate, se, unreliable, share, share_se, excess)
 
 
 def _less(pairs: PairTerms, s: float) -> PairTerms:
@@ -218,7 +218,7 @@ def _less(pairs: PairTerms, s: float) -> PairTerms:
 
 
 def exact_p_values(
-    claims: Sequence[Claim], score: Score, q: Distribution, y: AnyArray, rng: np.random.Generator
+    claims: Sequence[ModelImplied], score: ProperScore, q: Distribution, y: AnyArray, rng: np.random.Generator
 ) -> FloatArray:
     """Return two-sided p-values of "y follows q" for each claim's delivered importance, given the shuffles.
 
@@ -236,7 +236,7 @@ def exact_p_values(
     slack = TIED * (np.abs(true).max(axis=1) @ (np.abs(parts).sum(axis=1) + own[:, None]))
     counts = np.ones((2, len(claims)))
     for statistics in score.draws(q, rng, draws):
-        look()
+        check_limits()
         delivered = np.matmul(statistics, parts).sum(axis=0)  # of each statistic one product for all claims
         counts += as_extreme(delivered, observed, slack)
     return np.asarray(np.minimum(1.0, 2 * counts.min(axis=0) / (draws + 1)))

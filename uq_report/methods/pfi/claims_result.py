@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray
-from ...core.engine import Engine
-from ...core.measures import Measure
-from ...core.passes import rows_of
-from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission
-from ...core.sampling import t_quantile
+from ...core.engine.batching import rows_of
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.model.measures import Measure
+from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Omission
+from ...core.model.sampling import t_quantile
+from ...core.support.arrays import FloatArray
 from ...evidence import ids
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
-from ..shared.changes import Changes
+from ..shared.changes import ChangedMeasures
 from ..shared.estimates import estimate
-from ..shared.rows import Rows
+from ..shared.rows import ShuffledRows
 from ..shared.terms import usual_margin
-from .claims import Claim, Score, claim_terms, exact_p_values
-from .shuffling import Held
+from .claims import ModelImplied, ProperScore, claim_terms, exact_p_values
+from .shuffling import FeatureShuffles
 
 PARTS = (CLAIMED, DELIVERED, DIFFERENCE)
 
@@ -37,18 +37,18 @@ class Claiming:
     is added to the measures of the rows, and there are no claims.
     """
 
-    score: Score | None
+    score: ProperScore | None
     engine: Engine
-    rows: Rows
+    rows: ShuffledRows
     compared: Sequence[Measure]
     measures: Sequence[Measure]
     base: FloatArray
     n_full: int
-    claims: dict[str, Claim] = field(default_factory=dict)
+    claims: dict[str, ModelImplied] = field(default_factory=dict)
     omissions: list[Omission] = field(default_factory=list)
 
     @classmethod
-    def of(cls, score: Score | None, engine: Engine, rows: Rows) -> Claiming:
+    def of(cls, score: ProperScore | None, engine: Engine, rows: ShuffledRows) -> Claiming:
         """Return the claims before any shuffle: what to evaluate is what the rows have, and what they lack."""
         outcomes = engine.y is not None
         compared = () if score is None else (score.divergence, score.loss) if outcomes else (score.divergence,)
@@ -67,11 +67,11 @@ class Claiming:
         end = last + step
         return slice(first, None if end < 0 else end, step)
 
-    def add(self, name: str, changes: Changes, means: FloatArray) -> None:
+    def add(self, name: str, changes: ChangedMeasures, means: FloatArray) -> None:
         """Add a set of features: the first `n_full` measures of its changed rows, and mean coefficients (P, n)."""
         self._add(name, changes.of(self.at), means)
 
-    def add_all(self, held: Held) -> None:
+    def add_all(self, held: FeatureShuffles) -> None:
         """Add all features together: a row with all values of another has its distribution, so nothing is predicted."""
         q, y, further = self.engine.baseline, self.engine.y, self.base[self.n_full :]
         for r in held.left(len(held.donors)):
@@ -85,7 +85,7 @@ class Claiming:
         """The compared measures unchanged, then the coefficients."""
         return np.concatenate([self.base[self.at], self.base[self.n_full :]])
 
-    def _add(self, name: str, changes: Changes, means: FloatArray) -> None:
+    def _add(self, name: str, changes: ChangedMeasures, means: FloatArray) -> None:
         if self.score is None:
             return
         base = self.base[self.at]
@@ -98,7 +98,7 @@ class Claiming:
         fitted = changes if changes.effects is not None else changes.fitted(self.rows)
         self.claims[name] = claim_terms(fitted, base, self.rows, means - self.base[self.n_full :])
 
-    def result(self, score: Score, options: Mapping[str, Any]) -> Diagnostic:
+    def result(self, score: ProperScore, options: Mapping[str, Any]) -> Diagnostic:
         """Return the result, with exact p-values where the score allows them and rows count alike."""
         claims, y, q = list(self.claims.values()), self.engine.y, self.engine.baseline
         p_values = np.full(len(claims), np.nan)
@@ -137,7 +137,7 @@ class Claiming:
         lines = []
         for k, (part, value, se) in enumerate(zip(PARTS, claim.estimate, claim.se, strict=False)):
             line = estimate(value, se, (value - reach * se, value + reach * se), confidence, measure, name)
-            lines.append(line | {"item": part, "distrust": claim.distrust[k]})
+            lines.append(line | {"item": part, "unreliable": claim.unreliable[k]})
         if len(lines) == len(PARTS):
             ends = {"share_lower": claim.share - reach * claim.share_se}
             ends["share_upper"] = claim.share + reach * claim.share_se
@@ -145,7 +145,7 @@ class Claiming:
         return lines
 
 
-_COLUMNS = (*ESTIMATE_COLUMNS, "item", "p_value", "share", "share_lower", "share_upper", "distrust")
+_COLUMNS = (*ESTIMATE_COLUMNS, "item", "p_value", "share", "share_lower", "share_upper", "unreliable")
 _CLAIMED = (
     "Claimed: the rise of the loss that the model's own distributions expect; delivered: the rise that the outcomes "
     "show. If outcomes follow the model, both are equal in expectation, whatever the model and the features."

@@ -8,12 +8,12 @@ from typing import ClassVar
 from ...document import slots
 from ...document.blocks import interval_columns, intervals_caption, left_out, make_figure, make_table, notes_of
 from ...document.document import Block, Column, Paragraph, Section, Table
-from ...document.evidence import Evidence
-from ...document.tables import FEATURE, INTERVAL, line_table
 from ...document.text import name, value_words
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, Claims
 from ...evidence.view import by_feature, largest_first, table_of
-from ..shared.wording import BuiltIn, absent, named, words_of
+from ...reading.run_reader import RunReader
+from ...reading.tables import FEATURE, INTERVAL, line_table
+from ..shared.wording import BuiltInSection, absent, named, words_of
 
 LED = 3  # features named where nothing is delivered
 TITLE = "Claimed and delivered importance"
@@ -24,14 +24,14 @@ LEAD = (
 )
 
 
-class ClaimsSection(BuiltIn):
+class ClaimsSection(BuiltInSection):
     """The claim of all features together in a sentence, then claimed against delivered by feature."""
 
     name: ClassVar[str] = "claims"
     slot: ClassVar[str] = slots.CLAIMS
     shows: ClassVar[tuple[str, ...]] = (Claims.id,)
 
-    def section(self, evidence: Evidence) -> Section | None:
+    def section(self, evidence: RunReader) -> Section | None:
         """Return the sentence, the figure and the table, or why no claim is judged; None where none was computed."""
         view = Claims.find(evidence.run)
         if view is None:
@@ -47,13 +47,13 @@ class ClaimsSection(BuiltIn):
         return Section(id="claims", title=TITLE, blocks=(*blocks, *left_out(view.result)))
 
 
-def _figure(e: Evidence, view: Claims, words: str, caption: str, item: str) -> tuple[Block, Block]:
+def _figure(e: RunReader, view: Claims, words: str, caption: str, item: str) -> tuple[Block, Block]:
     """Return the sentence and the figure under it."""
     text = f"{caption} {intervals_caption(table_of(view.part(item)))}"
     return Paragraph(text=words), make_figure("claims-figure", text, words, lambda: e.draw(view.result), view.id)
 
 
-def _unconfirmed(e: Evidence, view: Claims) -> Section:
+def _unconfirmed(e: RunReader, view: Claims) -> Section:
     """Return the section of an audit without outcomes: what is claimed only."""
     lines, unit = largest_first(view.part(CLAIMED)), e.words(view.measures[0], view.result).unit
     leading = named([line for line in lines if line.feature != ALL_FEATURES][:LED], unit)
@@ -66,7 +66,7 @@ def _unconfirmed(e: Evidence, view: Claims) -> Section:
     return Section(id="claims", title="Claimed importance", blocks=(*figure, table, *left_out(view.result)))
 
 
-def _together(e: Evidence, view: Claims) -> str:
+def _together(e: RunReader, view: Claims) -> str:
     """Say what all features together claim, what is delivered, and the share."""
     claimed, delivered, whole = (
         by_feature(view.part(item)).get(ALL_FEATURES) for item in (CLAIMED, DELIVERED, DIFFERENCE)
@@ -75,14 +75,14 @@ def _together(e: Evidence, view: Claims) -> str:
         return "All features together could not be judged."
     unit = e.words(claimed.measure, view.result).unit
     share = value_words(100 * whole.share, 100 * whole.share_lower, 100 * whole.share_upper, "%")
-    sure = isfinite(whole.share_lower) and not whole.distrust
+    sure = isfinite(whole.share_lower) and not whole.unreliable
     return (
         f"Wrong values of all features together would cost {words_of(claimed, unit=unit)} by the model's own account; "
         f"the outcomes show {words_of(delivered, unit=unit)}{f': a delivered share of {share}' if sure else ''}."
     )
 
 
-def _table(e: Evidence, view: Claims) -> Table:
+def _table(e: RunReader, view: Claims) -> Table:
     claimed, delivered = (by_feature(view.part(item)) for item in (CLAIMED, DELIVERED))
     unit = e.words(view.measures[0], view.result).unit
     interval = interval_columns(table_of(view.part(DELIVERED)))
@@ -91,7 +91,7 @@ def _table(e: Evidence, view: Claims) -> Table:
     rows = []
     for line in sorted(view.part(DIFFERENCE), key=lambda line: -claimed[line.feature].estimate):
         claim, value = claimed[line.feature].estimate, delivered[line.feature]
-        sure = claim >= view.margin and not line.distrust and isfinite(line.share_lower)
+        sure = claim >= view.margin and not line.unreliable and isfinite(line.share_lower)
         ends = (value.lower, value.upper) if interval else ()
         share = line.share if sure else float("nan")
         rows.append((name(line.feature), claim, value.estimate, *ends, share, line.p_value))

@@ -23,12 +23,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ...core.verdicts import Judgement, judge
+from ...core.statistics.verdicts import Judgement, judge
 from ...evidence.importance import ABOUT_0
-from ..shared.changes import Changes
-from ..shared.rows import Rows
-from ..shared.terms import Terms, feature_terms
-from .shuffling import Held, Shuffling, stops
+from ..shared.changes import ChangedMeasures
+from ..shared.rows import ShuffledRows
+from ..shared.terms import ImportanceTerms, feature_terms
+from .shuffling import FeatureShuffles, Shuffler, stops
 
 
 class Estimator:
@@ -46,16 +46,18 @@ class Estimator:
     """
 
     def __init__(
-        self, rows: Rows, margins: Mapping[str, float], confidence: float, max_shuffle_variance: float
+        self, rows: ShuffledRows, margins: Mapping[str, float], confidence: float, max_shuffle_variance: float
     ) -> None:
         self.rows, self.margins, self.confidence = rows, margins, confidence
         self.max_shuffle_variance = max_shuffle_variance
 
-    def terms(self, shuffling: Shuffling, features: Sequence[str]) -> Iterator[tuple[Held, Changes, Terms]]:
+    def terms(
+        self, shuffling: Shuffler, features: Sequence[str]
+    ) -> Iterator[tuple[FeatureShuffles, ChangedMeasures, ImportanceTerms]]:
         """Yield every set of features in order, with the measures of its changed rows and its terms."""
         own = slice(len(self.rows.measures))
         for pack in shuffling.packs(features):
-            ready: dict[str, tuple[Changes, Terms]] = {}
+            ready: dict[str, tuple[ChangedMeasures, ImportanceTerms]] = {}
             looks = stops(shuffling.n_repeats, adaptive=self.max_shuffle_variance > 0)
             for stop in looks:
                 open_sets = [held for held in pack if held.feature not in ready]
@@ -69,7 +71,7 @@ class Estimator:
                 held = pack.pop(0)
                 yield held, *ready.pop(held.feature)
 
-    def settled(self, terms: Terms) -> bool:
+    def settled(self, terms: ImportanceTerms) -> bool:
         """Return whether more shuffles would change little of any finite measure; always where all pairs are known.
 
         The choice of shuffles has at most `max_shuffle_variance` of the variance, or the importance is "about 0", and

@@ -9,36 +9,36 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...core.arrays import FloatArray, take_rows
-from ...core.engine import Engine
-from ...core.errors import InputError, nearest
-from ...core.explainer import BuiltIn, Card, Prior
-from ...core.measures import ENTROPY, PARTS, SET_SIZE, SPLIT, VARIANCE, Measure
-from ...core.results import Importance, Omission, Result
-from ...core.subject import Subject
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.model.measures import ENTROPY, PARTS, SET_SIZE, SPLIT, VARIANCE, Measure
+from ...core.model.results import Importance, Omission, Result
+from ...core.model.subject import Subject
+from ...core.support.arrays import FloatArray, take_rows
+from ...core.support.errors import InputError, nearest
 from ...evidence.importance import CLAIMED
 from ..shared.choice import refuse_none
-from ..shared.rows import Rows
-from ..shared.terms import Terms, usual_margin, with_wholes
+from ..shared.rows import ShuffledRows
+from ..shared.terms import ImportanceTerms, usual_margin, with_wholes
 from .claims import score_of, why_no_score
 from .claims_result import Claiming
 from .estimator import Estimator
 from .reading import read_pair
-from .shuffling import Shuffling, distinct_values, stops
-from .tables import Tables, delta_result, importance_result, training_result, untrained_result
+from .shuffling import Shuffler, distinct_values, stops
+from .tables import ShuffleTables, delta_result, importance_result, training_result, untrained_result
 
 MIN_ROWS = 3
 TRAIN_ROWS = 1000
 
 
 @dataclass(frozen=True)
-class PermutationImportance(BuiltIn):
+class PermutationImportance(BuiltInExplainer):
     """How much a measure rises when one feature, or a group of them, is shuffled among the rows.
 
     ``PFI_k = mean_i [measure(q(. | x̃_S, x_-S), y) - measure(q(. | x), y)]`` for shuffle k, and their mean.
     The measure ``nll`` gives Likelihood-PFI, ``entropy`` Entropy-PFI, a loss the classical PFI; all come
     from the same predictions. Signs are kept. The interval is over new test rows for the fixed model:
-    every row counts as receiver and as donor of values (`uq_report.core.inference`).
+    every row counts as receiver and as donor of values (`uq_report.core.statistics.inference`).
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class PermutationImportance(BuiltIn):
         part of the entropy (or variance). By default the size of label sets is explained too, where there are such.
     n_repeats : int, default=30
         Shuffles of each feature; at least 3 for an interval.
-    seed_share : float, default=0.1
+    max_shuffle_variance : float, default=0.1
         A feature is shuffled no further, from 20 shuffles on, once for every measure their choice has at most this
         share of the estimate's variance, or the importance is "about 0", and the verdict is the same two standard
         errors of shuffling above and below the estimate. 0: always `n_repeats` shuffles.
@@ -91,12 +91,12 @@ class PermutationImportance(BuiltIn):
     --------
     >>> PermutationImportance(n_repeats=0)
     Traceback (most recent call last):
-    uq_report.core.errors.InputError: pfi.n_repeats must be an integer >= 1; got 0.
+    uq_report.core.support.errors.InputError: pfi.n_repeats must be an integer >= 1; got 0.
     """
 
     measures: tuple[str, ...] = ("loss", "nll", "entropy", SPLIT)
     n_repeats: int = 30
-    seed_share: float = 0.1
+    max_shuffle_variance: float = 0.1
     features: tuple[str, ...] | None = None
     exact: bool | None = None
     margin: Mapping[str, float] | float | None = None
@@ -106,7 +106,7 @@ class PermutationImportance(BuiltIn):
     name: ClassVar[str] = "pfi"
     section: ClassVar[str] = "prediction.importance"
     priority: ClassVar[int] = 3
-    card: ClassVar[Card] = Card(
+    card: ClassVar[MethodCard] = MethodCard(
         title="Permutation importance (PFI, Likelihood-PFI, Entropy-PFI)",
         definition="Mean change of a measure when a feature's values are shuffled between rows: of a loss (PFI), of "
         "the negative log-likelihood (Likelihood-PFI), of the predictive entropy (Entropy-PFI).",
@@ -131,8 +131,8 @@ class PermutationImportance(BuiltIn):
                 object.__setattr__(self, field, tuple(value))
         if isinstance(self.n_repeats, bool) or not isinstance(self.n_repeats, int) or self.n_repeats < 1:
             raise InputError(f"pfi.n_repeats must be an integer >= 1; got {self.n_repeats!r}.")
-        if not 0 <= self.seed_share < 1:
-            raise InputError(f"pfi.seed_share must be a number in [0, 1); got {self.seed_share!r}.")
+        if not 0 <= self.max_shuffle_variance < 1:
+            raise InputError(f"pfi.max_shuffle_variance must be a number in [0, 1); got {self.max_shuffle_variance!r}.")
         self._check_margin()
 
     def _check_margin(self) -> None:
@@ -162,7 +162,7 @@ class PermutationImportance(BuiltIn):
 
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return about how many rows it will have predicted: most features are settled when first looked at."""
-        first = stops(self.n_repeats, adaptive=self.seed_share > 0)[0]
+        first = stops(self.n_repeats, adaptive=self.max_shuffle_variance > 0)[0]
         every = (distinct_values(subject, name, self.n_repeats, self._all_pairs) for name in self._sets(subject))
         changes = sum(first if own is None else len(own.first) - 1 for own in every)
         sizes = [subject.n]
@@ -177,7 +177,7 @@ class PermutationImportance(BuiltIn):
         self._check_clusters(subject)
         measures, omitted = _evaluable(self._names(engine), engine)
         refuse_none(self.name, measures, omitted)
-        rows = Rows.of(engine, measures, within=self.within_clusters)
+        rows = ShuffledRows.of(engine, measures, within=self.within_clusters)
         score = score_of(engine.baseline)
         if score is None:
             omitted = (*omitted, Omission(CLAIMED, "", why_no_score(engine.baseline)))
@@ -199,14 +199,14 @@ class PermutationImportance(BuiltIn):
         usual = self.measures == PermutationImportance.measures and "label_sets" in engine.baseline.supports
         return (*self.measures, SET_SIZE.name) if usual and SET_SIZE.name in engine.measures else self.measures
 
-    def _training(self, training: Subject, engine: Engine, tables: Tables, main: Importance) -> Importance:
+    def _training(self, training: Subject, engine: Engine, tables: ShuffleTables, main: Importance) -> Importance:
         limit = tables.rows.n if self.exact else max(TRAIN_ROWS, tables.rows.n)
         sampled = _at_most(training, limit, engine)
         own = engine.bound(self.name, sampled)
         measures, omitted = _evaluable(tables.names, own)
         if not measures:
             return untrained_result(main, omitted)
-        unclaimed = Claiming.of(None, own, Rows.of(own, measures))
+        unclaimed = Claiming.of(None, own, ShuffledRows.of(own, measures))
         return training_result(self._tables(unclaimed, omitted, tables.estimator.margins), sampled.sampled_from)
 
     def _sets(self, subject: Subject) -> tuple[str, ...]:
@@ -218,21 +218,21 @@ class PermutationImportance(BuiltIn):
         omitted: tuple[Omission, ...],
         margins: Mapping[str, float],
         kept: FloatArray | None = None,
-    ) -> Tables:
+    ) -> ShuffleTables:
         """Return what the shuffles give, with terms row by row if there is a place where they are `kept`."""
         features = self._sets(claims.engine.subject)
-        estimator = Estimator(claims.rows, margins, claims.engine.confidence, self.seed_share)
-        tables = Tables(estimator, features, (), asdict(self), omitted, kept)
+        estimator = Estimator(claims.rows, margins, claims.engine.confidence, self.max_shuffle_variance)
+        tables = ShuffleTables(estimator, features, (), asdict(self), omitted, kept)
         return replace(tables, terms=[tables.kept_terms(f, term) for f, term in enumerate(self._terms(claims, tables))])
 
-    def _terms(self, claims: Claiming, tables: Tables) -> Iterator[Terms]:
+    def _terms(self, claims: Claiming, tables: ShuffleTables) -> Iterator[ImportanceTerms]:
         """Yield the terms of each feature, and add its changes to the claims, whose measures ride on the pass."""
         for held, changes, terms in tables.estimator.terms(self._shuffling(claims), tables.features):
             claims.add(held.feature, changes, held.means)
             yield terms
 
-    def _shuffling(self, claims: Claiming) -> Shuffling:
-        return Shuffling(
+    def _shuffling(self, claims: Claiming) -> Shuffler:
+        return Shuffler(
             claims.engine,
             claims.measures,
             claims.base,
@@ -248,7 +248,7 @@ class PermutationImportance(BuiltIn):
         """Whether all pairs are used; rows shuffled within clusters have another mean than that over all pairs."""
         return False if self.within_clusters else self.exact
 
-    def _margins(self, rows: Rows) -> dict[str, float]:
+    def _margins(self, rows: ShuffledRows) -> dict[str, float]:
         """Return each measure's margin: the option, or 0.01 nats, or 1 % of the unpermuted mean (of the whole's)."""
         margins: dict[str, float] = {}
         for measure, mean in zip(rows.measures, with_wholes(rows.measures, rows.unpermuted), strict=True):

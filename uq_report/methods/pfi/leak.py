@@ -10,9 +10,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import entr, stdtrit
 
-from ...core.errors import check_options
-from ...core.measures import NLL
-from ...core.text import short
+from ...checks.family import Said, family, needed, outcome, require
+from ...checks.reading import RuleOutcome, freedom
+from ...checks.rule import Rule
+from ...core.model.measures import NLL
+from ...core.support.errors import check_options
+from ...core.support.text import short
 from ...evidence import ids
 from ...evidence.finding import Outcome, Symptom
 from ...evidence.importance import Pfi
@@ -21,9 +24,6 @@ from ...evidence.outcomes import LOG_SCORE_SKILL, scores_of
 from ...evidence.run import Run
 from ...evidence.subject import FeatureFacts, SubjectFacts
 from ...evidence.view import by_feature, of_measure
-from ...rules.family import Said, family, needed, outcome, require
-from ...rules.reading import Part, freedom
-from ...rules.rule import Rule
 from ..shared.checks import LEAST, class_counts, events, line_words, span, too_few
 from ..shared.options import shares
 
@@ -32,7 +32,7 @@ SYMPTOMS = ("UQ003", "UQ101", "UQ201", "UQ202", "UQ401", "UQ402")  # what a leak
 USED = 0.1  # share of what the feature tells below which the model is said to make little of it
 
 
-class Alone(NamedTuple):
+class SingleFeatureInfo(NamedTuple):
     """What a feature alone tells about the outcome, in nats and as a share, with its interval over all features.
 
     `most` is the largest share that the estimator could have given.
@@ -97,7 +97,7 @@ class Leak:
         return outcome(self, run, _judge)
 
 
-def _judge(rule: Rule, run: Run) -> Part:
+def _judge(rule: Rule, run: Run) -> RuleOutcome:
     view, counts = needed(Cid, run), class_counts(run)
     require(not too_few(counts), too_few(counts))
     features, scale = _alone(view, run), "share" if counts else "variance"
@@ -118,7 +118,7 @@ def _scale(counts: Sequence[int]) -> str:
     return OF_ENTROPY if counts else OF_VARIANCE
 
 
-def _alone(view: Cid, run: Run) -> list[Alone]:
+def _alone(view: Cid, run: Run) -> list[SingleFeatureInfo]:
     """Return what each feature tells alone."""
     counts = class_counts(run)
     lines = [line for line in view.lines if line.item == _scale(counts)]
@@ -130,7 +130,7 @@ def _alone(view: Cid, run: Run) -> list[Alone]:
         reach = float(stdtrit(freedom(run), 1 - tail)) * line.std_error
         share, low, high = np.clip(line.estimate + np.array([0, -reach, reach]), 0, 1).tolist()
         most = most_by_cells(counts, view.bins) if counts and _cut(facts.get(line.feature), view) else 1.0
-        rows.append(Alone(line.feature, nats.get(line.feature, nan), share, low, high, most))
+        rows.append(SingleFeatureInfo(line.feature, nats.get(line.feature, nan), share, low, high, most))
     return rows
 
 
@@ -176,7 +176,7 @@ def _percent(share: float) -> str:
     return f"{min(floor(1000 * share) / 10, 99.9):.1f} %" if share > 0.9 else f"{100 * share:.0f} %"
 
 
-def _said(rule: Rule, feature: Alone, run: Run) -> Said:
+def _said(rule: Rule, feature: SingleFeatureInfo, run: Run) -> Said:
     counts, skill, cost = class_counts(run), scores_of(run).get(LOG_SCORE_SKILL, 0.0), _cost(feature, run)
     comparable = bool(counts) and skill > 0
     others = "." if counts else "; an earlier value of a slow series looks the same."
@@ -195,7 +195,7 @@ def _said(rule: Rule, feature: Alone, run: Run) -> Said:
     }
 
 
-def _cost(feature: Alone, run: Run) -> str:
+def _cost(feature: SingleFeatureInfo, run: Run) -> str:
     """Say what the model makes of the feature, where that is known; a leak of these rows alone is of no use to it."""
     view = Pfi.find(run)
     line = None if view is None else by_feature(of_measure(view.lines, NLL.name)).get(feature.name)

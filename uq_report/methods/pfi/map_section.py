@@ -9,10 +9,10 @@ from typing import ClassVar
 from ...document import slots
 from ...document.blocks import intervals_caption, make_table, notes_of
 from ...document.document import Block, Column, Paragraph, Section, Table
-from ...document.evidence import Evidence
 from ...document.text import joined, name
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, CoverCorrected, Pfi, PfiLine, PfiReading
 from ...evidence.view import by_feature, largest_first, of_measure, table_of
+from ...reading.run_reader import RunReader
 from ..shared.wording import words_of
 
 PAIR = ("nll", "entropy")
@@ -38,7 +38,7 @@ class MapSection:
     shows: ClassVar[tuple[str, ...]] = (Pfi.id, PfiReading.id)
     api_version: ClassVar[int] = 1
 
-    def section(self, evidence: Evidence) -> Section | None:
+    def section(self, evidence: RunReader) -> Section | None:
         """Return a table of both importances and their readings, and where these part from covering sets."""
         view, reading = Pfi.find(evidence.run), PfiReading.find(evidence.run)
         if view is None or not set(PAIR) <= set(view.measures):

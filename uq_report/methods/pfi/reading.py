@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.results import ESTIMATE_COLUMNS, Diagnostic
-from .tables import Tables
+from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic
+from .tables import ShuffleTables
 
 Line = dict[Hashable, Any]
 LIKELIHOODS = ("nll", "nll_clipped")
@@ -39,7 +39,7 @@ DOUBT = {
 UNUSED = " No shuffle changed a single row: the model does not use it."
 
 
-def read_pair(tables: Tables, estimates: pd.DataFrame) -> Diagnostic | None:
+def read_pair(tables: ShuffleTables, estimates: pd.DataFrame) -> Diagnostic | None:
     """Return the result ``pfi.reading``, from the verdicts only, or None unless both measures are there.
 
     A frame line has the Entropy-PFI in ``x``, the Likelihood-PFI in ``value`` and the reading in ``item``;
@@ -91,7 +91,7 @@ def _undetermined(feature: str, E: Line, L: Line, n: int) -> str:
         return f"Without an interval the importance of {feature} is not judged."
     unknown = {name: row for name, row in (("entropy", E), ("likelihood", L)) if row["verdict"] == "undetermined"}
     sentence = f"These rows do not decide the {' and the '.join(unknown)} importance of {feature}."
-    reasons = {name: row["distrust"] for name, row in unknown.items() if row["distrust"]}
+    reasons = {name: row["unreliable"] for name, row in unknown.items() if row["unreliable"]}
     if reasons:
         return sentence + "".join(f" The {name} interval is not to be trusted: {why}." for name, why in reasons.items())
     needed = np.max([float(row["n_needed"]) for row in unknown.values()])  # NaN if one is

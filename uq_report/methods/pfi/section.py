@@ -8,13 +8,13 @@ from typing import ClassVar
 from ...document import slots
 from ...document.blocks import TOP, intervals_caption, left_out, make_figure
 from ...document.document import Block, Paragraph, Section
-from ...document.evidence import Evidence
-from ...document.members import parts_of, split_table
 from ...document.plots import importance
-from ...document.tables import importance_table
-from ...document.telling import importance_alt, largest_words, margin_words, verdict_words
 from ...evidence.importance import Pfi, PfiDelta
 from ...evidence.view import of_measure, table_of
+from ...reading.members import parts_of, split_table
+from ...reading.run_reader import RunReader
+from ...reading.sentences import importance_alt, largest_words, margin_words, verdict_words
+from ...reading.tables import importance_table
 from ..shared.wording import ResultSection
 
 
@@ -29,11 +29,11 @@ class ImportanceSection(ResultSection[Pfi]):
     key = "importance"
     title = "Permutation importance"
 
-    def blocks(self, e: Evidence, view: Pfi) -> Iterable[Block]:
+    def blocks(self, e: RunReader, view: Pfi) -> Iterable[Block]:
         """Return what is left out, once for both sides."""
         return () if self.of_uncertainty else left_out(view.result)
 
-    def parts(self, e: Evidence, view: Pfi) -> Iterable[Section]:
+    def parts(self, e: RunReader, view: Pfi) -> Iterable[Section]:
         """Return a part per measure on this side."""
         together = parts_of(view.measures)[1:]
         for measure in view.measures:
@@ -52,13 +52,13 @@ class UnsureImportanceSection(ImportanceSection):
     of_uncertainty: ClassVar[bool] = True
 
 
-def _split(e: Evidence, view: Pfi) -> Section:
+def _split(e: RunReader, view: Pfi) -> Section:
     """Return the importance for both parts of the uncertainty, side by side."""
     blocks = split_table(e, view.result, "drivers-split-table")
     return Section(id="drivers-split", title="The uncertainty in its two parts", blocks=blocks)
 
 
-def _measure(e: Evidence, view: Pfi, measure: str) -> Section:
+def _measure(e: RunReader, view: Pfi, measure: str) -> Section:
     """Return one measure's permutation importance."""
     facts, table = e.words(measure, view.result), table_of(of_measure(view.lines, measure))
     text = " ".join(filter(None, (largest_words(table, facts), verdict_words(table), margin_words(table, facts.unit))))

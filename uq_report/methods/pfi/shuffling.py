@@ -13,14 +13,14 @@ from typing import cast
 
 import numpy as np
 
-from ...core.arrays import FloatArray, IntArray
-from ...core.engine import Engine
-from ...core.folded import LEAST, Folded
-from ...core.measures import Measure
-from ...core.subject import Subject
-from ...core.variants import Variant
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.model.measures import Measure
+from ...core.model.subject import Subject
+from ...core.model.variants import Variant
+from ...core.statistics.shuffle_sums import LEAST, ShuffleSums
+from ...core.support.arrays import FloatArray, IntArray
 from ...evidence.importance import ALL_FEATURES
-from ..shared.changes import Changes, Distinct
+from ..shared.changes import ChangedMeasures, Distinct
 from ..shared.shuffles import shuffle, shuffle_within
 
 FIRST, MORE = 20, 10  # shuffles before the first look at a set, and between two looks
@@ -29,7 +29,7 @@ _MANY = 2**22  # numbers of a set above which its shuffles are folded
 
 
 @dataclass
-class Held:
+class FeatureShuffles:
     """One set of features in work: T (M, . or G, n) and sums of the further measures (., n), as far as evaluated.
 
     `distinct` are its values where each row takes all of them; else `done` of the shuffles `donors` (m, n) are known,
@@ -45,14 +45,14 @@ class Held:
     sums: FloatArray
     done: int = 0
     held: int = 0
-    folded: Folded | None = None
+    folded: ShuffleSums | None = None
 
     @property
-    def changes(self) -> Changes:
+    def changes(self) -> ChangedMeasures:
         """What is known of the set."""
         if self.distinct is None:
-            return Changes(self.T[:, : self.held], self.donors[: self.done], folded=self.folded)
-        return Changes(self.T, self.donors, self.distinct.codes)
+            return ChangedMeasures(self.T[:, : self.held], self.donors[: self.done], folded=self.folded)
+        return ChangedMeasures(self.T, self.donors, self.distinct.codes)
 
     @property
     def means(self) -> FloatArray:
@@ -88,13 +88,13 @@ class Held:
 
     def _fold(self) -> None:
         donors = self.donors[self.done - self.held : self.done]
-        folded = Folded.about(self.T, donors) if self.folded is None else self.folded
+        folded = ShuffleSums.about(self.T, donors) if self.folded is None else self.folded
         self.folded = folded.added(self.T, donors, self.base[: len(self.T)])
         self.T, self.held = np.empty_like(self.T[:, :1]), 0
 
 
 @dataclass(frozen=True)
-class Shuffling:
+class Shuffler:
     """Shuffles sets of features and evaluates `measures`, of which `base` (measures, n) are the values unchanged.
 
     The first `n_full` measures are returned shuffle by shuffle or value by value, of the others the mean. `exact` says
@@ -112,9 +112,9 @@ class Shuffling:
     within: bool = False
     whole: bool = False
 
-    def packs(self, features: Sequence[str]) -> Iterator[list[Held]]:
+    def packs(self, features: Sequence[str]) -> Iterator[list[FeatureShuffles]]:
         """Yield the sets that are shuffled together, as many as are held in 16 MiB: it depends on the sizes only."""
-        pack: list[Held] = []
+        pack: list[FeatureShuffles] = []
         for feature in features:
             pack.append(self._of(feature))
             if sum(held.T.size for held in pack) >= _HELD or self._at_once < self.n_repeats:
@@ -123,7 +123,7 @@ class Shuffling:
         if pack:
             yield pack
 
-    def evaluate(self, sets: Sequence[Held], stop: int) -> None:
+    def evaluate(self, sets: Sequence[FeatureShuffles], stop: int) -> None:
         """Evaluate shuffles up to number `stop` of every set, or all its values; one stream, so that calls are full."""
         order = [(held, r) for held in sets for r in held.left(stop)]
         variants = (held.variant(r) for held, r in order)
@@ -131,23 +131,23 @@ class Shuffling:
             for v in range(group.values.shape[1]):
                 order[group.first + v][0].take(group.values[:, v])
 
-    def of_all(self, base: FloatArray, n_full: int) -> Held:
+    def of_all(self, base: FloatArray, n_full: int) -> FeatureShuffles:
         """Return all features as one set, to take the measures whose values unchanged are `base`, the first in full."""
         rows = np.arange(base.shape[1])
         of_all = replace(self, base=base, n_full=n_full)
         return of_all.held(ALL_FEATURES, (), Distinct(rows, rows) if self.exact else None)
 
-    def _of(self, feature: str) -> Held:
+    def _of(self, feature: str) -> FeatureShuffles:
         subject = self.engine.subject
         distinct = distinct_values(subject, feature, self.n_repeats, self.exact)
         return self.held(feature, subject.positions(feature), distinct)
 
-    def held(self, feature: str, columns: tuple[int, ...], distinct: Distinct | None) -> Held:
+    def held(self, feature: str, columns: tuple[int, ...], distinct: Distinct | None) -> FeatureShuffles:
         """Return a set of which nothing is evaluated yet, to take its `distinct` values or else shuffles."""
         n = self.base.shape[1]
         T = np.empty((self.n_full, self._at_once if distinct is None else len(distinct.first), n))
         sums = np.zeros((len(self.base) - self.n_full, n))
-        held = Held(feature, columns, self._donors(feature), distinct, self.base, T, sums)
+        held = FeatureShuffles(feature, columns, self._donors(feature), distinct, self.base, T, sums)
         if distinct is not None:
             held.take(self.base)  # a row's own value changes nothing and is not predicted again
         return held

@@ -8,17 +8,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...core.errors import check_options
-from ...core.text import short
+from ...checks.family import NotJudgedError, Said, family, needed, outcome, require, together
+from ...checks.reading import RuleOutcome, freedom, two_sided
+from ...checks.rule import Rule
+from ...core.support.errors import check_options
+from ...core.support.text import short
 from ...evidence import ids
 from ...evidence.finding import Outcome
 from ...evidence.information import MUTUAL, Cid, ItemLine
-from ...evidence.outcomes import LOG_SCORE_SKILL, Calibration, ScoreLine
+from ...evidence.outcomes import LOG_SCORE_SKILL, CalibrationView, ScoreLine
 from ...evidence.run import Run
 from ...evidence.view import largest_first
-from ...rules.family import NotJudgedError, Said, family, needed, outcome, require, together
-from ...rules.reading import Part, freedom, two_sided
-from ...rules.rule import Rule
 from ..shared.checks import LEAST, class_counts, events, line_words, too_few
 from ..shared.options import shares
 
@@ -72,12 +72,12 @@ class SingleFeature:
         return outcome(self, run, _judge)
 
 
-def _judge(rule: Rule, run: Run) -> Part:
+def _judge(rule: Rule, run: Run) -> RuleOutcome:
     """Test every feature, the one that tells most first.
 
     Both are means over the same rows: taking their errors as independent makes the test the more careful.
     """
-    scores, information, counts = needed(Calibration, run), needed(Cid, run), class_counts(run)
+    scores, information, counts = needed(CalibrationView, run), needed(Cid, run), class_counts(run)
     skill = scores.of(LOG_SCORE_SKILL)
     if skill is None or too_few(counts) or not skill.has_interval:
         raise NotJudgedError(too_few(counts) or "the log score of the model has no interval")

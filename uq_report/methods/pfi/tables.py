@@ -10,24 +10,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray
-from ...core.inference import MIN_SHUFFLES
-from ...core.numbers import share_words
-from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, RowValues
-from ...core.text import short
-from ...core.trust import Distrust
-from ...core.verdicts import permutation_p_value
+from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, RowValues
+from ...core.statistics.inference import MIN_SHUFFLES
+from ...core.statistics.interval_reliability import Distrust
+from ...core.statistics.verdicts import permutation_p_value
+from ...core.support.arrays import FloatArray
+from ...core.support.numbers import share_words
+from ...core.support.text import short
 from ...document.text import joined
 from ...evidence.importance import ABOUT_0, UNDETERMINED
 from ..shared.estimates import estimate
-from ..shared.rows import Rows
-from ..shared.terms import Terms, infinite_values
+from ..shared.rows import ShuffledRows
+from ..shared.terms import ImportanceTerms, infinite_values
 from .estimator import Estimator
 from .shuffling import FIRST
 
 OWN_COLUMNS = (
     *("verdict", "margin", "p_value", "spread_low", "spread_high", "shuffling_error"),
-    *("unpermuted", "n_needed", "exact_zero", "remark", "distrust"),
+    *("unpermuted", "n_needed", "exact_zero", "remark", "unreliable"),
 )
 QUANTILES_FROM = 20
 DELTA_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -35,7 +35,7 @@ TRAINING: Mapping[str, Any] = {"id": "pfi.train", "title": "Permutation importan
 
 
 @dataclass(frozen=True)
-class Tables:
+class ShuffleTables:
     """What the shuffles gave, feature by feature, and how to judge it.
 
     `kept`, shape (2, measures, features, n), holds rows and delta of all terms; without, they are not held.
@@ -43,13 +43,13 @@ class Tables:
 
     estimator: Estimator
     features: Sequence[str]
-    terms: Sequence[Terms]
+    terms: Sequence[ImportanceTerms]
     options: Mapping[str, Any]
     omitted: tuple[Omission, ...]
     kept: FloatArray | None = None
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> ShuffledRows:
         """The measures of the unchanged rows."""
         return self.estimator.rows
 
@@ -84,7 +84,7 @@ class Tables:
         """Whether all pairs of rows are known of all features."""
         return len(self.exact) == len(self.features)
 
-    def kept_terms(self, f: int, term: Terms) -> Terms:
+    def kept_terms(self, f: int, term: ImportanceTerms) -> ImportanceTerms:
         """Return the terms of feature f as they are held."""
         if self.kept is None:
             none = np.empty((len(self.names), 0))
@@ -97,7 +97,7 @@ class Tables:
         return None if self.kept is None else RowValues(self.names, tuple(self.features), self.kept[k])
 
 
-def importance_result(tables: Tables) -> Importance:
+def importance_result(tables: ShuffleTables) -> Importance:
     """Return the result ``pfi``."""
     return _importance(
         tables,
@@ -109,11 +109,11 @@ def importance_result(tables: Tables) -> Importance:
     )
 
 
-def training_result(tables: Tables, sampled_from: int | None) -> Importance:
+def training_result(tables: ShuffleTables, sampled_from: int | None) -> Importance:
     """Return the result ``pfi.train``: values without an interval, as the model has seen these rows."""
     estimates = _estimates(tables)
     estimates[["std_error", "lower", "upper", "confidence", "p_value", "n_needed"]] = np.nan
-    estimates[["covers", "verdict", "distrust"]] = ["none", "", ""]
+    estimates[["covers", "verdict", "unreliable"]] = ["none", "", ""]
     estimates["remark"] = np.where(estimates["exact_zero"], "exact", "")
     notes = ["The model has seen these rows, so no interval would hold for any population."]
     if sampled_from:
@@ -129,7 +129,7 @@ def untrained_result(main: Importance, omitted: tuple[Omission, ...]) -> Importa
     )
 
 
-def _importance(tables: Tables, estimates: pd.DataFrame, **parts: Any) -> Importance:
+def _importance(tables: ShuffleTables, estimates: pd.DataFrame, **parts: Any) -> Importance:
     names, most = ("measure", "feature", "repeat"), max(tables.shuffles.values())
     values = np.full((len(tables.names), len(tables.features), most), np.nan)
     for f, term in enumerate(tables.terms):
@@ -148,7 +148,7 @@ def _importance(tables: Tables, estimates: pd.DataFrame, **parts: Any) -> Import
     )
 
 
-def delta_result(tables: Tables) -> Diagnostic:
+def delta_result(tables: ShuffleTables) -> Diagnostic:
     """Return the result ``pfi.delta``: how the change of each row, averaged over shuffles, is distributed."""
     delta, still = ([getattr(term, name) for term in tables.terms] for name in ("delta", "still"))
     quantiles = np.stack([np.quantile(values, DELTA_LEVELS, axis=1) for values in delta], axis=2)
@@ -171,7 +171,7 @@ def delta_result(tables: Tables) -> Diagnostic:
     )
 
 
-def _estimates(tables: Tables) -> pd.DataFrame:
+def _estimates(tables: ShuffleTables) -> pd.DataFrame:
     lines = [
         _line(tables, m, feature, term)
         for m in range(len(tables.names))
@@ -181,18 +181,18 @@ def _estimates(tables: Tables) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=[*ESTIMATE_COLUMNS, *OWN_COLUMNS])
 
 
-def _line(tables: Tables, m: int, feature: str, term: Terms) -> dict[str, Any]:
+def _line(tables: ShuffleTables, m: int, feature: str, term: ImportanceTerms) -> dict[str, Any]:
     """Return one line of the estimates."""
     rows, value, se, zero = tables.rows, float(term.estimate[m]), float(term.se[m]), bool(term.zero[m])
     margin, shuffled = tables.estimator.margins[tables.names[m]], term.repeats[m]
     judgement = tables.estimator.judged(m, value, se)
-    distrust = Distrust()
+    unreliable = Distrust()
     if tables.kept is not None:
-        distrust = rows.distrust(term.rows[m], se, outcomes=rows.measures[m].needs_y)
-    verdict = UNDETERMINED if distrust.reason else judgement.verdict
+        unreliable = rows.unreliable(term.rows[m], se, outcomes=rows.measures[m].needs_y)
+    verdict = UNDETERMINED if unreliable.reason else judgement.verdict
     excludes_0 = verdict == ABOUT_0 and judgement.lower * judgement.upper > 0
     interval = judgement.lower, judgement.upper
-    needed = float(np.fmax(judgement.n_needed, distrust.rows))
+    needed = float(np.fmax(judgement.n_needed, unreliable.rows))
     low, high = np.quantile(shuffled, (0.05, 0.95) if len(shuffled) >= QUANTILES_FROM else (0.0, 1.0))
     return estimate(value, se, interval, tables.confidence, tables.names[m], feature) | {
         "verdict": ABOUT_0 if zero and not np.isnan(se) else verdict,
@@ -205,11 +205,11 @@ def _line(tables: Tables, m: int, feature: str, term: Terms) -> dict[str, Any]:
         "n_needed": needed if needed > rows.n and not zero else np.nan,
         "exact_zero": zero,
         "remark": "exact" if zero else "but not 0" if excludes_0 else "",
-        "distrust": distrust.reason,
+        "unreliable": unreliable.reason,
     }
 
 
-def _reader_notes(tables: Tables) -> tuple[str, ...]:
+def _reader_notes(tables: ShuffleTables) -> tuple[str, ...]:
     """Return the notes of the result ``pfi``."""
     rows, alpha = tables.rows, 1 - tables.confidence
     notes = [words for words in (_exact_words(tables), _settled_words(tables)) if words]
@@ -240,9 +240,9 @@ def _reader_notes(tables: Tables) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _settled_words(tables: Tables) -> str:
+def _settled_words(tables: ShuffleTables) -> str:
     """Say which features were shuffled less often than asked, and why; empty for none."""
-    asked, share = tables.options["n_repeats"], tables.options["seed_share"]
+    asked, share = tables.options["n_repeats"], tables.options["max_shuffle_variance"]
     early = [feature for feature, m in tables.shuffles.items() if m < asked]
     if not early:
         return ""
@@ -254,7 +254,7 @@ def _settled_words(tables: Tables) -> str:
     )
 
 
-def _interval_words(tables: Tables) -> list[str]:
+def _interval_words(tables: ShuffleTables) -> list[str]:
     """Say what the intervals are for, and where there is none."""
     some, reason = (tables.rows.why_no_interval(tables.n_shuffles, exact=exact) for exact in (True, tables.all_exact))
     which = "" if some or not tables.exact else " of the other importances"
@@ -262,7 +262,7 @@ def _interval_words(tables: Tables) -> list[str]:
     return words if reason and not which else [*words, "Intervals are for new test rows and this fixed model."]
 
 
-def _exact_words(tables: Tables) -> str:
+def _exact_words(tables: ShuffleTables) -> str:
     """Say which importances are exact over all shuffles, and what their interval covers; empty for none."""
     if not tables.exact:
         return ""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from math import nan
 from typing import ClassVar
 
-from ...core.measures import without_parts
+from ...core.model.measures import without_parts
 from ...document import slots
 from ...document.document import Column, Paragraph, Section, Table
-from ...document.evidence import Evidence
-from ...document.tables import FEATURE, Field, line_table
 from ...evidence.importance import Pfi, PfiLine, PfiTrain
 from ...evidence.view import by_feature, largest_first, of_measure
-from ..shared.wording import BuiltIn
+from ...reading.run_reader import RunReader
+from ...reading.tables import FEATURE, Field, line_table
+from ..shared.wording import BuiltInSection
 
 TITLE = "Training rows against test rows"
 LEAD = (
@@ -21,14 +21,14 @@ LEAD = (
 )
 
 
-class TrainingSection(BuiltIn):
+class TrainingSection(BuiltInSection):
     """Importance on training rows against test rows, measure by measure, or why there is no comparison."""
 
     name: ClassVar[str] = "training"
     slot: ClassVar[str] = slots.TRAINING
     shows: ClassVar[tuple[str, ...]] = (PfiTrain.id,)
 
-    def section(self, evidence: Evidence) -> Section:
+    def section(self, evidence: RunReader) -> Section:
         """Return both importances, measure by measure."""
         test, train = Pfi.find(evidence.run), PfiTrain.find(evidence.run)
         if test is None or train is None:
@@ -42,7 +42,7 @@ class TrainingSection(BuiltIn):
         return Section(id="drivers-train", title=TITLE, blocks=(Paragraph(text=LEAD), *tables))
 
 
-def _table(e: Evidence, test: Pfi, train: PfiTrain, measure: str) -> Table:
+def _table(e: RunReader, test: Pfi, train: PfiTrain, measure: str) -> Table:
     facts = e.words(measure, test.result)
     lines = largest_first(of_measure(test.lines, measure), facts.sign)
     trained = by_feature(of_measure(train.lines, measure))

@@ -10,17 +10,17 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from ...core.arrays import FloatArray, IntArray, take_rows
-from ...core.engine import Engine
-from ...core.errors import InputError, check_options
-from ...core.explainer import BuiltIn, Card, Prior
-from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
-from ...core.sampling import Sampling
-from ...core.subject import Subject
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
+from ...core.model.sampling import Sampling
+from ...core.model.subject import Subject
+from ...core.support.arrays import FloatArray, IntArray, take_rows
+from ...core.support.errors import InputError, check_options
 from ...evidence import ids
 from ...evidence.information import WITH_TARGET, WITHOUT_TARGET
 from ..shared import forest
-from ..shared.association import Coded, coded
+from ..shared.association import NumericColumn, coded
 from ..shared.choice import draw
 from . import stacked
 from .partners import joint, partners
@@ -30,7 +30,7 @@ MODELS = ("stacked", "forest")
 N_SPLITS = 5
 
 
-class Task(NamedTuple):
+class FeaturePrediction(NamedTuple):
     """One feature to predict, the column at position `at`: its truth (n, k), NaN outside of `rows`."""
 
     measure: str
@@ -41,7 +41,7 @@ class Task(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Redundancy(BuiltIn):
+class Redundancy(BuiltInExplainer):
     """Out-of-sample R² of each feature from all others (Wood et al., figure 9).
 
     Each feature is predicted from the others, and again with the target beside them, in folds of rows: by a ridge
@@ -84,7 +84,7 @@ class Redundancy(BuiltIn):
     name: ClassVar[str] = "redundancy"
     section: ClassVar[str] = "relations.dependence"
     priority: ClassVar[int] = 10
-    card: ClassVar[Card] = Card(
+    card: ClassVar[MethodCard] = MethodCard(
         title="Redundancy",
         definition="R² of predicting each feature from all others by a linear fit and trees together, scored on rows "
         "they have not seen, without and with the target.",
@@ -113,11 +113,13 @@ class Redundancy(BuiltIn):
             )
         most = self.max_rows or max(200, 20_000 // len(subject.features))
         rows = draw(engine.rng("rows"), subject.n, most)
-        columns = [Coded(c.name, c.numbers[rows], c.ordered) for c in (coded(subject, f) for f in subject.features)]
+        columns = [
+            NumericColumn(c.name, c.numbers[rows], c.ordered) for c in (coded(subject, f) for f in subject.features)
+        ]
         strongest = partners(columns)
         return [self._skills(subject, engine, columns, rows), strongest, *joint(columns, strongest, engine)]
 
-    def _skills(self, subject: Subject, engine: Engine, columns: Sequence[Coded], rows: IntArray) -> Diagnostic:
+    def _skills(self, subject: Subject, engine: Engine, columns: Sequence[NumericColumn], rows: IntArray) -> Diagnostic:
         clusters = None if subject.clusters is None else subject.clusters[rows]
         blocks = forest.row_groups(take_rows(subject.X, rows), clusters)
         tasks, omissions = _tasks(columns)
@@ -151,7 +153,12 @@ class Redundancy(BuiltIn):
         )
 
     def _stacked(
-        self, engine: Engine, columns: Sequence[Coded], target: Coded | None, tasks: Sequence[Task], blocks: IntArray
+        self,
+        engine: Engine,
+        columns: Sequence[NumericColumn],
+        target: NumericColumn | None,
+        tasks: Sequence[FeaturePrediction],
+        blocks: IntArray,
     ) -> Iterable[Sequence[FloatArray]]:
         """Return each task's forecasts by a linear fit and trees, without the target and with it."""
         predictors = Predictors.of(columns if target is None else [*columns, target])
@@ -170,7 +177,12 @@ class Redundancy(BuiltIn):
         return self._each(engine, tasks, forecasts)
 
     def _forest(
-        self, engine: Engine, columns: Sequence[Coded], target: Coded | None, tasks: Sequence[Task], blocks: IntArray
+        self,
+        engine: Engine,
+        columns: Sequence[NumericColumn],
+        target: NumericColumn | None,
+        tasks: Sequence[FeaturePrediction],
+        blocks: IntArray,
     ) -> Iterable[Sequence[FloatArray]]:
         """Return each task's forecasts by a random forest, without the target and with it."""
         ranks = Predictors.of(columns if target is None else [*columns, target]).ranks
@@ -186,7 +198,7 @@ class Redundancy(BuiltIn):
     def _each(
         self,
         engine: Engine,
-        tasks: Sequence[Task],
+        tasks: Sequence[FeaturePrediction],
         forecasts: Callable[[int, np.random.Generator], list[FloatArray]],
     ) -> Iterable[list[FloatArray]]:
         """Return the forecasts of each task, from a stream of its own."""
@@ -200,7 +212,7 @@ class Redundancy(BuiltIn):
         answers: Iterable[list[FloatArray]] = Parallel(n_jobs=jobs, backend="threading")(calls)
         return answers
 
-    def _notes(self, columns: Sequence[Coded]) -> tuple[str, ...]:
+    def _notes(self, columns: Sequence[NumericColumn]) -> tuple[str, ...]:
         folds = f"in {self.n_splits or N_SPLITS} folds"
         if self.model == "forest":
             by = f"Random forest of 100 trees, scored {'out of bag' if self.n_splits is None else folds}"
@@ -218,7 +230,9 @@ class Redundancy(BuiltIn):
         )
 
 
-def _estimate(task: Task, item: str, forecast: FloatArray, sampling: Sampling, engine: Engine) -> tuple[object, ...]:
+def _estimate(
+    task: FeaturePrediction, item: str, forecast: FloatArray, sampling: Sampling, engine: Engine
+) -> tuple[object, ...]:
     """Return one line of the estimates."""
     value, influence = skill(task.truth[task.rows], forecast, sampling.weights)
     error = float(sampling.mean(influence)[1])
@@ -244,14 +258,14 @@ def skill(truth: FloatArray, forecast: FloatArray, weights: FloatArray) -> tuple
     return 1 - ratio, -(a - ratio * b) / (weights @ b)
 
 
-def _target(engine: Engine, rows: IntArray) -> Coded | None:
+def _target(engine: Engine, rows: IntArray) -> NumericColumn | None:
     """Return y as a column: classes as levels; None without y or where it may be censored."""
     if engine.y is None or engine.baseline.censored:
         return None
-    return Coded("", np.asarray(engine.y, dtype=float)[rows], ordered="proba" not in engine.baseline.supports)
+    return NumericColumn("", np.asarray(engine.y, dtype=float)[rows], ordered="proba" not in engine.baseline.supports)
 
 
-def _tasks(columns: Sequence[Coded]) -> tuple[list[Task], list[Omission]]:
+def _tasks(columns: Sequence[NumericColumn]) -> tuple[list[FeaturePrediction], list[Omission]]:
     """Return what to predict, and the features that cannot be predicted."""
     tasks, omissions = [], []
     for j, column in enumerate(columns):
@@ -260,7 +274,7 @@ def _tasks(columns: Sequence[Coded]) -> tuple[list[Task], list[Omission]]:
             omissions.append(Omission("", column.name, reason))
         else:
             measure = "r_squared" if column.ordered else "brier_skill"
-            tasks.append(Task(measure, column.name, j, rows, truth(column)))
+            tasks.append(FeaturePrediction(measure, column.name, j, rows, truth(column)))
     return tasks, omissions
 
 

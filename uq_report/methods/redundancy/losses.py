@@ -8,16 +8,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from ...core.arrays import FloatArray
-from ...core.measures import ENTROPY, NLL, NLL_CLIPPED
-from ...core.numbers import fixed, number, places, spoken, value_words
-from ...core.text import short
-from ...core.verdicts import holm
+from ...checks.reading import SignVerdict, likelihood, listed, signs, two_sided
+from ...checks.rule import Rule
+from ...core.model.measures import ENTROPY, NLL, NLL_CLIPPED
+from ...core.statistics.verdicts import holm
+from ...core.support.arrays import FloatArray
+from ...core.support.numbers import fixed, number, places, unit_phrase, value_words
+from ...core.support.text import short
 from ...evidence.importance import POSITIVE, UNDETERMINED, CoverCorrected, CoverCorrectedLine, Pfi, PfiDelta
 from ...evidence.run import Run
 from ...evidence.view import of_measure
-from ...rules.reading import Sign, likelihood, listed, signs, two_sided
-from ...rules.rule import Rule
 
 
 class Covered(NamedTuple):
@@ -36,7 +36,7 @@ class Covered(NamedTuple):
     @property
     def cleared(self) -> bool:
         """Whether the interval stays within the margin."""
-        return not self.line.distrust and self.line.change_upper <= self.line.margin
+        return not self.line.unreliable and self.line.change_upper <= self.line.margin
 
     def numbers(self) -> str:
         """Return the feature with both importances, in short."""
@@ -47,7 +47,7 @@ class Covered(NamedTuple):
         """Return what its wrong values cost alone, with its partners lost too, and the difference."""
         line = self.line
         more = value_words(line.change, line.change_lower, line.change_upper, unit, confidence=line.confidence)
-        in_unit = f" {spoken(unit)}".rstrip()
+        in_unit = f" {unit_phrase(unit)}".rstrip()
         return (
             f"Wrong values of {short(line.feature)} alone cost {number(line.plain, 2)}{in_unit}; with those of "
             f"{self.partners} wrong too they cost {number(line.estimate, 2)}{in_unit}, more by {more}"
@@ -65,7 +65,7 @@ def covered(view: CoverCorrected, measure: str) -> list[Covered]:
     """Test every feature with partners: two-sided, Holm-adjusted over these features, largest change first."""
     lines = [line for line in of_measure(view.lines, measure) if view.partners.get(line.feature)]
     excess = np.array([line.change - line.margin for line in lines])
-    errors = np.array([nan if line.distrust else line.change_std_error for line in lines])
+    errors = np.array([nan if line.unreliable else line.change_std_error for line in lines])
     p_values = _above_zero(excess, errors, view.degrees_of_freedom)
     features = [Covered(line, listed(view.partners[line.feature]), p) for line, p in zip(lines, p_values, strict=True)]
     return sorted(features, key=lambda feature: -feature.line.change)
@@ -80,7 +80,7 @@ def _above_zero(excess: FloatArray, errors: FloatArray, df: float) -> list[float
 class Unnoticed(NamedTuple):
     """L - E of one feature with its interval, in nats, and the adjusted p-value of its excess over the margin."""
 
-    loss: Sign
+    loss: SignVerdict
     estimate: float
     lower: float
     upper: float
@@ -136,7 +136,7 @@ def unnoticed(rule: Rule, view: Pfi) -> list[Unnoticed]:
     terms = [rows.of(pair[0], loss.feature) - rows.of(pair[1], loss.feature) for loss, _ in both]
     estimates = np.array([loss.estimate - doubt.estimate for loss, doubt in both])
     errors = np.array([term.std(ddof=1) / np.sqrt(len(term)) for term in terms])
-    trusted = np.where([bool(loss.distrust or doubt.distrust) for loss, doubt in both], np.nan, errors)
+    trusted = np.where([bool(loss.unreliable or doubt.unreliable) for loss, doubt in both], np.nan, errors)
     p_values = _above_zero(estimates - rule.thresholds["margin"], trusted, df)
     features = []
     for (loss, _), value, error, p in zip(both, estimates.tolist(), errors.tolist(), p_values, strict=True):

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ...core.engine import Engine
-from ...core.results import ESTIMATE_COLUMNS, Diagnostic
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic
 from ...evidence import ids
 from ...evidence.information import AFTER, BEFORE
-from ..shared.association import Coded, associations, kind_of
+from ..shared.association import NumericColumn, associations, kind_of
 
 FLAGGED = 0.5
 JOINT_ROWS = 200
 
 
-def partners(columns: Sequence[Coded]) -> Diagnostic:
+def partners(columns: Sequence[NumericColumn]) -> Diagnostic:
     """Return each feature's most dependent partner."""
     strength = associations(columns)
     best = strength.argmax(axis=1).tolist()
@@ -43,7 +43,7 @@ def partners(columns: Sequence[Coded]) -> Diagnostic:
     )
 
 
-def joint(columns: Sequence[Coded], strongest: Diagnostic, engine: Engine) -> list[Diagnostic]:
+def joint(columns: Sequence[NumericColumn], strongest: Diagnostic, engine: Engine) -> list[Diagnostic]:
     """Return strong pairs before and after a permutation of the feature: what extrapolation looks like."""
     by_name = {c.name: c for c in columns}
     frames = []

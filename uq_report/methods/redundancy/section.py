@@ -8,17 +8,17 @@ from typing import ClassVar
 from ...document import slots
 from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, notes_of, paragraphs
 from ...document.document import Block, Column
-from ...document.evidence import Evidence
 from ...document.text import joined, name
 from ...evidence.information import (
     WITH_TARGET,
     WITHOUT_TARGET,
-    Redundancy,
     RedundancyJoint,
     RedundancyLine,
     RedundancyPartner,
+    RedundancyView,
 )
 from ...evidence.view import by_feature, largest_first
+from ...reading.run_reader import RunReader
 from ..shared.wording import ResultSection, named, words_of
 from . import figure as redundancy
 from . import joint_figure as joint
@@ -31,18 +31,18 @@ LEAD = (
 )
 
 
-class DependenceSection(ResultSection[Redundancy]):
+class DependenceSection(ResultSection[RedundancyView]):
     """The redundancy of each feature, its closest partner, and strong pairs before and after shuffling."""
 
     name: ClassVar[str] = "dependence"
     slot: ClassVar[str] = slots.DEPENDENCE
-    shows: ClassVar[tuple[str, ...]] = (Redundancy.id, RedundancyPartner.id, RedundancyJoint.id)
-    of = Redundancy
+    shows: ClassVar[tuple[str, ...]] = (RedundancyView.id, RedundancyPartner.id, RedundancyJoint.id)
+    of = RedundancyView
     key = "dependence"
     title = "Dependence between features"
     empty = "No feature could be predicted from the others."
 
-    def blocks(self, e: Evidence, view: Redundancy) -> Iterable[Block]:
+    def blocks(self, e: RunReader, view: RedundancyView) -> Iterable[Block]:
         """Return a figure and a table of redundancy, and a figure of strong pairs."""
         alone = largest_first(line for line in view.lines if line.item == WITHOUT_TARGET)
         most = f"Most redundant by R² without the target: {named(alone[:3])}."
@@ -58,7 +58,7 @@ class DependenceSection(ResultSection[Redundancy]):
         return (*paragraphs(LEAD, most), figure, _table(e, view, alone), *left_out(view.result), *_pairs(e))
 
 
-def _table(e: Evidence, view: Redundancy, alone: Sequence[RedundancyLine]) -> Block:
+def _table(e: RunReader, view: RedundancyView, alone: Sequence[RedundancyLine]) -> Block:
     """Return both R² with their intervals, and the closest partner where one was sought."""
     with_target = by_feature(line for line in view.lines if line.item == WITH_TARGET)
     partners = RedundancyPartner.find(e.run)
@@ -76,7 +76,7 @@ def _table(e: Evidence, view: Redundancy, alone: Sequence[RedundancyLine]) -> Bl
     return make_table("dependence-table", caption, columns, rows, evidence=view.id, note=note)
 
 
-def _pairs(e: Evidence) -> list[Block]:
+def _pairs(e: RunReader) -> list[Block]:
     """Return the strongest pairs before and after the shuffle: what the model is asked about."""
     view = RedundancyJoint.find(e.run)
     if view is None or not view.pairs:

@@ -11,9 +11,9 @@ from scipy.linalg import eigh
 from scipy.optimize import nnls
 from scipy.special import chdtri
 
-from ...core.arrays import BoolArray, FloatArray, IntArray
-from ...core.limits import look
-from ..shared.association import Coded
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from ...core.support.limits import check_limits
+from ..shared.association import NumericColumn
 
 MAX_LEVELS = 20
 LEADING = 20
@@ -45,12 +45,12 @@ class Predictors(NamedTuple):
     binned: IntArray
 
     @classmethod
-    def of(cls, columns: Sequence[Coded]) -> Predictors:
+    def of(cls, columns: Sequence[NumericColumn]) -> Predictors:
         """Return columns in these forms."""
         scaled, bins = [_scaled(c) for c in columns], [_bins(c) for c in columns]
         ranks = [_dense_ranks(c.numbers) if c.ordered else c.numbers for c in columns]
         even = [
-            _scaled(Coded("", own, True)) if c.ordered else block
+            _scaled(NumericColumn("", own, True)) if c.ordered else block
             for c, own, block in zip(columns, ranks, scaled, strict=True)
         ]
         return cls(
@@ -80,7 +80,7 @@ def _dense_ranks(values: FloatArray) -> FloatArray:
     return np.asarray(pd.Series(values).rank(method="dense"), dtype=float)
 
 
-def truth(column: Coded) -> FloatArray:
+def truth(column: NumericColumn) -> FloatArray:
     """Return a numeric column scaled to at most 1 in size, or the indicators of its levels; NaN where missing.
 
     Beyond the `MAX_LEVELS` - 1 most frequent levels all are one.
@@ -98,7 +98,7 @@ def truth(column: Coded) -> FloatArray:
     return indicators
 
 
-def _scaled(column: Coded) -> FloatArray:
+def _scaled(column: NumericColumn) -> FloatArray:
     """Return numbers and their squares, or indicators of levels, with mean 0 and variance 1.
 
     What is missing stands at the mean, what is infinite at the nearest value.
@@ -107,7 +107,7 @@ def _scaled(column: Coded) -> FloatArray:
     if not np.isfinite(numbers).any():
         return np.zeros((len(numbers), 1 + column.ordered))
     finite = numbers[np.isfinite(numbers)]
-    values = _standard(truth(Coded(column.name, np.clip(numbers, finite.min(), finite.max()), column.ordered)))
+    values = _standard(truth(NumericColumn(column.name, np.clip(numbers, finite.min(), finite.max()), column.ordered)))
     return np.nan_to_num(np.hstack([values, _standard(np.square(values))]) if column.ordered else values)
 
 
@@ -117,7 +117,7 @@ def _standard(values: FloatArray) -> FloatArray:
     return np.divide(values, spread, out=np.zeros_like(values), where=spread > 1e-12)
 
 
-def _bins(column: Coded) -> FloatArray:
+def _bins(column: NumericColumn) -> FloatArray:
     missing = np.isnan(column.numbers)
     if column.ordered:
         eighth = np.ceil(pd.Series(column.numbers).rank(pct=True).to_numpy(dtype=float, na_value=0.0) * BINS)
@@ -142,7 +142,7 @@ def leaders(
     first = _largest(_strength(predictors, Y, own, train), LEADING // 2)
     left = []
     for values, columns in zip(Y, first, strict=True):
-        look()
+        check_limits()
         Z = predictors.scaled[np.ix_(train, np.isin(predictors.owner, columns))]
         left.append(values - ridge(Z, values, Z))
     squares = [np.square(values) - np.square(values).mean(axis=0) for values in left]

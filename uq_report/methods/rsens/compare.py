@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core.arrays import BoolArray, FloatArray, IntArray
-from ...core.measures import PREDICTION
-from ...core.results import Omission
-from ...core.variants import Variant
+from ...core.model.measures import PREDICTION
+from ...core.model.results import Omission
+from ...core.model.variants import Variant
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ..shared.terms import ROUNDING
 from .local import Local
-from .sample import PD_POINTS, Sample, Terms
+from .sample import PD_POINTS, DerivativeSample, Terms
 
 Donors = list[tuple[IntArray, FloatArray]]  # the donor of each row, and f with its value
 
@@ -25,7 +25,7 @@ _NODES, _MASS = np.polynomial.hermite_e.hermegauss(5)
 MOVES = _DONORS + PD_POINTS + len(_NODES)  # predictions of a row and numeric feature
 
 
-def comparators(sample: Sample, local: Local) -> tuple[Terms, tuple[Omission, ...]]:
+def comparators(sample: DerivativeSample, local: Local) -> tuple[Terms, tuple[Omission, ...]]:
     """Return the terms of every comparator and feature, per unit (ead, aed, apc) or in units of the prediction.
 
     ``ead`` E|∂f|, ``aed`` |E ∂f| (Cui et al. 2020); ``apc`` average predictive comparison (Gelman & Pardoe
@@ -72,7 +72,7 @@ class _Geometry:
     Mahalanobis distance D'PD - (PD)_u² / P_uu without feature u. Differing levels count 1 each.
     """
 
-    def __init__(self, sample: Sample) -> None:
+    def __init__(self, sample: DerivativeSample) -> None:
         self.sample, self.at = sample, {f: i for i, f in enumerate(sample.numeric)}
         n = len(sample.rows)
         z = np.column_stack([np.zeros(n), *(self._standardised(f) for f in sample.numeric)])[:, 1:]
@@ -120,7 +120,9 @@ class _Geometry:
         return np.where(present, centred, 0.0) / self.sample.spreads[feature]
 
 
-def _numeric_moves(sample: Sample, geometry: _Geometry) -> dict[str, tuple[FloatArray, Donors, FloatArray, FloatArray]]:
+def _numeric_moves(
+    sample: DerivativeSample, geometry: _Geometry
+) -> dict[str, tuple[FloatArray, Donors, FloatArray, FloatArray]]:
     """Return, per numeric feature, each row's total closeness, (donors, f) of drawn ones, and f on grid and nodes."""
     plans = {}
     for feature in sample.numeric:
@@ -143,7 +145,7 @@ def _numeric_moves(sample: Sample, geometry: _Geometry) -> dict[str, tuple[Float
     return result
 
 
-def _donors(sample: Sample, feature: str, weights: FloatArray) -> list[IntArray]:
+def _donors(sample: DerivativeSample, feature: str, weights: FloatArray) -> list[IntArray]:
     """Draw donors of each row in proportion to their closeness; a row without any is its own."""
     reached = np.cumsum(weights, axis=1)
     rng, n = sample.engine.rng("donors", feature), len(weights)
@@ -152,7 +154,7 @@ def _donors(sample: Sample, feature: str, weights: FloatArray) -> list[IntArray]
     return [np.where(total > 0, np.minimum(at, n - 1), np.arange(n)) for at in places]
 
 
-def _comparison(sample: Sample, feature: str, reach: FloatArray, donors: Donors, f: FloatArray) -> FloatArray:
+def _comparison(sample: DerivativeSample, feature: str, reach: FloatArray, donors: Donors, f: FloatArray) -> FloatArray:
     """Return terms of |Σ W (Δf sign Δx)| / Σ W |Δx| over drawn pairs, W a row's total closeness (eq. 4)."""
     u = sample.values(feature)
     paired = reach > 0  # rows without a value have no donors, and are none
@@ -165,7 +167,7 @@ def _comparison(sample: Sample, feature: str, reach: FloatArray, donors: Donors,
 
 
 def _level_comparison(
-    sample: Sample, feature: str, weights: FloatArray, levels: FloatArray, f: FloatArray
+    sample: DerivativeSample, feature: str, weights: FloatArray, levels: FloatArray, f: FloatArray
 ) -> FloatArray:
     """Return terms of the root mean square change between pairs of rows of different levels (section 3.3)."""
     codes = np.nan_to_num(sample.values(feature), nan=0.0).astype(int)
@@ -179,7 +181,7 @@ def _level_comparison(
     return np.asarray(ratio + (gained - ratio**2 * moved_by) / (2 * ratio * below))
 
 
-def _standard_deviation(sample: Sample, curve: FloatArray) -> FloatArray:
+def _standard_deviation(sample: DerivativeSample, curve: FloatArray) -> FloatArray:
     """Return terms of the standard deviation of a partial dependence over its points, (points, rows)."""
     average = curve @ sample.sampling.weights
     spread = average.std(ddof=1)
@@ -189,7 +191,7 @@ def _standard_deviation(sample: Sample, curve: FloatArray) -> FloatArray:
     return np.asarray(spread + lever @ (curve - average[:, None]))
 
 
-def _beyond(size: float, term: FloatArray, measure: str, feature: str, sample: Sample) -> FloatArray:
+def _beyond(size: float, term: FloatArray, measure: str, feature: str, sample: DerivativeSample) -> FloatArray:
     """Return a term with 0 for what moves a prediction by no more than `size`, which is its rounding."""
     unit = sample.spreads[feature] if feature in sample.numeric and measure in _PER_UNIT else 1.0
     return np.where(np.abs(term) <= (size**2 if measure == "var" else size / unit), 0.0, term)

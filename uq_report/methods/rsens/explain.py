@@ -9,20 +9,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.engine import Engine
-from ...core.errors import InputError, UnsupportedError, check_options, nearest
-from ...core.explainer import BuiltIn, Card, Prior
-from ...core.measures import EPISTEMIC, EPISTEMIC_VARIANCE
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.model.measures import EPISTEMIC, EPISTEMIC_VARIANCE
+from ...core.model.results import Importance, Interaction, MeasureFacts, Omission, Result
+from ...core.model.subject import Subject
 from ...core.predictive import Distribution
-from ...core.results import Importance, Interaction, MeasureFacts, Omission, Result
-from ...core.subject import Subject
+from ...core.support.errors import InputError, UnsupportedError, check_options, nearest
 from ...evidence import ids
 from ...evidence.importance import RSENS, RSENS2, RSENS_HIDDEN, RSENS_MEMBERS
 from ..shared.options import at_least, positive
 from .compare import MOVES, NAMES, comparators
 from .local import Local, local_values
 from .pairs import Pairs, pair_values
-from .sample import Sample, Terms, make_sample
+from .sample import DerivativeSample, Terms, make_sample
 from .tables import ORDER, importance_table, pair_table, row_values, symmetric
 
 FACTS = {
@@ -41,7 +41,7 @@ FACTS = {
 
 
 @dataclass(frozen=True)
-class RSens(BuiltIn):
+class RSens(BuiltInExplainer):
     """Uncertainty-aware sensitivity of the predictive distribution (Paananen et al.).
 
     ``R-sens(x, d) = √(α (∂λ/∂x_d)' I(λ) (∂λ/∂x_d))`` with λ(x) the parameters of q(y|x) and I their
@@ -72,7 +72,7 @@ class RSens(BuiltIn):
         per numeric feature.
     top : int
         Pairs are among this many numeric features, those with the largest R-sens.
-    pair_error : float
+    pair_rel_tol : float
         Pairs are computed on as many of the rows, at random, as bring every standard error of R-sens₂ to this share
         of the largest pair's mean; on all of them if it is 0.
     step : float
@@ -93,14 +93,14 @@ class RSens(BuiltIn):
     interactions: bool = True
     comparators: bool = True
     top: int = 8
-    pair_error: float = 0.1
+    pair_rel_tol: float = 0.1
     step: float = 0.5
     shared_unit: bool = False
 
     name: ClassVar[str] = "rsens"
     section: ClassVar[str] = "uncertainty.sensitivity"
     priority: ClassVar[int] = 9
-    card: ClassVar[Card] = Card(
+    card: ClassVar[MethodCard] = MethodCard(
         title="R-sens and its comparators",
         definition="R-sens = √(∂λ/∂x' I(λ) ∂λ/∂x), with λ the parameters of the predictive distribution and I their "
         "Fisher information; R-sens₂ has the second derivatives of a pair. Comparators describe the "
@@ -115,7 +115,7 @@ class RSens(BuiltIn):
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
-        aim = ("pair_error", self.pair_error >= 0, "a number >= 0")
+        aim = ("pair_rel_tol", self.pair_rel_tol >= 0, "a number >= 0")
         limits = (*positive(self, "alpha", "step"), *at_least(self, max_rows=2, top=2), aim)
         check_options(self.name, self, limits)
 
@@ -147,7 +147,7 @@ class RSens(BuiltIn):
         if local.members:
             results.append(replace(self._of_members(sample, terms | local.members), meta=meta))
         if self.interactions:
-            pairs = pair_values(sample, local, self.top, self.alpha, self.step, self.pair_error)
+            pairs = pair_values(sample, local, self.top, self.alpha, self.step, self.pair_rel_tol)
             results.append(self._pairs(pairs))
         if self.comparators:
             terms, gaps = comparators(sample, local)
@@ -165,7 +165,7 @@ class RSens(BuiltIn):
         return chosen
 
     def _importance(
-        self, sample: Sample, terms: Terms, gaps: Sequence[Omission] = (), *, keep_rows: bool
+        self, sample: DerivativeSample, terms: Terms, gaps: Sequence[Omission] = (), *, keep_rows: bool
     ) -> Importance:
         """Return the importance of finite terms, as that of the comparators."""
         units = {f: 1.0 if self.shared_unit else sample.spreads[f] for f in sample.features}
@@ -187,7 +187,7 @@ class RSens(BuiltIn):
             measures={name: FACTS[name] for name in NAMES},
         )
 
-    def _of_members(self, sample: Sample, terms: Terms) -> Importance:
+    def _of_members(self, sample: DerivativeSample, terms: Terms) -> Importance:
         """Return R-sens of the members, of their mixture, and what is hidden; no ranking, as its rank is R-sens's."""
         measures = {name: FACTS[name] for name in (RSENS_MEMBERS, RSENS, RSENS_HIDDEN)}
         ordered = {key: terms[key] for key in product(measures, sample.features)}
@@ -218,7 +218,7 @@ class RSens(BuiltIn):
             meta=self._meta(sample, pairs.method),
         )
 
-    def _notes(self, sample: Sample) -> tuple[str, ...]:
+    def _notes(self, sample: DerivativeSample) -> tuple[str, ...]:
         used, total = len(sample.rows), sample.total
         rows = f"a random sample of {used} of {total} rows" if sample.drawn else f"{used} rows"
         ranked = "raw values per unit, as all features share one" if self.shared_unit else "values × standard deviation"
@@ -232,7 +232,7 @@ class RSens(BuiltIn):
             *sample.sampling.notes(),
         )
 
-    def _meta(self, sample: Sample, method: str) -> dict[str, Any]:
+    def _meta(self, sample: DerivativeSample, method: str) -> dict[str, Any]:
         return {
             "method": method,
             "ranked_by": "raw" if self.shared_unit else "per_spread",
@@ -248,7 +248,7 @@ def unsplit(dist: Distribution) -> tuple[Omission, ...]:
     return tuple(Omission(name, "", dist.why_not(EPISTEMIC.name)) for name in (RSENS_MEMBERS, RSENS_HIDDEN))
 
 
-def step_meta(sample: Sample, local: Local) -> dict[str, Any]:
+def step_meta(sample: DerivativeSample, local: Local) -> dict[str, Any]:
     """Return the steps of differences, and their largest error relative to the feature's largest derivative."""
     rates = local.derivatives
     if rates is None or rates.steps is None or rates.error is None:

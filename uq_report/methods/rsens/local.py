@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.arrays import BoolArray, FloatArray, IntArray
-from ...core.derivatives import Derivatives, predicted
-from ...core.distributions import Categorical, Laplace, Logistic, NegativeBinomial, Normal, Poisson, StudentT
-from ...core.divergence import Members, Order, divergence, divergences_of_members, in_cells, sensitivity
-from ...core.engine import Engine
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.model.derivatives import Derivatives, predicted
+from ...core.model.divergence import Members, Order, divergence, divergences_of_members, in_cells, sensitivity
+from ...core.model.variants import Variant
 from ...core.predictive import Distribution
-from ...core.variants import Variant
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from ...distributions import Categorical, Laplace, Logistic, NegativeBinomial, Normal, Poisson, StudentT
 from ...evidence.importance import RSENS, RSENS_HIDDEN, RSENS_MEMBERS
 from .members import hidden, hidden_rate
-from .sample import Sample, Terms, level_chances
+from .sample import DerivativeSample, Terms, level_chances
 
 UNSTABLE_SHARE = 0.1  # of rows without a derivative, above which steps are used
 _MEAN_FIRST = (Normal, Poisson, Laplace, Logistic, NegativeBinomial)  # families whose first parameter is the mean
@@ -44,7 +44,7 @@ class Local:
     members: Terms = field(default_factory=dict)
 
 
-def local_values(sample: Sample, alpha: float, step: float) -> Local:
+def local_values(sample: DerivativeSample, alpha: float, step: float) -> Local:
     """Return sensitivities by derivatives if they converge, else by steps for all numeric features alike."""
     base = sample.engine.baseline
     rates, reason = None, "of a family whose divergences are known but not its Fisher information"
@@ -58,7 +58,7 @@ def local_values(sample: Sample, alpha: float, step: float) -> Local:
     return replace(local, values=values, members={key: np.sqrt(alpha) * own for key, own in local.members.items()})
 
 
-def _by_derivatives(sample: Sample, rates: Derivatives, steps: Local) -> Local:
+def _by_derivatives(sample: DerivativeSample, rates: Derivatives, steps: Local) -> Local:
     """Return derivatives of numeric features, beside the steps of the categorical ones."""
     base, values, changes, members = sample.engine.baseline, dict(steps.values), dict(steps.changes), {}
     at, norms = mean_position(base), base.fisher_norm(rates.first.swapaxes(0, 1))
@@ -96,7 +96,7 @@ def unstable_rows(norm: FloatArray, error: FloatArray, floor: Any) -> BoolArray:
     return np.asarray(~(error <= _TOLERANCE * norm + floor))
 
 
-def _unstable(rates: Derivatives, base: Distribution, sample: Sample, step: float) -> str:
+def _unstable(rates: Derivatives, base: Distribution, sample: DerivativeSample, step: float) -> str:
     """Say why derivatives are not to be used, or return the empty string."""
     if rates.error is None:
         return ""
@@ -123,7 +123,7 @@ def _unstable(rates: Derivatives, base: Distribution, sample: Sample, step: floa
     )
 
 
-def _steps(sample: Sample, features: Sequence[str], step: float, reason: str) -> Local:
+def _steps(sample: DerivativeSample, features: Sequence[str], step: float, reason: str) -> Local:
     """Return the finite-step form: √(2 KL) / |Δx|, or √(4 D_half) / |Δx| for all where a KL is infinite."""
     plans = {f: _plan(sample, f, step) for f in features}
     moved = _moved(sample, [v for variants, *_ in plans.values() for v in variants])
@@ -152,7 +152,7 @@ def _steps(sample: Sample, features: Sequence[str], step: float, reason: str) ->
     return local
 
 
-def _plan(sample: Sample, feature: str, step: float) -> tuple[list[Variant], FloatArray, FloatArray]:
+def _plan(sample: DerivativeSample, feature: str, step: float) -> tuple[list[Variant], FloatArray, FloatArray]:
     """Return the moves of one feature, the weight of each in a row's mean, and the direction of each."""
     at = (sample.column(feature),)
     if feature in sample.categorical:
@@ -181,7 +181,7 @@ class _Moved(NamedTuple):
         return {RSENS: mixed, RSENS_MEMBERS: np.maximum(joint, mixed), RSENS_HIDDEN: hidden(joint, mixed)}
 
 
-def _moved(sample: Sample, variants: Sequence[Variant]) -> _Moved:
+def _moved(sample: DerivativeSample, variants: Sequence[Variant]) -> _Moved:
     """Return what the variants of every row diverge by, and their means."""
     engine, n, edges = sample.engine, len(sample.rows), _edges(sample.engine.baseline)
     base = engine.baseline if edges is None else in_cells(engine.baseline, edges)
@@ -230,7 +230,7 @@ def _words(order: Order, step: float, reason: str) -> str:
     return f"finite-step form {form}, steps of {step:g} standard deviations; level changes alike"
 
 
-def _why(sample: Sample, infinite: Mapping[str, int], reason: str) -> tuple[str, ...]:
+def _why(sample: DerivativeSample, infinite: Mapping[str, int], reason: str) -> tuple[str, ...]:
     notes = []
     if reason:
         notes.append(

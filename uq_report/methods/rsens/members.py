@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core.arrays import FloatArray
-from ...core.derivatives import finite_differences
-from ...core.distributions import Categorical
+from ...core.model.derivatives import finite_differences
 from ...core.predictive import Distribution
-from .sample import Sample
+from ...core.support.arrays import FloatArray
+from ...distributions import Categorical
+from .sample import DerivativeSample
 
 _QUADRATURE = 2e-9  # nats that integrals of equal densities may differ by
 _ROUNDING = 1e-8  # of the joint divergence
@@ -31,7 +31,7 @@ def hidden(joint: FloatArray, mixed: FloatArray) -> FloatArray:
     return np.where(rest > _ROUNDING * np.where(np.isinf(joint), 0.0, joint) + _QUADRATURE, rest, 0.0)
 
 
-def hidden_rate(sample: Sample, feature: str, precision: float) -> FloatArray:
+def hidden_rate(sample: DerivativeSample, feature: str, precision: float) -> FloatArray:
     """Return √(Σ_mc w_m p_mc (s_mc - s_c)²) of each row, with s the derivatives of log p_mc and of log p_c, (n,).
 
     Of class probabilities, by central differences of the members' own; infinite where one leaves 0.
@@ -68,7 +68,7 @@ def joint_table(dist: Distribution) -> Categorical:
 
     Examples
     --------
-    >>> from uq_report.core.distributions import CategoricalMixture
+    >>> from uq_report.distributions import CategoricalMixture
     >>> joint_table(CategoricalMixture([[[0.5, 0.5], [0.0, 1.0]]])).probabilities
     array([[0.25, 0.25, 0.  , 0.5 ]])
     """

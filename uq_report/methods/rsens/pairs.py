@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.arrays import BoolArray, FloatArray
-from ...core.derivatives import mixed_differences
-from ...core.results import Omission
+from ...core.model.derivatives import mixed_differences
+from ...core.model.results import Omission
+from ...core.support.arrays import BoolArray, FloatArray
 from ...evidence.importance import RSENS2
 from .local import UNSTABLE_SHARE, Local, mean_position, unstable_rows
-from .sample import Sample
+from .sample import DerivativeSample
 
 FIRST = 25  # rows that tell how many more are needed
 _NOISE = 1e-7  # of the largest R-sens, below which a second difference is rounding
@@ -23,7 +23,7 @@ _NOISE = 1e-7  # of the largest R-sens, below which a second difference is round
 class Pairs(NamedTuple):
     """Local values of pairs of features on a sample's rows, (features, features, rows), symmetric; NaN for none."""
 
-    sample: Sample
+    sample: DerivativeSample
     features: tuple[str, ...] = ()
     rsens2: FloatArray = np.empty((0, 0, 0))
     hessian: FloatArray | None = None
@@ -40,7 +40,7 @@ class _Bends(NamedTuple):
     method: str
 
 
-def pair_values(sample: Sample, local: Local, top: int, alpha: float, step: float, aim: float) -> Pairs:
+def pair_values(sample: DerivativeSample, local: Local, top: int, alpha: float, step: float, aim: float) -> Pairs:
     """Return the values of all pairs of the `top` numeric features with the largest R-sens per spread.
 
     Rows are all, or as many as bring the standard error of every pair to `aim` times the largest pair's mean.
@@ -68,7 +68,9 @@ def pair_values(sample: Sample, local: Local, top: int, alpha: float, step: floa
     return Pairs(sample, names, np.sqrt(alpha) * values, hessian, bends.method, rule, omissions)
 
 
-def _bends(whole: Sample, sample: Sample, names: tuple[str, ...], step: float, local: Local) -> _Bends:
+def _bends(
+    whole: DerivativeSample, sample: DerivativeSample, names: tuple[str, ...], step: float, local: Local
+) -> _Bends:
     """Return second derivatives by these features, or second differences over a step where there are no first ones.
 
     Of a sample that is part of the `whole` one, which the first ones are of.
@@ -86,8 +88,8 @@ def _bends(whole: Sample, sample: Sample, names: tuple[str, ...], step: float, l
 
 
 def _drawn(
-    sample: Sample, names: tuple[str, ...], aim: float, bends_of: Callable[[Sample], _Bends]
-) -> tuple[Sample, _Bends, tuple[str, ...]]:
+    sample: DerivativeSample, names: tuple[str, ...], aim: float, bends_of: Callable[[DerivativeSample], _Bends]
+) -> tuple[DerivativeSample, _Bends, tuple[str, ...]]:
     """Return the rows that pairs are computed on, their second derivatives, and a note on the choice."""
     n = len(sample.rows)
     if aim == 0 or n <= FIRST:
@@ -109,7 +111,7 @@ def _drawn(
     return used, bends, (f"Pairs are of {size} of {n} rows, at random: {rule}.",)
 
 
-def _rows_needed(sample: Sample, names: tuple[str, ...], values: FloatArray, aim: float) -> int:
+def _rows_needed(sample: DerivativeSample, names: tuple[str, ...], values: FloatArray, aim: float) -> int:
     """Return how many rows bring the standard error of every pair to `aim` times the largest mean, by these rows.
 
     These, or as many doubled until they are enough, so that two models are mostly compared on the same rows.
@@ -125,7 +127,7 @@ def _rows_needed(sample: Sample, names: tuple[str, ...], values: FloatArray, aim
     return len(sample.rows) * 2 ** math.ceil(math.log2(times))
 
 
-def _strongest(sample: Sample, local: Local, top: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _strongest(sample: DerivativeSample, local: Local, top: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the numeric features whose pairs are computed, in the order of the table, and notes on the others."""
     strength = {}
     for f in sample.numeric:
@@ -140,7 +142,7 @@ def _strongest(sample: Sample, local: Local, top: int) -> tuple[tuple[str, ...],
     return tuple(f for f in sample.numeric if f in chosen), tuple(notes)
 
 
-def _rounding(sample: Sample, local: Local, names: tuple[str, ...], second: FloatArray) -> BoolArray:
+def _rounding(sample: DerivativeSample, local: Local, names: tuple[str, ...], second: FloatArray) -> BoolArray:
     """Return where second differences, (n, d, d, M), are too small to be told from rounding: (n, d, d)."""
     largest = max(float(np.nanmean(local.values[f])) * sample.spreads[f] for f in sample.numeric)
     spread = np.array([sample.spreads[f] for f in names])
@@ -148,7 +150,7 @@ def _rounding(sample: Sample, local: Local, names: tuple[str, ...], second: Floa
     return np.asarray(norms * np.outer(spread, spread) < _NOISE * largest)
 
 
-def _norms(sample: Sample, second: FloatArray) -> FloatArray:
+def _norms(sample: DerivativeSample, second: FloatArray) -> FloatArray:
     """Return the Fisher length of second derivatives (n, d, d, M), shape (d, d, n), exactly symmetric."""
     a, b = np.triu_indices(second.shape[1])
     norms = np.empty((*second.shape[1:3], len(second)))
@@ -157,7 +159,7 @@ def _norms(sample: Sample, second: FloatArray) -> FloatArray:
 
 
 def _rough(
-    names: tuple[str, ...], values: FloatArray, errors: FloatArray | None, sample: Sample, present: BoolArray
+    names: tuple[str, ...], values: FloatArray, errors: FloatArray | None, sample: DerivativeSample, present: BoolArray
 ) -> tuple[Omission, ...]:
     """Return the pairs whose values are infinite or whose differences do not converge."""
     unit = np.array([sample.spreads[f] for f in names])

@@ -9,14 +9,14 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import BoolArray, FloatArray, IntArray, take_rows
-from ...core.derivatives import floating, numbers
-from ...core.engine import Engine
-from ...core.results import Omission
-from ...core.sampling import Sampling
-from ...core.subject import Subject
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.model.derivatives import floating, numbers
+from ...core.model.results import Omission
+from ...core.model.sampling import Sampling
+from ...core.model.subject import Subject
+from ...core.support.arrays import BoolArray, FloatArray, IntArray, take_rows
 from ..shared.choice import draw
-from ..shared.grids import Grid, make_grid
+from ..shared.grids import FeatureGrid, make_grid
 
 Terms = dict[tuple[str, str], FloatArray]  # by measure and feature, shape (rows,)
 
@@ -25,7 +25,7 @@ MAX_LEVELS = 10
 
 
 @dataclass(frozen=True)
-class Sample:
+class DerivativeSample:
     """Rows of a subject with numeric columns as floats, an engine bound to them, and what varies in them.
 
     `rows` are positions in the `total` rows of the whole subject, `drawn` where others were left out at random.
@@ -39,12 +39,12 @@ class Sample:
     total: int
     sampling: Sampling
     numeric: tuple[str, ...]
-    grids: dict[str, Grid]
+    grids: dict[str, FeatureGrid]
     spreads: dict[str, float]
     omissions: tuple[Omission, ...]
     drawn: bool
 
-    def part(self, at: IntArray) -> Sample:
+    def part(self, at: IntArray) -> DerivativeSample:
         """Return the sample of some of its rows, at positions `at` among them, with the spreads of all."""
         few = _rows_of(self.subject, at)
         engine = self.engine.bound(self.engine.explainer, few, at)
@@ -85,7 +85,7 @@ class Sample:
         return np.asarray(counts / counts.sum())
 
 
-def make_sample(subject: Subject, engine: Engine, features: Sequence[str], max_rows: int) -> Sample:
+def make_sample(subject: Subject, engine: Engine, features: Sequence[str], max_rows: int) -> DerivativeSample:
     """Draw at most `max_rows` rows of positive weight and sort the features by what can be done with them."""
     rows = draw(engine.rng("rows"), subject.n, max_rows, subject.weights)
     numeric = [f for f in features if subject.kinds[f] == "numeric"]
@@ -103,7 +103,7 @@ def make_sample(subject: Subject, engine: Engine, features: Sequence[str], max_r
         spreads[feature] = _spread(part, grid, sampling.weights)
     moved, bound = tuple(f for f in numeric if f in grids), engine.bound(engine.explainer, part, rows)
     drawn = len(rows) == max_rows < subject.n
-    return Sample(part, bound, rows, subject.n, sampling, moved, grids, spreads, tuple(omissions), drawn)
+    return DerivativeSample(part, bound, rows, subject.n, sampling, moved, grids, spreads, tuple(omissions), drawn)
 
 
 def _rows_of(subject: Subject, rows: IntArray) -> Subject:
@@ -118,7 +118,7 @@ def _rows_of(subject: Subject, rows: IntArray) -> Subject:
     )
 
 
-def _why_not(part: Subject, feature: str, grid: Grid | None) -> str:
+def _why_not(part: Subject, feature: str, grid: FeatureGrid | None) -> str:
     if grid is None:
         return "all of its values are missing or infinite in the rows used"
     if part.kinds[feature] == "datetime":
@@ -126,7 +126,7 @@ def _why_not(part: Subject, feature: str, grid: Grid | None) -> str:
     return "it is constant in the rows used, so there is nothing to move it by" if len(grid.steps) < 2 else ""
 
 
-def _spread(part: Subject, grid: Grid, weights: FloatArray) -> float:
+def _spread(part: Subject, grid: FeatureGrid, weights: FloatArray) -> float:
     at = grid.own_x(part)
     present = ~np.isnan(at)
     w = weights[present] / weights[present].sum()
@@ -136,7 +136,7 @@ def _spread(part: Subject, grid: Grid, weights: FloatArray) -> float:
     return float(np.sqrt((1 - np.square(shares).sum()) / 2))
 
 
-def level_chances(sample: Sample, feature: str) -> FloatArray:
+def level_chances(sample: DerivativeSample, feature: str) -> FloatArray:
     """Return the chance of a move of each row to each level of a feature, (levels, rows).
 
     It is the level's share among the others; 0 for the row's own level, and for all if it is unknown.

@@ -7,16 +7,11 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
-from ...core.text import count
+from ...core.support.text import count
 from ...document import slots
 from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, notes_of, paragraphs
 from ...document.document import Block, Callout, Column, Paragraph, Section, Table
-from ...document.evidence import Evidence
-from ...document.members import HEEDED, side_by_side
-from ...document.places import ranked_features
 from ...document.plots import importance, matrix
-from ...document.tables import FEATURE, INTERVAL, Field, line_table
-from ...document.telling import largest_words
 from ...document.text import clean, joined, name, sentence, value_words
 from ...evidence import columns as col
 from ...evidence.importance import (
@@ -25,13 +20,18 @@ from ...evidence.importance import (
     RSENS2,
     RSENS_HIDDEN,
     RSENS_MEMBERS,
-    RSens,
     RSensComparators,
     RSensInteraction,
     RSensMembers,
     RSensPairLine,
+    RSensView,
 )
 from ...evidence.view import largest_first, of_measure, table_of
+from ...reading.members import HEEDED, side_by_side
+from ...reading.rank_ranges import ranked_features
+from ...reading.run_reader import RunReader
+from ...reading.sentences import largest_words
+from ...reading.tables import FEATURE, INTERVAL, Field, line_table
 from ..shared.wording import SHORT, ResultSection
 
 PAIRS = 15
@@ -64,18 +64,18 @@ COMPARED = (
 HESSIANS = {"eah": "E|∂²f|", "aeh": "|E ∂²f|"}
 
 
-class SensitivitySection(ResultSection[RSens]):
+class SensitivitySection(ResultSection[RSensView]):
     """R-sens of features, of pairs, and the comparators; or why there are none."""
 
     name: ClassVar[str] = "sensitivity"
     slot: ClassVar[str] = slots.SENSITIVITY
-    shows: ClassVar[tuple[str, ...]] = (RSens.id, RSensMembers.id, RSensInteraction.id, RSensComparators.id)
-    of = RSens
+    shows: ClassVar[tuple[str, ...]] = (RSensView.id, RSensMembers.id, RSensInteraction.id, RSensComparators.id)
+    of = RSensView
     key = "sensitivity"
     title = "R-sens: sensitivity of the predictive distribution"
     empty = "R-sens has no value for any feature."
 
-    def blocks(self, e: Evidence, view: RSens) -> Iterable[Block]:
+    def blocks(self, e: RunReader, view: RSensView) -> Iterable[Block]:
         """Return R-sens as a figure and a table."""
         called = f"R-sens{', finite-step form,' if view.is_finite_step else ''} {_scaled(view)}"
         text = largest_words(view.to_frame(), e.words(RSENS))
@@ -85,25 +85,25 @@ class SensitivitySection(ResultSection[RSens]):
             yield Callout(tone="neutral", title=title, text=FINITE, evidence=(view.id,))
         yield from (*_main(e, view, called, text), *_steps(view), *left_out(view.result))
 
-    def parts(self, e: Evidence, view: RSens) -> Iterable[Section]:
+    def parts(self, e: RunReader, view: RSensView) -> Iterable[Section]:
         """Return a part on members, on pairs and on the comparators."""
         return (*_members(e), *_pairs(e), *_comparators(e, view))
 
 
-def _scaled(view: RSens) -> str:
+def _scaled(view: RSensView) -> str:
     return "per unit" if view.ranked_by == RAW else "per standard deviation of the feature"
 
 
-def _method(view: RSens | RSensInteraction) -> str:
+def _method(view: RSensView | RSensInteraction) -> str:
     method = clean(view.method, 300)
     return sentence(f"How it was computed: {method}") if method else ""
 
 
-def _main(e: Evidence, view: RSens, called: str, text: str) -> tuple[Block, Table]:
+def _main(e: RunReader, view: RSensView, called: str, text: str) -> tuple[Block, Table]:
     """Return R-sens of each feature as a figure and a table."""
     frame, lines, facts = view.to_frame(), largest_first(view.lines), e.words(RSENS)
     capped = f", the {TOP} largest of {len(frame)}" if len(frame) > TOP else ""
-    panel = importance.Panel("", called, facts.role, frame)
+    panel = importance.ImportancePanel("", called, facts.role, frame)
     figure = make_figure(
         "sensitivity-figure",
         f"{called}: mean over rows{capped}. {intervals_caption(frame)}",
@@ -125,7 +125,7 @@ def _main(e: Evidence, view: RSens, called: str, text: str) -> tuple[Block, Tabl
     return figure, table
 
 
-def _steps(view: RSens) -> list[Block]:
+def _steps(view: RSensView) -> list[Block]:
     """Return steps and errors of differences; nothing where derivatives are exact."""
     if not view.steps:
         return []
@@ -135,7 +135,7 @@ def _steps(view: RSens) -> list[Block]:
     return [make_table("sensitivity-steps", caption, columns, rows, evidence=view.id)]
 
 
-def _members(e: Evidence) -> tuple[Section, ...]:
+def _members(e: RunReader) -> tuple[Section, ...]:
     """Return R-sens of an ensemble's members, of their mixture and what is hidden, side by side."""
     view = RSensMembers.find(e.run)
     if view is None:
@@ -147,7 +147,7 @@ def _members(e: Evidence) -> tuple[Section, ...]:
     return (Section(id="sensitivity-members", title="What the members' disagreement hides", blocks=blocks),)
 
 
-def _pairs(e: Evidence) -> tuple[Section, ...]:
+def _pairs(e: RunReader) -> tuple[Section, ...]:
     """Return R-sens₂ as a symmetric matrix, and its leading pairs."""
     view = RSensInteraction.find(e.run)
     if view is None:
@@ -170,7 +170,7 @@ def _pair_figure(view: RSensInteraction, text: str) -> list[Block]:
     names = [f for f in dict.fromkeys(frame[col.FEATURE]) if f in square.columns][:TOP]
     if len(names) < 3:
         return []
-    values, scale = square.reindex(index=names, columns=names), matrix.Scale("R-sens₂", 0.0)
+    values, scale = square.reindex(index=names, columns=names), matrix.ColourScale("R-sens₂", 0.0)
     figure = make_figure(
         "sensitivity-pairs-figure",
         "R-sens₂ of every pair; the diagonal is a feature with itself. The intervals are in the table.",
@@ -202,7 +202,7 @@ def _of_pair(values: Mapping[tuple[str, str], float], line: RSensPairLine) -> fl
     return values.get((line.feature, line.feature_2))
 
 
-def _comparators(e: Evidence, main: RSens) -> tuple[Section, ...]:
+def _comparators(e: RunReader, main: RSensView) -> tuple[Section, ...]:
     """Return a column per method: value and rank, in the order of R-sens."""
     view = RSensComparators.find(e.run)
     if view is None:
@@ -220,7 +220,7 @@ def _comparators(e: Evidence, main: RSens) -> tuple[Section, ...]:
     return (Section(id="sensitivity-comparators", title="Other methods on the same rows", blocks=blocks),)
 
 
-def _ranked(e: Evidence, view: RSens, measure: str) -> dict[str, str]:
+def _ranked(e: RunReader, view: RSensView, measure: str) -> dict[str, str]:
     """Return value and places of each feature by one method."""
     lines = of_measure(view.lines, measure)
     place = ranked_features(e.run, view.id, measure, table_of(lines))

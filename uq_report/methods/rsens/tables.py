@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray
-from ...core.results import ESTIMATE_COLUMNS, Importance, Interaction, RowValues
+from ...core.model.results import ESTIMATE_COLUMNS, Importance, Interaction, RowValues
+from ...core.support.arrays import FloatArray
 from ...evidence.importance import RSENS2
 from ..shared.estimates import estimate
 from .pairs import Pairs
-from .sample import Sample, Terms
+from .sample import DerivativeSample, Terms
 
 COLUMNS = (*ESTIMATE_COLUMNS, "raw", "per_spread", "spread", "rank")
 ORDER = (RSENS2, "eah", "aeh")
@@ -22,7 +22,7 @@ UNITLESS = ("var", "pd")  # in units of the prediction, whatever the feature's u
 
 
 def importance_table(
-    sample: Sample, terms: Terms, units: Mapping[str, float], *, keep_rows: bool
+    sample: DerivativeSample, terms: Terms, units: Mapping[str, float], *, keep_rows: bool
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the estimates, and the frame with a value per row (or the means alone)."""
     measures, features = (np.array([key[i] for key in terms], dtype=object) for i in (0, 1))
@@ -39,7 +39,7 @@ def importance_table(
     return _ranked(lines | {"measure": measures, "feature": features}), frame
 
 
-def row_values(sample: Sample, terms: Terms, units: Mapping[str, float]) -> RowValues | None:
+def row_values(sample: DerivativeSample, terms: Terms, units: Mapping[str, float]) -> RowValues | None:
     """Return the terms of features known on every row, for measures that all of these have."""
     whole = [f for f in sample.features if sample.has_value(f).all() and any(feature == f for _, feature in terms)]
     measures = [m for m in dict.fromkeys(m for m, _ in terms) if all((m, f) in terms for f in whole)]
@@ -101,7 +101,7 @@ def _measures(pairs: Pairs) -> dict[str, FloatArray]:
     return dict(zip(ORDER, (pairs.rsens2, np.abs(pairs.hessian), signed), strict=True))
 
 
-def _lines(sample: Sample, values: FloatArray, units: FloatArray, spreads: FloatArray) -> dict[str, Any]:
+def _lines(sample: DerivativeSample, values: FloatArray, units: FloatArray, spreads: FloatArray) -> dict[str, Any]:
     """Return the mean of each of `values`, (k, n), over the rows that have one, times a unit, with its t-interval."""
     engine, missing = sample.engine, np.isnan(values)
     whole = np.flatnonzero(~missing.any(axis=1))

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import BoolArray, FloatArray, IntArray
-from ...core.numbers import number, plain, signed
-from ...core.subject import Subject
-from ...core.text import short
+from ...core.model.subject import Subject
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from ...core.support.numbers import number, plain, signed
+from ...core.support.text import short
 
 MISSING = -1
 NAMED = 3
@@ -21,7 +21,7 @@ MISSING_LEVEL = "missing"
 
 
 @dataclass(frozen=True)
-class Coded:
+class CodedFeature:
     """One feature as codes, shape (n,), `MISSING` or 0 to `last`; neighbours in the code are alike.
 
     Ordered columns have the end of each code but the last in words (`cuts`); of levels, `levels` names each code.
@@ -76,7 +76,7 @@ class Coding:
     subject: Subject
     rows: IntArray
 
-    def by(self, target: FloatArray) -> list[Coded]:
+    def by(self, target: FloatArray) -> list[CodedFeature]:
         """Return every feature as codes for a target, shape (n,)."""
         return [
             self._ordered.get(name) or _levels(name, pd.Series(self.subject.values(name)), self.rows, target)
@@ -84,12 +84,12 @@ class Coding:
         ]
 
     @cached_property
-    def _ordered(self) -> dict[str, Coded]:
+    def _ordered(self) -> dict[str, CodedFeature]:
         """The features whose codes are the same for all targets."""
         kinds = self.subject.kinds
         return {name: self._by_order(name) for name in self.subject.features if kinds[name] != "categorical"}
 
-    def _by_order(self, name: str) -> Coded:
+    def _by_order(self, name: str) -> CodedFeature:
         values, dates = pd.Series(self.subject.values(name)), self.subject.kinds[name] == "datetime"
         numbers = _seconds(values) if dates else values.to_numpy(dtype=float, na_value=np.nan)
         return _ordered(name, numbers, self.rows, dates)
@@ -101,7 +101,7 @@ def _seconds(values: pd.Series[Any]) -> FloatArray:
     return np.asarray((naive - pd.Timestamp(0)).dt.total_seconds(), dtype=float)
 
 
-def _ordered(name: str, values: FloatArray, rows: IntArray, dates: bool) -> Coded:
+def _ordered(name: str, values: FloatArray, rows: IntArray, dates: bool) -> CodedFeature:
     missing = np.isnan(values)
     steps = np.unique(values[rows][~missing[rows]])
     at = np.arange(len(steps) - 1)
@@ -111,7 +111,7 @@ def _ordered(name: str, values: FloatArray, rows: IntArray, dates: bool) -> Code
     ends = steps[at] if dates else np.array([shortest(steps[k], steps[k + 1]) for k in at])
     codes = np.where(missing, MISSING, np.searchsorted(ends, values, side="left")).astype(np.int64)
     words = tuple(_date(end) for end in ends) if dates else tuple(map(_exact, ends))
-    return Coded(name, codes, len(ends), cuts=words, dates=dates)
+    return CodedFeature(name, codes, len(ends), cuts=words, dates=dates)
 
 
 def shortest(low: float, high: float) -> float:
@@ -141,7 +141,7 @@ def _date(seconds: float) -> str:
     return stamp.date().isoformat() if stamp == stamp.normalize() else stamp.isoformat(sep=" ", timespec="seconds")
 
 
-def _levels(name: str, values: pd.Series[Any], rows: IntArray, target: FloatArray) -> Coded:
+def _levels(name: str, values: pd.Series[Any], rows: IntArray, target: FloatArray) -> CodedFeature:
     codes, labels = pd.factorize(values.astype(object))
     names = [short(label, 24) for label in labels.tolist()]
     if (codes < 0).any():
@@ -155,4 +155,4 @@ def _levels(name: str, values: pd.Series[Any], rows: IntArray, target: FloatArra
     place[order] = np.arange(len(order))
     unknown: BoolArray = ~np.isin(codes, present)
     known = tuple(names[k] for k in order)
-    return Coded(name, place[codes], len(order) - 1, levels=known, other=other if unknown.any() else None)
+    return CodedFeature(name, place[codes], len(order) - 1, levels=known, other=other if unknown.any() else None)

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...core.arrays import BoolArray, IntArray
-from ...core.engine import Engine
-from ...core.errors import InputError, check_options
-from ...core.explainer import BuiltIn, Card, Prior
-from ...core.results import Omission, Result
-from ...core.sampling import Sampling
-from ...core.subject import Subject
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.model.results import Omission, Result
+from ...core.model.sampling import Sampling
+from ...core.model.subject import Subject
+from ...core.support.arrays import BoolArray, IntArray
+from ...core.support.errors import InputError, check_options
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.rows import SupportRows
@@ -25,14 +25,14 @@ from .coding import Coding
 from .judge import COLUMNS, Judged, Record
 from .responsible import COLUMNS as CHANGES
 from .responsible import changes
-from .terms import Term, terms
+from .terms import SegmentTerm, terms
 from .tree import Grower, Segment
 
 MOST_GROWN = 10_000  # rows that trees are grown on, at most; more would not change leaves so large
 
 
 @dataclass(frozen=True)
-class Segments(BuiltIn):
+class Segments(BuiltInExplainer):
     """Where the model is unsure, wrong, and wrong beyond what it says: leaves of small trees, judged on other rows.
 
     Half of the independent rows (clusters stay together) grow one regression tree for each measure: uncertainty
@@ -67,7 +67,7 @@ class Segments(BuiltIn):
     --------
     >>> Segments(max_leaf_nodes=1)
     Traceback (most recent call last):
-    uq_report.core.errors.InputError: segments.max_leaf_nodes must be an integer >= 2; got 1.
+    uq_report.core.support.errors.InputError: segments.max_leaf_nodes must be an integer >= 2; got 1.
     """
 
     measures: tuple[str, ...] | None = None
@@ -78,7 +78,7 @@ class Segments(BuiltIn):
     name: ClassVar[str] = ids.SEGMENTS
     section: ClassVar[str] = "uncertainty-quality.segments"
     after: ClassVar[tuple[str, ...]] = (ids.SUPPORT, "*")  # a single call pays for no importance, an audit has it
-    card: ClassVar[Card] = Card(
+    card: ClassVar[MethodCard] = MethodCard(
         title="Segments",
         definition="Small trees over the features part the rows by uncertainty, by loss, and by loss less the loss "
         "that the model expects. Half of the rows grow the trees, the other half gives every number.",
@@ -118,7 +118,7 @@ class Segments(BuiltIn):
         closest, reason = changes(records, found, judged.rows_of, prior, subject, engine.confidence)
         return [self._result(engine, judged, records, halves, omitted), _closest(closest, reason)]
 
-    def _grown(self, coding: Coding, engine: Engine, term: Term) -> list[Segment]:
+    def _grown(self, coding: Coding, engine: Engine, term: SegmentTerm) -> list[Segment]:
         subject, rows = coding.subject, coding.rows
         grower = Grower(
             rows=rows,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...core.results import Result
+from ...core.model.results import Result
 from ...document.plots import importance
 from ...document.plots.contract import figure_plugin
 from ...document.plots.frames import several
 from ...document.plots.words import axis_label, words
 from ...evidence import ids
-from ...evidence.segments import ALL_ROWS, Segments
+from ...evidence.segments import ALL_ROWS, SegmentsView
 from ...evidence.view import table_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def draw(result: Result, measure: Sequence[str] | str | None = None, top: int = 
     top : int
         Segments to show; all of them, the largest of each tree first, where none stands out.
     """
-    view = Segments.from_result(result)
+    view = SegmentsView.from_result(result)
     chosen = several(result, "measure", measure, view.measures)[: None if measure else importance.PANELS]
     keys = view.raised(MOST) or tuple(dict.fromkeys(x.segment for x in view.lines if x.segment != ALL_ROWS))
     shown = (*keys[:top], ALL_ROWS)
@@ -40,7 +40,9 @@ def draw(result: Result, measure: Sequence[str] | str | None = None, top: int = 
     panels = []
     for name in chosen:
         table = table_of([view.of(key)[name] for key in shown]).assign(feature=[*rows.values()])
-        panels.append(importance.Panel("", axis_label(name, result.measures), words(name, result.measures).role, table))
+        panels.append(
+            importance.ImportancePanel("", axis_label(name, result.measures), words(name, result.measures).role, table)
+        )
     return importance.draw_panels(panels, [*rows.values()])
 
 
@@ -55,7 +57,7 @@ def labelled(keys: Sequence[str]) -> list[tuple[str, str]]:
     return [(chr(ord("A") + k % 26) + (str(k // 26) if k >= 26 else ""), key) for k, key in enumerate(keys)]
 
 
-def _name(view: Segments, key: str) -> str:
+def _name(view: SegmentsView, key: str) -> str:
     return next(line.item for line in view.lines if line.segment == key)
 
 

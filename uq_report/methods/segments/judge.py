@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-from ...core.arrays import BoolArray, FloatArray
-from ...core.engine import Engine
-from ...core.results import Omission
-from ...core.sampling import Sampling, t_quantile
-from ...core.verdicts import holm
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.model.results import Omission
+from ...core.model.sampling import Sampling, t_quantile
+from ...core.statistics.verdicts import holm
+from ...core.support.arrays import BoolArray, FloatArray
 from ...evidence.segments import ALL_ROWS, LARGEST, OFF_SUPPORT
 from ..shared.estimates import estimate
-from .terms import Term
+from .terms import SegmentTerm
 from .tree import Segment
 
 COLUMNS = (
@@ -31,7 +31,7 @@ Record = dict[str, Any]
 class Judged:
     """The lines of all segments on the judging rows."""
 
-    def __init__(self, engine: Engine, found: Sequence[Term], rows: BoolArray, outside: BoolArray) -> None:
+    def __init__(self, engine: Engine, found: Sequence[SegmentTerm], rows: BoolArray, outside: BoolArray) -> None:
         self.engine, self.terms, self.rows, self.outside = engine, found, rows, outside
         self.sampling = Sampling.of(engine.subject)
         self.rows_of: dict[str, BoolArray] = {}
@@ -63,7 +63,7 @@ class Judged:
         for term in self.terms:
             yield self._line(term, key, grown, segment, rest)
 
-    def _line(self, term: Term, key: str, grown: str, segment: Segment, rest: BoolArray) -> Record:
+    def _line(self, term: SegmentTerm, key: str, grown: str, segment: Segment, rest: BoolArray) -> Record:
         found = contrast(term.rows, segment.rows, rest, self.sampling)
         mean, difference = found.intervals(self.engine.confidence)
         line = estimate(found.mean, found.mean_std_error, mean, self.engine.confidence, term.measure)
@@ -87,7 +87,7 @@ class Judged:
             "p_value": found.p_value if tested else np.nan,
         }
 
-    def _all(self, term: Term) -> Record:
+    def _all(self, term: SegmentTerm) -> Record:
         part = self.sampling.part(self.rows)
         mean, error = (float(number) for number in part.mean(term.rows[self.rows]))
         interval = part.interval(mean, error, self.engine.confidence)

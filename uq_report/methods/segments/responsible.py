@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import BoolArray, FloatArray
 from ...core.explainer import Prior
-from ...core.measures import ENTROPY, NLL
-from ...core.results import RowValues
-from ...core.sampling import Sampling
-from ...core.subject import Subject
+from ...core.model.measures import ENTROPY, NLL
+from ...core.model.results import RowValues
+from ...core.model.sampling import Sampling
+from ...core.model.subject import Subject
+from ...core.support.arrays import BoolArray, FloatArray
 from ...evidence import ids
 from ...evidence.importance import PfiDelta
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.segments import ALL_ROWS, LEVEL
 from ..shared.estimates import estimate
 from ..shared.terms import ROUNDING
-from .terms import Term
+from .terms import SegmentTerm
 
 COLUMNS = ("item", "segment", "n", "before", "after")
 NAMED = 3
@@ -29,7 +29,7 @@ Record = dict[str, Any]
 
 def changes(
     records: Sequence[Record],
-    found: Sequence[Term],
+    found: Sequence[SegmentTerm],
     rows_of: Mapping[str, BoolArray],
     prior: Prior,
     subject: Subject,

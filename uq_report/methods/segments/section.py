@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from ...core.text import count
+from ...core.support.text import count
 from ...document import slots
 from ...document.blocks import intervals_caption, left_out, make_figure, make_table, paragraphs
 from ...document.document import Block, Column
-from ...document.evidence import Evidence
 from ...document.text import clean, joined, name, value_words
-from ...evidence.segments import ALL_ROWS, LEVEL, SegmentFeatures, SegmentLine, Segments
+from ...evidence.segments import ALL_ROWS, LEVEL, SegmentFeatures, SegmentLine, SegmentsView
 from ...evidence.view import table_of
+from ...reading.run_reader import RunReader
 from ..shared.wording import ResultSection, words_of
 from .figure import MOST, draw, labelled
 
@@ -28,18 +28,18 @@ EXCHANGED = (
 )
 
 
-class SegmentsSection(ResultSection[Segments]):
+class SegmentsSection(ResultSection[SegmentsView]):
     """The segments that stand out, with their means and the feature that changes them most, as table and figure."""
 
-    name: ClassVar[str] = Segments.id
+    name: ClassVar[str] = SegmentsView.id
     slot: ClassVar[str] = slots.SEGMENTS
-    shows: ClassVar[tuple[str, ...]] = (Segments.id, SegmentFeatures.id)
-    of = Segments
-    key = Segments.id
+    shows: ClassVar[tuple[str, ...]] = (SegmentsView.id, SegmentFeatures.id)
+    of = SegmentsView
+    key = SegmentsView.id
     title = "Segments of rows"
     empty = "No measure has a value in each row."
 
-    def blocks(self, e: Evidence, view: Segments) -> Iterable[Block]:
+    def blocks(self, e: RunReader, view: SegmentsView) -> Iterable[Block]:
         """Return a sentence, the table and the figure."""
         keys, features = view.raised(MOST), SegmentFeatures.find(e.run)
         yield from paragraphs(LEAD, _summary(e, view))
@@ -49,7 +49,7 @@ class SegmentsSection(ResultSection[Segments]):
         yield from left_out(view.result, None if features is None else features.result)
 
 
-def _summary(e: Evidence, view: Segments) -> str:
+def _summary(e: RunReader, view: SegmentsView) -> str:
     """Say how many segments were tested and how many stand out, measure by measure."""
     parts = []
     for measure in view.measures:
@@ -62,7 +62,7 @@ def _summary(e: Evidence, view: Segments) -> str:
     return f"Above the other rows, adjusted for all tests: {joined(parts)}."
 
 
-def _shown(e: Evidence, view: Segments, features: SegmentFeatures | None, keys: Sequence[str]) -> list[Block]:
+def _shown(e: RunReader, view: SegmentsView, features: SegmentFeatures | None, keys: Sequence[str]) -> list[Block]:
     measures = view.measures
     titles = [_title(e, view, measure) for measure in measures]
     columns: list[Column | str] = ["", "rows where", Column("rows", "integer"), Column("share", "percent"), *titles]
@@ -84,7 +84,7 @@ def _shown(e: Evidence, view: Segments, features: SegmentFeatures | None, keys: 
     return [table, figure]
 
 
-def _title(e: Evidence, view: Segments, measure: str) -> str:
+def _title(e: RunReader, view: SegmentsView, measure: str) -> str:
     facts = e.words(measure, view.result)
     return f"{facts.title}, {facts.unit}" if facts.unit else facts.title
 
@@ -100,7 +100,7 @@ def _closest(features: SegmentFeatures | None, line: SegmentLine, measures: Sequ
     return f"{name(found.feature)} ({value_words(found.before)} to {value_words(found.after)})"
 
 
-def _alt(view: Segments, keys: Sequence[str]) -> str:
+def _alt(view: SegmentsView, keys: Sequence[str]) -> str:
     measure = view.measures[-1]
     ends = [f"{letter} {value_words(view.of(key)[measure].estimate)}" for letter, key in labelled(keys)]
     return f"{measure.replace('_', ' ')}: {joined(ends)}."

@@ -7,13 +7,13 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from ...core.arrays import FloatArray
-from ...core.distributions import Categorical
-from ...core.engine import Engine
-from ...core.errors import InputError, nearest
-from ...core.measures import ENTROPY, EPISTEMIC, EPISTEMIC_VARIANCE, NLL, VARIANCE
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.model.measures import ENTROPY, EPISTEMIC, EPISTEMIC_VARIANCE, NLL, VARIANCE
+from ...core.model.results import MeasureFacts, Omission
 from ...core.predictive import Distribution
-from ...core.results import MeasureFacts, Omission
+from ...core.support.arrays import FloatArray
+from ...core.support.errors import InputError, nearest
+from ...distributions import Categorical
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.segments import EXCESS_LOSS
 
@@ -23,7 +23,7 @@ BEYOND = (CONFIDENCE_GAP, EXCESS_LOSS)
 TITLE = "loss beyond expectation"
 
 
-class Term(NamedTuple):
+class SegmentTerm(NamedTuple):
     """One number per row, shape (n,), and what a reader must know of it."""
 
     measure: str
@@ -31,19 +31,19 @@ class Term(NamedTuple):
     rows: FloatArray
 
 
-def terms(engine: Engine, measures: Sequence[str] | None) -> tuple[list[Term], tuple[Omission, ...]]:
+def terms(engine: Engine, measures: Sequence[str] | None) -> tuple[list[SegmentTerm], tuple[Omission, ...]]:
     """Return the terms that exist here, of the measures asked for or by default, and why the others do not."""
     found = list(_default(engine) if measures is None else map(_Of(engine), measures))
     whole = [_finite(item) for item in found]
-    return [x for x in whole if isinstance(x, Term)], tuple(x for x in whole if isinstance(x, Omission))
+    return [x for x in whole if isinstance(x, SegmentTerm)], tuple(x for x in whole if isinstance(x, Omission))
 
 
-def _default(engine: Engine) -> Iterator[Term | Omission]:
+def _default(engine: Engine) -> Iterator[SegmentTerm | Omission]:
     """Yield uncertainty, its epistemic part where there are members, the loss, and the loss beyond expectation."""
     of = _Of(engine)
     others = tuple(m.name for m in engine.measures.values() if m.role == "uncertainty" and not m.requires & _MEMBERS)
     yield _first(map(of, dict.fromkeys((*UNSURE, *others))))
-    parts = [item for item in map(of, MEMBERS) if isinstance(item, Term)]
+    parts = [item for item in map(of, MEMBERS) if isinstance(item, SegmentTerm)]
     yield from parts[:1]
     yield _first(_finite(of(name)) for name in (NLL.name, engine.baseline.usual_loss))
     yield _first(_finite(of(name)) for name in BEYOND)
@@ -52,17 +52,17 @@ def _default(engine: Engine) -> Iterator[Term | Omission]:
 _MEMBERS = frozenset({"aleatoric", "epistemic", "aleatoric_variance", "epistemic_variance"})
 
 
-def _first(items: Iterator[Term | Omission]) -> Term | Omission:
+def _first(items: Iterator[SegmentTerm | Omission]) -> SegmentTerm | Omission:
     """Return the first term, or the first reason why there is none."""
-    tried: list[Term | Omission] = []
+    tried: list[SegmentTerm | Omission] = []
     for item in items:
-        if isinstance(item, Term):
+        if isinstance(item, SegmentTerm):
             return item
         tried.append(item)
     return tried[0]
 
 
-def _finite(item: Term | Omission) -> Term | Omission:
+def _finite(item: SegmentTerm | Omission) -> SegmentTerm | Omission:
     if isinstance(item, Omission) or np.isfinite(item.rows).all():
         return item
     count = int((~np.isfinite(item.rows)).sum())
@@ -75,7 +75,7 @@ class _Of:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
-    def __call__(self, name: str) -> Term | Omission:
+    def __call__(self, name: str) -> SegmentTerm | Omission:
         if name in BEYOND:
             return self._beyond(name)
         measures, omitted = self.engine.select((name,))
@@ -89,9 +89,9 @@ class _Of:
         if measure.statistic is not None:
             return Omission(name, "", "it is a statistic of all rows together, so no row has a value")
         facts = MeasureFacts(measure.title or name, measure.unit, measure.role, measure.direction)
-        return Term(measure.name, facts, self.engine.unchanged(measures)[0])
+        return SegmentTerm(measure.name, facts, self.engine.unchanged(measures)[0])
 
-    def _beyond(self, name: str) -> Term | Omission:
+    def _beyond(self, name: str) -> SegmentTerm | Omission:
         """Return the loss less the loss that the model expects."""
         loss_name = NLL.name if name == CONFIDENCE_GAP else self.engine.baseline.usual_loss
         loss = self(loss_name)
@@ -100,11 +100,11 @@ class _Of:
         expected = self(ENTROPY.name) if name == CONFIDENCE_GAP else _expected(self.engine.baseline)
         if isinstance(expected, Omission):
             return Omission(name, "", expected.reason)
-        if isinstance(expected, Term):  # where outcomes are censored, the loss expected while each was observed
+        if isinstance(expected, SegmentTerm):  # where outcomes are censored, the loss expected while each was observed
             expected = self.engine.baseline.expected_nll(np.asarray(self.engine.y))
         with np.errstate(invalid="ignore"):
             rows = loss.rows - expected
-        return Term(name, MeasureFacts(TITLE, loss.facts.unit, "loss"), rows)
+        return SegmentTerm(name, MeasureFacts(TITLE, loss.facts.unit, "loss"), rows)
 
 
 def _expected(q: Distribution) -> FloatArray | Omission:

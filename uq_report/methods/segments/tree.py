@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.arrays import BoolArray, FloatArray, IntArray
-from ...core.limits import look
-from .coding import MISSING, Coded
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from ...core.support.limits import check_limits
+from .coding import MISSING, CodedFeature
 
 FOLDS = 5
 ROUNDING = 1e-9  # share of the variance that is no gain
@@ -41,7 +41,7 @@ class Grower:
     min_samples_leaf: int
     seed: int
 
-    def segments(self, columns: Sequence[Coded], target: FloatArray) -> list[Segment]:
+    def segments(self, columns: Sequence[CodedFeature], target: FloatArray) -> list[Segment]:
         """Return the leaves of the tree of `target`, shape (n,), as rows of all n; none where it does not split."""
         X = np.column_stack([c.codes for c in columns])
         tree = self._fit(X, target, self.rows, self._leaves(X, target))
@@ -63,7 +63,7 @@ class Grower:
         sizes = np.arange(2, self.max_leaf_nodes + 1)
         errors = np.zeros((len(sizes), len(target)))
         for fold in range(FOLDS):
-            look()
+            check_limits()
             out = np.isin(self.units[self.rows], order[fold::FOLDS])
             tree = self._fit(X, target, self.rows[~out], self.max_leaf_nodes)
             rows = self.rows[out]
@@ -90,7 +90,9 @@ def subtree_values(tree: Any, X: IntArray, leaves: int) -> FloatArray:
     return np.asarray(tree.value[deepest, 0, 0])
 
 
-def _leaves(tree: Any, columns: Sequence[Coded], node: int = 0, ranges: Ranges | None = None) -> Iterator[Ranges]:
+def _leaves(
+    tree: Any, columns: Sequence[CodedFeature], node: int = 0, ranges: Ranges | None = None
+) -> Iterator[Ranges]:
     """Yield the ranges of each leaf, from left to right."""
     ranges = ranges or {}
     left, right = tree.children_left[node], tree.children_right[node]
@@ -104,7 +106,7 @@ def _leaves(tree: Any, columns: Sequence[Coded], node: int = 0, ranges: Ranges |
     yield from _leaves(tree, columns, right, {**ranges, at: (cut + 1, high)})
 
 
-def _segment(columns: Sequence[Coded], X: IntArray, ranges: Ranges) -> Segment:
+def _segment(columns: Sequence[CodedFeature], X: IntArray, ranges: Ranges) -> Segment:
     chosen = dict(sorted(ranges.items()))
     inside = np.ones(len(X), dtype=bool)
     for at, (low, high) in chosen.items():

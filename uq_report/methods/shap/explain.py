@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
-from ...core.engine import Engine
-from ...core.errors import InputError, check_options
-from ...core.explainer import BuiltIn, Card, Prior
-from ...core.measures import SPLIT, Measure
-from ...core.results import ESTIMATE_COLUMNS, Attribution, Importance, Omission, Result, RowValues
-from ...core.sampling import Sampling, t_quantile
-from ...core.subject import Subject
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.model.measures import SPLIT, Measure
+from ...core.model.results import ESTIMATE_COLUMNS, Attribution, Importance, Omission, Result, RowValues
+from ...core.model.sampling import Sampling, t_quantile
+from ...core.model.subject import Subject
+from ...core.support.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
+from ...core.support.errors import InputError, check_options
 from ...evidence import ids
 from ..shared.choice import (
     INFINITE_REMEDY,
@@ -38,7 +38,7 @@ EXACT = "exact"
 
 
 @dataclass(frozen=True)
-class ShapleyValues(BuiltIn):
+class ShapleyValues(BuiltInExplainer):
     """Shapley values: each row's prediction, entropy or nll, split fairly among its features.
 
     The worth of a coalition S of features is the mean of the measure over background rows b that
@@ -92,7 +92,7 @@ class ShapleyValues(BuiltIn):
     libraries: ClassVar[tuple[str, ...]] = ("shap",)
     section: ClassVar[str] = "prediction.shapley"
     priority: ClassVar[int] = 11
-    card: ClassVar[Card] = Card(
+    card: ClassVar[MethodCard] = MethodCard(
         title="Shapley values (SHAP)",
         definition="A row's measure less its mean over background rows, split among the features by Shapley's formula; "
         "absent features take their values from background rows.",

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from ...document import slots
 from ...document.document import Section
-from ...document.evidence import Evidence
-from ...document.members import split_table
 from ...evidence import ids
 from ...evidence.importance import ShapImportance
 from ...evidence.rows import Shap
+from ...reading.members import split_table
+from ...reading.run_reader import RunReader
 from ..shared.libraries import LibrarySection
 
 
@@ -28,7 +28,7 @@ class ShapSection(LibrarySection):
         "outside the data."
     )
 
-    def section(self, evidence: Evidence) -> Section:
+    def section(self, evidence: RunReader) -> Section:
         """Return a part per result, and the uncertainty in its two parts where the model has members."""
         whole = super().section(evidence)
         table = split_table(evidence, evidence.find(ShapImportance.id), "shap-split-table")

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import BoolArray, FloatArray, IntArray, Table, column
-from ...core.variants import Mix
+from ...core.model.variants import Mix
+from ...core.support.arrays import BoolArray, FloatArray, IntArray, Table, column
 
 ROUNDING = 1e-14  # of the largest worth: a value below it is what sums leave of a player that changes nothing
 CALL_ROWS, CALL_VALUES = 50000, 2_500_000  # of one call of the model, at most

@@ -9,13 +9,13 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray, IntArray
-from ...core.limits import look
-from ...core.subject import Subject
+from ...core.model.subject import Subject
+from ...core.support.arrays import FloatArray, IntArray
+from ...core.support.limits import check_limits
 
 
 @dataclass(frozen=True)
-class Coded:
+class NumericColumn:
     """A column as numbers: its values where ordered, else the positions of its levels; NaN where missing."""
 
     name: str
@@ -23,7 +23,7 @@ class Coded:
     ordered: bool
 
 
-def coded(subject: Subject, feature: str) -> Coded:
+def coded(subject: Subject, feature: str) -> NumericColumn:
     """Return a feature as numbers.
 
     Numeric and datetime features keep their order (datetimes as seconds from the first); levels
@@ -32,20 +32,20 @@ def coded(subject: Subject, feature: str) -> Coded:
     series = pd.Series(subject.values(feature))
     kind = subject.kinds[feature]
     if kind == "numeric":
-        return Coded(feature, series.to_numpy(dtype=float, na_value=np.nan), ordered=True)
+        return NumericColumn(feature, series.to_numpy(dtype=float, na_value=np.nan), ordered=True)
     if kind == "datetime":
-        return Coded(feature, (series - series.min()).dt.total_seconds().to_numpy(dtype=float), ordered=True)
+        return NumericColumn(feature, (series - series.min()).dt.total_seconds().to_numpy(dtype=float), ordered=True)
     codes = series.cat.codes if isinstance(series.dtype, pd.CategoricalDtype) else pd.factorize(series)[0]
     values = np.asarray(codes, dtype=float)
-    return Coded(feature, np.where(values < 0, np.nan, values), ordered=False)
+    return NumericColumn(feature, np.where(values < 0, np.nan, values), ordered=False)
 
 
-def kind_of(a: Coded, b: Coded) -> str:
+def kind_of(a: NumericColumn, b: NumericColumn) -> str:
     """Return the name of the association of two columns, which depends on their kinds."""
     return "spearman" if a.ordered and b.ordered else "correlation_ratio" if a.ordered or b.ordered else "cramers_v"
 
 
-def association(a: Coded, b: Coded) -> tuple[str, float]:
+def association(a: NumericColumn, b: NumericColumn) -> tuple[str, float]:
     """Return the name and the size, in [0, 1], of the association of two columns on their common rows.
 
     |Spearman's rank correlation| of two ordered columns, Cramér's V of two unordered ones (bias
@@ -54,8 +54,8 @@ def association(a: Coded, b: Coded) -> tuple[str, float]:
 
     Examples
     --------
-    >>> x = Coded("x", np.array([1.0, 2.0, 3.0, 4.0]), ordered=True)
-    >>> association(x, Coded("y", np.array([1.0, 4.0, 9.0, 16.0]), ordered=True))
+    >>> x = NumericColumn("x", np.array([1.0, 2.0, 3.0, 4.0]), ordered=True)
+    >>> association(x, NumericColumn("y", np.array([1.0, 4.0, 9.0, 16.0]), ordered=True))
     ('spearman', 1.0)
     """
     both = ~(np.isnan(a.numbers) | np.isnan(b.numbers))
@@ -69,11 +69,11 @@ def association(a: Coded, b: Coded) -> tuple[str, float]:
     return kind, _correlation_ratio(*((v, u) if a.ordered else (u, v)))
 
 
-def associations(columns: Sequence[Coded]) -> FloatArray:
+def associations(columns: Sequence[NumericColumn]) -> FloatArray:
     """Return the size of the association of every two columns, shape (d, d), with -1 on the diagonal."""
     size = np.full((len(columns), len(columns)), -1.0)
     for (j, a), (k, b) in combinations(enumerate(columns), 2):
-        look()
+        check_limits()
         size[j, k] = size[k, j] = association(a, b)[1]
     return size
 

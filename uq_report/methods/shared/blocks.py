@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...core.limits import look
+from ...core.support.limits import check_limits
 
 
 def blocks(size: int, n: int, cells: int) -> Iterator[int]:
@@ -17,5 +17,5 @@ def blocks(size: int, n: int, cells: int) -> Iterator[int]:
     """
     step = max(1, cells // n)
     for start in range(0, size, step):
-        look()
+        check_limits()
         yield min(step, size - start)

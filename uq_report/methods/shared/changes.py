@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, column
-from ...core.folded import Folded, fit
-from ...core.inference import MIN_SHUFFLES, PairTerms, all_pairs, shuffled_pairs, solved_to
-from .rows import Rows
+from ...core.statistics.inference import MIN_SHUFFLES, PairTerms, all_pairs, shuffled_pairs, solved_to
+from ...core.statistics.shuffle_sums import ShuffleSums, fit
+from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, column
+from .rows import ShuffledRows
 
 
 class Distinct(NamedTuple):
@@ -57,7 +57,7 @@ def _parts(values: AnyArray) -> tuple[AnyArray, ...]:
 
 
 @dataclass(frozen=True)
-class Changes:
+class ChangedMeasures:
     """All measures of the rows with other rows' values of a set of features.
 
     ``T[:, r, i]``, shape (M, m, n), are those of row i with the value of row ``donors[r, i]``; or, where `codes`
@@ -70,35 +70,37 @@ class Changes:
     donors: IntArray
     codes: IntArray | None = None
     effects: FloatArray | None = None
-    folded: Folded | None = None
+    folded: ShuffleSums | None = None
 
     @property
     def exact(self) -> bool:
         """Whether all pairs of rows are known."""
         return self.codes is not None
 
-    def of(self, measures: slice) -> Changes:
+    def of(self, measures: slice) -> ChangedMeasures:
         """Return the changes of some of the measures."""
         effects = None if self.effects is None else self.effects[:, measures]
         folded = None if self.folded is None else self.folded.of(measures)
-        return Changes(self.T[measures], self.donors, self.codes, effects, folded)
+        return ChangedMeasures(self.T[measures], self.donors, self.codes, effects, folded)
 
-    def combined(self, C: FloatArray) -> Changes:
+    def combined(self, C: FloatArray) -> ChangedMeasures:
         """Return the changes of linear combinations of finite measures, C of shape (combinations, M)."""
         effects = None if self.effects is None else C @ self.effects
         T = np.einsum("cm,mri->cri", C, self.T)
-        return Changes(T, self.donors, self.codes, effects, None if self.folded is None else self.folded.combined(C))
+        return ChangedMeasures(
+            T, self.donors, self.codes, effects, None if self.folded is None else self.folded.combined(C)
+        )
 
-    def replaced(self, T: FloatArray) -> Changes:
+    def replaced(self, T: FloatArray) -> ChangedMeasures:
         """Return the same shuffles of other values, none of them folded."""
-        return Changes(T, self.donors, self.codes)
+        return ChangedMeasures(T, self.donors, self.codes)
 
-    def without(self, lost: BoolArray) -> Changes:
+    def without(self, lost: BoolArray) -> ChangedMeasures:
         """Return the changes with 0 in place of some measures, shape (M,)."""
         folded = None if self.folded is None else self.folded.without(lost)
-        return Changes(np.where(lost[:, None, None], 0.0, self.T), self.donors, self.codes, folded=folded)
+        return ChangedMeasures(np.where(lost[:, None, None], 0.0, self.T), self.donors, self.codes, folded=folded)
 
-    def fitted(self, rows: Rows) -> Changes:
+    def fitted(self, rows: ShuffledRows) -> ChangedMeasures:
         """Return the changes with row and donor effects of all measures from one fit, where there is one to make."""
         if self.exact or rows.within or len(self.donors) < MIN_SHUFFLES or self.infinite.any():
             return self
@@ -111,7 +113,7 @@ class Changes:
         values: FloatArray = self.T[m][self.codes[self.donors], np.arange(self.T.shape[2])]
         return values
 
-    def weights(self, rows: Rows) -> FloatArray:
+    def weights(self, rows: ShuffledRows) -> FloatArray:
         """Return how much each number of a measure weighs, shape (m or G, n)."""
         if self.codes is None:
             return rows.weights * rows.weights[self.donors]
@@ -162,7 +164,7 @@ class Changes:
         return np.asarray((reach <= size[:, None]).mean(axis=1))
 
 
-def pair_terms(changes: Changes, unchanged: FloatArray, rows: Rows) -> PairTerms:
+def pair_terms(changes: ChangedMeasures, unchanged: FloatArray, rows: ShuffledRows) -> PairTerms:
     """Return the terms of all pairs, or of the shuffles, by their effects where those are known.
 
     Residuals of neighbours in a shuffled block are alike, so what the choice of shuffles adds to the estimate is read
@@ -192,7 +194,7 @@ def _within_terms(T: FloatArray, unchanged: FloatArray) -> PairTerms:
     return PairTerms(repeats.mean(axis=1), repeats, changes.mean(axis=1), none, none)
 
 
-def as_means(changes: Changes, b: FloatArray, rows: Rows) -> tuple[Changes, FloatArray]:
+def as_means(changes: ChangedMeasures, b: FloatArray, rows: ShuffledRows) -> tuple[ChangedMeasures, FloatArray]:
     """Return the changes and b with value + influence in place of the scores of a statistic such as 1 - AUC.
 
     The influence of a shuffled score is taken among all shuffled scores, or those of all pairs, so that the mean of

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from math import ceil, inf, isnan
 from typing import Final
 
-from ...core.numbers import value_words
-from ...core.text import count
+from ...core.support.numbers import value_words
+from ...core.support.text import count
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
-from ...evidence.view import Estimate
+from ...evidence.view import EstimateLine
 
 LEAST: Final = 10.0  # rows outside the most frequent class; with fewer no interval on a class is to be trusted
 
@@ -46,13 +46,13 @@ def too_few(counts: Sequence[int], least: float = LEAST) -> str:
     return f"{few}: {least:g} would do, in about {rows}"
 
 
-def observed(line: Estimate) -> dict[str, float | None]:
+def observed(line: EstimateLine) -> dict[str, float | None]:
     """Return what a finding records of a line: its estimate and its interval, None where there is none.
 
     Examples
     --------
     >>> from uq_report.methods.shared.estimates import estimate
-    >>> line = Estimate(**estimate(0.2, 0.1, (float("nan"), float("nan")), 0.95, "share"))
+    >>> line = EstimateLine(**estimate(0.2, 0.1, (float("nan"), float("nan")), 0.95, "share"))
     >>> observed(line)
     {'observed': 0.2, 'lower': None, 'upper': None}
     """
@@ -64,6 +64,6 @@ def span(estimate: float, lower: float, upper: float) -> dict[str, float | None]
     return {"observed": estimate, "lower": None if isnan(lower) else lower, "upper": None if isnan(upper) else upper}
 
 
-def line_words(line: Estimate, unit: str = "", confidence: float | None = None) -> str:
+def line_words(line: EstimateLine, unit: str = "", confidence: float | None = None) -> str:
     """Return an estimate with its interval."""
     return value_words(line.estimate, line.lower, line.upper, unit, confidence=confidence)

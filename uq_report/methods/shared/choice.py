@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray, IntArray
-from ...core.describe import scalar
-from ...core.engine import Engine
-from ...core.errors import InputError, UnsupportedError
-from ...core.measures import ENTROPY, INTERVAL_SCORE, LOG_ODDS, NLL, PREDICTION, SPLIT, VARIANCE, WIDTH, Measure
-from ...core.results import Omission
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.model.describe import scalar
+from ...core.model.measures import ENTROPY, INTERVAL_SCORE, LOG_ODDS, NLL, PREDICTION, SPLIT, VARIANCE, WIDTH, Measure
+from ...core.model.results import Omission
+from ...core.support.arrays import FloatArray, IntArray
+from ...core.support.errors import InputError, UnsupportedError
 
 Roles = Mapping[str, list[int]]
 

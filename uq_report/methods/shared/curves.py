@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import AnyArray, FloatArray
-from ...core.engine import Engine
-from ...core.errors import InputError, nearest
-from ...core.measures import Measure
-from ...core.subject import Subject
-from ...core.variants import Variant
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.model.measures import Measure
+from ...core.model.subject import Subject
+from ...core.model.variants import Variant
+from ...core.support.arrays import AnyArray, FloatArray
+from ...core.support.errors import InputError, nearest
 
 Pairs = Sequence[tuple[str, str]]
 Point = tuple[Variant, Callable[[FloatArray], None]]  # what is evaluated, and who takes the values

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core.arrays import FloatArray
-from ...core.sampling import Sampling, share_interval
+from ...core.model.sampling import Sampling, share_interval
+from ...core.support.arrays import FloatArray
 
 TEST_ROWS = "new test rows"
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from ...core.arrays import BoolArray, FloatArray, IntArray, Table
-from ...core.limits import look
+from ...core.support.arrays import BoolArray, FloatArray, IntArray, Table
+from ...core.support.limits import check_limits
 
 N_TREES = 100
 MIN_LEAF = 5
@@ -60,7 +60,7 @@ def forecasts(
     total, count = np.zeros(Y.shape), np.zeros((len(Y), 1))
     data = np.ascontiguousarray(X, dtype=np.float32)
     for weights, out in _bags(blocks, rng, n_splits):
-        look()
+        check_limits()
         if not out.any():
             continue
         tree = DecisionTreeRegressor(min_samples_leaf=MIN_LEAF, random_state=int(rng.integers(2**31)))

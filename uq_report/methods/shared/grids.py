@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray
-from ...core.subject import Subject
+from ...core.model.subject import Subject
+from ...core.support.arrays import FloatArray
 
 
 @dataclass(frozen=True)
-class Grid:
+class FeatureGrid:
     """Points of one feature, in order.
 
     Parameters
@@ -67,7 +67,7 @@ def make_grid(
     percentiles: tuple[float, float],
     max_levels: int,
     custom: Sequence[Any] | None = None,
-) -> Grid | None:
+) -> FeatureGrid | None:
     """Return the grid of a feature, or None if it has no value.
 
     Numeric and datetime features: observed quantiles at `resolution` levels equally spaced between
@@ -102,7 +102,7 @@ def make_grid(
     numeric = kind == "numeric"
     x = np.array(values, dtype=float) if numeric else np.arange(len(values), dtype=float)
     levels = tuple("" if numeric else value.isoformat() if kind == "datetime" else str(value) for value in values)
-    return Grid(feature, subject.positions(feature)[0], values, x, levels, tuple(notes))
+    return FeatureGrid(feature, subject.positions(feature)[0], values, x, levels, tuple(notes))
 
 
 def _quantiles(present: Any, resolution: int, percentiles: tuple[float, float]) -> tuple[Any, ...]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ...document.by_kind import part
 from ...document.document import Paragraph, Section
-from ...document.evidence import Evidence
-from .wording import BuiltIn
+from ...reading.default_sections import part
+from ...reading.run_reader import RunReader
+from .wording import BuiltInSection
 
 
-class LibrarySection(BuiltIn):
+class LibrarySection(BuiltInSection):
     """A part per result, in the order of `shows`, or why there is none."""
 
     name: ClassVar[str]
@@ -18,7 +18,7 @@ class LibrarySection(BuiltIn):
     title: ClassVar[str]
     lead: ClassVar[str]
 
-    def section(self, evidence: Evidence) -> Section:
+    def section(self, evidence: RunReader) -> Section:
         """Return the lead and a part per result."""
         results = [result for key in self.shows if (result := evidence.find(key)) is not None]
         missing = () if results else (Paragraph(text=evidence.why_missing(self.name)),)

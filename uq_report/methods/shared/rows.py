@@ -8,16 +8,16 @@ from functools import cached_property
 
 import numpy as np
 
-from ...core.arrays import AnyArray, FloatArray, IntArray
-from ...core.engine import Engine
-from ...core.inference import MIN_CLUSTERS, MIN_SHUFFLES, n_units
-from ...core.measures import Measure, Statistic
-from ...core.text import count
-from ...core.trust import Distrust, effective_units, events, few_events, heavy_tails
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.model.measures import Measure, Statistic
+from ...core.statistics.inference import MIN_CLUSTERS, MIN_SHUFFLES, n_units
+from ...core.statistics.interval_reliability import Distrust, effective_units, events, few_events, heavy_tails
+from ...core.support.arrays import AnyArray, FloatArray, IntArray
+from ...core.support.text import count
 
 
 @dataclass(frozen=True)
-class Rows:
+class ShuffledRows:
     """The rows that are shuffled: all measures `b` unchanged, shape (M, n), and how each row counts.
 
     `classes` says that the outcomes `y` are positions of classes, `blocks` that whole blocks of rows are shuffled,
@@ -34,7 +34,7 @@ class Rows:
     within: bool = False
 
     @classmethod
-    def of(cls, engine: Engine, measures: Sequence[Measure], *, within: bool = False) -> Rows:
+    def of(cls, engine: Engine, measures: Sequence[Measure], *, within: bool = False) -> ShuffledRows:
         """Return the rows of an engine's subject, each of weight 1 where there are no weights."""
         subject, y = engine.subject, engine.y
         weights = np.ones(subject.n) if subject.weights is None else subject.weights
@@ -110,7 +110,7 @@ class Rows:
         present = self.weights > 0
         return few_events(events(self.y[present]), int(present.sum())) if self.classes else Distrust()
 
-    def distrust(self, g: FloatArray, se: float, *, outcomes: bool) -> Distrust:
+    def unreliable(self, g: FloatArray, se: float, *, outcomes: bool) -> Distrust:
         """Return why an interval with row terms `g` is not to be trusted; an exact value has nothing to distrust."""
         if not se > 0:
             return Distrust()

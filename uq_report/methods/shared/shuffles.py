@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...core.arrays import IntArray
-from ...core.subject import Subject
+from ...core.model.subject import Subject
+from ...core.support.arrays import IntArray
 
 
 def shuffle(subject: Subject, rng: np.random.Generator) -> IntArray:

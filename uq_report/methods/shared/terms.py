@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.arrays import BoolArray, FloatArray, IntArray
-from ...core.inference import PairTerms, standard_error
-from ...core.measures import NLL, PARTS, Measure
-from ...core.results import Omission
-from .changes import Changes, as_means, pair_terms
-from .rows import Rows
+from ...core.model.measures import NLL, PARTS, Measure
+from ...core.model.results import Omission
+from ...core.statistics.inference import PairTerms, standard_error
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from .changes import ChangedMeasures, as_means, pair_terms
+from .rows import ShuffledRows
 
 REMEDY = "No row was dropped. Calibrate or smooth the model's probabilities"
 ROUNDING = 1e-12  # of a measure's size: smaller is rounding
@@ -38,7 +38,7 @@ def with_wholes(measures: Sequence[Measure], sizes: FloatArray) -> FloatArray:
     return larger
 
 
-class Terms(NamedTuple):
+class ImportanceTerms(NamedTuple):
     """One feature's numbers for M measures; NaN throughout for a measure with infinite values.
 
     `repeats` (M, m) by shuffle, `rows` (M, n) the terms g, `delta` (M, n) each row's own mean change.
@@ -60,7 +60,7 @@ class Terms(NamedTuple):
     exact: bool
 
 
-def feature_terms(changes: Changes, rows: Rows) -> Terms:
+def feature_terms(changes: ChangedMeasures, rows: ShuffledRows) -> ImportanceTerms:
     """Return one feature's terms from all measures of its changed rows."""
     unbounded, b = changes.infinite, rows.b
     finite = (unbounded[:, 0] == 0) & np.isfinite(b).all(axis=1)
@@ -79,7 +79,7 @@ def feature_terms(changes: Changes, rows: Rows) -> Terms:
         se = np.full_like(se, np.nan)
     scale = np.where(zero, 0.0, 1.0)
     present = np.where(finite, 0.0, np.nan)  # added: makes a zero positive, and blanks what is not finite
-    return Terms(
+    return ImportanceTerms(
         repeats * scale[:, None] + present[:, None],
         estimate * scale + present,
         se * scale + present,
@@ -93,7 +93,7 @@ def feature_terms(changes: Changes, rows: Rows) -> Terms:
     )
 
 
-def _plain(pairs: PairTerms, changes: Changes, rows: Rows) -> tuple[FloatArray, FloatArray]:
+def _plain(pairs: PairTerms, changes: ChangedMeasures, rows: ShuffledRows) -> tuple[FloatArray, FloatArray]:
     """Return repeats and estimate, with a statistic's own value in each shuffle.
 
     Its estimate is their mean, or, where all pairs are known, the statistic of all pairs.
@@ -113,7 +113,7 @@ def exactly_zero(pairs: PairTerms, size: FloatArray | float) -> BoolArray:
     return np.asarray(still & (np.abs(pairs.rows - pairs.estimate[:, None]).max(axis=1) <= SOLVED * size))
 
 
-def infinite_values(rows: Rows, features: Sequence[str], terms: Sequence[Terms]) -> list[Omission]:
+def infinite_values(rows: ShuffledRows, features: Sequence[str], terms: Sequence[ImportanceTerms]) -> list[Omission]:
     """Return an omission for each measure, or measure and feature, with infinite values: how many, and the remedy."""
     omissions = []
     for m, measure in enumerate(rows.measures):

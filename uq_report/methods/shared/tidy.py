@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from ...core.results import ESTIMATE_COLUMNS, Diagnostic
+from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic
 from ...evidence import ids
 
 T = TypeVar("T")

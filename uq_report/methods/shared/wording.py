@@ -8,24 +8,24 @@ from typing import ClassVar, Generic, TypeVar, cast
 
 from ...document.blocks import left_out
 from ...document.document import Block, Paragraph, Section
-from ...document.evidence import Evidence
-from ...document.telling import mark
 from ...document.text import joined, name, value_words
 from ...evidence import ids
-from ...evidence.view import Estimate, View
+from ...evidence.view import EstimateLine, View
+from ...reading.run_reader import RunReader
+from ...reading.sentences import mark
 
 V = TypeVar("V", bound=View)
 # measures of sensitivities as short as columns need
 SHORT = {"ead": "E|∂f|", "aed": "|E ∂f|", "apc": "APC", "var": "VAR", "pd": "PD spread"}
 
 
-class BuiltIn:
+class BuiltInSection:
     """What the sections of this package have in common: the version of the contract they keep."""
 
     api_version: ClassVar[int] = 1
 
 
-class ResultSection(BuiltIn, Generic[V]):
+class ResultSection(BuiltInSection, Generic[V]):
     """A section on one result, described by class variables: its blocks and parts, or why there is no result.
 
     Class variables
@@ -41,7 +41,7 @@ class ResultSection(BuiltIn, Generic[V]):
     title: ClassVar[str]
     empty: ClassVar[str] = ""
 
-    def section(self, evidence: Evidence) -> Section | None:
+    def section(self, evidence: RunReader) -> Section | None:
         """Return the section."""
         view, section = self.of.find(evidence.run), Section(id=self.key, title=self.title)
         if view is None or (self.empty and not view.lines):
@@ -49,26 +49,26 @@ class ResultSection(BuiltIn, Generic[V]):
         blocks, parts = self.blocks(evidence, cast("V", view)), self.parts(evidence, cast("V", view))
         return replace(section, blocks=tuple(blocks), sections=tuple(parts))
 
-    def blocks(self, e: Evidence, view: V) -> Iterable[Block]:
+    def blocks(self, e: RunReader, view: V) -> Iterable[Block]:
         """Return what stands below the title."""
         return ()
 
-    def parts(self, e: Evidence, view: V) -> Iterable[Section]:
+    def parts(self, e: RunReader, view: V) -> Iterable[Section]:
         """Return the sub-sections."""
         return ()
 
 
-def absent(e: Evidence, section: Section, result_id: str, view: View | None, empty: str) -> Section:
+def absent(e: RunReader, section: Section, result_id: str, view: View | None, empty: str) -> Section:
     """Return `section` with the reason why its result is not there, or with `empty` where it has no line."""
     text = e.why_missing(ids.explainer_of(result_id)) if view is None else empty
     return replace(section, blocks=(Paragraph(text=text), *left_out(None if view is None else view.result)))
 
 
-def words_of(line: Estimate | None, missing: str = "none", unit: str = "") -> str:
+def words_of(line: EstimateLine | None, missing: str = "none", unit: str = "") -> str:
     """Return an estimate with its interval; `missing` where there is no line."""
     return missing if line is None else value_words(line.estimate, line.lower, line.upper, unit) + mark(line)
 
 
-def named(lines: Iterable[Estimate], unit: str = "") -> str:
+def named(lines: Iterable[EstimateLine], unit: str = "") -> str:
     """Name the features of lines with their estimates: ``"age 0.16 (0.13 to 0.19) and amount ..."``."""
     return joined([f"{name(line.feature)} {words_of(line, unit=unit)}" for line in lines])

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import BoolArray, FloatArray, IntArray, Table, column
-from ...core.engine import Engine
-from ...core.errors import InputError
-from ...core.limits import look
-from ...core.results import Diagnostic
-from ...core.subject import Subject
-from ...core.text import short
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.model.results import Diagnostic
+from ...core.model.subject import Subject
+from ...core.support.arrays import BoolArray, FloatArray, IntArray, Table, column
+from ...core.support.errors import InputError
+from ...core.support.limits import check_limits
+from ...core.support.text import short
 from ...evidence import ids
 from ...evidence.rows import ABOVE_RANGE, BELOW_RANGE, NEWLY_MISSING, UNSEEN_LEVEL
 from ..shared.estimates import estimate
@@ -76,7 +76,7 @@ def new_values(columns: Sequence[Paired], rows: IntArray, engine: Engine) -> Dia
     """Return the result ``support.values``; tests use the independent audited rows at positions `rows`."""
     records: list[dict[str, Any]] = []
     for pair in columns:
-        look()
+        check_limits()
         for item, hits, p_value, bound in _new(pair, rows, engine):
             count, n = int(hits.sum()), len(pair.test)
             line = {"measure": "count", "feature": pair.name, "estimate": float(count), "covers": "none"}
@@ -148,7 +148,7 @@ def _dealt(pair: Paired, rows: IntArray, engine: Engine) -> float:
     step = max(1, WORK // size)
     above = 0
     for start in range(0, draws, step):
-        look()
+        check_limits()
         deal = rng.multivariate_hypergeometric(both, len(test), size=min(step, draws - start), method="marginals")
         above += int(((deal == both) @ both >= observed).sum())
     return (1 + above) / (draws + 1)
@@ -179,7 +179,7 @@ def _lines(columns: Sequence[Paired], rows: IntArray, confidence: float) -> Iter
     """Yield the line of every column with a value in both samples."""
     level = (1 - confidence) / len(columns)
     for pair in columns:
-        look()
+        check_limits()
         old, new = (np.sort(values[~np.isnan(values)]) for values in (pair.train, pair.test[rows]))
         if not len(old) or not len(new):
             continue

@@ -9,21 +9,21 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray, IntArray
-from ...core.engine import Engine
-from ...core.errors import InputError, check_options
-from ...core.explainer import BuiltIn, Card, Prior
-from ...core.inference import shuffled_pairs, standard_error
-from ...core.results import ESTIMATE_COLUMNS, Diagnostic, Result
-from ...core.sampling import Sampling, share_interval
-from ...core.subject import Subject
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Result
+from ...core.model.sampling import Sampling, share_interval
+from ...core.model.subject import Subject
+from ...core.statistics.inference import shuffled_pairs, standard_error
+from ...core.support.arrays import FloatArray, IntArray
+from ...core.support.errors import InputError, check_options
 from ...evidence import ids
 from ...evidence.rows import OUTSIDE, SHUFFLED
 from ..shared.estimates import estimate, share_of
 from ..shared.options import at_least
 from ..shared.tidy import diagnostic
 from .columns import Paired, new_values, paired, shifts
-from .space import Limit, Space, limit
+from .space import Space, SupportLimit, limit
 
 Record = dict[str, Any]
 MEASURE = "share_outside"
@@ -31,7 +31,7 @@ SHUFFLE_ROWS = 1000
 
 
 @dataclass(frozen=True)
-class Support(BuiltIn):
+class Support(BuiltInExplainer):
     """Share of rows outside the training support, as they are and after each feature is shuffled.
 
     The training rows are halved at random. A row is outside if it lies farther from its k-th nearest row
@@ -68,7 +68,7 @@ class Support(BuiltIn):
     name: ClassVar[str] = "support"
     section: ClassVar[str] = "robustness.support"
     priority: ClassVar[int] = 4
-    card: ClassVar[Card] = Card(
+    card: ClassVar[MethodCard] = MethodCard(
         title="Extrapolation and support",
         definition="A row lies outside the support if it is farther from its k-th nearest training row than all but a "
         "small share of other training rows, held back for this, are; and the same after each feature is "
@@ -120,14 +120,14 @@ class Support(BuiltIn):
             shifts(columns, units, engine),
         ]
 
-    def _frontier(self, columns: Sequence[Paired], engine: Engine) -> tuple[Space, Limit]:
+    def _frontier(self, columns: Sequence[Paired], engine: Engine) -> tuple[Space, SupportLimit]:
         """Return the space of the reference rows, and the limit of the others."""
         sample = _sample(len(columns[0].train), self.max_train, engine.rng("train"))
         half = len(sample) // 2
         space = Space(columns, np.sort(sample[:half]))
         return space, limit(space.nearest(space.train.take(np.sort(sample[half:])), self.n_neighbors), self.expected)
 
-    def _shuffles(self, engine: Engine, space: Space, edge: Limit, rows: IntArray) -> Iterator[Record]:
+    def _shuffles(self, engine: Engine, space: Space, edge: SupportLimit, rows: IntArray) -> Iterator[Record]:
         """Yield the share of rows outside after each feature, or block of features, is shuffled."""
         subject = engine.subject
         chosen = rows[np.sort(_sample(len(rows), SHUFFLE_ROWS, engine.rng("shuffled rows")))]
@@ -147,7 +147,7 @@ class Support(BuiltIn):
             line = estimate(share, error, (max(low, 0.0), min(high, 1.0)), engine.confidence, feature=target)
             yield line | {"item": SHUFFLED, "n": n}
 
-    def _result(self, subject: Subject, space: Space, edge: Limit, records: Sequence[Record]) -> Diagnostic:
+    def _result(self, subject: Subject, space: Space, edge: SupportLimit, records: Sequence[Record]) -> Diagnostic:
         sampling, expected, n = Sampling.of(subject), edge.expected, records[0]["n"]
         return diagnostic(
             ids.SUPPORT,
@@ -180,7 +180,7 @@ class Support(BuiltIn):
         )
 
 
-def _p_value(outside: FloatArray, edge: Limit) -> float:
+def _p_value(outside: FloatArray, edge: SupportLimit) -> float:
     """Return the exact one-sided p-value of the number of independent rows outside, also over training rows."""
     from scipy import stats  # here: heavy, and a list of plugins tests nothing
 

@@ -9,24 +9,24 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...core.errors import check_options
-from ...core.measures import ENTROPY, LOG_ODDS, PREDICTION
-from ...core.numbers import number, plain, share_words, value_words
-from ...core.parting import LEAST, widest_parting
-from ...core.text import short
+from ...checks.family import NotJudgedError, Said, family, needed, outcome, require, together
+from ...checks.reading import RuleOutcome, absent, lacking, listed, two_sided, with_reasons
+from ...checks.rule import Rule
+from ...core.model.measures import ENTROPY, LOG_ODDS, PREDICTION
+from ...core.statistics.curve_gap import LEAST, widest_parting
+from ...core.support.errors import check_options
+from ...core.support.numbers import number, plain, share_words, value_words
+from ...core.support.text import short
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.finding import Outcome
 from ...evidence.importance import Pfi, PfiLine
 from ...evidence.information import RedundancyJoint
 from ...evidence.profiles import Ale, Pdp
-from ...evidence.rows import SHUFFLED, Support
+from ...evidence.rows import SHUFFLED, SupportView
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import largest_first, of_measure
-from ...rules.family import NotJudgedError, Said, family, needed, outcome, require, together
-from ...rules.reading import Part, absent, lacking, listed, two_sided, with_reasons
-from ...rules.rule import Rule
 from ..shared.checks import observed, span
 from ..shared.options import shares
 
@@ -43,7 +43,7 @@ class Extrapolation:
     UQ311 asks for an Entropy-PFI below -`margin`, Holm-adjusted over features.
 
     UQ312 asks for a point where a PDP and an ALE have changed by amounts that differ by more than the sum
-    of their standard errors allows (`uq_report.core.parting`), by more than `part` of the largest range of any
+    of their standard errors allows (`uq_report.core.statistics.curve_gap`), by more than `part` of the largest range of any
     feature's curve, and by more than the grid of the PDP leaves open: between its points the PDP may be
     anything from one neighbour to the other. Compared is the scale on which models are additive: log-odds, or
     the prediction of a regression; on any other, curves part for additive models with dependent features. All
@@ -102,7 +102,7 @@ class Extrapolation:
         return outcome(self, run, _surer, _parted)
 
 
-def _parted(rule: Rule, run: Run) -> Part:
+def _parted(rule: Rule, run: Run) -> RuleOutcome:
     """Judge PDP against ALE on the scale where models are additive."""
     missing = [view.id for view in (Ale, Pdp) if view.find(run) is None]
     require(not missing, " and ".join(absent(run, name) for name in missing))
@@ -228,16 +228,16 @@ def pictured(run: Run, *features: str) -> tuple[str, ...]:
     return (joint.id,) if joint is not None and joint.result.frame[col.FEATURE].isin(features).any() else ()
 
 
-def _surer(rule: Rule, run: Run) -> Part:
+def _surer(rule: Rule, run: Run) -> RuleOutcome:
     """Judge by how much the model becomes surer when a feature is exchanged."""
     view = needed(Pfi, run)
     lines = largest_first(of_measure(view.lines, ENTROPY.name), sign=-1)
     require(lines, lacking(view, ENTROPY.name))
     margin = rule.thresholds["margin"]
-    excess, errors = np.array([(-x.estimate - margin, np.nan if x.distrust else x.std_error) for x in lines]).T
+    excess, errors = np.array([(-x.estimate - margin, np.nan if x.unreliable else x.std_error) for x in lines]).T
 
     def unsure(rest: Sequence[PfiLine]) -> tuple[str, ...]:
-        features = [x.feature for x in view.lines if x in rest and (x.distrust or not x.lower >= -margin)]
+        features = [x.feature for x in view.lines if x in rest and (x.unreliable or not x.lower >= -margin)]
         return with_reasons(view, features, ENTROPY.name)
 
     return family(
@@ -273,7 +273,7 @@ def _exchanged(margin: float, lines: Sequence[PfiLine], run: Run) -> Said:
 
 def _outside(run: Run, features: Sequence[str]) -> str:
     """Say how many of the exchanged rows are outside the support; empty where that is not known."""
-    view = Support.find(run)
+    view = SupportView.find(run)
     lines = view.lines if view else ()
     shares = [line.estimate for line in lines if line.item == SHUFFLED and line.feature in features]
     if not shares:

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Sequence
 from math import isfinite, isnan
 from typing import ClassVar
 
-from ...core.numbers import is_number
-from ...core.text import count
+from ...core.support.numbers import is_number
+from ...core.support.text import count
 from ...document import slots
 from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, paragraphs
 from ...document.document import Block, Column, Paragraph
-from ...document.evidence import Evidence
 from ...document.plots import importance
-from ...document.tables import FEATURE, INTERVAL, line_table
 from ...document.text import clean, joined, name, plain, value_words
-from ...evidence.rows import OUTSIDE, SHUFFLED, Support, SupportLine, SupportRows, SupportShift, SupportValues
+from ...evidence.rows import OUTSIDE, SHUFFLED, SupportLine, SupportRows, SupportShift, SupportValues, SupportView
 from ...evidence.view import largest_first, table_of
+from ...reading.run_reader import RunReader
+from ...reading.tables import FEATURE, INTERVAL, line_table
 from ..shared.wording import ResultSection, named, words_of
 
 LEAD = (
@@ -26,18 +26,18 @@ LEAD = (
 )
 
 
-class SupportSection(ResultSection[Support]):
+class SupportSection(ResultSection[SupportView]):
     """The share of rows outside the training support, as they are and shuffled, and values never seen."""
 
-    name: ClassVar[str] = Support.id
+    name: ClassVar[str] = SupportView.id
     slot: ClassVar[str] = slots.SUPPORT
-    shows: ClassVar[tuple[str, ...]] = (Support.id, SupportRows.id, SupportValues.id, SupportShift.id)
-    of = Support
-    key = Support.id
+    shows: ClassVar[tuple[str, ...]] = (SupportView.id, SupportRows.id, SupportValues.id, SupportShift.id)
+    of = SupportView
+    key = SupportView.id
     title = "Extrapolation and support"
     empty = "No share could be computed."
 
-    def blocks(self, e: Evidence, view: Support) -> Iterable[Block]:
+    def blocks(self, e: RunReader, view: SupportView) -> Iterable[Block]:
         """Return the shares in words, a figure and a table, and the values never seen."""
         shuffled = largest_first(line for line in view.lines if line.item == SHUFFLED)
         yield from paragraphs(LEAD, _shares(view, shuffled))
@@ -47,7 +47,7 @@ class SupportSection(ResultSection[Support]):
             yield Paragraph(text=f"The conformal p-value of every row stands in the evidence {SupportRows.id}.")
 
 
-def _shares(view: Support, shuffled: Sequence[SupportLine]) -> str:
+def _shares(view: SupportView, shuffled: Sequence[SupportLine]) -> str:
     """Say how many rows lie outside, against what training rows would give, and which shuffles add most."""
     against = f"; of training rows it would be {value_words(view.expected)}" if isfinite(view.expected) else ""
     sentences = []
@@ -58,11 +58,11 @@ def _shares(view: Support, shuffled: Sequence[SupportLine]) -> str:
     return " ".join([*sentences, *([f"Largest after shuffling: {named(shuffled[:3])}."] if shuffled else [])])
 
 
-def _after_shuffles(view: Support, shuffled: Sequence[SupportLine]) -> list[Block]:
+def _after_shuffles(view: SupportView, shuffled: Sequence[SupportLine]) -> list[Block]:
     """Return the shares after each feature is shuffled, as a figure and as numbers."""
     capped = f", the {TOP} largest of {len(shuffled)}" if len(shuffled) > TOP else ""
     table = table_of(shuffled)
-    panel = importance.Panel("", "share of rows outside the training support", "", table)
+    panel = importance.ImportancePanel("", "share of rows outside the training support", "", table)
     top = joined([f"{name(line.feature)} {value_words(line.estimate)}" for line in shuffled[:3]])
     figure = make_figure(
         "support-figure",
@@ -75,7 +75,7 @@ def _after_shuffles(view: Support, shuffled: Sequence[SupportLine]) -> list[Bloc
     return [figure, line_table("support-table", "The same shares as numbers.", shuffled, fields, of=view.result)]
 
 
-def _values(e: Evidence) -> list[Block]:
+def _values(e: RunReader) -> list[Block]:
     """Return values that do not occur in the training rows."""
     view = SupportValues.find(e.run)
     if view is None:
@@ -92,7 +92,7 @@ def _values(e: Evidence) -> list[Block]:
     return [make_table("support-values", caption, columns, rows, of=view.result)]
 
 
-def _shifted(e: Evidence) -> list[Block]:
+def _shifted(e: RunReader) -> list[Block]:
     """Return the columns that are farthest from their distribution in training."""
     view = SupportShift.find(e.run)
     if view is None or not view.lines:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ...core.arrays import FloatArray, IntArray
-from ...core.limits import look
+from ...core.support.arrays import FloatArray, IntArray
+from ...core.support.limits import check_limits
 from .columns import Paired
 
 BLOCK = 256
@@ -18,15 +18,15 @@ MISMATCH = 2.0  # squared; that of two unrelated standardised numbers
 ROUNDING = 1e-9
 
 
-class Placed(NamedTuple):
+class RowsInSpace(NamedTuple):
     """Rows in the space: standardised numbers (n, p), not yet whitened, and codes of levels (n, q)."""
 
     numbers: FloatArray
     codes: IntArray
 
-    def take(self, rows: IntArray) -> Placed:
+    def take(self, rows: IntArray) -> RowsInSpace:
         """Return the rows at positions `rows`."""
-        return Placed(self.numbers[rows], self.codes[rows])
+        return RowsInSpace(self.numbers[rows], self.codes[rows])
 
 
 class Space:
@@ -62,7 +62,7 @@ class Space:
         n, n_train = len(columns[0].train) + len(columns[0].test), len(columns[0].train)
         z_all = np.column_stack(numbers) if numbers else np.empty((n, 0))
         c_all = np.column_stack(codes) if codes else np.empty((n, 0), dtype=np.int64)
-        self.train, self.test = (Placed(z_all[part], c_all[part]) for part in (slice(n_train), slice(n_train, n)))
+        self.train, self.test = (RowsInSpace(z_all[part], c_all[part]) for part in (slice(n_train), slice(n_train, n)))
         self._reference, self.n_reference = self.train.take(reference), len(reference)
         self._unmix = _unmix(self._reference.numbers)
         self._white = self.whitened(self._reference.numbers)
@@ -72,7 +72,7 @@ class Space:
         """Return numbers that are uncorrelated over the reference rows, shape (n, p)."""
         return np.asarray(numbers @ self._unmix)
 
-    def squared(self, rows: Placed) -> FloatArray:
+    def squared(self, rows: RowsInSpace) -> FloatArray:
         """Return the squared distances of rows to the reference rows, shape (n, m)."""
         white = self.whitened(rows.numbers)
         squared = np.square(white).sum(axis=1)[:, None] + self._norms - 2 * white @ self._white.T
@@ -80,26 +80,26 @@ class Space:
             squared += MISMATCH * (own[:, None] != reference)
         return np.asarray(squared)
 
-    def shuffled(self, rows: Placed, names: Sequence[str], donors: IntArray) -> Placed:
+    def shuffled(self, rows: RowsInSpace, names: Sequence[str], donors: IntArray) -> RowsInSpace:
         """Return the rows with the values of columns `names` of the rows at positions `donors`."""
-        moved = Placed(rows.numbers.copy(), rows.codes.copy())
+        moved = RowsInSpace(rows.numbers.copy(), rows.codes.copy())
         for part, own, places in zip(moved, rows, (self.number_of, self.code_of), strict=True):
             columns = np.array([places[name] for name in names if name in places], dtype=np.int64)
             part[:, columns] = own[np.ix_(donors, columns)]
         return moved
 
-    def nearest(self, rows: Placed, k: int) -> FloatArray:
+    def nearest(self, rows: RowsInSpace, k: int) -> FloatArray:
         """Return the squared distance of each row to its k-th nearest reference row, shape (n,)."""
         parts = []
         for start in range(0, len(rows.numbers), BLOCK):
-            look()
+            check_limits()
             block = slice(start, start + BLOCK)
-            distances = self.squared(Placed(rows.numbers[block], rows.codes[block]))
+            distances = self.squared(RowsInSpace(rows.numbers[block], rows.codes[block]))
             parts.append(np.partition(distances, k - 1, axis=1)[:, k - 1])
         return np.maximum(np.concatenate(parts), 0.0)
 
 
-class Limit(NamedTuple):
+class SupportLimit(NamedTuple):
     """The conformal limit: how far held-out training rows lie, squared and sorted, and where outside begins.
 
     A row's p-value is ``(1 + #{held-out rows at least as far}) / (n + 1)``; rows with a p-value of at most
@@ -130,7 +130,7 @@ class Limit(NamedTuple):
         return np.asarray(self.p_values(squared) <= self.expected + 1e-12, dtype=float)
 
 
-def limit(scores: FloatArray, share: float) -> Limit:
+def limit(scores: FloatArray, share: float) -> SupportLimit:
     """Return the limit beyond which at most `share` of the rows lie by construction.
 
     Examples
@@ -139,7 +139,7 @@ def limit(scores: FloatArray, share: float) -> Limit:
     >>> edge.expected, edge.squared, edge.p_values(np.array([94.0, 94.5, 1000.0])).tolist()
     (0.05, 94.0, [0.06, 0.05, 0.01])
     """
-    return Limit(np.sort(scores), int(share * (len(scores) + 1) + ROUNDING))
+    return SupportLimit(np.sort(scores), int(share * (len(scores) + 1) + ROUNDING))
 
 
 def _slack(squared: FloatArray) -> FloatArray:

@@ -1,8 +1,8 @@
 """Filed runs: a folder per run, an index, locks, retention. Filing one needs more imports: `filing` and `making`."""
 
-from .entry import Entry, Filed
+from .entry import FiledRun, HistoryEntry
 from .heads import Heads, put
 from .history import History
 from .retention import Retention, delete
 
-__all__ = ["Entry", "Filed", "Heads", "History", "Retention", "delete", "put"]
+__all__ = ["FiledRun", "Heads", "History", "HistoryEntry", "Retention", "delete", "put"]

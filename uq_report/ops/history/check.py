@@ -7,12 +7,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...core.errors import InputError
-from ...evidence import sums
-from ...evidence.sums import RUN
+from ...core.support.errors import InputError
+from ...evidence import checksums
+from ...evidence.checksums import RUN
 from . import entry as entries
 from . import names
-from .entry import ENTRY, PRUNED, Entry
+from .entry import ENTRY, PRUNED, HistoryEntry
 from .heads import HEADS, LOCK, Head, Heads, read
 from .names import HELD, LATEST, MAILED, STAGE, STARTED
 
@@ -65,7 +65,7 @@ def _audits(root: Path, found: list[str]) -> list[Path]:
     return names.audit_folders(root)
 
 
-def _gone(known: Heads, chains: dict[str, list[Entry]], source: str) -> Iterator[str]:
+def _gone(known: Heads, chains: dict[str, list[HistoryEntry]], source: str) -> Iterator[str]:
     """Yield which audits do not reach, or not with the same entry, as far as they did."""
     for folder, head in known.audits.items():
         hashes = {entry.sequence: entry.hash for entry in chains.get(folder, ())}
@@ -77,7 +77,7 @@ def _gone(known: Heads, chains: dict[str, list[Entry]], source: str) -> Iterator
             yield f"{head.name}@{head.sequence}: it is not the run that {source} knows."
 
 
-def _chain(audit: Path, head: Head | None, found: list[str]) -> Iterator[Entry]:
+def _chain(audit: Path, head: Head | None, found: list[str]) -> Iterator[HistoryEntry]:
     """Yield the entries of an audit that can be read, and collect what is wrong with it."""
     before, sequence, folders = "", 0, names.run_folders(audit)
     for folder in folders:
@@ -95,7 +95,7 @@ def _chain(audit: Path, head: Head | None, found: list[str]) -> Iterator[Entry]:
         found += [f"{audit.name}: {fault}" for fault in _beside(audit, [folder.path.name for folder in folders], head)]
 
 
-def _linked(entry: Entry, before: str, sequence: int) -> Iterator[str]:
+def _linked(entry: HistoryEntry, before: str, sequence: int) -> Iterator[str]:
     """Yield how an entry does not follow the one before."""
     where = f"{entry.reference}:"
     if entry.hash != entry.expected_hash():
@@ -106,7 +106,7 @@ def _linked(entry: Entry, before: str, sequence: int) -> Iterator[str]:
         yield f"{where} the run before it was changed after this one was filed."
 
 
-def _files(folder: Path, entry: Entry, head: Head | None) -> Iterator[str]:
+def _files(folder: Path, entry: HistoryEntry, head: Head | None) -> Iterator[str]:
     """Yield which files of a run are gone, added or not as they were filed."""
     present = dict(_listing(folder))
     if present.pop(ENTRY).read_bytes() != entry.dumps():
@@ -124,14 +124,14 @@ def _files(folder: Path, entry: Entry, head: Head | None) -> Iterator[str]:
     yield from _listed(folder, entry, present, deleted)
 
 
-def _listed(folder: Path, entry: Entry, present: dict[str, Path], deleted: bool) -> Iterator[str]:
+def _listed(folder: Path, entry: HistoryEntry, present: dict[str, Path], deleted: bool) -> Iterator[str]:
     """Yield which files are not as the list of hashes says, and whether that is the list that was filed.
 
     What a killed deletion left, which the next one removes, must be as it was filed too.
     """
-    file, listed = present.pop(sums.SUMS, None), sums.loads(folder)
+    file, listed = present.pop(checksums.SUMS, None), checksums.loads(folder)
     if file is None and not deleted:
-        yield f"{sums.SUMS} is missing."
+        yield f"{checksums.SUMS} is missing."
     elif file is not None and entry.sums_sha256 and (fault := _fault(file, entry.sums_sha256)):
         yield fault
     listed = {**listed, RUN: entry.run_sha256}

@@ -10,11 +10,11 @@ from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
 
-from ...core.bounded import bytes_of, json_of
-from ...core.errors import InputError, words_of
-from ...core.text import is_sha256
+from ...core.support.errors import InputError, words_of
+from ...core.support.safe_loading import bytes_of, json_of
+from ...core.support.text import is_sha256
 from ...evidence.canonical import canonical
-from ...evidence.sums import RUN
+from ...evidence.checksums import RUN
 from . import names
 from .names import MAILED, STARTED
 
@@ -24,7 +24,7 @@ _LARGEST = 10**9  # runs of one audit
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class HistoryEntry:
     """One filed run.
 
     Parameters
@@ -99,15 +99,15 @@ class Entry:
         return canonical(asdict(self))
 
 
-_FIELDS = frozenset(field.name for field in fields(Entry))
-_TEXTS = frozenset(part.name for part in fields(Entry) if part.type == "str")
+_FIELDS = frozenset(field.name for field in fields(HistoryEntry))
+_TEXTS = frozenset(part.name for part in fields(HistoryEntry) if part.type == "str")
 _MAPS = frozenset({"findings", "checks", "scores"})
 
 
-class Filed(NamedTuple):
+class FiledRun(NamedTuple):
     """A filed run: its entry and its folder."""
 
-    entry: Entry
+    entry: HistoryEntry
     folder: Path
 
     @property
@@ -132,12 +132,12 @@ class Beside(NamedTuple):
         return self.audit / MAILED
 
 
-def loads(data: bytes | str, source: str) -> Entry:
+def loads(data: bytes | str, source: str) -> HistoryEntry:
     """Return the entry of its JSON; refuse anything else."""
     try:
         content = json_of(data, source)
         number = int(content["format"])
-        entry = None if number > FORMAT else Entry(**{key: content[key] for key in content if key in _FIELDS})
+        entry = None if number > FORMAT else HistoryEntry(**{key: content[key] for key in content if key in _FIELDS})
     except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise InputError(
             f"{source} must be an entry of a history; got something else ({words_of(error)}). Restore it from a copy."
@@ -149,7 +149,7 @@ def loads(data: bytes | str, source: str) -> Entry:
     return entry
 
 
-def _typed(entry: Entry) -> bool:
+def _typed(entry: HistoryEntry) -> bool:
     """Return whether each field holds what it must, whatever a file said."""
     texts = all(isinstance(getattr(entry, name), str) for name in _TEXTS)
     tables = [getattr(entry, name) for name in _MAPS]
@@ -160,7 +160,7 @@ def _typed(entry: Entry) -> bool:
     return whole and all(type(number) is int or (type(number) is float and isfinite(number)) for number in numbers)
 
 
-def read(folder: Path) -> Entry:
+def read(folder: Path) -> HistoryEntry:
     """Return the entry in a run's folder; refuse one that belongs to another folder."""
     file = folder / ENTRY
     try:
@@ -172,6 +172,6 @@ def read(folder: Path) -> Entry:
     return entry
 
 
-def lost(name: str, sequence: int) -> Entry:
+def lost(name: str, sequence: int) -> HistoryEntry:
     """Return what stands for an entry that cannot be read, so that the next one still has its number."""
-    return Entry(name=name, sequence=sequence, as_of="", label="", task="", filed="", run_sha256="", inputs="")
+    return HistoryEntry(name=name, sequence=sequence, as_of="", label="", task="", filed="", run_sha256="", inputs="")

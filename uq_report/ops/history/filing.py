@@ -13,17 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...core.errors import InputError, OutputError, UQReportError
-from ...evidence import sums
+from ...core.support.errors import InputError, OutputError, UQReportError
+from ...evidence import checksums
+from ...evidence.atomic_write import remove, write_through
+from ...evidence.checksums import CLOCK, RUN
 from ...evidence.codec import dumps
 from ...evidence.run import Run
-from ...evidence.saved import contents, read
-from ...evidence.stage import remove, write_through
-from ...evidence.sums import CLOCK, RUN
+from ...evidence.run_folder import contents, read
 from . import entry as entries
 from . import heads, names
-from .entry import ENTRY, Beside, Entry, Filed
-from .making import make_entry
+from .build_key import make_entry
+from .entry import ENTRY, Beside, FiledRun, HistoryEntry
 from .names import HELD, LATEST, STAGE
 
 _log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class Filing:
                 _log.warning("Not used as the previous run: %s", error)
         return None
 
-    def add(self, run: Run, *, reports: Mapping[str, bytes], clock: Mapping[str, Any]) -> Filed:
+    def add(self, run: Run, *, reports: Mapping[str, bytes], clock: Mapping[str, Any]) -> FiledRun:
         """File a run with its reports; the run filed last is not filed twice in a row.
 
         Raises
@@ -92,17 +92,17 @@ class Filing:
         last = self._last()
         if last is not None and last.run_sha256 == digest and self._whole(last, files.keys() - {CLOCK}):
             return self._published(last)
-        listed = sums.dumps(sums.hashes(files))
+        listed = checksums.dumps(checksums.hashes(files))
         entry = make_entry(self.name, run, digest, hashlib.sha256(listed).hexdigest(), self._before(last))
         target = self._audit / entry.folder
         try:
-            self._write({**files, sums.SUMS: listed, ENTRY: entry.dumps()}, target)
+            self._write({**files, checksums.SUMS: listed, ENTRY: entry.dumps()}, target)
         except OSError as error:
             shutil.rmtree(self._audit / STAGE, ignore_errors=True)
             raise OutputError(f"history must be writable; got {target}: {error}. Nothing was filed.") from error
         return self._published(entry)
 
-    def unchanged(self, inputs: str, reports: Iterable[str], copy: Path | None = None) -> Filed | None:
+    def unchanged(self, inputs: str, reports: Iterable[str], copy: Path | None = None) -> FiledRun | None:
         """Return the run filed last if the same inputs made it and its files are whole; None if there is work to do.
 
         Nothing is written; `latest` gets a new time, which says when it was last confirmed.
@@ -119,21 +119,21 @@ class Filing:
         last, required = self._last(), {RUN, *reports}
         if last is None or not inputs or last.inputs != inputs or not self._whole(last, required):
             return None
-        if copy is not None and not sums.match(copy, sums.loads(self._audit / last.folder), required):
+        if copy is not None and not checksums.match(copy, checksums.loads(self._audit / last.folder), required):
             return None
         if read(self._audit / last.folder)[0].not_reproducible:  # cut by a limit: another attempt may get further
             return None
         with suppress(OSError):  # a history that can only be read has no `latest` to touch
             os.utime(self._audit / LATEST, follow_symlinks=os.utime not in os.supports_follow_symlinks)
-        return Filed(last, self._audit / last.folder)
+        return FiledRun(last, self._audit / last.folder)
 
-    def _whole(self, entry: Entry, required: Iterable[str]) -> bool:
+    def _whole(self, entry: HistoryEntry, required: Iterable[str]) -> bool:
         """Say whether all files of a run are there with their hashes, and those wanted are among them."""
         folder = self._audit / entry.folder
-        listed = sums.loads(folder)
-        return listed.get(RUN) == entry.run_sha256 and sums.match(folder, listed, {*listed, *required})
+        listed = checksums.loads(folder)
+        return listed.get(RUN) == entry.run_sha256 and checksums.match(folder, listed, {*listed, *required})
 
-    def _last(self) -> Entry | None:
+    def _last(self) -> HistoryEntry | None:
         """Return the entry filed last; one that cannot be read still counts in the numbers."""
         folders = names.run_folders(self._audit)
         if not folders:
@@ -144,7 +144,7 @@ class Filing:
             _log.warning("The chain of hashes breaks here: %s", error)
             return entries.lost(self.name, folders[-1].sequence)
 
-    def _before(self, last: Entry | None) -> Entry | None:
+    def _before(self, last: HistoryEntry | None) -> HistoryEntry | None:
         """Return what the next entry follows: the recorded head, so that what is gone leaves a gap, or a later run."""
         head = self._head
         if head is None or (last is not None and last.sequence > head.sequence):
@@ -161,7 +161,7 @@ class Filing:
         stage.rename(target)
         heads.flush(self._audit)
 
-    def _published(self, entry: Entry) -> Filed:
+    def _published(self, entry: HistoryEntry) -> FiledRun:
         """Point to the run, and make it the head of its audit."""
         try:
             heads.put(self._audit / LATEST, self._audit / f"{STAGE}-{LATEST}", f"{entry.folder}\n".encode())
@@ -170,4 +170,4 @@ class Filing:
             raise OutputError(f"history must be writable; got {error}. The run was filed as {entry.folder}.") from error
         self._head = heads.following(self._head, entry)
         remove(self._audit / HELD)
-        return Filed(entry, self._audit / entry.folder)
+        return FiledRun(entry, self._audit / entry.folder)

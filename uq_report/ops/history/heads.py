@@ -15,14 +15,14 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ...core.bounded import bytes_of, json_of
-from ...core.errors import InputError
-from ...core.text import is_sha256
+from ...core.support.errors import InputError
+from ...core.support.safe_loading import bytes_of, json_of
+from ...core.support.text import is_sha256
+from ...evidence.atomic_write import write_through
 from ...evidence.canonical import canonical
-from ...evidence.stage import write_through
 from . import entry as entries
 from . import names
-from .entry import PRUNED, Entry
+from .entry import PRUNED, HistoryEntry
 from .lock import locked
 
 HEADS, LOCK = "heads.json", ".lock"
@@ -109,7 +109,7 @@ def of_folders(root: Path, known: Heads) -> Heads:
     return replace(known, audits=audits)
 
 
-def following(head: Head | None, entry: Entry) -> Head:
+def following(head: Head | None, entry: HistoryEntry) -> Head:
     """Return the head of an audit that goes on with an entry."""
     return Head(entry.name, entry.sequence, entry.hash, () if head is None else head.deleted)
 
@@ -121,7 +121,7 @@ def begin(root: Path) -> Heads:
         return _known(root)
 
 
-def record(root: Path, folder: str, entry: Entry) -> None:
+def record(root: Path, folder: str, entry: HistoryEntry) -> None:
     """Make an entry, just filed, the head of its audit."""
     with locked(root / LOCK, f"history {root}", _WAIT):
         known = _known(root)

@@ -27,11 +27,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...core.errors import InputError, OutputError
+from ...core.support.errors import InputError, OutputError
 from . import entry as entries
 from . import names
 from .check import troubles
-from .entry import Beside, Filed
+from .entry import Beside, FiledRun
 from .heads import HEADS, LOCK, Heads, of_folders, read
 from .lock import locked
 from .names import LATEST
@@ -79,7 +79,7 @@ class History:
                 raise OutputError(f"history must be writable; got {self.root}: {error}. Nothing was filed.") from error
             yield filing
 
-    def runs(self, name: str | None = None) -> list[Filed]:
+    def runs(self, name: str | None = None) -> list[FiledRun]:
         """Return what is filed of one audit or of all, in order; a run that cannot be read is left out."""
         if not self.root.is_dir():
             raise InputError(f"history must be a folder with filed runs; got {self.root}. Check the path.")
@@ -87,7 +87,7 @@ class History:
         filed = []
         for folder in (folder.path for audit in audits for folder in names.run_folders(audit)):
             try:
-                filed.append(Filed(entries.read(folder), folder))
+                filed.append(FiledRun(entries.read(folder), folder))
             except InputError as error:
                 _log.warning("Not listed: %s", error)
         return filed
@@ -103,7 +103,7 @@ class History:
         except (OSError, ValueError, OverflowError):
             return runs[-1].entry.filed_at()
 
-    def find(self, reference: str) -> Filed:
+    def find(self, reference: str) -> FiledRun:
         """Return the run of ``NAME``, its latest one that is kept, or of ``NAME@NUMBER``."""
         name, _, number = reference.rpartition("@")
         runs = self.runs(name) if name and number.isdigit() else []

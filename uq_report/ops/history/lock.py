@@ -9,7 +9,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from ...core.errors import InputError, LockedError
+from ...core.support.errors import InputError, LockedError
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import unicodedata
 from pathlib import Path
 from typing import NamedTuple
 
-from ...core.errors import InputError
+from ...core.support.errors import InputError
 
 MAX_NAME = 200
 LATEST, MAILED, STARTED = "latest", "mailed.json", "started"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
-from ...core.errors import InputError
-from ...evidence.sums import RUN, SUMS
+from ...core.support.errors import InputError
+from ...evidence.checksums import RUN, SUMS
 from .check import NOTE
-from .entry import ENTRY, PRUNED, Filed
+from .entry import ENTRY, PRUNED, FiledRun
 from .heads import put, record_deleted
 from .history import History
 from .names import STAGE
@@ -42,7 +42,7 @@ class Retention:
             if value is not None and value < 1:
                 raise InputError(f"retention.{rule} must be >= 1; got {value}.")
 
-    def due(self, runs: Iterable[Filed], now: datetime | None = None) -> list[Filed]:
+    def due(self, runs: Iterable[FiledRun], now: datetime | None = None) -> list[FiledRun]:
         """Return the runs that no rule keeps. Nothing is deleted."""
         limit = None if self.days is None else (now or datetime.now(UTC)) - timedelta(days=self.days)
         expired = []
@@ -53,7 +53,7 @@ class Retention:
         return expired
 
 
-def delete(history: History, runs: Iterable[Filed]) -> int:
+def delete(history: History, runs: Iterable[FiledRun]) -> int:
     """Delete the content of runs, each under its audit's lock; return how many were still there.
 
     heads.json records it before, then run.json goes, after a note that says why it is gone: a run is either whole or
@@ -68,7 +68,7 @@ def delete(history: History, runs: Iterable[Filed]) -> int:
     return count
 
 
-def _emptied(filed: Filed) -> bool:
+def _emptied(filed: FiledRun) -> bool:
     run, note = filed.folder / RUN, filed.folder / PRUNED
     was_there = run.is_file()
     if not note.exists():

@@ -16,7 +16,7 @@ from tempfile import TemporaryFile
 from threading import Lock
 from typing import IO, Any, Literal
 
-from ...core.processes import command
+from ...core.support.processes import command
 
 State = Literal["done", "unchanged", "findings", "locked", "failed", "timeout", "stopped"]
 _STATES: Mapping[int, State] = {0: "done", 1: "findings", 75: "locked"}
@@ -32,7 +32,7 @@ def run_command(file: Path) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Ended:
+class ChildEnd:
     """How a run ended: its state, exit code, duration, what it says of itself, and its last words on stderr."""
 
     state: State
@@ -52,7 +52,7 @@ class Children:
 
     def run(
         self, words: Sequence[str], folder: Path, timeout: float | None, cpu_time: float | None = None
-    ) -> Ended | None:
+    ) -> ChildEnd | None:
         """Run a command in a folder to its end, or to one of its limits; None if no more runs are to start."""
         start = time.monotonic()
         with TemporaryFile() as out, TemporaryFile() as err:
@@ -73,7 +73,7 @@ class Children:
         if state == "done" and summary.get("unchanged") is True:
             state = "unchanged"
         last = late or _signalled(child.returncode) or (error.splitlines()[-1] if error else "")
-        return Ended(state, child.returncode, round(time.monotonic() - start, 1), summary, last)
+        return ChildEnd(state, child.returncode, round(time.monotonic() - start, 1), summary, last)
 
     def close(self) -> None:
         """Start no more runs."""

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from ...core.errors import MissingDependencyError
+from ...core.support.errors import MissingDependencyError
 
 try:
     from cronsim import CronSim, CronSimError

@@ -11,10 +11,10 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from ...core.bounded import bytes_of
-from ...core.errors import InputError
-from ...runner.mistakes import validated
-from ...runner.settings import Part, Positive, Text
+from ...core.support.errors import InputError
+from ...core.support.safe_loading import bytes_of
+from ...runner.setting_errors import validated
+from ...runner.settings import Positive, SettingsPart, Text
 from .child import tells_cpu_time
 from .cron import Cron
 
@@ -58,7 +58,7 @@ CronText = Annotated[str, AfterValidator(_is_cron)]
 Zone = Annotated[str, AfterValidator(_is_zone)]
 
 
-class ScheduledAudit(Part):
+class ScheduledAudit(SettingsPart):
     """One audit and its times.
 
     Parameters
@@ -82,7 +82,7 @@ class ScheduledAudit(Part):
     cpu_time: CpuTime | None = None
 
 
-class ScheduleFile(Part):
+class ScheduleFile(SettingsPart):
     """A schedule as written in ``audits.toml``.
 
     Parameters

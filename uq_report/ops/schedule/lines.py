@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from threading import Lock
 from typing import Literal, TextIO
 
-from ...core.text import clean
+from ...core.support.text import clean
 
 Level = Literal["info", "warning", "error"]
 Style = Literal["auto", "plain", "journal"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ...core.errors import InputError
+from ...core.support.errors import InputError
 from ...jobs.reading import read_audit
 from ..history import History
 from .cron import Cron

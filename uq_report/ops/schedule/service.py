@@ -14,10 +14,10 @@ from pathlib import Path
 from tempfile import gettempdir
 from threading import Event, Thread, Timer
 
-from ...core.errors import LockedError, words_of
-from .. import killed
+from ...core.support.errors import LockedError, words_of
+from .. import crash_notice
 from ..history.lock import locked
-from .child import Children, Ended, State, run_command
+from .child import ChildEnd, Children, State, run_command
 from .lines import Level, Lines, now
 from .plan import Job
 
@@ -138,7 +138,7 @@ class Service:
         try:
             ended = self._children.run(self._command(job.file), job.file.parent, job.timeout, job.cpu_time)
         except Exception as error:  # noqa: BLE001 - whatever it is, the other audits go on
-            ended = Ended("failed", -1, 0.0, error=words_of(error))
+            ended = ChildEnd("failed", -1, 0.0, error=words_of(error))
         if ended is None:
             self._say("run.left", audit=job.label, reason="the scheduler is stopping")
             return
@@ -163,12 +163,12 @@ class Service:
         for job in self._jobs:
             self._tell_killed(job)
 
-    def _tell_killed(self, job: Job, how: str = killed.UNKNOWN) -> None:
+    def _tell_killed(self, job: Job, how: str = crash_notice.UNKNOWN) -> None:
         """Say and mail that the last run of an audit never ended, if it did not."""
         if job.history is None or job.name is None:
             return
         try:
-            told = killed.tell_if_left(job.file, job.history, job.name, how)
+            told = crash_notice.tell_if_left(job.file, job.history, job.name, how)
         except Exception as error:  # noqa: BLE001 - whatever it is, the audits go on
             told = [f"It cannot be told whether the last run was killed: {words_of(error, 300)}"]
         for sentence in told:

@@ -14,9 +14,9 @@ from mlflow.tracking import MlflowClient
 
 from ...api import audit, explain
 from ...api.views import Style
-from ...core.errors import InputError, nearest
-from ...core.subject import Subject
-from ...runner.mistakes import make_settings, refuse
+from ...core.model.subject import Subject
+from ...core.support.errors import InputError, nearest
+from ...runner.setting_errors import make_settings, refuse
 from ...runner.settings import Settings
 from .record import PREFIX, log_folder, report_files
 

@@ -20,7 +20,7 @@ class ReportEvaluator(ModelEvaluator):  # type: ignore[misc] # MLflow is not typ
 
     ``evaluator_config`` takes the fields of `uq_report.Settings`, the arguments of `uq_report.explain` beside the
     rows (``train``, ``protected``, ``positive_class``, ``max_rows`` ...), and ``formats`` (``("html",)``),
-    ``template``, ``templates`` and ``annex`` for the report.
+    ``template``, ``templates`` and ``appendix`` for the report.
 
     Examples
     --------

@@ -11,10 +11,10 @@ from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlsplit
 
-from ...core.errors import MissingDependencyError, UQReportError
-from ...core.libraries import installed
-from ...core.text import clean
-from ...evidence import codec, saved
+from ...core.support.errors import MissingDependencyError, UQReportError
+from ...core.support.libraries import installed
+from ...core.support.text import clean
+from ...evidence import codec, run_folder
 from ...jobs.audit_file import MlflowPart
 from .record import PREFIX, log_folder
 
@@ -106,7 +106,7 @@ class _Logging:
         if where.run_id:
             log_folder(client, where.run_id, self._folder, self._template)
             return where.run_id
-        run = saved.read(self._folder)[0]
+        run = run_folder.read(self._folder)[0]
         experiment = client.get_experiment_by_name(where.experiment)
         place = client.create_experiment(where.experiment) if experiment is None else experiment.experiment_id
         query = f"tags.`{PREFIX}.run_sha256` = '{codec.sha256(run)}' and attributes.status = 'FINISHED'"

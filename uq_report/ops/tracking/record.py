@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ...core.text import clean
-from ...evidence import codec, saved
+from ...core.support.text import clean
+from ...evidence import codec, run_folder
 from ...evidence.finding import SEVERITIES
 from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, SHARPNESS, scores_of
 from ...evidence.run import Run
@@ -67,7 +67,7 @@ def log_folder(
     """
     from mlflow.entities import Metric, RunTag
 
-    run, _ = saved.read(folder)
+    run, _ = run_folder.read(folder)
     now = int(time.time() * 1000)
     values = metrics(run)
     for file in (folder / "run.json", folder / "clock.json", *report_files(folder, template)):

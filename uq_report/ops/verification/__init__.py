@@ -2,10 +2,10 @@
 
 import logging
 
-from .claims import Claim, State, Verification
+from .claims import State, Verification, VerificationClaim
 from .judge import verify
 
 for _reader in ("pypdf", "pyhanko", "pyhanko_certvalidator"):  # what they say of a damaged file is said in claims
     logging.getLogger(_reader).addHandler(logging.NullHandler())
 
-__all__ = ["Claim", "State", "Verification", "verify"]
+__all__ = ["State", "Verification", "VerificationClaim", "verify"]

@@ -15,7 +15,7 @@ _HEADS: Mapping[Outcome, str] = {
 }
 
 
-class Verdict(NamedTuple):
+class VerificationVerdict(NamedTuple):
     """What is to be said of one thing, in whatever file."""
 
     name: str
@@ -24,7 +24,7 @@ class Verdict(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Claim:
+class VerificationClaim:
     """One thing looked at in one file, always with the reason.
 
     It is proven, disproven, not judged because nobody asked for it or gave what it needs, or a fault: it was to be
@@ -32,7 +32,7 @@ class Claim:
 
     Examples
     --------
-    >>> print(Claim("report.html", "bytes", "ok", "the report renders to the same 812 bytes"))
+    >>> print(VerificationClaim("report.html", "bytes", "ok", "the report renders to the same 812 bytes"))
     ok          report.html: bytes: the report renders to the same 812 bytes
     """
 
@@ -61,10 +61,10 @@ class Verification:
 
     path: str
     run_sha256: str
-    claims: tuple[Claim, ...]
+    claims: tuple[VerificationClaim, ...]
 
     @property
-    def failed(self) -> tuple[Claim, ...]:
+    def failed(self) -> tuple[VerificationClaim, ...]:
         """The claims that are disproven."""
         return tuple(claim for claim in self.claims if claim.state == "FAILED")
 

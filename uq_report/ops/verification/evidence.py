@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ...core.bounded import json_of
-from ...core.errors import words_of
+from ...core.support.errors import words_of
+from ...core.support.safe_loading import json_of
 from ...evidence import records
 from ...evidence.run import FORMAT, Run
-from .claims import Verdict
+from .claims import VerificationVerdict
 
 RUN = "run.json"
 NOT_WRITTEN = "it was not written again to compare it; --deep does"
@@ -26,7 +26,7 @@ class Recorded:
     """
 
     content: Mapping[str, Any] | None
-    verdicts: list[Verdict]
+    verdicts: list[VerificationVerdict]
 
     @cached_property
     def run(self) -> Run:
@@ -55,29 +55,35 @@ def judge_run(data: bytes, file: str, *, known: str = "") -> Recorded:
     try:
         content = json_of(data, "it")
     except ValueError as error:
-        return Recorded(None, [Verdict("canonical", "FAILED", f"it is no JSON ({error})")])
+        return Recorded(None, [VerificationVerdict("canonical", "FAILED", f"it is no JSON ({error})")])
     if isinstance(content, dict) and isinstance(content.get("format"), int) and content["format"] != FORMAT:
         records.current(content, file)
     try:
         recorded = Recorded(records.readable(content, file), [])
         again = data if known else recorded.written_again()
     except Exception as error:  # noqa: BLE001 - of a changed file anything can be of a type that nobody expects
-        return Recorded(None, [Verdict("canonical", "FAILED", words_of(error))])
-    schema = Verdict("schema", "ok", f"it follows the published schema of format {FORMAT}")
+        return Recorded(None, [VerificationVerdict("canonical", "FAILED", words_of(error))])
+    schema = VerificationVerdict("schema", "ok", f"it follows the published schema of format {FORMAT}")
     recorded.verdicts.extend([*_judge_bytes(data, again, known), schema])
     return recorded
 
 
-def _judge_bytes(data: bytes, again: bytes, known: str) -> list[Verdict]:
+def _judge_bytes(data: bytes, again: bytes, known: str) -> list[VerificationVerdict]:
     """Compare the bytes of a run with those `again` written, unless they are known."""
     if known:
-        return [Verdict("hash", "ok", known), Verdict("canonical", "not judged", NOT_WRITTEN)]
+        return [VerificationVerdict("hash", "ok", known), VerificationVerdict("canonical", "not judged", NOT_WRITTEN)]
     if again == data:
-        return [Verdict("canonical", "ok", f"its {len(data)} bytes are those uq_report writes")]
-    return [Verdict("canonical", "FAILED", f"it is not written as uq_report writes it; {first_change(data, again)}")]
+        return [VerificationVerdict("canonical", "ok", f"its {len(data)} bytes are those uq_report writes")]
+    return [
+        VerificationVerdict(
+            "canonical", "FAILED", f"it is not written as uq_report writes it; {first_change(data, again)}"
+        )
+    ]
 
 
-def judge_files(files: Mapping[str, bytes], expected: Mapping[str, bytes], name: str, excuse: str = "") -> Verdict:
+def judge_files(
+    files: Mapping[str, bytes], expected: Mapping[str, bytes], name: str, excuse: str = ""
+) -> VerificationVerdict:
     """Say whether files are exactly those made again from run.json: none changed, missing or added.
 
     With an `excuse`, what differs here from where they were made, other files disprove nothing.
@@ -89,10 +95,10 @@ def judge_files(files: Mapping[str, bytes], expected: Mapping[str, bytes], name:
     more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
     listed = "; ".join(faults[:3]) + more
     if not faults:
-        return Verdict(name, "ok", f"{len(expected)} files equal those made again from run.json")
+        return VerificationVerdict(name, "ok", f"{len(expected)} files equal those made again from run.json")
     if excuse:
-        return Verdict(name, "not judged", f"{excuse}, which may make other files: {listed}")
-    return Verdict(name, "FAILED", listed)
+        return VerificationVerdict(name, "not judged", f"{excuse}, which may make other files: {listed}")
+    return VerificationVerdict(name, "FAILED", listed)
 
 
 def first_change(data: bytes, expected: bytes) -> str:

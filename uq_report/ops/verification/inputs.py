@@ -6,16 +6,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...core.errors import InputError, UQReportError
-from ...core.text import is_sha256
-from .claims import Verdict
+from ...core.support.errors import InputError, UQReportError
+from ...core.support.text import is_sha256
+from .claims import VerificationVerdict
 from .evidence import sha256
 
 _FILES = {"model": "model", "data": "data_file", "train": "train_file"}
 _TABLES = {"data": ("X", "y"), "train": ("train_X", "train_y")}
 
 
-def judge_inputs(run: Mapping[str, Any], files: Mapping[str, str | Path | None], folder: Path) -> Iterator[Verdict]:
+def judge_inputs(
+    run: Mapping[str, Any], files: Mapping[str, str | Path | None], folder: Path
+) -> Iterator[VerificationVerdict]:
     """Say of model, data and training data whether they are the ones audited.
 
     Parameters
@@ -34,13 +36,13 @@ def judge_inputs(run: Mapping[str, Any], files: Mapping[str, str | Path | None],
         yield _judge("model", run["challenger"]["subject"], None, folder)._replace(name="challenger model")
 
 
-def _judge(role: str, subject: Mapping[str, Any], named: str | Path | None, folder: Path) -> Verdict:
+def _judge(role: str, subject: Mapping[str, Any], named: str | Path | None, folder: Path) -> VerificationVerdict:
     hashes, names = _mapping(subject, "hashes"), _mapping(subject, "sources")
     recorded = str(hashes.get(_FILES[role], ""))
     place = Path(named) if named is not None else _recorded_file(folder, str(names.get(role, "")))
     if place is None:
         listed = recorded or ", ".join(f"{key} {hashes[key]}" for key in _TABLES.get(role, ()) if key in hashes)
-        return Verdict(role, "not judged", f"not given; recorded: {listed or 'no hash'}")
+        return VerificationVerdict(role, "not judged", f"not given; recorded: {listed or 'no hash'}")
     try:
         digest = sha256(place.read_bytes())
     except OSError as error:
@@ -48,17 +50,19 @@ def _judge(role: str, subject: Mapping[str, Any], named: str | Path | None, fold
             f"verify.{role} must be a file; got {str(place)!r} ({error.strerror}). Check the path."
         ) from error
     if recorded == digest:
-        return Verdict(role, "ok", f"{place.name}: SHA-256 {recorded[:16]}…")
+        return VerificationVerdict(role, "ok", f"{place.name}: SHA-256 {recorded[:16]}…")
     if is_sha256(recorded):
-        return Verdict(role, "FAILED", f"{place.name}: the SHA-256 is {digest}; the run recorded {recorded}")
+        return VerificationVerdict(
+            role, "FAILED", f"{place.name}: the SHA-256 is {digest}; the run recorded {recorded}"
+        )
     if role in _TABLES and hashes.get(_TABLES[role][0]):
         return _judge_table(role, subject, place)
-    return Verdict(role, "not judged", f"no hash was recorded ({recorded or 'none'})")
+    return VerificationVerdict(role, "not judged", f"no hash was recorded ({recorded or 'none'})")
 
 
-def _judge_table(role: str, subject: Mapping[str, Any], place: Path) -> Verdict:
+def _judge_table(role: str, subject: Mapping[str, Any], place: Path) -> VerificationVerdict:
     """Compare a file with the hash of rows that were audited in memory; only then what reads tables is loaded."""
-    from ...core.digest import table_sha256, vector_sha256
+    from ...core.support.digest import table_sha256, vector_sha256
     from ...jobs import read_table
 
     try:
@@ -66,16 +70,18 @@ def _judge_table(role: str, subject: Mapping[str, Any], place: Path) -> Verdict:
         features = [str(entry["name"]) for entry in subject.get("features", ())]
         rows = table[features]
     except (UQReportError, KeyError) as error:
-        return Verdict(role, "FAILED", f"{place.name} does not hold the audited features: {error}")
+        return VerificationVerdict(role, "FAILED", f"{place.name} does not hold the audited features: {error}")
     hashes, (of_rows, of_target) = _mapping(subject, "hashes"), _TABLES[role]
     if hashes[of_rows] not in (table_sha256(rows), table_sha256(rows.to_numpy())):
         remark = "the rows were audited in memory, and a file may read back with other types or digits"
-        return Verdict(role, "FAILED", f"the features in {place.name} do not have the recorded hash; {remark}")
+        return VerificationVerdict(
+            role, "FAILED", f"the features in {place.name} do not have the recorded hash; {remark}"
+        )
     others = (table[name].to_numpy() for name in table.columns if name not in features)
     target = any(vector_sha256(values) == hashes.get(of_target) for values in others)
     rest = "and the target" if target else "the target is not judged"
     reason = f"{place.name}: the features have the recorded hash {str(hashes[of_rows])[:16]}…; {rest}"
-    return Verdict(role, "ok", reason)
+    return VerificationVerdict(role, "ok", reason)
 
 
 def _recorded_file(folder: Path, name: str) -> Path | None:

@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...core.errors import InputError
-from ...core.text import clean, count
-from ...evidence import sums
-from ...evidence.sums import CLOCK, EVIDENCE
+from ...core.support.errors import InputError
+from ...core.support.text import clean, count
+from ...evidence import checksums
+from ...evidence.checksums import CLOCK, EVIDENCE
 from ...report import NAMES
-from .claims import Claim, State, Verdict, Verification
+from .claims import State, Verification, VerificationClaim, VerificationVerdict
 from .evidence import RUN, Recorded, judge_files, judge_run, sha256
 from .inputs import judge_inputs
 from .reports import Report, inside, open_report, printed
@@ -20,7 +20,7 @@ from .signatures import judge_signatures
 
 FilePath = str | Path
 _OWN = frozenset({RUN, CLOCK})
-_LISTED = f"{sums.SUMS} lists its SHA-256 {{}}…; who forges one can forge both"
+_LISTED = f"{checksums.SUMS} lists its SHA-256 {{}}…; who forges one can forge both"
 NOT_RENDERED = "pages, figures and attached tables were not made again from run.json; --deep does"
 
 
@@ -75,28 +75,30 @@ def verify(  # noqa: PLR0913 - files and flags
     """
     place, anchors = Path(path), tuple(trust)
     folder = place if place.is_dir() else place.parent
-    listed, required = sums.loads(folder), require_signature or bool(anchors)
+    listed, required = checksums.loads(folder), require_signature or bool(anchors)
     reports = _reports(place, listed)
     evidence, source = _evidence(place, reports, run)
     digest = sha256(evidence)
     known = "" if deep or listed.get(RUN) != digest else _LISTED.format(digest[:16])
     recorded = judge_run(evidence, source, known=known)
-    claims = [Claim(source, *verdict) for verdict in recorded.verdicts]
+    claims = [VerificationClaim(source, *verdict) for verdict in recorded.verdicts]
     if recorded.content is not None:
         listing = partial(_compare_listed, digest=digest, listed=listed)
-        compare: Callable[..., Iterator[Verdict]] = _remaker(recorded, templates) if deep else listing
+        compare: Callable[..., Iterator[VerificationVerdict]] = _remaker(recorded, templates) if deep else listing
         for report in reports:
             signatures = list(_signatures(report, recorded.content, anchors, required))
             verdicts = *compare(report, evidence, signatures), *_judge_hash(report, listed, deep=deep), *signatures
-            claims += [Claim(report.name, *verdict) for verdict in verdicts]
+            claims += [VerificationClaim(report.name, *verdict) for verdict in verdicts]
         if required and not any(report.format == "pdf" for report in reports):
-            claims.append(Claim(str(path), "signature", "FAILED", "one is asked for, and only a PDF can have one"))
+            claims.append(
+                VerificationClaim(str(path), "signature", "FAILED", "one is asked for, and only a PDF can have one")
+            )
         if place.is_dir():
             own = {RUN} if known and run is None else set()
             claims += _lost(place, listed, own | {report.name for report in reports})
-            claims.append(Claim(EVIDENCE, *_judge_tables(place, recorded, listed, deep=deep)))
+            claims.append(VerificationClaim(EVIDENCE, *_judge_tables(place, recorded, listed, deep=deep)))
         inputs = {"model": model, "data": data, "train": train}
-        claims += [Claim(source, *verdict) for verdict in judge_inputs(recorded.content, inputs, folder)]
+        claims += [VerificationClaim(source, *verdict) for verdict in judge_inputs(recorded.content, inputs, folder)]
     return Verification(str(path), digest, tuple(claims))
 
 
@@ -134,7 +136,7 @@ def _evidence(place: Path, reports: Sequence[Report], named: FilePath | None) ->
         ) from error
 
 
-def _remaker(recorded: Recorded, templates: FilePath | None) -> Callable[..., Iterator[Verdict]]:
+def _remaker(recorded: Recorded, templates: FilePath | None) -> Callable[..., Iterator[VerificationVerdict]]:
     """Return what compares a report with the one made again: what that takes is loaded here, and not to read hashes."""
     from .rendering import Maker, compare
 
@@ -142,46 +144,52 @@ def _remaker(recorded: Recorded, templates: FilePath | None) -> Callable[..., It
 
 
 def _compare_listed(
-    report: Report, evidence: bytes, _: Sequence[Verdict], *, digest: str, listed: Mapping[str, str]
-) -> Iterator[Verdict]:
+    report: Report, evidence: bytes, _: Sequence[VerificationVerdict], *, digest: str, listed: Mapping[str, str]
+) -> Iterator[VerificationVerdict]:
     """Tie one report to its evidence, of SHA-256 `digest`, and its listed hash, and say that it was not made again."""
     if report.format != "pdf":
         yield printed(report, digest)
     elif listed.get(report.name) == report.sha256 and listed.get(RUN) == digest:
-        yield Verdict("evidence", "ok", f"{sums.SUMS} lists it as made from run.json of SHA-256 {listed[RUN]}")
+        yield VerificationVerdict(
+            "evidence", "ok", f"{checksums.SUMS} lists it as made from run.json of SHA-256 {listed[RUN]}"
+        )
     else:
         yield inside(report, evidence)
-    yield Verdict("rendering", "not judged", NOT_RENDERED)
+    yield VerificationVerdict("rendering", "not judged", NOT_RENDERED)
 
 
-def _judge_hash(report: Report, listed: Mapping[str, str], *, deep: bool) -> Iterator[Verdict]:
+def _judge_hash(report: Report, listed: Mapping[str, str], *, deep: bool) -> Iterator[VerificationVerdict]:
     """Compare a report with its listed hash; made again, it needs none, but a list that has one must be right."""
     digest, recorded = report.sha256, listed.get(report.name)
     others = [name for name, one in listed.items() if one == digest and name != report.name]
     if recorded == digest:
-        yield Verdict("hash", "ok", _LISTED.format(digest[:16]))
+        yield VerificationVerdict("hash", "ok", _LISTED.format(digest[:16]))
     elif recorded is not None and others and not report.has_signature:
-        reason = f"its signature was cut off: it is {others[0]} again, and {sums.SUMS} lists other bytes"
-        yield Verdict("hash", "FAILED", reason)
+        reason = f"its signature was cut off: it is {others[0]} again, and {checksums.SUMS} lists other bytes"
+        yield VerificationVerdict("hash", "FAILED", reason)
     elif recorded is not None:
-        yield Verdict("hash", "FAILED", f"its SHA-256 is {digest}; {sums.SUMS} lists {recorded}")
+        yield VerificationVerdict("hash", "FAILED", f"its SHA-256 is {digest}; {checksums.SUMS} lists {recorded}")
     elif not deep:
-        yield Verdict("hash", "not judged", f"no {sums.SUMS} lists it; its SHA-256 is {digest}")
+        yield VerificationVerdict("hash", "not judged", f"no {checksums.SUMS} lists it; its SHA-256 is {digest}")
 
 
-def _signatures(report: Report, run: Mapping[str, Any], trust: Sequence[FilePath], required: bool) -> Iterator[Verdict]:
+def _signatures(
+    report: Report, run: Mapping[str, Any], trust: Sequence[FilePath], required: bool
+) -> Iterator[VerificationVerdict]:
     """Judge the signatures of a report; say so if there must be one and is none, or run.json names more of them."""
     verdicts = list(judge_signatures(report.data, trust, required=required)) if report.has_signature else []
     yield from verdicts
     if report.format != "pdf":
         return
     if required and not verdicts:
-        yield Verdict("signature", "FAILED", "there is none, and one is asked for")
+        yield VerificationVerdict("signature", "FAILED", "there is none, and one is asked for")
     if names := _signers(run):
         missing = [name for name in names if f"signature {name}" not in {verdict.name for verdict in verdicts}]
         lost = f"it lacks {', '.join(missing)}, which run.json names: not signed yet, or the signature was cut off"
         state: State = "ok" if not missing else "FAILED" if required else "not judged"
-        yield Verdict("signers", state, lost if missing else f"it bears {', '.join(names)}, which run.json names")
+        yield VerificationVerdict(
+            "signers", state, lost if missing else f"it bears {', '.join(names)}, which run.json names"
+        )
 
 
 def _signers(run: Mapping[str, Any]) -> list[str]:
@@ -191,29 +199,31 @@ def _signers(run: Mapping[str, Any]) -> list[str]:
     return [repr(clean(name.strip(), 60)) for name in named.split(",") if name.strip()]
 
 
-def _lost(place: Path, listed: Mapping[str, str], judged: Container[str]) -> Iterator[Claim]:
+def _lost(place: Path, listed: Mapping[str, str], judged: Container[str]) -> Iterator[VerificationClaim]:
     """Say which listed files of a folder are gone or others; those `judged` and tables are not looked at again."""
     for name in (name for name in listed if "/" not in name and name not in judged):
         if not (place / name).is_file():
-            yield Claim(name, "hash", "FAILED", f"it is missing; {sums.SUMS} lists it")
-        elif not sums.match(place, listed, [name]):
-            yield Claim(name, "hash", "FAILED", f"it is not as {sums.SUMS} lists it")
+            yield VerificationClaim(name, "hash", "FAILED", f"it is missing; {checksums.SUMS} lists it")
+        elif not checksums.match(place, listed, [name]):
+            yield VerificationClaim(name, "hash", "FAILED", f"it is not as {checksums.SUMS} lists it")
 
 
-def _judge_tables(place: Path, recorded: Recorded, listed: Mapping[str, str], *, deep: bool) -> Verdict:
+def _judge_tables(place: Path, recorded: Recorded, listed: Mapping[str, str], *, deep: bool) -> VerificationVerdict:
     """Compare evidence/*.csv of a folder with their listed hashes; with those made again if none is listed, or deep."""
     folder = place / EVIDENCE
     known = {name: digest for name, digest in listed.items() if name.startswith(f"{EVIDENCE}/")}
     if not folder.is_dir() and not known:
-        return Verdict("tables", "not judged", "there is no such folder beside the report")
+        return VerificationVerdict("tables", "not judged", "there is no such folder beside the report")
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     contents = {file.relative_to(place).as_posix(): file.read_bytes() for file in files}
     if deep or not known:
-        from ...evidence.saved import evidence_files
+        from ...evidence.run_folder import evidence_files
 
         return judge_files(contents, evidence_files(recorded.run), "tables")
-    found = sums.hashes(contents)
+    found = checksums.hashes(contents)
     wrong = sorted(name for name in {*found, *known} if found.get(name) != known.get(name))
     if wrong:
-        return Verdict("tables", "FAILED", f"{wrong[0]} is not as {sums.SUMS} lists it; {count(len(wrong), 'fault')}")
-    return Verdict("tables", "ok", f"{len(found)} files have the SHA-256 that {sums.SUMS} lists")
+        return VerificationVerdict(
+            "tables", "FAILED", f"{wrong[0]} is not as {checksums.SUMS} lists it; {count(len(wrong), 'fault')}"
+        )
+    return VerificationVerdict("tables", "ok", f"{len(found)} files have the SHA-256 that {checksums.SUMS} lists")

@@ -13,7 +13,7 @@ from pyhanko.pdf_utils import generic
 from pyhanko.pdf_utils.reader import PdfFileReader
 
 
-class Reader(PdfFileReader):  # type: ignore[misc] # an extra, Any to the types
+class MemoryPdfReader(PdfFileReader):  # type: ignore[misc] # an extra, Any to the types
     """Reads a PDF in memory; what an index does not say plainly is left to pyHanko."""
 
     def __init__(self, data: bytes) -> None:

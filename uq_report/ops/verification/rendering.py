@@ -9,14 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...core.errors import InputError, RenderError, words_of
-from ...core.text import clean
+from ...core.support.errors import InputError, RenderError, words_of
+from ...core.support.text import clean
 from ...document.document import Document
 from ...evidence.run import Run
-from ...render.outline import Part, outline
-from ...report.kinds import FORMS, Form, document
+from ...render.outline import OutlinePart, outline
+from ...report.kinds import FORMS, DocumentForm, document
 from ...runner import plugins
-from .claims import Verdict
+from .claims import VerificationVerdict
 from .evidence import RUN, first_change, judge_files, sha256
 from .reports import Report, inside, printed
 from .signatures import starts_with
@@ -47,7 +47,7 @@ class Maker:
         self.templates = templates
         self.differing = differing(run.environment)
         self.fault = ""
-        self._document = cache(lambda form: document(run, form.kind, annex=form.annex))
+        self._document = cache(lambda form: document(run, form.kind, appendix=form.appendix))
         self._data = cache(self._rendered)
 
     def like(self, report: Report) -> Rendered | None:
@@ -68,7 +68,7 @@ class Maker:
             best = best or rendered
         return best
 
-    def _likely(self, report: Report) -> list[Form]:
+    def _likely(self, report: Report) -> list[DocumentForm]:
         """Return the forms whose sections a report has, or all forms; the form of the file name comes first."""
         named = next((form.kind for form in FORMS if form.kind == report.path.stem), FORMS[0].kind)
         forms = sorted(FORMS, key=lambda form: form.kind != named)
@@ -80,14 +80,14 @@ class Maker:
             return forms[:1]
         return [form for form, distance in zip(forms, distances, strict=True) if distance == min(distances)]
 
-    def _distance(self, form: Form, report: Report) -> int:
+    def _distance(self, form: DocumentForm, report: Report) -> int:
         """Return the number of sections that only the form, or only the report, has."""
         parts = list(_walk(outline(self._document(form)).parts))
         paged = report.format == "pdf"
         own = {clean(f"{part.number} {part.section.title}") if paged else part.anchor for part in parts}
         return len(own ^ report.sections)
 
-    def _rendered(self, form: Form, suffix: str) -> bytes:
+    def _rendered(self, form: DocumentForm, suffix: str) -> bytes:
         renderers: list[Any] = [plugins.load(p) for p in plugins.find(plugins.RENDERERS, self.run.denied)]
         fitting = next((cls for cls in renderers if cls.extension == suffix), None)
         if fitting is None:
@@ -100,7 +100,9 @@ class Maker:
             return bytes(renderer.render(self._document(form)))
 
 
-def compare(maker: Maker, report: Report, evidence: bytes, signatures: Sequence[Verdict]) -> Iterator[Verdict]:
+def compare(
+    maker: Maker, report: Report, evidence: bytes, signatures: Sequence[VerificationVerdict]
+) -> Iterator[VerificationVerdict]:
     """Compare one report with the report that its evidence renders to."""
     rendered = maker.like(report)
     yield inside(report, evidence) if report.format == "pdf" else printed(report, sha256(evidence))
@@ -108,7 +110,7 @@ def compare(maker: Maker, report: Report, evidence: bytes, signatures: Sequence[
         yield _judge_attachments(report, rendered, evidence, "; ".join(maker.differing))
     if rendered is None or maker.fault:
         remedy = "if it was made with a house style, name it by --templates"
-        yield Verdict("bytes", "fault", f"it could not be rendered here ({maker.fault}); {remedy}")
+        yield VerificationVerdict("bytes", "fault", f"it could not be rendered here ({maker.fault}); {remedy}")
     elif report.data.startswith(rendered.data):
         yield _same_start(report, rendered, _signed(report, rendered, signatures))
     else:
@@ -134,17 +136,17 @@ def differing(recorded: Mapping[str, Any]) -> list[str]:
     return [f"{key} {then.get(key, 'not recorded')}, here {now.get(key, 'none')}" for key in deciding]
 
 
-def _judge_attachments(report: Report, rendered: Rendered, evidence: bytes, excuse: str) -> Verdict:
+def _judge_attachments(report: Report, rendered: Rendered, evidence: bytes, excuse: str) -> VerificationVerdict:
     """Compare the attachments of a PDF with those made again; other versions excuse a difference."""
     expected = {attachment.name: attachment.content for attachment in rendered.document.attachments} | {RUN: evidence}
     try:
         excused = excuse if report.attachments.get(RUN) == evidence else ""
         return judge_files(report.attachments, expected, "attachments", excused)
     except InputError as error:
-        return Verdict("attachments", "FAILED", str(error))
+        return VerificationVerdict("attachments", "FAILED", str(error))
 
 
-def _signed(report: Report, rendered: Rendered, signatures: Sequence[Verdict]) -> bool | None:
+def _signed(report: Report, rendered: Rendered, signatures: Sequence[VerificationVerdict]) -> bool | None:
     """Return whether valid signatures account for the bytes after the rendered ones, None if that was not judged."""
     states = {verdict.state for verdict in signatures if verdict.name.startswith(("signature", "revisions"))}
     if "FAILED" in states:
@@ -152,33 +154,33 @@ def _signed(report: Report, rendered: Rendered, signatures: Sequence[Verdict]) -
     return starts_with(report.data, rendered.data) if states == {"ok"} else None
 
 
-def _same_start(report: Report, rendered: Rendered, signed: bool | None) -> Verdict:
+def _same_start(report: Report, rendered: Rendered, signed: bool | None) -> VerificationVerdict:
     """Judge a report that begins with the rendered bytes."""
     size = len(rendered.data)
     after = len(report.data) - size
     if not after:
-        return Verdict("bytes", "ok", f"the evidence renders to the same {size} bytes")
+        return VerificationVerdict("bytes", "ok", f"the evidence renders to the same {size} bytes")
     if signed:
         start = f"the first {size} bytes, SHA-256 {sha256(rendered.data)}, are what the evidence renders to"
-        return Verdict("bytes", "ok", f"{start}; the other {after} are signatures")
+        return VerificationVerdict("bytes", "ok", f"{start}; the other {after} are signatures")
     follow = f"{after} bytes follow the rendered report"
     if signed is None and report.has_signature:
-        return Verdict("bytes", "not judged", f"{follow} and may change what is shown; see the signature")
-    return Verdict("bytes", "FAILED", f"{follow}, and no valid signature accounts for them")
+        return VerificationVerdict("bytes", "not judged", f"{follow} and may change what is shown; see the signature")
+    return VerificationVerdict("bytes", "FAILED", f"{follow}, and no valid signature accounts for them")
 
 
-def _other_bytes(report: Report, rendered: Rendered, other: Sequence[str]) -> Verdict:
+def _other_bytes(report: Report, rendered: Rendered, other: Sequence[str]) -> VerificationVerdict:
     """Judge a report with other bytes than the rendered ones: with other versions they are not assessed."""
     place = first_change(report.data, rendered.data)
     if other:
         reason = f"not assessed: it renders to other bytes ({place}) with {'; '.join(other)}"
-        return Verdict("bytes", "fault", f"{reason}; verify it with the recorded versions")
+        return VerificationVerdict("bytes", "fault", f"{reason}; verify it with the recorded versions")
     hint = "; fonts and Pango, which are not recorded, can be another cause" if report.format == "pdf" else ""
     remedy = "If it was made with a house style, name it by --templates"
-    return Verdict("bytes", "FAILED", f"the evidence renders to other bytes ({place}){hint}. {remedy}")
+    return VerificationVerdict("bytes", "FAILED", f"the evidence renders to other bytes ({place}){hint}. {remedy}")
 
 
-def _walk(parts: Sequence[Part]) -> Iterator[Part]:
+def _walk(parts: Sequence[OutlinePart]) -> Iterator[OutlinePart]:
     for part in parts:
         yield part
         yield from _walk(part.parts)

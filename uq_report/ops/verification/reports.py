@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from ...core.errors import InputError, words_of
-from .claims import Verdict
+from ...core.support.errors import InputError, words_of
+from .claims import VerificationVerdict
 from .evidence import RUN, first_change, sha256
 
 _ID = re.compile(r'\sid="([^"]+)"')
@@ -84,23 +84,25 @@ def open_report(path: Path) -> Report:
     return Report(path, "pdf" if pdf else "html" if page or ending in {".html", ".htm"} else "other", data)
 
 
-def inside(report: Report, evidence: bytes) -> Verdict:
+def inside(report: Report, evidence: bytes) -> VerificationVerdict:
     """Judge whether the run.json inside a PDF is the evidence."""
     try:
         own = report.attachments.get(RUN)
     except InputError as error:
-        return Verdict("evidence", "FAILED", str(error))
+        return VerificationVerdict("evidence", "FAILED", str(error))
     if own == evidence:
-        return Verdict("evidence", "ok", f"the run.json inside has SHA-256 {sha256(evidence)}")
+        return VerificationVerdict("evidence", "ok", f"the run.json inside has SHA-256 {sha256(evidence)}")
     fault = "there is no run.json inside" if own is None else first_change(own, evidence)
-    return Verdict("evidence", "FAILED", f"the run.json inside is not that of SHA-256 {sha256(evidence)}: {fault}")
+    return VerificationVerdict(
+        "evidence", "FAILED", f"the run.json inside is not that of SHA-256 {sha256(evidence)}: {fault}"
+    )
 
 
-def printed(report: Report, digest: str) -> Verdict:
+def printed(report: Report, digest: str) -> VerificationVerdict:
     """Judge whether a report prints the SHA-256 of the evidence; comments, styles and scripts are no print."""
     if digest in _SILENT.sub("", report.data.decode("utf-8", "replace")):
-        return Verdict("evidence", "ok", f"it is made from run.json of SHA-256 {digest}")
-    return Verdict("evidence", "FAILED", f"it does not print the SHA-256 of run.json, {digest}")
+        return VerificationVerdict("evidence", "ok", f"it is made from run.json of SHA-256 {digest}")
+    return VerificationVerdict("evidence", "FAILED", f"it does not print the SHA-256 of run.json, {digest}")
 
 
 def _attachments(data: bytes) -> dict[str, bytes]:

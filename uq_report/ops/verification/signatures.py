@@ -6,14 +6,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...core.errors import InputError, words_of
-from ...core.text import clean, count
-from .claims import State, Verdict
+from ...core.support.errors import InputError, words_of
+from ...core.support.text import clean, count
+from .claims import State, VerificationVerdict
 
 LEVELS = {1: "no changes allowed", 2: "form filling and further signatures allowed", 3: "comments allowed too"}
 
 
-def judge_signatures(data: bytes, trust: Sequence[str | Path] = (), *, required: bool = False) -> Iterator[Verdict]:
+def judge_signatures(
+    data: bytes, trust: Sequence[str | Path] = (), *, required: bool = False
+) -> Iterator[VerificationVerdict]:
     """Say of each signature whether it holds, who signed, and whether the file is the report and signatures alone.
 
     Parameters
@@ -26,23 +28,23 @@ def judge_signatures(data: bytes, trust: Sequence[str | Path] = (), *, required:
         Whether signatures must be judged.
     """
     try:
-        from .pdf_reader import Reader
+        from .pdf_reader import MemoryPdfReader
     except ImportError:
         state: State = "fault" if required else "not judged"
-        yield Verdict("signature", state, "signature found, not judged: install uq_report[sign]")
+        yield VerificationVerdict("signature", state, "signature found, not judged: install uq_report[sign]")
         return
     anchors = trusted(trust)
     try:
-        reader = Reader(data)
+        reader = MemoryPdfReader(data)
         signatures = list(reader.embedded_signatures)
         if not signatures:
-            yield Verdict("signature", "FAILED", "there are remains of a signature, and no signature field")
+            yield VerificationVerdict("signature", "FAILED", "there are remains of a signature, and no signature field")
         for position, signature in enumerate(signatures, 1):
             yield from _judge(signature, data, anchors, last=position == len(signatures))
         if signatures:
             yield _revisions(reader)
     except Exception as error:  # noqa: BLE001 - a damaged signature can fail in any way in the reader
-        yield Verdict("signature", "FAILED", f"it cannot be read ({words_of(error)})")
+        yield VerificationVerdict("signature", "FAILED", f"it cannot be read ({words_of(error)})")
 
 
 def trusted(files: Sequence[str | Path]) -> list[Any]:
@@ -63,20 +65,20 @@ def trusted(files: Sequence[str | Path]) -> list[Any]:
 
 def starts_with(data: bytes, rendered: bytes) -> bool:
     """Return whether the first revision of a PDF, which its signatures follow, is exactly the rendered report."""
-    from .pdf_reader import Reader
+    from .pdf_reader import MemoryPdfReader
     from .revisions import first_revision
 
-    return first_revision(Reader(data)) == rendered.rstrip()
+    return first_revision(MemoryPdfReader(data)) == rendered.rstrip()
 
 
-def _judge(signature: Any, data: bytes, anchors: list[Any], *, last: bool) -> Iterator[Verdict]:
+def _judge(signature: Any, data: bytes, anchors: list[Any], *, last: bool) -> Iterator[VerificationVerdict]:
     from pyhanko.sign.validation import validate_pdf_signature
     from pyhanko.sign.validation.status import SignatureCoverageLevel
     from pyhanko_certvalidator import ValidationContext
 
     name = f"signature {clean(signature.field_name, 60)!r}"
     if signature.sig_object_type != "/Sig":
-        yield Verdict(name, "FAILED", f"it must be a signature; got {clean(signature.sig_object_type, 40)}")
+        yield VerificationVerdict(name, "FAILED", f"it must be a signature; got {clean(signature.sig_object_type, 40)}")
         return
     context = ValidationContext(trust_roots=anchors, allow_fetching=False)
     status = validate_pdf_signature(signature, signer_validation_context=context)
@@ -93,23 +95,29 @@ def _judge(signature: Any, data: bytes, anchors: list[Any], *, last: bool) -> It
     level = LEVELS.get(getattr(signature.docmdp_level, "value", 0), "approval, which forbids no further signature")
     covers = "the whole file" if whole else "its revision; a later signature follows"
     meaning = f"certifies: {level}" if signature.docmdp_level else level
-    yield Verdict(name, "FAILED" if wrong else "ok", "; ".join(wrong) or f"intact, covers {covers}; {meaning}")
+    yield VerificationVerdict(
+        name, "FAILED" if wrong else "ok", "; ".join(wrong) or f"intact, covers {covers}; {meaning}"
+    )
     yield _signer(status, anchors, f"signer of {name.removeprefix('signature ')}")
 
 
-def _revisions(reader: Any) -> Verdict:
+def _revisions(reader: Any) -> VerificationVerdict:
     """Say whether each revision after the first adds a signature and nothing else."""
     from .revisions import first_revision, foreign
 
     faults, size = list(foreign(reader)), len(first_revision(reader))
     if faults:
         more = f"; and {count(len(faults) - 1, 'other fault')}" if len(faults) > 1 else ""
-        return Verdict("revisions", "FAILED", f"more was added to the report than signatures: {faults[0]}{more}")
+        return VerificationVerdict(
+            "revisions", "FAILED", f"more was added to the report than signatures: {faults[0]}{more}"
+        )
     added = count(reader.total_revisions - 1, "revision")
-    return Verdict("revisions", "ok", f"the first {size} bytes are the report; {added} after it: signatures alone")
+    return VerificationVerdict(
+        "revisions", "ok", f"the first {size} bytes are the report; {added} after it: signatures alone"
+    )
 
 
-def _signer(status: Any, anchors: list[Any], name: str) -> Verdict:
+def _signer(status: Any, anchors: list[Any], name: str) -> VerificationVerdict:
     """Say who signed and when; nobody is trusted who was not named."""
     who = clean(status.signing_cert.subject.human_friendly, 200)
     stamp, claimed = status.timestamp_validity, status.signer_reported_dt
@@ -118,13 +126,15 @@ def _signer(status: Any, anchors: list[Any], name: str) -> Verdict:
         when = f"time stamp {stamp.timestamp.isoformat(timespec='seconds')}"
     signed = f"{who}; {when}"
     if stamp is not None and not (stamp.intact and stamp.valid):
-        return Verdict(name, "FAILED", f"{signed}, which is NOT valid")
+        return VerificationVerdict(name, "FAILED", f"{signed}, which is NOT valid")
     if not anchors:
-        return Verdict(name, "not judged", f"{signed}; name the certificate it must lead to by --trust")
+        return VerificationVerdict(name, "not judged", f"{signed}; name the certificate it must lead to by --trust")
     if status.bottom_line:
-        return Verdict(name, "ok", f"{signed}; leads to a trusted certificate; revocation was not looked up")
+        return VerificationVerdict(
+            name, "ok", f"{signed}; leads to a trusted certificate; revocation was not looked up"
+        )
     reason = "the time stamp is not trusted" if status.trusted else "does not lead to a trusted certificate, or expired"
-    return Verdict(name, "FAILED", f"{signed}; {reason}")
+    return VerificationVerdict(name, "FAILED", f"{signed}; {reason}")
 
 
 def _is_tidy(signature: Any, data: bytes) -> bool:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from math import isfinite, isnan
 from typing import NamedTuple
 
-from ...core.text import count
-from ...document.amounts import amount, apart, percent, scaled, share, unbracketed
+from ...core.support.text import count
 from ...document.document import Card
-from ...document.evidence import Evidence
 from ...document.text import clean, interval, name, sentence, value_words
 from ...evidence.finding import Finding
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DIFFERENCE, Claims
-from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, Calibration, Decisions, ScoreLine, rows_within
+from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, CalibrationView, Decisions, ScoreLine, rows_within
 from ...evidence.view import by_feature
+from ...reading.amounts import amount, apart, percent, scaled, share, unbracketed
+from ...reading.run_reader import RunReader
 
 SKILL = "How good is it?"
 # the first with a skill is shown
@@ -51,7 +51,7 @@ class SkillEstimate(NamedTuple):
         return percent(self.share, self.lower, self.upper, -1 if self.side < 0 else 1)
 
 
-def skill_of(e: Evidence) -> SkillEstimate | None:
+def skill_of(e: RunReader) -> SkillEstimate | None:
     """Return the skill of the first score that has a baseline."""
     for score in SCORES:
         own, line, base = (_score(e, f"{score}{end}") for end in ("", "_skill", "_baseline"))
@@ -61,7 +61,7 @@ def skill_of(e: Evidence) -> SkillEstimate | None:
     return None
 
 
-def good(e: Evidence) -> tuple[str, int]:
+def good(e: RunReader) -> tuple[str, int]:
     """Return what is shown of the model's skill as a clause, and its side: 1 better than the baseline, -1 worse."""
     skill = skill_of(e)
     if skill is None:
@@ -79,18 +79,18 @@ def good(e: Evidence) -> tuple[str, int]:
     return f"{text}{', ' if orders else ' '}{orders}({within})", skill.side
 
 
-def performance(e: Evidence) -> Card:
+def performance(e: RunReader) -> Card:
     """Return the card on skill, score and decisions."""
     skill, view = skill_of(e), Decisions.find(e.run)
     headline, aside = _headline(e, skill)
     if not headline:
-        why = e.why_missing(Calibration.id) if e.subject.has_y else "No outcomes were given to compare with."
+        why = e.why_missing(CalibrationView.id) if e.subject.has_y else "No outcomes were given to compare with."
         return Card(title=SKILL, headline="Not tested", texts=(sentence(why),))
     texts = ((_losses if aside.startswith(SHARE) else _closed)(skill),) if skill is not None else ()
     return Card(title=SKILL, headline=headline, aside=aside, texts=(*texts, *_decided(view)), counts=_counts(view))
 
 
-def _headline(e: Evidence, skill: SkillEstimate | None) -> tuple[str, str]:
+def _headline(e: RunReader, skill: SkillEstimate | None) -> tuple[str, str]:
     """Return the score that a reader knows best, and what stands beside it."""
     area, right = _score(e, AREA), _score(e, ACCURACY)
     if area is not None:
@@ -122,8 +122,8 @@ def _losses(skill: SkillEstimate) -> str:
     return f"Its loss ({called}) is {amount(skill.score, 'points')}; that of {BASELINE} {value_words(skill.baseline)}."
 
 
-def _score(e: Evidence, item: str) -> ScoreLine | None:
-    view = Calibration.find(e.run)
+def _score(e: RunReader, item: str) -> ScoreLine | None:
+    view = CalibrationView.find(e.run)
     return None if view is None else view.of(item)
 
 
@@ -152,19 +152,19 @@ def _counts(view: Decisions | None) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def believed(e: Evidence) -> str:
+def believed(e: RunReader) -> str:
     """Return the answer in a word or two; never yes without a calibration that was tested and passed."""
     if e.gate.tone != "good":
         return HEADLINES[e.gate.tone]
     return PARTLY if _limit(e) is not None else YES
 
 
-def _limit(e: Evidence) -> Finding | None:
+def _limit(e: RunReader) -> Finding | None:
     """Return the worst open finding that limits the doubt."""
     return next((f for f in e.findings if f.code in LIMITS and f.severity != "observation"), None)
 
 
-def clause(e: Evidence) -> str:
+def clause(e: RunReader) -> str:
     """Return the answer as a clause."""
     rows = "these rows" if e.subject.n is None else count(e.subject.n, "row")
     return {
@@ -176,7 +176,7 @@ def clause(e: Evidence) -> str:
     }[believed(e)]
 
 
-def belief(e: Evidence) -> Card:
+def belief(e: RunReader) -> Card:
     """Return the card: the answer, what it rests on, and what unseen rows confirm of the model's claims."""
     headline, n = believed(e), e.subject.n
     aside = f"on {count(n, 'row')}" if headline == OPEN and n is not None else ""
@@ -184,9 +184,9 @@ def belief(e: Evidence) -> Card:
     return Card(title=BELIEF, headline=headline, aside=aside, texts=tuple(filter(None, texts)))
 
 
-def _reason(e: Evidence, headline: str) -> str:
+def _reason(e: RunReader, headline: str) -> str:
     """Say what the answer rests on."""
-    view = Calibration.find(e.run)
+    view = CalibrationView.find(e.run)
     gap = None if view is None else view.of(CONFIDENCE_GAP)
     if view is None or gap is None or headline == UNTESTED:
         return sentence(e.gate.reason)
@@ -200,7 +200,7 @@ def _reason(e: Evidence, headline: str) -> str:
     return agree if limit is None else f"{agree} But: {sentence(limit.title)} ({clean(limit.code, 20)})"
 
 
-def _wrong(view: Calibration, gap: ScoreLine) -> str:
+def _wrong(view: CalibrationView, gap: ScoreLine) -> str:
     """Say in which direction the doubt is wrong, as far as its interval tells."""
     if view.infinite_nll:
         return f"In {count(view.infinite_nll, 'row')} it gave what happened a probability of 0."
@@ -212,7 +212,7 @@ def _wrong(view: Calibration, gap: ScoreLine) -> str:
     return f"Outcomes do not follow its stated probabilities; the gap of {_words(gap)} has no clear direction."
 
 
-def _undecided(view: Calibration, gap: ScoreLine, differ: str, margin: float) -> str:
+def _undecided(view: CalibrationView, gap: ScoreLine, differ: str, margin: float) -> str:
     """Say what keeps the answer open, and how many rows would do where these are too few."""
     if not isfinite(margin) or max(-gap.lower_90, gap.upper_90) < margin:
         return f"{differ}."
@@ -225,13 +225,13 @@ def _words(gap: ScoreLine, sign: int = 1) -> str:
     return scaled(gap.estimate, gap.lower_90, gap.upper_90, gap.unit, sign=sign)
 
 
-def confirmed(e: Evidence) -> str:
+def confirmed(e: RunReader) -> str:
     """Return what share of its claims unseen rows confirm; empty without an interval of it that is to be trusted."""
     view = Claims.find(e.run)
     if view is None:
         return ""
     claimed, whole = (by_feature(view.part(item)).get(ALL_FEATURES) for item in (CLAIMED, DIFFERENCE))
-    if claimed is None or whole is None or whole.distrust or isnan(whole.share_lower):
+    if claimed is None or whole is None or whole.unreliable or isnan(whole.share_lower):
         return ""
     if claimed.estimate < view.margin:  # a share of next to nothing
         return ""

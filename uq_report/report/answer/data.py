@@ -11,7 +11,7 @@ from ...document.text import unmarked
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class Conclusion:
     """What the evidence supports, why, and what to do; names of features are marked in its texts.
 
     Parameters
@@ -56,7 +56,7 @@ class Answer:
         yield self.foot
 
 
-def as_lines(answer: Answer) -> list[str]:
+def as_lines(answer: Conclusion) -> list[str]:
     """Return the answer in about ten lines."""
     lines = [f"{answer.recommendation.text}. {answer.because}", answer.assumption, answer.undecidable]
     lines += [f"{card.title} {_head(card)}." for card in answer.cards]
@@ -65,12 +65,12 @@ def as_lines(answer: Answer) -> list[str]:
     return [unmarked(line) for line in (*lines, answer.foot) if line]
 
 
-def as_html(title: str, answer: Answer) -> str:
+def as_html(title: str, answer: Conclusion) -> str:
     """Return the answer as HTML without styles; every text from outside is escaped."""
     return "".join(_html(title, answer))
 
 
-def _html(title: str, answer: Answer) -> Iterator[str]:
+def _html(title: str, answer: Conclusion) -> Iterator[str]:
     yield f"<p><strong>{_escaped(title)}</strong></p>"
     yield f"<p><strong>{_escaped(answer.recommendation.text)}.</strong> {_escaped(answer.because)}</p>"
     yield from (f"<p>{_escaped(text)}</p>" for text in (answer.assumption, answer.undecidable) if text)

@@ -9,17 +9,17 @@ from collections.abc import Iterable, Sequence
 from math import nan
 from typing import NamedTuple
 
-from ...core.measures import BRIER
-from ...core.numbers import spoken
-from ...core.text import count
-from ...document.amounts import scaled
-from ...document.evidence import Evidence
-from ...document.places import FeatureRanking, RankedFeature, answers
+from ...checks.reading import measure_words
+from ...core.model.measures import BRIER
+from ...core.support.numbers import unit_phrase
+from ...core.support.text import count
 from ...document.text import joined, mention, mentions, name, value_words
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, ShapImportance
-from ...rules.reading import measure_words
+from ...reading.amounts import scaled
+from ...reading.rank_ranges import FeatureRanking, RankedFeature, answers
+from ...reading.run_reader import RunReader
 
 PREDICTION, LOSS, DOUBT = "prediction", "loss", "uncertainty"
 NAMED = 4  # features in a sentence
@@ -49,12 +49,12 @@ class DriverRanking(NamedTuple):
         return f"{words} of {measure_words(BRIER.name)}" if self.ranking.measure == BRIER.name else words
 
 
-def rankings(e: Evidence) -> dict[str, FeatureRanking]:
+def rankings(e: RunReader) -> dict[str, FeatureRanking]:
     """Return the ranking of each question by its role."""
     return {ranking.heading: ranking for ranking in answers(e)}
 
 
-def drivers(e: Evidence) -> tuple[str, str, str]:
+def drivers(e: RunReader) -> tuple[str, str, str]:
     """Return the three sentences."""
     readings = {role: _read(e, ranking) for role, ranking in rankings(e).items() if len(ranking.table)}
     prediction, loss, doubt = (readings.get(role) for role in (PREDICTION, LOSS, DOUBT))
@@ -66,7 +66,7 @@ def drivers(e: Evidence) -> tuple[str, str, str]:
     )
 
 
-def _read(e: Evidence, ranking: FeatureRanking) -> DriverRanking:
+def _read(e: RunReader, ranking: FeatureRanking) -> DriverRanking:
     """Return a ranking with its verdicts and places; those without a number are left out."""
     lines = tuple(ranking.features[feature] for feature in ranking.order if feature in ranking.features)
     undecided = any(f.code == NO_LEADER and ranking.measure in f.measures for f in e.findings)
@@ -74,7 +74,7 @@ def _read(e: Evidence, ranking: FeatureRanking) -> DriverRanking:
     return DriverRanking(ranking, lines, _rows(e, ranking), undecided or tied)
 
 
-def _rows(e: Evidence, ranking: FeatureRanking) -> str:
+def _rows(e: RunReader, ranking: FeatureRanking) -> str:
     """Return on how many rows a ranking rests, in words."""
     view = ShapImportance.find(e.run) if ranking.result.id == ids.SHAP_IMPORTANCE else None
     used, n = len(view.rows_used) if view is not None else 0, e.subject.n
@@ -83,7 +83,7 @@ def _rows(e: Evidence, ranking: FeatureRanking) -> str:
     return "these rows" if n is None else count(n, "row")
 
 
-def _predicted(e: Evidence) -> str:
+def _predicted(e: RunReader) -> str:
     """Return what moves as a phrase: of more than two classes the probability of the one that is shown."""
     classes, counts = e.subject.classes or (), e.subject.class_counts
     if len(classes) <= 2:
@@ -131,7 +131,7 @@ def _by_few_rows(read: DriverRanking, costly: Sequence[RankedFeature]) -> str:
     """Name what costs more than anything shown by estimate, where too few rows decide for an interval."""
     sign = read.ranking.facts.sign
     most = max((sign * line.estimate for line in costly), default=0.0)
-    above = [line for line in read.lines if line.distrust and sign * line.estimate > most]
+    above = [line for line in read.lines if line.unreliable and sign * line.estimate > most]
     if not above:
         return ""
     cost = value_words(sign * above[0].estimate, unit=read.ranking.facts.unit)
@@ -166,7 +166,7 @@ def _doubt(read: DriverRanking, loss: DriverRanking | None) -> str:
 def _follows(read: DriverRanking, less: Sequence[RankedFeature]) -> str:
     """Say which features make the model less sure when they are wrong."""
     facts = read.ranking.facts
-    margin = f"{margin_of(read.ranking):.3g} {spoken(facts.unit)}".strip()
+    margin = f"{margin_of(read.ranking):.3g} {unit_phrase(facts.unit)}".strip()
     if not less and all(line.verdict == ABOUT_0 for line in read.lines):
         return f"The model's doubt follows no feature: wrong values change it on average by less than {margin}."
     if not less:

@@ -6,14 +6,14 @@ from math import isfinite
 
 from ...document.blocks import make_figure, paragraphs
 from ...document.document import Block, Cards, Section, Step, Steps, Verdict
-from ...document.evidence import Evidence
-from ...document.places import FeatureRanking, leader, leading
 from ...document.plots.frames import interval_words
-from ...document.telling import DAGGER, largest_words
 from ...document.text import joined, name, spaced
 from ...evidence import ids
 from ...evidence.importance import CLAIMED, Claims
 from ...evidence.view import of_measure
+from ...reading.rank_ranges import FeatureRanking, leader, leading
+from ...reading.run_reader import RunReader
+from ...reading.sentences import DAGGER, largest_words
 from ..plots import answer as plot
 from .drivers import DOUBT, LOSS, margin_of, rankings
 from .synthesis import answer_of
@@ -25,7 +25,7 @@ RISES = {LOSS: "rise of loss", DOUBT: "rise of doubt"}
 TITLE = "The answer"
 
 
-def answer(e: Evidence) -> Section:
+def answer(e: RunReader) -> Section:
     """Return page 1."""
     page = answer_of(e)
     drives: tuple[Block, ...] = (Steps(steps=tuple(Step(lead="", text=text) for text in page.drives)), *picture(e))
@@ -39,7 +39,7 @@ def answer(e: Evidence) -> Section:
     return Section(id="answer", title=TITLE, blocks=blocks, sections=parts)
 
 
-def picture(e: Evidence) -> tuple[Block, ...]:
+def picture(e: RunReader) -> tuple[Block, ...]:
     """Return the figure; none without a ranking."""
     ranked = [ranking for ranking in rankings(e).values() if len(ranking.table)]
     features = leading(ranked, MOST) if ranked else []
@@ -53,7 +53,7 @@ def picture(e: Evidence) -> tuple[Block, ...]:
     return (make_figure("answer-picture", caption, alt, lambda: plot.draw(panels, features), ranked[0].result.id),)
 
 
-def _panel(e: Evidence, ranking: FeatureRanking) -> plot.Panel:
+def _panel(e: RunReader, ranking: FeatureRanking) -> plot.DriverPanel:
     """Return one question, with what the model claims of each feature where the panel shows the same score."""
     unit, view = ranking.facts.unit, Claims.find(e.run)
     unit = unit.partition(" of ")[0] if unit.startswith("probability") else unit
@@ -61,10 +61,10 @@ def _panel(e: Evidence, ranking: FeatureRanking) -> plot.Panel:
     lines = view.part(CLAIMED) if view is not None and ranking.heading == LOSS else ()
     claimed = {line.feature: line.estimate for line in of_measure(lines, ranking.measure)}
     words = f"{label}, {unit}" if unit else label
-    return plot.Panel(ranking.heading, words, ranking.table, claimed, margin_of(ranking))
+    return plot.DriverPanel(ranking.heading, words, ranking.table, claimed, margin_of(ranking))
 
 
-def _caption(e: Evidence, ranked: list[FeatureRanking], panels: list[plot.Panel], n: int) -> str:
+def _caption(e: RunReader, ranked: list[FeatureRanking], panels: list[plot.DriverPanel], n: int) -> str:
     """Say what signs mean, which intervals these are, and that partners may hide importance."""
     around = next((words for x in (leader(ranked), *ranked) if (words := interval_words(x.table))), "")
     features = {feature for ranking in ranked for feature in ranking.order}

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...core.inference import MIN_CLUSTERS
-from ...core.text import count
-from ...core.trust import LEAST_EVENTS, few_events
+from ...core.statistics.inference import MIN_CLUSTERS
+from ...core.statistics.interval_reliability import LEAST_EVENTS, few_events
+from ...core.support.text import count
 from ...document.document import Step
-from ...document.evidence import OPEN, SEVERITY_TONES, Evidence
 from ...document.text import clean, first_sentence, joined, mentioned, name, spaced
 from ...evidence.finding import SEVERITIES, Finding
 from ...evidence.importance import Pfi
-from ...evidence.outcomes import Calibration
-from ...evidence.rows import OUTSIDE, Support
+from ...evidence.outcomes import CalibrationView
+from ...evidence.rows import OUTSIDE, SupportView
+from ...reading.run_reader import OPEN, SEVERITY_TONES, RunReader
 from ..rating import NO_VERDICT, rating, rests_on, tally
-from ..sections.affected import affected_card
+from ..sections.groups import affected_card
 from .cards import NO, YES, belief, believed, clause, good, performance
-from .data import Answer
+from .data import Conclusion
 from .drivers import drivers
 
 STEPS = 3
@@ -34,9 +34,9 @@ MOST = 0.5  # of the rows, unlike the training rows
 CALIBRATED = "whether the model is calibrated"
 
 
-def answer_of(e: Evidence) -> Answer:
+def answer_of(e: RunReader) -> Conclusion:
     """Return what the evidence of a run supports."""
-    return Answer(
+    return Conclusion(
         recommendation=rating(e.run.outcomes),
         because=because(e),
         rule=rests_on(e.run.outcomes),
@@ -49,7 +49,7 @@ def answer_of(e: Evidence) -> Answer:
     )
 
 
-def because(e: Evidence) -> str:
+def because(e: RunReader) -> str:
     """Return what is good and what limits it: skill, whether the doubt can be believed, and the worst finding."""
     text, side = good(e)
     worst = min(e.findings, key=lambda f: SEVERITIES.index(f.severity), default=None)
@@ -68,7 +68,7 @@ def _title(finding: Finding) -> str:
     return f"{title[0].lower()}{title[1:]}" if title[1:2].islower() else title
 
 
-def _foot(e: Evidence) -> str:
+def _foot(e: RunReader) -> str:
     """Say which run this is, how many checks judged it, and what was not tested."""
     about, outcomes = e.subject, e.run.outcomes
     sizes = [count(n, what) for n, what in ((about.n, "row"), (about.d, "feature")) if n is not None]
@@ -78,7 +78,7 @@ def _foot(e: Evidence) -> str:
     return spaced(f"{'; '.join(filter(None, identity))}.", checks, f"{NOT_TESTED}{parts}.")
 
 
-def actions(e: Evidence) -> tuple[Step, ...]:
+def actions(e: RunReader) -> tuple[Step, ...]:
     """Return at most three steps; findings that ask for the same are one. Without findings, what to watch."""
     shared: dict[str, list[Finding]] = {}
     for finding in e.findings:
@@ -87,7 +87,7 @@ def actions(e: Evidence) -> tuple[Step, ...]:
     return tuple(steps) or (_watch(e),)
 
 
-def rest(e: Evidence) -> tuple[Finding, ...]:
+def rest(e: RunReader) -> tuple[Finding, ...]:
     """Return the open findings that no step is about."""
     leads = list(dict.fromkeys(map(_lead, e.findings)))[:STEPS]
     return tuple(finding for finding in e.findings if _lead(finding) not in leads)
@@ -98,7 +98,7 @@ def _lead(finding: Finding) -> str:
     return first_sentence(finding.remedy, 2 * WIDTH) or f"Look at finding {clean(finding.code, 20)}."
 
 
-def _step(e: Evidence, lead: str, findings: Sequence[Finding]) -> Step:
+def _step(e: RunReader, lead: str, findings: Sequence[Finding]) -> Step:
     """Return one step for findings that ask for the same; the first says how large it is."""
     worst = findings[0]
     why = "" if worst.code in ON_CARD else first_sentence(worst.statement) or first_sentence(worst.title)
@@ -113,7 +113,7 @@ def _step(e: Evidence, lead: str, findings: Sequence[Finding]) -> Step:
     )
 
 
-def _watch(e: Evidence) -> Step:
+def _watch(e: RunReader) -> Step:
     """Return what is left to do where no finding is open."""
     if not e.run.outcomes:
         return Step(lead="Audit it with checks.", text="No check was run, so nothing was looked for.")
@@ -124,13 +124,13 @@ def _watch(e: Evidence) -> Step:
     )
 
 
-def undecidable(e: Evidence) -> str:
+def undecidable(e: RunReader) -> str:
     """Return what cannot be judged and why, in at most two sentences; empty where nothing stands against it."""
     reasons = filter(None, (judge(e) for judge in (_few_events, _few_clusters, _outside, _unmoved)))
     return " ".join(f"{lead}: {reason}." for lead, reason in zip(LEADS, reasons, strict=False))
 
 
-def _few_events(e: Evidence) -> str:
+def _few_events(e: RunReader) -> str:
     """Say that too few outcomes are outside the most frequent class for what rests on outcomes."""
     counts, view = e.subject.class_counts, Pfi.find(e.run)
     n, rare = sum(counts), sum(counts) - max(counts, default=0)
@@ -144,7 +144,7 @@ def _few_events(e: Evidence) -> str:
     return f"{what}, because only {count(rare, 'row')} {'is' if rare == 1 else 'are'} {where} ({LEAST_EVENTS} would do)"
 
 
-def _few_clusters(e: Evidence) -> str:
+def _few_clusters(e: RunReader) -> str:
     """Say that the clusters are too few for an interval: of importances, and of one cluster for any."""
     clusters, kind = e.subject.clusters or MIN_CLUSTERS, "cluster" if e.subject.block_length is None else "block"
     permuted = Pfi.find(e.run) is not None
@@ -155,20 +155,20 @@ def _few_clusters(e: Evidence) -> str:
     return f"{what}, because {count(clusters, kind)} {verb} not show how {kind}s vary ({MIN_CLUSTERS} would do)"
 
 
-def _is_open(e: Evidence) -> bool:
+def _is_open(e: RunReader) -> bool:
     """Say whether calibration was looked at, and is neither shown nor rejected."""
-    return Calibration.find(e.run) is not None and e.gate.tone not in ("good", "bad")
+    return CalibrationView.find(e.run) is not None and e.gate.tone not in ("good", "bad")
 
 
-def _outside(e: Evidence) -> str:
+def _outside(e: RunReader) -> str:
     """Say that most rows are outside of what the model was trained on."""
-    view = Support.find(e.run)
+    view = SupportView.find(e.run)
     share = max((line.estimate for line in view.lines if line.item == OUTSIDE), default=0.0) if view else 0.0
     far = f"because {100 * share:.0f} % of the audited rows lie outside them"
     return f"how good the model is on rows like its training rows, {far}" if share > MOST else ""
 
 
-def _unmoved(e: Evidence) -> str:
+def _unmoved(e: RunReader) -> str:
     """Say that nothing was seen to depend on any feature."""
     view = Pfi.find(e.run)
     if view is None or not view.lines or not all(line.exact_zero for line in view.lines):

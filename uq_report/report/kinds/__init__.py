@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Final, NamedTuple
 
-from ...core.errors import InputError, nearest
+from ...core.support.errors import InputError, nearest
 from ...document.blocks import undrawn
 from ...document.document import Document
 from ...evidence.run import Run
@@ -15,11 +15,11 @@ from .brief import brief
 from .model_card import model_card
 
 
-class Form(NamedTuple):
+class DocumentForm(NamedTuple):
     """What decides a run's document: its kind, and for an audit how much stands behind the front part."""
 
     kind: str
-    annex: str = SHORT
+    appendix: str = SHORT
 
 
 KINDS: Mapping[str, Callable[[Run], Document]] = {
@@ -28,29 +28,31 @@ KINDS: Mapping[str, Callable[[Run], Document]] = {
     MODEL_CARD: model_card,
 }
 # every form, those of one kind by what they cost
-FORMS: Final = (*(Form("audit", extent) for extent in (SHORT, NONE, FULL)), *map(Form, [*KINDS][1:]))
+FORMS: Final = (*(DocumentForm("audit", extent) for extent in (SHORT, NONE, FULL)), *map(DocumentForm, [*KINDS][1:]))
 
 
-def document(run: Run, kind: str = "audit", *, annex: str = SHORT, draws: bool = True) -> Document:
+def document(run: Run, kind: str = "audit", *, appendix: str = SHORT, draws: bool = True) -> Document:
     """Return a run as a document of one kind; each has the template of its name.
 
     Parameters
     ----------
     run : Run
     kind : {"audit", "brief", "model-card"}
-    annex : {"none", "short", "full"}
-        How much an audit holds behind its front part; other kinds have no annex.
+    appendix : {"none", "short", "full"}
+        How much an audit holds behind its front part; other kinds have no appendix.
     draws : bool, default=True
         False leaves the SVG of figures empty, for formats that show none.
 
     Raises
     ------
     InputError
-        For another kind or annex.
+        For another kind or appendix.
     """
-    if annex not in EXTENTS:
-        raise InputError(f"report.annex must be one of {list(EXTENTS)}; got {annex!r}. {nearest(annex, EXTENTS)}")
+    if appendix not in EXTENTS:
+        raise InputError(
+            f"report.appendix must be one of {list(EXTENTS)}; got {appendix!r}. {nearest(appendix, EXTENTS)}"
+        )
     if kind not in KINDS:
         raise InputError(f"report.template must be one of {sorted(KINDS)}; got {kind!r}. {nearest(kind, KINDS)}")
     with nullcontext() if draws else undrawn():
-        return assemble.document(run, annex=annex) if kind == "audit" else KINDS[kind](run)
+        return assemble.document(run, appendix=appendix) if kind == "audit" else KINDS[kind](run)

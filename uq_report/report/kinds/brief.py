@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...core.text import count, short
+from ...core.support.text import count, short
 from ...document.blocks import make_table, paragraphs, tables
 from ...document.document import Block, Column, Document, Facts, Paragraph, Section, Verdict
-from ...document.evidence import OPEN, Evidence, as_cell, severity_badge
-from ...document.places import FeatureRanking, leading
-from ...document.telling import NUMBERS
 from ...document.text import clean, first_sentence, joined, name, sentence, value_words
 from ...evidence import columns as col
 from ...evidence.finding import Finding
 from ...evidence.run import Run
+from ...reading.rank_ranges import FeatureRanking, leading
+from ...reading.run_reader import OPEN, RunReader, as_cell, severity_badge
+from ...reading.sentences import NUMBERS
 from ..answer.drivers import rankings
 from ..answer.section import answer
 from ..answer.synthesis import rest
@@ -52,7 +52,7 @@ def whole_text(text: str) -> str:
     return line if len(line) <= SENTENCE else first_sentence(line, SENTENCE) or ELSEWHERE
 
 
-def _ranking(e: Evidence) -> Section:
+def _ranking(e: RunReader) -> Section:
     """Return the leading features with their ranks and importances for each question."""
     title = "Leading features"
     ranked = [ranking for ranking in rankings(e).values() if len(ranking.table)]
@@ -76,7 +76,7 @@ def _cells(ranking: FeatureRanking, feature: str) -> tuple[str | None, str | Non
     return None if place is None else place.words, value_words(*row.iloc[0][list(NUMBERS)]) if len(row) else None
 
 
-def _further(e: Evidence) -> Section | None:
+def _further(e: RunReader) -> Section | None:
     """Return the open findings that the answer does not name."""
     further = rest(e)
     rows = [
@@ -94,7 +94,7 @@ def _about(finding: Finding) -> str:
     return joined([clean(short(feature, LABEL)) for feature in finding.features], 3) or "the model"
 
 
-def _compared(e: Evidence) -> Section | None:
+def _compared(e: RunReader) -> Section | None:
     """Return what sets two models apart, in words."""
     section = comparison(e)
     if section is None:
@@ -103,7 +103,7 @@ def _compared(e: Evidence) -> Section | None:
     return Section(id="comparison", title=section.title, blocks=paragraphs(*texts))
 
 
-def _people(e: Evidence) -> Section:
+def _people(e: RunReader) -> Section:
     """Return who answers for the model, what is left to people, and which files these are."""
     stated = tuple((key.replace("_", " ").capitalize(), whole_text(e.about(key))) for key in PEOPLE if e.about(key))
     hashes = tuple((f"SHA-256 of the {what}", as_cell(e.subject.hashes.get(key))) for key, what in FILES)
@@ -113,7 +113,7 @@ def _people(e: Evidence) -> Section:
     return Section(id="people", title="People and identity", blocks=blocks)
 
 
-def _unreached(e: Evidence) -> str:
+def _unreached(e: RunReader) -> str:
     """Name the checks without a verdict and the parts that did not run."""
     silent = [name(o.title or o.check) for o in e.run.outcomes if o.state in NO_VERDICT]
     parts = (("Checks without a verdict", silent), ("Not run", [name(part.name) for part in e.run.not_run]))

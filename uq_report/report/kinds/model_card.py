@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from ...core.references import cite
-from ...core.text import count
+from ...core.support.references import cite
+from ...core.support.text import count
 from ...document.blocks import bullets, paragraphs, tables
 from ...document.document import Block, Bullets, Cell, Document, Facts, Section, Table
-from ...document.evidence import OPEN, Evidence, as_cell
-from ...document.places import answers
 from ...document.text import clean, items, joined, sentence
 from ...evidence.importance import Pfi
 from ...evidence.run import Run
+from ...reading.rank_ranges import answers
+from ...reading.run_reader import OPEN, RunReader, as_cell
 from ..answer.section import answer
 from ..assemble import framed, read, tables_in
 from ..placing import PluginSections
+from ..sections.calibration import sure
 from ..sections.data import data
 from ..sections.limitations import omissions
-from ..sections.sure import sure
 
 GROUPS = "UQ8"  # codes of findings on protected attributes
 FINDINGS = 10
@@ -36,7 +36,7 @@ def _facts(*rows: tuple[str, Cell]) -> Facts:
     return Facts(rows=rows)
 
 
-def _details(e: Evidence) -> Section:
+def _details(e: RunReader) -> Section:
     about = e.subject
     facts = _facts(
         ("Name", as_cell(about.label)),
@@ -52,7 +52,7 @@ def _details(e: Evidence) -> Section:
     return Section(id="details", title="Model details", blocks=(facts,))
 
 
-def _use(e: Evidence) -> Section:
+def _use(e: RunReader) -> Section:
     facts = _facts(
         ("Purpose", e.about_cell("purpose")),
         ("Intended use", e.about_cell("intended_use")),
@@ -62,7 +62,7 @@ def _use(e: Evidence) -> Section:
     return Section(id="use", title="Intended use", blocks=(facts,))
 
 
-def _factors(e: Evidence) -> Section:
+def _factors(e: RunReader) -> Section:
     protected = e.subject.protected
     facts = _facts(
         ("Protected attributes", as_cell(protected) if protected else "none named"),
@@ -72,7 +72,7 @@ def _factors(e: Evidence) -> Section:
     return Section(id="factors", title="Factors", blocks=(facts, *_table(data(e, PluginSections(e)), "data-features")))
 
 
-def _metrics(e: Evidence) -> Section:
+def _metrics(e: RunReader) -> Section:
     """Return the measures of this run, and how their variation is shown."""
     answered, permuted = (answer.measure for answer in answers(e)), Pfi.find(e.run)
     measures = dict.fromkeys((*answered, *(permuted.measures if permuted is not None else ())))
@@ -86,7 +86,7 @@ def _metrics(e: Evidence) -> Section:
     return Section(id="metrics", title="Metrics", blocks=(*paragraphs(text), *table))
 
 
-def scope(e: Evidence) -> str:
+def scope(e: RunReader) -> str:
     """Say in one sentence what was examined."""
     about = e.subject
     counted_rows = about.n is not None and about.d is not None
@@ -99,7 +99,7 @@ def scope(e: Evidence) -> str:
     )
 
 
-def _evaluation(e: Evidence) -> Section:
+def _evaluation(e: RunReader) -> Section:
     facts = _facts(
         ("Origin", e.about_cell("data_origin")),
         ("How rows were split", e.about_cell("data_split")),
@@ -112,7 +112,7 @@ def _evaluation(e: Evidence) -> Section:
     return Section(id="evaluation", title="Evaluation data", blocks=(*paragraphs(scope(e)), facts))
 
 
-def _training(e: Evidence) -> Section:
+def _training(e: RunReader) -> Section:
     train = f"yes, {count(e.subject.n_train or 0, 'row')}" if e.subject.has_train else "no"
     facts = _facts(
         ("Training rows given to the audit", train),
@@ -122,7 +122,7 @@ def _training(e: Evidence) -> Section:
     return Section(id="training", title="Training data", blocks=(facts,))
 
 
-def _ethics(e: Evidence) -> Section:
+def _ethics(e: RunReader) -> Section:
     findings = [f for f in e.findings if f.code.startswith(GROUPS)]
     facts = _facts(
         ("Risks, harms and how they are reduced", OPEN),
@@ -134,7 +134,7 @@ def _ethics(e: Evidence) -> Section:
     return Section(id="ethics", title="Ethical considerations", blocks=(facts, *paragraphs(none), *statements))
 
 
-def _caveats(e: Evidence) -> Section:
+def _caveats(e: RunReader) -> Section:
     worst, more = e.findings[:FINDINGS], len(e.findings) - FINDINGS
     missing = items(part.name for part in e.run.not_run)
     caveats = (

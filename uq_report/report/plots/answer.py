@@ -24,7 +24,7 @@ ROW, FRAME = 0.165, 0.75  # inches
 NAME = 22
 
 
-class Panel(NamedTuple):
+class DriverPanel(NamedTuple):
     """One question: the role of its measure, the axis in words, its estimates, and what the model claims.
 
     What lies within `margin` counts as 0; NaN where nothing does.
@@ -37,7 +37,7 @@ class Panel(NamedTuple):
     margin: float
 
 
-def draw(panels: Sequence[Panel], features: Sequence[str]) -> Figure:
+def draw(panels: Sequence[DriverPanel], features: Sequence[str]) -> Figure:
     """Draw the panels side by side; a dot is an estimate, its line the interval."""
     with style.drawing(ROW * max(3, len(features)) + FRAME) as figure:
         row = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
@@ -50,7 +50,7 @@ def draw(panels: Sequence[Panel], features: Sequence[str]) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, panel: Panel, features: Sequence[str]) -> None:
+def _panel(axes: Axes, panel: DriverPanel, features: Sequence[str]) -> None:
     """Draw one question; row k stands for feature k."""
     style.plain(axes, "x")
     axes.spines["left"].set_visible(False)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...core.arrays import FloatArray
-from ...core.results import Result
+from ...core.model.results import Result
+from ...core.support.arrays import FloatArray
 from ...document.plots import style
 from ...document.plots.frames import choose, interval_words, optional
 from ...document.plots.words import words

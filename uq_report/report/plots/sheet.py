@@ -35,7 +35,7 @@ NAMES = {"prediction": "prediction", "loss": "loss", "uncertainty": "doubt"}
 MARK: dict[str, Any] = {"marker": "o", "markersize": 3.2, "linestyle": ""}
 
 
-class Panel(NamedTuple):
+class SheetPanel(NamedTuple):
     """One measure along the feature: its role, title and unit, the average and, where it parts from it, the local one.
 
     Both are estimates by `x` or `level`.
@@ -48,7 +48,7 @@ class Panel(NamedTuple):
     local: pd.DataFrame
 
 
-def draw(panels: Sequence[Panel], counts: pd.DataFrame, edges: Sequence[float] | None = None) -> Figure:
+def draw(panels: Sequence[SheetPanel], counts: pd.DataFrame, edges: Sequence[float] | None = None) -> Figure:
     """Draw the panels of one feature, and how its rows lie.
 
     Parameters
@@ -73,7 +73,7 @@ def most_frequent(average: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:
     return first.sort_values(col.ESTIMATE, ascending=False, kind="stable")
 
 
-def _stack(panels: Sequence[Panel], counts: pd.Series[float], edges: Sequence[float] | None) -> Figure:
+def _stack(panels: Sequence[SheetPanel], counts: pd.Series[float], edges: Sequence[float] | None) -> Figure:
     """Draw panels over one another along numbers, with bars of the rows below."""
     bars = BARS + GAP if len(counts) else 0.0
     height = TOP + len(panels) * (TITLE + PANEL) + bars + BOTTOM
@@ -102,7 +102,7 @@ def _stack(panels: Sequence[Panel], counts: pd.Series[float], edges: Sequence[fl
     return figure
 
 
-def _rows(panels: Sequence[Panel], counts: pd.Series[float]) -> Figure:
+def _rows(panels: Sequence[SheetPanel], counts: pd.Series[float]) -> Figure:
     """Draw a row per level, panels side by side, and the numbers of rows as bars at the right."""
     order = most_frequent(panels[0].average, counts.rename_axis(col.X).rename(col.VALUE).reset_index())
     names = [style.name(legible(level), LETTERS) for level in order[col.LEVEL]]
@@ -158,7 +158,7 @@ def _title(figure: Figure, text: str, role: str, at: tuple[float, float]) -> Non
     figure.text(at[0] / width, at[1] / height, text, color=color, fontsize=style.SMALL, fontweight="bold")
 
 
-def _curve(axes: Axes, panel: Panel) -> None:
+def _curve(axes: Axes, panel: SheetPanel) -> None:
     """Draw an average along a number: a line in its band, few points with their intervals, the local one dashed."""
     color, points = style.ROLE.get(panel.role, style.INK), panel.average
     x, y = points[col.X], points[col.ESTIMATE]
@@ -179,7 +179,7 @@ def _curve(axes: Axes, panel: Panel) -> None:
     axes.grid(True, axis="y")
 
 
-def _local(axes: Axes, panel: Panel) -> None:
+def _local(axes: Axes, panel: SheetPanel) -> None:
     """Draw the local effect at the height of the average, named at its end."""
     x, y = aligned(panel.average, panel.local)
     axes.plot(x, y, color=style.INK, linewidth=0.9, linestyle=style.LINES[1])

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ...core.text import count
+from ...core.support.text import count
 from ...document.blocks import bullets, paragraphs, tables
 from ...document.document import Badge, Block, Cell, Section, Tone
-from ...document.evidence import Evidence, as_cell
 from ...document.text import clean, interval, items, joined, name, spaced, value_words
 from ...evidence.finding import SEVERITIES
-from ...evidence.run import Changes, FindingChange, ValueChange
+from ...evidence.run import FindingChange, RunChanges, ValueChange
+from ...reading.run_reader import RunReader, as_cell
 
 TITLE = "What changed"
 CLOSED = "A finding that is closed is no longer raised; whether its cause is gone is for people to say."
@@ -22,7 +22,7 @@ FINDINGS, VALUES, LEFT = 6, 5, 2  # findings and values in the table; parts that
 Row = tuple[Cell, ...]
 
 
-def changes(e: Evidence) -> Section | None:
+def changes(e: RunReader) -> Section | None:
     """Return what changed, or None where no previous run was given."""
     since = e.run.changes
     if since is None:
@@ -35,14 +35,14 @@ def changes(e: Evidence) -> Section | None:
     return Section(id="changes", title=TITLE, blocks=(*paragraphs(lead), *table, *paragraphs(_not_compared(since))))
 
 
-def _not_compared(since: Changes) -> str:
+def _not_compared(since: RunChanges) -> str:
     """Say what could not be compared, the rest counted; empty where that is nothing."""
     parts = [clean(part).rstrip(".") for part in since.not_compared]
     parts[LEFT:] = [f"and {len(parts) - LEFT} more"] if len(parts) > LEFT else []
     return f"Not compared: {'; '.join(parts)}." if parts else ""
 
 
-def in_short(since: Changes) -> str:
+def in_short(since: RunChanges) -> str:
     """Say in one sentence what changed, or that the two runs are unrelated."""
     if since.unrelated:
         return f"{clean(since.unrelated)}."
@@ -58,7 +58,7 @@ def in_short(since: Changes) -> str:
     )
 
 
-def _findings(since: Changes) -> Iterator[Row]:
+def _findings(since: RunChanges) -> Iterator[Row]:
     """Yield the findings above an observation that changed, worst first, and count those beyond the first few."""
     order = list(TONES)
     moved = [x for x in since.findings if x.change != "unchanged" and {x.before, x.now} - {"", OBSERVATION}]
@@ -77,7 +77,7 @@ def _severity(change: FindingChange) -> int:
     return min(severities, default=len(SEVERITIES))
 
 
-def _values(e: Evidence, since: Changes) -> Iterator[Row]:
+def _values(e: RunReader, since: RunChanges) -> Iterator[Row]:
     """Yield the values that changed, largest difference against its interval first, and how many more did."""
     moved = sorted((x for x in since.values if x.changed), key=lambda x: -_surely(x))
     for x in moved[:VALUES]:
@@ -96,7 +96,7 @@ def _surely(value: ValueChange) -> float:
     return abs(value.difference) / (value.upper - value.lower)
 
 
-def changes_in_full(e: Evidence) -> Section | None:
+def changes_in_full(e: RunReader) -> Section | None:
     """Return every compared value and every input that differs; None where nothing was compared."""
     since = e.run.changes
     if since is None or since.unrelated or not (since.values or since.inputs):
@@ -117,7 +117,7 @@ def changes_in_full(e: Evidence) -> Section | None:
     return Section(id="changes-full", title="Compared with the previous run", blocks=blocks)
 
 
-def _value(e: Evidence, value: ValueChange) -> Row:
+def _value(e: RunReader, value: ValueChange) -> Row:
     around = interval(value.lower, value.upper)
     verdict = Badge("changed", "warning") if value.changed else "not shown" if around else "no interval"
     names = (name(value.result), e.words(value.measure).title if value.measure else "", name(value.feature) or "all")

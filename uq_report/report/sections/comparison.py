@@ -11,22 +11,16 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from math import copysign, inf
 
-from ...document.blocks import (
-    intervals_caption,
-    left_out,
-    make_figure,
-    paragraphs,
-    tables,
-)
+from ...document.blocks import intervals_caption, left_out, make_figure, paragraphs, tables
 from ...document.document import Badge, Block, Callout, Column, Columns, Figure, Fold, Section, Split, Table, Verdict
-from ...document.evidence import Evidence, severity_badge
-from ...document.tables import FEATURE, INTERVAL, Field, line_table
 from ...document.text import clean, joined, mention, name, sentence, value_words
 from ...evidence.comparison import CompareImportance, CompareReliance, CompareScores, PairedLine
 from ...evidence.finding import SEVERITIES, Finding
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import of_measure, table_of
+from ...reading.run_reader import RunReader, severity_badge
+from ...reading.tables import FEATURE, INTERVAL, Field, line_table
 from .rules import about
 
 TITLE = "Champion against challenger"
@@ -44,7 +38,7 @@ NUMBERS: tuple[Field, ...] = (
 )
 
 
-def comparison(e: Evidence) -> Section | None:
+def comparison(e: RunReader) -> Section | None:
     """Return the section, or None for an audit of one model."""
     other = e.run.challenger
     if other is None:
@@ -61,7 +55,7 @@ def comparison(e: Evidence) -> Section | None:
     return Section(id="comparison", title=TITLE, blocks=tuple(blocks))
 
 
-def better(e: Evidence) -> tuple[Badge, str]:
+def better(e: RunReader) -> tuple[Badge, str]:
     """Return which model predicts better in a word, and the scores that say so, what got worse first.
 
     Losses alone judge predictions: how unsure a model is makes it neither better nor worse.
@@ -85,7 +79,7 @@ def better(e: Evidence) -> tuple[Badge, str]:
     )
 
 
-def _value(e: Evidence, line: PairedLine) -> str:
+def _value(e: RunReader, line: PairedLine) -> str:
     return value_words(line.estimate, line.lower, line.upper, e.words(line.measure).unit)
 
 
@@ -134,7 +128,7 @@ def _findings(alone: Sequence[tuple[str, Finding]]) -> tuple[Table, ...]:
     return tables("comparison-table-findings", caption, heads, rows)
 
 
-def _reliance(e: Evidence) -> str:
+def _reliance(e: RunReader) -> str:
     """Say which features one model alone is shown to rely on."""
     view = CompareReliance.find(e.run)
     if view is None:
@@ -146,7 +140,7 @@ def _reliance(e: Evidence) -> str:
     return " ".join(texts) or "No feature is shown to be relied on by one model alone."
 
 
-def _apart(e: Evidence, view: CompareImportance | None) -> str:
+def _apart(e: RunReader, view: CompareImportance | None) -> str:
     """Name, measure by measure, the features whose importance differs beyond its interval, the largest first."""
     if view is None or not view.lines:
         return ""
@@ -158,14 +152,14 @@ def _apart(e: Evidence, view: CompareImportance | None) -> str:
     return " ".join(texts) or "No importance differs beyond its interval."
 
 
-def _scores(e: Evidence, view: CompareScores) -> Block:
+def _scores(e: RunReader, view: CompareScores) -> Block:
     measure: Field = ("measure", lambda line: e.words(line.measure).title)
     fields: tuple[Field, ...] = (measure, *NUMBERS, ("unit", lambda line: e.words(line.measure).unit))
     caption = "Scores, challenger less champion."
     return line_table("comparison-table-scores", caption, view.lines, fields, of=view.result)
 
 
-def _importance(e: Evidence, view: CompareImportance, measure: str) -> Fold:
+def _importance(e: RunReader, view: CompareImportance, measure: str) -> Fold:
     """Return the figure and the table of one measure."""
     lines, title = of_measure(view.lines, measure), e.words(measure).title
     values = [f"{name(line.feature)} {value_words(line.estimate, line.lower, line.upper)}" for line in lines]

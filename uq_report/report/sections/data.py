@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...core.text import count
+from ...core.support.text import count
 from ...document.blocks import make_table, paragraphs
 from ...document.document import Block, Callout, Cell, Column, Facts, Section
-from ...document.evidence import Evidence, as_cell
 from ...document.text import ABSENT, clean, items, joined, name, plain
 from ...evidence.subject import FeatureFacts, SubjectFacts
+from ...reading.run_reader import RunReader, as_cell
 from ..placing import PluginSections
 
 TITLE = "Data and lineage"
@@ -25,7 +25,7 @@ HASHED = {
 }  # fmt: skip
 
 
-def data(e: Evidence, placed: PluginSections, *, whole: bool = True) -> Section:
+def data(e: RunReader, placed: PluginSections, *, whole: bool = True) -> Section:
     """Return origin and facts of the rows, and hashes; in full every feature and the quality of the data."""
     parts = (
         Section(id="data-rows", title="Rows and features", blocks=_rows_and_features(e.subject, whole=whole)),
@@ -35,7 +35,7 @@ def data(e: Evidence, placed: PluginSections, *, whole: bool = True) -> Section:
     return Section(id="data", title=TITLE, blocks=(Facts(rows=_lineage(e)),), sections=parts)
 
 
-def _lineage(e: Evidence) -> tuple[tuple[str, Cell], ...]:
+def _lineage(e: RunReader) -> tuple[tuple[str, Cell], ...]:
     """Return what people wrote of the data, and the names of its files."""
     files = tuple(
         (SOURCES.get(key, f"File or column of {name(key)}"), as_cell(source))

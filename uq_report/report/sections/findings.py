@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...core.text import MAX_TEXT, count
+from ...core.support.text import MAX_TEXT, count
 from ...document.blocks import make_table, paragraphs, tables
 from ...document.document import Badge, Block, Bullets, Callout, Cell, Fold, Section, Table
-from ...document.evidence import OPEN, SEVERITY_TONES, Evidence, severity_badge
 from ...document.text import ABSENT, clean, first_sentence, joined, mentioned, mentions, name, sentence, spaced
 from ...evidence.finding import Finding, by_cause
+from ...reading.run_reader import OPEN, SEVERITY_TONES, RunReader, severity_badge
 from .rules import about, ended, observed_words, size_words, threshold_words
 
 TITLE = "Findings"
@@ -44,7 +44,7 @@ class FindingGroup:
         return clean(self.first.code, 20)
 
 
-def findings(e: Evidence) -> Section:
+def findings(e: RunReader) -> Section:
     """Return the register, a block for each finding above an observation, the observations, and what is waived."""
     every = grouped(e.findings)
     noted = [group for group in every if group.first.severity == OBSERVATION]
@@ -54,7 +54,7 @@ def findings(e: Evidence) -> Section:
     return Section(id="findings", title=TITLE, blocks=tuple(blocks), sections=_waivers(e))
 
 
-def nothing_open(e: Evidence) -> str:
+def nothing_open(e: RunReader) -> str:
     """Say that no finding is open, and that this is no pass where nothing was looked for; empty where one is."""
     if e.findings:
         return ""
@@ -86,7 +86,7 @@ def _differs(finding: Finding, members: Iterable[Finding]) -> bool:
     return bool(finding.features) and all(x.features and x.features != finding.features for x in members)
 
 
-def _register(e: Evidence) -> tuple[Table, ...]:
+def _register(e: RunReader) -> tuple[Table, ...]:
     """Return a line for every open finding above an observation, what follows from another one under it."""
     causes = {id(finding): cause for finding, cause in by_cause(e.findings)}
     listed = [finding for finding in e.findings if finding.severity != OBSERVATION]
@@ -107,7 +107,7 @@ def _register(e: Evidence) -> tuple[Table, ...]:
     return tables("findings-register", caption, columns, rows)
 
 
-def _owner(e: Evidence, finding: Finding) -> Cell:
+def _owner(e: RunReader, finding: Finding) -> Cell:
     """Return the owner with the due date, open where nobody was named."""
     owner, due = e.action(finding)
     if owner == OPEN:
@@ -115,7 +115,7 @@ def _owner(e: Evidence, finding: Finding) -> Cell:
     return f"{owner}, {due}" if due != ABSENT else str(owner)
 
 
-def _block(e: Evidence, group: FindingGroup) -> tuple[Block, ...]:
+def _block(e: RunReader, group: FindingGroup) -> tuple[Block, ...]:
     """Return what was found, how large, for whom and since when, and what to do."""
     first = group.first
     news = dict.fromkeys(change for finding in group.members if (change := e.since(finding)) in NEWS)
@@ -160,7 +160,7 @@ def _members(group: FindingGroup) -> tuple[Block, ...]:
     return (table, Fold(title=f"{group.code}: the others in full", blocks=(Bullets(items=statements),)))
 
 
-def _to_do(e: Evidence, group: FindingGroup) -> str:
+def _to_do(e: RunReader, group: FindingGroup) -> str:
     """Return every remedy with who follows it until when; in the register stands where nobody does."""
     remedies = dict.fromkeys(sentence(finding.remedy) for finding in group.members if finding.remedy)
     actions = dict.fromkeys(action for finding in group.members if (action := e.action(finding))[0] != OPEN)
@@ -192,7 +192,7 @@ def _noted(group: FindingGroup) -> str:
     return " ".join([*texts, *([f"So it is with {joined(mentions(beyond))}."] if beyond else [])])
 
 
-def _waivers(e: Evidence) -> tuple[Section, ...]:
+def _waivers(e: RunReader) -> tuple[Section, ...]:
     """Return what is waived and each waiver's state; nothing where no waiver was given."""
     caption = (
         f"{count(len(e.waived), 'finding')} waived on {clean(e.run.as_of, 20)}: somebody answers for it until a day."
@@ -202,7 +202,7 @@ def _waivers(e: Evidence) -> tuple[Section, ...]:
     return (Section(id="findings-waived", title="Waived findings and waivers", blocks=blocks),) if blocks else ()
 
 
-def _waived(e: Evidence) -> Iterator[tuple[Cell, ...]]:
+def _waived(e: RunReader) -> Iterator[tuple[Cell, ...]]:
     """Yield the findings under a waiver, with who answers for them, why and until when."""
     for waived in e.waived:
         finding, waiver = waived.finding, waived.waiver
@@ -211,7 +211,7 @@ def _waived(e: Evidence) -> Iterator[tuple[Cell, ...]]:
         yield title, severity_badge(finding.severity), about(finding.features), words, Badge("holds", "neutral")
 
 
-def _idle(e: Evidence) -> Iterator[tuple[Cell, ...]]:
+def _idle(e: RunReader) -> Iterator[tuple[Cell, ...]]:
     """Yield the waivers of the settings that hold for nothing, and why."""
     active = {(x.waiver.code, x.waiver.feature, x.waiver.expires) for x in e.waived}
     for waiver in e.listed("waivers"):
@@ -221,7 +221,7 @@ def _idle(e: Evidence) -> Iterator[tuple[Cell, ...]]:
             yield code, "", feature, until, _idle_state(e, waiver)
 
 
-def _idle_state(e: Evidence, waiver: Mapping[str, Any]) -> Badge:
+def _idle_state(e: RunReader, waiver: Mapping[str, Any]) -> Badge:
     """Say why a waiver holds for nothing; dates compare as text, ``YYYY-MM-DD``."""
     code, feature = waiver.get("code"), waiver.get("feature")
     if e.run.as_of <= str(waiver.get("expires", "")):

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ...core.text import count
+from ...core.support.text import count
 from ...document.blocks import bullets, paragraphs, tables
 from ...document.document import Block, Bullets, Section
-from ...document.evidence import Evidence
 from ...document.text import clean, items, joined, mentions, name, sentence
+from ...reading.run_reader import RunReader
 from ..rating import NO_VERDICT
 
 TITLE = "Limits"
@@ -25,18 +25,18 @@ MOST = 12
 UNAVAILABLE = "not available"
 
 
-def limitations(e: Evidence) -> Section:
+def limitations(e: RunReader) -> Section:
     """Return what this run lacks, what did not run or gave no verdict, and what no run can tell."""
     # which inputs are lacking is said by itself
     ended = [text for text in (*_not_run(e), *_no_verdict(e)) if INPUT_MISSING not in text]
     here, room = [*_assumed(e), *_dependent(e), *_lacking(e), *ended, *_about_data(e)], MOST - len(ALWAYS)
     if len(here) > room:
-        more = f"{count(len(here) - room + 1, 'further limit')} of this run: see the annex in full."
+        more = f"{count(len(here) - room + 1, 'further limit')} of this run: see the appendix in full."
         here = [*here[: room - 1], more]
     return Section(id="limitations", title=TITLE, blocks=(Bullets(items=(*here, *ALWAYS)),))
 
 
-def _assumed(e: Evidence) -> Iterator[str]:
+def _assumed(e: RunReader) -> Iterator[str]:
     """Yield what it means that a distribution was laid over the predictions."""
     assumption = e.subject.assumption
     if assumption is None:
@@ -49,13 +49,13 @@ def _assumed(e: Evidence) -> Iterator[str]:
     )
 
 
-def _not_run(e: Evidence) -> list[str]:
+def _not_run(e: RunReader) -> list[str]:
     """Return a sentence for each reason why parts did not run."""
     shared = _by_reason((entry.reason, name(entry.name)) for entry in e.run.not_run)
     return [f"Not run: {joined(names, 12)}. {sentence(reason)}" for reason, names in shared.items()]
 
 
-def _no_verdict(e: Evidence) -> list[str]:
+def _no_verdict(e: RunReader) -> list[str]:
     """Return a sentence for each reason why checks gave no verdict."""
     ended = [outcome for outcome in e.run.outcomes if outcome.state in NO_VERDICT]
     partly = [name(o.title or o.check) for o in ended if o.undecided]
@@ -74,7 +74,7 @@ def _by_reason(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return shared
 
 
-def _dependent(e: Evidence) -> Iterator[str]:
+def _dependent(e: RunReader) -> Iterator[str]:
     """Yield what intervals cover where rows depend on each other in order of time."""
     if e.subject.block_length is not None and e.subject.clusters:
         blocks, length = count(e.subject.clusters, "block"), count(e.subject.block_length, "successive row")
@@ -84,7 +84,7 @@ def _dependent(e: Evidence) -> Iterator[str]:
         )
 
 
-def _lacking(e: Evidence) -> Iterator[str]:
+def _lacking(e: RunReader) -> Iterator[str]:
     """Yield what was not given, and what that leaves open."""
     about = e.subject
     if not about.has_y:
@@ -103,7 +103,7 @@ def _lacking(e: Evidence) -> Iterator[str]:
         yield "The model has no file hash: this report cannot be tied to the bytes of a deployed model."
 
 
-def _about_data(e: Evidence) -> Iterator[str]:
+def _about_data(e: RunReader) -> Iterator[str]:
     total, n = e.subject.sampled_from, e.subject.n
     if total and n:
         error = 50 * math.sqrt((total - n) / (n * max(total - 1, 1)))  # a share of one half
@@ -121,10 +121,10 @@ def _about_data(e: Evidence) -> Iterator[str]:
         yield f"{joined(constant)} did not vary on these rows, so nothing can be said about them."
     gaps = {clean(gap.reason) for result in e.run.results for gap in result.omissions}
     if gaps:
-        yield f"Parts of methods were left out for {count(len(gaps), 'reason')}, listed in the full annex."
+        yield f"Parts of methods were left out for {count(len(gaps), 'reason')}, listed in the full appendix."
 
 
-def limits_of_methods(e: Evidence) -> Section:
+def limits_of_methods(e: RunReader) -> Section:
     """Return how each method in use fails, from its card."""
     cards = (method.card for method in e.methods_in_use)
     blocks: tuple[Block, ...] = bullets(f"{clean(card.title)}: {clean(card.fails)}" for card in cards if card.fails)
@@ -132,7 +132,7 @@ def limits_of_methods(e: Evidence) -> Section:
     return Section(id="limitations-methods", title="Limits of the methods in use", blocks=blocks)
 
 
-def omissions(e: Evidence) -> Section:
+def omissions(e: RunReader) -> Section:
     """Return everything a reader might look for and not find, each with its reason."""
     parts = [(clean(x.group).removeprefix("uq_report."), name(x.name), sentence(x.reason)) for x in e.run.not_run]
     open_ = [o for o in e.run.outcomes if o.state not in ("found", "passed")]
@@ -148,7 +148,7 @@ def omissions(e: Evidence) -> Section:
     return Section(id="not-run", title="What was not run, and why", blocks=blocks)
 
 
-def _left_out(e: Evidence) -> tuple[Block, ...]:
+def _left_out(e: RunReader) -> tuple[Block, ...]:
     """Return every omission once, with the results, measures and features that share its reason."""
     gaps = [(result.id, gap.measure, gap.feature, gap.reason) for result in e.run.results for gap in result.omissions]
     if not gaps:

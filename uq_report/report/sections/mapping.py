@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from ...document.blocks import bullets, make_table, paragraphs
 from ...document.document import Block, Figure, Section, Table, inside, numbers
-from ...document.evidence import Evidence
 from ...document.text import joined, name
 from ...evidence import ids
+from ...reading.run_reader import RunReader
 from .model import chosen
 
 TITLE = "Headings of other texts"
@@ -93,7 +93,7 @@ class RequirementAnswer(NamedTuple):
     missing: tuple[str, ...]
 
 
-def mapping(e: Evidence, sections: Iterable[Section], *, whole: bool) -> Section:
+def mapping(e: RunReader, sections: Iterable[Section], *, whole: bool) -> Section:
     """Return every heading in one table, or in full a part for each text; `sections` are those of this report."""
     places = Places.of(sections)
     blocks: tuple[Block, ...] = paragraphs(LEAD)
@@ -103,7 +103,7 @@ def mapping(e: Evidence, sections: Iterable[Section], *, whole: bool) -> Section
     return Section(id="mapping", title=TITLE, blocks=blocks, sections=parts, appendix=True)
 
 
-def _condensed(e: Evidence, places: Places) -> tuple[Block, ...]:
+def _condensed(e: RunReader, places: Places) -> tuple[Block, ...]:
     """Return the headings that this run answers, and by their texts those that nothing answers."""
     every = frameworks()
     rows = [(text.title, *_row(e, point, places, named=False)) for text in every for point in text.requirements]
@@ -157,7 +157,7 @@ def _holds(section: Section) -> bool:
     return bool(section.blocks) or any(map(_holds, section.sections))
 
 
-def _part(e: Evidence, framework: Framework, places: Places) -> Section:
+def _part(e: RunReader, framework: Framework, places: Places) -> Section:
     key = "mapping-" + "-".join(framework.title.lower().replace(",", "").replace("/", " ").split())
     about = f"{framework.source}. {framework.status} Read from: {framework.basis}"
     rows = [_row(e, requirement, places, named=True) for requirement in framework.requirements]
@@ -166,7 +166,7 @@ def _part(e: Evidence, framework: Framework, places: Places) -> Section:
     return Section(id=key, title=framework.title, blocks=(*paragraphs(about), table))
 
 
-def _row(e: Evidence, requirement: Requirement, places: Places, *, named: bool) -> tuple[str, str | None, str | None]:
+def _row(e: RunReader, requirement: Requirement, places: Places, *, named: bool) -> tuple[str, str | None, str | None]:
     """Return a heading, the sections that answer it, if `named` with the evidence in them, and what is open."""
     answer = answer_of(e, requirement, places)
     where = [f"{place} ({joined(what, len(what))})" if named else place for place, what in answer.sections.items()]
@@ -175,7 +175,7 @@ def _row(e: Evidence, requirement: Requirement, places: Places, *, named: bool) 
     return f"{requirement.place}: {requirement.asks}", ", ".join(where) or None, still or None
 
 
-def answer_of(e: Evidence, requirement: Requirement, places: Places) -> RequirementAnswer:
+def answer_of(e: RunReader, requirement: Requirement, places: Places) -> RequirementAnswer:
     """Return which of the evidence that a requirement names is in the run, by the section that shows it."""
     sections: dict[str, list[str]] = {}
     missing = []
@@ -187,7 +187,7 @@ def answer_of(e: Evidence, requirement: Requirement, places: Places) -> Requirem
     return RequirementAnswer({place: tuple(dict.fromkeys(what)) for place, what in sections.items()}, tuple(missing))
 
 
-def is_there(e: Evidence, needed: str) -> bool:
+def is_there(e: RunReader, needed: str) -> bool:
     """Say whether a piece of evidence is in the run: a result with rows, a verdict, a text, a record."""
     kind, _, key = needed.rpartition(":")
     if kind == "about":
@@ -199,7 +199,7 @@ def is_there(e: Evidence, needed: str) -> bool:
     return any(needed in (result.id, result.explainer) and len(result.frame) for result in e.results)
 
 
-def _place(e: Evidence, needed: str, places: Places) -> str:
+def _place(e: RunReader, needed: str, places: Places) -> str:
     """Return the number of the section in which a piece of evidence stands."""
     kind, _, key = needed.rpartition(":")
     if not kind:
@@ -226,7 +226,7 @@ RESULTS: Mapping[str, str] = {
 }  # fmt: skip
 
 # name -> whether a run holds it
-RECORDS: Mapping[str, Callable[[Evidence], bool]] = {
+RECORDS: Mapping[str, Callable[[RunReader], bool]] = {
     "challenger": lambda e: e.run.challenger is not None,
     "changes": lambda e: e.run.changes is not None,
     "checks": lambda e: any(outcome.state in DECIDED for outcome in e.run.outcomes),

@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from ...core.references import WORKS, cite
+from ...core.support.references import WORKS, cite
 from ...document.blocks import bullets, paragraphs
 from ...document.document import Block, Facts, Section, texts
-from ...document.evidence import Evidence
 from ...document.text import clean, joined, name, spaced
 from ...evidence.glossary import TERMS
 from ...evidence.run import MethodRecord
+from ...reading.run_reader import RunReader
 
 TITLE = "Methods"
 LEAD = "All logarithms are natural; entropy and the negative log-likelihood are in nats."
 _END = re.compile(r"\.\s(?=[A-Z])|;\s")  # of a sentence or a half of one, not of an abbreviation
 
 
-def methods(e: Evidence, *, whole: bool = True) -> Section:
+def methods(e: RunReader, *, whole: bool = True) -> Section:
     """Return the methods that have results in this run: a paragraph on each, or their cards in full."""
     rows = tuple((clean(method.card.title, 120), in_short(method)) for method in e.methods_in_use)
     blocks = (*paragraphs(LEAD), *((Facts(rows=rows),) if not whole else ()))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...core.text import count
+from ...core.support.text import count
 from ...document.blocks import paragraphs, tables
 from ...document.document import Block, Cell, Facts, Section
-from ...document.evidence import Evidence, as_cell
 from ...document.text import clean
+from ...reading.run_reader import RunReader, as_cell
 
 TITLE = "Model, purpose and materiality"
 LEAD = "What only people can say comes from the settings of the audit; where they said nothing it stands open."
@@ -19,7 +19,7 @@ TEXTS = (
 WITH_METHODS = ("assumptions", "response")  # which the sections by method open with
 
 
-def model(e: Evidence, *, whole: bool = True) -> Section:
+def model(e: RunReader, *, whole: bool = True) -> Section:
     """Return purpose and materiality, the model's identity, and the parameters somebody chose, or all of them."""
     texts = [(label, key) for label, key in TEXTS if not (whole and key in WITH_METHODS)]
     purpose = Facts(rows=tuple((label, e.about_cell(key)) for label, key in texts))
@@ -28,7 +28,7 @@ def model(e: Evidence, *, whole: bool = True) -> Section:
     return Section(id="model", title=TITLE, blocks=(*paragraphs(LEAD), purpose), sections=(identity, parameters))
 
 
-def _identity(e: Evidence) -> tuple[tuple[str, Cell], ...]:
+def _identity(e: RunReader) -> tuple[tuple[str, Cell], ...]:
     about = e.subject
     caution = about.sources.get("model_loading")
     return (
@@ -49,12 +49,12 @@ def _identity(e: Evidence) -> tuple[tuple[str, Cell], ...]:
     )
 
 
-def _positive(e: Evidence) -> str:
+def _positive(e: RunReader) -> str:
     """Return what the class is called whose probability is the prediction: of several classes none is positive."""
     return "Class whose probability is shown" if len(e.subject.classes or ()) > 2 else "Positive class"
 
 
-def chosen(e: Evidence) -> dict[str, str] | None:
+def chosen(e: RunReader) -> dict[str, str] | None:
     """Return the model's parameters that differ from their defaults; None where that is not recorded."""
     at_default = e.subject.parameters_at_default
     if at_default is None:
@@ -62,7 +62,7 @@ def chosen(e: Evidence) -> dict[str, str] | None:
     return {key: value for key, value in e.subject.model_parameters.items() if key not in at_default}
 
 
-def _parameters(e: Evidence, *, whole: bool) -> tuple[Block, ...]:
+def _parameters(e: RunReader, *, whole: bool) -> tuple[Block, ...]:
     every, differing = e.subject.model_parameters, chosen(e)
     if not every:
         return paragraphs("No parameters were recorded.")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...core.numbers import spoken
-from ...core.text import count
-from ...document.amounts import amount, is_share, share
+from ...core.support.numbers import unit_phrase
+from ...core.support.text import count
 from ...document.blocks import left_out, make_table, paragraphs
 from ...document.document import Block, Column, Section, Table
-from ...document.evidence import Evidence
-from ...document.tables import INTERVAL, Field, line_table
 from ...document.text import clean, joined, name, value_words
-from ...evidence.outcomes import Calibration, DecisionLine, Decisions, ScoreLine
+from ...evidence.outcomes import CalibrationView, DecisionLine, Decisions, ScoreLine
+from ...reading.amounts import amount, is_share, share
+from ...reading.run_reader import RunReader
+from ...reading.tables import INTERVAL, Field, line_table
 from ..placing import PluginSections
 
 COUNTED = 6  # classes up to which the table counts every pair
@@ -38,16 +38,16 @@ SHORT = {
 }
 
 
-def scores(e: Evidence) -> Section:
+def scores(e: RunReader) -> Section:
     """Return what the model's predictions are worth on unseen rows, and what it decides."""
-    view = Calibration.find(e.run)
-    blocks: tuple[Block, ...] = paragraphs(e.why_missing(Calibration.id))
+    view = CalibrationView.find(e.run)
+    blocks: tuple[Block, ...] = paragraphs(e.why_missing(CalibrationView.id))
     if view is not None:
         blocks = (*paragraphs(_skill(e, view.lines)), _scores(view), *_decisions(e))
     return Section(id="sure-scores", title="How good is it?", blocks=blocks)
 
 
-def _scores(view: Calibration) -> Table:
+def _scores(view: CalibrationView) -> Table:
     """Return a line for each score of the prediction, beside that of the forecast without features."""
     lines = {line.item: line for line in view.lines if not line.judges_uncertainty}
     own = [item for item in lines if not item.endswith((BASELINE, SKILL))]
@@ -61,7 +61,7 @@ def _scores(view: Calibration) -> Table:
 def _score(line: ScoreLine) -> str:
     """Return a score's name, with the unit that a cell leaves out."""
     title = TITLES.get(line.item, _item(line))
-    left_out = " " in line.unit and not spoken(line.unit) and not is_share(line.unit)
+    left_out = " " in line.unit and not unit_phrase(line.unit) and not is_share(line.unit)
     return f"{title}, {name(line.unit)}" if left_out else title
 
 
@@ -73,7 +73,7 @@ def _cell(line: ScoreLine | None) -> str:
     return amount(line)
 
 
-def _skill(e: Evidence, lines: Sequence[ScoreLine]) -> str:
+def _skill(e: RunReader, lines: Sequence[ScoreLine]) -> str:
     """Say whether the model beats the forecast without features, as far as the intervals tell."""
     sides: dict[str, list[str]] = {}
     for line in lines:
@@ -88,7 +88,7 @@ def _skill(e: Evidence, lines: Sequence[ScoreLine]) -> str:
     return f"Its predictions are {joined(parts)}."
 
 
-def _decisions(e: Evidence) -> tuple[Block, ...]:
+def _decisions(e: RunReader) -> tuple[Block, ...]:
     """Return each class with its counts, the share found, and how often the decision for it is right."""
     view = Decisions.find(e.run)
     if view is None:
@@ -126,10 +126,10 @@ def _share(line: DecisionLine | None) -> str:
     return "" if line is None else share(line)
 
 
-def outcomes_in_full(e: Evidence, placed: PluginSections) -> Section:
+def outcomes_in_full(e: RunReader, placed: PluginSections) -> Section:
     """Return every score as recorded, and what stands in the chapters on outcomes and on the uncertainty's quality."""
-    view = Calibration.find(e.run)
-    blocks: tuple[Block, ...] = paragraphs(e.why_missing(Calibration.id))
+    view = CalibrationView.find(e.run)
+    blocks: tuple[Block, ...] = paragraphs(e.why_missing(CalibrationView.id))
     if view is not None:
         lines = [line for line in view.lines if not line.judges_uncertainty]
         table = scores_table(view, lines, "scores-table", "Scores on the audited rows.")
@@ -143,7 +143,7 @@ def _item(line: ScoreLine) -> str:
 
 
 def scores_table(
-    view: Calibration, lines: Sequence[ScoreLine], key: str, caption: str, *, tests: bool = False
+    view: CalibrationView, lines: Sequence[ScoreLine], key: str, caption: str, *, tests: bool = False
 ) -> Table:
     """Return scores with their intervals, and with their tests where these are asked for and there are any."""
     fields: list[Field] = [("item", _item), ("unit", lambda line: name(line.unit))]

@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 from math import floor, isfinite, log10
 from typing import NamedTuple
 
-from ...core.numbers import fixed
-from ...core.numbers import places as places_of
-from ...core.ranking import ranks
-from ...core.text import count
-from ...document import places
+from ...core.statistics.ranking import ranks
+from ...core.support.numbers import fixed
+from ...core.support.numbers import places as places_of
+from ...core.support.text import count
 from ...document.blocks import make_table
 from ...document.document import Column, Table
-from ...document.evidence import Evidence
-from ...document.telling import NUMBERS
 from ...document.text import clean, joined, name, spaced
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import RSENS, CoverCorrected, CoverCorrectedLine
-from ...evidence.information import CONVENTIONS, SIZE, Agreement
+from ...evidence.information import CONVENTIONS, SIZE, AgreementView
 from ...evidence.view import of_measure
+from ...reading import rank_ranges
+from ...reading.run_reader import RunReader
+from ...reading.sentences import NUMBERS
 
 ROWS = 15  # features that are printed, the leading ones
 CORRECTED = "corrected for cover"
@@ -53,7 +53,7 @@ SOURCES = (
 
 
 @dataclass(frozen=True)
-class RankingColumn(places.FeatureRanking):
+class RankingColumn(rank_ranges.FeatureRanking):
     """One column: a method's numbers for one question, largest first, with each single feature's rank and places."""
 
     source: Source
@@ -92,8 +92,8 @@ class RankingColumn(places.FeatureRanking):
         rows = self.table[[col.FEATURE, *NUMBERS]].itertuples(index=False)
         largest = self.table[col.ESTIMATE].abs().max()
         cells = {str(feature): _rounded(largest, *numbers) for feature, *numbers in rows}
-        places = {feature: f" · {self.place(feature).replace(' to ', DASH)}" for feature in self.features}
-        return {feature: f"{number}{places.get(feature, '')}" for feature, number in cells.items()}
+        rank_ranges = {feature: f" · {self.place(feature).replace(' to ', DASH)}" for feature in self.features}
+        return {feature: f"{number}{rank_ranges.get(feature, '')}" for feature, number in cells.items()}
 
 
 def _rounded(largest: float, estimate: float, lower: float, upper: float) -> str:
@@ -107,14 +107,14 @@ def _decimals(value: float, digits: int) -> int:
     return digits - 1 - floor(log10(abs(value))) if value and isfinite(value) else 0
 
 
-def rankings(e: Evidence) -> list[RankingColumn]:
+def rankings(e: RunReader) -> list[RankingColumn]:
     """Return the columns that the run can fill, in their order."""
     every = [ranking for source in SOURCES if (ranking := _ranking(e, source)) is not None]
     alone = {ranking.measure for ranking in every if ranking.source.id == ids.PFI}
     return [x for x in every if x.source.id != ids.COVER or (x.measure in alone and _adds(e, x))]
 
 
-def _adds(e: Evidence, corrected: RankingColumn) -> bool:
+def _adds(e: RunReader, corrected: RankingColumn) -> bool:
     """Say whether a corrected column adds to the one next to it: of the loss, any partner; else, any change."""
     view = CoverCorrected.find(e.run)
     if view is None or corrected.source.question == "loss":
@@ -127,24 +127,24 @@ def changed(view: CoverCorrected, measure: str) -> list[CoverCorrectedLine]:
 
     The whole interval of the change lies beyond the margin, and is to be trusted.
     """
-    lines = [line for line in of_measure(view.lines, measure) if not line.distrust]
+    lines = [line for line in of_measure(view.lines, measure) if not line.unreliable]
     beyond = [line for line in lines if line.change_lower > line.margin or line.change_upper < -line.margin]
     return sorted(beyond, key=lambda line: -abs(line.change))
 
 
-def _ranking(e: Evidence, source: Source) -> RankingColumn | None:
+def _ranking(e: RunReader, source: Source) -> RankingColumn | None:
     """Return one column: by the measure that stands for its role; R-sens has none and stands for itself."""
     result = e.find(source.id)
     present = [] if result is None else result.estimates[col.MEASURE].tolist()
     measure = RSENS if RSENS in present else e.measure_of(source.role, present)
     if result is None or not measure:
         return None
-    plain = places.FeatureRanking.of(e, result, measure)
+    plain = rank_ranges.FeatureRanking.of(e, result, measure)
     table = plain.table[plain.table[col.ESTIMATE].notna()].drop_duplicates(col.FEATURE)
     single, facts = table[table[col.FEATURE].isin(list(plain.features))], plain.facts
     order = ranks(facts.sign * single[col.ESTIMATE].to_numpy(dtype=float)).tolist() if len(single) else []
     rank = dict(zip(single[col.FEATURE].astype(str), order, strict=True))
-    together = set(places.simultaneous(e.run, source.id, measure)) >= set(rank)
+    together = set(rank_ranges.simultaneous(e.run, source.id, measure)) >= set(rank)
     if result.id == ids.DALEX_PARTS:  # the unit of a drop-out loss is that of its loss
         losses = result.meta.get("losses", {})
         unit = clean(losses.get("prediction", ""), 20).replace(" - ", " − ")
@@ -153,7 +153,7 @@ def _ranking(e: Evidence, source: Source) -> RankingColumn | None:
     return RankingColumn(result, measure, facts, table, plain.features, source, rank, together)
 
 
-def features(e: Evidence, columns: Sequence[RankingColumn]) -> list[str]:
+def features(e: RunReader, columns: Sequence[RankingColumn]) -> list[str]:
     """Return the features, those to print first: the first of any column, blocks of features, then the others.
 
     Either part is in the order of the loss, or else of the first column.
@@ -166,7 +166,7 @@ def features(e: Evidence, columns: Sequence[RankingColumn]) -> list[str]:
     return [*(f for f in best if f in top), *blocks, *(f for f in best if f not in top)]
 
 
-def ranking_table(e: Evidence, columns: Sequence[RankingColumn]) -> Table:
+def ranking_table(e: RunReader, columns: Sequence[RankingColumn]) -> Table:
     """Return a row per feature, the leading first, and a column per method, grouped by question."""
     order, cells = features(e, columns), [column.cells() for column in columns]
     single = len(set(order) - set(e.subject.groups))
@@ -176,7 +176,7 @@ def ranking_table(e: Evidence, columns: Sequence[RankingColumn]) -> Table:
         f"{count(single, 'feature')} by every method: number, rank and in brackets the ranks it may have.",
         [Column("feature"), *(column.column() for column in columns)],
         rows[:ROWS],
-        evidence=Agreement.id if e.find(Agreement.id) is not None else columns[0].result.id,
+        evidence=AgreementView.id if e.find(AgreementView.id) is not None else columns[0].result.id,
         note=spaced(_kinds(columns), _intervals(e, columns), e.group_words),
     )
     return replace(whole, rest=tuple(rows[ROWS:]), total_rows=len(rows))
@@ -192,12 +192,12 @@ def _kinds(columns: Sequence[RankingColumn]) -> str:
     return spaced(change * (False in sizes), spaced(size, whole) * (True in sizes))
 
 
-def _intervals(e: Evidence, columns: Sequence[RankingColumn]) -> str:
+def _intervals(e: RunReader, columns: Sequence[RankingColumn]) -> str:
     """Say for which columns rank intervals hold for all features at once, and which ranks have none."""
     joint, single = (
         [x.source.words for x in columns if x.has_intervals and x.together is together] for together in (True, False)
     )
-    bare, view = [x.source.words for x in columns if not x.has_intervals], Agreement.find(e.run)
+    bare, view = [x.source.words for x in columns if not x.has_intervals], AgreementView.find(e.run)
     levels = [f" ({100 * line.confidence:.0f} %)" for line in view.lines if line.has_interval] if view else []
     return spaced(
         f"Rank intervals hold for a whole column at once{''.join(levels[:1])}." * bool(joint),

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...core.inference import CONFIDENCE
-from ...core.text import count
+from ...core.statistics.inference import CONFIDENCE
+from ...core.support.text import count
 from ...document.blocks import bullets, make_table, paragraphs, tables
 from ...document.document import Block, Callout, Cell, Column, Facts, Section, Table
-from ...document.evidence import Evidence, as_cell, version
 from ...document.text import ABSENT, clean, joined, name, spaced
 from ...evidence import ids
 from ...evidence.run import PluginRecord
+from ...reading.run_reader import RunReader, as_cell, version
 from ...runner.plugins import Plugin
 
 TITLE = "Reproducibility"
@@ -38,7 +38,7 @@ PACKAGED = (ids.DALEX, ids.SHAP)  # explainers that a package of their name comp
 OF_MODELS = {"sklearn": "scikit-learn", "onnx": "onnxruntime"}  # a module's package, where it has another name
 
 
-def reproducibility(e: Evidence, sha256: str, *, whole: bool = True) -> Section:
+def reproducibility(e: RunReader, sha256: str, *, whole: bool = True) -> Section:
     """Return how to rebuild and verify the report, hashes, what was set, versions and plugins."""
     parts = [
         Section(id="reproducibility-settings", title="What was set", blocks=_settings(e, whole=whole)),
@@ -46,12 +46,12 @@ def reproducibility(e: Evidence, sha256: str, *, whole: bool = True) -> Section:
         inventory(e, whole=whole),
     ]
     if whole:
-        parts.append(Section(id="reproducibility-evidence", title="Evidence", blocks=(_results(e),)))
+        parts.append(Section(id="reproducibility-evidence", title="RunReader", blocks=(_results(e),)))
     blocks = (*_warning(e), *paragraphs(LEAD), Facts(rows=_facts(e, sha256)), *paragraphs(FILES))
     return Section(id="reproducibility", title=TITLE, blocks=blocks, sections=tuple(parts))
 
 
-def _warning(e: Evidence) -> tuple[Block, ...]:
+def _warning(e: RunReader) -> tuple[Block, ...]:
     """Say first that another run may give other numbers, where that is so."""
     reason = clean(e.run.not_reproducible)
     if not reason:
@@ -60,7 +60,7 @@ def _warning(e: Evidence) -> tuple[Block, ...]:
     return (Callout(tone="warning", title="This run cannot be computed again", text=text),)
 
 
-def _facts(e: Evidence, sha256: str) -> tuple[tuple[str, Cell], ...]:
+def _facts(e: RunReader, sha256: str) -> tuple[tuple[str, Cell], ...]:
     return (
         ("Rebuild", "uq-report render run.json"),
         ("Verify", "uq-report verify --deep report.pdf"),
@@ -72,7 +72,7 @@ def _facts(e: Evidence, sha256: str) -> tuple[tuple[str, Cell], ...]:
     )
 
 
-def _settings(e: Evidence, *, whole: bool) -> tuple[Block, ...]:
+def _settings(e: RunReader, *, whole: bool) -> tuple[Block, ...]:
     """Return what somebody set, and how much was left as it comes."""
     every = [*flat(e.run.settings)]
     own = [(key, value) for key, value in every if key.partition(".")[0] not in ELSEWHERE]
@@ -113,7 +113,7 @@ def _setting(value: Any) -> str:
     return "default" if value is None or value == "" else clean(as_cell(value), 300)
 
 
-def _versions(e: Evidence, *, whole: bool) -> tuple[Block, ...]:
+def _versions(e: RunReader, *, whole: bool) -> tuple[Block, ...]:
     """Return the versions of what computed the numbers and made the pages; in full of all that was installed."""
     rows = (
         ("Numbers", _with_versions(e, computing(e))),
@@ -124,7 +124,7 @@ def _versions(e: Evidence, *, whole: bool) -> tuple[Block, ...]:
     return (Facts(rows=rows), *([_every_version(e)] if whole else []))
 
 
-def computing(e: Evidence) -> tuple[str, ...]:
+def computing(e: RunReader) -> tuple[str, ...]:
     """Return the packages that computed this run's numbers: ours, those of explainers, and the model's own."""
     used = {result.explainer for result in e.results}
     module = e.subject.model_class.partition(".")[0]
@@ -132,19 +132,19 @@ def computing(e: Evidence) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*COMPUTING, *(key for key in PACKAGED if key in used), own)))
 
 
-def _with_versions(e: Evidence, packages: Iterable[str]) -> str:
+def _with_versions(e: RunReader, packages: Iterable[str]) -> str:
     versions = [(package, version(e.run.environment, package)) for package in packages]
     return joined([f"{clean(package, 40)} {clean(number, 40)}" for package, number in versions if number], 20) or ABSENT
 
 
-def _every_version(e: Evidence) -> Table:
+def _every_version(e: RunReader) -> Table:
     every = [(name(key), clean(value)) for key, value in flat(e.run.environment) if key not in RUNTIME]
     rows = [(key.removeprefix("packages."), value) for key, value in every]
     caption = "Versions of all packages that were there, in use or not."
     return make_table("versions-table", caption, ("package", "version"), rows or [(ABSENT, "")])
 
 
-def _options(e: Evidence) -> Table:
+def _options(e: RunReader) -> Table:
     """List the options of each explainer that ran, which are its provenance."""
     rows = [
         (name(m.name), "; ".join(f"{name(k)} = {_setting(v)}" for k, v in sorted(m.options.items())) or "none")
@@ -154,13 +154,13 @@ def _options(e: Evidence) -> Table:
     return make_table("options-table", "Options of each explainer.", columns, rows or [(ABSENT, "")])
 
 
-def _results(e: Evidence) -> Table:
+def _results(e: RunReader) -> Table:
     columns = [Column("result"), Column("kind"), Column("rows", "integer"), Column("what it is")]
     rows = [(clean(r.id, 120), r.kind, len(r.frame), clean(r.title, 200)) for r in e.run.results]
     return make_table("results-table", "Results in the evidence.", columns, rows or [(ABSENT, "", 0, "")])
 
 
-def inventory(e: Evidence, *, whole: bool) -> Section:
+def inventory(e: RunReader, *, whole: bool) -> Section:
     """Return how many plugins worked, those of other distributions, and the whole list if asked to."""
     plugins = e.run.plugins
     blocks: tuple[Block, ...] = paragraphs("The plugins were not recorded.")

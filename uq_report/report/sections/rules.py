@@ -8,17 +8,17 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from ...core.references import cite
-from ...core.results import Result
-from ...core.text import count
+from ...checks.rates import rates
+from ...core.model.results import Result
+from ...core.support.references import cite
+from ...core.support.text import count
 from ...document.blocks import paragraphs, tables
 from ...document.document import Badge, Block, Column, Facts, Section, Table, Tone
-from ...document.evidence import Evidence, severity_badge
 from ...document.plots.frames import optional
 from ...document.text import clean, interval, items, joined, name, plain, sentence, spaced, value_words
 from ...evidence import columns as col
 from ...evidence.finding import Finding, Outcome, RuleRecord
-from ...rules.rates import rates
+from ...reading.run_reader import RunReader, severity_badge
 from ..rating import NO_VERDICT, tally
 
 SEVERITY = (
@@ -42,7 +42,7 @@ MONITORING_LEAD = (
 )
 
 
-def rules(e: Evidence) -> Section:
+def rules(e: RunReader) -> Section:
     """Return every rule of the checks that ran, and what each open finding was judged by."""
     measured = rates()
     rows = [
@@ -71,14 +71,14 @@ def _basis(reference: str) -> str:
     return f"Rests on: {clean(reference).rstrip('.')}." if reference else ""
 
 
-def _observations(e: Evidence) -> tuple[Table, ...]:
+def _observations(e: RunReader) -> tuple[Table, ...]:
     """Return what was observed against its limit, finding by finding."""
     rows = [(clean(f.code, 20), about(f.features), observed_words(f), threshold_words(f)) for f in e.findings]
     columns = ("finding", "feature", "observed (interval)", "limit")
     return tables("rules-judged", "What the open findings were judged by, in the units of their rules.", columns, rows)
 
 
-def checks_ended(e: Evidence) -> Section:
+def checks_ended(e: RunReader) -> Section:
     """Return the state of every check, with what it raised or why it gave no verdict."""
     rows = [
         (name(o.title or o.check), Badge(o.state.replace("_", " "), STATES[o.state]), _reason(o))
@@ -89,7 +89,7 @@ def checks_ended(e: Evidence) -> Section:
     return Section(id="checks", title="How every check ended", blocks=blocks)
 
 
-def ended(e: Evidence) -> str:
+def ended(e: RunReader) -> str:
     """Say how many checks raised findings, passed or gave no verdict, and whether all registered ones are among them.
 
     ``"Of 11 checks 5 raised findings, 4 passed and 2 gave no verdict."``
@@ -153,7 +153,7 @@ def threshold_words(finding: Finding) -> str:
     return "a verdict, no number" if finding.threshold is None else plain(finding.threshold)
 
 
-def monitoring(e: Evidence) -> Section:
+def monitoring(e: RunReader) -> Section:
     """Return the thresholds of checks and of verdicts, the response procedure, and the next review."""
     procedure = (
         ("Response when a threshold is crossed", e.about_cell("response")),
@@ -206,7 +206,7 @@ def _observed(findings: list[Finding]) -> str:
     return f"{observed_words(first)}{limit}{more}"
 
 
-def _source(e: Evidence, key: str) -> str:
+def _source(e: RunReader, key: str) -> str:
     """Return the settings key that was given for a plugin, or that its defaults hold."""
     options = e.run.settings.get("options")
     own = options.get(key) if isinstance(options, Mapping) else None
@@ -214,14 +214,14 @@ def _source(e: Evidence, key: str) -> str:
     return clean(", ".join(f"options.{key}.{option}" for option in names), 200) or DEFAULT
 
 
-def _margins(e: Evidence) -> tuple[Table, ...]:
+def _margins(e: RunReader) -> tuple[Table, ...]:
     """Return the margins inside which a verdict says “about 0”."""
     rows = [row for result in e.results if len(result.estimates) for row in _margins_of(e, result)]
     columns = ("result", "measure", Column("about 0 within ±", "number"), "unit", "source")
     return tables("monitoring-margins", "Margins of the verdicts.", columns, rows)
 
 
-def _margins_of(e: Evidence, result: Result) -> list[tuple[object, ...]]:
+def _margins_of(e: RunReader, result: Result) -> list[tuple[object, ...]]:
     margin = pd.to_numeric(optional(result.estimates, col.MARGIN))
     largest = margin.groupby(result.estimates[col.MEASURE].astype(str), sort=False).max().dropna()
     return [

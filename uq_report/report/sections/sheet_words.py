@@ -7,17 +7,17 @@ from math import isfinite
 from typing import NamedTuple
 
 from ...document.document import Column, Table
-from ...document.effects import FALLS, RISES, Move, curve, move
-from ...document.ledger import Ledger
-from ...document.members import parts_of
-from ...document.places import FeatureRanking
 from ...document.plots.words import number
-from ...document.telling import distrusted, mark
 from ...document.text import interval, joined, mention, mentions, name, spaced, value_words
 from ...evidence import columns as col
 from ...evidence import ids
-from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, RAW, RSens
-from ...evidence.view import Estimate
+from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, RAW, RSensView
+from ...evidence.view import EstimateLine
+from ...reading.effects import FALLS, RISES, Move, curve, move
+from ...reading.feature_index import Ledger
+from ...reading.members import parts_of
+from ...reading.rank_ranges import FeatureRanking
+from ...reading.sentences import mark, unreliable_words
 
 FEW = 2  # partners named
 ROLES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "the doubt"}
@@ -116,7 +116,7 @@ def _claimed(ledger: Ledger, feature: str) -> tuple[str, int]:
     if claimed is None or excess is None:
         return "", 0
     claim = rounded(claimed.estimate, claimed.lower, claimed.upper)
-    shows = excess.has_interval and not excess.distrust
+    shows = excess.has_interval and not excess.unreliable
     return claim, int(shows and excess.lower > 0) - int(shows and excess.upper < 0)
 
 
@@ -155,7 +155,7 @@ def cover(ledger: Ledger, feature: str) -> str:
     """Say what others hide of a feature, where that is shown."""
     line = ledger.covered.get(feature)
     others = ledger.partners.get(feature, ())
-    if line is None or line.distrust or not others or ledger.loss is None:
+    if line is None or line.unreliable or not others or ledger.loss is None:
         return ""
     if not line.change_lower > 0 or line.change < line.margin:
         return ""
@@ -177,13 +177,13 @@ def rounded(estimate: float, lower: float, upper: float, unit: str = "") -> str:
 class SheetRow(NamedTuple):
     """A line of the table: what, its value in words, and its rank.
 
-    `distrust` says why the interval of the value is not to be trusted, empty where it is.
+    `unreliable` says why the interval of the value is not to be trusted, empty where it is.
     """
 
     what: str
     value: str
     rank: str = ""
-    distrust: str = ""
+    unreliable: str = ""
 
 
 def table(ledger: Ledger, feature: str, key: str) -> Table | None:
@@ -192,7 +192,7 @@ def table(ledger: Ledger, feature: str, key: str) -> Table | None:
     ranked = any(line.rank for line in lines)
     labels = ("what", f"value{_level(ledger, feature)}", *["rank"] * ranked)
     rows = tuple((line.what, line.value, *[line.rank or None] * ranked) for line in lines)
-    note = distrusted((line.distrust for line in lines), f"The interval of {name(feature)}")
+    note = unreliable_words((line.unreliable for line in lines), f"The interval of {name(feature)}")
     source, columns = ids.PFI if feature in ledger.losses else "", tuple(map(Column, labels))
     caption = f"{mention(feature)} in numbers{_units(ledger)}."
     return Table(id=key, caption=caption, columns=columns, rows=rows, evidence=source, note=note) if rows else None
@@ -203,12 +203,12 @@ def _lines(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
     yield from _ranked(ledger.ranking(ids.SHAP_IMPORTANCE, "prediction"), feature, "Shapley size")
     yield from _ranked(ledger.loss, feature, "cost of wrong values")
     claim = ledger.claimed.get(feature)
-    yield from [_line("the model claims", claim, distrust=claim.distrust)] if claim is not None else []
+    yield from [_line("the model claims", claim, unreliable=claim.unreliable)] if claim is not None else []
     yield from _corrected(ledger, feature)
     yield from _trained(ledger, feature)
     yield from _together(ledger, feature)
     yield from _ranked(ledger.doubt, feature, "doubt rises by")
-    view = RSens.find(ledger.e.run)
+    view = RSensView.find(ledger.e.run)
     step = "unit" if view is not None and view.ranked_by == RAW else "standard deviation"
     yield from _ranked(ledger.ranking(ids.RSENS, ""), feature, f"R-sens per {step}")
     yield from _ranked(ledger.ranking(ids.DALEX_PARTS, "prediction"), feature, "DALEX drop-out loss")
@@ -222,12 +222,12 @@ def _ranked(ranking: FeatureRanking | None, feature: str, what: str) -> Iterator
     line = None if ranking is None else ranking.lines.get(feature)
     if ranking is not None and line is not None and isfinite(line.estimate):
         place = ranking.features.get(feature)
-        yield _line(what, line, "" if place is None else place.words, ranking.distrust.get(feature, ""))
+        yield _line(what, line, "" if place is None else place.words, ranking.unreliable.get(feature, ""))
 
 
-def _line(what: str, line: Estimate, rank: str = "", distrust: str = "") -> SheetRow:
+def _line(what: str, line: EstimateLine, rank: str = "", unreliable: str = "") -> SheetRow:
     """Return the line of an estimate, its interval marked where it is not to be trusted."""
-    row = SheetRow(what, value_words(line.estimate, line.lower, line.upper), rank, distrust)
+    row = SheetRow(what, value_words(line.estimate, line.lower, line.upper), rank, unreliable)
     return row._replace(value=f"{row.value}{mark(row)}")
 
 

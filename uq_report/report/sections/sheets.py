@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from ...core.text import count, file_stem
+from ...core.support.text import count, file_stem
 from ...document.blocks import make_figure, paragraphs
 from ...document.document import Block, Column, Section, Split, Table
-from ...document.effects import ROLES, curve, has_levels, parts
-from ...document.evidence import Evidence
-from ...document.ledger import Ledger, in_order, leaders
-from ...document.places import FeatureRanking
-from ...document.telling import DAGGER, distrusted, range_words
 from ...document.text import items, joined, name, position, spaced, value_words
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.profiles import PdpDistribution
 from ...evidence.subject import FeatureFacts
+from ...reading.effects import ROLES, curve, has_levels, parts
+from ...reading.feature_index import Ledger, in_order, leaders
+from ...reading.rank_ranges import FeatureRanking
+from ...reading.run_reader import RunReader
+from ...reading.sentences import DAGGER, range_words, unreliable_words
 from ..plots import sheet as figures
 from .sheet_words import reading, table
 
@@ -31,7 +31,7 @@ LEAD = (
 )
 
 
-def sheets(e: Evidence) -> Section | None:
+def sheets(e: RunReader) -> Section | None:
     """Return a sheet per leading feature, and a line for each other one; None where no feature is known."""
     ledger = Ledger(e)
     if not e.results or not ledger.features:
@@ -98,15 +98,15 @@ def _figure(ledger: Ledger, feature: str, key: str) -> Block | None:
     )
 
 
-def _panel(ledger: Ledger, role: str, measure: str, feature: str) -> figures.Panel:
+def _panel(ledger: Ledger, role: str, measure: str, feature: str) -> figures.SheetPanel:
     average, local = (curve(result, measure, feature) for result in (ledger.average, ledger.local))
     apart = len(average) and parts(local, average) is not None
     facts = ledger.e.words(measure)
     title = role if role in ("prediction", "loss") else f"doubt, {facts.title}"
-    return figures.Panel(role, title, facts.unit, average, local if apart else local.head(0))
+    return figures.SheetPanel(role, title, facts.unit, average, local if apart else local.head(0))
 
 
-def _counts(e: Evidence, feature: str) -> tuple[pd.DataFrame, Sequence[float] | None]:
+def _counts(e: RunReader, feature: str) -> tuple[pd.DataFrame, Sequence[float] | None]:
     """Return the rows of a feature by bin or level, and the bounds of the bins."""
     view = PdpDistribution.find(e.run)
     if view is None:
@@ -115,7 +115,7 @@ def _counts(e: Evidence, feature: str) -> tuple[pd.DataFrame, Sequence[float] | 
     return frame.loc[frame[col.FEATURE] == feature, [col.X, col.VALUE]], view.edges.get(feature)
 
 
-def _caption(panels: Sequence[figures.Panel], counts: pd.DataFrame, feature: str) -> str:
+def _caption(panels: Sequence[figures.SheetPanel], counts: pd.DataFrame, feature: str) -> str:
     """Return the caption: what is drawn, and what is left out."""
     average = panels[0].average
     more = len(average) - len(figures.most_frequent(average, counts)) if has_levels(average) else 0
@@ -129,7 +129,7 @@ def _others(ledger: Ledger, features: Sequence[str]) -> Table:
     rankings = {head: ranking for head, ranking in every if ranking is not None}
     heads = (Column(head, unit=ranking.unit) for head, ranking in rankings.items())
     rows = tuple(_line(ledger, feature, [*rankings.values()]) for feature in features)
-    reasons = (ranking.distrust.get(feature, "") for feature in features for ranking in rankings.values())
+    reasons = (ranking.unreliable.get(feature, "") for feature in features for ranking in rankings.values())
     return Table(
         id="features-others-table",
         caption="The other features, and what is changed together.",
@@ -137,7 +137,7 @@ def _others(ledger: Ledger, features: Sequence[str]) -> Table:
         rows=rows[:LINES],
         total_rows=len(rows),
         rest=rows[LINES:],
-        note=distrusted(reasons, "An interval of these features"),
+        note=unreliable_words(reasons, "An interval of these features"),
     )
 
 
@@ -153,4 +153,4 @@ def _cell(ranking: FeatureRanking, feature: str) -> str | None:
     line = ranking.lines.get(feature)
     if line is None:
         return None
-    return value_words(line.estimate, line.lower, line.upper) + DAGGER * (feature in ranking.distrust)
+    return value_words(line.estimate, line.lower, line.upper) + DAGGER * (feature in ranking.unreliable)

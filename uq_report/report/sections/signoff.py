@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...core.text import count
+from ...core.support.text import count
 from ...document.blocks import make_table, paragraphs
 from ...document.document import Block, Facts, Section
-from ...document.evidence import OPEN, Evidence
 from ...document.text import clean, joined
+from ...reading.run_reader import OPEN, RunReader
 from ...runner.settings import About
 
 TITLE = "Sign-off"
@@ -23,7 +23,7 @@ PEOPLE = (
 NO_TEXT = ("title", "status", "classification", "signers")  # what need not be completed
 
 
-def sign_off(e: Evidence) -> Section:
+def sign_off(e: RunReader) -> Section:
     """Return the lines to sign, what is open, and how to prove and sign the file."""
     rows = [(role, e.about_cell(key), BLANK, BLANK) for role, key in ROLES]
     table = make_table("sign-off-table", "To be dated and signed.", ("role", "name", "date", "signature"), rows)
@@ -37,7 +37,7 @@ def sign_off(e: Evidence) -> Section:
     return Section(id="sign-off", title=TITLE, blocks=blocks)
 
 
-def _to_complete(e: Evidence) -> str:
+def _to_complete(e: RunReader) -> str:
     """Say in one line what must be completed before a signature."""
     empty = [key.replace("_", " ") for key in About.model_fields if key not in NO_TEXT and not e.about(key)]
     unowned = sum(e.action(finding)[0] == OPEN for finding in e.findings if finding.severity != "observation")

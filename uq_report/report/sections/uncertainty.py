@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import isfinite, isnan, nan
 
-from ...core.numbers import share_words
-from ...core.text import count
-from ...document.amounts import share, unbracketed
+from ...core.support.numbers import share_words
+from ...core.support.text import count
 from ...document.blocks import intervals_caption, make_figure, notes_of, paragraphs
 from ...document.document import Block, Section, Split
-from ...document.evidence import GATE, Evidence
-from ...document.members import CAUTION
-from ...document.tables import plain_table
 from ...document.text import clean, joined, plain, sentence, spaced, value_words
 from ...evidence.importance import Pfi
-from ...evidence.outcomes import CONFIDENCE_GAP, Bins, Calibration, Coverage, Pit, Reliability, ScoreLine, rows_within
-from ...evidence.segments import OFF_SUPPORT, Segments
+from ...evidence.outcomes import (
+    CONFIDENCE_GAP,
+    Bins,
+    CalibrationView,
+    Coverage,
+    Pit,
+    Reliability,
+    ScoreLine,
+    rows_within,
+)
+from ...evidence.segments import OFF_SUPPORT, SegmentsView
+from ...reading.amounts import share, unbracketed
+from ...reading.members import CAUTION
+from ...reading.run_reader import GATE, RunReader
+from ...reading.tables import plain_table
 from .outcomes import scores_table
 
 ENTROPIES, VARIANCES = ("epistemic", "aleatoric"), ("epistemic_variance", "aleatoric_variance")
@@ -28,7 +37,7 @@ LEAD = (
 DIAGRAMS: tuple[type[Bins], ...] = (Reliability, Coverage, Pit)
 
 
-def believed(e: Evidence) -> Section:
+def believed(e: RunReader) -> Section:
     """Return the gate in a sentence, one figure or two beside each other, and where the uncertainty comes from."""
     halves = [half for view in DIAGRAMS if (half := _half(e, view))]
     texts: tuple[Block, ...] = paragraphs(_numbers(e), parts_words(e))
@@ -39,9 +48,9 @@ def believed(e: Evidence) -> Section:
     return Section(id="sure-believed", title="Can its stated uncertainty be believed?", blocks=blocks)
 
 
-def gate_words(e: Evidence) -> str:
+def gate_words(e: RunReader) -> str:
     """Say in a sentence or two whether unseen rows bear out what the model states, or cannot tell."""
-    view = Calibration.find(e.run)
+    view = CalibrationView.find(e.run)
     if view is None:
         return "No outcome was compared with what it states, so this cannot be said."
     gap = view.of(CONFIDENCE_GAP)
@@ -61,7 +70,7 @@ def gate_words(e: Evidence) -> str:
     return f"{rows} cannot tell whether {stated} are right ({words}; limit ±{plain(margin)}).{would}"
 
 
-def _verdict(e: Evidence) -> str:
+def _verdict(e: RunReader) -> str:
     """Name the finding that holds the verdict; without one, why there is none."""
     findings = (finding for outcome in e.run.outcomes if outcome.check == GATE for finding in outcome.findings)
     decisive = next(findings, None)
@@ -75,7 +84,7 @@ def _direction(gap: ScoreLine) -> str:
     return less if gap.upper_90 < 0 else "too sure in some rows, not enough in others"
 
 
-def _gain(view: Calibration) -> str:
+def _gain(view: CalibrationView) -> str:
     """Say what recalibration would save, where its interval is above 0."""
     gain = view.of("recalibration_gain")
     if gain is None or not gain.lower > 0:
@@ -83,7 +92,7 @@ def _gain(view: Calibration) -> str:
     return f"Recalibrating would save {value_words(gain.estimate, gain.lower, gain.upper, 'nats')} a row."
 
 
-def _half(e: Evidence, diagram: type[Bins]) -> tuple[Block, ...]:
+def _half(e: RunReader, diagram: type[Bins]) -> tuple[Block, ...]:
     """Return a diagram with what it shows as its title; empty where there is none."""
     view = diagram.find(e.run)
     if view is None or not view.lines:
@@ -93,9 +102,9 @@ def _half(e: Evidence, diagram: type[Bins]) -> tuple[Block, ...]:
     return (make_figure(f"sure-{view.id.replace('.', '-')}", title, alt, lambda: e.draw(result), view.id),)
 
 
-def _title(e: Evidence, view: Bins) -> str:
+def _title(e: RunReader, view: Bins) -> str:
     """Say what a diagram shows, as far as its intervals tell."""
-    scores = Calibration.find(e.run)
+    scores = CalibrationView.find(e.run)
     rows = f"{(scores.n if scores is not None else 0) or e.subject.n or 0} rows"
     # bins whose interval misses what is stated
     outside = [x for x in view.lines if not x.lower <= view.ideal(x) <= x.upper and isfinite(x.lower)]
@@ -129,7 +138,7 @@ def _farthest(view: Bins) -> str:
     )
 
 
-def _numbers(e: Evidence) -> str:
+def _numbers(e: RunReader) -> str:
     """Say what the diagrams show in numbers."""
     reliability, coverage = Reliability.find(e.run), Coverage.find(e.run)
     if reliability is not None and reliability.lines:
@@ -161,7 +170,7 @@ def _widest(view: Reliability, n_classes: int) -> str:
     )
 
 
-def parts_words(e: Evidence) -> str:
+def parts_words(e: RunReader) -> str:
     """Say how much of the uncertainty is disagreement of the members and what that is not, or that it is not known."""
     view = Pfi.find(e.run)
     means = {} if view is None else {line.measure: line.unpermuted for line in view.lines}
@@ -171,7 +180,7 @@ def parts_words(e: Evidence) -> str:
     return spaced(size, _beyond(e), CAUTION)
 
 
-def _size(e: Evidence, means: Mapping[str, float]) -> str:
+def _size(e: RunReader, means: Mapping[str, float]) -> str:
     """Say how much of the uncertainty, on average, is disagreement of the members; empty without members."""
     pairs = [(VARIANCES, "variance")]
     # a share of a density's entropy would depend on the unit of the outcome
@@ -194,9 +203,9 @@ def _size(e: Evidence, means: Mapping[str, float]) -> str:
     return ""
 
 
-def _beyond(e: Evidence) -> str:
+def _beyond(e: RunReader) -> str:
     """Say whether the members disagree more, or less, on rows unlike the training rows, where that is shown."""
-    view = Segments.find(e.run)
+    view = SegmentsView.find(e.run)
     lines = {} if view is None else view.of(OFF_SUPPORT)
     line = next((lines[m] for m in (ENTROPIES[0], VARIANCES[0]) if m in lines), None)
     if line is None or not (line.difference_lower > 0 or line.difference_upper < 0):
@@ -209,10 +218,10 @@ def _beyond(e: Evidence) -> str:
     )
 
 
-def calibration_in_full(e: Evidence) -> Section:
+def calibration_in_full(e: RunReader) -> Section:
     """Return the tests of calibration, sharpness, and the numbers behind every diagram."""
-    view = Calibration.find(e.run)
-    blocks: tuple[Block, ...] = paragraphs(e.why_missing(Calibration.id))
+    view = CalibrationView.find(e.run)
+    blocks: tuple[Block, ...] = paragraphs(e.why_missing(CalibrationView.id))
     if view is not None:
         lines = [line for line in view.lines if line.judges_uncertainty or line.is_tested]
         caption = "Calibration tests and sharpness."
@@ -220,7 +229,7 @@ def calibration_in_full(e: Evidence) -> Section:
     return Section(id="calibration", title="Calibration in full", blocks=(*blocks, *_tables(e)))
 
 
-def _tables(e: Evidence) -> Iterator[Block]:
+def _tables(e: RunReader) -> Iterator[Block]:
     """Yield the numbers of every diagram."""
     for diagram in DIAGRAMS:
         view = diagram.find(e.run)

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ....core.adapter import Adapter, Match, class_names
-from ....core.arrays import AnyArray, Table
-from ....core.distributions import Categorical, Normal
-from ....core.errors import InputError, ModelError, to_type
+from ....core.model.adapter import Adapter, Match, class_names
 from ....core.predictive import Distribution
+from ....core.support.arrays import AnyArray, Table
+from ....core.support.errors import InputError, ModelError, to_type
+from ....distributions import Categorical, Normal
 from ..outputs import POINTS
 from .inputs import feeds
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ....core.arrays import AnyArray, Table
-from ....core.errors import InputError, nearest
+from ....core.support.arrays import AnyArray, Table
+from ....core.support.errors import InputError, nearest
 
 _DTYPES: dict[str, Any] = {
     "tensor(float)": np.float32,

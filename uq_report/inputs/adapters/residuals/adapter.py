@@ -8,21 +8,21 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from ....core.adapter import Advice, Match, class_names
-from ....core.arrays import FloatArray, Table
-from ....core.distributions import Normal, NormalMixture, Smoothed
-from ....core.distributions.quantiles import Quantiles
-from ....core.errors import InputError
-from ....core.numbers import number
+from ....core.model.adapter import Advice, Match, class_names
+from ....core.model.subject import Subject
 from ....core.predictive import Distribution
-from ....core.residuals import Assumption, Residuals
-from ....core.scored import ScoredRows
-from ....core.subject import Subject
+from ....core.support.arrays import FloatArray, Table
+from ....core.support.errors import InputError
+from ....core.support.numbers import number
+from ....core.traits.stored_predictions import ScoredRows
+from ....core.validation.residuals import Assumption, Residuals
+from ....distributions import Normal, NormalMixture, Smoothed
+from ....distributions.tables.quantiles import Quantiles
 from ..ensemble import EnsembleAdapter
 from ..outputs import POINTS
 from ..sklearn_ import SklearnAdapter, is_a, unwrap
 from .bags import has_bags
-from .points import Collected, Predicted, predicted
+from .points import Collected, PointPredictions, predicted
 from .refits import can_refit
 from .rows import collected
 from .scale import modelled
@@ -59,7 +59,7 @@ class Noise:
     share: float = 1.0
     constant: float | None = None
 
-    def variance(self, X: Table, q: Predicted) -> FloatArray:
+    def variance(self, X: Table, q: PointPredictions) -> FloatArray:
         """Return the variance to be added to every member: of each row what the members leave unexplained."""
         if self.constant is not None:
             return np.full(len(q.mean), self.constant)
@@ -103,7 +103,7 @@ class ResidualsAdapter(SklearnAdapter):
             mean = predicted(model, X, mixed=False).mean
             return noise.around(mean, noise.scale(X, mean))
         q = cast("NormalMixture", EnsembleAdapter().predict(model, X))
-        added = noise.variance(X, Predicted(q.mean(), q.variance()))
+        added = noise.variance(X, PointPredictions(q.mean(), q.variance()))
         return NormalMixture(q.means, np.sqrt(np.square(q.stds) + added[:, None]), q.weights, points=False)
 
     def score(self, model: Any, X: Any) -> FloatArray | None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ....core.arrays import FloatArray, IntArray, Table, take_rows
-from ....core.errors import InputError
+from ....core.support.arrays import FloatArray, IntArray, Table, take_rows
+from ....core.support.errors import InputError
 from ..ensemble import members, moments
 from ..sklearn_ import is_a, transform, unwrap
-from .points import Collected, Predicted
+from .points import Collected, PointPredictions
 
 BOOTSTRAP = ("RandomForestRegressor", "ExtraTreesRegressor", "BaggingRegressor")
 _CHECKED = 3  # members whose leaves are counted
@@ -53,7 +53,7 @@ def out_of_bag(model: Any, X: Table, y: FloatArray, *, mixed: bool) -> Collected
     variance = spread + own[kept] / n if mixed else np.zeros(len(kept))
     note = f"{len(y) - len(kept)} training rows are outside fewer than two bags and give no residual."
     notes = (note,) if len(kept) < len(y) else ()
-    return Collected("oob", take_rows(X, kept), y[kept] - mean, Predicted(mean, variance), notes)
+    return Collected("oob", take_rows(X, kept), y[kept] - mean, PointPredictions(mean, variance), notes)
 
 
 def _samples(forest: Any, n: int) -> Iterator[IntArray]:

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....core.arrays import FloatArray, IntArray, Table
-from ....core.errors import InputError
 from ....core.predictive import Distribution
-from ....core.residuals import Residuals, Source
+from ....core.support.arrays import FloatArray, IntArray, Table
+from ....core.support.errors import InputError
+from ....core.validation.residuals import Residuals, Source
 from ..ensemble import EnsembleAdapter
 from ..outputs import refuse_rows
 from ..sklearn_ import in_order
@@ -19,7 +19,7 @@ GIVE_ROWS = "Give rows of your own: residuals=uq.Residuals(rows=(X_calibration, 
 _STREAM = 0x12E5  # of the folds
 
 
-class Predicted(NamedTuple):
+class PointPredictions(NamedTuple):
     """Predictions of rows, and the variance that the members of an ensemble give each; 0 where members are not used."""
 
     mean: FloatArray
@@ -32,7 +32,7 @@ class Collected(NamedTuple):
     source: Source
     X: Table
     residual: FloatArray
-    predicted: Predicted
+    predicted: PointPredictions
     notes: tuple[str, ...] = ()
 
 
@@ -56,13 +56,13 @@ def point(model: Any, X: Table) -> FloatArray:
     return numbers
 
 
-def predicted(model: Any, X: Table, *, mixed: bool) -> Predicted:
+def predicted(model: Any, X: Table, *, mixed: bool) -> PointPredictions:
     """Return predictions and, if the members of an ensemble are used, their variance."""
     if mixed:
         mixture = EnsembleAdapter().predict(model, X)
-        return Predicted(mixture.mean(), mixture.variance())
+        return PointPredictions(mixture.mean(), mixture.variance())
     mean = point(model, X)
-    return Predicted(mean, np.zeros(len(mean)))
+    return PointPredictions(mean, np.zeros(len(mean)))
 
 
 def folds(n: int, asked: Residuals) -> list[IntArray]:

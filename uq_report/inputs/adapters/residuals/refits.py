@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ....core.arrays import FloatArray, Table, take_rows
-from ....core.errors import InputError, ModelError, words_of
-from ....core.foreign import global_random_state_restored
-from ....core.outputs import Output
-from ....core.residuals import Residuals
+from ....core.support.arrays import FloatArray, Table, take_rows
+from ....core.support.errors import InputError, ModelError, words_of
+from ....core.traits.interop import global_random_state_restored
+from ....core.validation.multioutput import Output
+from ....core.validation.residuals import Residuals
 from ..chains import Augmented
 from ..sklearn_ import in_order, is_a
-from .points import GIVE_ROWS, LEAST, Collected, Predicted, folds, predicted
+from .points import GIVE_ROWS, LEAST, Collected, PointPredictions, folds, predicted
 
 _MUST = "explain.model must be able to be fitted again for cross-validated residuals"
 
@@ -37,7 +37,7 @@ def refitted(model: Any, X: Table, y: FloatArray, asked: Residuals, *, mixed: bo
             raise ModelError(f"{_MUST}; {got}. {GIVE_ROWS}") from error
         mean[fold], variance[fold] = predicted(again, take_rows(X, fold), mixed=mixed)
     note = f"For the residuals the model was fitted {asked.n_splits} more times, each to the rows outside one fold."
-    return Collected("cross_validation", X, y - mean, Predicted(mean, variance), (note,))
+    return Collected("cross_validation", X, y - mean, PointPredictions(mean, variance), (note,))
 
 
 def can_refit(model: Any) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ....core import inputs
-from ....core.arrays import AnyArray, FloatArray, Table
-from ....core.errors import InputError
-from ....core.residuals import Residuals
-from ....core.subject import Subject
+from ....core.model.subject import Subject
+from ....core.support.arrays import AnyArray, FloatArray, Table
+from ....core.support.errors import InputError
+from ....core.validation import inputs
+from ....core.validation.residuals import Residuals
 from ..sklearn_ import unwrap
 from .bags import has_bags, out_of_bag
 from .points import GIVE_ROWS, LEAST, Collected, predicted

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ....core.arrays import FloatArray, Table, take_rows
-from ....core.errors import InputError
-from ....core.residuals import Residuals
+from ....core.support.arrays import FloatArray, Table, take_rows
+from ....core.support.errors import InputError
+from ....core.validation.residuals import Residuals
 from .points import GIVE_ROWS, Collected, folds
 
 LEAST = 60  # residuals from which a scale is modelled

@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ....core.adapter import Adapter, Match, class_names
-from ....core.arrays import Table
-from ....core.distributions import (
+from ....core.model.adapter import Adapter, Match, class_names
+from ....core.predictive import Distribution
+from ....core.support.arrays import Table
+from ....core.support.errors import InputError, to_type
+from ....distributions import (
     Categorical,
     Gamma,
     NegativeBinomial,
@@ -23,10 +25,8 @@ from ....core.distributions import (
     Tweedie,
     ZeroInflated,
 )
-from ....core.errors import InputError, to_type
-from ....core.predictive import Distribution
 from .lines import EXPLAIN, instead, of_residuals, refitted
-from .rows import Rows, added_constant, labels, rows_of
+from .rows import StatsmodelsRows, added_constant, labels, rows_of
 
 
 @dataclass(frozen=True)
@@ -100,13 +100,13 @@ def _kind(model: Any) -> str:
     return class_names(getattr(model, "model", model))[0].partition(".")[2]
 
 
-def _linear(model: Any, rows: Rows) -> Distribution:
+def _linear(model: Any, rows: StatsmodelsRows) -> Distribution:
     prediction = rows.new_outcome(model)
     mean, std = np.asarray(prediction.predicted_mean), np.asarray(prediction.se_obs)
     return StudentT(float(model.df_resid), mean, std) if model.use_t else Normal(mean, std)
 
 
-def _generalised(model: Any, rows: Rows) -> Distribution:
+def _generalised(model: Any, rows: StatsmodelsRows) -> Distribution:
     family, mean, scale = type(model.family).__name__, rows.mean(model), float(model.scale)
     if family in ("Poisson", "Binomial", "NegativeBinomial") and scale != 1:
         raise InputError(
@@ -127,7 +127,7 @@ def _generalised(model: Any, rows: Rows) -> Distribution:
     return _GLM[family](model, mean, scale)
 
 
-def _refuse_power(model: Any, rows: Rows) -> None:
+def _refuse_power(model: Any, rows: StatsmodelsRows) -> None:
     """Refuse the powers of Tweedie's variance outside of (1, 2), which have families of their own, or none."""
     power = float(model.family.var_power)
     if 1 < power < 2:
@@ -142,20 +142,20 @@ def _two_classes(model: Any, p: Any) -> Distribution:
     return Categorical(np.column_stack([1 - p, p]), labels(model, 2))
 
 
-def _negative_binomial(model: Any, rows: Rows) -> Distribution:
+def _negative_binomial(model: Any, rows: StatsmodelsRows) -> Distribution:
     """Return that of variance m (1 + alpha) for NB1, m (1 + alpha m) for NB2, where the geometric has alpha = 1."""
     mean, method = rows.mean(model), model.model.loglike_method
     alpha = 1.0 if method == "geometric" else float(np.asarray(model.params)[-1])
     return NegativeBinomial(mean, mean / alpha if method == "nb1" else 1 / alpha)
 
 
-def _negative_binomial_p(model: Any, rows: Rows) -> Distribution:
+def _negative_binomial_p(model: Any, rows: StatsmodelsRows) -> Distribution:
     """Return the negative binomial with the variance m + alpha m^p."""
     mean, p = rows.mean(model), model.model.parameterization
     return NegativeBinomial(mean, mean ** (2 - p) / float(np.asarray(model.params)[-1]))
 
 
-def _zero_inflated(model: Any, rows: Rows) -> Distribution:
+def _zero_inflated(model: Any, rows: StatsmodelsRows) -> Distribution:
     inner, params = model.model, np.asarray(model.params, dtype=float)
     if inner.k_inflate != 1 or np.ptp(inner.exog_infl) > 0:
         raise InputError(
@@ -170,12 +170,12 @@ def _zero_inflated(model: Any, rows: Rows) -> Distribution:
     return ZeroInflated(np.full(len(mean), p_zero), NegativeBinomial(mean, size))
 
 
-def _multinomial(model: Any, rows: Rows) -> Distribution:
+def _multinomial(model: Any, rows: StatsmodelsRows) -> Distribution:
     p = rows.table(model)
     return Categorical(p, labels(model, p.shape[1]))
 
 
-def _ordered(model: Any, rows: Rows) -> Distribution:
+def _ordered(model: Any, rows: StatsmodelsRows) -> Distribution:
     p, names = rows.table(model), np.asarray(model.model.labels)
     return Ordinal(p, classes=names) if names.dtype.kind in "iuf" else Categorical(p, classes=names)
 
@@ -192,7 +192,7 @@ _GLM: Mapping[str, Callable[[Any, Any, float], Distribution]] = MappingProxyType
         "Binomial": lambda model, mean, _: _two_classes(model, mean),
     }
 )
-_FAMILIES: Mapping[str, Callable[[Any, Rows], Distribution]] = MappingProxyType(
+_FAMILIES: Mapping[str, Callable[[Any, StatsmodelsRows], Distribution]] = MappingProxyType(
     {
         "OLS": _linear,
         "WLS": _linear,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....core.arrays import Table
-from ....core.errors import to_type
+from ....core.support.arrays import Table
+from ....core.support.errors import to_type
 from ..outputs import POINTS
 
 EXPLAIN = "\nuq.explain(model, X, y)"

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ....core.arrays import AnyArray, FloatArray, Table
-from ....core.errors import InputError, to_type
+from ....core.support.arrays import AnyArray, FloatArray, Table
+from ....core.support.errors import InputError, to_type
 from ..outputs import refuse_rows
 
 _NAMED = """\
@@ -19,7 +19,7 @@ uq.explain(model, X, y, adapter=StatsmodelsAdapter({name}="{name}"))"""
 
 
 @dataclass(frozen=True)
-class Rows:
+class StatsmodelsRows:
     """`exog` as the model's ``predict`` takes it, raw rows for a formula, and exposure and offset by keyword.
 
     `given` are the rows that may lack the constant.
@@ -42,7 +42,7 @@ class Rows:
         return np.asarray(model.predict(self.exog), dtype=float)
 
 
-def rows_of(results: Any, X: Table, exposure: str | None, offset: str | None) -> Rows:
+def rows_of(results: Any, X: Table, exposure: str | None, offset: str | None) -> StatsmodelsRows:
     """Return the rows as the model of `results` takes them; refuse other columns, and an exposure left out."""
     own = results.model
     keywords: dict[str, FloatArray] = {}
@@ -56,8 +56,8 @@ def rows_of(results: Any, X: Table, exposure: str | None, offset: str | None) ->
             raise InputError(f"X must be a DataFrame with the columns of the formula {own.formula!r}; got an array.")
         missing = X.isna().any(axis=1).to_numpy()
         refuse_rows("X of a formula must have no missing values", missing, "statsmodels would drop these rows.")
-        return Rows(X, X, keywords)
-    return Rows(_exog(own, X), X, keywords)
+        return StatsmodelsRows(X, X, keywords)
+    return StatsmodelsRows(_exog(own, X), X, keywords)
 
 
 def added_constant(results: Any) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ....core.adapter import Adapter, Match, class_names
-from ....core.arrays import Table
-from ....core.derivatives import Derivatives
+from ....core.model.adapter import Adapter, Match, class_names
+from ....core.model.derivatives import Derivatives
 from ....core.predictive import Distribution
-from ....core.text import count
+from ....core.support.arrays import Table
+from ....core.support.text import count
 from .rows import derivatives, dropouts, predict
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ....core.adapter import class_names
-from ....core.arrays import FloatArray
-from ....core.distributions import Categorical, Normal, Poisson, StudentT
-from ....core.errors import ModelError, to_type
+from ....core.model.adapter import class_names
 from ....core.predictive import Distribution
+from ....core.support.arrays import FloatArray
+from ....core.support.errors import ModelError, to_type
+from ....distributions import Categorical, Normal, Poisson, StudentT
 from ..outputs import POINTS, class_labels
 
 _WRAP = (

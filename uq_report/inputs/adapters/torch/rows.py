@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ....core.adapter import class_names
-from ....core.arrays import FloatArray, Table
-from ....core.derivatives import Derivatives
-from ....core.errors import InputError
+from ....core.model.adapter import class_names
+from ....core.model.derivatives import Derivatives
 from ....core.predictive import Distribution
+from ....core.support.arrays import FloatArray, Table
+from ....core.support.errors import InputError
 from .outputs import Build, read
 
 METHOD = "automatic differentiation"

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....core.arrays import AnyArray, IntArray, Table, take_rows
-from ....core.variants import Variant
+from ....core.model.variants import Variant
+from ....core.support.arrays import AnyArray, IntArray, Table, take_rows
 from .walkable import Walkable
 
 
@@ -27,7 +27,7 @@ class Asked(NamedTuple):
         return by_place[self.at]
 
 
-class Codes:
+class TreeCodes:
     """The codes of the rows of `X`.
 
     A change of one column is numbered by its code, one of several by their codes as digits.

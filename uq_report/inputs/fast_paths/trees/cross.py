@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ....core.arrays import AnyArray, IntArray
+from ....core.support.arrays import AnyArray, IntArray
 from .forest import Forest, bit_of
 from .nodes import BELOW, FEATURE, HIGH, LEAF, LEFT, LISTED, LOW, RIGHT, compiled, goes_left, parted, push
 from .walk import Settled

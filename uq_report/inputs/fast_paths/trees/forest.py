@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from ....core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
 _BITS = 62  # of the largest sum of leaves in fixed point
 _MISSING = 0  # the code of a missing value

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ....core.adapter import Adapter
-from ....core.arrays import AnyArray, FloatArray, Table
+from ....core.model.adapter import Adapter
+from ....core.support.arrays import AnyArray, FloatArray, Table
 from .forest import Forest, Tree, set_bits
-from .walkable import Reader, Walkable, by_scores, category_codes
+from .walkable import TreeReader, Walkable, by_scores, category_codes
 
 _CATEGORICAL, _DEFAULT_LEFT, _ZERO, _NAN = 1, 2, 4, 8  # bits of decision_type
 
@@ -79,7 +79,7 @@ def _whole(part: Mapping[str, str], name: str) -> AnyArray:
     return np.array(part.get(name, "").split(), dtype=np.int64)
 
 
-LIGHTGBM: Mapping[str, Reader] = {
-    f"lightgbm.{name}": Reader(lambda final: int(_booster(final).num_trees()), _read)
+LIGHTGBM: Mapping[str, TreeReader] = {
+    f"lightgbm.{name}": TreeReader(lambda final: int(_booster(final).num_trees()), _read)
     for name in ("LGBMClassifier", "LGBMRegressor", "Booster")
 }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....core.arrays import AnyArray, BoolArray, IntArray
-from ....core.limits import look
+from ....core.support.arrays import AnyArray, BoolArray, IntArray
+from ....core.support.limits import check_limits
 from .forest import Forest
 from .nodes import FEATURE, LEAF, LEFT, RIGHT, compiled, goes_left, parts, push
 
@@ -87,7 +87,7 @@ def mixed_sums(forest: Forest, own: AnyArray, others: AnyArray, owned: BoolArray
     out = np.zeros((forest.channels, others.shape[1], owned.shape[1]), dtype=np.int64)
     owning = -owned.astype(np.int64)
     for some in parts(others.shape[1], len(roots) * owned.shape[1]):
-        look()
+        check_limits()
         sums = np.zeros_like(out[:, some])
         _mix(nodes, bits, values, roots, firsts, own, others[:, some].copy(), owning, forest.depth, sums)
         out[:, some] = sums

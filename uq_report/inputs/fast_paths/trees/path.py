@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ....core.adapter import Adapter, class_names
-from ....core.arrays import Table
-from ....core.errors import MissingDependencyError
-from ....core.libraries import installed
-from ....core.shortcut import Shortcut
+from ....core.engine.fast_path import Shortcut
+from ....core.model.adapter import Adapter, class_names
+from ....core.support.arrays import Table
+from ....core.support.errors import MissingDependencyError
+from ....core.support.libraries import installed
 from ...adapters.sklearn_ import unwrap
 from .lightgbm import LIGHTGBM
 from .regression import REGRESSION
 from .sklearn import SKLEARN
-from .walkable import Reader
+from .walkable import TreeReader
 from .xgboost import XGBOOST
 
 if TYPE_CHECKING:
     from .walks import Walks
 
-READERS: Mapping[str, Reader] = {**SKLEARN, **REGRESSION, **LIGHTGBM, **XGBOOST}
+READERS: Mapping[str, TreeReader] = {**SKLEARN, **REGRESSION, **LIGHTGBM, **XGBOOST}
 WORTH = 100_000  # rows x trees from which walks are used: loading them takes as long as predicting fewer, 0.3 s
 
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ....core.adapter import Adapter, class_names
-from ....core.arrays import FloatArray, Table
-from ....core.distributions import NormalMixture
-from ....core.distributions.rowwise import Rowwise
+from ....core.model.adapter import Adapter, class_names
 from ....core.predictive import Distribution
+from ....core.support.arrays import FloatArray, Table
+from ....distributions import NormalMixture
+from ....distributions.numerics.rowwise import Rowwise
 from ...adapters.ensemble import EnsembleAdapter, leaf_variance
 from .forest import Forest
 from .sklearn import Member, member_count, with_columns
-from .walkable import Reader, Walkable, is_numeric, plain_numbers
+from .walkable import TreeReader, Walkable, is_numeric, plain_numbers
 
 _TREES = ("sklearn.DecisionTreeRegressor", "sklearn.ExtraTreeRegressor")
 _FORESTS = ("sklearn.RandomForestRegressor", "sklearn.ExtraTreesRegressor", "sklearn.BaggingRegressor")
@@ -25,7 +25,7 @@ _EPS = float(np.finfo(float).eps)
 
 
 @dataclass(eq=False)
-class _Moments(Rowwise):
+class _TreeMoments(Rowwise):
     """Mixtures of members of which mean, mean variance and variance of the means are known, each of shape (n,)."""
 
     center: FloatArray
@@ -85,9 +85,9 @@ def _read(_: Any, final: Any, adapter: Adapter, X: Table) -> Walkable | None:
         between = square - np.square(apart)
         between[between <= 4 * _EPS * square + 2 * forest.step] = 0.0  # it is rounding
         own = unit**2 * within[0] if within else np.zeros(len(apart))
-        return _Moments(center + unit * apart, own, unit**2 * between)
+        return _TreeMoments(center + unit * apart, own, unit**2 * between)
 
     return Walkable(forest, plain_numbers, tuple(range(X.shape[1])), finish, methods=_MOMENTS)
 
 
-REGRESSION: Mapping[str, Reader] = dict.fromkeys(_FORESTS, Reader(member_count, _read))
+REGRESSION: Mapping[str, TreeReader] = dict.fromkeys(_FORESTS, TreeReader(member_count, _read))

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import entr
 
-from ....core.adapter import Adapter, class_names
-from ....core.arrays import AnyArray, FloatArray, IntArray, Table
-from ....core.distributions import Categorical, CategoricalMixture
+from ....core.model.adapter import Adapter, class_names
 from ....core.predictive import Distribution
+from ....core.support.arrays import AnyArray, FloatArray, IntArray, Table
+from ....distributions import Categorical, CategoricalMixture
 from .forest import Forest, Tree, set_bits
-from .walkable import Reader, Walkable, by_scores, is_numeric, plain_numbers
+from .walkable import TreeReader, Walkable, by_scores, is_numeric, plain_numbers
 
 _TREES = ("sklearn.DecisionTreeClassifier", "sklearn.ExtraTreeClassifier")
 _FORESTS = ("sklearn.RandomForestClassifier", "sklearn.ExtraTreesClassifier", "sklearn.BaggingClassifier")
@@ -151,10 +151,10 @@ def member_count(final: Any) -> int:
     return len(getattr(final, "estimators_", [final]))
 
 
-_CLASSES = Reader(member_count, _classes)
-_BOOSTED = Reader(lambda final: int(final.estimators_.size), _boosted)
-_HISTOGRAM = Reader(lambda final: sum(map(len, getattr(final, "_predictors", ()))), _histogram)
-SKLEARN: Mapping[str, Reader] = {
+_CLASSES = TreeReader(member_count, _classes)
+_BOOSTED = TreeReader(lambda final: int(final.estimators_.size), _boosted)
+_HISTOGRAM = TreeReader(lambda final: sum(map(len, getattr(final, "_predictors", ()))), _histogram)
+SKLEARN: Mapping[str, TreeReader] = {
     **dict.fromkeys((*_TREES, *_FORESTS), _CLASSES),
     **{f"sklearn.GradientBoosting{task}": _BOOSTED for task in ("Classifier", "Regressor")},
     **{f"sklearn.HistGradientBoosting{task}": _HISTOGRAM for task in ("Classifier", "Regressor")},

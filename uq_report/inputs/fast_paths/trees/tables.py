@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from ....core.arrays import AnyArray, IntArray
-from .codes import Asked, Codes
+from ....core.support.arrays import AnyArray, IntArray
+from .codes import Asked, TreeCodes
 from .cross import cross
 from .forest import Forest
 from .walk import Settled, settled, walk
@@ -23,7 +23,7 @@ _VISIT = 20  # sums of a table that cost as much as a row's way down a tree, or 
 
 
 class SumTable(NamedTuple):
-    """The sums (channels, m, n) of some rows under the changes `asked`, sorted numbers as `Codes` numbers them.
+    """The sums (channels, m, n) of some rows under the changes `asked`, sorted numbers as `TreeCodes` numbers them.
 
     `places` are those of all numbers up to the largest, -1 of others than asked; None where there are too many.
     """
@@ -49,7 +49,7 @@ class SumTable(NamedTuple):
         return found if (self.asked[found] == numbers).all() else None
 
 
-class Placed(NamedTuple):
+class LeafPositions(NamedTuple):
     """Where some rows are in the trees."""
 
     rows: IntArray
@@ -61,7 +61,7 @@ class Placed(NamedTuple):
         return self.settled.size
 
 
-class Tables:
+class TreeTables:
     """Tables of sums, and where their rows are in the trees.
 
     Those of at most `block` rows are kept, the newest within `KEPT`, and hold all values that the rows have once many
@@ -74,10 +74,10 @@ class Tables:
     codes : Codes
     """
 
-    def __init__(self, walkable: Walkable, codes: Codes) -> None:
+    def __init__(self, walkable: Walkable, codes: TreeCodes) -> None:
         self._walkable = walkable
         self._codes = codes
-        self._kept: dict[tuple[Any, ...], SumTable | Placed] = {}
+        self._kept: dict[tuple[Any, ...], SumTable | LeafPositions] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind what is kept: another process walks for itself."""
@@ -166,11 +166,11 @@ class Tables:
         key = int(rows[0]), len(rows)
         kept = cast("Placed | None", self._kept.get(key))
         if kept is None or not np.array_equal(kept.rows, rows):
-            kept = Placed(rows, settled(self._walkable.forest, np.ascontiguousarray(self._codes.rows[:, rows])))
+            kept = LeafPositions(rows, settled(self._walkable.forest, np.ascontiguousarray(self._codes.rows[:, rows])))
             self._keep(key, kept)
         return kept.settled
 
-    def _keep(self, key: tuple[Any, ...], new: SumTable | Placed) -> None:
+    def _keep(self, key: tuple[Any, ...], new: SumTable | LeafPositions) -> None:
         """Keep what is new, and of the others the newest that there is room for."""
         kept = {other: older for other, older in self._kept.items() if other != key} | {key: new}
         sizes = np.cumsum([held.size for held in reversed(kept.values())])

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ....core.arrays import AnyArray, FloatArray, IntArray
-from ....core.limits import look
+from ....core.support.arrays import AnyArray, FloatArray, IntArray
+from ....core.support.limits import check_limits
 from .forest import Forest
 from .nodes import BELOW, FEATURE, HIGH, LEAF, LEFT, LISTED, LOW, RIGHT, compiled, goes_left, parted, parts, push
 
@@ -266,7 +266,7 @@ def walk(forest: Forest, rows: Settled, column: int, asked: AnyArray) -> IntArra
     table[:, :1] = rows.unchanged(forest)
     order, spans, leaves = rows.places
     for some in parts(len(roots), rows.codes.shape[1]):
-        look()
+        check_limits()
         places = order[some], spans, leaves[some]
         _walk(nodes, bits, values, roots[some], firsts[some], places, rows.codes, column, asked, forest.depth, table)
     _sum(table)

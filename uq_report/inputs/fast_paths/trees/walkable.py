@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ....core.adapter import Adapter, Scores
-from ....core.arrays import AnyArray, FloatArray, Table, take_rows
+from ....core.engine.fast_path import TOLERANCE
+from ....core.model.adapter import Adapter, HasScores
 from ....core.predictive import Distribution
-from ....core.shortcut import TOLERANCE
+from ....core.support.arrays import AnyArray, FloatArray, Table, take_rows
 from .forest import Forest
 
 
@@ -47,7 +47,7 @@ class Walkable(NamedTuple):
     methods: frozenset[str] | None = None
 
 
-class Reader(NamedTuple):
+class TreeReader(NamedTuple):
     """How the models of one class are read.
 
     Attributes
@@ -67,7 +67,7 @@ class _FromScore:
     """The distributions of rows from the forest's scores and a start: what row `codes` has beyond them in `raw`."""
 
     model: Any
-    adapter: Scores
+    adapter: HasScores
     forest: Forest
     codes: AnyArray
     raw: FloatArray
@@ -91,7 +91,7 @@ def by_scores(  # a reader's arguments, and what it read
     tolerance: float = TOLERANCE,
 ) -> Walkable | None:
     """Return a model whose adapter makes its prediction of raw scores: the forest's and a start, read off one row."""
-    if not isinstance(adapter, Scores):
+    if not isinstance(adapter, HasScores):
         return None
     first = take_rows(X, slice(1))
     raw = adapter.score(model, first)

@@ -7,12 +7,12 @@ from math import prod
 
 import numpy as np
 
-from ....core.arrays import FloatArray, IntArray, Table
+from ....core.model.variants import Mix, Variant
 from ....core.predictive import Distribution
-from ....core.variants import Mix, Variant
-from .codes import Asked, Codes
+from ....core.support.arrays import FloatArray, IntArray, Table
+from .codes import Asked, TreeCodes
 from .mix import mixed_sums
-from .tables import Tables
+from .tables import TreeTables
 from .walk import pick, scores_of
 from .walkable import Walkable
 
@@ -25,8 +25,8 @@ class Walks:
     def __init__(self, walkable: Walkable, X: Table) -> None:
         self.tolerance, self.methods = walkable.tolerance, walkable.methods
         self._walkable = walkable
-        self._codes = Codes(walkable, X)
-        self._tables = Tables(walkable, self._codes)
+        self._codes = TreeCodes(walkable, X)
+        self._tables = TreeTables(walkable, self._codes)
 
     @property
     def rows_together(self) -> int:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ....core.adapter import Adapter
-from ....core.arrays import AnyArray, FloatArray, Table
+from ....core.model.adapter import Adapter
+from ....core.support.arrays import AnyArray, FloatArray, Table
 from .forest import Forest, Tree
-from .walkable import Reader, Walkable, by_scores, category_codes
+from .walkable import TreeReader, Walkable, by_scores, category_codes
 
 # XGBoost adds its leaves in single precision: so far its own predictions are from the sum of the same leaves
 SINGLE = 1e-5
@@ -82,6 +82,6 @@ def _trees(final: Any) -> int:
     return int(boosted.get("gbtree_model_param", {}).get("num_trees", 0))
 
 
-XGBOOST: Mapping[str, Reader] = {
-    f"xgboost.{name}": Reader(_trees, _read) for name in ("XGBClassifier", "XGBRegressor", "Booster")
+XGBOOST: Mapping[str, TreeReader] = {
+    f"xgboost.{name}": TreeReader(_trees, _read) for name in ("XGBClassifier", "XGBRegressor", "Booster")
 }

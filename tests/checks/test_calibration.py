@@ -1,0 +1,293 @@
+"""The calibration gate has three states, and never merges the last two."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, Omission
+from uq_report.core.support.errors import InputError
+from uq_report.core.support.numbers import share_words
+from uq_report.evidence.finding import Outcome
+from uq_report.evidence.run import NotRun, Run
+from uq_report.methods.calibration.check import CalibrationGate, _remedy
+
+NONE = float("nan")
+COLUMNS = ("item", "unit", "p_adjusted", "lower_90", "upper_90")
+
+
+def judged(
+    gap: float = 0.0,
+    reach: float = 0.01,
+    gain: float = 0.0,
+    p_adjusted: float = 1.0,
+    *,
+    gain_reach: float = 0.0005,
+    infinite: int = 0,
+    off: float = NONE,
+    brier: float = NONE,
+    missed: tuple[float, float, float, float] | None = None,
+    gate: CalibrationGate | None = None,
+    **meta: float,
+) -> Outcome:
+    """Return the outcome for a confidence gap with the 90 % interval gap ± reach; NaN means not computed.
+
+    `brier` is the p-value of another test; `missed` the share of outcomes missed, its interval and p-value, where none
+    may be.
+    """
+    rows: list[dict[str, Any]] = [
+        {"item": "confidence_gap", "estimate": gap, "lower_90": gap - reach, "upper_90": gap + reach},
+        {"item": "ece", "estimate": 0.1, "p_adjusted": p_adjusted},
+        {"item": "recalibration_gain", "estimate": gain, "lower_90": gain - gain_reach, "upper_90": gain + gain_reach},
+    ]
+    rows.append({"item": "coverage_gap", "estimate": off, "null_mean": 0.01, "p_adjusted": p_adjusted})
+    rows.append({"item": "brier", "estimate": 0.1, "p_adjusted": brier})
+    if missed is not None:
+        names = ("estimate", "lower_90", "upper_90", "p_adjusted")
+        rows.append({"item": "miscoverage", "null_mean": 0.0, **dict(zip(names, missed, strict=True))})
+    known = [row for row in rows if not np.isnan(row["estimate"])]
+    result = Diagnostic(
+        id="calibration",
+        explainer="calibration",
+        title="",
+        frame=pd.DataFrame(columns=list(Diagnostic.columns)),
+        estimates=pd.DataFrame(
+            known, columns=[*ESTIMATE_COLUMNS, "item", "unit", "p_adjusted", "null_mean", "lower_90", "upper_90"]
+        ),
+        omissions=(Omission("confidence_gap", "", "entropy needs a density"),) if np.isnan(gap) else (),
+        meta={"infinite_nll": infinite, "n": 200, **meta},
+    )
+    return (gate or CalibrationGate()).check(run(results=(result,)))
+
+
+def run(**parts: Any) -> Run:
+    return Run(as_of="2026-01-01", subject={}, settings={}, environment={}, **parts)
+
+
+def code(outcome: Outcome) -> str:
+    return outcome.findings[0].code if outcome.findings else outcome.state
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        ({"gap": 0.0, "reach": 0.04}, "passed"),
+        ({"gap": 0.04, "reach": 0.02}, "UQ102"),
+        ({"gap": 0.0, "reach": 0.2}, "UQ102"),
+        ({"gap": 0.1, "p_adjusted": 0.2}, "UQ102"),
+        ({"gap": 0.1, "p_adjusted": 0.01}, "UQ101"),
+        ({"gap": -0.1, "p_adjusted": 0.05}, "UQ101"),
+        ({"gap": 0.01, "gain": 0.03, "p_adjusted": 0.01}, "UQ101"),
+        ({"gap": 0.01, "gain": 0.01, "p_adjusted": 0.01}, "passed"),
+        ({"gap": 0.01, "gain": NONE, "p_adjusted": 0.01}, "passed"),
+        ({"gap": 0.01, "reach": 0.2, "p_adjusted": 0.01}, "UQ102"),
+        ({"gap": NONE, "p_adjusted": 0.01}, "UQ102"),
+        ({"gap": NONE, "gain": 0.1, "p_adjusted": 0.01}, "UQ101"),
+        ({"gap": NONE, "gain": NONE, "p_adjusted": 0.01}, "UQ102"),
+        ({"gap": 0.0, "reach": NONE}, "UQ102"),
+        ({"gap": NONE, "infinite": 3}, "UQ101"),
+    ],
+)
+def test_states(case: dict[str, float], expected: str) -> None:
+    assert code(judged(**case)) == expected  # type: ignore[arg-type]
+
+
+def test_a_failure_says_what_rejected_by_how_much_and_which_way() -> None:
+    outcome = judged(gap=0.1, gain=0.12, p_adjusted=0.004)
+    finding = outcome.findings[0]
+    assert (finding.severity, finding.evidence) == ("high", ("calibration",))
+    for words in ("over-confident by 0.100 nats", "90 % interval 0.090 to 0.110", "save 0.120 nats"):
+        assert words in finding.statement
+    assert (finding.observed, finding.threshold) == (0.12, 0.02)
+    assert (finding.lower, finding.upper) == pytest.approx((0.09, 0.11))
+    assert {"nll", "entropy", "variance", "aleatoric", "epistemic"} <= set(finding.measures)
+
+
+@pytest.mark.parametrize(("gain_reach", "words"), [
+    (0.029, "Recalibration would save 0.0300 nats a row."),
+    (0.031, "Recalibration is not shown to lower the loss: by 0.030 nats (90 % interval −0.001 to 0.061) a row."),
+])  # fmt: skip
+def test_what_recalibration_saves_is_said_to_be_open_where_its_interval_holds_0(gain_reach: float, words: str) -> None:
+    finding = judged(gap=0.1, gain=0.03, p_adjusted=0.004, gain_reach=gain_reach).findings[0]
+    assert finding.statement.endswith(words)
+    assert (finding.severity == "observation") is (gain_reach > 0.03)
+
+
+def test_of_lifetimes_the_events_are_counted() -> None:
+    """Nats of a gap depend on the unit of time where rows are censored; events do not."""
+    finding = judged(gap=0.1, gain=0.03, p_adjusted=0.004, seen=51, expected=34.24).findings[0]
+    assert "interval 0.090 to 0.110); 51 events came where it expects 34." in finding.statement
+
+
+def test_an_infinite_nll_fails_and_says_why() -> None:
+    finding = judged(gap=NONE, infinite=3).findings[0]
+    assert "In 3 rows" in finding.statement
+    assert (finding.observed, finding.lower) == (None, None)
+
+
+def test_what_cannot_be_judged_claims_nothing() -> None:
+    finding = judged(gap=-0.01, reach=0.2).findings[0]
+    assert finding.severity == "observation"
+    assert "cannot tell" in finding.statement
+    assert "whether the stated uncertainty is right" in finding.statement
+    assert "about 5000 unseen rows" in finding.remedy
+    assert "entropy needs a density" in judged(gap=NONE).findings[0].statement
+    assert "one row or cluster gives no interval" in judged(reach=NONE).findings[0].statement
+    assert (
+        "A calibration test rejects, with a small effect"
+        in judged(gap=0.01, reach=0.2, p_adjusted=0.01).findings[0].statement
+    )
+
+
+@pytest.mark.parametrize(
+    ("gain", "severity"),
+    [(0.001, "observation"), (0.019, "observation"), (0.02, "low"), (0.049, "low"), (0.05, "medium"), (0.1, "high")],
+)
+def test_a_failure_is_as_severe_as_what_recalibration_saves(gain: float, severity: str) -> None:
+    assert judged(gap=0.2, gain=gain, reach=0.01, p_adjusted=0.01).findings[0].severity == severity
+    assert judged(gap=gain + 0.02, gain=NONE, reach=0.01, p_adjusted=0.01).findings[0].severity != "observation"
+
+
+def test_a_gain_that_may_be_none_is_an_observation() -> None:
+    sure, unsure = (judged(gap=0.2, gain=0.06, gain_reach=r, p_adjusted=0.01).findings[0] for r in (0.059, 0.061))
+    assert (sure.severity, unsure.severity) == ("medium", "observation")
+
+
+def test_an_effect_of_a_thousandth_of_a_nat_raises_nothing() -> None:
+    assert code(judged(gap=0.001, gain=0.001, reach=0.01, p_adjusted=0.0001)) == "passed"
+
+
+@pytest.mark.parametrize(
+    ("off", "p_adjusted", "expected"),
+    [
+        (0.031, 0.05, "low"), (0.029, 0.05, "observation"), (0.031, 0.051, "observation"), (0.059, 0.05, "low"),
+        (0.061, 0.05, "medium"), (0.111, 0.05, "high"),
+    ],
+)  # fmt: skip
+def test_without_a_density_coverage_is_judged(off: float, p_adjusted: float, expected: str) -> None:
+    """By what it is off beyond the 0.01 of outcomes drawn from the model."""
+    finding = judged(gap=NONE, gain=NONE, off=off, p_adjusted=p_adjusted).findings[0]
+    assert (finding.severity, finding.code) == (expected, "UQ102" if expected == "observation" else "UQ101")
+    if finding.code == "UQ101":
+        assert "Its central intervals do not hold what they state" in finding.statement
+        assert "outcomes drawn from the model would give 1 %" in finding.statement.replace("\xa0", " ")
+        assert finding.observed == pytest.approx(off - 0.01)
+
+
+def test_with_a_density_coverage_alone_fails_nothing() -> None:
+    assert code(judged(off=0.5, p_adjusted=0.001)) == "passed"
+    assert (
+        "probability of 0" in judged(gap=NONE, gain=NONE, infinite=2, off=0.5, p_adjusted=0.001).findings[0].statement
+    )
+
+
+def test_rows_that_would_do_come_with_their_condition_and_only_above_the_present_number() -> None:
+    wide = judged(gap=0.0, reach=0.1).findings[0].statement
+    assert "would, if gap and spread stay as they are" in wide
+    assert "rows would be" not in judged(gap=0.06, reach=0.01).findings[0].statement
+
+
+def test_a_pass_gives_its_reason() -> None:
+    assert "within ±0.05 nats; no test rejects" in judged().reason
+    assert "a test rejects, with a small effect" in judged(gap=0.01, p_adjusted=0.01).reason
+
+
+def test_thresholds_are_configurable() -> None:
+    assert code(judged(gap=0.1, p_adjusted=0.01, gate=CalibrationGate(effect=0.2))) == "UQ102"
+    assert code(judged(gap=0.1, gate=CalibrationGate(margin=0.2))) == "passed"
+    assert code(judged(gap=0.1, p_adjusted=0.1, gate=CalibrationGate(level=0.1))) == "UQ101"
+    with pytest.raises(InputError, match=r"calibration\.margin must be"):
+        CalibrationGate(margin=0)
+
+
+def test_one_test_that_rejects_is_enough_at_the_level_itself() -> None:
+    assert code(judged(gap=0.1, p_adjusted=0.9, brier=0.05)) == code(judged(gap=0.1, p_adjusted=0.05)) == "UQ101"
+    assert code(judged(gap=0.1, p_adjusted=0.9, brier=0.051)) == "UQ102"
+    words = "A calibration test rejects, with a small effect"
+    for p, said in ((0.05, True), (0.051, False)):
+        assert (words in judged(gap=0.01, reach=0.2, p_adjusted=p).findings[0].statement) is said
+        assert ("a test rejects, with a small effect" in judged(gap=0.01, p_adjusted=p).reason) is said
+
+
+def test_the_direction_of_a_gap_is_said_where_its_interval_leaves_out_0() -> None:
+    statement = judged(gap=-0.1, p_adjusted=0.01).findings[0].statement
+    assert "the model is under-confident by 0.100 nats (90 % interval 0.090 to 0.110)" in statement
+    assert "the confidence gap is 0.010 nats (90 % interval 0.000 to 0.020)" in judged(gap=0.01).reason
+    assert "the confidence gap is −0.010 nats (90 % interval −0.020 to 0.000)" in judged(gap=-0.01).reason
+    assert "the confidence gap is not known" in judged(gap=NONE, gain=0.1, p_adjusted=0.01).findings[0].statement
+
+
+@pytest.mark.parametrize(
+    ("missed", "severity"),
+    [
+        ((0.02, 0.01, 0.03, 0.05), "low"),
+        ((0.02, 0.01, 0.03, 0.051), ""),
+        ((0.019, 0.01, 0.03, 0.05), ""),
+        ((0.02, 0.0, 0.03, 0.05), "observation"),
+        ((0.05, 0.01, 0.06, 0.05), "medium"),
+        ((0.1, 0.01, 0.2, 0.05), "high"),
+    ],
+)
+def test_label_sets_that_miss_more_than_they_state_fail(missed: Any, severity: str) -> None:
+    outcome = judged(missed=missed)
+    if not severity:
+        assert outcome.state == "passed"
+        assert f"Of its label sets, {share_words(missed[0], *missed[1:3], confidence=0.9)}" in outcome.reason
+        return
+    finding = outcome.findings[0]
+    assert (finding.code, finding.severity, finding.threshold) == ("UQ101", severity, 0.02)
+    assert (finding.observed, finding.lower, finding.upper) == missed[:3]
+    assert finding.statement.startswith("Its label sets do not hold what they state:")
+
+
+def test_intervals_are_judged_by_what_they_miss_alone() -> None:
+    alone: dict[str, Any] = {"gap": NONE, "gain": NONE}
+    finding = judged(**alone, missed=(0.03, 0.01, 0.04, 0.01)).findings[0]
+    assert finding.statement.startswith("Its prediction intervals do not hold what they state:")
+    assert judged(**alone, missed=(0.01, 0.0, 0.049, 0.5)).reason.startswith("The stated coverage is kept: ")
+    wrong = judged(**alone, infinite=1, missed=(0.03, 0.01, 0.04, 0.01)).findings[0]
+    assert "a probability of 0" in wrong.statement
+
+
+@pytest.mark.parametrize(
+    ("reach", "upper", "about"),
+    [(0.01, 0.05, "missed"), (0.01, 0.049, ""), (0.2, 0.05, "gap"), (0.2, 0.049, "gap")],
+)
+def test_what_cannot_be_judged_is_the_gap_or_else_what_is_missed(reach: float, upper: float, about: str) -> None:
+    outcome = judged(reach=reach, missed=(0.01, 0.0, upper, 0.5))
+    assert code(outcome) == ("UQ102" if about else "passed")
+    if about:
+        finding = outcome.findings[0]
+        assert ("of the outcomes lie outside what should hold" in finding.statement) is (about == "missed")
+        assert (finding.threshold, finding.observed) == ((0.05, 0.01) if about == "missed" else (0.05, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("assumed", "words"),
+    [
+        ({}, "Recalibrate the model"),
+        ({"assumption": {"scale": "constant"}}, "Let the assumed spread depend on the row"),
+        ({"assumption": {"scale": "modelled"}}, "Assume another distribution of the residuals"),
+    ],
+)
+def test_what_was_assumed_is_what_to_change_first(assumed: dict[str, Any], words: str) -> None:
+    of = Run(as_of="2026-01-01", subject=assumed, settings={}, environment={})
+    assert _remedy(of).startswith(words)
+
+
+def test_without_the_result_it_does_not_apply() -> None:
+    outcome = CalibrationGate().check(run(not_run=(NotRun("calibration", "explainers", "y was not given", "data"),)))
+    assert (outcome.state, outcome.reason) == (
+        "not_applicable",
+        "the scoring of outcomes was not computed: y was not given",
+    )
+    full_stop = run(not_run=(NotRun("calibration", "explainers", "y must be given. Give y.", "data"),))
+    assert CalibrationGate().check(full_stop).reason.endswith("was not computed: y must be given. Give y")
+    assert CalibrationGate().check(run()).reason == "the scoring of outcomes was not computed"
+
+
+def test_every_code_is_declared() -> None:
+    assert {code(judged(gap=0.1, p_adjusted=0.01)), code(judged(reach=1.0))} == {
+        rule.code for rule in CalibrationGate().rules
+    }

@@ -1,0 +1,237 @@
+"""Over-claiming in words: what over-claims stands first, and where nothing can be claimed the reason is its own."""
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission
+from uq_report.evidence import ids
+from uq_report.evidence.finding import Outcome
+from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
+from uq_report.evidence.run import Run
+from uq_report.methods.pfi.claims_check import ClaimsCheck
+
+COLUMNS = ("item", "p_value", "share", "share_lower", "share_upper", "unreliable")
+Over = dict[str, tuple[float, float]]  # of each feature the claim, and the part of it that is missing
+
+
+def run(*results: Any) -> Run:
+    return Run(as_of="2026-01-01", subject={"n": 500}, settings={}, environment={}, results=results)
+
+
+def claims(over: Over, measure: str = "nll", **parts: Any) -> Diagnostic:
+    """Return claims whose missing part is surely above 0 if it is above 0; `parts` of the differences' lines."""
+    rows: list[dict[str, Any]] = []
+    for feature, (claim, missing) in over.items():
+        share = 1 - missing / claim
+        for item, value in ((CLAIMED, claim), (DELIVERED, claim - missing), (DIFFERENCE, missing)):
+            line = {"measure": measure, "feature": feature, "item": item, "estimate": value, "std_error": 0.001}
+            line |= {"lower": value - 0.002, "upper": value + 0.002, "confidence": 0.95, "unreliable": ""}
+            p = 0.0001 if missing else 0.9
+            line |= {"p_value": p, "share": share, "share_lower": share - 0.1, "share_upper": share + 0.1}
+            rows.append(line | (parts if item == DIFFERENCE else {}))
+    return Diagnostic(
+        id=ids.PFI_CLAIMS,
+        explainer=ids.PFI,
+        title="",
+        frame=pd.DataFrame(columns=list(Diagnostic.columns)),
+        estimates=pd.DataFrame(rows, columns=[*ESTIMATE_COLUMNS, *COLUMNS]),
+        meta={"margin": 0.01},
+    )
+
+
+@pytest.mark.parametrize(("over", "first", "second"), [
+    ({"age": (0.1, 0.08), ALL_FEATURES: (0.5, -0.05)}, "age claims", "The model claims that wrong values of all"),
+    ({"age": (0.1, 0.08), ALL_FEATURES: (0.5, 0.2)}, "The model claims that wrong values of all", "age claims"),
+    ({"age": (0.1, 0.03), ALL_FEATURES: (0.5, -0.05)}, "age claims", "The model claims that wrong values of all"),
+])  # fmt: skip
+def test_what_over_claims_stands_first(over: Over, first: str, second: str) -> None:
+    """That all features together deliver 110 % is no over-claim, so it does not open the finding."""
+    finding = ClaimsCheck().check(run(claims(over))).findings[0]
+    assert finding.code == "UQ401"
+    assert finding.statement.startswith(first)
+    assert finding.statement.find(second) > 0
+
+
+def test_features_that_deliver_little_are_named_the_smallest_share_first() -> None:
+    over = {"half": (0.1, 0.05), "fifth": (0.1, 0.08), "tenth": (0.1, 0.09), "third": (0.1, 0.07), "0": (0.1, 0.1)}
+    (finding,) = ClaimsCheck().check(run(claims(over))).findings
+    assert finding.features == ("0", "tenth", "fifth", "third")
+    assert finding.statement.count(" claims ") == 3
+
+
+def judged(over: Over, **parts: Any) -> Outcome:
+    return ClaimsCheck().check(run(claims(over, **parts)))
+
+
+def severity(outcome: Outcome) -> str | None:
+    return outcome.findings[0].severity if outcome.findings else None
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"), [(0.5, "high"), (0.51, "medium"), (0.8, "medium"), (0.81, "low"), (float("nan"), "low")]
+)
+def test_the_severity_is_that_of_the_share_that_all_features_deliver(share: float, expected: str) -> None:
+    assert severity(judged({"a": (0.4, 0.2), ALL_FEATURES: (0.4, 0.2)}, share=share)) == expected
+
+
+def test_without_all_features_together_over_claiming_is_low() -> None:
+    (finding,) = judged({"a": (0.4, 0.3), "b": (0.4, 0.0)}).findings
+    assert (finding.severity, finding.features, finding.statement) == (
+        "low", ("a",), "a claims 0.40 nats and delivers 0.1000 nats (0.0980 to 0.1020).",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("claim", "missing", "raised"),
+    [
+        (0.1, 0.013, True),  # the lower end is 0.011, the margin 0.01
+        (0.1, 0.0119, False),
+        (1.0, 0.053, True),  # the lower end is 0.051 of a claim of 1
+        (1.0, 0.0519, False),
+        (0.05, 0.03, True),  # a twentieth of the largest claim
+        (0.0499, 0.03, False),
+    ],
+)
+def test_a_claim_must_be_large_and_lack_more_than_the_margin_and_a_twentieth(
+    claim: float, missing: float, *, raised: bool
+) -> None:
+    found = judged({"a": (claim, missing), "b": (1.0, 0.0), ALL_FEATURES: (9.0, 0.0)})
+    assert bool(found.findings) is raised
+    assert (found.state == "passed") is not raised
+
+
+@pytest.mark.parametrize(("p_value", "raised"), [(0.025, True), (0.026, False)])
+def test_both_rules_are_adjusted_over_features(p_value: float, *, raised: bool) -> None:
+    for missing, code in ((0.05, "UQ401"), (-0.05, "UQ402")):
+        found = judged({"a": (0.1, missing), "b": (0.1, missing)}, p_value=p_value)
+        assert [finding.code for finding in found.findings] == ([code] if raised else [])
+
+
+def test_without_an_exact_test_it_is_a_t_test_by_rows() -> None:
+    """0.05 with an error of 0.025: t = 2 of 499 degrees of freedom is 4.6 %, and 5.1 % of 54."""
+    lines = claims({"a": (0.1, 0.05)}, p_value=float("nan"), std_error=0.025)
+    many, few = (replace(run(lines), subject={"n": n}) for n in (500, 55))
+    assert ClaimsCheck().check(many).findings
+    assert not ClaimsCheck().check(few).findings
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"unreliable": "few events (7 of 500 rows)"}, "a and b (few events, 7 of 500 rows)"),
+        ({"p_value": float("nan"), "std_error": float("nan")}, "a and b (no interval)"),
+    ],
+)
+def test_an_interval_that_is_not_to_be_trusted_decides_nothing(parts: dict[str, Any], words: str) -> None:
+    found = judged({"a": (0.1, 0.09), "b": (0.1, -0.09)}, **parts)
+    assert (found.state, found.findings) == ("skipped", ())
+    assert f"UQ401 is undetermined for {words}" in found.reason
+    assert f"UQ402 is undetermined for {words}" in found.reason
+
+
+def test_what_the_model_makes_too_little_of_is_named_the_largest_first() -> None:
+    (finding,) = judged({"a": (0.1, -0.03), "b": (0.2, -0.3), "c": (0.1, 0.0), ALL_FEATURES: (0.3, -0.2)}).findings
+    assert (finding.code, finding.severity, finding.features) == ("UQ402", "observation", ("b", "a"))
+    assert finding.statement == (
+        "Wrong values of b, all features together and a cost more on unseen rows than the model expects: "
+        "b claims 0.20 nats and delivers 0.5000 nats (0.4980 to 0.5020)."
+    )
+    assert finding.observed == pytest.approx(-0.3)
+    assert finding.threshold == 0.01
+    assert not judged({"a": (0.1, -0.0119)}).findings  # the upper end is within the margin
+    assert judged({"a": (0.1, -0.0121)}).findings
+
+
+@pytest.mark.parametrize(
+    ("over", "codes"),
+    [
+        ({"a": (0.1, 0.03), ALL_FEATURES: (0.5, 0.3)}, ["UQ402"]),  # a delivers 70 %: it is not named
+        ({"a": (0.1, 0.08), ALL_FEATURES: (0.5, 0.4)}, ["UQ402", "UQ101", "UQ001", "UQ003"]),
+        ({"a": (0.1, 0.08), ALL_FEATURES: (0.5, 0.45)}, ["UQ402", "UQ101"]),  # the interval of 10 % reaches to 0
+        ({"a": (0.1, 0.08)}, ["UQ402", "UQ101"]),
+    ],
+)
+def test_over_claiming_explains_a_bad_fit_where_it_has_a_place_and_no_use_where_some_is_confirmed(
+    over: Over, codes: list[str]
+) -> None:
+    finding = judged(over).findings[0]
+    assert [symptom.code for symptom in finding.explains] == codes
+
+
+def test_features_that_deliver_half_are_named_only_where_nothing_else_over_claims() -> None:
+    """Those of at least half of their claim stand in the sentence, three at most, and are no features of it."""
+    four: Over = dict.fromkeys("abcd", (0.1, 0.04))
+    (alone,) = judged(four).findings
+    assert (alone.features, alone.statement.count(" claims ")) == ((), 3)
+    (together,) = judged({**four, ALL_FEATURES: (0.4, 0.16)}).findings
+    assert (together.features, together.statement.count(" claims ")) == ((), 1)
+
+
+def test_other_scores_have_their_unit() -> None:
+    (finding,) = judged({"a": (0.4, 0.3), ALL_FEATURES: (0.4, 0.3)}, measure="brier").findings
+    assert "together cost 0.40 of the Brier score a row; unseen rows confirm 0.10 of the Brier score, 25" in (
+        finding.statement
+    )
+    assert finding.measures == ("brier",)
+
+
+def test_claims_without_outcomes_or_numbers_say_why() -> None:
+    bare = claims({"a": (0.4, 0.3)})
+    claimed = replace(bare, estimates=bare.estimates[bare.estimates["item"] == CLAIMED])
+    nothing = replace(bare, estimates=bare.estimates[:0])
+    gap = replace(nothing, omissions=(Omission("nll", "a", "it is constant"), Omission("nll", "b", "it is constant")))
+    for result, reason in (
+        (claimed, "there are no outcomes to show what is delivered"),
+        (nothing, "no claim could be computed"),
+        (gap, "no claim could be computed: it is constant"),
+    ):
+        assert ClaimsCheck().check(run(result)).reason == reason
+
+
+def test_all_features_together_claim_and_deliver() -> None:
+    (finding,) = ClaimsCheck().check(run(claims({ALL_FEATURES: (0.3, -0.1), "age": (0.3, 0.0)}))).findings
+    assert "all features together claim 0.30 nats and deliver 0.4000 nats" in finding.statement
+
+
+def test_without_a_score_to_claim_in_its_own_reason_is_given() -> None:
+    omission = Omission(CLAIMED, "", "outcomes may be censored: so it is")
+    frame = pd.DataFrame(columns=list(Importance.columns))
+    pfi = Importance(
+        id=ids.PFI,
+        explainer=ids.PFI,
+        title="",
+        frame=frame,
+        estimates=pd.DataFrame(columns=[*ESTIMATE_COLUMNS, "margin", "verdict"]),
+        omissions=(omission,),
+    )
+    outcome = ClaimsCheck().check(run(pfi))
+    assert outcome.state == "not_applicable"
+    assert "outcomes may be censored: so it is" in outcome.reason
+
+
+def test_a_share_that_may_be_none_confirms_nothing() -> None:
+    """Only where some is surely confirmed does over-claiming explain that the model is of no use."""
+    over: Over = {"age": (0.1, 0.08), ALL_FEATURES: (0.5, 0.4)}
+    for lower, some in ((0.0, False), (0.01, True)):
+        given = claims(over)
+        table = given.estimates.assign(share_lower=lower)
+        finding = ClaimsCheck().check(run(replace(given, estimates=table))).findings[0]
+        assert ("UQ003" in {symptom.code for symptom in finding.explains}) is some
+
+
+def test_where_nothing_is_claimed_no_share_of_the_largest_is_taken() -> None:
+    given = claims({"age": (1.0, 0.9)})
+    table = given.estimates.assign(estimate=given.estimates["estimate"].where(given.estimates["item"] != CLAIMED, 0.0))
+    assert ClaimsCheck().check(run(replace(given, estimates=table))).findings == ()
+
+
+def test_all_features_together_stand_after_the_features_that_over_claim_alone() -> None:
+    over: Over = {"age": (0.1, 0.08), "bmi": (0.1, 0.09), ALL_FEATURES: (0.5, 0.0)}
+    statement = ClaimsCheck().check(run(claims(over))).findings[0].statement
+    places = [
+        statement.index(words) for words in ("bmi claims", "age claims", "The model claims that wrong values of all")
+    ]
+    assert places == sorted(places)

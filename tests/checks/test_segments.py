@@ -1,0 +1,272 @@
+"""Segments: both sides of every threshold, what a finding says, and when nothing can be judged."""
+
+from math import inf, nan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, MeasureFacts
+from uq_report.core.support.errors import InputError
+from uq_report.document.blocks import undrawn
+from uq_report.document.document import Section
+from uq_report.evidence.finding import Finding, Outcome
+from uq_report.evidence.outcomes import CONFIDENCE_GAP
+from uq_report.evidence.run import NotRun, Run
+from uq_report.evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT
+from uq_report.methods.segments.check import SegmentsCheck
+from uq_report.methods.segments.judge import COLUMNS
+from uq_report.methods.segments.responsible import COLUMNS as CHANGES
+from uq_report.methods.segments.section import SegmentsSection
+from uq_report.reading.run_reader import RunReader
+
+from ..report.reading import table_of, text_of
+
+FACTS = {"entropy": MeasureFacts("entropy", "nats", "uncertainty"), "variance": MeasureFacts("variance", "m²", "x")}
+
+
+def line(measure: str = CONFIDENCE_GAP, value: float = 0.3, error: float = 0.02, **more: Any) -> dict[str, Any]:
+    """Return a segment of 200 of 1000 rows whose difference to the rest is its mean, but for `more`."""
+    unit = "units of y, squared" if measure in (EXCESS_LOSS, "variance") else "nats"
+    facts = {"measure": measure, "feature": "", "estimate": value, "std_error": error, "confidence": 0.95}
+    facts |= {"lower": value - 2 * error, "upper": value + 2 * error, "covers": "new test rows"}
+    facts |= {"item": "age above 47", "segment": f"{measure} 1", "grown": measure, "n": 200, "units": 200}
+    facts |= {"share": 0.2, "unit": unit, "n_rest": 800, "freedom": 199, "p_value": 0.001, "p_adjusted": 0.001}
+    facts |= {"difference": value, "difference_std_error": error}
+    facts |= {"difference_lower": value - 2 * error, "difference_upper": value + 2 * error}
+    return facts | more
+
+
+def every(measure: str, value: float) -> dict[str, Any]:
+    return line(measure, value, segment=ALL_ROWS, grown="", item="all judged rows", p_value=nan, p_adjusted=nan)
+
+
+def diagnostic(id: str, rows: list[dict[str, Any]], columns: tuple[str, ...], **meta: Any) -> Diagnostic:
+    return Diagnostic(
+        id=id,
+        explainer="segments",
+        title="",
+        frame=pd.DataFrame(columns=list(Diagnostic.columns)),
+        estimates=pd.DataFrame(rows, columns=[*ESTIMATE_COLUMNS, *columns]),
+        meta=meta,
+        measures=FACTS,
+    )
+
+
+def judged(
+    *lines: dict[str, Any], closest: list[dict[str, Any]] | None = None, usual: float | None = 2.0, **options: float
+) -> Outcome:
+    meta: dict[str, Any] = {"made_of": {x["segment"]: ["age"] for x in lines}, "judged": 1000, "grown": 1000}
+    meta |= {"uncertainty": ["entropy", "variance"], "usual_loss": usual}
+    results = [diagnostic("segments", [*lines], COLUMNS, **meta)]
+    results += [diagnostic("segments.features", closest, CHANGES)] if closest else []
+    run = Run(as_of="2026-01-01", subject={"n": 2000}, settings={}, environment={}, results=tuple(results))
+    return SegmentsCheck(**options).check(run)
+
+
+def severities(outcome: Outcome) -> list[str]:
+    return [finding.severity for finding in outcome.findings]
+
+
+def only(outcome: Outcome) -> Finding:
+    assert len(outcome.findings) == 1
+    return outcome.findings[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "share", "expected"),
+    [
+        (0.085, 0.2, []),  # the lower end 0.045 is below the margin, though the mean differs from 0
+        (0.095, 0.2, ["low"]),
+        (0.139, 0.2, ["low"]),
+        (0.141, 0.2, ["medium"]),
+        (0.239, 0.2, ["medium"]),
+        (0.241, 0.2, ["high"]),
+        (0.241, 0.09, ["medium"]),
+    ],
+)
+def test_size_is_the_lower_end_in_margins_and_high_needs_many_rows(
+    value: float, share: float, expected: list[str]
+) -> None:
+    assert severities(judged(line(value=value, share=share))) == expected
+
+
+@pytest.mark.parametrize(("error", "raised"), [(0.012, True), (0.0135, False)])
+def test_the_mean_must_be_above_the_margin_beyond_chance(error: float, raised: bool) -> None:
+    """One-sided at 2.5 %: with 199 degrees of freedom 1.972 standard errors above 0.05."""
+    assert bool(judged(line(value=0.075, error=error, lower=0.06)).findings) is raised
+
+
+@pytest.mark.parametrize(("difference", "raised"), [(0.041, True), (0.037, False)])
+def test_it_must_be_further_above_than_the_rest(difference: float, raised: bool) -> None:
+    """A model that is too sure everywhere is the calibration gate's."""
+    assert bool(judged(line(value=0.3, difference=difference)).findings) is raised
+
+
+@pytest.mark.parametrize(("units", "raised"), [(3, False), (4, True)])
+def test_few_units_need_a_clearer_excess(units: int, raised: bool) -> None:
+    """3.5 standard errors: one-sided 3.6 % with 2 degrees of freedom, 2.0 % with 3."""
+    assert bool(judged(line(value=0.4, error=0.1, units=units, lower=0.06)).findings) is raised
+    shown = line(value=0.4, error=0.01, difference=0.35, difference_std_error=0.1, freedom=units - 1)
+    assert bool(judged(shown).findings) is raised
+
+
+@pytest.mark.parametrize("usual", [None, 0.0])
+def test_without_a_usual_loss_no_excess_matters(usual: float | None) -> None:
+    assert judged(line(EXCESS_LOSS, 0.3), usual=usual).findings == ()
+
+
+def test_tests_are_adjusted_over_segments() -> None:
+    weak = line(value=0.05 + 0.02 * 2.1, difference=0.3)
+    assert severities(judged(weak)) == ["low"]
+    other = line(value=0.0, segment="confidence_gap 2", item="age at most 47")
+    assert judged(weak, other).findings == ()
+
+
+def test_a_segment_that_is_less_sure_than_right_is_no_finding() -> None:
+    assert judged(line(value=-0.5)).findings == ()
+
+
+def test_what_is_certain_is_raised_or_not_without_an_error() -> None:
+    assert severities(judged(line(value=0.3, error=0.0, lower=0.3, upper=0.3))) == ["high"]
+    assert judged(line(value=0.05, error=0.0, lower=0.05, upper=0.05)).findings == ()
+
+
+@pytest.mark.parametrize(("value", "expected"), [(0.23, []), (0.27, ["low"]), (1.5, ["high"])])
+def test_without_a_finite_likelihood_the_margin_is_a_share_of_the_usual_loss(value: float, expected: list[str]) -> None:
+    assert severities(judged(line(EXCESS_LOSS, value))) == expected
+
+
+def test_the_finding_names_rows_size_rest_and_remedy() -> None:
+    change = {"measure": CONFIDENCE_GAP, "feature": "income", "estimate": -0.2, "std_error": 0.01, "lower": -0.22}
+    change |= {"upper": -0.18, "confidence": 0.95, "covers": "new test rows", "item": "age above 47", "n": 200}
+    finding = only(judged(line(), closest=[change | {"segment": "confidence_gap 1", "before": 0.3, "after": 0.1}]))
+    assert finding.code == "UQ121"
+    assert finding.statement == (
+        "Where age above 47 (200 of the 1000 rows kept to judge) the loss is 0.300 nats (95 % interval 0.260 to "
+        "0.340) above what the model expects, 0.300 nats (0.260 to 0.340) further above than for the other 800 rows: "
+        "there the model is surer than it is right. Of all features, exchanging income brings these rows closest "
+        "to the others: from 0.300 to 0.100 nats apart."
+    )
+    assert finding.remedy == "Check these 200 rows for wrong labels and for missing features."
+    assert finding.affected == "200 of 1000 rows"
+    assert (finding.features, finding.threshold, finding.observed) == (("age",), 0.05, 0.3)
+
+
+def test_rows_off_the_support_are_named_as_such() -> None:
+    finding = only(judged(line(segment=OFF_SUPPORT, grown="", item="rows unlike any training row")))
+    assert finding.statement.startswith(
+        "For rows unlike any training row (200 of the 1000 rows kept to judge) the loss is"
+    )
+    assert finding.remedy == "Check these 200 rows for wrong labels and for missing features."
+
+
+def test_a_wide_interval_decides_nothing() -> None:
+    outcome = judged(line(value=0.04, error=0.04))
+    assert outcome.state == "skipped"
+    assert "UQ121 is undetermined for age above 47: the interval of the loss beyond" in outcome.reason
+
+
+def test_small_gaps_pass() -> None:
+    outcome = judged(line(value=0.001, error=0.01), every("entropy", 1.0), line("entropy", 0.01))
+    assert outcome.state == "passed"
+    assert "In none of 1 segments is the model shown to be surer than it is right." in outcome.reason
+    assert "In none of 1 segments is the model far less sure than elsewhere." in outcome.reason
+
+
+@pytest.mark.parametrize(("value", "raised"), [(0.239, False), (0.241, True)])
+def test_concentrated_doubt_is_an_observation_from_a_margin_on(value: float, raised: bool) -> None:
+    outcome = judged(every("entropy", 1.0), line("entropy", value))
+    assert severities(outcome) == (["observation"] if raised else [])
+    if raised:
+        assert (
+            "Where age above 47 (200 of the 1000 rows kept to judge) the model is less sure: entropy"
+            in only(outcome).statement
+        )
+
+
+@pytest.mark.parametrize(("value", "raised"), [(0.539, False), (0.541, True)])
+def test_doubt_in_other_units_is_held_against_its_mean(value: float, raised: bool) -> None:
+    assert bool(judged(every("variance", 1.0), line("variance", value)).findings) is raised
+
+
+@pytest.mark.parametrize(("value", "raised"), [(1.03, False), (1.05, True)])
+def test_doubt_in_other_units_grows_with_its_mean(value: float, raised: bool) -> None:
+    assert bool(judged(every("variance", 2.0), line("variance", value)).findings) is raised
+
+
+def test_doubt_without_a_mean_is_taken_as_it_is() -> None:
+    """A mean of 0, or none, has no share, and the interval of a difference may be unknown."""
+    assert judged(every("variance", 0.0), line("variance", 0.51)).findings
+    assert not judged(every("variance", 0.0), line("variance", 0.49)).findings
+    assert judged(line("variance", 0.53)).findings
+    assert judged(every("entropy", 1.0), line("entropy", 0.21, difference_lower=nan)).findings
+
+
+def test_doubt_needs_its_adjusted_test_and_names_the_largest_segment() -> None:
+    assert judged(line("entropy", 0.5, p_adjusted=0.026)).findings == ()
+    second = line("entropy", 0.6, segment="entropy 2", item="age above 60")
+    finding = only(judged(line("entropy", 0.5, p_adjusted=0.025), second))
+    assert (finding.code, finding.statement.partition(" (")[0]) == ("UQ122", "Where age above 60")
+
+
+def test_rows_off_the_support_are_no_concentration() -> None:
+    outcome = judged(line("entropy", 0.9, segment=OFF_SUPPORT, grown=""))
+    assert "no measure of uncertainty parts the rows" in outcome.reason
+
+
+def test_nothing_is_judged_without_segments() -> None:
+    absent = NotRun("segments", "explainers", "segments needs at least 80 independent rows; got 60", "data")
+    run = Run(as_of="2026-01-01", subject={"n": 60}, settings={}, environment={}, not_run=(absent,))
+    outcome = SegmentsCheck().check(run)
+    assert outcome.state == "not_applicable"
+    assert "the look at segments of rows was not computed: segments needs at least 80" in outcome.reason
+
+
+def test_an_unknown_size_raises_nothing() -> None:
+    assert judged(line(value=0.3, error=np.nan)).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"level": 0.0}, r"segments\.level must be a number in \(0, 1\); got 0\.0"),
+        ({"margin": 0.0}, r"segments\.margin must be a number > 0; got 0\.0"),
+        ({"medium": 0.5}, r"segments\.medium must be numbers 1 <= medium < high; got 0\.5"),
+        ({"high": 2.0}, r"segments\.medium must be numbers 1 <= medium < high; got 2\.0"),
+        ({"share": inf}, r"segments\.share must be"),
+    ],
+)
+def test_wrong_thresholds_are_refused(options: dict[str, float], match: str) -> None:
+    with pytest.raises(InputError, match=match):
+        SegmentsCheck(**options)
+
+
+def shown(*lines: dict[str, Any], closest: list[dict[str, Any]] | None = None) -> Section:
+    meta: dict[str, Any] = {"made_of": {}, "judged": 1000, "grown": 1000, "uncertainty": ["entropy"]}
+    results = [diagnostic("segments", [*lines], COLUMNS, **meta)]
+    results += [] if closest is None else [diagnostic("segments.features", closest, CHANGES)]
+    with undrawn():
+        run = Run(as_of="2026-01-01", subject={"n": 2000}, settings={}, environment={}, results=tuple(results))
+        return SegmentsSection().section(RunReader(run))
+
+
+def test_the_section_counts_segments_above_the_rest_and_names_what_brings_them_closest() -> None:
+    more = [
+        line("entropy", 0.2, p_adjusted=0.05), line("entropy", 0.3, p_adjusted=0.051, segment="entropy 2"),
+        line("entropy", 0.0, p_adjusted=0.01, segment="entropy 3"), line("entropy", -0.1, segment="entropy 4"),
+        line("entropy", 0.6, p_adjusted=0.01, segment="entropy 5"),
+    ]  # fmt: skip
+    change = {"measure": "entropy", "feature": "income", "estimate": -0.2, "std_error": 0.01, "lower": -0.22}
+    change |= {"upper": -0.18, "confidence": 0.95, "covers": "new test rows", "item": "age above 47", "n": 200}
+    change |= {"segment": "entropy 5", "before": 0.6, "after": 0.1}
+    whole = every("entropy", 1.0)
+    for closest, words in ((None, ""), ([], ""), ([change], "income (0.600 to 0.100)")):
+        found = shown(whole, *more, closest=closest)
+        assert "adjusted for all tests: 2 of 5 segments by entropy." in text_of(found)
+        assert ("The last column names the feature" in text_of(found)) is bool(words)
+        table = table_of(found, "segments-table")
+        assert (table.rows[0][0], table.rows[0][-1]) == ("A", words)
+        assert table.rows[-1][:4] == ("", "all judged rows", 200, 0.2)
+    assert "No measure parts these rows" in text_of(shown(whole))

@@ -1,0 +1,109 @@
+"""Families of tests: how the tests of one rule become its findings, and the rules of a check its outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from ..core.statistics.verdicts import holm
+from ..evidence.finding import SEVERITIES, Outcome, Severity
+from ..evidence.run import Run
+from ..evidence.view import View
+from .contract import Check
+from .reading import RuleOutcome, absent, close
+from .rule import Rule
+
+T = TypeVar("T")
+V = TypeVar("V", bound=View)
+Said = dict[str, Any]  # fields of `Finding` that are not the rule's
+Judge = Callable[[Rule, Run], RuleOutcome]
+
+
+class NotJudgedError(Exception):
+    """A rule cannot be judged; the message says why. `outcome_of` turns it into the end of that rule."""
+
+
+def outcome(check: Check, run: Run, *judges: Judge) -> Outcome:
+    """Return the outcome of a check; each judge judges the rule of its place."""
+    return close(check.name, [judged(rule, judge, run) for rule, judge in zip(check.rules, judges, strict=True)])
+
+
+def judged(rule: Rule, judge: Judge, run: Run) -> RuleOutcome:
+    """Return how one rule ends."""
+    try:
+        return judge(rule, run)
+    except NotJudgedError as error:
+        return RuleOutcome(code=rule.code, absent=str(error))
+
+
+def needed(view: type[V], run: Run) -> V:
+    """Return a result of the run, as its view; a rule that needs one that is not there is not judged."""
+    found = view.find(run)
+    if found is None:
+        raise NotJudgedError(absent(run, view.id))
+    return found
+
+
+def require(holds: object, reason: str) -> None:
+    """Do not judge the rule, for this reason, unless the condition holds."""
+    if not holds:
+        raise NotJudgedError(reason)
+
+
+def family(
+    rule: Rule,
+    tests: Sequence[T],
+    numbers: Callable[[T], Mapping[str, float]],
+    said: Callable[..., Said],
+    *,
+    p_values: Iterable[float] | None = None,
+    by: Callable[[T], Hashable] = id,
+    undecided: Callable[[list[T]], Iterable[str]] = lambda _: (),
+    **ends: str,
+) -> RuleOutcome:
+    """Judge every test of a family; tests that raise the rule become findings.
+
+    Parameters
+    ----------
+    rule : Rule
+    tests : sequence
+        Any objects: lines of a result, or a type of the check.
+    numbers : callable
+        Returns the observed numbers of a test that the rule judges.
+    said : callable
+        Returns the statement, evidence and further fields of a finding on the tests it is called with.
+    p_values : iterable of float, optional
+        One per test, and those of tests without an object: they are Holm-adjusted together, and judged as
+        ``p_adjusted``.
+    by : callable
+        Tests of one key become one finding, of the worst severity among them. Each test by default.
+    undecided : callable
+        Returns which of the tests that raise nothing stay open, in words.
+    **ends : str
+        The sentence for a rule that nothing raises (``passed``), and what is open of all tests (``because``).
+
+    Returns
+    -------
+    Part
+    """
+    adjusted = [{} for _ in tests] if p_values is None else [{"p_adjusted": p} for p in holm([*p_values]).tolist()]
+    graded = [(test, rule.judge(**numbers(test), **p)) for test, p in zip(tests, adjusted, strict=False)]
+    groups: dict[Hashable, list[tuple[T, Severity]]] = {}
+    for test, severity in graded:
+        if severity:
+            groups.setdefault(by(test), []).append((test, severity))
+    return RuleOutcome(
+        code=rule.code,
+        findings=tuple(rule.finding(_worst(group), **said(*(test for test, _ in group))) for group in groups.values()),
+        undecided=tuple(undecided([test for test, severity in graded if not severity])),
+        **ends,
+    )
+
+
+def _worst(group: Sequence[tuple[object, Severity]]) -> Severity:
+    return min((severity for _, severity in group), key=SEVERITIES.index)
+
+
+def together(_: object) -> Hashable:
+    """Return one key for all tests of a family, so that they become one finding."""
+    return ""

@@ -1,0 +1,181 @@
+"""A rule as data: the numbers it is printed with are the numbers that decide."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from math import nan
+from operator import ge, gt, le, lt
+from typing import Any, NamedTuple, get_args
+
+from ..core.support.errors import InputError
+from ..evidence.finding import SEVERITIES, Finding, RuleRecord, Severity
+
+SIDES: Mapping[str, Callable[[float, float], bool]] = {">": gt, ">=": ge, "<": lt, "<=": le}
+_LIMIT = re.compile(r"(\w+) (>=|>|<=|<) (\d+|\w+)")
+
+
+class ThresholdLimit(NamedTuple):
+    """What an observed number must be: on a side of the rule's threshold of that name, or of a fixed number.
+
+    Examples
+    --------
+    >>> limits("share >= most and rows > 0")
+    (Limit(observed='share', side='>=', threshold='most'), Limit(observed='rows', side='>', threshold=0.0))
+    """
+
+    observed: str
+    side: str
+    threshold: str | float
+
+    def holds(self, observed: Mapping[str, float], thresholds: Mapping[str, float]) -> bool:
+        """Return whether the limit holds; it never does for NaN, the value of a number that was not observed."""
+        bound = thresholds[self.threshold] if isinstance(self.threshold, str) else self.threshold
+        return SIDES[self.side](observed.get(self.observed, nan), bound)
+
+
+class Grade(NamedTuple):
+    """A severity, and the limits that must hold for it in addition to those that raise the rule."""
+
+    severity: Severity
+    limits: tuple[ThresholdLimit, ...]
+
+
+@cache
+def limits(condition: str) -> tuple[ThresholdLimit, ...]:
+    """Parse ``"share >= most and rows > 0"``; refuse any other form."""
+    matches = [(part, _LIMIT.fullmatch(part)) for part in condition.split(" and ")]
+    wrong = [part for part, match in matches if match is None]
+    if wrong:
+        raise InputError(f"A limit of a rule must be 'OBSERVED >=|>|<=|< THRESHOLD'; got {wrong[0]!r}.")
+    parsed = (match.groups() for _, match in matches if match is not None)
+    return tuple(ThresholdLimit(name, side, float(bound) if bound.isdigit() else bound) for name, side, bound in parsed)
+
+
+@cache
+def grade(text: str) -> Grade:
+    """Parse ``"high if share >= most"`` or ``"low"``; refuse an unknown severity."""
+    severity, _, condition = text.partition(" if ")
+    if severity not in get_args(Severity):
+        raise InputError(f"A grade must begin with one of {SEVERITIES}; got {text!r}.")
+    return Grade(SEVERITIES[SEVERITIES.index(severity)], limits(condition) if condition else ())
+
+
+class _Number(float):
+    """A threshold in a printed rule: ``{share:pct}`` is ``25 %``, ``{share:points}`` ``25``, ``{share}`` ``0.25``."""
+
+    def __format__(self, spec: str) -> str:
+        shares = {"pct": f"{100 * self:g} %", "points": f"{100 * self:g}"}
+        return shares[spec] if spec in shares else format(float(self), spec or "g")
+
+
+def verbatim(text: str) -> str:
+    """Return words from outside for `Rule.when`, where braces name thresholds.
+
+    Examples
+    --------
+    >>> verbatim("{x}").format()
+    '{x}'
+    """
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """What a check looks for under one code.
+
+    Parameters
+    ----------
+    code : str
+        ``UQ101`` ...; stable, documented, used by waivers and gates.
+    title : str
+    thresholds : mapping of str to float
+        Every number of the rule, by name.
+    when : str
+        When it is raised and how severe it then is, in words; names of thresholds in braces, ``{share:pct}``.
+    raised : sequence of str
+        When the rule is raised, for example ``"p_adjusted <= level and share > margin"``: observed numbers against
+        thresholds. One of the conditions is enough.
+    grades : sequence of str
+        Severities, each with its condition (``"high if share >= much"``); the first that holds counts, and the last
+        has no condition. An observation by default.
+    rests_on : str
+        ``work:place`` of `core.references`, or plain words.
+
+    Examples
+    --------
+    >>> rule = Rule(
+    ...     code="UQ1", title="Rows are outside", thresholds={"share": 0.1, "high": 0.25}, rests_on="simulation",
+    ...     when="More than {share:pct} of the rows are outside. High from {high:pct}, else low.",
+    ...     raised=("outside > share",), grades=("high if outside >= high", "low"),
+    ... )
+    >>> rule.text
+    'More than 10 % of the rows are outside. High from 25 %, else low.'
+    >>> rule.judge(outside=0.3), rule.judge(outside=0.2), rule.judge(outside=0.1)
+    ('high', 'low', None)
+    """
+
+    code: str
+    title: str
+    when: str
+    rests_on: str
+    grades: Sequence[str] = ("observation",)
+    raised: Sequence[str] = ()
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse a rule that may be raised without a severity, or that names a threshold it has not."""
+        if not self.grades or self.graded[-1].limits:
+            raise InputError(f"{self.code}.grades must end with a grade without limits; got {list(self.grades)}.")
+        named = {limit.threshold for part in self.conditions for limit in part if isinstance(limit.threshold, str)}
+        if missing := sorted(named - set(self.thresholds)):
+            raise InputError(f"{self.code}.thresholds must hold what its limits name; missing {missing}.")
+
+    @property
+    def graded(self) -> tuple[Grade, ...]:
+        """The grades, parsed."""
+        return tuple(grade(text) for text in self.grades)
+
+    @property
+    def conditions(self) -> tuple[tuple[ThresholdLimit, ...], ...]:
+        """The limits of every condition that raises the rule, then of every grade."""
+        return (*(limits(text) for text in self.raised), *(grade.limits for grade in self.graded))
+
+    @property
+    def severity(self) -> Severity:
+        """The worst a finding of this rule can be."""
+        return min((grade.severity for grade in self.graded), key=SEVERITIES.index)
+
+    @property
+    def text(self) -> str:
+        """When it is raised, with its numbers."""
+        return self.when.format(**{name: _Number(value) for name, value in self.thresholds.items()})
+
+    @property
+    def record(self) -> RuleRecord:
+        """The rule as a run keeps it."""
+        return RuleRecord(
+            code=self.code,
+            title=self.title,
+            severity=self.severity,
+            when=self.text,
+            rests_on=self.rests_on,
+            thresholds=dict(self.thresholds),
+        )
+
+    def judge(self, **observed: float) -> Severity | None:
+        """Return the severity of what was observed, or None where that raises nothing; a missing number is NaN."""
+        if not any(self._hold(limits(text), observed) for text in self.raised):
+            return None
+        return next(grade.severity for grade in self.graded if self._hold(grade.limits, observed))
+
+    def _hold(self, condition: Sequence[ThresholdLimit], observed: Mapping[str, float]) -> bool:
+        return all(limit.holds(observed, self.thresholds) for limit in condition)
+
+    def finding(self, severity: Severity, statement: str, evidence: Sequence[str], **parts: Any) -> Finding:
+        """Return a finding of this rule; `parts` are further fields of `Finding`."""
+        sources, same = tuple(dict.fromkeys(evidence)), {"code": self.code, "title": self.title}
+        parts = {**same, "rests_on": self.rests_on, "severity": severity, **parts}
+        return Finding(statement=statement, evidence=sources, **parts)

@@ -1,0 +1,1 @@
+"""The only caller of the model: evaluator, batching, fast paths, workers."""

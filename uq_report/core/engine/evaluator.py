@@ -1,0 +1,283 @@
+"""Measures of a subject's rows under replaced columns: the plain evaluator, in which the model predicts every row.
+
+Explainers ask for variants: all measures of these rows with these columns replaced by those values. The evaluator fills
+one reusable buffer with the variants of a row side by side, predicts, evaluates every measure on that one prediction,
+and puts the columns it changed back.
+
+The adapter's `batch_rows` or the user's decides which variants share a call, never workers, free memory or a stopwatch,
+so the bytes of a result do not depend on how it was computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from itertools import chain, starmap
+from math import ceil
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ..model.adapter import KeepsOrder
+from ..model.derivatives import Derivatives
+from ..model.measures import EPISTEMIC, LOSS, SPLIT, Measure, split_of
+from ..model.results import Omission
+from ..model.subject import Subject
+from ..model.variants import Variant
+from ..statistics.inference import CONFIDENCE
+from ..support.arrays import AnyArray, FloatArray, IntArray, Table
+from ..support.errors import InputError, nearest
+from .batching import (
+    BESIDE,
+    BatchEvaluator,
+    BatchResult,
+    CallPlan,
+    Charged,
+    VariantGroup,
+    grouped,
+    refuse_base,
+    rows_in_calls,
+    rows_of,
+)
+from .differentiation import derivatives
+from .model_caller import Caller
+from .workers import FULL, PER_WORKER, Workers, packed
+
+
+class Progress(NamedTuple):
+    """How far one explainer is with what it asked last: variants done, of `total` (0 if unknown).
+
+    At the start of a part of longer work, `part` is its number, of `parts`: the third of 14 explainers.
+    """
+
+    explainer: str
+    done: int
+    total: int
+    part: int = 0
+    parts: int = 0
+
+
+@dataclass(eq=False, repr=False)
+class Evaluator(Caller):
+    """Evaluates measures of a subject's rows under replaced columns.
+
+    Parameters
+    ----------
+    subject : Subject
+    measures : mapping of str to Measure
+        Every measure that may be asked for by name.
+    seed, batch_rows, row_budget, limits, costs
+        How the model is called, see `Caller`.
+    n_jobs, backend, scheduler
+        The workers, see `Workers`; results are bitwise equal for any.
+    confidence : float, default=0.95
+        Level of every interval of the run; explainers read it here.
+    progress : callable, optional
+        Called with a `Progress` after each group.
+    """
+
+    measures: Mapping[str, Measure]
+    _: KW_ONLY
+    n_jobs: int = 1
+    backend: str = "auto"
+    scheduler: str | None = None
+    confidence: float = CONFIDENCE
+    progress: Callable[[Progress], None] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot be used."""
+        super().__post_init__()
+        if not 0.5 < self.confidence < 1:
+            raise InputError(f"engine.confidence must be a number between 0.5 and 1; got {self.confidence}.")
+        self._workers = Workers(self.n_jobs, self.backend, self.scheduler)
+        # columns in which the adapter's derivatives agreed with differences, for this explainer
+        self._proven: set[int] = set()
+
+    def _anew(self, explainer: str, subject: Subject) -> dict[str, Any]:
+        return {} if explainer == self.explainer else {"_proven": set()}
+
+    @property
+    def worker_seconds(self) -> float:
+        """Seconds of processor time that workers in other processes used so far."""
+        return self._workers.cpu_seconds
+
+    def unchanged(self, measures: Sequence[Measure]) -> FloatArray:
+        """Return all measures of the subject's own rows, shape (measures, rows), without another prediction."""
+        return rows_of(self.baseline, measures, self.y, self.baseline)
+
+    def select(self, names: Iterable[str]) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
+        """Return the measures that can be evaluated here, and why the others cannot.
+
+        ``"loss"`` stands for the target's usual loss: the Brier score or the squared error. ``"split"`` stands for
+        the uncertainty and its two parts (`split_of`); without members it stands for nothing, and is left out only
+        where nothing else is asked for. Where the distribution names a measure that stands in for one it cannot
+        answer, that one is returned too.
+        """
+        words, has_y = list(names), self.subject.y is not None
+        chosen: dict[str, Measure] = {}
+        omissions: list[Omission] = []
+        for name in chain.from_iterable(self._meant(word) for word in words):
+            if name not in self.measures:
+                raise InputError(
+                    f"measures must be registered names; got {name!r}. {nearest(name, (*self.measures, LOSS, SPLIT))}"
+                )
+            measure = self.measures[name]
+            reason = measure.why_not(self.baseline, has_y)
+            other = self.measures.get(self.baseline.stand_ins.get(name, ""))
+            if reason and other is not None and not other.why_not(self.baseline, has_y):
+                chosen[other.name] = other
+                reason += f". The {other.title or other.name} stands in its place"
+            if reason:
+                omissions.append(Omission(name, "", reason))
+            else:
+                chosen[name] = measure
+        if words and not chosen and not omissions:
+            omissions.append(Omission(SPLIT, "", self.baseline.why_not(EPISTEMIC.name)))
+        return tuple(chosen.values()), tuple(omissions)
+
+    def _meant(self, word: str) -> tuple[str, ...]:
+        """Return the names of the measures that a word stands for: its own, where it is no word for others."""
+        if word == SPLIT:
+            parts = split_of(self.baseline)
+            return parts if self.measures.keys() >= set(parts) else ()
+        return (self.baseline.usual_loss,) if word == LOSS else (word,)
+
+    def evaluate(
+        self, variants: Iterable[Variant], measures: Sequence[Measure], rows: IntArray | None = None, total: int = 0
+    ) -> Iterator[VariantGroup]:
+        """Return all measures of all variants, group by group, from one prediction pass.
+
+        Parameters
+        ----------
+        variants : iterable of Variant
+            May be a generator; only the groups in work are held.
+        measures : sequence of Measure
+            As `select` returned them.
+        rows : ndarray of int, optional
+            Row positions to evaluate; all rows by default. Row-wise values and donors of a variant
+            have one entry per evaluated row.
+        total : int
+            Number of variants, for progress, where it is known.
+        """
+        self._ask_model()
+        task = self._task(rows, measures)
+        wider = self._joined_rows // task.n
+        mixed = self.batch_rows is not None and wider <= task.width
+        parts = grouped(variants, max(task.width, wider), mixed=mixed)
+        return self._reported(self._mapped(parts, task, rows, total), total)
+
+    def _reported(self, groups: Iterator[VariantGroup], total: int) -> Iterator[VariantGroup]:
+        """Yield the groups, and report progress."""
+        done = 0
+        for group in groups:
+            done += group.values.shape[1]
+            if self.progress:
+                self.progress(Progress(self.explainer, done, total))
+            yield group
+
+    def measure_rows(self, X: Table, measures: Sequence[Measure], y: AnyArray | None = None) -> FloatArray:
+        """Return all measures of the rows of any table, shape (measures, rows), in calls of the batch size.
+
+        `y` is encoded, one value per row of `X`, and needed only if a measure needs it.
+
+        Raises
+        ------
+        UnsupportedError
+            If a measure compares rows with themselves unchanged: these rows are changes of no others.
+        """
+        refuse_base(measures)
+        self._ask_model()
+        _ = self.baseline
+        return rows_in_calls(self.predict, measures, self._call_rows, X, y)
+
+    def function(self, measure: Measure, y: Any = None) -> Callable[[Table], FloatArray]:
+        """Return ``f(X) -> (n,)``, one measure as a plain function of rows, for libraries that call the model.
+
+        A measure that needs y takes it from `y`, one encoded value for every row, else looks it up
+        by the row index of the frame, so the caller must keep the subject's index. A measure that needs
+        the unchanged rows is refused as by `measure_rows`.
+        """
+        refuse_base([measure])
+
+        def evaluate(X: Table) -> FloatArray:
+            if not measure.needs_y:
+                return self.measure_rows(X, [measure])[0]
+            if y is not None:
+                return self.measure_rows(X, [measure], np.full(len(X), y))[0]
+            if self.y is None or not isinstance(X, pd.DataFrame):
+                raise InputError(
+                    f"engine.function({measure.name!r}) must get a DataFrame with the subject's row index, or a y; "
+                    f"got {type(X).__name__} and y=None."
+                )
+            return self.measure_rows(X, [measure], self.y[X.index.to_numpy()])[0]
+
+        return evaluate
+
+    def derivatives(self, columns: Sequence[int], order: int = 1, rows: IntArray | None = None) -> Derivatives:
+        """Return derivatives of the parameters by numeric `columns`: exact where the adapter has a rule that holds."""
+        self._ask_model()
+        self._charge(self.subject.n if rows is None else len(rows))
+        return derivatives(self.subject, columns, order, rows, self.predict, self.rows_together, self._proven)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave behind what belongs to the parent process."""
+        return self.__dict__ | {"progress": None, "limits": None, "_workers": None}
+
+    @property
+    def _joined_rows(self) -> int:
+        """The rows of the same columns that may share a group, beyond those of a call; 0 without fast paths."""
+        return 0
+
+    def _calls(self) -> CallPlan:
+        most = self.batch_rows or max(self.subject.n, self.rows_together)
+        beside = self.batch_rows is not None and not isinstance(self.subject.adapter, KeepsOrder)
+        return CallPlan(self.call_model, most, beside)
+
+    def _task(self, rows: IntArray | None, measures: Sequence[Measure]) -> BatchEvaluator:
+        return BatchEvaluator(self._calls(), self.subject.X, rows, measures, self.y, self.baseline)
+
+    def _mapped(
+        self, parts: Iterator[tuple[int, list[Variant]]], task: BatchEvaluator, rows: IntArray | None, total: int
+    ) -> Iterator[VariantGroup]:
+        if self._workers.alone(total * task.n * self.row_seconds):
+            return map(self._counted, starmap(task, self._charged(parts, task)))
+        sent = copy(self)
+        share = total / (PER_WORKER * self._workers.count(sent, self.subject))
+        groups = self._charged(parts, task, share)
+        # a limit is checked before a pack, so with one there are many packs
+        packs = packed(groups, 0 if self.limits else min(share, FULL // task.n))
+        work = partial(Evaluator._of_pack, rows=rows, measures=task.measures)
+        return map(self._counted, chain.from_iterable(self._workers.map(work, sent, self.subject, packs)))
+
+    def _of_pack(
+        self, pack: Sequence[Charged], *, rows: IntArray | None, measures: Sequence[Measure]
+    ) -> list[BatchResult]:
+        """Evaluate charged groups in a worker, with buffers of its own."""
+        return list(starmap(self._task(rows, measures), pack))
+
+    def _charged(
+        self, parts: Iterator[tuple[int, list[Variant]]], task: BatchEvaluator, share: float = 0.0
+    ) -> Iterator[Charged]:
+        """Yield the groups, each counted before it is predicted.
+
+        Where rows of a call do not affect each other, a group has no more variants than the share of a pack, if there
+        is one, or than stand beside each other.
+        """
+        alone = share and self.subject.adapter.batch_rows(self.subject.model)
+        plain = min(task.width, max(BESIDE, ceil(share))) if alone else task.width
+        for first, group in parts:
+            self._charge(task.n * len(group))
+            name, step = self._predictor(group, task, plain)
+            for start in range(0, len(group), step):
+                yield first + start, group[start : start + step], name
+
+    def _predictor(self, group: Sequence[Variant], task: BatchEvaluator, plain: int) -> tuple[str, int]:
+        """Return the fast path that predicts a group, none here, and how many variants stay together, `plain` here."""
+        return "", plain
+
+    def _counted(self, done: BatchResult) -> VariantGroup:
+        """Return the results of a group."""
+        return done.group._replace(values=np.require(done.group.values, requirements="A"))  # sums differ if it is not

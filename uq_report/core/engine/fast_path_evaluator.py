@@ -1,0 +1,201 @@
+"""The engine of a run: the plain evaluator with fast paths around it.
+
+A fast path predicts changed rows from the structure of a model. It is chosen by `CheckedFastPaths` only where it agreed with
+the model in the run. Fast paths are chosen in the order of the groups and never by workers, so they change no byte with
+the number of workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property, partial
+from typing import Any, cast
+
+import numpy as np
+from joblib import parallel_config
+
+from ..model.measures import Measure
+from ..model.subject import Subject
+from ..model.variants import Variant, make_buffer
+from ..predictive import Distribution
+from ..support.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
+from ..support.errors import BudgetError
+from .batching import BatchEvaluator, BatchResult, CallPlan, VariantGroup, needed, refuse_base, rows_in_calls, rows_of
+from .coalition_rows import CoalitionEvaluator, FastCoalitions, Mixes, PlainCoalitions
+from .evaluator import Evaluator, Progress
+from .fast_path import COMPARED, FastPath, answers
+from .fast_path_checks import Candidates, CheckedFastPaths, Comparison, FastPathStats, compared, compared_rows
+from .model_caller import first_rows
+
+__all__ = ["Engine", "Progress", "first_distribution"]
+
+
+@dataclass(eq=False, repr=False)
+class Engine(Evaluator):
+    """Evaluates measures of a subject's rows under replaced columns, by fast paths where these agree with the model.
+
+    Parameters
+    ----------
+    subject, measures, seed, batch_rows, row_budget, limits, costs, n_jobs, backend, scheduler, confidence, progress
+        See `Evaluator`.
+    fast_paths : sequence of FastPath, default=()
+        What may predict changed rows in place of the model, where it agrees with the model (`CheckedFastPaths`).
+    """
+
+    _: KW_ONLY
+    fast_paths: Sequence[FastPath] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot be used."""
+        self._joins = self.batch_rows is None  # fast paths may ask for more rows at once
+        super().__post_init__()
+        # shared by the engines of one run: what fast paths did; by those of one subject: the shortcuts for its rows
+        self.served = {path.name: FastPathStats(path.title) for path in self.fast_paths}
+        self._known: list[CheckedFastPaths] = []
+
+    def _anew(self, explainer: str, subject: Subject) -> dict[str, Any]:
+        anew = super()._anew(explainer, subject)
+        return anew if subject is self.subject else anew | {"_known": []}
+
+    @property
+    def shortened(self) -> bool:
+        """Whether a fast path may predict some changed rows, in less time than `row_seconds` tells."""
+        return bool(self._shortcuts)
+
+    def mixing(self, X: Table, measures: Sequence[Measure], rows: int, y: AnyArray | None = None) -> CoalitionEvaluator:
+        """Return what gives all measures of rows mixed of those of any table, about `rows` of them.
+
+        `y` is encoded, one value for each row of `X` that mixes are of, which stand first.
+
+        Raises
+        ------
+        UnsupportedError
+            If a measure compares rows with themselves unchanged.
+        """
+        refuse_base(measures)
+        self._ask_model()
+        own, subject = np.abs(self.unchanged(measures)), self.subject
+        needs = needed(measures)
+
+        def find(path: FastPath) -> FastCoalitions | None:
+            mixer = path.mixer(subject.model, subject.adapter, X, rows) if isinstance(path, Mixes) else None
+            return mixer if answers(mixer, needs) else None
+
+        usual = np.where(np.isfinite(own), own, 0.0).max(axis=1)
+        plain = partial(rows_in_calls, self.call_model, measures, self._call_rows)
+        found = Candidates(self.fast_paths, self.served, find)
+        return CoalitionEvaluator(X, y, measures, usual, PlainCoalitions(self._charge, plain, self._checked), found)
+
+    def release(self) -> None:
+        """Let go of what shortcuts hold, once nothing more is predicted."""
+        self._known.clear()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave behind what belongs to the parent process."""
+        _ = self._shortcuts  # workers are sent what was found, and do not look for it again
+        return super().__getstate__() | {"fast_paths": ()}
+
+    @property
+    def _joined_rows(self) -> int:
+        return max(map(self._shortcuts.together, self._shortcuts), default=0) if self._joins else 0
+
+    def _task(self, rows: IntArray | None, measures: Sequence[Measure]) -> FastPathBatchEvaluator:
+        calls = FastPathCallPlan(**vars(self._calls()), short=self._by_shortcut)
+        return FastPathBatchEvaluator(calls, self.subject.X, rows, measures, self.y, self.baseline)
+
+    def _predictor(self, group: Sequence[Variant], task: BatchEvaluator, plain: int) -> tuple[str, int]:
+        names = [measure.name for measure in task.measures]
+
+        def compare(shortcut: str, changes: Sequence[Variant]) -> Comparison:
+            with parallel_config("sequential"):  # inside a model, joblib would end the workers that wait for groups
+                most = self._shortcuts.rows_compared(shortcut)
+                return cast("FastPathBatchEvaluator", task).compared(shortcut, changes, most)
+
+        name = self._shortcuts.chosen(group, names, compare, task.needs)
+        return name, max(task.width, self._shortcuts.together(name) // task.n) if name else plain
+
+    def _counted(self, done: BatchResult) -> VariantGroup:
+        """Return the results of a group, and count its rows for the fast path that was chosen for it."""
+        if done.shortcut:
+            served, rows = self.served[done.shortcut], done.group.values[0].size
+            served.rows += rows * done.short
+            served.failed += rows * (not done.short)
+        return super()._counted(done)
+
+    @property
+    def _shortcuts(self) -> CheckedFastPaths:
+        """The shortcuts of the subject's rows, found when first asked for."""
+        if not self._known:
+            subject = self.subject
+            rows = subject.X.copy() if any(self._writes) or not self._writes else subject.X
+            self._known.append(CheckedFastPaths(self.fast_paths, self.served, subject.model, subject.adapter, rows))
+        return self._known[0]
+
+    def _by_shortcut(self, name: str, group: Sequence[Variant], rows: IntArray) -> Distribution:
+        """Return what a shortcut predicts of rows under each variant, as `call_model` returns it."""
+        dist = self._shortcuts[name].predict(group, rows)
+        return self._checked(dist, len(rows) * len(group), f"fast path {name!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FastPathCallPlan(CallPlan):
+    """How the rows under the variants of a group are predicted, by the model or by a named fast path."""
+
+    short: Callable[[str, Sequence[Variant], IntArray], Distribution]
+
+
+class FastPathBatchEvaluator(BatchEvaluator):
+    """Evaluates groups of variants by the fast path chosen for them, or by the model itself where that fails."""
+
+    calls: FastPathCallPlan
+
+    def __call__(self, first: int, group: Sequence[Variant], shortcut: str = "") -> BatchResult:
+        """Evaluate the group that begins with variant `first`."""
+        if shortcut:
+            try:
+                return BatchResult(VariantGroup(first, self._shortened(group, shortcut)), shortcut, short=True)
+            except BudgetError:
+                raise
+            except Exception:  # noqa: BLE001, S110 - the model itself reports what is wrong with such rows, if anything
+                pass
+        return super().__call__(first, group, shortcut)
+
+    def _shortened(self, group: Sequence[Variant], shortcut: str) -> FloatArray:
+        values = np.empty((len(self.measures), len(group), self.n))
+        for at in self._blocks(1):
+            rows, few = self.at[at], group if len(self.at[at]) == self.n else [variant.part(at) for variant in group]
+            dist = self.calls.short(shortcut, few, rows)
+            self._measured(dist, (at.start, at.stop, len(group)), values[:, :, at])
+        return values
+
+    def compared(self, shortcut: str, changes: Sequence[Variant], most: int = COMPARED) -> Comparison:
+        """Return how far a fast path is from the model itself on some rows, `most` at most, under each of the changes.
+
+        The model is asked in one call.
+        """
+        at = compared_rows(self.n, len(changes), most)
+        few, rows = [variant.part(at) for variant in changes], self.at[at]
+        table = make_buffer(take_rows(self.rows, at), len(few)).filled(self.source, 0, len(at), few)
+        plain = self.calls.plain(table)
+        each = np.repeat(rows, len(few))
+        base, y = self.own[0].take(each) if self.base is not None else None, self.own[1]
+        y = None if y is None else y[each]
+        return compared(
+            lambda: rows_of(self.calls.short(shortcut, few, rows), self.measures, y, base),
+            rows_of(plain, self.measures, y, base),
+            self._usual,
+        )
+
+    @cached_property
+    def _usual(self) -> FloatArray:
+        """The largest finite value of each measure on all unchanged rows; 1 of those that compare with them."""
+        base, y = self.own
+        values = rows_of(base, self.measures, y, base)
+        largest = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1)
+        return np.where([measure.needs_base for measure in self.measures], 1.0, largest)
+
+
+def first_distribution(subject: Subject, n: int) -> Distribution:
+    """Return the distribution of the first `n` rows, which needs nothing of the subject but model and rows."""
+    return Engine(first_rows(subject, n), {}).baseline

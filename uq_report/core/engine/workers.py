@@ -1,0 +1,214 @@
+"""Where groups of variants are evaluated: in this process, in threads, in other processes, or on other machines.
+
+The subject is sent to the workers once; then only packs of groups are sent. Packs follow from the order of the groups,
+and the numbers of a group do not depend on its pack, so results are equal to the byte for any number of workers.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from functools import partial
+from itertools import chain, islice
+from threading import Lock
+from time import process_time, thread_time
+from typing import Any, Generic, TypeVar
+
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+
+from ..support.errors import InputError
+from ..support.processes import safe_paths
+from .worker_transport import AHEAD, Broadcast, Cluster, SharedBytes, UnreadableError, first_line
+
+Returned = TypeVar("Returned")
+Pack = TypeVar("Pack")
+
+# packs per worker and pass: few, so that little is sent, and enough that no worker waits long for another at the end
+PER_WORKER = 8
+# rows at which a pack is full, and about the seconds that processes take to start
+FULL, START = 2**22, 1.0
+CLUSTERS = ("dask", "ray")
+_log = logging.getLogger(__name__)
+
+
+class Workers:
+    """The workers of one run.
+
+    Parameters
+    ----------
+    n_jobs : int
+        Processes or threads; -1 for all processors. A cluster has the workers that it has.
+    backend : {"auto", "threading", "loky", "dask", "ray"}
+        ``"auto"`` is dask where a scheduler is given, else processes (loky) for work that takes longer than their
+        start. Threads gain little, as checks, copies and measures hold Python's lock; ``"auto"`` uses them where other
+        processes cannot read the model.
+    scheduler : str, optional
+        Address of a dask scheduler; by default dask's active client is used.
+    """
+
+    def __init__(self, n_jobs: int, backend: str, scheduler: str | None) -> None:
+        if scheduler is not None and backend not in ("auto", "dask"):
+            raise InputError(
+                f"run.scheduler must be left out unless run.backend is 'dask'; got {scheduler!r} with {backend!r}."
+            )
+        self._usual = backend == "auto"
+        self.backend = ("dask" if scheduler is not None else "loky") if self._usual else backend
+        self.n_jobs, self._scheduler = n_jobs, scheduler
+        self._sent: dict[int, tuple[object, Any]] = {}
+        self.cpu_seconds = 0.0  # processor time of packs in other processes
+
+    def alone(self, seconds: float) -> bool:
+        """Return whether this process does work of about so many seconds without workers; results are equal."""
+        if self._usual and self.backend not in CLUSTERS and seconds < START:
+            return True
+        return self.n_jobs == 1 and self.backend not in CLUSTERS
+
+    def count(self, shared: Any, owner: object) -> int:
+        """Return the number of workers, to which `shared` is sent."""
+        source = self._share(shared, owner)
+        if isinstance(source, Cluster):
+            return source.workers
+        with parallel_config(self.backend, n_jobs=self.n_jobs):
+            return int(effective_n_jobs(self.n_jobs))
+
+    def map(
+        self, work: Callable[[Any, Pack], Returned], shared: Any, owner: object, packs: Iterable[Pack]
+    ) -> Iterator[Returned]:
+        """Yield ``work(shared, pack)`` of every pack, in order; `shared` is sent once for each `owner`.
+
+        Packs of a killed worker are sent once more, then evaluated in this process.
+        """
+        queue = _PackQueue(packs)
+        for remedy in ("Its packs are sent once more", "What is left is evaluated by this process"):
+            try:
+                for returned, seconds in self._results(partial(_worked, work, os.getpid()), shared, owner, queue):
+                    queue.finish()
+                    self.cpu_seconds += seconds
+                    yield returned
+            except UnreadableError as error:
+                self._use_threads(error)
+            except (BrokenProcessPool, CancelledError) as error:  # of loky, and of dask
+                self._sent.clear()
+                ended = first_line(error).rstrip(".")
+                _log.warning("A worker process ended before its time: %s. %s.", ended, remedy)
+            else:
+                return
+        for pack in queue.unfinished():
+            yield work(shared, pack)
+
+    def _results(self, work: Any, shared: Any, owner: object, queue: _PackQueue[Any]) -> Iterator[Any]:
+        source, packs = self._share(shared, owner), queue.unfinished()
+        if isinstance(source, Cluster):
+            yield from source.map(work, packs)
+            return
+        calls, in_waves = (delayed(work)(source, pack) for pack in packs), self.backend == "ray"
+        with parallel_config(self.backend, n_jobs=self.n_jobs):
+            size = AHEAD * int(effective_n_jobs(self.n_jobs))
+            parallel = Parallel(batch_size=1, pre_dispatch=size, return_as="list" if in_waves else "generator")
+        if in_waves:
+            yield from chain.from_iterable(map(parallel, iter(lambda: list(islice(calls, size)), [])))
+            return
+        with safe_paths():
+            results = parallel(calls)
+            try:
+                for result in results:  # noqa: UP028 - "yield from" would close it: joblib then kills the workers
+                    yield result
+            except GeneratorExit:
+                queue.close()
+                with suppress(Exception):
+                    deque(results, maxlen=0)
+                raise
+
+    def _share(self, shared: Any, owner: object) -> Any:
+        """Return what stands for `shared` in calls of workers; it is sent once for each owner, which is kept alive."""
+        if id(owner) not in self._sent:
+            self._sent[id(owner)] = owner, self._send(shared)
+        return self._sent[id(owner)][1]
+
+    def _send(self, shared: Any) -> Any:
+        if self.backend == "dask":
+            return Cluster(self._scheduler, shared)
+        if self.backend == "loky":
+            try:
+                return SharedBytes.of(shared)
+            except Exception as error:  # noqa: BLE001 - whatever a foreign model raises when it is pickled
+                self._use_threads(error)
+        return shared
+
+    def _use_threads(self, error: Exception) -> None:
+        """Use threads from now on, if the user leaves the choice, as other processes cannot read the model."""
+        if not self._usual:
+            raise InputError(
+                f"run.backend must be 'threading' for a model that other processes cannot read; got {self.backend!r} "
+                f"({first_line(error)})."
+            ) from error
+        self.backend = "threading"
+        self._sent.clear()
+
+
+class _PackQueue(Generic[Pack]):
+    """Packs in order, which can be read again from the first unfinished one; several threads may read."""
+
+    def __init__(self, packs: Iterable[Pack]) -> None:
+        self._packs = iter(packs)
+        self._begun: deque[Pack] = deque()
+        self._finished = 0
+        self._lock = Lock()
+
+    def unfinished(self) -> Iterator[Pack]:
+        """Yield the packs from the first that is not finished."""
+        at = self._finished
+        while True:
+            with self._lock:
+                if at == self._finished + len(self._begun):
+                    self._begun.extend(islice(self._packs, 1))
+                if at == self._finished + len(self._begun):
+                    return
+                pack = self._begun[at - self._finished]
+            at += 1
+            yield pack
+
+    def finish(self) -> None:
+        """Remove the first unfinished pack."""
+        with self._lock:
+            self._begun.popleft()
+            self._finished += 1
+
+    def close(self) -> None:
+        """Add no further packs."""
+        with self._lock:
+            self._packs = iter(())
+
+
+def packed(groups: Iterable[tuple[int, Sequence[Any], str]], most: float) -> Iterator[list[Any]]:
+    """Yield consecutive groups together, up to at least `most` variants.
+
+    Examples
+    --------
+    >>> list(packed([(0, "ab", ""), (2, "cd", ""), (4, "e", "")], 3))
+    [[(0, 'ab', ''), (2, 'cd', '')], [(4, 'e', '')]]
+    """
+    pack: list[Any] = []
+    size = 0
+    for group in groups:
+        pack.append(group)
+        size += len(group[1])
+        if size >= most:
+            yield pack
+            pack, size = [], 0
+    if pack:
+        yield pack
+
+
+def _worked(work: Callable[[Any, Pack], Returned], parent: int, source: Any, pack: Pack) -> tuple[Returned, float]:
+    """Evaluate a pack in a worker, where the model starts no workers; return seconds of the processor elsewhere."""
+    clock = process_time if isinstance(source, SharedBytes) else thread_time  # dask works in several threads
+    start = clock()
+    with parallel_config("sequential"):
+        returned = work(source.read() if isinstance(source, SharedBytes | Broadcast) else source, pack)
+    return returned, 0.0 if os.getpid() == parent else clock() - start

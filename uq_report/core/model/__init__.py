@@ -1,0 +1,1 @@
+"""The model under audit: subject, adapter, measures, variants, results."""

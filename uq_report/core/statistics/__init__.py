@@ -1,0 +1,1 @@
+"""Inference over observations: variances, intervals, ranks and verdicts."""

@@ -1,0 +1,239 @@
+"""Sampling error of a mean over pairs of rows, where each row both receives and donates a value.
+
+With T_ik the measure of row i carrying row k's value, b_i the measure unchanged and ω the weights
+(summing to 1), the quantity is ``θ = Σ_ik ω_i ω_k (T_ik - b_i)``, a two-sample U-statistic in which
+every row plays both parts. To first order, new rows move θ by the weighted sum of their terms
+``g_i = Σ_k ω_k T_ik + Σ_k ω_k T_ki - b_i`` (receiver, donor, unchanged; up to a constant).
+Either all pairs are known, by the distinct values among the rows, or m shuffles of the rows are, and row and donor
+effects are fitted.
+
+Nothing here knows models or features. Shapes: M measures, m shuffles, G distinct values, n rows; in shuffles
+``T[:, r, i]`` has row i carry the value of row ``donors[r, i]``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..support.arrays import FloatArray, IntArray
+from .shuffle_sums import ShuffleSums, fit
+from .two_way_variance import CONVERGED, EXACT, by_donor
+
+CONFIDENCE = 0.95  # of every interval, where a run asks for no other level
+MIN_SHUFFLES = 3
+MIN_CLUSTERS = 20
+TIED = 1e-12  # of a value's size: two that are closer are equal
+_CELLS = 65_536  # looked up at a time: what stays in the cache
+
+
+class PairTerms(NamedTuple):
+    """What the pairs say about θ.
+
+    Attributes
+    ----------
+    estimate : ndarray of shape (M,)
+        θ where all pairs are known, else the mean of the shuffles.
+    repeats : ndarray of shape (M, m)
+        θ as each shuffle gives it. Without weights, the shuffle's own mean.
+    rows : ndarray of shape (M, n)
+        The terms g, shifted so that their weighted mean is the estimate.
+    row_noise, mean_noise : ndarray of shape (M,)
+        Variance that the choice of shuffles adds to one g_i and to the estimate; 0 where all pairs are known.
+    """
+
+    estimate: FloatArray
+    repeats: FloatArray
+    rows: FloatArray
+    row_noise: FloatArray
+    mean_noise: FloatArray
+
+
+def all_pairs(T: FloatArray, b: FloatArray, codes: IntArray, donors: IntArray, weights: FloatArray) -> PairTerms:
+    """Return the terms where all n² pairs are known, and what the shuffles `donors` say of them.
+
+    A row with itself counts as a pair, as it does in the mean over all n! shuffles. Rows of one value donate the same,
+    so n G numbers are all n² pairs, each value counted as often, or as heavily, as it occurs. The terms are exact;
+    for a measure that is additive in the shuffled value they are all equal, so θ and its error are 0.
+
+    Parameters
+    ----------
+    T : ndarray of shape (M, G, n)
+        ``T[:, g, i]`` has row i carry the distinct value g.
+    b : ndarray of shape (M, n)
+    codes : ndarray of shape (n,)
+        The distinct value of each row, 0 to G - 1.
+    donors : ndarray of shape (m, n)
+    weights : ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> a, f, codes = np.array([1.0, 2.0, 4.0]), np.array([0.0, 3.0]), np.array([0, 1, 1])
+    >>> found = all_pairs((a + f[:, None])[None], (a + f[codes])[None], codes, codes[None], np.ones(3))
+    >>> bool(np.allclose(found.rows, 0.0, atol=1e-12))
+    True
+    """
+    omega = weights / weights.sum()
+    share = np.bincount(codes, omega, T.shape[1])
+    v, u = np.stack([share @ t for t in T]), T @ omega
+    theta = v @ omega
+    u -= theta[:, None]
+    estimate = theta - b @ omega
+    rows = v + u[:, codes] - b
+    rows += (estimate - rows @ omega)[:, None]
+    repeats = _interactions(T, v, u, codes, donors, omega)
+    none = np.zeros(len(T))
+    return PairTerms(estimate, repeats + estimate[:, None], rows, none, none)
+
+
+def _interactions(
+    T: FloatArray, v: FloatArray, u: FloatArray, codes: IntArray, donors: IntArray, omega: FloatArray
+) -> FloatArray:
+    """Return ``n Σ_i ω_i ω_k (T_ik - v_i - u_k)`` of each shuffle with row i's donor k, shape (M, m)."""
+    n, repeats = len(omega), np.empty((len(T), len(donors)))
+    step = max(1, _CELLS // n)
+    for start in range(0, len(donors), step):
+        some = donors[start : start + step]
+        weighed, taken = omega[some] * (n * omega), codes[some]
+        pairs = taken * n + np.arange(n)
+        for k, t in enumerate(T):
+            interaction = t.take(pairs) - v[k]
+            interaction -= u[k].take(taken)
+            repeats[k, start : start + step] = np.einsum("ri,ri->r", interaction, weighed)
+    return repeats
+
+
+def shuffled_pairs(
+    T: FloatArray,
+    b: FloatArray,
+    donors: IntArray,
+    weights: FloatArray,
+    effects: tuple[FloatArray, FloatArray] | None = None,
+    folded: ShuffleSums | None = None,
+) -> PairTerms:
+    """Return the terms from m shuffles, by the fit ``T = c + v_i + u_k + residual`` of `two_way`.
+
+    Weights act on the residuals: the fit knows neither which rows nor which donors weigh more, so the excess
+    of n²ω_i ω_k over 1 is put on each pair's residual as it would be had the pair not been fitted,
+    m/(m-2) times the fitted one. With fewer than three shuffles nothing can be fitted: infinite noise.
+    `effects` are those of the fit where they are known: it is linear in T. Of equal rows the first shuffles may be
+    `folded`; T then holds those after them.
+    """
+    m, n = donors.shape
+    if m < MIN_SHUFFLES:
+        repeats, rows, _ = _weighted(T, b, (b, np.zeros_like(b)), donors, weights, 1.0)
+        return PairTerms(repeats.mean(axis=1), repeats, rows, np.full(len(T), np.inf), np.full(len(T), np.inf))
+    effects = fit(T, donors, folded, solved_to(weights)) if effects is None else effects
+    first = m - T.shape[1]
+    repeats, rows, squares = _weighted(T, b, effects, donors[first:], weights, m / (m - 2))
+    if folded is not None:
+        repeats = np.concatenate([folded.means - b.mean(axis=1, keepdims=True), repeats], axis=1)
+        rows += (repeats.mean(axis=1) - rows.mean(axis=1))[:, None]
+        squares += folded.residuals(*effects, donors[:first])
+    return PairTerms(repeats.mean(axis=1), repeats, rows, *_noise(squares / (n * m - 2 * n + 1), m, weights))
+
+
+def solved_to(weights: FloatArray) -> float:
+    """Return what the fit is solved to: residuals of unequal rows are part of the importance, where 0 must be 0."""
+    return CONVERGED if (weights == weights[0]).all() else EXACT
+
+
+def standard_error(terms: PairTerms, weights: FloatArray, clusters: IntArray | None = None) -> FloatArray:
+    """Return the standard error of θ over new rows, shape (M,); NaN where it is not known.
+
+    ``se² = max(C/(C-1) Σ_c (Σ_{i in c} ω_i (g_i - θ))² - Σ ω_i² row_noise, 0) + mean_noise`` with C clusters;
+    without clusters each row is its own, and without weights the first part is var(g)/n. A weight is
+    taken as what a row stands for, not as independent copies of it.
+    """
+    sums, omega = np.stack([unit_sums(g, weights, clusters) for g in terms.rows]), weights / weights.sum()
+    count = n_units(weights, clusters)
+    estimable = np.isfinite(terms.mean_noise) & (count > 1)
+    row_noise, mean_noise = (np.where(estimable, noise, 0.0) for noise in (terms.row_noise, terms.mean_noise))
+    between = (sums**2).sum(axis=1) * count / max(count - 1, 1) - (omega**2).sum() * row_noise
+    return np.where(estimable, np.sqrt(np.maximum(between, 0) + mean_noise), np.nan)
+
+
+def unit_sums(g: FloatArray, weights: FloatArray, clusters: IntArray | None) -> FloatArray:
+    """Return ``Σ_{i in c} ω_i (g_i - θ)`` of each unit c, a cluster or a row, of terms g of weighted mean θ."""
+    omega = weights / weights.sum()
+    codes = np.arange(len(g)) if clusters is None else clusters
+    return np.asarray(np.bincount(codes, omega * (g - g @ omega)), dtype=float)
+
+
+def n_units(weights: FloatArray, clusters: IntArray | None = None) -> int:
+    """Return how many independent units there are: clusters or rows, of positive weight."""
+    present = weights > 0
+    return int(present.sum()) if clusters is None else len(np.unique(clusters[present]))
+
+
+def _weighted(
+    T: FloatArray,
+    b: FloatArray,
+    effects: tuple[FloatArray, FloatArray],
+    donors: IntArray,
+    weights: FloatArray,
+    unfitted: float,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return `repeats` and `rows` of `PairTerms`, and the (weighted) sum of squared residuals, by measure.
+
+    `unfitted` is the size of a residual had its pair not been fitted, over its fitted size.
+    """
+    omega, even = weights / weights.sum(), bool((weights == weights[0]).all())
+    repeats, rows, squares = np.empty(T.shape[:2]), effects[0] + effects[1] - b, np.empty(len(T))
+    residual, at = np.empty(T.shape[1:]), donors.astype(np.intp)  # once: `take` would for each measure
+    for k, (v, u) in enumerate(zip(*effects, strict=True)):
+        np.take(u, at, out=residual, mode="clip")  # in place; nothing is out of range
+        np.subtract(T[k], residual, out=residual)
+        residual -= v
+        repeats[k] = T[k].mean(axis=1) - b[k].mean()
+        squares[k] = np.vdot(residual, residual)
+        if not even:
+            repeats[k], squares[k], more = _reweighted(residual, donors, omega, unfitted)
+            repeats[k] += rows[k] @ omega
+            rows[k] += more
+        rows[k] += repeats[k].mean() - rows[k] @ omega
+    return repeats, rows, squares
+
+
+def _reweighted(
+    residual: FloatArray, donors: IntArray, omega: FloatArray, unfitted: float
+) -> tuple[FloatArray, float, FloatArray]:
+    """Return what unequal weights make of one measure's residuals: by shuffle, squared in all, and by row."""
+    n = len(omega)
+    pairs, excess = n * n * omega * omega[donors], unfitted * (n * omega - 1)
+    by_shuffle = (residual * (1 + unfitted * (pairs - 1))).mean(axis=1)
+    by_row = (residual * excess[donors]).mean(axis=0) + by_donor((residual * excess)[None], donors)[0]
+    weighed = float(pairs.mean())
+    squares = float((residual**2 * pairs).sum()) / weighed if weighed else np.inf  # no shuffle joins rows of weight
+    return by_shuffle, squares, by_row
+
+
+def _noise(sigma2: FloatArray, m: int, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the noise variance of a row's term, 2σ²(m-1)/(m(m-2)), and of the estimate, σ²/(nm).
+
+    With weights, e = nΣω² - 1 adds 2σ²e/(m-2) to the first and, with k = (m-1)/(m-2), the factor
+    1 + 2ke + e²m/(m-2) to the second; e is 0 for equal weights.
+    """
+    n, omega = len(weights), weights / weights.sum()
+    e, k = n * (omega**2).sum() - 1, (m - 1) / (m - 2)
+    return 2 * sigma2 * (k / m + e / (m - 2)), sigma2 * (1 + 2 * k * e + e * e * m / (m - 2)) / (n * m)
+
+
+def as_extreme(
+    null: FloatArray, observed: float | FloatArray, slack: FloatArray | None = None
+) -> tuple[IntArray, IntArray]:
+    """Return how many draws (draws, ...) are at least, and at most, what is observed, each of shape (...).
+
+    Values that only rounding sets apart are equal: of shares of rows, and sums over few different rows, many draws
+    have the value observed. `slack` is what rounding leaves, by default 1e-12 of the largest finite value.
+
+    Examples
+    --------
+    >>> above, below = as_extreme(np.array([0.1 + 0.2, 0.3, 0.5]), 0.3)
+    >>> int(above), int(below)
+    (3, 2)
+    """
+    if slack is None:
+        slack = TIED * np.where(np.isfinite(null), np.abs(null), 0.0).max(axis=0)
+    return (null >= observed - slack).sum(axis=0), (null <= observed + slack).sum(axis=0)

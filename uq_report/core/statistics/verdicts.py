@@ -1,0 +1,84 @@
+"""From an estimate and its standard error to an interval and one of four words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+from ..support.arrays import FloatArray
+from .inference import CONFIDENCE
+
+Verdict = Literal["positive", "negative", "about 0", "undetermined"]
+EQUIVALENCE = 0.05  # level of each of the two one-sided tests of "about 0", whatever the level of the intervals
+
+
+class Judgement(NamedTuple):
+    """An estimate judged: its interval, the verdict, and the sample size that would decide (NaN if it is decided)."""
+
+    lower: float
+    upper: float
+    verdict: Verdict
+    n_needed: float
+
+
+def judge(estimate: float, se: float, df: int, margin: float, *, n: int, confidence: float = CONFIDENCE) -> Judgement:
+    """Judge whether an estimate is positive, negative, about 0 or undetermined.
+
+    *About 0* if the t interval of 90 % lies inside (-margin, margin), that is, if two one-sided tests at
+    level 0.05 say so (Schuirmann 1987, doi:10.1007/BF01068419); else *positive* or *negative* if the interval
+    of level `confidence` excludes 0; else *undetermined*, with the n at which a true 0 is called "about 0" in
+    80 % of samples, ``n (z_{0.95} + z_{0.9})² se² / margin²``.
+    An unknown `se` (NaN) leaves everything undetermined.
+
+    Examples
+    --------
+    >>> judge(0.002, 0.003, 999, 0.01, n=1000).verdict
+    'about 0'
+    >>> judge(0.002, 0.008, 199, 0.01, n=200)
+    Judgement(lower=-0.013..., upper=0.017..., verdict='undetermined', n_needed=1097.0)
+    """
+    if math.isnan(se):
+        return Judgement(math.nan, math.nan, "undetermined", math.nan)
+    outer, inner = (float(stdtrit(df, 1 - tail)) * se for tail in ((1 - confidence) / 2, EQUIVALENCE))
+    lower, upper = estimate - outer, estimate + outer
+    if abs(estimate) + inner < margin:
+        return Judgement(lower, upper, "about 0", math.nan)
+    if lower > 0 or upper < 0:
+        return Judgement(lower, upper, "positive" if lower > 0 else "negative", math.nan)
+    per_row = float(ndtri(1 - EQUIVALENCE) + ndtri(0.9)) * se
+    needed = float(math.ceil(n * (per_row / margin) ** 2)) if margin > 0 else math.nan
+    return Judgement(lower, upper, "undetermined", needed)
+
+
+def permutation_p_value(values: FloatArray) -> float:
+    """Return the one-sided p-value ``(1 + #{values <= 0}) / (m + 1)`` of m shuffles against a positive importance.
+
+    Exact where the unshuffled mean is exchangeable with the shuffled ones, that is, where the feature is
+    independent of everything the measure looks at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> permutation_p_value(np.array([0.2, 0.1, 0.3]))
+    0.25
+    """
+    return float((1 + (values <= 0).sum()) / (len(values) + 1))
+
+
+def holm(p_values: Any) -> FloatArray:
+    """Return p-values adjusted for their number (Holm 1979); NaN takes no part and stays.
+
+    Examples
+    --------
+    >>> holm([0.01, math.nan, 0.04, 0.03]).tolist()
+    [0.03, nan, 0.06, 0.06]
+    """
+    p = np.asarray(p_values, dtype=float)
+    adjusted, present = np.full(p.shape, np.nan), np.flatnonzero(~np.isnan(p))
+    order = present[np.argsort(p[present], kind="stable")]
+    factors = len(order) - np.arange(len(order))
+    adjusted[order] = np.minimum(np.maximum.accumulate(factors * p[order]), 1.0)
+    return adjusted

@@ -1,0 +1,1 @@
+"""Errors, text, numbers, arrays and processes: what every room uses."""

@@ -1,0 +1,95 @@
+"""The array types of the package, and how outside values become such arrays."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+AnyArray: TypeAlias = npt.NDArray[Any]
+Table: TypeAlias = pd.DataFrame | AnyArray
+
+
+def plain_array(values: Any) -> AnyArray:
+    """Return `values` as an array; a list that mixes text with others keeps both, as numpy makes text of missing ones.
+
+    Examples
+    --------
+    >>> plain_array(["x", float("nan")]).tolist(), plain_array([1, 2.5]).tolist()
+    (['x', nan], [1.0, 2.5])
+    """
+    array = np.asarray(values)
+    mixed = array.dtype.kind == "U" and array.ndim == 1 and not all(isinstance(cell, str) for cell in values)
+    return np.asarray(values, dtype=object) if mixed and not isinstance(values, np.ndarray) else array
+
+
+def take_rows(X: Table, index: Any) -> Table:
+    """Return the rows of `X` at positions `index`, as the same kind of table with a fresh row index."""
+    if isinstance(X, pd.DataFrame):
+        return X.iloc[index].reset_index(drop=True)
+    return X[index]
+
+
+def same_table(a: Table, b: Table) -> bool:
+    """Say whether two tables are of one kind and hold the same values; missing values equal each other."""
+    if isinstance(a, pd.DataFrame):
+        return isinstance(b, pd.DataFrame) and a.equals(b)
+    return isinstance(b, np.ndarray) and np.array_equal(a, b, equal_nan=a.dtype.kind == "f" and b.dtype.kind == "f")
+
+
+def column(X: Table, position: int) -> Any:
+    """Return one column of `X` as an array of its own kind (numpy or pandas extension), not copied."""
+    if isinstance(X, pd.DataFrame):
+        name = X.columns[position]
+        by_name = isinstance(name, str) and X.columns.is_unique  # a fifth of the time by position
+        values = (X[name] if by_name else X.iloc[:, position]).array
+        # exactly this class: pandas' string arrays derive from it and must stay what they are
+        return values.to_numpy() if type(values) is pd.arrays.NumpyExtensionArray else values
+    return X[:, position]
+
+
+def columns(X: Table) -> list[Any]:
+    """Return all columns of `X`, each as `column` does; those of one numpy type together, as pandas is slow by each.
+
+    Examples
+    --------
+    >>> columns(pd.DataFrame({"a": [1, 2], "b": ["x", "y"], "c": [3, 4]}))[2]
+    array([3, 4])
+    """
+    if not isinstance(X, pd.DataFrame):
+        return list(X.T)
+    alike: dict[Any, list[int]] = {}
+    for position, dtype in enumerate(X.dtypes.array):
+        plain = isinstance(dtype, np.dtype) and dtype.kind in "biufO"
+        alike.setdefault(dtype if plain else position, []).append(position)
+    found: dict[int, Any] = {}
+    for positions in alike.values():
+        if len(positions) > 1:
+            found |= zip(positions, X.iloc[:, positions].to_numpy().T, strict=True)
+        else:
+            found[positions[0]] = column(X, positions[0])
+    return [found[position] for position in range(len(found))]
+
+
+class ColumnLookup(dict[int, Any]):
+    """The columns of a table, each looked up once.
+
+    Examples
+    --------
+    >>> ColumnLookup(np.array([[1, 2], [3, 4]]))[1]
+    array([2, 4])
+    """
+
+    def __init__(self, X: Table) -> None:
+        super().__init__()
+        self._X = X
+
+    def __missing__(self, position: int) -> Any:
+        """Look the column at `position` up, as `column` does."""
+        self[position] = column(self._X, position)
+        return self[position]

@@ -1,0 +1,1 @@
+"""Models with a trait of their own: random models, stored predictions, series."""

@@ -1,0 +1,1 @@
+"""Outside data, validated once."""

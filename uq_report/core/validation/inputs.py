@@ -1,0 +1,230 @@
+"""Outside data, validated once: every refusal names the argument or column, and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from ..support.arrays import AnyArray, FloatArray, IntArray, Table, column, plain_array
+from ..support.errors import InputError, nearest
+from .cell_validation import check_size, refuse_cells, shown
+from .lifetimes import lifetimes
+from .tables import table
+
+Kind = Literal["numeric", "categorical", "datetime"]
+
+
+def vector(y: Any, n: int, what: str) -> AnyArray | None:
+    """Return the target as a one-dimensional array of numbers, labels or lifetimes, or None."""
+    if y is None:
+        return None
+    censored = lifetimes(y, n, what)
+    if censored is not None:
+        return censored
+    values = _target(y, what)
+    if len(values) != n:
+        raise InputError(f"subject.{what} must have one value per row, {n}; got {len(values)}. Match the rows.")
+    if values.dtype.kind not in "fiubOUS":
+        raise InputError(f"subject.{what} must hold numbers or labels; got dtype {values.dtype}. Convert it.")
+    missing = int(pd.isna(values).sum())
+    if missing:
+        raise InputError(
+            f"subject.{what} must have no missing values; got {missing} of {n}, the first in row "
+            f"{int(np.argmax(pd.isna(values)))}. Drop those rows, or leave y out to explain the uncertainty alone."
+        )
+    if values.dtype == object:
+        values = pd.Series(values).infer_objects().to_numpy()
+    if values.dtype.kind == "f":
+        refuse_cells(f"subject.{what} must be finite", values, ~np.isfinite(values), "Drop those rows.")
+        check_size(values, f"subject.{what}")
+    return values
+
+
+def _target(y: Any, what: str) -> AnyArray:
+    """Return a target of one dimension as an array that is the caller's own."""
+    try:
+        values = np.array(plain_array(y))
+    except ValueError as error:
+        raise InputError(f"subject.{what} must hold single values; got lists of different lengths.") from error
+    if np.ma.is_masked(y):
+        raise InputError(f"subject.{what} must have no masked values; got a masked array. Drop those rows.")
+    if values.ndim == 0:
+        raise InputError(
+            f"subject.{what} must hold one value per row; got {shown(y)}, a {type(y).__name__}. "
+            "Pass an array, a Series or a list."
+        )
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InputError(
+            f"subject.{what} must be one-dimensional; got shape {values.shape}. "
+            "Models with several outputs are audited one output at a time: pass output= to uq.explain."
+        )
+    return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
+
+
+def training(
+    train: tuple[Any, Any] | None, X: Table, features: tuple[str, ...], model: Any, what: str = "train"
+) -> tuple[Table, AnyArray | None] | None:
+    """Return further rows and their target, of the same columns as X, or None."""
+    if train is None:
+        return None
+    if not isinstance(train, tuple | list) or len(train) != 2:
+        raise InputError(f"subject.train must be a pair (X_train, y_train); got {type(train).__name__}. Pass the pair.")
+    rows, names = table(train[0], what, model)
+    if isinstance(rows, pd.DataFrame) != isinstance(X, pd.DataFrame):
+        raise InputError(f"subject.{what} must be a {type(X).__name__} as X is; got a {type(rows).__name__}.")
+    if names != features:
+        raise InputError(
+            f"subject.{what} must have the columns of X in the same order, {list(features)}; got {list(names)}."
+        )
+    return rows, vector(train[1], len(rows), f"{what} y")
+
+
+def weights(sample_weight: Any, n: int) -> FloatArray | None:
+    """Return the weights as floats, or None."""
+    if sample_weight is None:
+        return None
+    try:
+        values = np.array(sample_weight, dtype=float)
+    except (TypeError, ValueError) as error:
+        got = type(sample_weight).__name__
+        raise InputError(f"subject.sample_weight must be numbers; got {got}: {error}. Convert them.") from error
+    _per_row(values, n, "sample_weight", "weight")
+    must = "subject.sample_weight must be finite, not negative and not all zero"
+    refuse_cells(must, values, ~(np.isfinite(values) & (values >= 0)), "Drop or correct those rows.")
+    if not values.any():
+        raise InputError(f"{must}; got {n} zeros. Give the rows that count a weight.")
+    check_size(values, "subject.sample_weight")
+    return values
+
+
+def clusters(labels: Any, X: Table, features: tuple[str, ...]) -> IntArray | None:
+    """Return a code per row for cluster labels of any kind, or those of a column of X by its name; or None."""
+    if labels is None:
+        return None
+    codes, _ = pd.factorize(np.asarray(_given_or_column(labels, X, features, "clusters", "label")))
+    if (codes < 0).any():
+        raise InputError(
+            f"subject.clusters must have no missing labels; got {int((codes < 0).sum())}. "
+            "Give each row of no cluster a label of its own."
+        )
+    return codes.astype(np.int64)
+
+
+def moments(time: Any, X: Table, features: tuple[str, ...]) -> IntArray | None:
+    """Return each row's rank in time, equal for equal times, from times or the name of a column of X; or None.
+
+    Times are numbers, dates, or text by ISO 8601; zones are brought to one.
+    """
+    if time is None:
+        return None
+    given = pd.Series(_given_or_column(time, X, features, "time", "time"))
+    missing = np.flatnonzero(given.isna())
+    if len(missing):
+        raise InputError(
+            f"subject.time must have no missing times; got {len(missing)} of {len(given)} "
+            f"(rows {', '.join(map(str, missing[:5]))}). Drop those rows, or fill in their times."
+        )
+    return np.unique(_times(given), return_inverse=True)[1].astype(np.int64)
+
+
+def _times(given: pd.Series[Any]) -> AnyArray:
+    """Return times as values that sort in their order."""
+    kinds = pd.api.types
+    if kinds.is_bool_dtype(given.dtype):
+        raise InputError("subject.time must be numbers or dates; got booleans. Give the time of each row.")
+    if kinds.is_numeric_dtype(given.dtype):
+        return _real_times(given.to_numpy())
+    if isinstance(given.dtype, pd.PeriodDtype):
+        given = given.dt.start_time
+    try:
+        return pd.to_datetime(given, format="ISO8601", utc=True).to_numpy()
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"subject.time must be numbers, dates or text by ISO 8601 such as 2026-01-31; got {given.iloc[0]!r}: "
+            f"{error}. Convert it by pandas.to_datetime with its own format."
+        ) from error
+
+
+def _real_times(times: AnyArray) -> AnyArray:
+    """Return times that are numbers; refuse complex and infinite ones, which have no place in an order of time."""
+    remedy = "Give the time of each row."
+    if np.iscomplexobj(times):
+        raise InputError(f"subject.time must be numbers or dates; got {times.dtype}. {remedy}")
+    refuse_cells("subject.time must be finite", times, ~np.isfinite(times), remedy)
+    return times
+
+
+def _given_or_column(given: Any, X: Table, features: tuple[str, ...], what: str, noun: str) -> Any:
+    """Return values per row: those given, or a column of X by its name."""
+    if isinstance(given, str):
+        return column(X, features.index(_names(given, features, what, f", or hold one {noun} per row")[0]))
+    values: Any = given.array if isinstance(given, pd.Series | pd.Index) else plain_array(given)
+    return _per_row(values, len(X), what, noun)
+
+
+def protected(
+    attributes: Iterable[str] | Mapping[str, Any] | None, X: Table, features: tuple[str, ...]
+) -> dict[str, AnyArray]:
+    """Return the values of each protected attribute: a feature by its name, any other with its values."""
+    if isinstance(attributes, Mapping):
+        columns = {str(name): plain_array(values) for name, values in attributes.items()}
+    else:
+        names = _names(attributes, features, "protected", ", or map other names to their values")
+        columns = {name: np.asarray(column(X, features.index(name))) for name in names}
+    return {name: _per_row(values, len(X), f"protected[{name!r}]", "value") for name, values in columns.items()}
+
+
+def _per_row(values: AnyArray, n: int, what: str, noun: str) -> AnyArray:
+    """Return what has one entry per row; refuse other shapes."""
+    if values.shape != (n,):
+        raise InputError(f"subject.{what} must have shape ({n},); got {values.shape}. Give one {noun} per row.")
+    return values
+
+
+def _names(listed: Iterable[str] | None, features: tuple[str, ...], what: str, otherwise: str = "") -> tuple[str, ...]:
+    """Return one name or several as a tuple; refuse names of no feature."""
+    if listed is not None and not isinstance(listed, Iterable):
+        raise InputError(f"subject.{what} must list features of X{otherwise}; got {shown(listed)}. Pass their names.")
+    names = (listed,) if isinstance(listed, str) else tuple(map(str, listed or ()))
+    unknown = [name for name in names if name not in features]
+    if unknown:
+        hint = nearest(unknown[0], features)
+        raise InputError(f"subject.{what} must list features of X{otherwise}; got {unknown}. {hint}")
+    return names
+
+
+def groups(blocks: Mapping[str, Iterable[str]] | None, features: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Return group names with their features."""
+    if blocks is not None and not isinstance(blocks, Mapping):
+        raise InputError(f"subject.groups must map names to lists of features; got {shown(blocks)}. Pass a dict.")
+    checked: dict[str, tuple[str, ...]] = {}
+    for name, listed in (blocks or {}).items():
+        if name in features:
+            raise InputError(f"subject.groups must not reuse feature names; got {name!r}. Rename the group.")
+        members = _names(listed, features, f"groups[{name!r}]")
+        if not members:
+            raise InputError(f"subject.groups[{name!r}] must list features of X; got (). List at least one feature.")
+        if len(set(members)) < len(members):
+            raise InputError(f"subject.groups[{name!r}] must list each feature once; got {list(members)}.")
+        checked[str(name)] = members
+    return checked
+
+
+def kinds(rows: Table, features: tuple[str, ...], categorical: Iterable[str] | None) -> dict[str, Kind]:
+    """Return each feature's kind: stated by the user, else read from its dtype."""
+    stated = _names(categorical, features, "categorical")
+    dtypes = rows.dtypes.tolist() if isinstance(rows, pd.DataFrame) else [rows.dtype] * len(features)
+    return {name: _kind(dtype, name in stated) for name, dtype in zip(features, dtypes, strict=True)}
+
+
+def _kind(dtype: Any, stated: bool) -> Kind:
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        return "datetime"
+    if stated or pd.api.types.is_bool_dtype(dtype) or not pd.api.types.is_numeric_dtype(dtype):
+        return "categorical"
+    return "numeric"

@@ -1,0 +1,1 @@
+"""Parametric families of predictive distributions."""

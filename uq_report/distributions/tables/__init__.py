@@ -1,0 +1,1 @@
+"""Distributions given by tables: quantiles, draws, cells, intervals."""

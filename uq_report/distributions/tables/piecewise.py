@@ -1,0 +1,188 @@
+"""Densities that are constant between edges, with a tail beyond each of the outermost two."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+import numpy as np
+from scipy.special import rel_entr
+
+from ...core.support.arrays import AnyArray, FloatArray
+from ...core.support.errors import UnsupportedError
+from ..families.normal import DIVERGENCES
+from ..numerics.relative_entropy import half_of, kl_of
+from ..numerics.rowwise import Rowwise, row_sum
+from ..numerics.validate import levels
+from .piecewise_divergence import half_of_pieces, kl_of_pieces
+from .tails import Exponential, Tail
+
+DENSITY = frozenset({"entropy", "log_prob"}) | DIVERGENCES
+WITHOUT_DENSITY = frozenset({"mean", "variance", "cdf", "quantile", "sample", "crps"})
+
+
+class Piecewise(Rowwise):
+    """n densities, each with K cells between K + 1 edges and two tails; the base of quantile tables and histograms.
+
+    A subclass sets `edges` (n, K + 1), `masses` (n, K) of the cells, `beyond` (n, 2) of the tails, and the
+    `scales` (n, 2) of the tails. All answers are closed forms.
+    """
+
+    by_row: ClassVar[tuple[str, ...]] = ("edges", "masses", "beyond", "scales")
+    edges: FloatArray
+    masses: FloatArray
+    beyond: FloatArray
+    scales: FloatArray
+    tail: Tail = Exponential()
+
+    def mean(self) -> FloatArray:
+        """Return the masses' mean centre, with that of the tails."""
+        lower, upper = (self.tail.mean * scale for scale in self.scales.T)
+        first, last = self.beyond.T
+        middle = row_sum(self.masses * self._centres())
+        return np.asarray(middle + first * (self.edges[:, 0] - lower) + last * (self.edges[:, -1] + upper))
+
+    def variance(self) -> FloatArray:
+        """Return the variance within cells and tails plus that of their means."""
+        mean = self.mean()
+        inside = np.square(np.diff(self.edges)) / 12 + np.square(self._centres() - mean[:, None])
+        ends = self.edges[:, [0, -1]] + self.tail.mean * self.scales * np.array([-1.0, 1.0])
+        tails = self.tail.variance * np.square(self.scales) + np.square(ends - mean[:, None])
+        return row_sum(self.masses * inside) + row_sum(self.beyond * tails)
+
+    def entropy(self) -> FloatArray:
+        """Return sum_k m_k log(w_k / m_k), and of each tail its mass times (its entropy + log(scale / mass))."""
+        self._need("entropy")
+        tails = self.tail.entropy * self.beyond - rel_entr(self.beyond, self.scales)
+        return -row_sum(rel_entr(self.masses, np.diff(self.edges))) + row_sum(tails)
+
+    def log_prob(self, y: AnyArray) -> FloatArray:
+        """Return the log density at y; -inf where there is none."""
+        self._need("log_prob")
+        cell, below, above = self._place(y)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inside = np.log(_of(self.masses, cell)) - np.log(_of(np.diff(self.edges), cell))
+            log_tails = np.log(self.beyond) - np.log(self.scales)
+        y = np.asarray(y, dtype=float)
+        with np.errstate(invalid="ignore", over="ignore"):
+            lower = log_tails[:, 0] + self.tail.log_density(self._beyond(y, 0))
+            upper = log_tails[:, 1] + self.tail.log_density(self._beyond(y, 1))
+        values = np.where(below, lower, np.where(above, upper, inside))
+        return np.where(np.isnan(values), -np.inf, values)
+
+    def cdf(self, y: AnyArray) -> FloatArray:
+        """Return P(Y <= y), linear inside a cell."""
+        cell, below, above = self._place(y)
+        y = np.asarray(y, dtype=float)
+        start, width = _of(self.edges, cell), _of(np.diff(self.edges), cell)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(width > 0, (y - start) / width, 1.0)
+        inside = _of(self._reached(), cell) + share * _of(self.masses, cell)
+        lower = self.beyond[:, 0] * self.tail.beyond(self._beyond(y, 0))
+        upper = 1 - self.beyond[:, 1] * self.tail.beyond(self._beyond(y, 1))
+        return np.where(below, lower, np.where(above, upper, inside))
+
+    def quantile(self, p: AnyArray) -> FloatArray:
+        """Return the smallest y with P(Y <= y) >= p, shape (n, L)."""
+        return self._inverse(np.tile(levels(f"{self.family.replace(' ', '_')}.quantile.p", p), (len(self), 1)))
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Draw `size` values from each, shape (size, n)."""
+        return self._inverse(1 - rng.random((size, len(self))).T).T
+
+    def crps(self, y: AnyArray) -> FloatArray:
+        """Return E|Y - y| less the integral of F (1 - F), summed over cells and tails."""
+        y = np.asarray(y, dtype=float)
+        start, end, width = self.edges[:, :-1], self.edges[:, 1:], np.diff(self.edges)
+        inside = np.clip(y[:, None], start, end)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left, right = (inside - start) / width, (end - inside) / width
+            parts = (left * (inside - start) + right * (end - inside)) / 2
+        off = np.abs(y[:, None] - inside)  # from the cell, where y is outside it
+        distance = np.where(off > 0, off + width / 2, np.where(width > 0, parts, 0.0))
+        score = row_sum(self.masses * distance)
+        for side, edge in enumerate((self.edges[:, 0] - y, y - self.edges[:, -1])):
+            scale = self.scales[:, side]
+            with np.errstate(over="ignore"):  # the square of a distance whose exponential is 0
+                far = self.tail.distance(self._beyond(y, side)) * scale
+            score += self.beyond[:, side] * np.where(edge > 0, far, scale * self.tail.mean - edge)
+        return score - self._spread()
+
+    def kl(self, other: Self) -> FloatArray:
+        """Return the divergence from `other`, in closed form over the cells of both."""
+        self._need("kl")
+        if self._same_cells(other):
+            return kl_of(self._all_masses(), other._all_masses())
+        self._need_log_linear(other)
+        return kl_of_pieces(self, other)
+
+    def renyi_half(self, other: Self) -> FloatArray:
+        """Return -2 log of the integral of √(p q), in closed form over the cells of both."""
+        self._need("renyi_half")
+        if self._same_cells(other):
+            return half_of(self._all_masses(), other._all_masses())
+        self._need_log_linear(other)
+        return half_of_pieces(self, other)
+
+    def _centres(self) -> FloatArray:
+        return np.asarray(0.5 * (self.edges[:, :-1] + self.edges[:, 1:]))
+
+    def _reached(self) -> FloatArray:
+        """Return P(Y <= edge) at every edge, shape (n, K + 1)."""
+        return np.cumsum(np.column_stack([self.beyond[:, 0], self.masses]), axis=1)
+
+    def _all_masses(self) -> FloatArray:
+        return np.column_stack([self.masses, self.beyond])
+
+    def _place(self, y: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
+        """Return the cell of each y, and whether it lies in the lower and in the upper tail."""
+        at = np.asarray(y, dtype=float)
+        passed = (self.edges <= at[:, None]).sum(axis=1)
+        above = (at > self.edges[:, -1]) | ((at == self.edges[:, -1]) & (self.beyond[:, 1] > 0))
+        return np.clip(passed - 1, 0, self.masses.shape[1] - 1), passed == 0, above
+
+    def _beyond(self, y: FloatArray, side: int) -> FloatArray:
+        """Return how far y lies beyond the lowest (side 0) or highest edge, in scales; 0 inside."""
+        out = y - self.edges[:, -1] if side else self.edges[:, 0] - y
+        with np.errstate(over="ignore"):  # so far out that the tail has nothing left
+            return np.asarray(np.maximum(out, 0.0) / self.scales[:, side])
+
+    def _inverse(self, p: FloatArray) -> FloatArray:
+        """Return quantiles at levels of shape (n, L) of its own for every row, shape (n, L)."""
+        reached, last = self._reached(), self.masses.shape[1] - 1
+        passed = np.array([np.searchsorted(row, at) for row, at in zip(reached, p, strict=True)], dtype=int)
+        passed = passed.reshape(p.shape)
+        cell = np.clip(passed - 1, 0, last)
+        width, mass = (np.take_along_axis(values, cell, axis=1) for values in (np.diff(self.edges), self.masses))
+        start, level = (np.take_along_axis(values, cell, axis=1) for values in (self.edges, reached))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(mass > 0, np.minimum((p - level) / mass, 1.0), 1.0)
+            lower = self.edges[:, :1] - self.scales[:, :1] * self.tail.at(p / self.beyond[:, :1])
+            upper = self.edges[:, -1:] + self.scales[:, 1:] * self.tail.at((1 - p) / self.beyond[:, 1:])
+        upper = np.where((self.beyond[:, 1:] > 0) & (p < 1), upper, self.edges[:, -1:])  # a sum may miss 1 by rounding
+        first = np.where(self.beyond[:, :1] > 0, lower, self.edges[:, :1])
+        return np.where(passed == 0, first, np.where(passed > last + 1, upper, start + share * width))
+
+    def _spread(self) -> FloatArray:
+        """Return the integral of F (1 - F)."""
+        reached, m = self._reached()[:, :-1], self.masses
+        cells = reached * (1 - reached) + m * (1 - 2 * reached) / 2 - np.square(m) / 3
+        tails = self.beyond * self.tail.mean - np.square(self.beyond) * self.tail.square
+        return row_sum(np.diff(self.edges) * cells) + row_sum(self.scales * tails)
+
+    def _same_cells(self, other: Self) -> bool:
+        return np.array_equal(self.edges, other.edges) and np.array_equal(self.scales, other.scales)
+
+    def _need(self, method: str) -> None:
+        if method not in self.supports:
+            self._cannot(method)
+
+    def _need_log_linear(self, other: Self) -> None:
+        if not (isinstance(self.tail, Exponential) and isinstance(other.tail, Exponential)):
+            raise UnsupportedError(
+                f"a divergence of {self.family}s with half-normal tails must be between equal edges; got others."
+            )
+
+
+def _of(values: FloatArray, column: AnyArray) -> FloatArray:
+    """Return the entry of each row in its own column."""
+    return np.asarray(values[np.arange(len(values)), column])

@@ -1,0 +1,1 @@
+"""Distributions made from others: truncated, censored, discretised, zero-inflated."""

@@ -1,0 +1,245 @@
+"""Methods that contradict each other, and drivers of the prediction that do not help it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import nan
+from typing import Any, ClassVar, NamedTuple
+
+from ...checks.family import Said, family, needed, outcome, require
+from ...checks.reading import RuleOutcome, SignVerdict, listed, measure_words, method_words, signs, with_reasons
+from ...checks.rule import Rule, limits
+from ...core.support.errors import check_options
+from ...core.support.numbers import value_words
+from ...core.support.text import count, short
+from ...evidence import ids
+from ...evidence.finding import Outcome
+from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, Pfi
+from ...evidence.information import AgreementView, RankLine, same_convention
+from ...evidence.run import Run
+from ...evidence.view import by_feature
+from ..shared.checks import observed
+from ..shared.options import at_least, shares
+from ..shared.tidy import grouped
+
+PART = 0.5  # of the features at most lead a ranking
+LEADS = "place <= top and part <= part"
+Ranking = Sequence[RankLine]
+Rankings = Mapping[tuple[str, str], Ranking]
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """Looks for two methods that answer one question and surely give a leading feature different places.
+
+    One question: the same measure, or rankings of the prediction by two methods, and the same kind of number
+    (`uq_report.evidence.information.CONVENTIONS`): a signed mean change and a mean size may both be right.
+    Variants of one method, and measures that ask different things (nll and squared error, R-sens and entropy),
+    are not compared. Ranks without intervals prove nothing and raise nothing.
+
+    Parameters
+    ----------
+    top : int
+        Leading places; half of the features if they are fewer.
+    apart : int
+        How many places the two rank intervals must be apart.
+    level : float
+        Level of the signs of permutation importance, Holm-adjusted over features.
+    """
+
+    top: int = 3
+    apart: int = 2
+    level: float = 0.05
+
+    name: ClassVar[str] = "disagreement"
+    title: ClassVar[str] = "Disagreement between methods"
+    api_version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse thresholds that cannot be used."""
+        check_options(self.name, self, (*shares(self, "level"), *at_least(self, top=1, apart=1)))
+
+    @property
+    def rules(self) -> tuple[Rule, Rule]:
+        """The two rules, with this object's thresholds."""
+        return (
+            Rule(
+                code="UQ601",
+                title="Two methods contradict each other about a leading feature",
+                thresholds={"top": self.top, "part": PART, "apart": self.apart},
+                when="One method's rank interval lies within the first {top} ({part:pct} of the features if fewer), "
+                "that of another method of the same question and kind of number starts {apart} or more places behind.",
+                raised=(f"{LEADS} and apart >= apart",),
+                rests_on="klein:rank intervals that are apart",
+            ),
+            Rule(
+                code="UQ602",
+                title="A leading driver of the prediction does not lower the loss",
+                thresholds={"top": self.top, "part": PART, "level": self.level},
+                when="Every ranking of the prediction with intervals places the feature within the first {top} "
+                "({part:pct} of the features if fewer), its permutation importance for every loss is about 0 or "
+                "negative (level {level}, Holm-adjusted over features), and another feature's is positive.",
+                raised=(f"{LEADS} and lowered <= 0 and p_negative <= level and p_other <= level",),
+                rests_on="breiman:permutation importance",
+            ),
+        )
+
+    def check(self, run: Run) -> Outcome:
+        """Judge the rankings of the run."""
+        return outcome(self, run, _contradictions, _without_benefit)
+
+
+def _rankings(agreement: AgreementView) -> Rankings:
+    """Return the rankings with intervals by method and measure."""
+    sure = (line for line in agreement.lines if line.has_interval)
+    return grouped(sure, lambda line: (line.item, line.measure))
+
+
+def _contradictions(rule: Rule, run: Run) -> RuleOutcome:
+    """Judge every two rankings of one question."""
+    agreement = needed(AgreementView, run)
+    rankings, cases = _rankings(agreement), agreement.disagreements
+    pairs = _pairs(rankings.values())
+    require(pairs, "no two rankings with intervals answer the same question")
+    cut = len(cases) < agreement.n_disagreements and cases[-1]["sure"]  # the clearest are listed first
+    clashes = (_clash(case, rankings) for case in agreement.contradictions)
+    return family(
+        rule,
+        [clash for clash in clashes if clash is not None],
+        lambda x: {"place": x.first.upper, "part": x.first.upper / x.n, "apart": x.apart},
+        lambda *raised: _contradiction(rule, raised),
+        by=lambda x: (x.first.feature, x.first.role),
+        undecided=lambda _: ["the disagreements beyond those that are listed"] if cut else [],
+        passed=f"No rank interval of {count(len(pairs), 'pair')} of methods contradicts another.",
+    )
+
+
+class Clash(NamedTuple):
+    """A disagreement on one question: both places of its feature, and of how many the first one is."""
+
+    case: Mapping[str, Any]
+    first: RankLine
+    second: RankLine
+    n: int
+
+    @property
+    def apart(self) -> float:
+        """How many ranks the two intervals are apart."""
+        return self.second.lower - self.first.upper
+
+
+def _clash(case: Mapping[str, Any], rankings: Rankings) -> Clash | None:
+    """Return a disagreement; None unless both rankings surely answer one question."""
+    high, low = (rankings.get(key, ()) for key in zip(case["methods"], case["measures"], strict=True))
+    if not (case["sure"] and _same_question(high, low)):
+        return None
+    first, second = (by_feature(ranking)[case["feature"]] for ranking in (high, low))
+    return Clash(case, first, second, len(high))
+
+
+def _contradiction(rule: Rule, clashes: Sequence[Clash]) -> Said:
+    """Return the finding for one feature and question, in the words of its clearest pair of methods."""
+    _, first, second, n = clashes[0]
+    more = f", and so in {count(len(clashes) - 1, 'more pair')} of methods" if len(clashes) > 1 else ""
+    apart = count(int(clashes[0].apart), "place")
+    return {
+        "statement": f"{short(first.feature)} has {_place(first)}, but {_place(second)}. The rank intervals are "
+        f"{apart} apart{more}.",
+        "evidence": [ids.AGREEMENT, *(method for clash in clashes for method in clash.case["methods"])],
+        "remedy": "Say which method's question is that of the model's use. Quote that ranking.",
+        "measures": _distinct(measure for clash in clashes for measure in clash.case["measures"]),
+        "features": (first.feature,),
+        "threshold": float(int(min(rule.thresholds["top"], rule.thresholds["part"] * n))),
+        **observed(second),
+    }
+
+
+def _place(line: RankLine) -> str:
+    ranks = f"{line.lower:.0f}" if line.lower == line.upper else f"{line.lower:.0f} to {line.upper:.0f}"
+    return f"rank {ranks} by {method_words(line.item)} for {measure_words(line.measure)}"
+
+
+def _without_benefit(rule: Rule, run: Run) -> RuleOutcome:
+    """Judge whether what drives the prediction lowers a loss."""
+    rankings, view = _rankings(needed(AgreementView, run)), needed(Pfi, run)
+    losses = [name for name, facts in view.result.measures.items() if facts.role == "loss"]
+    tables = {name: signs(view, name, rule.thresholds["level"]) for name in losses}
+    drivers = [ranking for ranking in rankings.values() if ranking[0].role == "prediction"]
+    require(tables, "no loss was computed")
+    require(drivers, "no ranking of the prediction has intervals")
+    leading = _leading(rule, drivers)
+    useful = [sign for table in tables.values() for sign in table.values() if sign.verdict == POSITIVE]
+    lowering = {sign.feature for sign in useful}
+    methods = _distinct(ranking[0].item for ranking in drivers)
+    own = {f: {name: table[f] for name, table in tables.items() if f in table} for f in leading}
+    others = {f: min((sign.p_value for sign in useful if sign.feature != f), default=nan) for f in leading}
+    words = f"Each leading driver of the prediction lowers a loss: {listed(leading)}."
+    return family(
+        rule,
+        [*leading],
+        lambda f: {**leading[f], **_benefit(own[f]), "p_other": others[f]},
+        lambda f: _useless(f, methods, own[f]),
+        undecided=lambda rest: with_reasons(view, [f for f in rest if f not in lowering], *tables),
+        passed=words if leading else "No feature surely leads in every ranking of the prediction.",
+    )
+
+
+def _leading(rule: Rule, rankings: Sequence[Ranking]) -> dict[str, dict[str, float]]:
+    """Return the features that every one of these rankings surely places first, with the last of their places."""
+    tables = [by_feature(ranking) for ranking in rankings]
+    leading = {}
+    for feature in sorted(set[str].intersection(*map(set, tables))):
+        upper = [table[feature].upper for table in tables]
+        parts = [place / len(table) for place, table in zip(upper, tables, strict=True)]
+        places = {"place": max(upper), "part": max(parts)}
+        if all(limit.holds(places, rule.thresholds) for limit in limits(LEADS)):
+            leading[feature] = places
+    return leading
+
+
+def _benefit(own: Mapping[str, SignVerdict]) -> dict[str, float]:
+    """Return how many losses a feature may lower, and the p-value for those that it raises; nothing without a loss."""
+    if not own:
+        return {}
+    raised = [sign.p_value for sign in own.values() if sign.interval == NEGATIVE]
+    lowered = sum(sign.interval not in (ABOUT_0, NEGATIVE) for sign in own.values())
+    return {"lowered": lowered, "p_negative": max(raised, default=0.0)}
+
+
+def _useless(feature: str, methods: Sequence[str], own: Mapping[str, SignVerdict]) -> Said:
+    words = "; ".join(
+        f"{sign.verdict} for {measure_words(name)}, {value_words(sign.estimate, sign.lower, sign.upper)}"
+        for name, sign in own.items()
+    )
+    worst = min(own.values(), key=lambda sign: sign.estimate)
+    return {
+        "statement": f"{short(feature)} is among the leading drivers of the prediction, but with wrong values of it "
+        f"the loss does not rise: its importance is {words}.",
+        "evidence": (ids.AGREEMENT, ids.PFI, *methods),
+        "remedy": "Refit the model without this feature and compare the losses.",
+        "measures": tuple(own),
+        "features": (feature,),
+        "threshold": worst.margin,
+        **observed(worst),
+    }
+
+
+def _same_question(ranking: Ranking, other: Ranking) -> bool:
+    """Say whether two rankings by different methods answer one question, and both have intervals."""
+    if not ranking or not other:
+        return False
+    a, b = ranking[0], other[0]
+    alike = a.role == b.role and (a.measure == b.measure or a.role == "prediction")
+    return a.item != b.item and alike and same_convention(a.item, b.item)
+
+
+def _pairs(rankings: Iterable[Ranking]) -> tuple[str, ...]:
+    """Return the pairs of methods that are compared, and on what: their measure, or the prediction."""
+    pairs = [(a[0], b[0]) for a, b in combinations(rankings, 2) if _same_question(a, b)]
+    return _distinct(f"{a.item} and {b.item} on {a.measure if a.measure == b.measure else a.role}" for a, b in pairs)
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,351 @@
+"""Data quality: facts about the data that make results mean less than they seem to, each above a printed threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import sqrt
+from typing import Any, ClassVar
+
+from pandas.api.types import is_numeric_dtype
+
+from ...checks.family import Said, family, needed, outcome, require, together
+from ...checks.reading import RuleOutcome, listed
+from ...checks.rule import Rule
+from ...core.support.errors import check_options
+from ...core.support.numbers import share_words, signed
+from ...core.support.text import short
+from ...evidence import ids
+from ...evidence import rows as facts
+from ...evidence.finding import Outcome
+from ...evidence.rows import CountLine, DataQualityView
+from ...evidence.run import Run
+from ...evidence.view import by_feature, largest_first, of_measure
+from ..shared.options import positive
+
+ZERO = "0"
+NEEDS = {"UQ701": facts.OVERLAP, "UQ706": facts.TYPE_CHANGE, "UQ707": facts.CLASS}
+# every rule but for its thresholds, which are the check's; most are about a share, medium from a second one
+_of_share = partial(
+    Rule, raised=("share > share",), grades=("medium if share >= medium", "low"), rests_on="gebru:composition"
+)
+RULES = (
+    partial(
+        _of_share,
+        code="UQ701",
+        title="Audited rows occur among the training rows",
+        when="More than {share:pct} of the audited rows occur among the training rows, in copies that chance does not "
+        "explain. High from {high:pct}, else medium.",
+        grades=("high if share >= high", "medium"),
+    ),
+    partial(
+        _of_share,
+        code="UQ702",
+        title="Audited rows occur more than once",
+        when="More than {share:pct} of the audited rows repeat an earlier one, in copies that chance does not explain "
+        "nor a cluster. Medium from {medium:pct}, else low.",
+    ),
+    partial(
+        _of_share,
+        code="UQ703",
+        title="A number may stand for a missing value",
+        when="In more than {share:pct} of the rows a number stands apart at an end of its column and looks like a code "
+        "(−1, ±9, ±99 ...): medium from {medium:pct}, else low. A 0, which may be a real amount, is an observation.",
+        grades=("medium if share >= medium and code > 0", "low if code > 0", "observation"),
+    ),
+    partial(
+        _of_share,
+        code="UQ704",
+        title="Columns are constant, copied or nearly empty",
+        when="A column is constant or a copy (low), or one value fills nearly all of it (observation).",
+        raised=(f"{facts.CONSTANT} > 0", f"{facts.COPIED_COLUMN} > 0", f"{facts.SPARSE} > 0"),
+        grades=(f"low if {facts.CONSTANT} > 0", f"low if {facts.COPIED_COLUMN} > 0", "observation"),
+    ),
+    partial(
+        _of_share,
+        code="UQ705",
+        title="Values are missing",
+        when="More than {share:pct} of a column are missing. Medium from {medium:pct}, else low.",
+    ),
+    partial(
+        _of_share,
+        code="UQ706",
+        title="Types differ between training and audited rows",
+        when="A column has another type in the training rows (medium), or both types hold numbers (observation).",
+        raised=("changed > 0",),
+        grades=("medium if coding > 0", "observation"),
+    ),
+    partial(
+        _of_share,
+        code="UQ707",
+        title="A class is rare",
+        when="Fewer than {share:pct} of the rows belong to a class, of many classes fewer than {even:pct} of an"
+        " equal share.",
+        raised=("share < share and even < even",),
+        grades=("observation",),
+    ),
+    partial(
+        _of_share,
+        code="UQ708",
+        title="The training rows are few",
+        when="Fewer than {few} training rows were given. Medium below {medium}, else low.",
+        raised=("rows < few",),
+        grades=("medium if rows < medium", "low"),
+        rests_on="A model's overall outcome must be known before its features' effects are (Riley et al. 2020, "
+        "doi:10.1136/bmj.m441)",
+    ),
+)
+# kind of column -> what joins it to its detail, and what it means
+COLUMNS = {
+    facts.CONSTANT: (" = ", "Constant in all audited rows, so nothing can be said of their worth here"),
+    facts.COPIED_COLUMN: (" of ", "Copies of other columns, so importance is split between them"),
+    facts.SPARSE: (" = ", "Nearly always one value, so a shuffle changes few rows"),
+}
+
+
+@dataclass(frozen=True)
+class DataQualityCheck:
+    """Reads the counts of ``data_quality``. They are facts about these rows, so there is no test; each has a threshold.
+
+    Copies count only where chance does not explain them (the lines ``distinctive``). A 0 apart from the other values
+    may be a real amount (nothing of an ingredient): it is an observation, whatever its share.
+
+    Parameters
+    ----------
+    overlap : float
+        Share of audited rows that occur among the training rows (UQ701).
+    duplicates : float
+        Share of audited rows that repeat an earlier one (UQ702).
+    placeholder : float
+        Share of rows with a number that may stand for a missing value (UQ703).
+    missing : float
+        Share of rows with a missing value in a column (UQ705).
+    rare_class : float
+        Share of a class (UQ707).
+    few_rows : float
+        Training rows (UQ708).
+    """
+
+    overlap: float = 0.01
+    duplicates: float = 0.01
+    placeholder: float = 0.005
+    missing: float = 0.05
+    rare_class: float = 0.05
+    few_rows: float = 100
+
+    name: ClassVar[str] = ids.DATA_QUALITY
+    title: ClassVar[str] = "Data quality"
+    api_version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse thresholds that cannot be used."""
+        names = ("overlap", "duplicates", "placeholder", "missing", "rare_class")
+        rules = tuple((name, 0 <= getattr(self, name) < 1, "a number in [0, 1)") for name in names)
+        check_options(self.name, self, (*rules, *positive(self, "few_rows")))
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """One rule a code, with this check's thresholds."""
+        thresholds: tuple[dict[str, float], ...] = (
+            {"share": self.overlap, "high": 0.05},
+            {"share": self.duplicates, "medium": 0.05},
+            {"share": self.placeholder, "medium": 0.05},
+            {},
+            {"share": self.missing, "medium": 0.3},
+            {},
+            {"share": self.rare_class, "even": 0.5},
+            {"few": self.few_rows, "medium": 0.5 * self.few_rows},
+        )
+        return tuple(rule(thresholds=numbers) for rule, numbers in zip(RULES, thresholds, strict=True))
+
+    def check(self, run: Run) -> Outcome:
+        """Judge the run's facts about the data."""
+        judges = (_overlap, _duplicates, _placeholders, _columns, _missing, _types, _classes, _training)
+        return outcome(self, run, *map(_with_facts, judges))
+
+
+def _with_facts(judge: Callable[[Rule, DataQualityView], RuleOutcome]) -> Callable[[Rule, Run], RuleOutcome]:
+    """Return the judge of a run, which does not judge where the facts of its rule were left out."""
+
+    def judged(rule: Rule, run: Run) -> RuleOutcome:
+        view = needed(DataQualityView, run)
+        reasons = {gap.measure: gap.reason for gap in view.omissions}
+        reason = reasons.get(NEEDS.get(rule.code, ""), "")
+        require(not reason, reason)
+        return judge(rule, view)
+
+    return judged
+
+
+def _overlap(rule: Rule, view: DataQualityView) -> RuleOutcome:
+    other = _copies(view, facts.OVERLAP_OTHER_Y)[0]
+    differs = f" {other} of them have another outcome there." if other else ""
+    return _copied(
+        rule,
+        _copies(view, facts.OVERLAP),
+        "copies of training rows",
+        "occur among the training rows, in copies that chance does not explain: the model was fitted to them."
+        f"{differs}",
+        "Take the copies out of the audited rows. Split the data so that copies stay together.",
+    )
+
+
+def _duplicates(rule: Rule, view: DataQualityView) -> RuleOutcome:
+    return _copied(
+        rule,
+        _copies(view, facts.DUPLICATE_ROWS),
+        "copies of others",
+        "repeat an earlier row, in copies that chance does not explain. Intervals take them as independent rows, and "
+        "are too narrow for that.",
+        "Take the copies out, or name the rows that belong together.",
+    )
+
+
+def _copies(view: DataQualityView, measure: str) -> tuple[int, float, int]:
+    """Return how many rows, which share of them, and of how many, are copies that chance does not explain."""
+    lines = [line for line in of_measure(view.lines, measure) if line.item == facts.DISTINCTIVE]
+    return (lines[0].count, lines[0].estimate, lines[0].n) if lines else (0, 0.0, 0)
+
+
+def _copied(rule: Rule, copies: tuple[int, float, int], what: str, statement: str, remedy: str) -> RuleOutcome:
+    """Judge the share of rows that are copies."""
+    count, share, n = copies
+    words = f"{count} of {n} audited rows ({share_words(share)}) {statement}"
+    passed = f"{count} of {n} audited rows are {what}."
+    return family(rule, [share], _share, lambda _: _said(rule, words, remedy, share), passed=passed)
+
+
+def _share(share: float) -> dict[str, float]:
+    return {"share": share}
+
+
+def _placeholders(rule: Rule, view: DataQualityView) -> RuleOutcome:
+    """Judge numbers that look like codes, one finding each, and zeros, all in one finding."""
+    lines = of_measure(view.lines, facts.PLACEHOLDER)
+    zeros = largest_first(line for line in lines if line.item == ZERO)
+    return family(
+        rule,
+        [*(line for line in lines if line.item != ZERO), *zeros],
+        lambda line: {"share": line.estimate, "code": line.item != ZERO},
+        lambda *raised: _zeros(rule, raised) if raised[0].item == ZERO else _code(rule, *raised),
+        by=lambda line: ZERO if line.item == ZERO else id(line),
+        passed="No number looks like a code for a missing value.",
+    )
+
+
+def _code(rule: Rule, line: CountLine) -> Said:
+    return _said(
+        rule,
+        f"{short(line.feature)} is {signed(line.item)} in {line.count} of {line.n} rows "
+        f"({share_words(line.estimate)}), apart from its other values. It looks like a code for a missing value, "
+        "which the model reads as a number.",
+        "Ask where the value comes from. If it means missing, say so in the data and train again.",
+        line.estimate,
+        [line],
+    )
+
+
+def _zeros(rule: Rule, zeros: Sequence[CountLine]) -> Said:
+    columns = listed(f"{short(line.feature)} ({share_words(line.estimate)})" for line in zeros)
+    return _said(
+        rule,
+        f"0 stands apart from the other values in {columns}. It may be a real amount, or stand for a missing "
+        "value: these rows cannot tell.",
+        "Ask what 0 means in these columns. If it means missing, say so in the data and train again.",
+        zeros[0].estimate,
+        zeros,
+    )
+
+
+def _columns(rule: Rule, view: DataQualityView) -> RuleOutcome:
+    """Judge constant, copied and sparse columns; one finding for each kind."""
+
+    def said(measure: str) -> Said:
+        (joint, words), lines = COLUMNS[measure], of_measure(view.lines, measure)
+        statement = f"{words}: {listed(f'{short(line.feature)}{joint}{line.item}' for line in lines)}."
+        remedy = "Take the column out of the model, or audit rows where it varies."
+        return _said(rule, statement, remedy, None, lines)
+
+    passed = "No column is constant, copied or nearly empty."
+    return family(rule, [*COLUMNS], lambda name: {name: len(of_measure(view.lines, name))}, said, passed=passed)
+
+
+def _missing(rule: Rule, view: DataQualityView) -> RuleOutcome:
+    trained = by_feature(of_measure(view.lines, facts.MISSING_TRAIN))
+
+    def said(line: CountLine) -> Said:
+        share = trained[line.feature].estimate if line.feature in trained else 0.0
+        before = f" ({share_words(share)} of the training rows)" if view.has_train else ""
+        words = f"is missing in {line.count} of {line.n} rows ({share_words(line.estimate)}){before}."
+        remedy = "Say why the values are missing, and how the model fills them."
+        return _said(rule, f"{short(line.feature)} {words}", remedy, line.estimate, [line])
+
+    passed = f"No column lacks more than {share_words(rule.thresholds['share'])}."
+    lines = of_measure(view.lines, facts.MISSING)
+    return family(rule, lines, lambda line: _share(line.estimate), said, passed=passed)
+
+
+def _types(rule: Rule, view: DataQualityView) -> RuleOutcome:
+    def said(line: CountLine) -> Said:
+        words = f"{short(line.feature)} differs in type: {line.item.replace('->', 'in training,')} here."
+        remedy = "Read both files with the same types. See that the values are coded alike."
+        return _said(rule, words, remedy, 1.0, [line], threshold=0.0)
+
+    lines, passed = of_measure(view.lines, facts.TYPE_CHANGE), "Training and audited columns have the same types."
+    return family(rule, lines, lambda line: {"changed": 1, "coding": not _of_numbers(line.item)}, said, passed=passed)
+
+
+def _of_numbers(change: str) -> bool:
+    """Say whether both types of a change hold numbers, as where a missing value turns whole numbers into others.
+
+    Examples
+    --------
+    >>> _of_numbers("int64 -> float64"), _of_numbers("int64 -> object")
+    (True, False)
+    """
+    return all(is_numeric_dtype(name) for name in change.split(" -> "))
+
+
+def _classes(rule: Rule, view: DataQualityView) -> RuleOutcome:
+    lines = sorted(of_measure(view.lines, facts.CLASS), key=lambda line: line.count)
+    limit = min(rule.thresholds["share"], rule.thresholds["even"] / max(1, len(lines)))
+
+    def said(*rare: CountLine) -> Said:
+        names = listed(f"{line.item} ({line.count})" for line in rare)
+        words = f"Rare classes, with their rows of {rare[0].n}: {names}. Means over all rows say little about them."
+        remedy = "Look at these classes by themselves, on more rows."
+        return _said(rule, words, remedy, rare[0].estimate, threshold=limit)
+
+    return family(
+        rule,
+        lines,
+        # of 50 equal classes all are below a share of 5 %, so a rare one is far from an equal share too
+        lambda line: {"share": line.estimate, "even": line.estimate * len(lines)},
+        said,
+        by=together,
+        passed=f"No class has fewer than {share_words(limit)} of the rows." if lines else "",
+    )
+
+
+def _training(rule: Rule, view: DataQualityView) -> RuleOutcome:
+    n = view.n_train
+    require(n, "no training rows were given")
+    within = 98 / sqrt(n)  # 95 % interval of a share of one half, in points
+    words = (
+        f"{n} training rows for {view.columns_checked} features: so few rows tell a share of one half to "
+        f"±{within:.0f} points only."
+    )
+    remedy, few = "Fit the model to more rows, or to fewer features.", rule.thresholds["few"]
+    passed = f"{n} training rows were given."
+    return family(
+        rule, [n], lambda n: {"rows": n}, lambda n: _said(rule, words, remedy, n, threshold=few), passed=passed
+    )
+
+
+def _said(
+    rule: Rule, statement: str, remedy: str, number: float | None, lines: Sequence[CountLine] = (), **parts: Any
+) -> Said:
+    """Return what to say of a share, on the features of `lines`; `number` is None where there is none."""
+    about = {"evidence": (ids.DATA_QUALITY,), "features": tuple(line.feature for line in lines), "observed": number}
+    return {"statement": statement, "remedy": remedy, "threshold": rule.thresholds.get("share"), **about, **parts}

@@ -1,0 +1,1 @@
+"""Reading a run for a report: results as questions, ranks and sentences."""

@@ -1,0 +1,213 @@
+"""One result as a part of the report, whatever explainer it comes from: a figure, a table, notes, omissions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..core.model.measures import without_parts
+from ..core.model.results import Result
+from ..core.support.text import count
+from ..document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, notes_of
+from ..document.document import Block, Bullets, Column, Paragraph, Section, Table
+from ..document.plots import attribution, diagnostic
+from ..document.plots.importance import paired
+from ..document.plots.words import number
+from ..document.text import clean, joined, name, sentence
+from ..evidence import columns as col
+from ..evidence.rows import Attributions
+from .run_reader import RunReader
+from .sentences import largest_words, order_words, range_words, verdict_words
+from .tables import plain_table, wide_table
+
+PANELS = 3
+PROFILES = 4
+ROWS = 6
+
+
+def part(e: RunReader, result: Result) -> Section:
+    """Return one result as a section of its own."""
+    blocks = PARTS.get(result.kind, table_only)(e, result)
+    codes = [finding.code for finding in e.findings_on((result.id,))]
+    about = [Paragraph(text=f"Findings on this result: {joined(codes)}.")] if codes else []
+    title = clean(result.title, 120)
+    return Section(id=f"result-{result.id}", title=title, blocks=(*about, *blocks, *left_out(result)))
+
+
+def measures_of(result: Result) -> list[str]:
+    """Return the measures a result has numbers of, at most those one figure can show."""
+    table = result.estimates if len(result.estimates) else result.frame
+    return without_parts(map(str, table[col.MEASURE]))[:PANELS]
+
+
+def table_only(e: RunReader, result: Result) -> list[Block]:  # noqa: ARG001 - one signature for every kind
+    """Return the estimates, else the frame, as they are."""
+    table = result.estimates if len(result.estimates) else result.frame
+    if table.empty:
+        return [Paragraph(text="This result holds no numbers.")]
+    caption = f"{clean(result.title)}."
+    if len(result.estimates):
+        caption = f"{caption} {intervals_caption(result.estimates)}"
+    return [plain_table(table, f"{result.id}-table", caption, result.id, notes_of(result))]
+
+
+def _figure(e: RunReader, result: Result, caption: str, alt: str, ordinal: int = 0, **choice: Any) -> Block:
+    key = f"{result.id}-figure-{ordinal}" if ordinal else f"{result.id}-figure"
+    return make_figure(key, f"{clean(result.title)}{caption}", alt, lambda: e.draw(result, **choice), result.id)
+
+
+def _importance(e: RunReader, result: Result) -> list[Block]:
+    measures = measures_of(result)
+    if not len(result.estimates):
+        return table_only(e, result)
+    parts = {e.words(m, result): result.estimates[result.estimates[col.MEASURE] == m] for m in measures}
+    words = tuple(
+        sentence(f"{facts.title}: {largest_words(t, facts)} {verdict_words(t) if col.VERDICT in t else ''}")
+        for facts, t in parts.items()
+    )
+    first, features = next(iter(parts)), max(len(t) for t in parts.values())
+    capped = f", the {TOP} {'largest' if first.sign > 0 else 'lowest'} of {features}" if features > TOP else ""
+    caption = f"{capped}. {intervals_caption(result.estimates)}"
+    figure = _figure(e, result, caption, " ".join(words), measure=measures, top=TOP)
+    table = wide_table(e, result, f"{result.id}-table", f"{clean(result.title)}, {order_words(first)}.", measures)
+    return [Bullets(items=words), figure, table]
+
+
+def _interaction(e: RunReader, result: Result) -> list[Block]:
+    if not len(result.estimates):
+        return table_only(e, result)
+    pairs = result.estimates.assign(feature=paired(result.estimates))
+    leading = largest_words(pairs, e.words(measures_of(result)[0], result))
+    alt = f"{clean(result.title)}, a dot per pair of features. {leading}"
+    return [_figure(e, result, f". {intervals_caption(result.estimates)}", alt), *table_only(e, result)]
+
+
+def _profile(e: RunReader, result: Result) -> list[Block]:
+    """Return figures of the first features or pairs; the points stand in the evidence."""
+    surface = (result.frame[col.FEATURE_2].astype(str) != "").any()
+    blocks = _surfaces(e, result) if surface else _curves(e, result)
+    return [*blocks, *([Paragraph(text=notes_of(result))] if result.notes else [])]
+
+
+def _curves(e: RunReader, result: Result) -> list[Block]:
+    features = [str(f) for f in dict.fromkeys(result.frame[col.FEATURE])]
+    blocks = [_curve(e, result, feature, k) for k, feature in enumerate(features[:PROFILES], 1)]
+    return [*blocks, *_further(result, len(features), "feature")]
+
+
+def _further(result: Result, total: int, noun: str) -> list[Block]:
+    """Say how many profiles have no figure."""
+    more = count(total - PROFILES, f"further {noun}")
+    return [Paragraph(text=f"{more}: see the evidence {result.id}.")] if total > PROFILES else []
+
+
+def _curve(e: RunReader, result: Result, feature: str, ordinal: int) -> Block:
+    table = result.estimates[result.estimates[col.FEATURE] == feature]
+    located = measures_of(result) if {col.X, col.LEVEL} <= set(table.columns) else ()
+    ranges = (range_words(table[table[col.MEASURE] == m], e.words(m)) for m in located)
+    alt = " ".join(filter(None, (f"{clean(result.title)} of {name(feature)}.", *ranges)))
+    return _figure(e, result, f": {name(feature)}. {intervals_caption(table)}", alt, ordinal, feature=feature)
+
+
+def _surfaces(e: RunReader, result: Result) -> list[Block]:
+    pairs = list(dict.fromkeys(zip(result.frame[col.FEATURE], result.frame[col.FEATURE_2], strict=True)))
+    jobs = [(pair, measure) for pair in pairs[:PROFILES] for measure in measures_of(result)]
+    blocks = [_surface(e, result, pair, measure, k) for k, (pair, measure) in enumerate(jobs, 1)]
+    return [*blocks, *_further(result, len(pairs), "pair")]
+
+
+def _surface(e: RunReader, result: Result, pair: tuple[str, str], measure: str, ordinal: int) -> Block:
+    frame = result.frame
+    here = (frame[col.MEASURE] == measure) & (frame[col.FEATURE] == pair[0]) & (frame[col.FEATURE_2] == pair[1])
+    values = frame.loc[here & (frame[col.CURVE] < 0), col.VALUE]
+    what = f"average {e.words(measure).title} along {name(pair[0])} and {name(pair[1])}"
+    alt = f"Map of the {what}, from {number(float(values.min()))} to {number(float(values.max()))}."
+    caption = f"{what[0].upper()}{what[1:]}, in ten levels of equal width; the map has no intervals."
+    key = f"{result.id}-figure-{ordinal}"
+    return make_figure(key, caption, alt, lambda: e.draw(result, measure=measure, pair=pair), result.id)
+
+
+def _attribution(e: RunReader, result: Result) -> list[Block]:
+    """Return one figure, with the measures that fit, and one table for each explained row."""
+    blocks: list[Block] = [Paragraph(text=notes_of(result))] if result.notes else []
+    for k, (row, role) in enumerate(list(_roles(result).items())[:ROWS], 1):
+        here = result.frame[result.frame[col.ROW] == row]
+        measures = without_parts(map(str, here[col.MEASURE]))[: attribution.PANELS]
+        blocks += [_row_figure(e, result, here, measures, role, k), _row_table(e, result, here, measures, k)]
+    return blocks
+
+
+def _roles(result: Result) -> dict[int, str]:
+    """Return the rows to show with their role: those the result names, else the first one."""
+    named = Attributions.from_result(result).rows
+    words: dict[int, list[str]] = {}
+    for role, rows in named.items() if isinstance(named, Mapping) else ():
+        for row in np.atleast_1d(rows):
+            words.setdefault(int(row), []).append(name(role))
+    present = [int(row) for row in dict.fromkeys(result.frame[col.ROW])]
+    return {row: ", ".join(words[row]) for row in words if row in present} or dict.fromkeys(present[:1], "")
+
+
+def _row_figure(
+    e: RunReader, result: Result, here: pd.DataFrame, measures: Sequence[str], role: str, ordinal: int
+) -> Block:
+    row = int(here[col.ROW].iloc[0])
+    what = f"Row {row}{f', {role}' if role else ''}"
+    caption = f"{what}: the way from the base (a mean over background rows) to the row's own value."
+    alt = f"{what}. {' '.join(_way(e, here, measure) for measure in measures)}"
+    key = f"{result.id}-figure-{ordinal}"
+    return make_figure(key, caption, alt, lambda: attribution.draw(result, measure=measures, row=row), result.id)
+
+
+def _way(e: RunReader, here: pd.DataFrame, measure: str) -> str:
+    """Say where a measure starts and ends, and what moves it most."""
+    part = here[here[col.MEASURE] == measure]
+    base, values = float(part[col.BASE].iloc[0]), part[col.VALUE]
+    top = part.iloc[int(values.abs().to_numpy().argmax())]
+    moved = f"most by {name(top[col.FEATURE])} ({number(float(top[col.VALUE]))})"
+    return f"{e.words(measure).title} from {number(base)} to {number(base + float(values.sum()))}, moved {moved}."
+
+
+def _row_table(e: RunReader, result: Result, here: pd.DataFrame, measures: Sequence[str], k: int) -> Table:
+    once = here.drop_duplicates([col.MEASURE, col.FEATURE])
+    parts = [once[once[col.MEASURE] == m].set_index(col.FEATURE)[col.VALUE] for m in measures]
+    row = int(here[col.ROW].iloc[0])
+    own_values = attribution.row_values(result, row)
+    columns = [Column("feature"), *([Column("own value")] if own_values else [])]
+    columns += [Column(e.words(m).title, "number", e.words(m).unit) for m in measures]
+    rows = []
+    for feature in parts[0].abs().sort_values(ascending=False, kind="stable").index:
+        own = [name(own_values.get(str(feature), ""))] if own_values else []
+        rows.append([name(feature), *own, *(part.get(feature) for part in parts)])
+    caption = f"Contributions to row {row}, by size for {e.words(measures[0]).title}. {_exactness(result, row)}"
+    return make_table(f"{result.id}-table-{k}", caption, columns, rows, evidence=result.id)
+
+
+def _exactness(result: Result, row: int) -> str:
+    """Say how exact the contributions are."""
+    table = result.estimates
+    if col.ROW not in table.columns or not table[col.STD_ERROR].notna().any():
+        return f"There are no intervals: {clean(result.explainer)} gives none."
+    error = float(table.loc[table[col.ROW] == row, col.STD_ERROR].max())
+    if error == 0:
+        return "Exact for the given background: no Monte-Carlo error."
+    return f"Largest Monte-Carlo standard error: {number(error)}."
+
+
+def _diagnostic(e: RunReader, result: Result) -> list[Block]:
+    """Return a figure where items run along x, and the table in any case."""
+    alt = f"{clean(result.title)}: {count(len(result.frame), 'value')}; the numbers stand in the table."
+    figures = [_figure(e, result, ".", alt)] if diagnostic.runs(result.frame) else []
+    return [*figures, *table_only(e, result)]
+
+
+PARTS: dict[str, Callable[[RunReader, Result], list[Block]]] = {
+    "importance": _importance,
+    "interaction": _interaction,
+    "profile": _profile,
+    "attribution": _attribution,
+    "diagnostic": _diagnostic,
+}

@@ -1,0 +1,126 @@
+"""How a measure moves along a feature: curves, whether their ends are told apart, and where two curves part."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from ..core.model.results import Result
+from ..core.statistics.curve_gap import CurveGap, parting
+from ..document.plots.frames import has_interval
+from ..evidence import columns as col
+from ..evidence.caching import once
+from .run_reader import RunReader
+from .sentences import where
+
+RISES, FALLS, TURNS = 1, -1, 0
+ROLES = ("prediction", "loss", "uncertainty")
+
+
+class Point(NamedTuple):
+    """An end of a curve: where, as a reader says it, and the estimate with its interval."""
+
+    where: str
+    estimate: float
+    lower: float
+    upper: float
+
+
+class Move(NamedTuple):
+    """Two points of a curve that are told apart, the lower and the higher one.
+
+    Of a curve that rises or falls they are its ends, which no point in between is shown to exceed; of one that turns,
+    and along levels, which have no order, its lowest and its highest point.
+    """
+
+    low: Point
+    high: Point
+    direction: int
+    levels: bool
+
+    @property
+    def ends(self) -> tuple[Point, Point]:
+        """The two points in the order in which a sentence names them."""
+        return (self.high, self.low) if self.direction == FALLS else (self.low, self.high)
+
+
+def curve(result: Result | None, measure: str, feature: str) -> pd.DataFrame:
+    """Return the estimates of one curve along x; empty where the result has none or says no place."""
+    table = pd.DataFrame() if result is None else result.estimates
+    if result is None or not {col.X, col.LEVEL} <= set(table.columns):
+        return pd.DataFrame()
+    return table.iloc[_curves(result).get((measure, feature), [])].sort_values(col.X, kind="stable")
+
+
+@once
+def _curves(result: Result) -> Mapping[tuple[str, str], list[int]]:
+    """Return which estimates are those of each measure and feature, but for missing ones."""
+    table, curves = result.estimates, defaultdict[tuple[str, str], list[int]](list)
+    there = table[col.ESTIMATE].notna().tolist()
+    for at, key in enumerate(zip(table[col.MEASURE], table[col.FEATURE], strict=True)):
+        if there[at]:
+            curves[key].append(at)
+    return curves
+
+
+def has_levels(points: pd.DataFrame) -> bool:
+    """Say whether a curve runs over levels instead of numbers."""
+    return bool(points[col.LEVEL].astype(bool).any())
+
+
+def move(points: pd.DataFrame) -> Move | None:
+    """Return how a curve moves, or None where the intervals of its lowest and highest point meet or are missing.
+
+    Examples
+    --------
+    >>> rows = {"x": [1.0, 2.0], "level": "", "estimate": [0.2, 0.4], "lower": [0.1, 0.35], "upper": [0.3, 0.45]}
+    >>> rising = move(pd.DataFrame(rows))
+    >>> rising.direction == RISES, rising.low.where, move(pd.DataFrame({**rows, "lower": [0.1, 0.25]}))
+    (True, '1', None)
+    """
+    if points.empty or not has_interval(points).all():
+        return None
+    at = points[col.ESTIMATE].to_numpy(dtype=float)
+    low, high = _point(points.iloc[int(at.argmin())]), _point(points.iloc[int(at.argmax())])
+    if low.upper >= high.lower:
+        return None
+    if has_levels(points):
+        return Move(low, high, TURNS, levels=True)
+    first, last = _point(points.iloc[0]), _point(points.iloc[-1])
+    for lower, higher, direction in ((first, last, RISES), (last, first, FALLS)):
+        if lower.upper < higher.lower and lower.lower <= low.upper and higher.upper >= high.lower:
+            return Move(lower, higher, direction, levels=False)
+    return Move(low, high, TURNS, levels=False)
+
+
+def _point(row: pd.Series[Any]) -> Point:
+    return Point(where(row), float(row[col.ESTIMATE]), float(row[col.LOWER]), float(row[col.UPPER]))
+
+
+def parts(ale: pd.DataFrame, pdp: pd.DataFrame) -> CurveGap | None:
+    """Return where a local effect and an average part beyond their intervals, or None if that is not shown."""
+    return parting(ale, pdp, float(ale[col.CONFIDENCE].dropna().max())) if comparable(ale, pdp) else None
+
+
+def comparable(ale: pd.DataFrame, pdp: pd.DataFrame) -> bool:
+    """Say whether two curves run along numbers and have what a comparison needs."""
+    if ale.empty or pdp.empty or has_levels(ale) or has_levels(pdp):
+        return False
+    errors = (ale.get(col.STD_ERROR_CHANGE), pdp[col.STD_ERROR])
+    complete = all(error is not None and error.notna().all() for error in errors)
+    return complete and bool(ale[col.CONFIDENCE].notna().any())
+
+
+def by_role(e: RunReader, measures: Iterable[str]) -> dict[str, str]:
+    """Return the measure to show for each of prediction, loss and uncertainty that is there."""
+    present = list(dict.fromkeys(measures))
+    return {role: measure for role in ROLES if (measure := e.measure_of(role, present))}
+
+
+def profile_measures(e: RunReader, measures: Iterable[str]) -> list[str]:
+    """Return the measures to show of profiles: one for each role, else the first ones."""
+    present = list(dict.fromkeys(measures))
+    return list(by_role(e, present).values()) or present[: len(ROLES)]

@@ -1,0 +1,202 @@
+"""Rankings of features, and the places that features may have in them as far as the numbers tell."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import nan
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ..core.model.results import MeasureFacts, Result
+from ..core.statistics.ranking import ranks
+from ..document.plots.frames import has_interval
+from ..document.plots.ranks import places_words, tied
+from ..evidence import columns as col
+from ..evidence import ids
+from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED
+from ..evidence.information import AgreementView
+from ..evidence.run import Run
+from ..evidence.subject import SubjectFacts
+from ..evidence.view import EstimateLine, by_feature, lines_of, of_measure
+from .run_reader import RunReader
+from .sentences import NUMBERS, ordered
+
+METHODS = {
+    ids.PFI: "permutation importance (mean change when the feature is shuffled)",
+    ids.SHAP_IMPORTANCE: "mean size of the Shapley values",
+    ids.DALEX_PARTS: f"{ids.DALEX}'s permutation importance",
+}
+VERDICTS = (POSITIVE, NEGATIVE, ABOUT_0, UNDETERMINED)
+# role, and the result ids that can answer, best first
+ANSWERS = (
+    ("prediction", (ids.SHAP_IMPORTANCE, ids.DALEX_PARTS)),
+    ("loss", (ids.PFI,)),
+    ("uncertainty", (ids.PFI, ids.SHAP_IMPORTANCE)),
+)
+
+
+class RankedFeature(NamedTuple):
+    """A feature in a ranking: its importance with interval, and the first and the last rank that it may have.
+
+    Parameters
+    ----------
+    feature : str
+    estimate, lower, upper : float
+    first, last : int
+    by_intervals : bool
+        Whether intervals decide the ranks; otherwise equal values share them.
+    verdict : str
+        Empty without one.
+    distrust : str
+        Why the interval is not reliable; empty where it is.
+
+    Examples
+    --------
+    >>> age = RankedFeature("age", 0.2, 0.1, 0.3, 2, 4)
+    >>> age.words, age._replace(first=1, last=1).words, age._replace(last=3, by_intervals=False).words
+    ('2 to 4', '1', 'tied, 2 to 3')
+    """
+
+    feature: str
+    estimate: float
+    lower: float
+    upper: float
+    first: int
+    last: int
+    by_intervals: bool = True
+    verdict: str = ""
+    unreliable: str = ""
+
+    @property
+    def words(self) -> str:
+        """The ranks as the chapter on agreement writes them."""
+        tie = "" if self.by_intervals or self.first == self.last else "tied, "
+        return f"{tie}{places_words(self.first, self.last)}"
+
+
+@dataclass(frozen=True)
+class FeatureRanking:
+    """One measure of a result over features, the leading first, and the ranks that each feature may have."""
+
+    result: Result
+    measure: str
+    facts: MeasureFacts
+    table: pd.DataFrame
+    features: Mapping[str, RankedFeature]
+
+    @classmethod
+    def of(cls, e: RunReader, result: Result, measure: str) -> FeatureRanking:
+        """Return the ranking of a result by one of its measures."""
+        facts = e.words(measure, result)
+        table = ordered(result.estimates[result.estimates[col.MEASURE] == measure], facts.sign)
+        return cls(result, measure, facts, table, ranked_features(e.run, result.id, measure, table, facts.sign))
+
+    def without(self, names: Collection[str]) -> FeatureRanking:
+        """Return the ranking of the other features."""
+        return replace(self, table=self.table[~self.table[col.FEATURE].isin(list(names))])
+
+    @property
+    def unit(self) -> str:
+        """The unit of its measure."""
+        return self.facts.unit
+
+    @property
+    def sign(self) -> int:
+        """What a value is multiplied by so that larger is worse or less certain."""
+        return self.facts.sign
+
+    @property
+    def heading(self) -> str:
+        """The question that it answers: the role of its measure."""
+        return self.facts.role
+
+    @property
+    def method(self) -> str:
+        """How its numbers were computed, in words."""
+        return METHODS[self.result.id]
+
+    @property
+    def order(self) -> list[str]:
+        """The features, and names of several that are changed together, the leading first."""
+        return [str(feature) for feature in dict.fromkeys(self.table[col.FEATURE])]
+
+    @cached_property
+    def lines(self) -> Mapping[str, EstimateLine]:
+        """The estimates by feature."""
+        return by_feature(of_measure(lines_of(self.result, EstimateLine), self.measure))
+
+    @property
+    def unreliable(self) -> Mapping[str, str]:
+        """Why intervals are not to be trusted, for those features only."""
+        if col.DISTRUST not in self.table.columns:
+            return {}
+        rows = zip(self.table[col.FEATURE], self.table[col.DISTRUST], strict=True)
+        return {str(feature): str(reason) for feature, reason in rows if reason}
+
+
+def ranked_features(
+    run: Run, source: str, measure: str, table: pd.DataFrame, sign: int = 1
+) -> Mapping[str, RankedFeature]:
+    """Return each feature of one ranking of the result `source`; of `sign` -1 the smallest leads.
+
+    The ranks are those of the agreement of methods where it ranks alike and has intervals; else the intervals of the
+    estimates decide, where all have one: only what lies wholly above comes before. Without intervals equal values tie.
+    A group of features has no rank among its members.
+    """
+    single = table[table[col.ESTIMATE].notna() & ~table[col.FEATURE].isin(list(SubjectFacts.of(run).groups))]
+    rows = {str(row[col.FEATURE]): row for row in single.to_dict("records")}
+    spans, by_intervals = simultaneous(run, source, measure), True
+    if not set(spans) >= set(rows):
+        by_intervals = bool(has_interval(single).all())
+        spans = _apart(single, sign) if by_intervals else _tied(single, sign)
+    return {feature: _ranked(feature, rows.get(feature, {}), span, by_intervals) for feature, span in spans.items()}
+
+
+def _ranked(feature: str, row: Mapping[Any, Any], span: tuple[int, int], by_intervals: bool) -> RankedFeature:
+    estimate, lower, upper = (float(row.get(name, nan)) for name in NUMBERS)
+    words, unreliable = (str(row.get(name) or "") for name in (col.VERDICT, col.DISTRUST))
+    verdict = next((name for name in VERDICTS if words.startswith(name)), "")
+    return RankedFeature(feature, estimate, lower, upper, *span, by_intervals, verdict, unreliable)
+
+
+def simultaneous(run: Run, source: str, measure: str) -> Mapping[str, tuple[int, int]]:
+    """Return the first and last ranks that hold for all features of one ranking at once; none where not computed."""
+    view = AgreementView.find(run)
+    every = view.lines if view is not None and view.sign != "absolute" else ()
+    lines = [line for line in every if (line.item, line.measure) == (source, measure) and line.has_interval]
+    return {line.feature: (int(line.lower), int(line.upper)) for line in lines}
+
+
+def _apart(table: pd.DataFrame, sign: int) -> Mapping[str, tuple[int, int]]:
+    """Return the ranks that the intervals leave open: only an interval wholly above another comes before it."""
+    ends = np.sort(sign * table[[col.LOWER, col.UPPER]].to_numpy(dtype=float), axis=1)
+    above = ends[:, 0] > ends[:, [1]]  # [j, l]: l lies above j
+    spans = zip((1 + above.sum(axis=1)).tolist(), (len(ends) - above.sum(axis=0)).tolist(), strict=True)
+    return dict(zip(table[col.FEATURE].astype(str), spans, strict=True))
+
+
+def _tied(table: pd.DataFrame, sign: int) -> Mapping[str, tuple[int, int]]:
+    """Return the ranks of the estimates; equal estimates share them."""
+    order = ranks(sign * table[col.ESTIMATE].to_numpy(dtype=float)).tolist()
+    return tied(dict(zip(table[col.FEATURE].astype(str), order, strict=True)))
+
+
+def answers(e: RunReader) -> list[FeatureRanking]:
+    """Return the ranking that answers each question that the run can answer, in their order, for single features."""
+    ranked = (next(filter(None, (e.ranked(key, role) for key in keys)), None) for role, keys in ANSWERS)
+    return [FeatureRanking.of(e, *source).without(e.subject.groups) for source in ranked if source is not None]
+
+
+def leader(answered: Sequence[FeatureRanking]) -> FeatureRanking:
+    """Return the answer that orders figures of all questions: the loss's where there is one."""
+    return next((answer for answer in answered if answer.heading == "loss"), answered[0])
+
+
+def leading(answered: Sequence[FeatureRanking], most: int) -> list[str]:
+    """Return at most `most` features, in the order of the leader and then of the others."""
+    order = (feature for answer in (leader(answered), *answered) for feature in answer.order)
+    return list(dict.fromkeys(order))[:most]

@@ -1,0 +1,283 @@
+"""What sections ask of a run: results by id, recorded facts, words of measures, the gate, findings by subject."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from math import inf
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, runtime_checkable
+
+from ..core.model.results import MeasureFacts, Result
+from ..core.support.errors import UnsupportedError
+from ..document.document import Badge, Cell, Section, Tone
+from ..document.plots.words import words
+from ..document.text import ABSENT, clean, items, joined, name, sentence
+from ..evidence import columns as col
+from ..evidence import ids
+from ..evidence.codec import dumps
+from ..evidence.finding import SEVERITIES, Finding, Outcome, Waived
+from ..evidence.importance import directed
+from ..evidence.run import MethodRecord, Run
+from ..evidence.subject import SubjectFacts
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+GATE = ids.CALIBRATION
+FAILED, UNJUDGED = "UQ101", "UQ102"
+NLL = "nll"
+# Of measures of one role, the first of these stands for it.
+PREFERRED = ("prediction", "log_odds", NLL, "entropy", "variance")
+OPEN = Badge("open, to be completed", "unknown")
+SEVERITY_TONES: Mapping[str, Tone] = {
+    "critical": "bad",
+    "high": "bad",
+    "medium": "warning",
+    "low": "neutral",
+    "observation": "neutral",
+}
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The gate of the uncertainty: its state in a word and a tone, and why."""
+
+    word: str
+    tone: Tone
+    reason: str
+    measures: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether uncertainty may be read without a warning."""
+        return self.tone == "good"
+
+
+def _no_figures(result: Result, **_: Any) -> NoReturn:
+    raise UnsupportedError(f"Evidence.draw must be given to draw {result.id}; got a reading of a run without figures.")
+
+
+@dataclass(frozen=True)
+class RunReader:
+    """A run as sections read it; `draw` draws any result by the figure registered for it."""
+
+    run: Run
+    draw: Callable[..., MatplotlibFigure] = _no_figures
+
+    def find(self, key: str) -> Result | None:
+        """Return the result with this id, or None."""
+        return self.run.find(key)
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """The run's results."""
+        return self.run.results
+
+    @cached_property
+    def methods(self) -> Mapping[str, MethodRecord]:
+        """The explainers that ran, by name."""
+        return {method.name: method for method in self.run.methods}
+
+    @property
+    def methods_in_use(self) -> tuple[MethodRecord, ...]:
+        """The explainers that have results in this run and say what they do, in their order."""
+        used = {result.explainer for result in self.results}
+        return tuple(m for m in self.run.methods if m.name in used and m.card.definition)
+
+    @cached_property
+    def subject(self) -> SubjectFacts:
+        """What was audited, as recorded."""
+        return SubjectFacts.of(self.run)
+
+    def about(self, key: str) -> str:
+        """Return what people wrote of the model or the audit; the empty string where they wrote nothing."""
+        texts = self.run.settings.get("about")
+        return clean(texts.get(key) or "") if isinstance(texts, Mapping) else ""
+
+    def about_cell(self, key: str) -> Cell:
+        """Return what people wrote as a cell: open where they wrote nothing, never made up."""
+        return self.about(key) or OPEN
+
+    @property
+    def group_words(self) -> str:
+        """Say which features are changed together, and under which name; empty if none are."""
+        blocks = self.subject.groups.items()
+        words = joined([f"{name(block)} stands for {joined(items(members))}" for block, members in blocks])
+        return f"Groups, changed together: {words}." if words else ""
+
+    def words(self, measure: str, result: Result | None = None) -> MeasureFacts:
+        """Return how a measure is called, its unit, role and direction; in a ranking, the direction there."""
+        facts = words(measure, self._measures)
+        return facts if result is None else directed(result, facts)
+
+    def measure_of(self, role: str, measures: Iterable[Any]) -> str:
+        """Return the measure that stands for a role among `measures`, for none the first; empty if there is none.
+
+        `measures` names each as often as it has numbers: one that lacks features (a log score that is infinite
+        for them) does not stand for a role that another answers for more.
+        """
+        counts = Counter(map(str, measures))
+        if not role:
+            return next(iter(counts), "")
+        order = [m for m in dict.fromkeys([*PREFERRED, *counts]) if m in counts and self.words(m).role == role]
+        return max(order, key=lambda measure: counts[measure], default="")
+
+    def ranked(self, key: str, role: str = "") -> tuple[Result, str] | None:
+        """Return a result that ranks features, and its measure of a role; None without one."""
+        result = self.find(key)
+        measure = "" if result is None else self.measure_of(role, result.estimates[col.MEASURE])
+        return (result, measure) if result is not None and measure else None
+
+    @cached_property
+    def _measures(self) -> dict[str, MeasureFacts]:
+        return {name: facts for result in self.results for name, facts in result.measures.items()}
+
+    def is_uncertainty(self, measure: str) -> bool:
+        """Say whether a measure belongs to the uncertainty: its role, or the log score, which judges it."""
+        return measure == NLL or self.words(measure).role == "uncertainty"
+
+    @cached_property
+    def gate(self) -> Gate:
+        """The state of the gate of the uncertainty."""
+        return gate_of(self.run.outcomes)
+
+    @property
+    def gap_margin(self) -> float:
+        """The limit of the confidence gap, as the rule of the gate holds it; infinite where no rule does."""
+        rules = (rule for outcome in self.run.outcomes if outcome.check == GATE for rule in outcome.rules)
+        return next((r.thresholds["margin"] for r in rules if r.code == UNJUDGED and "margin" in r.thresholds), inf)
+
+    @cached_property
+    def content(self) -> bytes:
+        """The canonical bytes of the run, those of its run.json."""
+        return dumps(self.run)
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of these bytes."""
+        return sha256(self.content).hexdigest()
+
+    def findings_on(self, results: Collection[str], feature: str = "") -> tuple[Finding, ...]:
+        """Return the findings that rest on any of these results, and are about `feature` if one is named."""
+        return tuple(
+            finding
+            for finding in self.findings
+            if set(results) & set(finding.evidence) and (not feature or feature in finding.features)
+        )
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, worst first, each under the one that explains it."""
+        return self.run.findings
+
+    @cached_property
+    def waived(self) -> tuple[Waived, ...]:
+        """All waived findings, worst first."""
+        waived = (each for outcome in self.run.outcomes for each in outcome.waived)
+        return tuple(sorted(waived, key=lambda each: SEVERITIES.index(each.finding.severity)))
+
+    def listed(self, key: str) -> tuple[Mapping[str, Any], ...]:
+        """Return recorded settings of a kind (``"actions"``, ``"waivers"``), each a mapping."""
+        entries = self.run.settings.get(key)
+        return tuple(e for e in entries if isinstance(e, Mapping)) if isinstance(entries, list | tuple) else ()
+
+    def action(self, finding: Finding) -> tuple[Cell, Cell]:
+        """Return who deals with a finding and until when; open where nobody was named.
+
+        An action for the finding's feature comes before one for its code.
+        """
+        actions = [action for action in self.listed("actions") if action.get("code") == finding.code]
+        fitting = [a for a in actions if not a.get("feature") or a["feature"] in finding.features]
+        action = next(iter(sorted(fitting, key=lambda action: not action.get("feature"))), None)
+        return (OPEN, OPEN) if action is None else (as_cell(action.get("owner")), as_cell(action.get("due")))
+
+    def since(self, finding: Finding) -> str:
+        """Say how a finding stands against the previous run."""
+        changes = self.run.changes
+        if changes is None:
+            return "no previous run"
+        key = (finding.code, finding.features)
+        return next((c.change for c in changes.findings if (c.code, c.features) == key), "not compared")
+
+    def why_missing(self, explainer: str) -> str:
+        """Say why an explainer has no results."""
+        reason = next((entry.reason for entry in self.run.not_run if entry.name == explainer), "")
+        return sentence(reason) if reason else f"The explainer {explainer} was not part of this run."
+
+
+@runtime_checkable
+class SectionPlugin(Protocol):
+    """Tells results of a run in a place of the report; reads the run's evidence only, never a model.
+
+    Class variables
+    ---------------
+    name : the entry-point name
+    slot : where it stands (`document.slots`)
+    shows : ids of the results it shows; other results of the same explainers follow by their kind
+    """
+
+    name: ClassVar[str]
+    slot: ClassVar[str]
+    shows: ClassVar[tuple[str, ...]]
+    api_version: ClassVar[int]
+
+    def section(self, evidence: RunReader) -> Section | None:
+        """Return the section, or None where the run has nothing for it."""
+
+
+def as_cell(value: Any) -> Cell:
+    """Return a recorded JSON value as a cell; None and the empty string are not recorded.
+
+    Examples
+    --------
+    >>> as_cell(None), as_cell(True), as_cell([1, 2]), as_cell(0.5)
+    ('not recorded', 'yes', '1, 2', 0.5)
+    """
+    if value is None or value == "":
+        return ABSENT
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return value
+    if isinstance(value, Mapping):
+        return clean("; ".join(f"{key}: {as_cell(item)}" for key, item in sorted(value.items())) or "none")
+    if isinstance(value, list | tuple):
+        return clean(", ".join(str(as_cell(item)) for item in value) or "none")
+    return clean(value)
+
+
+def version(environment: Mapping[str, Any], package: str) -> str:
+    """Return a package's recorded version, or the empty string."""
+    nested = environment.get("packages")
+    versions = {**environment, **(nested if isinstance(nested, Mapping) else {})}
+    return str(versions.get(package) or versions.get(package.replace("_", "-")) or "")
+
+
+def severity_badge(severity: str) -> Badge:
+    """Return a finding's severity with its tone."""
+    return Badge(severity, SEVERITY_TONES.get(severity, "unknown"))
+
+
+def gate_of(outcomes: Iterable[Outcome]) -> Gate:
+    """Return the state of the gate of the uncertainty; absent evidence is never a pass.
+
+    A waiver changes no number, so it is named and the warning stays.
+    """
+    outcome = next((o for o in outcomes if o.check == GATE), None)
+    if outcome is None:
+        return Gate("not assessed", "unknown", f"The {GATE} check was not run.")
+    if outcome.state == "passed":
+        return Gate("passes", "good", sentence(outcome.reason))
+    findings = [*outcome.findings, *(waived.finding for waived in outcome.waived)]
+    if not findings:
+        return Gate("not assessed", "unknown", sentence(outcome.reason))
+    failed = [finding for finding in findings if finding.code == FAILED]
+    decisive = failed or findings
+    measures = tuple(dict.fromkeys(m for finding in decisive for m in finding.measures))
+    waived = outcome.state == "ignored"
+    reasons = [*(finding.statement for finding in decisive), *([outcome.reason] if waived else [])]
+    word = f"{'fails' if failed else 'cannot be judged'}{', waived' if waived else ''}"
+    return Gate(word, "bad" if failed else "warning", " ".join(map(sentence, reasons)), measures)

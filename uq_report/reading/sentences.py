@@ -1,0 +1,146 @@
+"""Sentences about results. They state what an interval allows, and nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..core.model.results import MeasureFacts
+from ..core.support.text import clean, count
+from ..document.plots.frames import has_interval, interval_words, optional
+from ..document.plots.importance import VERDICTS
+from ..document.text import joined, name, position, value_words
+from ..evidence import columns as col
+
+NUMBERS = (col.ESTIMATE, col.LOWER, col.UPPER)
+DAGGER = "†"  # marks an interval that is not to be trusted
+
+
+def ordered(table: pd.DataFrame, sign: int = 1) -> pd.DataFrame:
+    """Return estimates, largest first, of sign -1 smallest first; equal ones keep their order."""
+    return table.sort_values(col.ESTIMATE, ascending=sign < 0, kind="stable", ignore_index=True)
+
+
+def order_words(facts: MeasureFacts) -> str:
+    """Say how a table of importances is ordered.
+
+    Examples
+    --------
+    >>> order_words(MeasureFacts("entropy", "nats", "uncertainty"))
+    'largest first'
+    >>> order_words(MeasureFacts("precision", "", "uncertainty", "smaller"))
+    'lowest first: lower values mean less certain, so what makes the model least certain when it is lost leads'
+    """
+    if facts.sign > 0:
+        return "largest first"
+    worst = "least certain" if facts.role == "uncertainty" else "worst"
+    return f"lowest first: {_lower(facts)}, so what makes the model {worst} when it is lost leads"
+
+
+def _lower(facts: MeasureFacts) -> str:
+    return f"lower values {'mean less certain' if facts.role == 'uncertainty' else 'are worse'}"
+
+
+def largest_words(table: pd.DataFrame, facts: MeasureFacts, most: int = 3) -> str:
+    """Name the leading estimates with their intervals: the largest, or the lowest of a measure that is read from below.
+
+    ``"Largest: age 0.156 nats (0.127 to 0.185), amount ..."``
+    """
+    parts = [
+        f"{name(row.feature)} {value_words(row.estimate, row.lower, row.upper, facts.unit)}{mark(row)}"
+        for row in ordered(table, facts.sign).head(most).itertuples()
+    ]
+    lead = "Largest" if facts.sign > 0 else f"Lowest ({_lower(facts)})"
+    return f"{lead}: {joined(parts)}."
+
+
+def verdict_words(table: pd.DataFrame) -> str:
+    """Count the verdicts, or without verdicts the intervals above and below 0."""
+    n = count(len(table), "feature")
+    if col.VERDICT in table.columns and table[col.VERDICT].astype(bool).any():
+        verdicts = table[col.VERDICT].astype(str)
+        counts = [(int(verdicts.str.startswith(verdict).sum()), verdict) for verdict in VERDICTS]
+        counted = joined([f"{number_of} {verdict}" for number_of, verdict in counts if number_of])
+        return f"Of {n}: {counted}.{_distrust_words(table)}"
+    if not has_interval(table).any():
+        return ""
+    above, below = int((table[col.LOWER] > 0).sum()), int((table[col.UPPER] < 0).sum())
+    signs = ((above, "above 0"), (below, "below 0"), (len(table) - above - below, "that holds 0"))
+    return f"Of {n}: {joined([f'{number_of} with an interval {sign}' for number_of, sign in signs if number_of])}."
+
+
+def mark(line: object) -> str:
+    """Return the mark of an interval that is not to be trusted; empty for others."""
+    return DAGGER if getattr(line, col.DISTRUST, "") else ""
+
+
+def unreliable_words(reasons: Iterable[str], what: str = "Its interval") -> str:
+    """Explain the mark below a table: why intervals are not to be trusted; empty where all reasons are."""
+    causes = list(dict.fromkeys(clean(reason) for reason in reasons if reason))
+    return f"{DAGGER} {what} is not to be trusted: {joined(causes, 2)}." if causes else ""
+
+
+def _distrust_words(table: pd.DataFrame) -> str:
+    """Explain the mark: why intervals are not to be trusted, and of how many features."""
+    if col.DISTRUST not in table.columns:
+        return ""
+    reasons = table[table[col.DISTRUST].astype(bool)].groupby(col.DISTRUST, sort=False)[col.FEATURE].agg(list)
+    words = [
+        f"{'all features' if len(features) == len(table) else joined([name(f) for f in features])}: {clean(reason)}"
+        for reason, features in reasons.items()
+    ]
+    return f" {DAGGER} Intervals not to be trusted, so without a verdict: {'; '.join(words)}." if words else ""
+
+
+def importance_alt(table: pd.DataFrame, facts: MeasureFacts, top: int) -> str:
+    """Say what an importance figure of at most `top` features shows, findings included."""
+    around = f" with the {interval_words(table)}" if has_interval(table).any() else ""
+    leading = count(min(top, len(table)), f"{'largest' if facts.sign > 0 else 'lowest'} feature")
+    dots = f"One dot per feature{around}, the {leading} from top to bottom."
+    parts = (f"Importance for {facts.title}.", dots, largest_words(table, facts), verdict_words(table))
+    return " ".join(filter(None, parts))
+
+
+def margin_words(table: pd.DataFrame, unit: str) -> str:
+    """Say which margin decides "about 0"."""
+    margin = pd.to_numeric(optional(table, col.MARGIN)).max()
+    return f"“About 0” means inside ±{value_words(margin, unit=unit)}." if np.isfinite(margin) else ""
+
+
+def range_words(table: pd.DataFrame, facts: MeasureFacts) -> str:
+    """Say between which values an average profile runs, and where; `table` holds one measure's estimates.
+
+    The two ends are only called different if their intervals do not meet.
+    """
+    ends = range_ends(table, facts.unit)
+    if ends is None:
+        return ""
+    low, high, apart = ends
+    return f"Average {facts.title}: lowest {low}, highest {high}{'; the two intervals overlap' * (apart == 'no')}."
+
+
+def range_ends(table: pd.DataFrame, unit: str = "") -> tuple[str, str, str] | None:
+    """Return the lowest and the highest point of an average profile in words, and whether their intervals are apart.
+
+    None without a number; "no intervals" where there is no saying.
+    """
+    points = table[np.isfinite(table[col.ESTIMATE].to_numpy(dtype=float))]
+    if points.empty:
+        return None
+    values = points[col.ESTIMATE].to_numpy(dtype=float)
+    low, high = points.iloc[int(values.argmin())], points.iloc[int(values.argmax())]
+    lowest, highest = (
+        f"{value_words(end[col.ESTIMATE], end[col.LOWER], end[col.UPPER], unit)} at {where(end)}" for end in (low, high)
+    )
+    if not has_interval(points).all():
+        return lowest, highest, "no intervals"
+    return lowest, highest, "yes" if low[col.UPPER] < high[col.LOWER] else "no"
+
+
+def where(row: pd.Series[Any]) -> str:
+    """Return the place of a point of a curve as a reader says it: its level, or its value of the feature."""
+    level = str(row[col.LEVEL])
+    return name(level) if level else position(row[col.X])

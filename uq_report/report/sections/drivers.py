@@ -1,0 +1,162 @@
+"""What drives the prediction, the loss and the doubt: one ranking for all methods, the map, covered information."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...core.support.text import count
+from ...document.blocks import bullets, make_figure, paragraphs
+from ...document.document import Block, Bullets, Section
+from ...document.text import joined, mention, mentions, name, sentence
+from ...evidence import ids
+from ...evidence.importance import CoverCorrected, Pfi, PfiReading
+from ...evidence.information import COVERED, SHARE, Cid
+from ...evidence.view import by_feature, largest_first, of_measure
+from ...reading.run_reader import RunReader
+from ...runner import figures
+from ..plots import importance_map
+from .method_agreement import UNMOVED, contradictions, corrections, leads
+from .ranking import RankingColumn, changed, ranking_table, rankings
+
+TITLE = "What drives it"
+PAIR = ("nll", "entropy")
+UNREPEATED = "For no feature do these rows show that the others repeat what it says about the outcome."
+BOTH_OPEN = f"{UNMOVED[:-1]}, or that the others repeat what it says about the outcome."
+SENTENCES = 4
+FIGURE = 12  # features of which the correction is drawn
+SHARED = 6  # features that repeat each other, named
+# readings of the verdicts on loss and doubt, in the order in which they are told
+BOTH, LOSS_ONLY = "matters, and the model notices", "matters for the loss, not for the doubt"
+SURER = "matters for the loss, surer when shuffled"
+READINGS: Mapping[str, str] = {
+    LOSS_ONLY: "Matter for the loss, not for the doubt",
+    BOTH: "Matter for the loss, and the model notices",
+    SURER: "Matter for the loss, yet wrong values make the model surer",
+    "predicts better when shuffled, less sure": "Without their own values the model predicts better, and is less sure",
+    "predicts better when shuffled": "Without their own values the model predicts better",
+    "predicts better when shuffled, surer": "Without their own values the model predicts better, and is surer",
+    "less sure without predicting worse": "Wrong values make the model less sure, not worse",
+    "surer when shuffled": "Wrong values make the model surer, not worse",
+    "undetermined": "Not decided on these rows",
+    "matters for neither on its own": "Matter for neither on their own",
+}
+
+
+def drives(e: RunReader) -> Section:
+    """Return the ranking of all features by all methods, what they agree on, the map and covered information."""
+    columns = rankings(e)
+    if not columns:
+        return Section(id="drives", title=TITLE, blocks=paragraphs("No importance was computed in this run."))
+    words: tuple[Block, ...] = (*paragraphs(leads(e, columns)), *bullets(contradictions(e, columns)))
+    blocks = (ranking_table(e, columns), *words)
+    return Section(id="drives", title=TITLE, blocks=blocks, sections=(_map(e), *_cover(e, columns)))
+
+
+def _map(e: RunReader) -> Section:
+    """Return the likelihood-entropy map and its readings; without both measures, why there is none."""
+    view, title = Pfi.find(e.run), "Loss against doubt"
+    if view is None or not set(PAIR) <= set(view.measures):
+        text = e.why_missing(Pfi.id) if view is None else _unmapped(e, view)
+        return Section(id="drives-map", title=title, blocks=paragraphs(text))
+    axes = {measure: by_feature(of_measure(view.lines, measure)) for measure in PAIR}
+    lacking = [feature for feature in axes["entropy"] if feature not in axes["nll"]]
+    if lacking:
+        text = f"There is no map of loss against doubt: the log score has no importance of {joined(mentions(lacking))}."
+        return Section(id="drives-map", title=title, blocks=paragraphs(text))
+    readings = _readings(e, [line.feature for line in largest_first(axes["nll"].values())])
+    finding = _finding(e, readings)
+    up, across = (name(largest_first(axes[measure].values())[0].feature) for measure in PAIR)
+    figure = make_figure(
+        "drives-map-figure",
+        f"{finding} Each dot: wrong values of that feature, shuffled between rows.",
+        f"Scatter of {count(len(axes['nll']), 'feature')}. {finding} Farthest up {up}, farthest across {across}.",
+        lambda: importance_map.draw(view.result),
+        view.id,
+    )
+    return Section(id="drives-map", title=title, blocks=(figure, *_read(e, readings)))
+
+
+def _unmapped(e: RunReader, view: Pfi) -> str:
+    """Say which of the two importances is missing."""
+    lacking = [words for words, x in zip(("the loss", "the doubt"), PAIR, strict=True) if x not in view.measures]
+    why = "" if e.subject.has_y else ": the outcomes of these rows were not given"
+    return f"There is no map of loss against doubt, for want of importances for {joined(lacking)}{why}."
+
+
+def _readings(e: RunReader, order: Sequence[str]) -> dict[str, list[str]]:
+    """Return the features of each reading, those that matter most for the loss first."""
+    view = PfiReading.find(e.run)
+    readings = {} if view is None else view.readings
+    features: dict[str, list[str]] = {reading: [] for reading in READINGS}
+    for feature in order:
+        if feature in readings:
+            features.setdefault(readings[feature], []).append(feature)
+    return {reading: names for reading, names in features.items() if names}
+
+
+def _finding(e: RunReader, readings: Mapping[str, Sequence[str]]) -> str:
+    """Say how many features matter for the loss alone, for both, and with wrong values make the model surer."""
+    single = {reading: set(features) - set(e.subject.groups) for reading, features in readings.items()}
+    numbers = [len(single.get(reading, ())) for reading in (LOSS_ONLY, BOTH, SURER)]
+    words = ("for the loss but not for the doubt", "for both", "for the loss while the model gets surer")
+    parts = [(number, text) for number, text in zip(numbers, words, strict=True) if number]
+    if not parts:
+        return "No feature is shown to matter for the loss." if readings else "Loss and doubt, feature by feature."
+    (number, text), rest = parts[0], "".join(f", {number} {text}" for number, text in parts[1:])
+    lead = f"Of {count(sum(map(len, single.values())), 'feature')}, {number} {'matters' if number == 1 else 'matter'}"
+    return f"{lead} {text.replace('for both', 'for both loss and doubt')}{rest}."
+
+
+def _read(e: RunReader, readings: Mapping[str, Sequence[str]]) -> tuple[Bullets, ...]:
+    """Return at most four items, a sentence for each reading; the last readings share one."""
+    texts = []
+    for reading, features in readings.items():
+        names = [f"{mention(feature)}{' (together)' * (feature in e.subject.groups)}" for feature in features]
+        texts.append(f"{READINGS.get(reading, sentence(reading).rstrip('.'))}: {joined(names)}.")
+    texts[SENTENCES - 1 :] = [" ".join(texts[SENTENCES - 1 :])] if len(texts) >= SENTENCES else []
+    return bullets(texts)
+
+
+def _cover(e: RunReader, columns: Sequence[RankingColumn]) -> tuple[Section, ...]:
+    """Return what correction for cover changes, who repeats whom, and a picture where something changes."""
+    moves, repeated = corrections(e, columns), _repeated(e)
+    text = BOTH_OPEN if (moves, repeated) == (UNMOVED, UNREPEATED) else f"{moves} {repeated}".strip()
+    blocks = (*paragraphs(text), *_picture(e, columns))
+    return (Section(id="drives-cover", title="Features that stand in for each other", blocks=blocks),) if text else ()
+
+
+def _repeated(e: RunReader) -> str:
+    """Say which features others repeat, as far as the intervals of covered information tell."""
+    view = Cid.find(e.run)
+    if view is None or not view.lines:
+        return ""
+    above = [line for line in view.lines if line.item == COVERED and line.lower > 0]
+    if not above:
+        return UNREPEATED
+    shares = {line.feature: line.estimate for line in view.lines if line.item == SHARE}
+    parts = [
+        f"{mention(line.feature)}{f' {100 * share:.0f} %' if (share := shares.get(line.feature, 0.0)) > 0 else ''}"
+        for line in largest_first(above)
+    ]
+    return f"Others repeat part of what a feature says about the outcome: {joined(parts, SHARED)}."
+
+
+def _picture(e: RunReader, columns: Sequence[RankingColumn]) -> tuple[Block, ...]:
+    """Return importance alone and corrected of the features that the correction changes most, if it changes any."""
+    view = CoverCorrected.find(e.run)
+    corrected = [column for column in columns if column.source.id == ids.COVER]
+    every = [(column, lines) for column in corrected if view is not None and (lines := changed(view, column.measure))]
+    if view is None or not every:
+        return ()
+    column, lines = every[0]
+    features = [line.feature for line in lines[:FIGURE]]
+    capped = f", of which the {FIGURE} largest changes are drawn" * (len(lines) > FIGURE)
+    what = f"the importance of {count(len(lines), 'feature')} for {column.facts.title}"
+    figure = make_figure(
+        "drives-cover-figure",
+        f"Correction for cover changes {what}{capped}.",
+        f"Two dots per feature with their intervals, alone and corrected, for {joined([name(f) for f in features])}.",
+        lambda: figures.draw(view.result, measure=column.measure, features=features),
+        view.id,
+    )
+    return (figure,)
