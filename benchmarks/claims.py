@@ -71,7 +71,7 @@ def rejections(n: int, shift: float, reps: int) -> tuple[int, int]:
 
 def named(model: Any, rows: Rows) -> list[Any]:
     """Return the findings of the check on claims."""
-    asked = {"explainers": ["pfi"], "rules": ["claims"], "options": {"pfi": {"n_repeats": 10, "train": False}}}
+    asked = {"explainers": ["pfi"], "checks": ["claims"], "options": {"pfi": {"n_repeats": 10, "train": False}}}
     return list(uq.audit(uq.explain(model, *rows), **asked, progress=False).run.findings)
 
 

@@ -286,7 +286,7 @@ def audited(null: Null, number: int) -> Run:
         results=tuple(result for results in prior.values() for result in results),
         not_run=tuple(not_run),
     )
-    return replace(run, outcomes=(plugin("rules", null.theme)(**null.options).check(run),))
+    return replace(run, outcomes=(plugin("checks", null.theme)(**null.options).check(run),))
 
 
 def alarms(null: Null, sets: int) -> int:

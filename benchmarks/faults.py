@@ -201,7 +201,7 @@ def overfit() -> Any:
 
 def wrong_direction(rng: Rng) -> Case:
     """Expect the outcome to fall with debt, where it rises."""
-    return replace(honest(rng), options={"rules.direction": {"monotone": {"debt": "decreasing"}}})
+    return replace(honest(rng), options={"checks.direction": {"monotone": {"debt": "decreasing"}}})
 
 
 def sentinel(rng: Rng) -> Case:

@@ -5,8 +5,8 @@
 
 Every model is of the family that its data come from, or nearly, and fitted as people fit it. Rates are shares of
 audits, with exact binomial 95 % intervals; the rate of a rule is the worst over the designs. `--write` keeps the worst
-rates in the file that reports print (``uq_report/checks/rates.json``). For a new rule, `--explainers` runs those that it
-reads and no other, and `--rules` puts its rate beside the rates that the file has.
+rates in the file that reports print (``uq_report/checks/rates.json``). For a new rule, `--explainers` runs those that
+it reads and no other, and `--rules` puts its rate beside the rates that the file has.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def explainers(also: Iterable[str] = ()) -> list[str]:
 @cache
 def registered() -> Mapping[str, str]:
     """Return every code of the registered checks with its title."""
-    checks = (plugins.load(plugin)() for plugin in plugins.find(plugins.RULES))
+    checks = (plugins.load(plugin)() for plugin in plugins.find(plugins.CHECKS))
     return dict(sorted((rule.code, rule.title) for check in checks for rule in check.rules))
 
 
@@ -173,7 +173,7 @@ def logistic(rng: Rng, n_train: int = 3000, n: int = 800, **rows: Any) -> Case:
 def expected_directions(rng: Rng) -> Case:
     """Return positive coefficients that the owner expects."""
     expected = {name: "increasing" for name, b in zip(FEATURES, POSITIVE, strict=True) if b > 0}
-    return told(logistic(rng), options={"rules.direction": {"monotone": expected}})
+    return told(logistic(rng), options={"checks.direction": {"monotone": expected}})
 
 
 def idle_groups(rng: Rng) -> Case:
@@ -451,7 +451,7 @@ def kept(rates: Mapping[str, Any], rules: Sequence[str], before: Mapping[str, An
 
 
 def main() -> None:
-    options = arguments(__doc__, 20, write="", explainers=[], rules=[])
+    options = arguments(__doc__, 20, write="", explainers=[], checks=[])
     table = measured(chosen(DESIGNS, options.designs), options.reps, options.jobs, options.explainers)
     printed(table)
     if options.write:

@@ -27,7 +27,7 @@ import pytest
 from mutators import THRESHOLDS, Mutant, mutants
 from traced import PARTS, ROOT, Record, record
 
-TESTS = ("rules", "core", "methods", "theory", "runner", "report", "document")
+TESTS = ("checks", "core", "methods", "theory", "runner", "report", "document")
 BOUND = 0.9
 SLOWER = 2  # times as long as recorded, and START more, is a time-out
 START = 15

@@ -14,7 +14,7 @@ import pytest
 from mutators import THRESHOLDS, Mutant
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("core", "methods", "rules")
+PARTS = ("core", "methods", "checks")
 SECONDS = 25.0  # of tests that judge one mutant
 
 

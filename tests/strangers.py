@@ -24,7 +24,7 @@ unlikely = np.where(likely == "yes", "no", "yes")
 run = uq.audit(
     replace(subject, y=np.where(subject.X["c"] > 0, unlikely, likely)),
     explainers=["pfi", "screen"],
-    rules=["screen"],
+    checks=["screen"],
     options={"pfi": {"measures": ["brier", "confidence"]}},
     as_of="2026-01-01",
 )

@@ -25,7 +25,7 @@ def audit(scheduler: str | None) -> bytes:
     X, y = data.data.iloc[:, :5], data.target_names[data.target]
     model = RandomForestClassifier(20, max_depth=4, random_state=0).fit(X[:400], y[:400])
     subject = uq.explain(model, X[400:], y[400:])
-    run = uq.audit(subject, explainers=["pdp"], rules=[], as_of="2026-01-31", scheduler=scheduler)
+    run = uq.audit(subject, explainers=["pdp"], checks=[], as_of="2026-01-31", scheduler=scheduler)
     return codec.dumps(run.run)
 
 

@@ -326,7 +326,7 @@ def test_copies_are_found_end_to_end_and_independent_features_are_not() -> None:
     y = np.where(rng.random(400) < model.distribution(X).mean(), "yes", "no")
     subject = make_subject(model, KnownTruth(), X, y)
     options = {"pfi": {"n_repeats": 5}, "cid": {"n_sets": 10}}
-    done = audited(subject, ["pfi", "cid", "cover", "redundancy"], rules=["dependence"], options=options)
+    done = audited(subject, ["pfi", "cid", "cover", "redundancy"], checks=["dependence"], options=options)
     found = outcome(done, "dependence")
     # c alone shows that a model cannot know that a value is wrong; a and b betray each other
     named = {code: set(features) for code, features in codes(found)}
@@ -352,7 +352,7 @@ def test_honest_models_of_correlated_features_get_no_more_than_a_change_of_the_l
     done = audited(
         subject,
         ["pfi", "cid", "cover", "support", "ale", "pdp", "agreement"],
-        rules=["dependence", "extrapolation", "disagreement", "stability"],
+        checks=["dependence", "extrapolation", "disagreement", "stability"],
         options={"cid": {"n_sets": 10}, "ale": curves, "pdp": curves},
     )
     severities = {finding.severity for finding in done.findings if finding.code != "UQ201"}

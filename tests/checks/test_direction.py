@@ -364,8 +364,8 @@ def test_a_hump_is_found_end_to_end_and_a_rise_is_not() -> None:
     rng = np.random.default_rng(1)
     rows = rng.uniform(size=(300, 2))
     subject = make_subject(Humped(), KnownTruth(), rows, rng.normal(size=300))
-    options = {"rules.direction": {"monotone": {"x0": "increasing", "x1": "increasing"}}}
-    done = audited(subject, ["ale", "pdp"], rules=["direction"], options=options)
+    options = {"checks.direction": {"monotone": {"x0": "increasing", "x1": "increasing"}}}
+    done = audited(subject, ["ale", "pdp"], checks=["direction"], options=options)
     found = outcome(done, "direction")
     assert codes(found) == [("UQ901", ("x0",))]
     assert found.findings[0].evidence == ("ale", "pdp")

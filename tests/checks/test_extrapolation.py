@@ -313,7 +313,7 @@ def test_a_model_that_is_confident_off_the_data_is_found_end_to_end() -> None:
     y = shared + rng.normal(size=300)
     subject = make_subject(Overconfident(), KnownTruth(), rows, y)
     options = {"pfi": {"n_repeats": 5}, "redundancy": {"max_rows": 200}}
-    done = audited(subject, ["pfi", "ale", "pdp", "redundancy"], rules=["extrapolation"], options=options)
+    done = audited(subject, ["pfi", "ale", "pdp", "redundancy"], checks=["extrapolation"], options=options)
     found = outcome(done, "extrapolation")
     named = {code: set(features) for code, features in codes(found)}
     assert named["UQ311"] == {"x0", "x1"}

@@ -43,7 +43,7 @@ def fitted(noise: float, *, classes: bool) -> Outcome:
         "cid": {"penalty": 0.2},
     }  # a leak keeps smaller ones from converging
     explainers = ["calibration", "pfi", "cid"]
-    return outcome(audited(subject(noise, classes=classes), explainers, rules=["leak"], options=options), "leak")
+    return outcome(audited(subject(noise, classes=classes), explainers, checks=["leak"], options=options), "leak")
 
 
 def judged(told: dict[str, tuple[float, float]], check: Leak | None = None, **subject: Any) -> Outcome:
@@ -71,7 +71,7 @@ def test_a_leak_in_the_audited_rows_alone_is_told_apart() -> None:
     (X_train, y_train), (X, y) = rows(3000, 1, 0.05, classes=True), rows(500, 2, 0.05, classes=True)
     X_train["closed"] = np.random.default_rng(3).permutation(X_train["closed"])
     of = uq.explain(LogisticRegression().fit(X_train, y_train), X, y, train=(X_train, y_train))
-    found = outcome(audited(of, ["calibration", "pfi", "cid"], rules=["leak"]), "leak")
+    found = outcome(audited(of, ["calibration", "pfi", "cid"], checks=["leak"]), "leak")
     (finding,) = found.findings
     assert "the leak is in these rows and not in those it was fitted to" in finding.statement
     used = fitted(0.05, classes=True).findings[0].statement

@@ -44,7 +44,7 @@ def fitted(model: Any, n: int = 500, **kind: Any) -> Outcome:
 
 
 def audit(model: Any, test: Rows, train: Rows) -> Outcome:
-    run = audited(uq.explain(model, *test, train=train), ["calibration"], rules=["performance"])
+    run = audited(uq.explain(model, *test, train=train), ["calibration"], checks=["performance"])
     return outcome(run, "performance")
 
 

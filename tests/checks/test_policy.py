@@ -147,8 +147,8 @@ def test_missing_results_are_open_and_never_a_pass() -> None:
 
 
 def test_an_explainer_that_did_not_run_is_the_evidence_of_an_open_rule() -> None:
-    options: dict[str, Any] = {"pfi": {"n_repeats": 2}, "rules.policy": {"require": ["coverage 90 >= 0.5"]}}
-    chosen = Settings(explainers=("pfi",), rules=("policy",), options=options, as_of="2026-01-01")
+    options: dict[str, Any] = {"pfi": {"n_repeats": 2}, "checks.policy": {"require": ["coverage 90 >= 0.5"]}}
+    chosen = Settings(explainers=("pfi",), checks=("policy",), options=options, as_of="2026-01-01")
     outcome = next(one for one in runner.run(linear_subject(60), chosen).run.outcomes if one.check == "policy")
     assert [(one.code, one.evidence) for one in outcome.findings] == [("UQ952", ("calibration",))]
 
@@ -220,10 +220,10 @@ def test_real_results_are_judged_from_settings_and_survive_being_saved() -> None
     """b and c matter and d is unused: its rank is the last for certain."""
     options: dict[str, Any] = {
         "pfi": {"n_repeats": 5},
-        "rules.policy": {"require": ["d not in top 3 of nll", "c not in top 3 of nll", "coverage 90 >= 0.5"]},
+        "checks.policy": {"require": ["d not in top 3 of nll", "c not in top 3 of nll", "coverage 90 >= 0.5"]},
     }
     made = Settings(
-        explainers=("pfi", "agreement", "calibration"), rules=("policy",), options=options, as_of="2026-01-01"
+        explainers=("pfi", "agreement", "calibration"), checks=("policy",), options=options, as_of="2026-01-01"
     )
     audited = runner.run(linear_subject(150), made).run
     outcome = next(one for one in codec.loads(codec.dumps(audited)).outcomes if one.check == "policy")

@@ -125,10 +125,10 @@ def test_the_likelihood_is_the_plain_one_where_there_are_both(measures: tuple[st
     [
         ((), "the average effect was not computed"),
         ((NotRun("pdp", "explainers", "no\ntime.", "limit"),), "the average effect was not computed: no time"),
-        ((NotRun("pdp", "rules", "off", "not asked"),), "the average effect was not computed"),
+        ((NotRun("pdp", "checks", "off", "not asked"),), "the average effect was not computed"),
         ((NotRun("ale", "explainers", "off", "not asked"),), "the average effect was not computed"),
         (
-            (NotRun("pdp", "rules", "off", "not asked"), NotRun("pdp", "explainers", "late", "limit")),
+            (NotRun("pdp", "checks", "off", "not asked"), NotRun("pdp", "explainers", "late", "limit")),
             "the average effect was not computed: late",
         ),
     ],

@@ -50,10 +50,10 @@ def judged(*findings: Finding, returned: Any = None) -> Checked:
     """Return how the check ends that returns these findings, and the one after it."""
     odd = Odd(returned or Outcome(check=Odd.name, state="found", findings=findings))
     calm = Calm(Outcome(check=Calm.name, state="passed"))
-    every = plugins.find(plugins.RULES)
+    every = plugins.find(plugins.CHECKS)
     registered = tuple(plugins.named(every, check.name, "check") for check in (odd, calm))
     results = run(pfi({"nll": {"a": (0.1, 0.01)}}))
-    return judge({plugins.RULES: registered}, {odd.name: odd, calm.name: calm}, results, Settings(as_of="2026-01-01"))
+    return judge({plugins.CHECKS: registered}, {odd.name: odd, calm.name: calm}, results, Settings(as_of="2026-01-01"))
 
 
 def finding(**parts: Any) -> Finding:
@@ -83,7 +83,7 @@ def test_what_it_does_not_allow_is_refused_by_name(parts: dict[str, Any], reason
     first, second = done.outcomes
     assert (first.check, first.state, first.findings) == (Odd.name, "skipped", ())
     assert f"check 'support' {reason}." in first.reason
-    assert [(one.name, one.group, one.reason) for one in done.failed] == [("support", "rules", first.reason)]
+    assert [(one.name, one.group, one.reason) for one in done.failed] == [("support", "checks", first.reason)]
     assert second.state == "passed"
 
 

@@ -36,7 +36,7 @@ def judged(test: pd.DataFrame, train: pd.DataFrame) -> tuple[Any, Outcome]:
     rng = np.random.default_rng(0)
     y, y_train = rng.normal(size=len(test)), rng.normal(size=len(train))
     subject = uq.explain(Blind(), test, y, train=(train, y_train))
-    made = audited(subject, ["support"], rules=["shift"])
+    made = audited(subject, ["support"], checks=["shift"])
     return SupportShift.from_result(made.result(SupportShift.id)), outcome(made, "shift")
 
 
@@ -75,7 +75,7 @@ def test_levels_count_by_total_variation() -> None:
     new = drawn(1000, 7).assign(x1=rng.choice(["a", "b"], 1000, p=[0.3, 0.7]))
     rows = [(frame["x1"] == "a").mean() for frame in (old, new)]
     subject = uq.explain(Blind(), new, rng.normal(size=1000), train=(old, rng.normal(size=1000)))
-    made = audited(subject, ["support"], rules=["shift"])
+    made = audited(subject, ["support"], checks=["shift"])
     (line,) = (line for line in SupportShift.from_result(made.result(SupportShift.id)).lines if line.feature == "x1")
     assert line.estimate == pytest.approx(abs(rows[0] - rows[1]))
     assert "in training" in only(outcome(made, "shift")).statement
@@ -118,7 +118,7 @@ def test_what_a_moved_column_explains_stands_under_it() -> None:
 
 
 def test_without_training_rows_nothing_is_judged() -> None:
-    made = audited(uq.explain(Blind(), drawn(50, 1), np.zeros(50)), ["support"], rules=["shift"])
+    made = audited(uq.explain(Blind(), drawn(50, 1), np.zeros(50)), ["support"], checks=["shift"])
     assert outcome(made, "shift").state == "not_applicable"
 
 

@@ -62,7 +62,7 @@ def test_a_model_of_shuffled_labels_tells_less_than_one_feature_and_a_sensible_o
     (X, y), test = rows(3000, 1), rows(500, 2)
     for labels, codes in ((np.random.default_rng(5).permutation(y), {"UQ003"}), (y, set())):
         model = LogisticRegression().fit(X, labels)
-        made = audited(uq.explain(model, *test, train=(X, y)), ["calibration", "pfi", "cid"], rules=["single_feature"])
+        made = audited(uq.explain(model, *test, train=(X, y)), ["calibration", "pfi", "cid"], checks=["single_feature"])
         assert {one.code for one in made.findings} & {"UQ003"} == codes
 
 

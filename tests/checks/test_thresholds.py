@@ -17,7 +17,7 @@ from uq_report.testing import linear_subject
 from .importances import audited, outcome
 
 Observed = Mapping[str, float]
-CHECKS = [plugins.load(plugin)() for plugin in plugins.find(plugins.RULES)]
+CHECKS = [plugins.load(plugin)() for plugin in plugins.find(plugins.CHECKS)]
 RULES = [pytest.param(rule, id=rule.code) for check in CHECKS for rule in check.rules]
 NUMBERS = [
     pytest.param(rule, name, id=f"{rule.code}-{name}")
@@ -178,8 +178,8 @@ def test_an_edited_option_stands_in_the_rule_and_in_the_findings() -> None:
     subject = linear_subject(150, train=True)
 
     def judged(**options: float) -> Outcome:
-        given = {"rules.support": options}
-        return outcome(audited(subject, [ids.SUPPORT], rules=[ids.SUPPORT], options=given), ids.SUPPORT)
+        given = {"checks.support": options}
+        return outcome(audited(subject, [ids.SUPPORT], checks=[ids.SUPPORT], options=given), ids.SUPPORT)
 
     strict, lax = judged(shuffled=0.01), judged(shuffled=0.99)
     assert "More than 1 % of the rows are outside after" in strict.rules[1].when

@@ -105,9 +105,9 @@ def test_a_waiver_needs_an_owner_a_reason_and_a_day(given: dict[str, str], words
 
 def audited(*waivers: WaiverSettings) -> Run:
     """Return a run whose policy has two broken rules, about a and about c."""
-    options: dict[str, Any] = {"pfi": {"n_repeats": 5, "measures": ["nll"]}, "rules.policy": {"require": BROKEN}}
+    options: dict[str, Any] = {"pfi": {"n_repeats": 5, "measures": ["nll"]}, "checks.policy": {"require": BROKEN}}
     chosen = ("pfi", "agreement")
-    settings = Settings(explainers=chosen, rules=("policy",), options=options, waivers=waivers, as_of=DAY)
+    settings = Settings(explainers=chosen, checks=("policy",), options=options, waivers=waivers, as_of=DAY)
     return runner.run(linear_subject(100), settings).run
 
 
@@ -149,7 +149,7 @@ def test_every_registered_check_ends_in_one_state() -> None:
 def test_judging_again_gives_the_same_outcomes() -> None:
     run = audited(waiver(feature="a"))
     catalog = plugins.catalog((), ())
-    checks = {"policy": plugins.load(plugins.named(catalog[plugins.RULES], "policy", "check"))(require=BROKEN)}
+    checks = {"policy": plugins.load(plugins.named(catalog[plugins.CHECKS], "policy", "check"))(require=BROKEN)}
     again = judge(catalog, checks, run, Settings(waivers=(waiver(feature="a"),), as_of=DAY))
     assert again.outcomes == run.outcomes
     assert again.failed == ()

@@ -17,7 +17,7 @@ import typer
 from typer.testing import CliRunner
 
 from uq_report import cli
-from uq_report.cli import errors
+from uq_report.cli import errors as boundary
 from uq_report.core.support import errors
 from uq_report.core.support.errors import EXIT_CODES, InputError, UQReportError
 
@@ -46,7 +46,7 @@ def ends(error: BaseException, as_json: bool = False) -> Any:
 
     @command.command()
     def fails() -> None:
-        with errors.errors_reported(as_json):
+        with boundary.errors_reported(as_json):
             raise error
 
     return CliRunner().invoke(command)
@@ -95,7 +95,7 @@ def test_an_end_that_a_command_chose_passes(code: int) -> None:
 def test_text_fits_any_terminal(monkeypatch: pytest.MonkeyPatch, encoding: str, printed: bytes) -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     monkeypatch.setattr(sys, "stdout", stream)
-    errors.say("\u22120.5 \u2026 J\xf6rg \u65e5")
+    boundary.say("\u22120.5 \u2026 J\xf6rg \u65e5")
     assert stream.buffer.getvalue() == printed + b"\n"
 
 

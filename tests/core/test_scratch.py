@@ -17,7 +17,7 @@ from uq_report.ops import caches
 
 DIES = """
 import os, sys
-from uq_report.core import scratch
+from uq_report.core.support import scratch
 folder = scratch.make()
 (folder / "model").write_bytes(b"large")
 print(folder, flush=True)

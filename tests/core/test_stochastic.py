@@ -214,7 +214,7 @@ def test_mixtures_of_mixtures_keep_all_members() -> None:
 def test_a_random_model_is_read_by_an_audit_that_says_so() -> None:
     rows = np.random.default_rng(1).normal(size=(1500, 2))
     subject = uq.explain(Seeded(), rows, (rows[:, 0] > 0).astype(int), stochastic="members")
-    run = uq.audit(subject, explainers=["calibration"], rules=["performance"], progress=False).run
+    run = uq.audit(subject, explainers=["calibration"], checks=["performance"], progress=False).run
     assert run.subject["adapter"] == "classifier"
     assert run.subject["notes"][0].startswith("Predictions are random: 20 calls")
     assert run.findings[0].code == "UQ001"

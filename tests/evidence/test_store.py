@@ -33,10 +33,10 @@ def test_a_run_comes_back_equal_and_its_bytes_are_stable() -> None:
         pd.testing.assert_frame_equal(before.frame, after.frame)
         pd.testing.assert_frame_equal(before.estimates, after.estimates)
         assert before.measures == after.measures
-    rows, saved = run.results[0].rows, again.results[0].rows
+    rows, kept = run.results[0].rows, again.results[0].rows
     assert rows is not None
-    assert run_folder is not None
-    np.testing.assert_allclose(run_folder.values, rows.values, rtol=5e-10)  # ten significant digits
+    assert kept is not None
+    np.testing.assert_allclose(kept.values, rows.values, rtol=5e-10)  # ten significant digits
     assert (again.outcomes, again.not_run, again.plugins) == (run.outcomes, run.not_run, run.plugins)
     assert (again.methods, again.changes) == (run.methods, run.changes)
     assert again.challenger is not None
@@ -113,9 +113,9 @@ def test_what_cannot_be_saved_is_told_with_its_place(change: dict[str, Any], mes
 
 def test_saved_results_equal_loaded_ones() -> None:
     result = replace(store_runs.importance(), options={"grid": (1, np.float64(2))}, meta={"x": {3: frozenset("ba")}})
-    run_folder = codec.as_saved(result)
-    assert run_folder.options == {"grid": [1, 2.0]}
-    assert run_folder.meta == {"x": {"3": ["a", "b"]}}
+    kept = codec.as_saved(result)
+    assert kept.options == {"grid": [1, 2.0]}
+    assert kept.meta == {"x": {"3": ["a", "b"]}}
 
 
 def test_a_folder_holds_everything_and_is_read_back(tmp_path: Path) -> None:

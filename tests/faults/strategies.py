@@ -271,7 +271,7 @@ SETTINGS: Mapping[str, tuple[Any, ...]] = {
     "fast_paths": (True, False),
     "waivers": ((), ({"code": "UQ101", "owner": "me", "reason": "<known>", "expires": "2027-01-01"},)),
     "about": ({}, {"title": "=1+1 <script>", "status": "final"}),
-    "deny": ((), ("html_nothing",), ("rules.calibration",)),
+    "deny": ((), ("html_nothing",), ("checks.calibration",)),
 }
 
 

@@ -67,9 +67,9 @@ features = ["q"]
 [explainers.pfy]
 [explainers.redundancy]
 nothing = 1
-[rules.calibration]
+[checks.calibration]
 efect = 1
-[rules.policy]
+[checks.policy]
 require = []
 [run]
 seed = -1
@@ -110,9 +110,9 @@ TOLD = (
     "explainers.pfi.n_repeats must be an integer >= 1; got 0.",
     "explainers.pfi.chunk must be a known option; got 'chunk'.",
     "explainers.pfi.features[0] must be a feature or group of test.csv; got 'q'.",
-    "explainers must be keyed by explainer, or rules.<name>; got 'pfy'. Did you mean 'pfi'?",
+    "explainers must be keyed by explainer, or checks.<name>; got 'pfy'. Did you mean 'pfi'?",
     "explainers.redundancy.nothing must be a known option; got 'nothing'.",
-    "rules.calibration.efect must be a known option; got 'efect'. Did you mean 'effect'?",
+    "checks.calibration.efect must be a known option; got 'efect'. Did you mean 'effect'?",
     "policy.rules and rules.policy.require must not both be given",
     "run.seed must be greater than or equal to 0; got -1.",
     "run.as_of must be a date written YYYY-MM-DD; got 'yesterday'.",
@@ -176,7 +176,7 @@ def test_places_in_a_file_are_relative_to_it_and_those_of_flags_to_the_folder(fo
 def test_flags_and_file_fill_the_same_objects_and_give_the_same_bytes(folder: Path) -> None:
     more = ["--max-rows", "40", "--seed", "3", "--positive-class", "bad", "--label", "L", "--train", "train.csv"]
     more += ["--confidence", "0.9"]
-    options = ["--set", "rules.calibration.effect=0.05", "--set", "expectations.income=decreasing"]
+    options = ["--set", "checks.calibration.effect=0.05", "--set", "expectations.income=decreasing"]
     limits = ["--time-limit", "900", "--memory-limit-mb", "90000", "--deny", "dalex", "--title", "T"]
     flags = call("run", *DATA, *ROLES, *QUICK, *more, *options, *limits, "--output", "flags")
     assert flags.exit_code == 0, flags.stderr
@@ -209,7 +209,7 @@ def test_flags_and_file_fill_the_same_objects_and_give_the_same_bytes(folder: Pa
     saved = uq.load("file").run
     assert saved.settings["confidence"] == 0.9
     assert (saved.settings["seed"], saved.subject["n"], saved.subject["protected"]) == (3, 40, ["sex"])
-    assert saved.settings["options"]["rules.direction"] == {"monotone": {"income": "decreasing"}}
+    assert saved.settings["options"]["checks.direction"] == {"monotone": {"income": "decreasing"}}
 
 
 def test_init_writes_a_file_that_runs_and_explains_every_section(folder: Path) -> None:

@@ -49,7 +49,7 @@ def test_what_does_not_apply_is_not_required(cause: Cause) -> None:
 
 
 def test_a_check_that_fails_is_required() -> None:
-    run = run_with("fault", PASSED, group="rules", name="leak")
+    run = run_with("fault", PASSED, group="checks", name="leak")
     assert gates.reasons(run, "critical") == (f"required, and not run: rules.leak: {WHY}",)
 
 
@@ -65,9 +65,9 @@ def test_no_verdict_at_all_fails_and_an_undecided_one_does_not() -> None:
 def test_the_runner_says_by_which_cause_a_part_did_not_run(packages: Packages) -> None:
     packages.explainer("odd", explainer("odd", "raise ValueError('no')"))
     subject = testing.linear_subject(40)
-    cut = uq.audit(subject, explainers=["pfi"], rules=["claims"], time_limit=1e-6, progress=False).run
+    cut = uq.audit(subject, explainers=["pfi"], checks=["claims"], time_limit=1e-6, progress=False).run
     assert "explainers.pfi: the time limit of 1e-06 s" in gates.reasons(cut, "critical")[1]
-    few = uq.audit(subject, explainers=["pfi"], rules=["claims"], row_budget=41, progress=False).run
+    few = uq.audit(subject, explainers=["pfi"], checks=["claims"], row_budget=41, progress=False).run
     assert "explainers.pfi: engine.row_budget must allow" in gates.reasons(few, "critical")[1]
     broken = uq.audit(subject, explainers=["odd"], progress=False).run
     assert next(entry.cause for entry in broken.not_run if entry.name == "odd") == "fault"

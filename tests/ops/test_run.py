@@ -64,7 +64,7 @@ def test_every_field_says_what_the_command_says(folder: Path, capsys: pytest.Cap
     assert (done.folder, done.reports, done.reference) == (Path("out"), (Path("out/report.md"),), "")
     assert (done.exit_code, done.reasons, done.unchanged) == (0, (), False)
     assert done.findings == done.run.findings
-    assert (done.run.run.settings["seed"], done.run.run.settings["rules"]) == (3, ["calibration", "policy"])
+    assert (done.run.run.settings["seed"], done.run.run.settings["checks"]) == (3, ["calibration", "policy"])
     assert codec.sha256(uq.load("out").run) == codec.sha256(done.run.run) == done.summary["run_sha256"]
     assert all(file.is_file() for file in done.reports)
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -83,7 +83,7 @@ def test_without_a_file_the_changes_describe_everything(folder: Path) -> None:
 
 def test_a_section_changes_the_keys_it_has_and_leaves_the_others(folder: Path) -> None:
     settings = uq.run("audit.toml", {"run": {"explainers": []}}).run.run.settings
-    assert (settings["explainers"], settings["rules"]) == ([], ["calibration", "policy"])
+    assert (settings["explainers"], settings["checks"]) == ([], ["calibration", "policy"])
 
 
 def test_a_gate_that_fails_is_exit_code_1_with_its_reasons(folder: Path) -> None:

@@ -123,7 +123,7 @@ def another_model(folder: Path) -> None:
         another_row,
         another_model,
         lambda _: write(seed=1),
-        lambda _: write(more="[rules.calibration]\neffect = 0.03"),
+        lambda _: write(more="[checks.calibration]\neffect = 0.03"),
         lambda _: write(more='[about]\nauthor = "somebody"'),
         lambda f: next((f / "filed" / "credit").glob("*/report.html")).write_text("half"),
         lambda f: next((f / "filed" / "credit").glob("*/evidence/calibration.csv")).unlink(),

@@ -46,5 +46,5 @@ PASSED = Outcome(check=ids.CALIBRATION, state="passed", title="Calibration", rul
 def run_with(*outcomes: Outcome, settings: Mapping[str, Sequence[Mapping[str, str]]] | None = None) -> Run:
     """A run that ended in these outcomes, each of a registered check."""
     run = make_run(Case())
-    plugins = tuple(PluginRecord("rules", outcome.check, "uq_report", "0.1", 1) for outcome in outcomes)
+    plugins = tuple(PluginRecord("checks", outcome.check, "uq_report", "0.1", 1) for outcome in outcomes)
     return replace(run, outcomes=outcomes, plugins=plugins, not_run=(), settings={**run.settings, **(settings or {})})

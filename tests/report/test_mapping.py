@@ -81,7 +81,7 @@ def test_no_mapping_claims_to_comply() -> None:
 @pytest.mark.parametrize(("framework", "point"), POINTS, ids=lambda x: getattr(x, "title", getattr(x, "place", "")))
 def test_every_name_in_a_mapping_exists(framework: object, point: Requirement) -> None:
     known = {plugin.name for plugin in plugins.find(plugins.EXPLAINERS)}
-    checks = {plugin.name for plugin in plugins.find(plugins.RULES)}
+    checks = {plugin.name for plugin in plugins.find(plugins.CHECKS)}
     for name in (choice for needed in point.evidence for choice in needed.split(" | ")):
         kind, _, key = name.rpartition(":")
         assert key in {"": known, "check": checks, "about": About.model_fields, "run": RECORDS}[kind], name

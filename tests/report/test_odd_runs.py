@@ -135,7 +135,7 @@ CASES: dict[str, Callable[[], Run]] = {
     "no training data": untrained,
     "odd names": odd_names,
     "odd classes": odd_classes,
-    "nothing looked for": lambda: audit(usual(), (), rules=()),
+    "nothing looked for": lambda: audit(usual(), (), checks=()),
     "everything failed": everything_failed,
     "everything denied": everything_denied,
 }

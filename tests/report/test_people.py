@@ -116,7 +116,7 @@ def test_every_rule_is_a_threshold_with_source_and_state() -> None:
         rules=tuple(rule(f"UQ40{k}") for k in (1, 2, 3, 4, 5)),
     )
     skipped = Outcome(check="late", state="skipped", reason="too slow", rules=(rule("UQ601"),))
-    options: Any = {"options": {"rules.over": {"level": 0.05, "b": 1}}}
+    options: Any = {"options": {"checks.over": {"level": 0.05, "b": 1}}}
     section = monitoring(RunReader(run_with(over, skipped, settings=options)))
     rows = {row[0]: row[2:] for row in table(section, "monitoring-rules").rows}
     assert rows["UQ401"] == (

@@ -38,7 +38,7 @@ TITLE, LEAD = 60, 70  # characters
 def checks() -> tuple[object, ...]:
     """The built-in checks, as they are configured by default."""
     catalog = plugins.catalog()
-    own = [one for one in catalog[plugins.RULES] if one.distribution == "uq_report"]
+    own = [one for one in catalog[plugins.CHECKS] if one.distribution == "uq_report"]
     return tuple(plugins.load(one)() for one in own)
 
 
@@ -136,7 +136,7 @@ def _constants(path: Path) -> Iterator[tuple[int, str]]:
                 yield node.lineno, text
 
 
-CHECKS = sorted(path for path in (PACKAGE / "methods").rglob("*.py") if "rules.rule import" in path.read_text())
+CHECKS = sorted(path for path in (PACKAGE / "methods").rglob("*.py") if "checks.rule import" in path.read_text())
 
 
 @pytest.mark.parametrize("path", CHECKS, ids=lambda path: f"{path.parent.name}-{path.stem}")

@@ -414,7 +414,7 @@ def audit(model: Linear, seed: int, previous: Any = None, n: int = 300) -> Audit
     return uq.audit(
         subject,
         explainers=["pfi", "calibration"],
-        rules=["calibration"],
+        checks=["calibration"],
         options={"pfi": {"n_repeats": 5}},
         as_of="2026-01-31",
         progress=False,

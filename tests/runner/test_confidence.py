@@ -215,11 +215,11 @@ def test_a_level_outside_is_refused(level: float) -> None:
 
 
 def test_it_is_no_option_of_an_explainer() -> None:
-    options = {name: {"confidence": 0.9} for name in ("pfi", "shap", "rules.policy")}
+    options = {name: {"confidence": 0.9} for name in ("pfi", "shap", "checks.policy")}
     with pytest.raises(InputError) as caught:
         uq.audit(linear_subject(30), options=options)
     lines = str(caught.value).splitlines()
     assert len(lines) == 3
-    for key in ("explainers.pfi", "explainers.shap", "rules.policy"):
+    for key in ("explainers.pfi", "explainers.shap", "checks.policy"):
         line = f"{key}.confidence must be a known option; got 'confidence'. "
         assert line + f"confidence is a setting of the run, not of {key}." in lines

@@ -86,8 +86,8 @@ def strange(packages: Packages, fields: str) -> None:
         ("pdp", "percentiles", [0.1], "a list of 2 numbers", "[0.0, 1.0]"),
         ("pdp", "pairs", [["a", "b", "c"]], "a list of lists of 2 texts", "[]"),
         ("redundancy", "n_splits", 2.5, "an integer or None", "None"),
-        ("rules.calibration", "effect", "small", "a number", "0.02"),
-        ("rules.policy", "severity", "worst", "'critical', 'high', 'medium', 'low' or 'observation'", '"high"'),
+        ("checks.calibration", "effect", "small", "a number", "0.02"),
+        ("checks.policy", "severity", "worst", "'critical', 'high', 'medium', 'low' or 'observation'", '"high"'),
     ],
 )
 def test_a_value_of_another_type_is_one_line(name: str, option: str, value: Any, allowed: str, default: str) -> None:
@@ -125,13 +125,13 @@ def test_every_mistake_is_told_at_once(packages: Packages) -> None:
     given = {
         "pfi": {"n_repeats": "ten", "margn": 1, "measures": "nll"},
         "extra": {"n_things": 0},
-        "rules.calibration": {"level": [0.05]},
+        "checks.calibration": {"level": [0.05]},
         "pdq": {},
     }
     told = lines_of(seed=-1, confidence=2, explainrs=["pfi"], options=given)
     assert [line.split(" must ")[0] for line in told] == [
         *("audit.seed", "audit.confidence", "audit.explainrs", "settings.options", "explainers.extra.n_things"),
-        *("explainers.pfi.n_repeats", "explainers.pfi.margn", "explainers.pfi.measures", "rules.calibration.level"),
+        *("explainers.pfi.n_repeats", "explainers.pfi.margn", "explainers.pfi.measures", "checks.calibration.level"),
     ]
 
 
@@ -150,7 +150,7 @@ def test_a_file_tells_every_mistake_at_once(tmp_path: Path, monkeypatch: pytest.
         [explainers.pfi]
         n_repeats = 3.0
         confidence = 0.9
-        [rules.support]
+        [checks.support]
         level = "5 %"
     """)
     result = call("config", "check", "audit.toml")
@@ -219,7 +219,7 @@ def test_a_validator_of_a_stranger_that_fails_refuses_the_value() -> None:
 
 
 def everything() -> list[Any]:
-    found = [plugin for group in (plugins.EXPLAINERS, plugins.RULES) for plugin in plugins.find(group)]
+    found = [plugin for group in (plugins.EXPLAINERS, plugins.CHECKS) for plugin in plugins.find(group)]
     return [pytest.param(plugin, id=f"{plugin.short_group}.{plugin.name}") for plugin in found]
 
 
@@ -250,10 +250,10 @@ def test_plugins_tells_what_one_is_and_takes() -> None:
 
 def test_plugins_tells_of_every_plugin_of_a_name() -> None:
     heads = [line.split()[0] for line in call("plugins", "calibration").stdout.splitlines() if line[:1].isalpha()]
-    assert heads[:2] == ["explainers.calibration", "rules.calibration"]
-    only = [line for line in call("plugins", "rules.calibration").stdout.splitlines() if line[:1].isalpha()]
+    assert heads[:2] == ["explainers.calibration", "checks.calibration"]
+    only = [line for line in call("plugins", "checks.calibration").stdout.splitlines() if line[:1].isalpha()]
     assert len(only) == 1
-    assert "  effect: a number, default 0.02" in call("plugins", "rules.calibration").stdout
+    assert "  effect: a number, default 0.02" in call("plugins", "checks.calibration").stdout
 
 
 def test_plugins_tells_of_measures_and_of_what_cannot_be_used(packages: Packages) -> None:
@@ -280,7 +280,7 @@ def test_the_schema_holds_the_options_of_all_that_is_installed(packages: Package
     packages.explainer("absent", "import no_such_library")
     schema = json.loads(call("config", "schema").stdout)
     assert schema == files.installed_schema()
-    for name, group in (("explainers", plugins.EXPLAINERS), ("rules", plugins.RULES)):
+    for name, group in (("explainers", plugins.EXPLAINERS), ("checks", plugins.CHECKS)):
         section = schema["properties"][name]
         assert section["additionalProperties"] is False
         assert set(section["properties"]) == {plugin.name for plugin in plugins.find(group)}
@@ -297,13 +297,13 @@ def test_the_schema_holds_the_options_of_all_that_is_installed(packages: Package
     [
         ("[explainers.pfi]\nn_repeats = 10\nmargin = { nll = 0.1 }", True),
         ("[explainers.pdp]\npairs = [['age', 'income']]\npercentiles = [0, 1]", True),
-        ("[rules.policy]\nseverity = 'low'", True),
+        ("[checks.policy]\nseverity = 'low'", True),
         ("[explainers.pfi]\nn_repeats = 'ten'", False),
         ("[explainers.pfi]\nmeasures = 'nll'", False),
         ("[explainers.pfi]\nn_repeat = 10", False),
         ("[explainers.pfi]\nconfidence = 0.9", False),
         ("[explainers.pfy]\nn_repeats = 10", False),
-        ("[rules.policy]\nseverity = 'worst'", False),
+        ("[checks.policy]\nseverity = 'worst'", False),
         ("[run]\nconfidence = 0.9", True),
         ("[run]\nconfidence = 1.0", False),
     ],

@@ -60,7 +60,7 @@ def test_two_plugins_of_one_name_stop_and_both_are_named(packages: Packages) -> 
 
 
 def test_one_name_in_two_groups_is_no_collision(packages: Packages) -> None:
-    packages.install("rival", {"rules:pfi": "rival:Extra"})
+    packages.install("rival", {"checks:pfi": "rival:Extra"})
     assert "pfi" in [p.name for p in plugins.find("uq_report.checks")]
 
 
@@ -73,7 +73,7 @@ def test_deny_applies_before_import(packages: Packages, word: str) -> None:
 
 
 def test_deny_of_one_group_leaves_the_other() -> None:
-    found = plugins.catalog(deny=["rules.calibration"])
+    found = plugins.catalog(deny=["checks.calibration"])
     assert "calibration" not in [p.name for p in found["uq_report.checks"]]
     assert "calibration" in [p.name for p in found[GROUP]]
 
@@ -98,7 +98,7 @@ def test_require_names_what_is_missing_and_why() -> None:
         ),
         (explainer("extra", needs="pfi"), "needs must be tuple[str, ...]; got 'pfi'"),  # type: ignore[arg-type]
         (f"{explainer('extra')}Extra.after = ['pfi']", "after must be tuple[str, ...]; got ['pfi']"),
-        (f"{explainer('extra')}Extra.card = 'words'", "card must be Card; got 'words'"),
+        (f"{explainer('extra')}Extra.card = 'words'", "card must be MethodCard; got 'words'"),
         ("", "cannot be imported: AttributeError"),
         ("1 / 0", "cannot be imported: ZeroDivisionError: division by zero"),
         ("import no_such_library", "No module named 'no_such_library'. Install no_such_library."),
@@ -168,7 +168,7 @@ def test_a_section_has_a_slot_and_ids_it_shows(packages: Packages, members: str,
 
 def test_a_broken_section_does_not_cost_the_report(packages: Packages, caplog: pytest.LogCaptureFixture) -> None:
     packages.install("pkg", {"sections:extra": "pkg:Extra"}, "class Extra:\n    name = 'extra'; slot = 'nowhere'")
-    run = uq.audit(linear_subject(40), explainers=["data_quality"], rules=[], as_of="2026-01-01")
+    run = uq.audit(linear_subject(40), explainers=["data_quality"], checks=[], as_of="2026-01-01")
     assert b"# Uncertainty audit" in run.render("markdown")
     assert "sections 'extra' of pkg 1.0 breaks its contract" in caplog.text
 

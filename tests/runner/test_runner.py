@@ -78,7 +78,7 @@ def test_what_the_distribution_lacks_is_said(packages: Packages) -> None:
 
 def test_all_wrong_options_are_reported_before_anything_runs(packages: Packages) -> None:
     packages.explainer("extra", explainer("extra"))
-    options = {"extra": {"n_thing": 1, "n_things": 0}, "pfy": {}, "rules.calibration": {"no_such": 1}}
+    options = {"extra": {"n_thing": 1, "n_things": 0}, "pfy": {}, "checks.calibration": {"no_such": 1}}
     with pytest.raises(InputError) as caught:
         runner.run(linear_subject(20), Settings(explainers=("extra", "pdq"), options=options))
     told = str(caught.value)
@@ -87,7 +87,7 @@ def test_all_wrong_options_are_reported_before_anything_runs(packages: Packages)
     assert "extra.n_things must be >= 1; got 0." in told
     assert "settings.explainers must list registered names; got 'pdq'. Did you mean 'pdp'?" in told
     assert "got 'pfy'. Did you mean 'pfi'?" in told
-    assert "rules.calibration.no_such must be a known option" in told
+    assert "checks.calibration.no_such must be a known option" in told
 
 
 @pytest.mark.parametrize(
@@ -135,15 +135,15 @@ def test_every_check_ends_in_one_state(packages: Packages) -> None:
     check = (
         "class C:\n    name = title = 'odd'; rules = (); api_version = 1\n    def check(self, run):\n        1 / 0\n"
     )
-    packages.install("odd_pkg", {"rules:odd": "odd_pkg:C"}, check)
+    packages.install("odd_pkg", {"checks:odd": "odd_pkg:C"}, check)
     run = audit()
     states = {o.check: o for o in run.outcomes}
     assert states["odd"].state == "skipped"
-    assert reason(run, "odd", "rules") == states["odd"].reason == "it failed: ZeroDivisionError: division by zero"
-    assert len(run.outcomes) == len([r for r in run.plugins if r.group == "rules"])
-    packages.install("inf_pkg", {"rules:inf": "inf_pkg:C"}, INFINITE)
-    assert "must be finite to be saved; got inf" in reason(audit(), "inf", "rules")
-    left_out = {o.check: o for o in audit(rules=("odd",)).outcomes}
+    assert reason(run, "odd", "checks") == states["odd"].reason == "it failed: ZeroDivisionError: division by zero"
+    assert len(run.outcomes) == len([r for r in run.plugins if r.group == "checks"])
+    packages.install("inf_pkg", {"checks:inf": "inf_pkg:C"}, INFINITE)
+    assert "must be finite to be saved; got inf" in reason(audit(), "inf", "checks")
+    left_out = {o.check: o for o in audit(checks=("odd",)).outcomes}
     assert left_out["calibration"].reason == "not chosen in the settings"
 
 

@@ -24,7 +24,7 @@ PLUGINS = {
     "explainers": ["screen"],
     "adapters": ["line"],
     "measures": ["confidence", "surprise"],
-    "rules": ["screen"],
+    "checks": ["screen"],
     "sections": ["screen"],
     "figures": ["screen"],
     "renderers": ["digest"],
@@ -161,8 +161,8 @@ class Odd:
 def test_a_finding_that_breaks_its_printed_rule_is_refused_by_name(
     packages: Packages, breach: str, message: str
 ) -> None:
-    packages.install("pkg_odd", {"rules:odd": "pkg_odd:Odd"}, BREACH.format(breach=breach))
-    run = uq.audit(linear_subject(40), explainers=["data_quality"], rules=["odd"], as_of="2026-01-01").run
+    packages.install("pkg_odd", {"checks:odd": "pkg_odd:Odd"}, BREACH.format(breach=breach))
+    run = uq.audit(linear_subject(40), explainers=["data_quality"], checks=["odd"], as_of="2026-01-01").run
     (outcome,) = (outcome for outcome in run.outcomes if outcome.check == "odd")
     if not message:
         assert [finding.code for finding in run.findings] == ["ODD1"]

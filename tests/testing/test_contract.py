@@ -24,7 +24,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     plugins.EXPLAINERS: testing.explainer_checks(),
     plugins.MEASURES: testing.measure_checks(),
     plugins.ADAPTERS: testing.adapter_checks(),
-    plugins.RULES: testing.rule_checks(),
+    plugins.CHECKS: testing.rule_checks(),
     plugins.SECTIONS: testing.section_checks(),
     plugins.FIGURES: testing.figure_checks(),
     plugins.RENDERERS: testing.renderer_checks(),
@@ -93,7 +93,7 @@ def classes_with_a_name(file: Path) -> Iterator[str]:
                 yield node.name
 
 
-@pytest.mark.parametrize("room", ["methods", "inputs", "rules"])
+@pytest.mark.parametrize("room", ["methods", "inputs", "checks"])
 def test_every_plugin_of_a_room_is_registered(room: str) -> None:
     root = Path(uq_report.__file__).parent
     registered = {plugin.entry.value for group in plugins.GROUPS for plugin in plugins.find(group)}

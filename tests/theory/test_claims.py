@@ -128,7 +128,7 @@ def test_an_audit_without_outcomes_ranks_by_what_is_claimed() -> None:
     subject = logistic_subject(80)
     blind = make_subject(subject.model, subject.adapter, subject.X)
     assert uq.importance(blind, n_repeats=3)[ids.PFI_CLAIMS].plot().axes
-    run = uq.audit(blind, explainers=["pfi"], rules=["claims"], as_of="2026-01-01", progress=False)
+    run = uq.audit(blind, explainers=["pfi"], checks=["claims"], as_of="2026-01-01", progress=False)
     text, full = (run.render("markdown", appendix=appendix).decode() for appendix in ("short", "full"))
     front = text.partition("\n## The answer\n")[2].partition("\n## A ")[0]
     assert "Without outcomes nothing shows whether unseen rows confirm what the model claims." in front
@@ -180,7 +180,7 @@ def findings(model: Any, X: Any, y: Any) -> list[tuple[str, str, tuple[str, ...]
     run = uq.audit(
         uq.explain(model, X, y),
         explainers=["pfi"],
-        rules=["claims"],
+        checks=["claims"],
         options=options,
         as_of="2026-01-01",
         fast_paths=False,

@@ -148,8 +148,8 @@ class AuditRun:
     def summary(self) -> pd.DataFrame:
         """Return one row per explainer and check: what it gave, or why it did not run."""
         rows = [("explainers", r.explainer, f"result {r.id}", clean(r.title)) for r in self.results]
-        rows += [("rules", o.check, o.state.replace("_", " "), clean(o.reason)) for o in self.run.outcomes]
-        rows += [(n.group, n.name, "not run", clean(n.reason)) for n in self.run.not_run if n.group != "rules"]
+        rows += [("checks", o.check, o.state.replace("_", " "), clean(o.reason)) for o in self.run.outcomes]
+        rows += [(n.group, n.name, "not run", clean(n.reason)) for n in self.run.not_run if n.group != "checks"]
         return pd.DataFrame(rows, columns=["group", "name", "outcome", "detail"])
 
     def render(self, format: str = "html", **style: Unpack[Style]) -> bytes:

@@ -14,7 +14,7 @@ from .rule import Rule
 class Check(Protocol):
     """Reads a run's results and ends in one `Outcome`; checks never read each other.
 
-    A check is a frozen dataclass: its fields are its options (``options={"rules.my_check": {...}}``).
+    A check is a frozen dataclass: its fields are its options (``options={"checks.my_check": {...}}``).
     """
 
     name: ClassVar[str]

@@ -81,7 +81,7 @@ class Policy:
     Parameters
     ----------
     require : tuple of str
-        The rules: ``options={"rules.policy": {"require": [...]}}``.
+        The rules: ``options={"checks.policy": {"require": [...]}}``.
     severity : {"critical", "high", "medium", "low"}
         Of a broken rule; a rule that cannot be judged is one step lower, at least low.
 

@@ -123,7 +123,7 @@ def absent(run: Run, id: str) -> str:
     explainer = ids.explainer_of(id)
     if run.find(explainer) is not None:
         return f"{method_words(explainer)} gave no such result"
-    reasons = (_because(entry.reason) for entry in run.not_run if entry.name == explainer and entry.group != "rules")
+    reasons = (_because(entry.reason) for entry in run.not_run if entry.name == explainer and entry.group != "checks")
     return f"{method_words(explainer)} was not computed{next(reasons, '')}"
 
 
@@ -211,7 +211,7 @@ def with_reasons(view: Pfi, features: Iterable[str], *measures: str) -> tuple[st
     for line in view.lines:
         if line.unreliable and (not measures or line.measure in measures):
             needed = "" if isnan(line.n_needed) else f"; about {line.n_needed:.0f} rows like these would do"
-            reasons.setdefault(line.feature, f"{line.distrust}{needed}")
+            reasons.setdefault(line.feature, f"{line.unreliable}{needed}")
     return by_reason({feature: reasons.get(feature, "") for feature in features})
 
 

@@ -21,7 +21,7 @@ WIDTH = 80
 
 @app.command()
 def plugins(
-    name: Annotated[str | None, typer.Argument(help="Tell of this one: cid, explainers.cid, rules.leak.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Tell of this one: cid, explainers.cid, checks.leak.")] = None,
 ) -> None:
     """List every plugin with its version, distribution and API version, or tell what one of them is and takes."""
     with errors_reported():

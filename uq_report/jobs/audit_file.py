@@ -188,7 +188,7 @@ class AuditFile(SettingsPart):
     expectations: Mapping[str, Direction] = Field(default_factory=dict)
     policy: PolicyPart = PolicyPart()
     explainers: Options = Field(default_factory=dict)
-    rules: Options = Field(default_factory=dict)
+    checks: Options = Field(default_factory=dict)
     run: RunSettings = Field(default_factory=RunSettings)
     budget: BudgetSettings = BudgetSettings()
     about: About = About()
@@ -206,13 +206,13 @@ class AuditFile(SettingsPart):
 
     def settings(self) -> Settings:
         """Return what decides the audit beside its subject."""
-        rules = {name: dict(options) for name, options in self.rules.items()}
+        rules = {name: dict(options) for name, options in self.checks.items()}
         for name, option, _, value in self._sections():
             rules.setdefault(name, {})[option] = value
         return Settings(
             **dict(self.run),
             **dict(self.budget),
-            options={**self.explainers, **{f"rules.{name}": options for name, options in rules.items()}},
+            options={**self.explainers, **{f"checks.{name}": options for name, options in rules.items()}},
             about=self.about,
             waivers=self.waivers,
             actions=self.actions,
@@ -234,9 +234,9 @@ class AuditFile(SettingsPart):
         if self.data.residual_scale is not None and self.data.residuals is None:
             mistakes.append("data.residuals must be given where data.residual_scale is; it is missing.")
         return mistakes + [
-            f"{key} and rules.{name}.{option} must not both be given; got both. Keep one of them."
+            f"{key} and checks.{name}.{option} must not both be given; got both. Keep one of them."
             for name, option, key, _ in self._sections()
-            if option in self.rules.get(name, {})
+            if option in self.checks.get(name, {})
         ]
 
     def _sections(self) -> Iterator[tuple[str, str, str, Any]]:

@@ -13,8 +13,8 @@ from .audit_file import AuditFile
 
 # How settings are called in messages of the runner -> where they stand in audit.toml.
 _KEYS = (
-    ("rules.policy.require", "policy.rules"),
-    ("rules.direction.monotone", "expectations"),
+    ("checks.policy.require", "policy.rules"),
+    ("checks.direction.monotone", "expectations"),
     ("settings.options", "explainers"),
     ("settings.", "run."),
     ("plugins.require", "run.require"),
@@ -53,7 +53,7 @@ def _names(group: str, deny: Iterable[str]) -> set[str]:
 def _with_all_options(audit: AuditFile) -> Settings:
     """Return settings that also choose what has options without being chosen, so that these are looked at too."""
     settings, more = audit.settings(), {}
-    for name, group in (("explainers", plugins.EXPLAINERS), ("rules", plugins.RULES)):
+    for name, group in (("explainers", plugins.EXPLAINERS), ("checks", plugins.CHECKS)):
         chosen = getattr(settings, name)
         if chosen is not None:
             optioned = _names(group, settings.deny) & set(getattr(audit, name))

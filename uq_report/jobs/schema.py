@@ -16,7 +16,7 @@ def installed_schema() -> dict[str, Any]:
     A name that no plugin has, and an option that a plugin has not, are mistakes in the file, and so in the schema.
     """
     schema = audit_schema()
-    for name, group in (("explainers", plugins.EXPLAINERS), ("rules", plugins.RULES)):
+    for name, group in (("explainers", plugins.EXPLAINERS), ("checks", plugins.CHECKS)):
         options = {plugin.name: _options(plugin) for plugin in plugins.find(group)}
         section = schema["properties"][name]
         schema["properties"][name] = {**section, "properties": options, "additionalProperties": False}

@@ -88,7 +88,7 @@ def _unmeasured(run: Run) -> Iterator[str]:
 
 def _is_read(entry: NotRun, run: Run) -> bool:
     """Say whether a check looked for this explainer's results in vain, or is itself what did not run."""
-    return entry.group == "rules" or any(entry.name in outcome.missing for outcome in run.outcomes)
+    return entry.group == "checks" or any(entry.name in outcome.missing for outcome in run.outcomes)
 
 
 def _not_run(entry: NotRun) -> str:

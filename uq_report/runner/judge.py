@@ -43,7 +43,7 @@ class _Watched(Run):
 def judge(catalog: Catalog, checks: Mapping[str, Check], run: Run, settings: Settings) -> Checked:
     """Let every check judge the run; one that fails is skipped, with its reason, and the others go on."""
     outcomes, failed, seconds = [], [], {}
-    for plugin in catalog[plugins.RULES]:
+    for plugin in catalog[plugins.CHECKS]:
         check = checks.get(plugin.name)
         start = perf_counter()
         try:
@@ -52,10 +52,10 @@ def judge(catalog: Catalog, checks: Mapping[str, Check], run: Run, settings: Set
         except Exception as error:  # noqa: BLE001 - foreign code: a failing check is told, and the others go on
             _log.warning("check %s failed", plugin.name, exc_info=True)
             reason = f"it failed: {words_of(error)}"
-            failed.append(NotRun(plugin.name, "rules", reason, "fault"))
+            failed.append(NotRun(plugin.name, "checks", reason, "fault"))
             outcome = Outcome(check=plugin.name, state="skipped", reason=reason)
         outcomes.append(outcome)
-        seconds[f"rules.{plugin.name}"] = perf_counter() - start
+        seconds[f"checks.{plugin.name}"] = perf_counter() - start
     return Checked(tuple(outcomes), tuple(failed), seconds)
 
 
@@ -82,7 +82,7 @@ def _waiver(finding: Finding, waivers: Iterable[WaiverSettings], as_of: str) -> 
 
 
 def _left_out(name: str, run: Run) -> Outcome:
-    reason = next((entry.reason for entry in run.not_run if (entry.group, entry.name) == ("rules", name)), "")
+    reason = next((entry.reason for entry in run.not_run if (entry.group, entry.name) == ("checks", name)), "")
     return Outcome(check=name, state="skipped", reason=reason, title=name)
 
 

@@ -34,7 +34,7 @@ from ..reading.run_reader import SectionPlugin
 EXPLAINERS = "uq_report.explainers"
 ADAPTERS = "uq_report.adapters"
 MEASURES = "uq_report.measures"
-RULES = "uq_report.checks"
+CHECKS = "uq_report.checks"
 SECTIONS = "uq_report.sections"
 FIGURES = "uq_report.figures"
 RENDERERS = "uq_report.renderers"
@@ -42,12 +42,12 @@ LOADERS = "uq_report.loaders"
 FAST_PATHS = "uq_report.fast_paths"
 
 API_VERSION = 1
-GROUPS = (EXPLAINERS, ADAPTERS, MEASURES, RULES, SECTIONS, FIGURES, RENDERERS, LOADERS, FAST_PATHS)
+GROUPS = (EXPLAINERS, ADAPTERS, MEASURES, CHECKS, SECTIONS, FIGURES, RENDERERS, LOADERS, FAST_PATHS)
 # The contract of each group, and its optional hooks.
 _CONTRACTS: Mapping[str, tuple[type, tuple[type, ...]]] = {
     EXPLAINERS: (Explainer, (RunsAfter, HasCard, HasPriority, Costs, NeedsLibraries)),
     ADAPTERS: (Adapter, (Unpacks, SharesCalls, FixedRowsOnly, Differentiates, PicksOutput, HasScores, NeedsLibraries)),
-    RULES: (Check, ()),
+    CHECKS: (Check, ()),
     SECTIONS: (SectionPlugin, ()),
     FIGURES: (FigurePlugin, (TakesCompanions,)),
     RENDERERS: (Renderer, (DrawsFigures, Prepares, NeedsLibraries)),

@@ -49,14 +49,14 @@ def prepare(catalog: Catalog, settings: Settings) -> Prepared:
     paths = _loaded(catalog[plugins.FAST_PATHS], settings, broken) if settings.fast_paths else {}
     refuse(mistakes)
     explainers = {name: objects["explainers"][name] for name in ordered(objects["explainers"])}
-    return Prepared(measures, explainers, objects["rules"], tuple(broken), tuple(path() for path in paths.values()))
+    return Prepared(measures, explainers, objects["checks"], tuple(broken), tuple(path() for path in paths.values()))
 
 
 def _objects(
     catalog: Catalog, settings: Settings, broken: list[NotRun], *, mentioned: bool = False
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Return explainers and checks with their options, and every mistake; `mentioned`: only those the settings name."""
-    groups_of = {"explainers": catalog[plugins.EXPLAINERS], "rules": catalog[plugins.RULES]}
+    groups_of = {"explainers": catalog[plugins.EXPLAINERS], "checks": catalog[plugins.CHECKS]}
     options = {_key(name): dict(values) for name, values in settings.options.items()}
     keys = {f"{group}.{plugin.name}" for group, registered in groups_of.items() for plugin in registered}
     mistakes = [_unknown(key, keys) for key in options if key not in keys]
@@ -180,11 +180,11 @@ def _object(cls: Any, key: str, options: Mapping[str, dict[str, Any]], mistakes:
 
 
 def _key(name: str) -> str:
-    """Return ``explainers.ice`` for ``ice``; ``rules.x`` stays."""
+    """Return ``explainers.ice`` for ``ice``; ``checks.x`` stays."""
     return name if name.startswith(("explainers.", "rules.")) else f"explainers.{name}"
 
 
 def _unknown(key: str, keys: set[str]) -> str:
     names = {name.removeprefix("explainers.") for name in keys}
     name = key.removeprefix("explainers.")
-    return f"settings.options must be keyed by explainer, or rules.<name>; got {name!r}. {nearest(name, names)}"
+    return f"settings.options must be keyed by explainer, or checks.<name>; got {name!r}. {nearest(name, names)}"

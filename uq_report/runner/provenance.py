@@ -159,7 +159,7 @@ def _outcome(group: str, name: str, run: Run, used: Set[str]) -> str:
     """Say in a word what a plugin did; `used` are the measures and the adapter that took part."""
     if group == "explainers":
         return f"ran: {count(sum(result.explainer == name for result in run.results), 'result')}"
-    if group == "rules":
+    if group == "checks":
         return next(outcome.state for outcome in run.outcomes if outcome.check == name).replace("_", " ")
     if group in {"measures", "adapters"}:
         return "used" if name in used else "not used"

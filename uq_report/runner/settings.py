@@ -145,7 +145,7 @@ class RunSettings(SettingsPart):
     """What is run, and how; `confidence` is the level of every interval of the run."""
 
     explainers: Names | None = None
-    rules: Names | None = None
+    checks: Names | None = None
     seed: Annotated[int, Field(ge=0), _WHOLE] = 0
     confidence: Level = CONFIDENCE
     n_jobs: Workers = 1
@@ -176,10 +176,10 @@ class Settings(RunSettings, BudgetSettings):
     ----------
     explainers : tuple of str, optional
         Names of the explainers to run; all that are registered by default.
-    rules : tuple of str, optional
+    checks : tuple of str, optional
         Names of the checks to run; all by default.
     options : mapping of str to mapping
-        Options of explainers, and of checks as ``rules.<name>``, ``{"NAME": {"n_repeats": 10}}``.
+        Options of explainers, and of checks as ``checks.<name>``, ``{"NAME": {"n_repeats": 10}}``.
     seed : int
         All random streams derive from it.
     confidence : float

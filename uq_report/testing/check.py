@@ -29,7 +29,7 @@ def rule_checks() -> tuple[Callable[[type[Check]], None], ...]:
 
 def check_rule_declares_itself(cls: type[Check]) -> None:
     """Require the members of the contract, and at least one rule, each with a code of its own."""
-    require_declared(plugins.RULES, cls)
+    require_declared(plugins.CHECKS, cls)
     rules = cls().rules
     require(bool(rules) and all(isinstance(rule, Rule) for rule in rules), cls, "must have rules, each a Rule")
     codes = [rule.code for rule in rules]

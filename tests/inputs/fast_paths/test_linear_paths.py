@@ -390,7 +390,7 @@ def test_the_run_says_what_ran_and_the_setting_turns_it_off() -> None:
     of = ADDED["logistic"]()
     options: dict[str, Any] = {
         "explainers": ["pfi"],
-        "rules": [],
+        "checks": [],
         "options": {"pfi": {"n_repeats": 3}},
         "as_of": "2026-01-01",
     }

@@ -13,8 +13,6 @@ from unittest.mock import Mock
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
-from packaging.version import Version
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (

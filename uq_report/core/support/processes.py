@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from threading import Lock
 
-_HERE = Path(__file__).resolve().parents[2]  # where uq_report lies, which is trusted wherever it is
+_HERE = Path(__file__).resolve().parents[3]  # where uq_report lies, which is trusted wherever it is
 _START = (
     "import os, sys; sys.path[:] = sys.argv.pop(1).split(os.pathsep); "
     "import runpy; runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"

@@ -37,5 +37,5 @@ def build(which: str) -> tuple[Subject, dict[str, Any]]:
 def settings(which: str) -> dict[str, Any]:
     """Return what the audit of a sample says beside its rows: the arguments of `uq_report.audit`."""
     content = tomllib.loads(files(__package__).joinpath(f"{which}.toml").read_text(encoding="utf-8"))
-    rules = {f"rules.{name}": options for name, options in content.pop("rules", {}).items()}
+    rules = {f"checks.{name}": options for name, options in content.pop("checks", {}).items()}
     return content | {"options": content.pop("explainers", {}) | rules}

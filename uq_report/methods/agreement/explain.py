@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from scipy.stats import kendalltau
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
@@ -176,6 +175,8 @@ class Agreement(BuiltInExplainer):
         if flat := [method for method, own in ((a, x), (b, y)) if not np.ptp(own)]:
             reason = "one of two rankings gives all features the same rank, so its tau-b with another is undefined"
             return [overlap], [Omission(method.measure, "", reason) for method in flat]
+        from scipy.stats import kendalltau  # here: heavy, and a list of plugins ranks nothing
+
         return [pair | {"item": KENDALL, "estimate": float(kendalltau(x, y).statistic), "by_chance": 0.0}, overlap], []
 
     def _stability(self, rankings: Sequence[Method]) -> Diagnostic:

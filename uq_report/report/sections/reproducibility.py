@@ -31,7 +31,7 @@ FILES = (
 )
 ELSEWHERE = ("about", "actions", "waivers")  # settings that stand with what they are about
 OURS = "uq_report"
-WORKING = ("explainers", "rules", "measures")  # plugins whose work is in the numbers
+WORKING = ("explainers", "checks", "measures")  # plugins whose work is in the numbers
 COMPUTING = ("uq_report", "numpy", "pandas", "scipy", "scikit-learn")
 PAGES = ("matplotlib", "Jinja2", "weasyprint")
 PACKAGED = (ids.DALEX, ids.SHAP)  # explainers that a package of their name computes

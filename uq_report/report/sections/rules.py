@@ -95,7 +95,7 @@ def ended(e: RunReader) -> str:
     ``"Of 11 checks 5 raised findings, 4 passed and 2 gave no verdict."``
     """
     ran = len(e.run.outcomes)
-    registered = sum(plugin.group.removeprefix("uq_report.") == "rules" for plugin in e.run.plugins)
+    registered = sum(plugin.group.removeprefix("uq_report.") == "checks" for plugin in e.run.plugins)
     words = f"Of {count(ran, 'check')} {tally(e.run.outcomes, ENDS)}." if ran else "No check was run."
     if registered == ran:
         return words
@@ -160,7 +160,7 @@ def monitoring(e: RunReader) -> Section:
         ("Next review", e.about_cell("next_review")),
     )
     rows = [
-        (rule.code, sentence(rule.when), _source(e, f"rules.{outcome.check}"), *_state(outcome, rule))
+        (rule.code, sentence(rule.when), _source(e, f"checks.{outcome.check}"), *_state(outcome, rule))
         for outcome in e.run.outcomes
         for rule in outcome.rules
     ]
