@@ -75,7 +75,7 @@ install_package() {
 
 run_fast() {
     fast=uq_report
-    for room in core evidence document rules methods inputs jobs api cli golden; do fast="$fast tests/$room"; done
+    for room in core evidence document checks methods inputs jobs api cli golden; do fast="$fast tests/$room"; done
     # shellcheck disable=SC2086  # a list of folders
     "$venv/bin/python" -m pytest -q -n auto $fast "$@"
 }

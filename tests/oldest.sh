@@ -7,7 +7,7 @@ set -eu
 cd "$(dirname "$0")/.."
 folder=${1:-$(mktemp -d)}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- tests/core tests/evidence tests/document tests/rules tests/cli tests/runner tests/methods
+[ $# -gt 0 ] || set -- tests/core tests/evidence tests/document tests/checks tests/inputs tests/cli tests/runner tests/methods
 
 "${UQ_PYTHON:-python3}" -m venv "$folder"
 "$folder/bin/python" -m pip install -q uv

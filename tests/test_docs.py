@@ -1,5 +1,6 @@
 """What the pages for maintainers name is there."""
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -46,6 +47,18 @@ def test_the_table_of_rooms_has_every_room_in_the_order_of_the_arrows() -> None:
     floors = {room: floor for floor, layer in enumerate(reversed(layers)) for room in re.split(r" [|:] ", layer)}
     assert set(rooms) == set(floors)
     assert [floors[room] for room in rooms] == sorted(floors[room] for room in rooms)
+
+
+def test_the_page_of_hooks_has_every_optional_protocol_and_no_other() -> None:
+    hooks = set()
+    for file in (ROOT / "uq_report").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and any("Protocol" in ast.unparse(base) for base in node.bases):
+                hooks |= {node.name} if (ast.get_docstring(node) or "").startswith("Optional") else set()
+    page = (ROOT / "docs" / "hooks.md").read_text(encoding="utf-8")
+    named = {name for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    assert hooks
+    assert hooks <= named
 
 
 def test_the_version_is_one() -> None:

@@ -12,10 +12,10 @@ import pytest
 from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import BayesianRidge, LogisticRegression
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Progress
 
 import uq_report as uq
 from uq_report.api.views import AuditRun, ResultView
+from uq_report.core.engine.fast_path_evaluator import Progress
 from uq_report.core.model.subject import Subject
 from uq_report.core.predictive import Distribution
 from uq_report.core.support.errors import InputError, UnsupportedError, UQReportError

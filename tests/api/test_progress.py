@@ -5,11 +5,11 @@ import sys
 from types import ModuleType, SimpleNamespace
 
 import pytest
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Progress
 
 import uq_report as uq
 from uq_report.api import progress
 from uq_report.api.progress import reported
+from uq_report.core.engine.fast_path_evaluator import Progress
 from uq_report.testing import linear_subject
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from uq_report.core.support.errors import InputError
 from uq_report.evidence.finding import Outcome

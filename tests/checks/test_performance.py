@@ -68,7 +68,7 @@ def judged(
     """Return the outcome for items, each with its estimate and the half width of its interval."""
     units = {"unit": "nats"}
     table = [{"feature": "", "item": i, "estimate": e, "lower": e - w, "upper": e + w, **units} for i, e, w in lines]
-    facts = {"classes": ["no", "yes"], "y_summary": {"counts": [160, 40]}} | subject
+    facts: Any = {"classes": ["no", "yes"], "y_summary": {"counts": [160, 40]}} | subject
     run = importances.run(diagnostic("calibration", table), recalls(*found), **facts)
     return (check or Performance()).check(run)
 
@@ -310,7 +310,7 @@ def test_recalls_are_tested_at_their_rows_and_adjusted_over_classes(hits: int) -
     # at 80 % both intervals end below 0.2, and both unadjusted p-values are below 0.05
     p_value = float(binom.cdf(hits, 40, 0.2))
     assert p_value < 0.05
-    facts = {"classes": ["no", "yes"], "y_summary": {"counts": [160, 40]}}
+    facts: Any = {"classes": ["no", "yes"], "y_summary": {"counts": [160, 40]}}
     outcome = Performance().check(importances.run(recalls((30, 160), (hits, 40), level=0.8), **facts))
     assert [one.code for one in outcome.findings] == ["UQ002"] * (2 * p_value <= 0.05)
 

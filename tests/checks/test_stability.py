@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import Importance, RowValues
 from uq_report.core.support.errors import InputError
 from uq_report.evidence.finding import Finding, Outcome

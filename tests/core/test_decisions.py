@@ -16,9 +16,9 @@ from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, Tune
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.decisions import ASKED, MOST_PROBABLE, OWN, roundest, rule_of
 from uq_report.core.model.measures import ZERO_ONE
 from uq_report.core.model.variants import Variant

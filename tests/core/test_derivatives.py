@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.derivatives import DIFFERENCES, EXACT, Derivatives, finite_differences, floating, spread
 from uq_report.core.model.subject import make_subject
 from uq_report.core.predictive import Distribution

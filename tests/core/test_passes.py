@@ -1,11 +1,14 @@
 """One prediction pass: which variants share a call, how a shortcut fails, and what is kept between calls."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from uq_report.core.engine.fast_path_evaluator.batching import (
+
+from uq_report.core.engine import batching
+from uq_report.core.engine.batching import (
     BatchEvaluator,
     CallPlan,
     grouped,
@@ -13,10 +16,8 @@ from uq_report.core.engine.fast_path_evaluator.batching import (
     refuse_base,
     rows_of,
 )
-from uq_report.core.engine.fast_path_evaluator.fast_path import COMPARED
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import FastPathBatchEvaluator, FastPathCallPlan
-
-from uq_report.core.engine.fast_path_evaluator import batching
+from uq_report.core.engine.fast_path import COMPARED
+from uq_report.core.engine.fast_path_evaluator import FastPathBatchEvaluator, FastPathCallPlan
 from uq_report.core.model.measures import KL, NLL, PREDICTION
 from uq_report.core.model.variants import Variant, make_buffer
 from uq_report.core.support.arrays import IntArray, Table
@@ -209,7 +210,7 @@ def test_the_last_stay() -> None:
         return f"of {key}"
 
     for key in (1, 2, 1, 3, 2, 1):
-        assert last_kept(kept, 2, key, lambda key=key: make(key)) == f"of {key}"  # type: ignore[misc]
+        assert last_kept(kept, 2, key, partial(make, key)) == f"of {key}"
     assert made == [1, 2, 3, 1]
     assert list(kept) == [3, 1]
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from uq_report.core.engine.fast_path_evaluator.fast_path import TOGETHER, TOLERANCE
-from uq_report.core.engine.fast_path_evaluator.fast_path_checks import (
+
+from uq_report.core.engine.fast_path import TOGETHER, TOLERANCE
+from uq_report.core.engine.fast_path_checks import (
     CheckedFastPaths,
     Comparison,
     FastPathStats,
     compared,
 )
-
 from uq_report.core.model.variants import Variant
 from uq_report.core.support.errors import ModelError
 

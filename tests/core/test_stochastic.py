@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
-from uq_report.core.engine.fast_path_evaluator.batching import FEWEST
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
 from uq_report import jobs as files
+from uq_report.core.engine.batching import FEWEST
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.support.errors import InputError, ModelError, UnsupportedError
 from uq_report.core.traits.model_notes import unread_output
 from uq_report.core.traits.stochastic import (

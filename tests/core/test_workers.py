@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
-from uq_report.core.engine.fast_path_evaluator.workers import Workers
 
-from uq_report.core.engine.fast_path_evaluator import worker_transport, workers
+from uq_report.core.engine import worker_transport, workers
+from uq_report.core.engine.fast_path_evaluator import Engine
+from uq_report.core.engine.workers import Workers
 from uq_report.core.model.measures import ENTROPY, KL, NLL, PREDICTION
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.model.variants import Variant

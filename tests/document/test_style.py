@@ -76,7 +76,9 @@ def test_a_key_takes_as_many_columns_as_have_room() -> None:
         style.key(figure, samples, columns=2)
     (legend,) = figure.legends
     assert legend.get_window_extent().width <= figure.bbox.width
-    assert not legend.get_window_extent().overlaps(axes.get_tightbbox())
+    room = axes.get_tightbbox()
+    assert room is not None
+    assert not legend.get_window_extent().overlaps(room)
 
 
 def test_bundle_and_segments_leave_gaps() -> None:

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import runner, testing
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.explainer import Prior
 from uq_report.core.model.results import (
     ESTIMATE_COLUMNS,

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, RowValues
 from uq_report.core.statistics.ranking import ROUNDING, RankIntervals
 from uq_report.core.support.arrays import FloatArray

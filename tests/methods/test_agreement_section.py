@@ -16,8 +16,8 @@ from uq_report.methods.agreement.explain import PAIR_COLUMNS
 from uq_report.methods.agreement.section import AgreementSection, StabilitySection
 from uq_report.reading.run_reader import RunReader
 
+from ..checks.rankings import NONE, agreement, case, ranking, run
 from ..report.reading import all_blocks, table_of, text_of
-from ..rules.rankings import NONE, agreement, case, ranking, run
 
 FIRM = {"a": (1, 1, 1), "b": (2, 2, 3), "c": (3, 2, 3)}
 BARE = {"a": (1, NONE, NONE), "b": (2, NONE, NONE), "c": (2, NONE, NONE)}

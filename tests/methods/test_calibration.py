@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
 from uq_report import testing
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import NLL
 from uq_report.core.model.results import Result
 from uq_report.core.model.subject import Subject, make_subject

@@ -9,8 +9,8 @@ import pytest
 from sklearn.covariance import GraphicalLassoCV
 from sklearn.linear_model import BayesianRidge
 from sklearn.model_selection import KFold
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import Result
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.support.errors import BudgetError, InputError

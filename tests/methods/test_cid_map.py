@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 from scipy.stats import norm
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic
 from uq_report.core.support.errors import InputError
 from uq_report.document.plots import style

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 from scipy.special import ndtri
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import ENTROPY, NLL, PREDICTION
 from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, RowValues
 from uq_report.core.model.sampling import Sampling, t_quantile
@@ -219,8 +219,8 @@ def test_links_of_a_field_are_the_largest_potentials_of_each_pair() -> None:
 def fitted(links: FloatArray, estimator: str = "Gaussian copula", **copies: str) -> InformationEstimate:
     zero = np.zeros((2, 3))
     return InformationEstimate(
-        ("a", "b", "c"), InformationTerms(zero, zero), estimator, links, lambda _: zero, lambda _: 0.0, np.eye(3, dtype=bool), (),
-        {}, copies=copies,
+        ("a", "b", "c"), InformationTerms(zero, zero), estimator, links,
+        lambda _: zero, lambda _: 0.0, np.eye(3, dtype=bool), (), {}, copies=copies,
     )  # fmt: skip
 
 

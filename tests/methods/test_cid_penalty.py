@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal
 from sklearn.covariance import OAS, graphical_lasso
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.explainer import Prior
 from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic
 from uq_report.core.model.subject import Subject

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, f1_score, precision_score, r2_score, recall_score, roc_auc_score
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import ENTROPY, KL, NLL, PREDICTION, Measure
 from uq_report.core.model.results import Result
 from uq_report.core.model.subject import Subject, make_subject

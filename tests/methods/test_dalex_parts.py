@@ -7,9 +7,9 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import pytest
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import ENTROPY, PREDICTION
 from uq_report.core.model.results import Importance
 from uq_report.core.statistics.auc import OneMinusAUC

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.metrics import brier_score_loss, confusion_matrix
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
 from uq_report import testing
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import Result
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.model.subject import Subject

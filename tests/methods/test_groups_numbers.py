@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import Result
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.model.subject import Subject

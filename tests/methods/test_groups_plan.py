@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import PREDICTION
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.support.arrays import BoolArray, FloatArray

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.subject import make_subject
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.inspection import partial_dependence
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.adapter import Match
 from uq_report.core.model.measures import ENTROPY, NLL, ONE_MINUS_AUC, PREDICTION
 from uq_report.core.model.results import Result

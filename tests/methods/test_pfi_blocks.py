@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.subject import Subject
 from uq_report.core.statistics.inference import shuffled_pairs, standard_error
 from uq_report.core.support.arrays import FloatArray

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binomtest
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import Result
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.distributions import Categorical, Intervals, LabelSets

@@ -8,9 +8,9 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, cross_val_predict
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import NLL
 from uq_report.core.model.results import Result
 from uq_report.core.model.subject import Subject, make_subject

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib import Parallel
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.subject import make_subject
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError

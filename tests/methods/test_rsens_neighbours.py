@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.subject import make_subject
 from uq_report.distributions import Normal
 from uq_report.inputs.adapters.function import FunctionAdapter

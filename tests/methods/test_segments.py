@@ -10,10 +10,10 @@ from scipy import stats
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import BayesianRidge
 from sklearn.tree import DecisionTreeRegressor
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
 from uq_report import testing
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import Result
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.model.subject import Subject
@@ -22,8 +22,7 @@ from uq_report.core.support.errors import InputError
 from uq_report.distributions import Categorical, Normal, NormalMixture
 from uq_report.evidence import ids
 from uq_report.evidence.outcomes import CONFIDENCE_GAP
-from uq_report.evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT, SegmentFeatures
-from uq_report.evidence.segments import SegmentsView as SegmentsView
+from uq_report.evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT, SegmentFeatures, SegmentsView
 from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.methods.segments.coding import CodedFeature, Coding, shortest
 from uq_report.methods.segments.explain import Segments, _outside

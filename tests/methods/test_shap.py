@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import ENTROPY, NLL, NLL_CLIPPED, ONE_MINUS_AUC, PREDICTION, Measure
 from uq_report.core.model.results import Attribution, Importance
 from uq_report.core.model.subject import Subject, make_subject

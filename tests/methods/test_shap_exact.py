@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import t
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.model.variants import Mix
 from uq_report.core.support.arrays import FloatArray

@@ -20,9 +20,9 @@ from sklearn.ensemble import (
     VotingRegressor,
 )
 from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegression
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.explainer import BuiltInExplainer
 from uq_report.core.model import measures
 from uq_report.core.model.measures import PARTS, Measure, split_of

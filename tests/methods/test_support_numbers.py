@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import ks_2samp
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.support.errors import InputError
 from uq_report.methods.support import columns
 from uq_report.methods.support.columns import Paired, paired, shifts

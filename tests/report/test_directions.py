@@ -7,16 +7,16 @@ from functools import cache
 
 import numpy as np
 import pytest
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import ENTROPY, Measure
 from uq_report.core.model.results import Importance, MeasureFacts, Result
 from uq_report.document.document import Document, Figure, Paragraph
 from uq_report.document.plots.importance import draw
 from uq_report.evidence import ids
 from uq_report.evidence.importance import ShapImportance, directed
-from uq_report.evidence.information import AgreementView as AgreementView
+from uq_report.evidence.information import AgreementView
 from uq_report.evidence.run import Run
 from uq_report.evidence.view import of_measure
 from uq_report.methods.agreement.explain import Agreement

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Progress
 
 from uq_report import runner
+from uq_report.core.engine.fast_path_evaluator import Progress
 from uq_report.core.model.adapter import Match
 from uq_report.core.model.subject import make_subject
 from uq_report.core.support.errors import InputError, ModelError, PluginError, UQReportError

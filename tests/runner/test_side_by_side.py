@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
 from uq_report.api.views import AuditRun
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import ENTROPY, NLL, SQUARED_ERROR
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.support.errors import InputError

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from uq_report.core.engine.fast_path_evaluator.worker_transport import Broadcast, SharedBytes
 
+from uq_report.core.engine.worker_transport import Broadcast, SharedBytes
 from uq_report.core.support.errors import InputError
 from uq_report.core.support.processes import command, safe_paths
 from uq_report.core.support.user_modules import look_in

@@ -534,6 +534,6 @@ def test_the_plugins_that_are_broken_on_purpose_are_whole_otherwise(source: str)
         (testing.fast_path_model_checks(), (FastPath, testing.logistic_subject())),
     ]
     for checks, arguments in sound:
-        for check in checks:
-            check(*arguments)
+        for one in checks:
+            one(*arguments)
     assert plugins.breaches(plugins.RENDERERS, Page) == []

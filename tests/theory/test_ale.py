@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import ENTROPY, LOG_ODDS, NLL, PREDICTION
 from uq_report.core.model.results import Result
 from uq_report.core.model.subject import Subject, make_subject

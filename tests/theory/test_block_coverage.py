@@ -8,8 +8,8 @@ import pytest
 from scipy.signal import lfilter
 from scipy.stats import binom
 from scipy.stats import t as student
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import ENTROPY, NLL
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.model.subject import make_subject

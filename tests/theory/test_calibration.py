@@ -10,10 +10,10 @@ from scipy import special, stats
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 from sklearn.metrics import log_loss, roc_auc_score
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
 from uq_report.checks.reading import two_sided
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import NLL
 from uq_report.core.model.sampling import Sampling, share_interval
 from uq_report.core.model.subject import Subject, make_subject

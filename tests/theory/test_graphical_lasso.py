@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from sklearn.covariance import graphical_lasso
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.support.arrays import FloatArray
 from uq_report.methods.cid import precision
 from uq_report.methods.cid.lasso import PROVEN, Solved, diagonal_start, graphical_lassos, largest_covariance

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model import measures
 from uq_report.core.model.adapter import Match
 from uq_report.core.model.measures import Measure

@@ -12,9 +12,9 @@ from scipy.special import expit, softmax
 from scipy.stats import kendalltau
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.derivatives import Derivatives
 from uq_report.core.model.divergence import divergence
 from uq_report.core.model.results import Result

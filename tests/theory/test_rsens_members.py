@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy.special import expit, log_softmax, logsumexp, softmax
 from scipy.stats import norm
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report import testing
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.divergence import Order, divergence, divergences_of_members, in_cells, sensitivity
 from uq_report.core.model.results import Result
 from uq_report.core.model.subject import make_subject

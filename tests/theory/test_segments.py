@@ -9,10 +9,10 @@ import pytest
 from scipy.stats import binom
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import BayesianRidge, LogisticRegression
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
 from uq_report import testing
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.describe import describe
 from uq_report.core.model.subject import Subject
 from uq_report.core.support.arrays import AnyArray, FloatArray, IntArray
@@ -21,7 +21,7 @@ from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding
 from uq_report.evidence.outcomes import CONFIDENCE_GAP
 from uq_report.evidence.run import Run
-from uq_report.evidence.segments import SegmentsView as SegmentsView
+from uq_report.evidence.segments import SegmentsView
 from uq_report.methods.segments.check import OVERSURE, SegmentsCheck
 from uq_report.methods.segments.explain import Segments
 

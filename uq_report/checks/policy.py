@@ -260,7 +260,7 @@ def parse(texts: Sequence[str]) -> tuple[RankRule | LimitRule, ...]:
     0.88
     >>> parse(["crsp <= 1"])
     Traceback (most recent call last):
-    uq_report.core.support.errors.InputError: policy.require[0] must limit a known quantity; got 'crsp <= 1'. Did you mean ...
+    uq_report.core.support.errors.InputError: policy.require[0] must limit a known quantity; got 'crsp <= 1'. ...
     """
     return tuple(_parsed(place, text) for place, text in enumerate(texts))
 

@@ -208,8 +208,8 @@ def inside(blocks: Iterable[Block]) -> Iterator[Block]:
 class Section(Frozen):
     """A heading with blocks, then sub-sections; `id` is unique in the document and the anchor of links.
 
-    An `appendix` is lettered, not numbered, and stands behind the sections: the appendix. Mentions of a `feature` lead to
-    the section that is about it; `aside` stands small beside the title.
+    An `appendix` is lettered, not numbered, and stands behind the sections. Mentions of a `feature` lead to the section
+    that is about it; `aside` stands small beside the title.
     """
 
     id: str

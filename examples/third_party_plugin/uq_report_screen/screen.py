@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 from scipy.stats import spearmanr
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.explainer import Prior
 from uq_report.core.model.results import Diagnostic, Omission
 from uq_report.core.model.subject import Subject

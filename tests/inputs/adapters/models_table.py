@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
-
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.subject import Subject
 from uq_report.runner import load_measures
 

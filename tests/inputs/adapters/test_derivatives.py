@@ -39,8 +39,8 @@ from sklearn.preprocessing import (
     RobustScaler,
 )
 from sklearn.preprocessing import StandardScaler as Standard
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.derivatives import DIFFERENCES, EXACT, Derivatives
 from uq_report.core.model.subject import make_subject
 from uq_report.core.support.arrays import FloatArray

@@ -10,9 +10,9 @@ from sklearn.linear_model import BayesianRidge, Lasso, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import CategoricalMixture, Normal, NormalMixture, Poisson
 from uq_report.inputs.adapters.members import MembersAdapter

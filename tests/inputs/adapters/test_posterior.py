@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Categorical, CountDraws, Draws, Normal, Ordinal
 from uq_report.inputs.adapters.draws import DrawsAdapter

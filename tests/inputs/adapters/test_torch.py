@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 import uq_report as uq
 from uq_report import testing
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.derivatives import finite_differences
 from uq_report.core.model.subject import make_subject
 from uq_report.core.support.errors import InputError, ModelError

@@ -30,10 +30,10 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from sklearn.tree import DecisionTreeClassifier
-from uq_report.core.engine.fast_path_evaluator.fast_path_checks import FastPathStats
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report.api import audit, importance
+from uq_report.core.engine.fast_path_checks import FastPathStats
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.adapter import Adapter
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.model.variants import Variant

@@ -13,8 +13,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Ma
 from sklearn.linear_model import BayesianRidge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.model.variants import Variant
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter

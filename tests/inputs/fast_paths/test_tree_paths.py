@@ -32,10 +32,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from uq_report.core.engine.fast_path_evaluator.fast_path import TOLERANCE
-from uq_report.core.engine.fast_path_evaluator.fast_path_evaluator import Engine
 
 from uq_report.api import explain
+from uq_report.core.engine.fast_path import TOLERANCE
+from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.adapter import class_names
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.model.variants import Mix, Variant, make_buffer, mixed_rows

@@ -1,8 +1,8 @@
 """The engine of a run: the plain evaluator with fast paths around it.
 
-A fast path predicts changed rows from the structure of a model. It is chosen by `CheckedFastPaths` only where it agreed with
-the model in the run. Fast paths are chosen in the order of the groups and never by workers, so they change no byte with
-the number of workers.
+A fast path predicts changed rows from the structure of a model. It is chosen by `CheckedFastPaths` only where it agreed
+with the model in the run. Fast paths are chosen in the order of the groups and never by workers, so they change no byte
+with the number of workers.
 """
 
 from __future__ import annotations

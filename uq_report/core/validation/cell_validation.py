@@ -58,8 +58,8 @@ def check_size(values: AnyArray, who: str) -> None:
     >>> check_size(np.array([1.0, -1e300]), "subject.X['a']")
     Traceback (most recent call last):
     ...
-    uq_report.core.support.errors.InputError: subject.X['a'] must be at most 1e+75 in size; got -1e+300 in row 1 (1 of 2 \
-rows). Leave it missing if it stands for a missing value, or use another unit.
+    uq_report.core.support.errors.InputError: subject.X['a'] must be at most 1e+75 in size; got -1e+300 in row 1 (1 of \
+2 rows). Leave it missing if it stands for a missing value, or use another unit.
     """
     if values.dtype.kind in "iu":
         _check_whole(values, who)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...core.support.text import code_point
 
@@ -45,8 +45,8 @@ def _glyphs() -> frozenset[int]:
 def _advance(character: str, bold: bool) -> float:
     from matplotlib import ft2font  # heavy, and most commands draw nothing
 
-    flags = getattr(ft2font, "LoadFlags", None)  # new in matplotlib 3.10
-    hinting = ft2font.LOAD_NO_HINTING if flags is None else flags.NO_HINTING
+    flags: Any = getattr(ft2font, "LoadFlags", None)  # new in matplotlib 3.10
+    hinting: Any = getattr(ft2font, "LOAD_NO_HINTING", None) if flags is None else flags.NO_HINTING
     glyph = _face(bold).load_char(ord(character), flags=hinting)
     return float(glyph.linearHoriAdvance) / 65536 / _EM
 

@@ -87,8 +87,9 @@ def context() -> AbstractContextManager[None]:
     """Return a context with our settings wherever the user has left matplotlib's; the user's return afterwards."""
     import matplotlib as mpl  # here and below: heavy, and most commands draw nothing
 
-    left = {key: value for key, value in _LOOK.items() if mpl.rcParams[key] == mpl.rcParamsDefault[key]}
-    return mpl.rc_context(left | _FIXED)
+    now: dict[Any, Any] = dict(mpl.rcParams)  # the stubs have its keys as literals
+    left = {key: value for key, value in _LOOK.items() if now[key] == mpl.rcParamsDefault[key]}  # type: ignore[index]
+    return mpl.rc_context(left | _FIXED)  # type: ignore[arg-type]  # the same
 
 
 def fonts() -> str:
@@ -109,7 +110,7 @@ def drawing(height: float, width: float = WIDTH, *, placed: bool = False) -> Ite
     from matplotlib.figure import Figure
 
     with context():
-        figure = Figure(figsize=(width, height), layout="none")
+        figure = Figure(figsize=(width, height), layout=None)
         FigureCanvasAgg(figure)  # measures texts
         yield figure
         if not placed:

@@ -215,7 +215,7 @@ def _text(text: ET.Element) -> str:
     """Return a text at its place, turned only where it is."""
     if len(text):
         return _plain(text)
-    own = {name: _round(text.attrib[name]) for name in ("x", "y", "transform") if name in text.attrib}
+    own: dict[str, str] = {name: _round(text.attrib[name]) for name in ("x", "y", "transform") if name in text.attrib}
     if re.match(r"rotate\(-?0 ", own.get("transform", "")):
         del own["transform"]
     return f"<text{_attributes(own)}>{escape(text.text or '')}</text>" if (text.text or "").strip() else ""

@@ -90,8 +90,8 @@ class Stability:
                 code="UQ502",
                 title="The random shuffles move the importances",
                 thresholds={"max_shuffle_variance": self.max_shuffle_variance, "level": self.level},
-                when="Shuffling has more than {max_shuffle_variance:pct} of the variance of a measure's importances that "
-                "are not about 0: the lower end of its interval (level {level} over all measures) is above.",
+                when="Shuffling has more than {max_shuffle_variance:pct} of the variance of a measure's importances "
+                "that are not about 0: the lower end of its interval (level {level} over all measures) is above.",
                 raised=("share > max_shuffle_variance and p_adjusted <= level",),
                 rests_on="se² = var(g)/n + σ²/(nm): the second term is the shuffles' and falls with their number m",
             ),

@@ -166,7 +166,7 @@ _FAMILIES: Mapping[str, tuple[Sequence[Part], Callable[[AnyArray], FloatArray]]]
 class ModelImplied(NamedTuple):
     """What a set of features claims and delivers; the first axis is claimed and, with outcomes, delivered, difference.
 
-    `unreliable` is why intervals are not to be trusted, `excess` (P, n) the coefficients of the score, averaged over the
+    `unreliable` says why intervals are unreliable, `excess` (P, n) the coefficients of the score, averaged over the
     shuffles or all pairs, less those of the unchanged row.
     """
 

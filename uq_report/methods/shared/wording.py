@@ -41,7 +41,7 @@ class ResultSection(BuiltInSection, Generic[V]):
     title: ClassVar[str]
     empty: ClassVar[str] = ""
 
-    def section(self, evidence: RunReader) -> Section | None:
+    def section(self, evidence: RunReader) -> Section:
         """Return the section."""
         view, section = self.of.find(evidence.run), Section(id=self.key, title=self.title)
         if view is None or (self.empty and not view.lines):

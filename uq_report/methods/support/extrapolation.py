@@ -43,8 +43,8 @@ class Extrapolation:
     UQ311 asks for an Entropy-PFI below -`margin`, Holm-adjusted over features.
 
     UQ312 asks for a point where a PDP and an ALE have changed by amounts that differ by more than the sum
-    of their standard errors allows (`uq_report.core.statistics.curve_gap`), by more than `part` of the largest range of any
-    feature's curve, and by more than the grid of the PDP leaves open: between its points the PDP may be
+    of their standard errors allows (`uq_report.core.statistics.curve_gap`), by more than `part` of the largest range of
+    any feature's curve, and by more than the grid of the PDP leaves open: between its points the PDP may be
     anything from one neighbour to the other. Compared is the scale on which models are additive: log-odds, or
     the prediction of a regression; on any other, curves part for additive models with dependent features. All
     points and features are Bonferroni-adjusted together, at half the level, so that both rules together keep it.

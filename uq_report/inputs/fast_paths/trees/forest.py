@@ -201,7 +201,7 @@ class Forest:
             at = np.where(inner, np.where(goes, left, right), at)
         for channel in range(values.shape[1]):
             np.add.at(sums, firsts + channel, values[at, channel])
-        return sums * self.step
+        return np.asarray(sums * self.step, dtype=float)
 
 
 def bit_of(feature: IntArray) -> IntArray:

@@ -164,7 +164,7 @@ class TreeTables:
     def settled(self, rows: IntArray) -> Settled:
         """Return where these rows are in the trees."""
         key = int(rows[0]), len(rows)
-        kept = cast("Placed | None", self._kept.get(key))
+        kept = cast("LeafPositions | None", self._kept.get(key))
         if kept is None or not np.array_equal(kept.rows, rows):
             kept = LeafPositions(rows, settled(self._walkable.forest, np.ascontiguousarray(self._codes.rows[:, rows])))
             self._keep(key, kept)
