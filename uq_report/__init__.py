@@ -65,13 +65,13 @@ __version__ = "0.1.0"
 _HOMES = {
     "api": "attributions audit calibration compare dalex_explainer explain explain_outputs importance "
     "load profile segments",
-    "core.distributions": "Beta Categorical CategoricalMixture Censored CountDraws Discretised Draws Gamma HalfNormal "
+    "distributions": "Beta Categorical CategoricalMixture Censored CountDraws Discretised Draws Gamma HalfNormal "
     "Histogram Intervals LabelSets Laplace LogLogistic LogNormal Logistic Mixture "
     "NegativeBinomial Normal NormalMixture Ordinal Poisson Quantiles Scipy Smoothed StudentT "
     "Survival Truncated Tweedie Weibull ZeroInflated",
     "runner.settings": "Settings",
-    "core.errors": "UQReportError",
-    "core.residuals": "Residuals",
+    "core.support.errors": "UQReportError",
+    "core.validation.residuals": "Residuals",
     "ops.run": "run",
     "ops.verification": "verify",
 }

@@ -169,7 +169,7 @@ predictions = { probability = "p", label = "scores" }
 rules = ["nll <= 0.0001"]
 [run]
 explainers = ["calibration"]
-rules = ["policy"]
+checks = ["policy"]
 [output]
 formats = ["markdown"]
 history = "filed"

@@ -81,7 +81,7 @@ def test_a_command_of_a_homeless_user_says_so_once_and_leaves_nothing(tmp_path: 
     (tmp_path / "rows.csv").write_text(f"age,p,paid\n{rows}\n")
     (tmp_path / "audit.toml").write_text(
         '[data]\nsource = "rows.csv"\ntarget = "paid"\npredictions = { probability = "p" }\n'
-        '[run]\nexplainers = []\nrules = []\n[output]\nformats = ["pdf"]\n'
+        '[run]\nexplainers = []\nchecks = []\n[output]\nformats = ["pdf"]\n'
     )
     (tmp_path / "tmp").mkdir()
     names = {MATPLOTLIB, CACHES, "XDG_CONFIG_HOME", "HOME"}

@@ -30,7 +30,7 @@ target = "paid"
 predictions = { probability = "p", label = "scores" }
 [run]
 explainers = []
-rules = []
+checks = []
 [output]
 formats = ["markdown"]
 history = "filed"

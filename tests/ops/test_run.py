@@ -34,7 +34,7 @@ target = "paid"
 predictions = { probability = "p", label = "scores" }
 [run]
 explainers = ["calibration"]
-rules = ["calibration", "policy"]
+checks = ["calibration", "policy"]
 as_of = "2026-01-31"
 [output]
 formats = ["markdown"]

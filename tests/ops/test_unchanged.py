@@ -38,7 +38,7 @@ clusters = "household"
 ignore = ["application", "sex"]
 [run]
 explainers = ["calibration"]
-rules = ["calibration"]
+checks = ["calibration"]
 as_of = "{as_of}"
 seed = {seed}
 {more}
@@ -160,7 +160,7 @@ def test_a_waiver_that_expires_is_a_change(folder: Path) -> None:
 def test_findings_do_not_pass_a_gate_by_being_old(folder: Path) -> None:
     rule = '[policy]\nrules = ["nll <= 0.0001"]\nfail_on = "observation"'
     Path("audit.toml").write_text(
-        AUDIT.format(as_of="2026-01-31", seed=0, more=rule).replace('rules = ["calibration"]', 'rules = ["policy"]')
+        AUDIT.format(as_of="2026-01-31", seed=0, more=rule).replace('checks = ["calibration"]', 'checks = ["policy"]')
     )
     first, second = call(), call("--exit-code-unchanged", "99")
     assert [json.loads(one.stdout)["unchanged"] for one in (first, second)] == [False, True]

@@ -1,4 +1,4 @@
-"""Templates: strict, escaped, sandboxed, small; and house styles."""
+"""Templates: strict, escaped, sandboxed, small; and themes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""House styles are strangers': they read their own folder alone, load nothing, and end within time and memory."""
+"""Themes are strangers': they read their own folder alone, load nothing, and end within time and memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinds of documents and house styles: one page for all of them, the banner everywhere, and an end to every loop."""
+"""Kinds of documents and themes: one page for all of them, the banner everywhere, and an end to every loop."""
 
 from __future__ import annotations
 

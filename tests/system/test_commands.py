@@ -48,7 +48,7 @@ rules = ["{rule}"]
 fail_on = "low"
 [run]
 explainers = ["calibration"]
-rules = ["policy", "calibration"]
+checks = ["policy", "calibration"]
 as_of = "2026-02-28"
 [output]
 formats = ["html"]

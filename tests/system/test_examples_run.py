@@ -34,7 +34,7 @@ target = "risk"
 ignore = ["application", "sex", "exposure", "household"]
 [run]
 explainers = ["calibration"]
-rules = ["calibration"]
+checks = ["calibration"]
 as_of = "2026-01-31"
 [output]
 formats = ["markdown"]

@@ -26,7 +26,7 @@ target = "risk"
 ignore = ["application", "sex", "exposure", "household"]
 [run]
 explainers = ["calibration"]
-rules = ["calibration"]
+checks = ["calibration"]
 [output]
 formats = ["html"]
 history = "history"

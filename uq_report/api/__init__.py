@@ -95,7 +95,7 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
         Rows of a block, with `time`; by default n^(1/3), or more as the autocorrelation of losses, uncertainties and
         features asks for, up to n/20. See `uq_report.core.traits.block_length`.
     protected : feature names, or mapping of str to array of shape (n,), optional
-        Attributes by which performance and uncertainty are told apart, features of the model or not.
+        Attributes by which performance and uncertainty are distinguished, features of the model or not.
     label : str, optional
         The model's name in the report.
     adapter : str or Adapter, optional
@@ -214,7 +214,8 @@ def importance(
     ----------
     subject : Subject
     measures : sequence of str, optional
-        ``"nll"``, ``"entropy"``, ``"loss"``, ``"split"`` (both parts of the doubt) ...; the explainer's own by default.
+        ``"nll"``, ``"entropy"``, ``"loss"``, ``"split"`` (both parts of the uncertainty) ...; by default the
+        explainer's own.
     n_repeats : int
         Shuffles of each feature.
     **options
@@ -282,7 +283,7 @@ def calibration(subject: Subject, **options: Any) -> ResultView:
 def segments(
     subject: Subject, measures: Sequence[str] | None = None, *, max_leaf_nodes: int = 6, **options: Any
 ) -> ResultView:
-    """Return where the model is unsure, wrong, and wrong beyond what it says: leaves of small trees, with intervals.
+    """Return where the model is uncertain, wrong, and wrong beyond what it says: leaves of small trees, with intervals.
 
     Half of the independent rows grow a tree for each measure, the other half gives every number. No row is predicted
     beside those of the subject. In an `audit` the result also names the feature whose exchange matters in a segment.

@@ -86,7 +86,7 @@ def reports_of(  # noqa: PLR0913 - what `write` takes
     Raises
     ------
     InputError, PluginError
-        An unknown format, template or appendix, or a house style that no format takes.
+        An unknown format, template or appendix, or a theme that no format takes.
     RenderError
         What a renderer needs is missing: a template, a library of the system.
     """

@@ -162,7 +162,7 @@ class AuditRun:
         template : {"audit", "brief", "model-card"}
             What is told.
         templates : path, optional
-            A house style for formats that have templates: a directory; see templates/README.md.
+            A theme for formats that have templates: a directory; see templates/README.md.
         appendix : {"none", "short", "full"}
             What follows the sign-off of an audit: nothing, what a check of the report needs, or all tables and
             figures of every method as well. run.json and the numbers of every result travel in a PDF with any.
@@ -171,7 +171,7 @@ class AuditRun:
         pdf_memory_mb : int, optional
             Memory that printing a PDF may take; 2048 by default.
         template_cpu_seconds : float, optional
-            Processor time that filling the templates of a house style may take; 60 by default.
+            Processor time that filling the templates of a theme may take; 60 by default.
         template_memory_mb : int, optional
             Memory that filling them may take; 2048 by default.
         progress : bool or callable, optional

@@ -1,6 +1,6 @@
 """The command line; the only place that prints. One file per group of commands; they are listed in this order.
 
-Exit codes are those of `core.errors.EXIT_CODES`; `boundary` gives them.
+Exit codes are those of `core.support.errors.EXIT_CODES`; `errors` returns them.
 """
 
 import sys

@@ -29,11 +29,11 @@ app = typer.Typer(
 
 FORMATS = "html, pdf, markdown or junit; repeat for more. Default: html, pdf."
 TEMPLATE = "audit, brief (two pages) or model-card."
-TEMPLATES = "Folder of a house style, see templates/README.md."
+TEMPLATES = "Folder of a theme, see templates/README.md."
 ANNEX = "What follows an audit's sign-off: none, short, or full (every method's tables and figures)."
 PDF_SECONDS = "Processor seconds that printing a PDF may take. Default: 300."
-TEMPLATE_SECONDS = "Processor seconds that the templates of a house style may take. Default: 60."
-TEMPLATE_MEMORY = "Megabytes that the templates of a house style may take. Default: 2048."
+TEMPLATE_SECONDS = "Processor seconds that the templates of a theme may take. Default: 60."
+TEMPLATE_MEMORY = "Megabytes that the templates of a theme may take. Default: 2048."
 PDF_MEMORY = "Megabytes that printing a PDF may take. Default: 2048."
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")]

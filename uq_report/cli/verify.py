@@ -15,7 +15,7 @@ from .shared import AsJson, Quiet, app, errors_reported, print_json, say
 PASSPHRASE = "UQ_REPORT_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
 _ENDS = {"verified": DONE, "failed": VERIFICATION, "could not be judged": UNJUDGED}
 
-Templates = Annotated[Path | None, typer.Option(help="The house style the report was made with.")]
+Templates = Annotated[Path | None, typer.Option(help="The theme the report was made with.")]
 
 
 @app.command()

@@ -13,7 +13,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def once(make: F) -> F:
     """Let a function make what it returns of its first argument, and of the names after it, once.
 
-    Values are told apart by identity, so that a run or a result, which have no hash, can be the first. What is
+    Values are distinguished by identity, so that a run or a result, which have no hash, can be the first. What is
     returned must not hold that value itself, or neither would ever be let go.
 
     Examples

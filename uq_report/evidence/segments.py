@@ -1,4 +1,4 @@
-"""Views of segments: rows where the model is unsure or wrong, against the others, and what changes it there."""
+"""Views of segments: rows where the model is uncertain or wrong, against the others, and what changes it there."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SegmentLine(ItemLine):
 class SegmentsView(View):
     """Segments of the `judged` rows, made by trees that grew on others (`grown`).
 
-    `made_of` names the features of each segment, `uncertainty` the measures that say how unsure the model is;
+    `made_of` names the features of each segment, `uncertainty` the measures that say how uncertain the model is;
     `usual_loss` is the mean usual loss of the judged rows, None without outcomes.
     """
 

@@ -84,8 +84,8 @@ class DataPart(SettingsPart):
     `target` is the column of y; of a model that predicts several outputs the list of theirs, of which `output` is
     audited.
     Columns that are not named here are features; `ignore` lists those that are not. By `protected` attributes
-    performance and uncertainty are told apart. Rows depend on each other within `clusters`, or in order of `time`, in
-    blocks of `block_size` rows. With an `event` column the target is a time that may be censored. The
+    performance and uncertainty are distinguished. Rows depend on each other within `clusters`, or in order of `time`,
+    in blocks of `block_size` rows. With an `event` column the target is a time that may be censored. The
     model's own list of features says which of them it uses; where it has none, all are features, or those in
     `protected_features`. `residuals` names the assumption that is laid over predictions that come without an
     uncertainty, `residual_scale` whether its spread depends on the row.
@@ -129,8 +129,8 @@ class OutputPart(SettingsPart):
     """Where the report goes, and in which form; `name` is the audit's name in the history.
 
     Without a folder it is ``uq-report``, or with a history none but the run's own there. `keep` so many runs there.
-    Printing a PDF may take `pdf_cpu_seconds` of processor time and `pdf_memory_mb`, filling the templates of a house
-    style `template_cpu_seconds` and `template_memory_mb`.
+    Printing a PDF may take `pdf_cpu_seconds` of processor time and `pdf_memory_mb`,
+    filling the templates of a theme `template_cpu_seconds` and `template_memory_mb`.
     """
 
     folder: str | None = None

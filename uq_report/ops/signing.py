@@ -153,7 +153,7 @@ def sign(
         Of `load_signer`.
     terms : Terms, optional
     templates : path, optional
-        The house style the report was made with.
+        The theme the report was made with.
     timestamper : pyhanko TimeStamper, optional
         Instead of the service at ``terms.timestamp_url``.
 

@@ -1,4 +1,4 @@
-"""How a measure moves along a feature: curves, whether their ends are told apart, and where two curves part."""
+"""How a measure moves along a feature: curves, whether their ends are distinguished, and where two curves part."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Point(NamedTuple):
 
 
 class Move(NamedTuple):
-    """Two points of a curve that are told apart, the lower and the higher one.
+    """Two points of a curve that are distinguished, the lower and the higher one.
 
     Of a curve that rises or falls they are its ends, which no point in between is shown to exceed; of one that turns,
     and along levels, which have no order, its lowest and its highest point.

@@ -56,12 +56,12 @@ class Ledger:
 
     @cached_property
     def loss(self) -> FeatureRanking | None:
-        """What wrong values cost on unseen rows."""
+        """What permuted values cost on unseen rows."""
         return self.ranking(ids.PFI, "loss")
 
     @cached_property
     def doubt(self) -> FeatureRanking | None:
-        """How far wrong values raise the model's doubt."""
+        """How far permuted values raise the model's uncertainty."""
         return self.ranking(ids.PFI, "uncertainty")
 
     @cached_property
@@ -71,12 +71,12 @@ class Ledger:
 
     @cached_property
     def doubts(self) -> Mapping[str, PfiLine]:
-        """The lines of `doubt` with their verdicts."""
+        """The lines of `uncertainty` with their verdicts."""
         return self._lines(ids.PFI, PfiLine, self.doubt)
 
     @cached_property
     def disagreement(self) -> FeatureRanking | None:
-        """How far wrong values raise the disagreement of the model's members; None without members."""
+        """How far permuted values raise the disagreement of the model's members; None without members."""
         result = self.e.find(ids.PFI)
         names = () if result is None else parts_of(result.estimates[col.MEASURE])
         return FeatureRanking.of(self.e, result, names[-1]) if result is not None and names else None
@@ -111,7 +111,7 @@ class Ledger:
 
     @cached_property
     def covered(self) -> Mapping[str, CoverCorrectedLine]:
-        """What wrong values cost once the partners are lost too, in the measure of `loss`."""
+        """What permuted values cost once the partners are lost too, in the measure of `loss`."""
         return self._lines(ids.COVER, CoverCorrectedLine, self.loss)
 
     @cached_property
@@ -122,7 +122,7 @@ class Ledger:
 
     @cached_property
     def trained(self) -> Mapping[str, PfiLine]:
-        """What wrong values cost on the training rows."""
+        """What permuted values cost on the training rows."""
         return self._lines(ids.PFI_TRAIN, PfiLine, self.loss)
 
     @cached_property
@@ -175,7 +175,7 @@ def leaders(ledger: Ledger) -> list[str]:
     """Return the features that get a sheet, in the order of the loss (or of what else ranks them).
 
     They are the first of each ranking, those with an open finding above an observation, and then in turn those that
-    are among the first three of a ranking or whose wrong values are shown to raise the loss or the doubt.
+    are among the first three of a ranking or whose permuted values are shown to raise the loss or the uncertainty.
     """
     orders = [[f for f in ranking.order if f in ledger.features] for ranking in ledger.leading[:3]]
     flagged = [f for finding in ledger.e.findings if finding.severity != OBSERVATION for f in finding.features]
@@ -194,6 +194,6 @@ def in_order(ledger: Ledger) -> list[str]:
 
 
 def _matters(ledger: Ledger, feature: str) -> bool:
-    """Say whether wrong values of a feature are shown to raise the loss or the doubt by what matters."""
+    """Say whether permuted values of a feature are shown to raise the loss or the uncertainty by what matters."""
     lines = (ledger.losses.get(feature), ledger.doubts.get(feature))
     return any(line is not None and line.verdict == "positive" for line in lines)

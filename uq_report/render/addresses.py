@@ -1,4 +1,4 @@
-"""What a page would load when it is opened: with a house style that must be ``data:`` addresses alone."""
+"""What a page would load when it is opened: with a theme that must be ``data:`` addresses alone."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from .filters import FILTERS, GLOBALS, TESTS, printable
 from .style import StyleLoader
 
 HELP = "templates/README.md lists the fields."
-TEMPLATES = 2  # the version of what house styles may rely on
+TEMPLATES = 2  # the version of what themes may rely on
 MAX_PAGE = 50_000_000  # characters; the largest reports have a few million
 MAX_STEPS = 1_000_000  # of all `range` of one page
 MAX_PRODUCT = 1_000_000  # characters or items of a repeated text or list
@@ -147,7 +147,7 @@ def _check_contract(page: nodes.Template) -> None:
 
 
 def render(house: Path | None, kind: str, limits: Limits = USUAL, **data: object) -> str:
-    """Fill the template of a kind of document, such as ``brief.html``; a house style's in a process of its own.
+    """Fill the template of a kind of document, such as ``brief.html``; a theme's in a process of its own.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def render(house: Path | None, kind: str, limits: Limits = USUAL, **data: object
 
 
 def ready(house: Path | None, kind: str, limits: Limits = USUAL) -> None:
-    """Refuse a kind of document whose template is missing, and a house style that does not parse; see `render`."""
+    """Refuse a kind of document whose template is missing, and a theme that does not parse; see `render`."""
     if house is None:
         checked(None, kind)
     else:
@@ -174,7 +174,7 @@ def fill(house: Path | None, kind: str, data: Mapping[str, object]) -> str:
 
 
 def checked(house: Path | None, kind: str) -> str:
-    """Parse the template of a kind, and all of a house style, in this process; return no text."""
+    """Parse the template of a kind, and all of a theme, in this process; return no text."""
     with _faults_placed():
         jinja = _environment(house)
         jinja.get_template(f"{kind}.html")

@@ -1,4 +1,4 @@
-"""The process that fills the templates of a house style: strangers' code, so with limits of time and memory.
+"""The process that fills the templates of a theme: strangers' code, so with limits of time and memory.
 
 Run as ``python -m uq_report.render.filler SECONDS MEGABYTES``: standard input is a job, standard output its answer.
 """

@@ -214,7 +214,7 @@ def capped(table: Table) -> bool:
 
 
 def partial(block: Block) -> tuple[str, str]:
-    """Return the templates that may draw a block: the house style's, else ours."""
+    """Return the templates that may draw a block: the theme's, else ours."""
     return f"blocks/{block.type}.html", f"uq_report/blocks/{block.type}.html"
 
 

@@ -28,10 +28,10 @@ class Styled:
     Parameters
     ----------
     templates : Path, optional
-        A house style: a directory whose ``report.html`` extends ``uq_report/report.html``; all kinds of document take
+        A theme: a directory whose ``report.html`` extends ``uq_report/report.html``; all kinds of document take
         it over.
     template_cpu_seconds : float, default=60
-        Processor time that filling the templates of a house style may take; ten times so long by the clock, too.
+        Processor time that filling the templates of a theme may take; ten times so long by the clock, too.
     template_memory_mb : int, default=2048
         Memory that filling them may take, beside what libraries take.
     """
@@ -54,7 +54,7 @@ class Styled:
 
     @property
     def limits(self) -> Limits:
-        """How much the templates of a house style may take."""
+        """How much the templates of a theme may take."""
         return Limits(self.template_cpu_seconds, self.template_memory_mb)
 
 

@@ -1,4 +1,4 @@
-"""The files of a house style: read in their folder and nowhere else."""
+"""The files of a theme: read in their folder and nowhere else."""
 
 from __future__ import annotations
 

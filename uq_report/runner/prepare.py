@@ -181,7 +181,7 @@ def _object(cls: Any, key: str, options: Mapping[str, dict[str, Any]], mistakes:
 
 def _key(name: str) -> str:
     """Return ``explainers.ice`` for ``ice``; ``checks.x`` stays."""
-    return name if name.startswith(("explainers.", "rules.")) else f"explainers.{name}"
+    return name if name.startswith(("explainers.", "checks.")) else f"explainers.{name}"
 
 
 def _unknown(key: str, keys: set[str]) -> str:

@@ -1,4 +1,4 @@
-"""The contract of checks, which register under the group of rules."""
+"""The contract of checks, which register under `uq_report.checks`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .known import EMPTY, known_runs
 
 
 def rule_checks() -> tuple[Callable[[type[Check]], None], ...]:
-    """Return every check of a class of the group of rules."""
+    """Return every contract test of a check class."""
     return (
         check_rule_declares_itself,
         check_rule_prints_its_thresholds,

@@ -113,7 +113,7 @@ class Evaluator(Caller):
 
         ``"loss"`` stands for the target's usual loss: the Brier score or the squared error. ``"split"`` stands for
         the uncertainty and its two parts (`split_of`); without members it stands for nothing, and is left out only
-        where nothing else is asked for. Where the distribution names a measure that stands in for one it cannot
+        where nothing else is asked for. Where the distribution names a measure that replaces one it cannot
         answer, that one is returned too.
         """
         words, has_y = list(names), self.subject.y is not None

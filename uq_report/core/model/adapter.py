@@ -171,7 +171,7 @@ class Randomises(Protocol):
 class Advice(NamedTuple):
     """What to type for a model that no adapter reads as it is: the smallest distance wins, as of a `Match`.
 
-    `lacks` completes "the model ..."; `code` works when typed, with the names of `core.errors.to_type`.
+    `lacks` completes "the model ..."; `code` works when typed, with the names of `core.support.errors.to_type`.
     """
 
     distance: int

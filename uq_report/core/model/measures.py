@@ -208,7 +208,7 @@ def set_size(dist: LabelSets, _y: object, _base: object) -> FloatArray:
 
 
 def kl(dist: Distribution, _y: object, base: Distribution) -> FloatArray:
-    """Return KL(base ‖ dist): the rise of the nll that the model itself expects if `dist` stands in for `base`."""
+    """Return KL(base ‖ dist): the rise of the nll that the model itself expects if `dist` replaces `base`."""
     return divergence(base, dist, "kl")
 
 
@@ -315,7 +315,7 @@ INTERVAL_SCORE = _loss(
 )
 MISCOVERAGE = _loss("miscoverage", miscoverage, "share of rows", {"covered"}, "miscoverage", unsuited=_not_covering)
 # A prediction, because it says how far the prediction moves. It is no loss: no outcome has confirmed it. It is no
-# uncertainty: it grows alike where the model becomes surer and where it becomes less sure.
+# uncertainty: it grows alike where the model becomes more confident and where it becomes less sure.
 KL = Measure(
     "kl",
     kl,

@@ -180,7 +180,7 @@ def _bends(case: Case, results: Results) -> Reason | None:
 
 
 def _extrapolates(case: Case, results: Results) -> Reason | None:
-    """Return where the model is surer, or ALE and PDP part, if only one of the methods leaves the data."""
+    """Return where the model is more confident, or ALE and PDP part, if only one of the methods leaves the data."""
     composes = [method.id in COMPOSES for method in (case.high, case.low)]
     local = [ids.explainer_of(m.id) == ids.RSENS and m.measure in DERIVATIVES for m in (case.high, case.low)]
     if not (any(composes) and any(local)):

@@ -30,8 +30,8 @@ WHEN = (
     "the features to be of use: critical if it holds 0, or less, and ends below {margin:pct}, else high. High if it "
     "ends {worse:pct} or more below 0, else medium."
 )
-# Where nothing shows the features to be of use, what the model claims of them is not delivered, and its doubt is wrong;
-# that a feature alone tells more (the first) follows from any lack of skill.
+# Where nothing shows the features to be of use, what the model claims of them is not delivered, and its uncertainty is
+# wrong; that a feature alone tells more (the first) follows from any lack of skill.
 SYMPTOMS = tuple(Symptom(code=code) for code in ("UQ003", "UQ101", "UQ401", "UQ402"))
 BASELINES = {True: "the class frequencies", False: "the distribution of the outcomes"}
 

@@ -1,4 +1,4 @@
-"""Importance corrected for cover: the price of wrong values where those that could stand in are wrong too."""
+"""Importance corrected for cover: the price of permuted values where those that could replace it are wrong too."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COMPARED = ("plain", "joint", "change")
 
 @dataclass(frozen=True)
 class CoverCorrection(BuiltInExplainer):
-    """Permutation importance of a feature whose partners, which could stand in for it, are lost already.
+    """Permutation importance of a feature whose partners, which could replace it, are lost already.
 
     ``corrected PFI_j = PFI(C_j and j) - PFI(C_j)``, where C_j is the covering set of j
     (``cid.cover``). Both are of the same shuffles, and the values of a set move together, so the interval is

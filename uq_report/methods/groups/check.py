@@ -65,7 +65,7 @@ class GroupsCheck:
 
     Above an observation is only what an honest model cannot show, whatever the groups' base rates: predictions too
     high or too low for a group against its outcomes, a loss other than the model expects there, and the use of an
-    attribute, or of a feature that stands in for it, by size. Losses, entropies and error rates differ between groups
+    attribute, or of a feature that replaces it, by size. Losses, entropies and error rates differ between groups
     of different base rates in every honest model; they are observations.
 
     Parameters
@@ -84,7 +84,7 @@ class GroupsCheck:
     high : float
         Multiple of the margin from which a finding on predictions or losses is high.
     proxy, stand_in : float
-        Association with an attribute (0 to 1) from which a feature is its proxy, and from which it stands in for it.
+        Association with an attribute (0 to 1) from which a feature is its proxy, and from which it replaces it.
     skill : float
         Out-of-bag R² from which all features together tell an attribute.
     """

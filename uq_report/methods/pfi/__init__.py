@@ -1,1 +1,1 @@
-"""Permutation importance of prediction, loss and doubt; claimed against delivered."""
+"""Permutation importance of prediction, loss and uncertainty; claimed against delivered."""

@@ -36,7 +36,7 @@ LEADING = 3  # places of the ranking that the sentence of UQ201 looks at
 class Dependence:
     """Reads importance corrected for cover, the part of a loss that the model does not notice, and redundancy.
 
-    UQ201 is raised where wrong values of a feature cost more by the margin of the importance once those of its
+    UQ201 is raised where permuted values of a feature cost more by the margin of the importance once those of its
     partners are wrong too, of the likelihood, or else of the loss. UQ202 is raised where Likelihood-PFI is positive
     and larger than Entropy-PFI by more than `margin` nats. Neither is a fault: features that go together, and models
     that cannot know that a value is wrong. Each is one finding that names its features.
@@ -173,7 +173,7 @@ def _not_noticed(rule: Rule, run: Run) -> RuleOutcome:
 
 
 def _unseen(margin: float, raised: Sequence[Unnoticed], run: Run) -> Said:
-    """Return one finding on all features whose wrong values the model does not notice, the largest loss first."""
+    """Return one finding on all features whose permuted values the model does not notice, the largest loss first."""
     worst, size = raised[0], _of_skill(raised[0].estimate, run)
     rows = affected(run, worst, margin)
     share = "" if size is None else f", {share_words(size)} of what it knows beyond the baseline"

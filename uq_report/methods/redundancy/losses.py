@@ -44,7 +44,7 @@ class Covered(NamedTuple):
         return f"{short(line.feature)} ({number(line.plain, 2)} alone, {number(line.estimate, 2)} with {self.partners})"
 
     def sentences(self, unit: str) -> str:
-        """Return what its wrong values cost alone, with its partners lost too, and the difference."""
+        """Return what its permuted values cost alone, with its partners lost too, and the difference."""
         line = self.line
         more = value_words(line.change, line.change_lower, line.change_upper, unit, confidence=line.confidence)
         in_unit = f" {unit_phrase(unit)}".rstrip()

@@ -1,1 +1,1 @@
-"""Uncertainty by segment: where the model is unsure or wrong, by small trees grown on one half of the rows."""
+"""Uncertainty by segment: where the model is uncertain or wrong, by small trees grown on one half of the rows."""

@@ -1,4 +1,4 @@
-"""Segments: rows where the model is surer than it is right, and rows where its doubt is concentrated."""
+"""Segments: rows where the model is over-confident, and rows where its uncertainty is concentrated."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SegmentsCheck:
 
     UQ121 asks for a segment whose loss is above what the model expects there by more than a margin, and further
     above than for the other rows; both one-sided t-tests, their larger p-value Holm-adjusted over segments. UQ122 is
-    an observation: where the model is most unsure. In an honest model doubt differs between rows, too.
+    an observation: where the model is most uncertain. In an honest model uncertainty differs between rows, too.
 
     Parameters
     ----------

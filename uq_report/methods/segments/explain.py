@@ -1,4 +1,4 @@
-"""Segments: where the model is unsure, and where it is wrong beyond what it says, by small honest trees."""
+"""Segments: where the model is uncertain, and where it is wrong beyond what it says, by small honest trees."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_GROWN = 10_000  # rows that trees are grown on, at most; more would not cha
 
 @dataclass(frozen=True)
 class Segments(BuiltInExplainer):
-    """Where the model is unsure, wrong, and wrong beyond what it says: leaves of small trees, judged on other rows.
+    """Where the model is uncertain, wrong, and wrong beyond what it says: leaves of small trees, judged on other rows.
 
     Half of the independent rows (clusters stay together) grow one regression tree for each measure: uncertainty
     (entropy, else variance), its epistemic part where there are members, the loss, and the loss less the loss that

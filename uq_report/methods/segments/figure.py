@@ -1,4 +1,4 @@
-"""Segments side by side: how unsure, how wrong, and how far wrong beyond what the model expects."""
+"""Segments side by side: how uncertain, how wrong, and how far wrong beyond what the model expects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is looked at row by row: how unsure the model is, how wrong, and how far wrong beyond what it says."""
+"""What is looked at row by row: how uncertain the model is, how wrong, and how far wrong beyond what it says."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ def _column_types(table: Table) -> list[tuple[type, object]]:
 
 @dataclass(frozen=True)
 class Background:
-    """Rows that stand in for absent features; `weights` sum to 1, `source` says where the rows come from."""
+    """Rows that replace absent features; `weights` sum to 1, `source` says where the rows come from."""
 
     rows: Table
     weights: FloatArray

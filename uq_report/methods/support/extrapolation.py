@@ -38,7 +38,7 @@ FLAT = 1e-9
 class Extrapolation:
     """Looks for what the model does where shuffles and partial dependence take it.
 
-    Both are observations: whether the model is right there, these rows cannot tell.
+    Both are observations: whether the model is right there, is inconclusive on these observations.
 
     UQ311 asks for an Entropy-PFI below -`margin`, Holm-adjusted over features.
 
@@ -53,7 +53,7 @@ class Extrapolation:
     ----------
     level : float, default=0.05
     margin : float, default=0.01
-        By how much surer the model must become, in nats.
+        By how much more confident the model must become, in nats.
     part : float, default=0.1
         By which part of the largest range curves must differ.
     """
@@ -229,7 +229,7 @@ def pictured(run: Run, *features: str) -> tuple[str, ...]:
 
 
 def _surer(rule: Rule, run: Run) -> RuleOutcome:
-    """Judge by how much the model becomes surer when a feature is exchanged."""
+    """Judge by how much the model becomes more confident when a feature is exchanged."""
     view = needed(Pfi, run)
     lines = largest_first(of_measure(view.lines, ENTROPY.name), sign=-1)
     require(lines, lacking(view, ENTROPY.name))
@@ -253,7 +253,7 @@ def _surer(rule: Rule, run: Run) -> RuleOutcome:
 
 
 def _exchanged(margin: float, lines: Sequence[PfiLine], run: Run) -> Said:
-    """Return one finding on all features whose exchange makes the model surer, the largest first."""
+    """Return one finding on all features whose exchange makes the model more confident, the largest first."""
     line, features = lines[0], tuple(line.feature for line in lines)
     words = value_words(-line.estimate, -line.upper, -line.lower, "nats", confidence=line.confidence)
     others = [f"{short(other.feature)} ({number(-other.estimate, 2)} nats)" for other in lines[1:]]

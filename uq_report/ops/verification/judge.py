@@ -55,7 +55,7 @@ def verify(  # noqa: PLR0913 - files and flags
     model, data, train : path, optional
         Files whose SHA-256 the run recorded; else those of the recorded names beside the report.
     templates : path, optional
-        The house style the report was made with.
+        The theme the report was made with.
     trust : paths
         Certificates a signer's must lead to; a report without a signature then fails.
     require_signature : bool, default=False

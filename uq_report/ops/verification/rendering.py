@@ -109,7 +109,7 @@ def compare(
     if report.format == "pdf" and rendered is not None:
         yield _judge_attachments(report, rendered, evidence, "; ".join(maker.differing))
     if rendered is None or maker.fault:
-        remedy = "if it was made with a house style, name it by --templates"
+        remedy = "if it was made with a theme, name it by --templates"
         yield VerificationVerdict("bytes", "fault", f"it could not be rendered here ({maker.fault}); {remedy}")
     elif report.data.startswith(rendered.data):
         yield _same_start(report, rendered, _signed(report, rendered, signatures))
@@ -176,7 +176,7 @@ def _other_bytes(report: Report, rendered: Rendered, other: Sequence[str]) -> Ve
         reason = f"not assessed: it renders to other bytes ({place}) with {'; '.join(other)}"
         return VerificationVerdict("bytes", "fault", f"{reason}; verify it with the recorded versions")
     hint = "; fonts and Pango, which are not recorded, can be another cause" if report.format == "pdf" else ""
-    remedy = "If it was made with a house style, name it by --templates"
+    remedy = "If it was made with a theme, name it by --templates"
     return VerificationVerdict("bytes", "FAILED", f"the evidence renders to other bytes ({place}){hint}. {remedy}")
 
 

@@ -1,4 +1,4 @@
-"""Two cards of page 1: how good the model is, and whether what it says of its own doubt can be believed."""
+"""Two cards of page 1: how good the model is, and whether what it says of its own uncertainty is calibrated."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BASELINE = "a baseline that ignores the features"
 SHARE = "of the baseline's loss removed"
 BELIEF = "Can its doubt be believed?"
 YES, PARTLY, NO, OPEN, UNTESTED = "Yes", "In part", "No", "Cannot be told", "Not tested"
-# findings that limit a doubt which is right over all rows: rows unlike the training rows, claims, attributes
+# findings that limit a uncertainty which is right over all rows: rows unlike the training rows, claims, attributes
 LIMITS = ("UQ301", "UQ401", "UQ802")
 HEADLINES = {"bad": NO, "warning": OPEN, "unknown": UNTESTED}
 
@@ -160,7 +160,7 @@ def believed(e: RunReader) -> str:
 
 
 def _limit(e: RunReader) -> Finding | None:
-    """Return the worst open finding that limits the doubt."""
+    """Return the worst open finding that limits the uncertainty."""
     return next((f for f in e.findings if f.code in LIMITS and f.severity != "observation"), None)
 
 
@@ -201,7 +201,7 @@ def _reason(e: RunReader, headline: str) -> str:
 
 
 def _wrong(view: CalibrationView, gap: ScoreLine) -> str:
-    """Say in which direction the doubt is wrong, as far as its interval tells."""
+    """Say in which direction the uncertainty is wrong, as far as its interval tells."""
     if view.infinite_nll:
         return f"In {count(view.infinite_nll, 'row')} it gave what happened a probability of 0."
     events = f" {view.events_words}." if view.events_words else ""

@@ -26,9 +26,9 @@ class Conclusion:
     undecidable : str
         What cannot be judged and why; empty where nothing stands against it.
     cards : tuple of Card
-        How good the model is, whether its doubt can be believed, who is affected.
+        How good the model is, whether its uncertainty is calibrated, who is affected.
     drives : tuple of str
-        What drives the prediction, the loss and the doubt.
+        What drives the prediction, the loss and the uncertainty.
     actions : tuple of Step
     foot : str
         Which run this is, and what was not tested.

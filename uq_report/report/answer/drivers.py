@@ -1,4 +1,4 @@
-"""Three sentences: what drives the prediction, the loss and the doubt, and where they part.
+"""Three sentences: what drives the prediction, the loss and the uncertainty, and where they part.
 
 No sentence names an order that intervals do not show, or a feature whose verdict is open.
 """
@@ -107,7 +107,7 @@ def _prediction(read: DriverRanking, what: str) -> str:
 
 
 def _loss(read: DriverRanking) -> str:
-    """Say whose wrong values cost most, and whose absence would help."""
+    """Say whose permuted values cost most, and whose absence would help."""
     costly, better = read.of(POSITIVE), read.of(NEGATIVE)
     if read.ranking.facts.sign < 0:
         costly, better = better, costly
@@ -145,7 +145,7 @@ def _no_cost(read: DriverRanking) -> str:
 
 
 def _doubt(read: DriverRanking, loss: DriverRanking | None) -> str:
-    """Say what the doubt follows, and which costly features it does not notice."""
+    """Say what the uncertainty follows, and which costly features it does not notice."""
     if not any(line.verdict for line in read.lines):
         return _sizes(read)
     less, more = read.of(POSITIVE), read.of(NEGATIVE)
@@ -183,7 +183,7 @@ def margin_of(ranking: FeatureRanking) -> float:
 
 
 def _sizes(read: DriverRanking) -> str:
-    """Say what moves the doubt by mean sizes, which do not tell in which direction."""
+    """Say what moves the uncertainty by mean sizes, which do not tell in which direction."""
     leaders = read.leaders()
     if read.open or len(leaders) > NAMED or not leaders:
         return f"No feature stands out for the model's doubt: {read.n} cannot tell which moves it most."

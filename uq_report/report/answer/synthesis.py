@@ -21,9 +21,9 @@ from .data import Conclusion
 from .drivers import drivers
 
 STEPS = 3
-ON_CARD = ("UQ101", "UQ102")  # how large it is stands in the card on the doubt
+ON_CARD = ("UQ101", "UQ102")  # how large it is stands in the card on the uncertainty
 WIDTH = 90  # characters of what is to be done
-REFUTES = "UQ101"  # the finding that says by itself that the doubt does not hold
+REFUTES = "UQ101"  # the finding that says by itself that the uncertainty does not hold
 NOT_TESTED = "Not tested: causal effects, security, the code that serves the model"
 DIGITS = 12  # of the hash; the whole of it stands with the report's identity
 ENDS = (
@@ -50,7 +50,7 @@ def answer_of(e: RunReader) -> Conclusion:
 
 
 def because(e: RunReader) -> str:
-    """Return what is good and what limits it: skill, whether the doubt can be believed, and the worst finding."""
+    """Return what is good and what limits it: skill, whether the uncertainty is calibrated, and the worst finding."""
     text, side = good(e)
     worst = min(e.findings, key=lambda f: SEVERITIES.index(f.severity), default=None)
     if worst is not None and worst.severity == "observation":

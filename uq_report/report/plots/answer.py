@@ -1,4 +1,4 @@
-"""What decides the prediction, what it costs when wrong, and what the doubt follows: one row per feature."""
+"""What decides the prediction, what it costs when wrong, and what the uncertainty follows: one row per feature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A feature's sheet: prediction, loss and doubt along it in small panels on common places, and its rows beside.
+"""A feature's sheet: prediction, loss and uncertainty along it in small panels on common places, and its rows beside.
 
 Axes have fixed places: a layout that is searched for costs more than all the drawing.
 """

@@ -1,4 +1,4 @@
-"""How good the model is, and whether what it says of its uncertainty can be believed: scores, claims, who is affected.
+"""How good the model is, and whether what it says of its uncertainty is calibrated: scores, claims, who is affected.
 
 The claims: what the model says its features are worth, next to what unseen rows confirm.
 """
@@ -36,7 +36,7 @@ NO_SEGMENT = (
 
 
 def sure(e: RunReader) -> Section:
-    """Return scores and decisions, reliability, what claims are confirmed, where doubt gathers, and who is affected."""
+    """Return scores and decisions, reliability, claims, segments of high uncertainty, and who is affected."""
     parts = (scores(e), believed(e), claimed(e), unsure(e), affected(e))
     return Section(id="sure", title=TITLE, blocks=_intervals(e), sections=tuple(filter(None, parts)))
 
@@ -100,7 +100,7 @@ def _share(view: Claims, claim: ClaimLine, difference: ClaimLine | None) -> str:
 
 
 def unsure(e: RunReader) -> Section | None:
-    """Return the leading segments with their doubt and loss; None where none were looked for."""
+    """Return the leading segments with their uncertainty and loss; None where none were looked for."""
     view = SegmentsView.find(e.run)
     if view is None or not view.lines:
         return None

@@ -58,7 +58,7 @@ def comparison(e: RunReader) -> Section | None:
 def better(e: RunReader) -> tuple[Badge, str]:
     """Return which model predicts better in a word, and the scores that say so, what got worse first.
 
-    Losses alone judge predictions: how unsure a model is makes it neither better nor worse.
+    Losses alone judge predictions: how uncertain a model is makes it neither better nor worse.
     """
     view = CompareScores.find(e.run)
     losses = [line for line in view.lines if e.words(line.measure).role == "loss"] if view is not None else []

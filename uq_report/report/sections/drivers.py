@@ -1,4 +1,4 @@
-"""What drives the prediction, the loss and the doubt: one ranking for all methods, the map, covered information."""
+"""Drivers of the prediction, the loss and the uncertainty: one ranking for all methods, the map, covered information."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BOTH_OPEN = f"{UNMOVED[:-1]}, or that the others repeat what it says about the o
 SENTENCES = 4
 FIGURE = 12  # features of which the correction is drawn
 SHARED = 6  # features that repeat each other, named
-# readings of the verdicts on loss and doubt, in the order in which they are told
+# readings of the verdicts on loss and uncertainty, in the order in which they are told
 BOTH, LOSS_ONLY = "matters, and the model notices", "matters for the loss, not for the doubt"
 SURER = "matters for the loss, surer when shuffled"
 READINGS: Mapping[str, str] = {
@@ -95,7 +95,7 @@ def _readings(e: RunReader, order: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _finding(e: RunReader, readings: Mapping[str, Sequence[str]]) -> str:
-    """Say how many features matter for the loss alone, for both, and with wrong values make the model surer."""
+    """Say how many features matter for the loss alone, for both, and make the model more confident when permuted."""
     single = {reading: set(features) - set(e.subject.groups) for reading, features in readings.items()}
     numbers = [len(single.get(reading, ())) for reading in (LOSS_ONLY, BOTH, SURER)]
     words = ("for the loss but not for the doubt", "for both", "for the loss while the model gets surer")

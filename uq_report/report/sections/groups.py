@@ -141,7 +141,7 @@ def _negated(line: GroupLine) -> GroupLine:
 
 
 def _side(line: GroupLine, other: str) -> str:
-    """Say how far a group is above or below another, or that the two are not told apart."""
+    """Say how far a group is above or below another, or that the two are not distinguished."""
     if line.lower <= 0 <= line.upper:
         whom = f" from{other}" if other else ""
         return f"cannot be told apart{whom} ({unbracketed(points(line))})"

@@ -36,7 +36,7 @@ UNKNOWN = "Nothing else in this run says why these part, so take neither order a
 
 
 def leads(e: RunReader, columns: Sequence[RankingColumn]) -> str:
-    """Say which features certainly lead which ranking, and which cannot be told apart at its head.
+    """Say which features certainly lead which ranking, and which cannot be distinguished at its head.
 
     Where correction for cover moves ranks, its own sentence says so; what no feature moves at all has no leader.
     """
@@ -92,7 +92,7 @@ def partings(columns: Sequence[RankingColumn]) -> list[RankGap]:
 
 
 def _question(column: RankingColumn) -> str:
-    """Return the question of a ranking; what is about the whole distribution is compared with the doubt."""
+    """Return the question of a ranking; what is about the whole distribution is compared with the uncertainty."""
     return "uncertainty" if column.source.question == "distribution" else column.source.question
 
 

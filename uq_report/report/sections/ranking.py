@@ -1,4 +1,4 @@
-"""One ranking table for all methods: what each says of the prediction, the loss, the doubt and the distribution."""
+"""One ranking table for all methods, of the prediction, the loss, the uncertainty and the distribution."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Source(NamedTuple):
     words: str
 
 
-# The columns in their order, grouped by question. R-sens is about the whole distribution, not the doubt alone.
+# The columns in their order, grouped by question. R-sens is about the whole distribution, not the uncertainty alone.
 SOURCES = (
     Source(ids.SHAP_IMPORTANCE, "prediction", "prediction", "Shapley", "the prediction"),
     Source(ids.PFI, "loss", "loss", "alone", "the loss"),

@@ -24,7 +24,7 @@ ROLES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "the
 
 
 def reading(ledger: Ledger, feature: str) -> str:
-    """Return what the feature does to the prediction and the doubt, what wrong values cost, and who covers it.
+    """Return what the feature does to the prediction and the uncertainty, what permuted values cost, and who covers it.
 
     Intervals stand in the table and in the figure; here numbers are rounded to them.
     """
@@ -33,7 +33,7 @@ def reading(ledger: Ledger, feature: str) -> str:
 
 
 def effect(ledger: Ledger, feature: str) -> str:
-    """Say how the average prediction moves along a feature, and whether the doubt moves with it."""
+    """Say how the average prediction moves along a feature, and whether the uncertainty moves with it."""
     measure = ledger.measures.get("prediction")
     points = curve(ledger.average, measure or "", feature)
     if measure is None or points.empty:
@@ -57,7 +57,7 @@ def _moves(course: Move, unit: str) -> str:
 
 
 def _doubt(ledger: Ledger, feature: str, course: Move | None) -> str:
-    """Say how the doubt moves, next to the prediction where that has a course."""
+    """Say how the uncertainty moves, next to the prediction where that has a course."""
     measure = ledger.measures.get("uncertainty", "")
     points = curve(ledger.average, measure, feature)
     if points.empty:
@@ -78,7 +78,7 @@ def _doubt(ledger: Ledger, feature: str, course: Move | None) -> str:
 
 
 def cost(ledger: Ledger, feature: str) -> str:
-    """Say what wrong values cost on unseen rows, against what the model claims, and whether its doubt notices."""
+    """Say what permuted values cost out of sample, against what the model claims, and whether uncertainty rises."""
     line = ledger.losses.get(feature)
     if line is None or ledger.loss is None or ledger.loss.sign < 0:
         return ""
@@ -121,7 +121,7 @@ def _claimed(ledger: Ledger, feature: str) -> tuple[str, int]:
 
 
 def _noticed(ledger: Ledger, feature: str) -> str:
-    """Say whether the doubt rises with a loss that does; nothing where that cannot be told."""
+    """Say whether the uncertainty rises with a loss that does; nothing where that cannot be told."""
     line = ledger.doubts.get(feature)
     if line is None or ledger.doubt is None or ledger.doubt.sign < 0:
         return ""
@@ -134,7 +134,7 @@ def _noticed(ledger: Ledger, feature: str) -> str:
 
 
 def disagreement(ledger: Ledger, feature: str) -> str:
-    """Say how much of the doubt that wrong values raise is disagreement of the model's members, where that is shown."""
+    """Say how much of the rise of uncertainty is disagreement of the model's members, where that is shown."""
     line, doubt, parts = ledger.disagreements.get(feature), ledger.doubts.get(feature), ledger.disagreement
     if line is None or doubt is None or parts is None:
         return ""
@@ -232,7 +232,7 @@ def _line(what: str, line: EstimateLine, rank: str = "", unreliable: str = "") -
 
 
 def _units(ledger: Ledger) -> str:
-    """Say the units of the lines once: ``"; loss and doubt in nats"``."""
+    """Say the units of the lines once: ``"; loss and uncertainty in nats"``."""
     units: dict[str, list[str]] = {}
     for what, ranking in (("loss", ledger.loss), ("doubt", ledger.doubt)):
         if ranking is not None and ranking.unit:
@@ -242,7 +242,7 @@ def _units(ledger: Ledger) -> str:
 
 
 def _corrected(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
-    """Yield the importance with the partners lost too, which could stand in for it."""
+    """Yield the importance with the partners lost too, which could replace it."""
     others = ledger.partners.get(feature)
     if others:
         what = f"corrected for cover by {joined(mentions(others), FEW)}"

@@ -1,4 +1,4 @@
-"""Whether what the model says of its uncertainty can be believed: the gate, reliability, coverage, and its parts."""
+"""Whether what the model says of its uncertainty is calibrated: the gate, reliability, coverage, and its parts."""
 
 from __future__ import annotations
 
