@@ -53,7 +53,7 @@ from uq_report.inputs.fast_paths.trees import walks as shortcuts
 from uq_report.inputs.fast_paths.trees.forest import Forest, Tree
 from uq_report.inputs.fast_paths.trees.mix import mixed_sums
 from uq_report.inputs.fast_paths.trees.path import TreePath
-from uq_report.inputs.fast_paths.trees.walk import Settled, pick, settled, walk
+from uq_report.inputs.fast_paths.trees.walk import BaseLeaves, pick, settled, walk
 from uq_report.inputs.fast_paths.trees.walks import Walks
 from uq_report.inputs.fast_paths.trees.xgboost import SINGLE
 from uq_report.methods.h_statistic.explain import HStatistic
@@ -527,7 +527,7 @@ def test_what_is_walked_and_kept_stays_within_its_limits(monkeypatch: pytest.Mon
     walked: list[tuple[int, int]] = []
     sizes: list[int] = []
 
-    def noted(own: Forest, at: Settled, column: int, asked: AnyArray) -> IntArray:
+    def noted(own: Forest, at: BaseLeaves, column: int, asked: AnyArray) -> IntArray:
         sums = walk(own, at, column, asked)
         walked.append((column, sums.size))
         return sums
@@ -594,7 +594,7 @@ def test_tables_are_used_again_and_stay_at_home(monkeypatch: pytest.MonkeyPatch)
     first = shortcut.predict([Variant((0,), donors=rows[::-1])], rows).mean()
     walked: list[int] = []
 
-    def noted(own: Forest, at: Settled, column: int, asked: AnyArray) -> IntArray:
+    def noted(own: Forest, at: BaseLeaves, column: int, asked: AnyArray) -> IntArray:
         walked.append(column)
         return walk(own, at, column, asked)
 

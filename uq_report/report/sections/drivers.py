@@ -1,4 +1,4 @@
-"""Drivers of the prediction, the loss and the uncertainty: one ranking for all methods, the map, covered information."""
+"""Drivers of the prediction, the loss and the uncertainty: one ranking of methods, the map, covered information."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import numpy as np
 from ....core.support.arrays import AnyArray, IntArray
 from .forest import Forest, bit_of
 from .nodes import BELOW, FEATURE, HIGH, LEAF, LEFT, LISTED, LOW, RIGHT, compiled, goes_left, parted, push
-from .walk import Settled
+from .walk import BaseLeaves
 
 
 @compiled
@@ -131,7 +131,7 @@ def _cross(nodes, bits, values, roots, firsts, settled, codes, free, wanted, giv
                 node, mask = (left, goes) if some else (right, goes + 1)
 
 
-def cross(forest: Forest, rows: Settled, columns: Sequence[int], given: AnyArray) -> IntArray:
+def cross(forest: Forest, rows: BaseLeaves, columns: Sequence[int], given: AnyArray) -> IntArray:
     """Return the sums of all trees' leaves, in units of `step`, for every row under every change of columns.
 
     A leaf is reached by the rows that pass its path's other nodes and the changes that pass those of the changed
@@ -141,7 +141,7 @@ def cross(forest: Forest, rows: Settled, columns: Sequence[int], given: AnyArray
     Parameters
     ----------
     forest : Forest
-    rows : Settled
+    rows : BaseLeaves
         n rows.
     columns : sequence of int
         The features whose codes are replaced together.

@@ -12,7 +12,7 @@ from ....core.support.arrays import AnyArray, IntArray
 from .codes import Asked, TreeCodes
 from .cross import cross
 from .forest import Forest
-from .walk import Settled, settled, walk
+from .walk import BaseLeaves, settled, walk
 from .walkable import Walkable
 
 BLOCK = 1 << 21  # sums of a score in a table, and places of rows x trees, from which rows are parted: 16 MiB
@@ -53,7 +53,7 @@ class LeafPositions(NamedTuple):
     """Where some rows are in the trees."""
 
     rows: IntArray
-    settled: Settled
+    settled: BaseLeaves
 
     @property
     def size(self) -> int:
@@ -161,7 +161,7 @@ class TreeTables:
             return cross(forest, self.settled(rows), at, given)
         return walk(forest, self.settled(rows), at[0], given[0])
 
-    def settled(self, rows: IntArray) -> Settled:
+    def settled(self, rows: IntArray) -> BaseLeaves:
         """Return where these rows are in the trees."""
         key = int(rows[0]), len(rows)
         kept = cast("LeafPositions | None", self._kept.get(key))

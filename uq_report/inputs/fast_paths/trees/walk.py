@@ -59,7 +59,7 @@ def _unchanged(values, firsts, leaves, out):  # type: ignore[no-untyped-def]  # 
 
 
 @dataclass(frozen=True, eq=False)
-class Settled:
+class BaseLeaves:
     """Where unchanged rows are.
 
     Parameters
@@ -101,10 +101,10 @@ class Settled:
         return self.sums[forest]
 
 
-def settled(forest: Forest, codes: AnyArray) -> Settled:
+def settled(forest: Forest, codes: AnyArray) -> BaseLeaves:
     """Return where rows of these codes (features, n) are in every tree."""
     nodes, bits, _, roots, _ = forest.arrays
-    return Settled(forest, codes, _settle(nodes, bits, roots, codes, forest.depth), {})
+    return BaseLeaves(forest, codes, _settle(nodes, bits, roots, codes, forest.depth), {})
 
 
 @compiled
@@ -238,7 +238,7 @@ def scores_of(forest: Forest, sums: IntArray) -> FloatArray:
     return pick(forest, sums[:, None], np.zeros((sums.shape[1], 1), dtype=np.int64))[:, 0]
 
 
-def walk(forest: Forest, rows: Settled, column: int, asked: AnyArray) -> IntArray:
+def walk(forest: Forest, rows: BaseLeaves, column: int, asked: AnyArray) -> IntArray:
     """Return the sums of all trees' leaves, in units of `step`, for every row at every code that `column` is given.
 
     A tree is walked once by all rows together. Where the changed column decides, the rows that it sends one way also
@@ -250,7 +250,7 @@ def walk(forest: Forest, rows: Settled, column: int, asked: AnyArray) -> IntArra
     ----------
     forest : Forest
         The flat form of the ensemble; its leaves are whole numbers, so that sums do not depend on their order.
-    rows : Settled
+    rows : BaseLeaves
         n rows.
     column : int
         The feature whose codes are replaced.
