@@ -113,7 +113,7 @@ TOLD = (
     "explainers must be keyed by explainer, or checks.<name>; got 'pfy'. Did you mean 'pfi'?",
     "explainers.redundancy.nothing must be a known option; got 'nothing'.",
     "checks.calibration.efect must be a known option; got 'efect'. Did you mean 'effect'?",
-    "policy.rules and rules.policy.require must not both be given",
+    "policy.rules and checks.policy.require must not both be given",
     "run.seed must be greater than or equal to 0; got -1.",
     "run.as_of must be a date written YYYY-MM-DD; got 'yesterday'.",
     "run.explainers must list registered names; got 'pdpp'. Did you mean 'pdp'?",
@@ -183,7 +183,7 @@ def test_flags_and_file_fill_the_same_objects_and_give_the_same_bytes(folder: Pa
     Path("audit.toml").write_text("""
         model = { source = "model.skops", label = "L", positive_class = "bad" }
         expectations = { income = "decreasing" }
-        rules = { calibration = { effect = 0.05 } }
+        checks = { calibration = { effect = 0.05 } }
         budget = { time_limit = 900, memory_limit_mb = 90000 }
         about = { title = "T" }
         [data]

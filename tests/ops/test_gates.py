@@ -50,7 +50,7 @@ def test_what_does_not_apply_is_not_required(cause: Cause) -> None:
 
 def test_a_check_that_fails_is_required() -> None:
     run = run_with("fault", PASSED, group="checks", name="leak")
-    assert gates.reasons(run, "critical") == (f"required, and not run: rules.leak: {WHY}",)
+    assert gates.reasons(run, "critical") == (f"required, and not run: checks.leak: {WHY}",)
 
 
 def test_no_verdict_at_all_fails_and_an_undecided_one_does_not() -> None:

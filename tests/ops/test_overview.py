@@ -100,7 +100,7 @@ def test_ratings_are_those_of_the_entries_and_a_note_is_not_believed(
     history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No run is read; what an earlier version kept beside the folders, and anybody could edit, changes nothing."""
-    monkeypatch.setattr("uq_report.ops.overview.saved.read", lambda _: 1 / 0)
+    monkeypatch.setattr("uq_report.ops.overview.run_folder.read", lambda _: 1 / 0)
     (history.root / "ratings.json").write_text(json.dumps({history.find("credit").entry.hash: "Use"}))
     page = tmp_path / "index.html"
     write_overview(history.root, page)

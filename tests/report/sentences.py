@@ -55,7 +55,7 @@ class Pattern(NamedTuple):
 
 PATTERNS = (
     Pattern("a name of a result, column, measure or library", re.compile(rf"(?<![\w.-])(?:{_CODES})(?![\w-]|\.\w)")),
-    Pattern("an option", re.compile(r"\b(?:rules|options|settings)\.[a-z_]+|\b[a-z]+_[a-z_]+\b")),
+    Pattern("an option", re.compile(r"\b(?:checks|options|settings)\.[a-z_]+|\b[a-z]+_[a-z_]+\b")),
     Pattern("a hyphen as minus", re.compile(r"(?<![\w\-–−.\]/])-\d"), everywhere=True),
     Pattern("a plus before a number", re.compile(r"(?<![\w^)])\+\d"), everywhere=True),
     Pattern("no number", re.compile(r"\b(?:NaN|nan|inf|Infinity)\b"), everywhere=True),

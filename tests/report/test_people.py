@@ -120,7 +120,7 @@ def test_every_rule_is_a_threshold_with_source_and_state() -> None:
     section = monitoring(RunReader(run_with(over, skipped, settings=options)))
     rows = {row[0]: row[2:] for row in table(section, "monitoring-rules").rows}
     assert rows["UQ401"] == (
-        "options.rules.over.b, options.rules.over.level",
+        "options.checks.over.b, options.checks.over.level",
         Badge("raised", "bad"),
         "0.300 (0.260 to 0.340), threshold 0.25",
     )

@@ -129,6 +129,8 @@ def _constants(path: Path) -> Iterator[tuple[int, str]]:
     tree = ast.parse(path.read_text())
     skipped = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     skipped |= {id(arg) for node in ast.walk(tree) if isinstance(node, ast.Raise) for arg in ast.walk(node)}
+    conditions = (node for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg in {"raised", "grades"})
+    skipped |= {id(part) for node in conditions for part in ast.walk(node)}  # parsed, never printed
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
             text = re.sub(r"\{[\w:]*\}", "X", node.value)  # thresholds in the words of a rule

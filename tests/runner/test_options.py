@@ -91,7 +91,7 @@ def strange(packages: Packages, fields: str) -> None:
     ],
 )
 def test_a_value_of_another_type_is_one_line(name: str, option: str, value: Any, allowed: str, default: str) -> None:
-    key = name if name.startswith("rules.") else f"explainers.{name}"
+    key = name if name.startswith("checks.") else f"explainers.{name}"
     told = lines_of(options={name: {option: value}})
     assert told == [f"{key}.{option} must be {allowed}; got {value!r}. The default is {default}."]
 
