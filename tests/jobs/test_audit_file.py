@@ -77,7 +77,7 @@ as_of = "yesterday"
 explainers = ["pfi", "pdpp"]
 [policy]
 fail_on = "hihg"
-checks = ["foo"]
+rules = ["foo"]
 [output]
 formats = ["htm"]
 template = "brif"

@@ -160,7 +160,7 @@ def test_a_file_tells_every_mistake_at_once(tmp_path: Path, monkeypatch: pytest.
         "audit.toml: run.seed must be greater than or equal to 0; got -1.",
         "audit.toml: explainers.pfi.n_repeats must be an integer; got 3.0. The default is 30.",
         "confidence is a setting of the run, not of explainers.pfi.",
-        "audit.toml: rules.support.level must be a number; got '5 %'. The default is 0.05.",
+        "audit.toml: checks.support.level must be a number; got '5 %'. The default is 0.05.",
     ):
         assert line in result.stderr
 
