@@ -21,8 +21,8 @@ from ..ops.verify_cases import PASSPHRASE, Keys
 
 CHECKOUT = Path(__file__).parents[2]
 COMMANDS = (
-    "demo", "run", "render", "init", "plugins", "doctor", "history", "show", "compare", "verify", "sign", "schedule",
-    "index", "config",
+    "demo", "run", "render", "init", "plugins", "doctor", "history", "show", "compare", "schedule", "index",
+    "verify", "sign", "config",
 )  # fmt: skip
 TEMPLATES = {"audit": "report", "brief": "brief", "model-card": "model-card"}
 FORMATS = {"html": ".html", "pdf": ".pdf", "markdown": ".md", "junit": ".junit.xml"}

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 # Writes the new report, and dies by itself at one point: before the n-th file is written, or before the n-th move.
 WRITER = """
 import os, pathlib, signal, sys
-from uq_report.evidence import saved as folder
+from uq_report.evidence import run_folder as folder
 what, count, target = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 files = {name: b"new " + name.encode() * 50_000 for name in sys.argv[4:]}
 owner, name = (folder, "write_through") if what == "write" else (pathlib.Path, "replace")

@@ -22,8 +22,8 @@ class ThresholdLimit(NamedTuple):
 
     Examples
     --------
-    >>> limits("share >= most and rows > 0")
-    (Limit(observed='share', side='>=', threshold='most'), Limit(observed='rows', side='>', threshold=0.0))
+    >>> limits("share >= most")
+    (ThresholdLimit(observed='share', side='>=', threshold='most'),)
     """
 
     observed: str

@@ -54,7 +54,7 @@ def parting(accumulated: pd.DataFrame, partial: pd.DataFrame, confidence: float)
     >>> local = pd.DataFrame({"x": x, "estimate": [0.0, 2.0, 4.0], "std_error_change": 0.1})
     >>> mean = pd.DataFrame({"x": x, "estimate": [5.0, 6.0, 7.0], "std_error": 0.1})
     >>> parting(local, mean, 0.95)
-    Parting(x=2.0, start=0.0, accumulated=4.0, partial=2.0)
+    CurveGap(x=2.0, start=0.0, accumulated=4.0, partial=2.0)
     """
     widest = widest_parting(accumulated, partial, confidence)
     if widest is None or not (widest.share > LEAST and widest.p_value < 1 - confidence):

@@ -51,7 +51,7 @@ def show_value(value: float) -> str:
 
     Examples
     --------
-    >>> told(0.25), told(float("nan")), told(float("-inf"))
+    >>> show_value(0.25), show_value(float("nan")), show_value(float("-inf"))
     ('0.25', 'no number', 'minus infinity')
     """
     if isfinite(value):
@@ -161,7 +161,7 @@ def unit_phrase(unit: str) -> str:
 
     Examples
     --------
-    >>> spoken("nats"), spoken("units of y, squared"), spoken("share of rows")
+    >>> unit_phrase("nats"), unit_phrase("units of y, squared"), unit_phrase("share of rows")
     ('nats', 'squared units of the outcome', '')
     """
     return SPOKEN.get(unit, "" if " " in unit else unit)
