@@ -18,8 +18,7 @@ from uq_report.evidence.finding import Outcome
 from uq_report.evidence.importance import Pfi
 from uq_report.evidence.run import NotRun
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
-from uq_report.methods.redundancy.check import Dependence
-from uq_report.methods.redundancy.losses import Unnoticed, _above_zero, affected
+from uq_report.methods.redundancy.check import Dependence, Unnoticed, _above_zero, affected
 from uq_report.testing import KnownLogistic, KnownTruth
 
 from .importances import audited, diagnostic, outcome, pfi, run

@@ -18,8 +18,7 @@ from uq_report.distributions import Normal
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.profiles import Ale, Pdp
 from uq_report.evidence.run import NotRun
-from uq_report.methods.pdp.check import Direction
-from uq_report.methods.pdp.steps import ale_steps, pdp_steps
+from uq_report.methods.pdp.check import Direction, ale_steps, pdp_steps
 from uq_report.testing import KnownTruth
 
 from .importances import audited, outcome, run

@@ -14,8 +14,7 @@ from uq_report.core.support.errors import InputError
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.outcomes import GroupsDifference
 from uq_report.evidence.run import NotRun, Run
-from uq_report.methods.groups.check import GroupsCheck
-from uq_report.methods.groups.drivers import contrast
+from uq_report.methods.groups.check import GroupsCheck, contrast
 from uq_report.methods.groups.explain import Groups
 
 SMALL = 0.01  # half the width of an interval that decides

@@ -19,7 +19,7 @@ from uq_report.distributions import Normal
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun
 from uq_report.methods.calibration.performance import Performance
-from uq_report.methods.calibration.promised import at_most
+from uq_report.methods.calibration.tables import at_most
 
 from . import importances
 from .importances import audited, diagnostic, outcome

@@ -18,7 +18,7 @@ from uq_report.core.support.arrays import ColumnLookup, IntArray, Table, take_ro
 from uq_report.core.support.errors import BudgetError
 from uq_report.core.support.limits import check_limits, limited
 from uq_report.distributions import Categorical, NormalMixture
-from uq_report.methods.calibration import nulls
+from uq_report.methods.calibration import scores
 from uq_report.methods.groups.contrasts import shuffled_p_values
 from uq_report.methods.shared.blocks import blocks
 from uq_report.runner import budget, make_engine
@@ -77,12 +77,12 @@ LONG: dict[str, Callable[[], Any]] = {
     "entropy": lambda: mixture(5).entropy(),
     "quantile": lambda: mixture(5).quantile(np.array([0.5])),
     "draws of classes": lambda: (
-        nulls.class_tests(
+        scores.class_tests(
             classes(), np.zeros(50, dtype=int), np.full(50, 0.02), np.ones((50, 1)), np.random.default_rng(0), 9
         )[0][0].null
     ),
     "draws of numbers": lambda: (
-        nulls.crps_test(mixture(5), np.zeros(5), np.full(5, 0.2), np.random.default_rng(0), 9).null
+        scores.crps_test(mixture(5), np.zeros(5), np.full(5, 0.2), np.random.default_rng(0), 9).null
     ),
     "parts of groups": lambda: shuffled_p_values(
         {"loss": (np.arange(20.0), False)}, np.arange(20) < 5, np.random.default_rng(0), 9
@@ -162,7 +162,7 @@ def test_an_explainer_is_stopped_inside_of_what_it_computes_and_the_others_are_k
         now[0] += 200
         return blocks(10, 10, 10)
 
-    monkeypatch.setattr("uq_report.methods.calibration.nulls.blocks", slowly)
+    monkeypatch.setattr("uq_report.methods.calibration.scores.blocks", slowly)
     run = audited(linear_subject(60), Settings(explainers=("calibration", "data_quality"), time_limit=100)).run
     assert {result.explainer for result in run.results} == {"data_quality"}
     (entry,) = (entry for entry in run.not_run if entry.name == "calibration")

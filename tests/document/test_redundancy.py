@@ -12,7 +12,7 @@ import pytest
 from uq_report.core.model.results import Diagnostic
 from uq_report.evidence import ids
 from uq_report.evidence.information import AFTER, BEFORE, WITH_TARGET, WITHOUT_TARGET
-from uq_report.methods.redundancy import figure, joint_figure
+from uq_report.methods.redundancy.section import draw_joint, draw_redundancy
 
 from .results import diagnostic
 
@@ -37,7 +37,7 @@ def labels(drawn: Any) -> list[str]:
 
 
 def test_dots_stand_on_the_rows_of_their_features_largest_first_and_ties_in_order() -> None:
-    drawn = figure.draw(skills())
+    drawn = draw_redundancy(skills())
     (axes,) = drawn.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["b", "a", "c"]
     assert dots(axes, "o") == [(0.9, 0), (0.2, 1), (0.2, 2)]
@@ -47,13 +47,13 @@ def test_dots_stand_on_the_rows_of_their_features_largest_first_and_ties_in_orde
     assert low > 2
     assert high < 0
     assert labels(drawn) == [WITHOUT_TARGET, WITH_TARGET]
-    assert [label.get_text() for label in figure.draw(skills(), 2).axes[0].get_yticklabels()] == ["b", "a"]
+    assert [label.get_text() for label in draw_redundancy(skills(), 2).axes[0].get_yticklabels()] == ["b", "a"]
     (zero,) = [line for line in axes.lines if np.size(line.get_xdata()) == 2]
     assert np.asarray(zero.get_xdata()).tolist() == [0, 0]
 
 
 def test_dots_with_an_interval_stand_apart_and_on_it() -> None:
-    drawn = figure.draw(skills(0.1, 0.25))
+    drawn = draw_redundancy(skills(0.1, 0.25))
     (axes,) = drawn.axes
     before, after = ([y for _, y in dots(axes, marker)] for marker in "oD")
     assert after == [0, 1, 2]  # none of them has an interval
@@ -66,12 +66,12 @@ def test_dots_with_an_interval_stand_apart_and_on_it() -> None:
     assert labels(drawn)[2] == "95 % interval over new test rows"
     both = skills(0.1, 0.25)
     both.estimates.loc[3, ["lower", "upper"]] = [0.2, 0.4]
-    found = [y for _, y in dots(figure.draw(both).axes[0], "D")]
+    found = [y for _, y in dots(draw_redundancy(both).axes[0], "D")]
     assert found == pytest.approx([gap, 1 + gap, 2 + gap])
 
 
 def test_every_feature_adds_the_same_height() -> None:
-    one, two, three = (figure.draw(skills(), top).get_size_inches()[1] for top in (1, 2, 3))
+    one, two, three = (draw_redundancy(skills(), top).get_size_inches()[1] for top in (1, 2, 3))
     assert three - two == pytest.approx(two - one)
     assert 0 < two - one < one
 
@@ -93,7 +93,7 @@ PAIRS = (("a", "b"), ("a", "c"), ("d", "b"), ("e", "f"), ("g", "h"))
 
 @pytest.mark.parametrize(("count", "shape"), [(1, (1, 1)), (2, (1, 2)), (3, (2, 2)), (5, (2, 2))])
 def test_the_first_four_pairs_stand_two_beside_each_other(count: int, shape: tuple[int, int]) -> None:
-    drawn = joint_figure.draw(joint(*PAIRS[:count]))
+    drawn = draw_joint(joint(*PAIRS[:count]))
     place = drawn.axes[0].get_subplotspec()
     assert place is not None
     assert place.get_gridspec().get_geometry() == shape
@@ -107,13 +107,13 @@ def test_the_first_four_pairs_stand_two_beside_each_other(count: int, shape: tup
 
 def test_pairs_that_are_asked_for_are_shown_and_a_row_of_panels_adds_its_height() -> None:
     result = joint(*PAIRS)
-    drawn = joint_figure.draw(result, [("e", "f")])
+    drawn = draw_joint(result, [("e", "f")])
     assert [axes.get_xlabel() for axes in drawn.axes] == ["e"]
-    heights = [joint_figure.draw(result, PAIRS[:count]).get_size_inches()[1] for count in (2, 3, 5)]
+    heights = [draw_joint(result, PAIRS[:count]).get_size_inches()[1] for count in (2, 3, 5)]
     assert heights[2] - heights[1] == pytest.approx(heights[1] - heights[0])
     assert 0.5 * heights[0] < heights[1] - heights[0] < heights[0]
 
 
 def test_long_names_are_cut_to_what_an_axis_holds() -> None:
-    names = joint_figure.draw(joint(("u" * 60, "v" * 60))).axes[0]
+    names = draw_joint(joint(("u" * 60, "v" * 60))).axes[0]
     assert (len(names.get_xlabel()), len(names.get_ylabel())) == (30, 22)

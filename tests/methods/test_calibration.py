@@ -19,8 +19,7 @@ from uq_report.core.validation.lifetimes import recorded
 from uq_report.distributions import Categorical, Gamma, Normal, NormalMixture, Poisson, Survival, ZeroInflated
 from uq_report.evidence.run import Run
 from uq_report.methods.calibration.check import CalibrationGate
-from uq_report.methods.calibration.explain import Calibration
-from uq_report.methods.calibration.outcome import events_of
+from uq_report.methods.calibration.explain import Calibration, events_of
 
 CLASS_ITEMS = {
     "confidence_gap", "log_score", "log_score_baseline", "log_score_skill", "brier", "brier_baseline", "brier_skill",

@@ -12,29 +12,37 @@ from uq_report.core.support.arrays import FloatArray, IntArray
 from uq_report.core.support.numbers import share_words
 from uq_report.core.validation.lifetimes import recorded
 from uq_report.distributions import Categorical, Intervals, Normal, Survival
-from uq_report.methods.calibration import nulls
+from uq_report.methods.calibration import scores
 from uq_report.methods.calibration.check import Undercoverage
-from uq_report.methods.calibration.explain import _estimates, _gap, _infinite
-from uq_report.methods.calibration.nulls import MonteCarlo, class_tests, coverage_gap, crps_test, event_of, pit_tests
-from uq_report.methods.calibration.outcome import Setting, events_of, lifetimes_note
-from uq_report.methods.calibration.promised import (
-    Promise,
-    at_most,
-    marginal,
-    promise,
-    promised_coverage,
-    promised_scores,
-)
+from uq_report.methods.calibration.explain import Setting, _estimates, _gap, _infinite, events_of, lifetimes_note
 from uq_report.methods.calibration.recalibration import FLOOR, _derivatives, _fit, class_gain, number_gain
 from uq_report.methods.calibration.scores import (
     CalibrationScore,
+    MonteCarlo,
     auc_rows,
     class_baseline,
     class_scores,
+    class_tests,
+    coverage_gap,
     crps_baseline,
+    crps_test,
+    event_of,
     number_scores,
+    pit_tests,
 )
-from uq_report.methods.calibration.tables import bins_of, coverage, decisions, pit_histogram, reliability
+from uq_report.methods.calibration.tables import (
+    Promise,
+    at_most,
+    bins_of,
+    coverage,
+    decisions,
+    marginal,
+    pit_histogram,
+    promise,
+    promised_coverage,
+    promised_scores,
+    reliability,
+)
 from uq_report.runner import figures
 
 from ..document import results
@@ -100,7 +108,7 @@ def fair(pool: FloatArray) -> FloatArray:
 @pytest.mark.parametrize("cells", [1, 18, 2_000_000])
 def test_the_crps_of_draws_is_the_fair_form_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
     """Eight draws and the outcome are nine numbers a row, so 18 cells are two rows."""
-    monkeypatch.setattr(nulls, "CELLS", cells)
+    monkeypatch.setattr(scores, "CELLS", cells)
     drawn: list[FloatArray] = []
 
     class Kept(Normal):

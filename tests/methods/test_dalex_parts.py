@@ -18,8 +18,7 @@ from uq_report.core.traits.interop import mean_measure
 from uq_report.methods.dalex import parts
 from uq_report.methods.dalex.calls import Dalex, GapError, bare_estimates
 from uq_report.methods.dalex.explain import DalexExplanations
-from uq_report.methods.dalex.mixtures import BackgroundMixtures
-from uq_report.methods.dalex.shuffles import DalexShuffles, one_minus_auc, rmse
+from uq_report.methods.dalex.parts import BackgroundMixtures, DalexShuffles, one_minus_auc, rmse
 from uq_report.methods.shared.grids import FeatureGrid
 
 

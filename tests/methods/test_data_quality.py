@@ -11,8 +11,7 @@ from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import Diagnostic
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.support.errors import InputError
-from uq_report.methods.data_quality.explain import DataQuality
-from uq_report.methods.data_quality.facts import keys, stand_ins
+from uq_report.methods.data_quality.explain import DataQuality, keys, stand_ins
 
 MODEL = testing.KnownLogistic((1.0,))
 

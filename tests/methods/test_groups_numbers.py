@@ -16,9 +16,9 @@ from uq_report.core.support.errors import InputError
 from uq_report.distributions import Categorical
 from uq_report.methods.calibration.scores import confidence_gap
 from uq_report.methods.groups import contrasts, plan
-from uq_report.methods.groups.attributes import Attribute, _bound, attributes
 from uq_report.methods.groups.contrasts import GroupDifference, difference, gap_p_values, shuffled_p_values, t_test
 from uq_report.methods.groups.explain import Groups
+from uq_report.methods.groups.plan import Attribute, _bound, attributes
 
 
 def equal(n: int) -> Sampling:

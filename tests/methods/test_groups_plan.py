@@ -18,9 +18,21 @@ from uq_report.core.model.sampling import Sampling
 from uq_report.core.support.arrays import BoolArray, FloatArray
 from uq_report.distributions import Categorical, Normal, Survival
 from uq_report.methods.groups import contrasts, proxy
-from uq_report.methods.groups.attributes import Attribute, _cells, _to_withhold, attributes
-from uq_report.methods.groups.contrasts import GroupDifference, difference, gap_p_values, shuffled_p_values
-from uq_report.methods.groups.plan import Plan
+from uq_report.methods.groups.contrasts import (
+    GroupDifference,
+    PredictedNumber,
+    Values,
+    _against_outcome,
+    _errors,
+    _excess,
+    _expected_loss,
+    _rates,
+    difference,
+    gap_p_values,
+    predicted,
+    shuffled_p_values,
+)
+from uq_report.methods.groups.plan import Attribute, Plan, _cells, _to_withhold, attributes
 from uq_report.methods.groups.proxy import (
     Exchange,
     ProxyGrid,
@@ -33,16 +45,6 @@ from uq_report.methods.groups.proxy import (
     use,
 )
 from uq_report.methods.groups.section import _class
-from uq_report.methods.groups.values import (
-    PredictedNumber,
-    Values,
-    _against_outcome,
-    _errors,
-    _excess,
-    _expected_loss,
-    _rates,
-    predicted,
-)
 from uq_report.methods.shared.association import NumericColumn
 
 N = 24

@@ -14,8 +14,7 @@ from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
 from uq_report.methods.redundancy import explain, stacked
-from uq_report.methods.redundancy.explain import Redundancy, skill
-from uq_report.methods.redundancy.partners import joint, partners
+from uq_report.methods.redundancy.explain import Redundancy, joint, partners, skill
 from uq_report.methods.redundancy.stacked import Predictors, _gains, _weighed, trees
 from uq_report.methods.shared import forest
 from uq_report.methods.shared.association import NumericColumn

@@ -16,7 +16,7 @@ from uq_report.evidence.profiles import HStatisticView
 from uq_report.methods.agreement.section import StabilitySection
 from uq_report.methods.cid.section import _cover_words, _graph_text, _reading
 from uq_report.methods.h_statistic.section import _largest, _total
-from uq_report.methods.segments.figure import labelled
+from uq_report.methods.segments.section import labelled
 from uq_report.reading.run_reader import RunReader
 
 from .cases import estimates

@@ -24,9 +24,19 @@ from uq_report.distributions import Categorical, Normal, NormalMixture, Poisson
 from uq_report.evidence.run import Run
 from uq_report.methods.calibration.check import CalibrationGate
 from uq_report.methods.calibration.explain import Calibration
-from uq_report.methods.calibration.nulls import class_tests, coverage_gap, crps_test, pit_tests, uniform_distance
 from uq_report.methods.calibration.recalibration import _fit, class_gain, number_gain
-from uq_report.methods.calibration.scores import auc_rows, brier_rows, class_baseline, confidence_gap, crps_baseline
+from uq_report.methods.calibration.scores import (
+    auc_rows,
+    brier_rows,
+    class_baseline,
+    class_tests,
+    confidence_gap,
+    coverage_gap,
+    crps_baseline,
+    crps_test,
+    pit_tests,
+    uniform_distance,
+)
 from uq_report.methods.calibration.tables import bins_of
 
 RNG = np.random.default_rng

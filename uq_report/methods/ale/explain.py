@@ -19,8 +19,7 @@ from ..shared.choice import INFINITE_REMEDY, row_measures
 from ..shared.curves import are_pairs, features_of, fill, stacked, surface_places
 from ..shared.estimates import estimate
 from ..shared.options import at_least
-from .axes import AleAxis, ValuePositions, make_axis
-from .curves import Effects, Surface, curve, surface
+from .curves import AleAxis, Effects, Surface, ValuePositions, curve, make_axis, surface
 
 # further columns of the estimates of curves, and of surfaces
 PLACES = (

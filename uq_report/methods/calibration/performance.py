@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, inf
+from math import ceil, inf, nan
 from typing import ClassVar, NamedTuple
 
 from ...checks.family import NotJudgedError, Said, family, judged, needed, outcome
@@ -12,14 +12,71 @@ from ...checks.reading import RuleOutcome, close
 from ...checks.rule import Rule
 from ...core.support.errors import check_options
 from ...core.support.numbers import number, share_words, value_words
+from ...core.support.text import short
 from ...evidence import ids
 from ...evidence.finding import Outcome, Symptom
-from ...evidence.outcomes import LOG_SCORE, CalibrationView, ScoreLine
+from ...evidence.outcomes import LOG_SCORE, CalibrationView, DecisionLine, Decisions, ScoreLine
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
-from ..shared.checks import LEAST, class_counts, events, line_words, span, too_few
+from ..shared.checks import LEAST, class_counts, events, line_words, observed, span, too_few
 from ..shared.options import shares
-from .missed import missed, recall_rule
+from .tables import at_most
+
+
+def recall_rule(recall: float) -> Rule:
+    """Return the rule with the recall that would pass."""
+    return Rule(
+        code="UQ002",
+        title="The model's own decisions miss most of a class",
+        thresholds={"recall": recall, "level": 0.05, "rows": LEAST, "common": 0.2, "least": 0.1, "order": 0.9},
+        when="Of a class with at least {rows} rows, the model decides for less than {recall:pct} (its recall): the "
+        "upper end of the exact interval is below, and the p-value of a share that large, Holm-adjusted over the "
+        "classes, is {level} or less. Low if the class is {common:pct} of the rows or more, its recall ends below "
+        "{least:pct}, and the area under the ROC curve is at least {order}, else an observation: the probabilities "
+        "may be right, and the threshold not for this use.",
+        raised=("upper < recall and p_adjusted <= level and rows >= rows",),
+        grades=("low if share >= common and upper < least and order >= order", "observation"),
+        rests_on="Exact binomial test of the recall (Clopper & Pearson 1934)",
+    )
+
+
+def missed(rule: Rule, run: Run) -> RuleOutcome:
+    """Judge the recall of every class at the model's own decisions."""
+    view, scores = needed(Decisions, run), CalibrationView.find(run)
+    area = None if scores is None else scores.of("roc_auc")
+    order, expected = nan if area is None else area.estimate, rule.thresholds["recall"]
+    lines = [line for line in view.lines if line.item == "recall"]
+    total = sum(line.n for line in lines)
+    few = (line for line in lines if line.n_effective < rule.thresholds["rows"])
+    unsure = [f"the recall of {short(line.label)}, a class of too few rows" for line in few]
+    return family(
+        rule,
+        lines,
+        lambda x: {"upper": x.upper, "rows": x.n_effective, "share": x.n / total, "order": order},
+        lambda x: _missed_class(rule, x, view),
+        p_values=[at_most(x.estimate * x.n_effective, x.n_effective, expected) for x in lines],
+        undecided=lambda _: unsure,
+        passed="No class is shown to be missed by the model's own decisions.",
+    )
+
+
+def _missed_class(rule: Rule, line: DecisionLine, view: Decisions) -> Said:
+    label, precision = short(line.label), view.of_class(line.label).get("precision")
+    recall = share_words(line.estimate, line.lower, line.upper, confidence=line.confidence)
+    statement = (
+        f"Deciding for {short(view.rule, 160)}, the model finds {round(line.estimate * line.n)} of the {line.n} rows "
+        f"of {label}, {recall}; {share_words(rule.thresholds['recall'])} would pass."
+    )
+    if precision is not None:
+        statement += f" Of the {precision.n} rows that it calls {label}, {share_words(precision.estimate)} are."
+    return {
+        "statement": statement,
+        "evidence": (ids.CALIBRATION_DECISIONS, ids.CALIBRATION),
+        "remedy": "Choose the threshold by what a miss and a false alarm cost.",
+        "threshold": rule.thresholds["recall"],
+        **observed(line),
+    }
+
 
 # the first that a run has judges
 SCORES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS", "interval_score": "interval score"}
@@ -152,7 +209,7 @@ def _judge(rule: Rule, run: Run) -> RuleOutcome:
         rule,
         [skill],
         lambda x: x.numbers | {"events": events(counts)},
-        lambda x: _said(rule, x),
+        lambda x: _no_better(rule, x),
         undecided=lambda rest: [gain for x in rest if not x.line.lower > 0],
         passed=f"{better}{number(skill.base)}.",
     )
@@ -201,7 +258,7 @@ def _statement(skill: SkillTest, rule: Rule) -> str:
     return f"On unseen rows the model predicts {words}."
 
 
-def _said(rule: Rule, skill: SkillTest) -> Said:
+def _no_better(rule: Rule, skill: SkillTest) -> Said:
     statement, explains, threshold = _statement(skill, rule), SYMPTOMS, rule.thresholds["margin"]
     remedy = (
         "Do not use the model's predictions. Check that the features reach it as they did in training, and that "

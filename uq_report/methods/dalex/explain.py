@@ -12,8 +12,15 @@ from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.results import Result
 from ...core.model.subject import Subject
 from ...core.support.errors import check_options
+from ...document import slots
+from ...evidence import ids
+from ...evidence.importance import DalexParts
+from ...evidence.outcomes import DalexPerformance
+from ...evidence.profiles import DalexProfile
+from ...evidence.rows import DalexRows
 from ..shared.choice import as_names, as_rows, chosen_rows, draw, positions, row_measures
 from ..shared.leading import leading
+from ..shared.libraries import LibrarySection
 from ..shared.options import at_least
 from .calls import Dalex
 from .parts import leading_features, model_parts, model_performance, model_profile, predict_parts
@@ -142,3 +149,16 @@ class DalexExplanations(BuiltInExplainer):
         if "model_performance" in self.parts:
             results.append(model_performance(dalex, rows))
         return results
+
+
+class DalexSection(LibrarySection):
+    """dalex's importance, profiles, break-down and performance."""
+
+    name: ClassVar[str] = ids.DALEX
+    slot: ClassVar[str] = slots.LIBRARY
+    shows: ClassVar[tuple[str, ...]] = (DalexPerformance.id, DalexParts.id, DalexProfile.id, DalexRows.id)
+    title: ClassVar[str] = "DALEX"
+    lead: ClassVar[str] = (
+        "dalex's own methods on the prediction, and on entropy and nll as if they were predictions. dalex reports no "
+        "sampling intervals: compare its ranks with permutation importance above, whose intervals cover new rows."
+    )

@@ -3,23 +3,174 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
+from ...core.engine.coalition_rows import CoalitionEvaluator
 from ...core.model.measures import PREDICTION, Measure
 from ...core.model.results import Attribution, Diagnostic, Importance, Omission, Profile
-from ...core.model.variants import Variant
-from ...core.support.arrays import FloatArray, IntArray
+from ...core.model.variants import Mix, Variant
+from ...core.statistics.auc import OneMinusAUC
+from ...core.support.arrays import BoolArray, FloatArray, IntArray, take_rows
 from ...core.traits.interop import mean_measure, numeric_target
 from ..shared.choice import INFINITE_REMEDY, Roles, plain_values, positions
 from ..shared.curves import stacked
 from ..shared.grids import FeatureGrid, make_grid
 from .calls import Dalex, GapError, bare_estimates, listing
-from .mixtures import BackgroundMixtures
-from .shuffles import DalexShuffles, Loss, one_minus_auc, rmse
+
+Loss: TypeAlias = Callable[[Any, FloatArray], float]
+
+
+class DalexShuffles(NamedTuple):
+    """What dalex shuffled: per round and column the number of a loss, and whose.
+
+    Parameters
+    ----------
+    numbers : DataFrame
+        A column per feature, the full model and the baseline; a row per round.
+    orders : ndarray of int, shape (losses, rows)
+        In which order y stands.
+    tables : ndarray of int, shape (losses,)
+        Whose prediction it is set beside.
+    values : ndarray, shape (measures, tables, rows)
+    y : ndarray, shape (rows,), optional
+    """
+
+    numbers: pd.DataFrame
+    orders: IntArray
+    tables: IntArray
+    values: FloatArray
+    y: FloatArray | None
+
+    @classmethod
+    def of(cls, dalex: Dalex, rows: IntArray, n_repeats: int) -> DalexShuffles:
+        """Return dalex's shuffles, which do not depend on predictions: all measures share them."""
+        variants: list[Variant] = []
+        losses: list[tuple[IntArray, int]] = []
+
+        def predict(model: Any, X: pd.DataFrame) -> IntArray:  # noqa: ARG001 - dalex's signature
+            dalex.check()
+            variants.append(dalex.cells.change(X))
+            return np.full(len(X), len(variants) - 1)
+
+        def loss(observed: IntArray, predicted: IntArray) -> float:
+            losses.append((observed, int(predicted[0])))
+            return float(len(losses) - 1)
+
+        options: dict[str, Any] = {"N": None, "B": n_repeats, "variables": list(dalex.features)}
+        data, at = dalex.cells.table(rows, others=False), np.arange(len(rows))
+        answer = dalex.ask("model_parts", "", data, at, predict, loss_function=loss, **options)
+        shuffled = sorted((t for t, v in enumerate(variants) if v.columns), key=lambda t: variants[t].columns)
+        values = np.repeat(dalex.own[:, None, rows], len(variants), axis=1)
+        values[:, shuffled] = dalex.values([variants[t] for t in shuffled], rows)
+        target = numeric_target(dalex.engine)
+        orders, tables = (np.array(each) for each in zip(*losses, strict=True))
+        numbers = answer.permutation.reset_index(drop=True).astype(int)
+        return cls(numbers, orders, tables, values, None if target is None else target[rows])
+
+    def rounds(self, measure: int, loss: Loss) -> pd.DataFrame:
+        """Return the losses of one measure in place of their numbers."""
+        y = np.zeros(self.orders.shape[1]) if self.y is None else self.y
+        pairs = zip(self.orders, self.tables, strict=True)
+        losses = np.array([loss(y[order], self.values[measure, table]) for order, table in pairs])
+        return pd.DataFrame(losses[self.numbers.to_numpy()], columns=self.numbers.columns)
+
+
+def one_minus_auc(observed: FloatArray, predicted: FloatArray) -> float:
+    """Return 1 - AUC, ties counted half.
+
+    Examples
+    --------
+    >>> one_minus_auc(np.array([0.0, 0.0, 1.0]), np.array([0.1, 0.5, 0.5]))
+    0.25
+    """
+    return OneMinusAUC().value(predicted, observed, np.ones(len(observed)))
+
+
+def rmse(observed: FloatArray, predicted: FloatArray) -> float:
+    """Return the root of the mean squared error.
+
+    Examples
+    --------
+    >>> rmse(np.array([1.0, 2.0]), np.array([4.0, 5.0]))
+    3.0
+    """
+    return float(np.sqrt(np.square(observed - predicted).mean()))
+
+
+@dataclass(frozen=True, eq=False)
+class BackgroundMixtures:
+    """All measures of explained rows whose features are their own, or those of background rows.
+
+    Parameters
+    ----------
+    dalex : Dalex
+    mixing : Mixing
+        Of the explained rows and, after them, the background rows.
+    measures : sequence of Measure
+    explained : sequence of int
+        Their positions in the subject.
+    background : ndarray of int
+    """
+
+    dalex: Dalex
+    mixing: CoalitionEvaluator
+    measures: Sequence[Measure]
+    explained: Sequence[int]
+    background: IntArray
+    _known: dict[tuple[int, bytes], FloatArray] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, dalex: Dalex, measures: Sequence[Measure], explained: Sequence[int], background: IntArray
+    ) -> BackgroundMixtures:
+        """Return the mixtures of some rows with others, none predicted yet."""
+        engine = dalex.engine
+        table = take_rows(dalex.subject.X, np.array([*explained, *background], dtype=np.int64))
+        y = None if engine.y is None else engine.y[list(explained)]
+        asked = len(explained) * len(background) * len(measures) * len(dalex.cells.groups)
+        return cls(dalex, engine.mixing(table, measures, asked, y), measures, explained, background)
+
+    def foresee(self, row: int) -> None:
+        """Predict what a break-down of a row asks for: each feature alone, then all in order of their effect.
+
+        dalex orders them by the mean that each has alone, the largest first. What it asks for beyond is predicted then.
+        """
+        alone = np.vstack([np.zeros(self._players), np.eye(self._players)]).astype(bool)
+        means = self.values(row, alone)[:, 1:].mean(axis=2)
+        places = np.argsort(np.argsort(means, axis=1)[:, ::-1], axis=1)
+        steps = places[:, None] < np.arange(2, self._players)[:, None]
+        if steps.size:
+            self.values(row, np.unique(steps.reshape(-1, self._players), axis=0))
+
+    def asked(self, table: pd.DataFrame, row: int, measure: Measure) -> FloatArray:
+        """Return one measure of the rows that dalex asks for, shape (rows,)."""
+        own = (table.to_numpy() == row).all(axis=0)
+        if own.all():
+            return np.full(len(table), self.dalex.own[self.dalex.measures.index(measure), row])
+        return self.values(row, own[None])[self.measures.index(measure), 0]
+
+    def values(self, row: int, own: BoolArray) -> FloatArray:
+        """Return all measures of mixtures of a row, shape (measures, mixtures, background rows).
+
+        `own`, shape (mixtures, players), says what is the row's own: each of dalex's features, all others together.
+        """
+        new = [flags for flags in own if (row, flags.tobytes()) not in self._known]
+        if new:
+            others = len(self.explained) + np.arange(len(self.background))
+            mix = Mix(self.explained.index(row), np.array(new)[:, self.dalex.cells.player], others)
+            values = self.mixing([mix]).reshape(len(self.measures), -1, len(new))
+            self._known.update(((row, flags.tobytes()), values[:, :, k]) for k, flags in enumerate(new))
+        return np.stack([self._known[row, flags.tobytes()] for flags in own], axis=1)
+
+    @property
+    def _players(self) -> int:
+        return len(self.dalex.cells.groups)
+
 
 QUANTILES_FROM = 20
 MAX_LEVELS = 30

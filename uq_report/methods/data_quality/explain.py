@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,13 +13,187 @@ from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.results import Omission, Result
 from ...core.model.subject import Subject
-from ...core.support.arrays import column
+from ...core.support.arrays import BoolArray, FloatArray, IntArray, column
+from ...core.support.digest import column_digest
 from ...core.support.errors import check_options
 from ...core.support.limits import check_limits
+from ...core.support.numbers import infinite
 from ...core.support.text import short
-from ...evidence.rows import CLASS, DUPLICATE_ROWS, MISSING_TRAIN, OVERLAP, OVERLAP_OTHER_Y, TYPE_CHANGE
+from ...evidence.rows import CLASS, DISTINCTIVE, DUPLICATE_ROWS, MISSING_TRAIN, OVERLAP, OVERLAP_OTHER_Y, TYPE_CHANGE
 from ..shared.tidy import diagnostic
-from .facts import Fact, column_facts, copied, placeholder, row_facts
+
+PLACEHOLDERS = (0.0, -1.0, *(sign * code for code in (9.0, 99.0, 999.0, 9999.0, 99999.0) for sign in (-1.0, 1.0)))
+LEAST_ROWS = 3
+LEAST_VALUES = 20
+EDGE_VALUES = 10
+JUMP = 5.0
+CHANCE = 0.01
+
+
+class Fact(NamedTuple):
+    """A kind of fact about a column (or none), a detail in words, and in how many of how many rows it holds."""
+
+    measure: str
+    feature: str
+    item: str
+    rows: int
+    of: int
+
+
+def column_facts(name: str, values: pd.Series[Any], train: pd.Series[Any] | None, sparse: float) -> Iterator[Fact]:
+    """Yield what is to be said of one column of the audited rows, and the same of the training rows."""
+    missing = int(values.isna().sum())
+    yield Fact("missing", name, "", missing, len(values))
+    if train is not None:
+        yield Fact("missing_train", name, "", int(train.isna().sum()), len(train))
+        if str(train.dtype) != str(values.dtype):
+            yield Fact("type_change", name, f"{train.dtype} -> {values.dtype}", len(values), len(values))
+    counts = values.value_counts(dropna=False)
+    top = int(counts.iloc[0])
+    if len(counts) == 1:
+        yield Fact("constant", name, _word(counts.index[0]), len(values), len(values))
+    elif top >= sparse * len(values):
+        yield Fact("sparse", name, _word(counts.index[0]), top, len(values))
+
+
+def _word(cell: Any) -> str:
+    """Return a cell in words: ``missing`` for none, a sign for an infinite number."""
+    if pd.isna(cell):
+        return "missing"
+    return infinite(float(cell)) if isinstance(cell, float | np.floating) and np.isinf(cell) else short(cell)
+
+
+def placeholder(name: str, values: pd.Series[Any], train: pd.Series[Any] | None) -> Iterator[Fact]:
+    """Yield the numbers of a numeric column that may stand for a missing value."""
+    own = _finite(values)
+    pooled = own if train is None else np.concatenate([own, _finite(train)])
+    for value in stand_ins(pooled):
+        count = int((own == value).sum())
+        if count:
+            yield Fact("placeholder", name, f"{value:g}", count, len(values))
+
+
+def stand_ins(values: FloatArray) -> list[float]:
+    """Return which of 0, -1, ±9, ±99 ... ±99999 look like codes for a missing value.
+
+    Such a number must be the smallest or the largest of the column, occur 3 times at least but in fewer than
+    half of the rows, and stand apart from the other values (20 different ones at least): the gap to the
+    nearest one is 5 times the mean step between the 10 that follow, or more. A count that may be 0 has no
+    such gap, nor has a share or an amount that comes near 0. An amount that is either 0 or far from it has: no
+    rule can tell it from a code, so a finding on 0 says that it may be a real amount.
+
+    Examples
+    --------
+    >>> pressure = np.array([0.0] * 5 + [40.0 + i for i in range(60)])
+    >>> stand_ins(pressure), stand_ins(pressure - 40), stand_ins(np.arange(60.0))
+    ([0.0], [], [])
+    """
+    levels, counts = np.unique(values[np.isfinite(values)], return_counts=True)
+    if len(levels) <= LEAST_VALUES:
+        return []
+    codes = []
+    for ordered, count in ((levels, counts[0]), (levels[::-1], counts[-1])):
+        step = abs(float(ordered[EDGE_VALUES] - ordered[1])) / (EDGE_VALUES - 1)
+        apart = abs(float(ordered[1] - ordered[0])) >= JUMP * step
+        if LEAST_ROWS <= count < counts.sum() / 2 and apart and float(ordered[0]) in PLACEHOLDERS:
+            codes.append(float(ordered[0]))
+    return codes
+
+
+def copied(columns: Sequence[tuple[str, pd.Series[Any]]]) -> Iterator[Fact]:
+    """Yield the columns that repeat an earlier one, value by value; constant columns are no copies."""
+    firsts: dict[bytes, str] = {}
+    for name, values in columns:
+        check_limits()
+        if values.nunique(dropna=False) < 2:
+            continue
+        numeric = pd.api.types.is_numeric_dtype(values.dtype)
+        comparable = pd.Series(values.to_numpy(dtype=float, na_value=np.nan)) if numeric else values.astype(object)
+        first = firsts.setdefault(column_digest(comparable), name)
+        if first != name:
+            yield Fact("copied_column", name, first, len(values), len(values))
+
+
+def _finite(values: pd.Series[Any]) -> FloatArray:
+    numbers = values.to_numpy(dtype=float, na_value=np.nan)
+    return np.asarray(numbers[np.isfinite(numbers)])
+
+
+class Keys(NamedTuple):
+    """A code for every row of the audited and of the training rows; equal rows share it.
+
+    `distinctive` says of audited rows that chance does not explain a copy.
+    """
+
+    test: IntArray
+    train: IntArray
+    distinctive: BoolArray
+
+
+def keys(subject: Subject) -> Keys:
+    """Compare whole rows; a missing value equals a missing value.
+
+    A copy is distinctive if fewer than 0.01 other rows are expected to share the row's values in the finely
+    graded columns (more than 20 different numbers or dates), had these been filled independently: in
+    coarse tables different cases look alike, and their equality says nothing.
+    """
+    tables = [subject.X, *([] if subject.train is None else [subject.train[0]])]
+    positions = range(len(subject.features))
+    both = pd.concat([pd.DataFrame(X).set_axis(positions, axis=1) for X in tables])
+    codes = np.column_stack([_codes(both[name]) for name in both])
+    rows = pd.DataFrame(codes)
+    keys = np.asarray(rows.groupby(list(rows.columns), sort=False).ngroup(), dtype=np.int64)
+    expected = _coincidences(subject, codes)
+    return Keys(keys[: subject.n], keys[subject.n :], expected[: subject.n] <= CHANCE)
+
+
+def _codes(values: pd.Series[Any]) -> IntArray:
+    """Return a number for each cell of a column, the same for equal ones, missing ones too."""
+    check_limits()
+    return np.asarray(pd.factorize(values, use_na_sentinel=False)[0], dtype=np.int64)
+
+
+def row_facts(subject: Subject) -> Iterator[Fact]:
+    """Yield the facts about copied rows, each for all rows and for the distinctive ones."""
+    codes = keys(subject)
+    masks = {DUPLICATE_ROWS: _again(codes.test, subject.clusters)}
+    if subject.train is not None:
+        inside = np.isin(codes.test, codes.train)
+        masks |= {OVERLAP: inside, OVERLAP_OTHER_Y: inside & _other_target(subject, codes)}
+    for measure, mask in masks.items():
+        yield Fact(measure, "", "all", int(mask.sum()), subject.n)
+        yield Fact(measure, "", DISTINCTIVE, int((mask & codes.distinctive).sum()), subject.n)
+
+
+def _again(codes: IntArray, clusters: IntArray | None) -> BoolArray:
+    """Return the rows that repeat an earlier row; of another cluster, where there are clusters."""
+    if clusters is None:
+        return pd.Series(codes).duplicated().to_numpy()
+    frame = pd.DataFrame({"key": codes, "cluster": clusters})
+    first = frame.groupby("key")["cluster"].transform("first")
+    return (frame["cluster"] != first).to_numpy() & ~frame.duplicated().to_numpy()
+
+
+def _other_target(subject: Subject, codes: Keys) -> BoolArray:
+    """Return the audited rows none of whose copies among the training rows has the same y."""
+    if subject.train is None or subject.train[1] is None or subject.y is None:
+        return np.zeros(subject.n, dtype=bool)
+    outcomes = [np.asarray(y).astype(object) for y in (subject.y, subject.train[1])]
+    targets = pd.factorize(np.concatenate(outcomes))[0]
+    train = pd.MultiIndex.from_arrays([codes.train, targets[subject.n :]])
+    return ~pd.MultiIndex.from_arrays([codes.test, targets[: subject.n]]).isin(train)
+
+
+def _coincidences(subject: Subject, codes: IntArray) -> FloatArray:
+    """Return the expected number of other rows that share each row's values in the finely graded columns."""
+    expected = np.full(len(codes), float(len(codes)))
+    for position, name in enumerate(subject.features):
+        column = codes[:, position]
+        counts = np.bincount(column)
+        if subject.kinds[name] != "categorical" and len(counts) > LEAST_VALUES:
+            expected *= counts[column] / len(codes)
+    return expected
+
 
 ALWAYS = (DUPLICATE_ROWS, OVERLAP, CLASS)
 OF_TRAINING_ROWS = (OVERLAP, OVERLAP_OTHER_Y, MISSING_TRAIN, TYPE_CHANGE)

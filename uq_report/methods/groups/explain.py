@@ -14,11 +14,9 @@ from ...core.support.errors import InputError, check_options
 from ...evidence import ids
 from ..shared.options import at_least
 from ..shared.tidy import diagnostic
-from .attributes import attributes
-from .contrasts import EXACT_UNITS
-from .plan import Plan
+from .contrasts import EXACT_UNITS, row_values
+from .plan import Plan, attributes
 from .proxy import proxies, use
-from .values import row_values
 
 COLUMNS = ("item", "n", "unit", "p_value")
 DIFFERENCES = (*COLUMNS, "n_rest", "overall", "scale")

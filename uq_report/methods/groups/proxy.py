@@ -25,9 +25,8 @@ from ..shared.association import NumericColumn, association, coded
 from ..shared.estimates import estimate
 from ..shared.forest import forecasts, row_groups
 from ..shared.tidy import diagnostic
-from .contrasts import GroupDifference, difference, error_of, row_pieces
+from .contrasts import GroupDifference, PredictedNumber, difference, error_of, predicted, row_pieces
 from .plan import ALL, Plan
-from .values import PredictedNumber, predicted
 
 MOST_ROWS = 1000
 SINGLE_ROWS = 10_000

@@ -22,8 +22,7 @@ from ..shared.curves import are_pairs, features_of, fill, stacked
 from ..shared.grids import FeatureGrid, make_grid
 from ..shared.leading import leading
 from ..shared.options import at_least
-from .curves import MODES, Curves, ProfileRows
-from .own import distributions, own_values
+from .curves import MODES, Curves, ProfileRows, distributions, own_values
 
 
 @dataclass(frozen=True)

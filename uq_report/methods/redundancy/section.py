@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import pandas as pd
+
+from ...core.model.results import Result
 from ...document import slots
 from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, notes_of, paragraphs
 from ...document.document import Block, Column
+from ...document.plots import style
+from ...document.plots.contract import figure_plugin
+from ...document.plots.frames import has_interval, interval_words
 from ...document.text import joined, name
+from ...evidence import columns as col
+from ...evidence import ids
 from ...evidence.information import (
+    AFTER,
+    BEFORE,
     WITH_TARGET,
     WITHOUT_TARGET,
     RedundancyJoint,
@@ -20,10 +30,111 @@ from ...evidence.information import (
 from ...evidence.view import by_feature, largest_first
 from ...reading.run_reader import RunReader
 from ..shared.wording import ResultSection, named, words_of
-from . import figure as redundancy
-from . import joint_figure as joint
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BARS: dict[str, dict[str, Any]] = {
+    WITHOUT_TARGET: {"color": style.ROLE["prediction"], "marker": "o", "markerfacecolor": style.ROLE["prediction"]},
+    WITH_TARGET: {"color": style.ROLE["loss"], "marker": "D", "markerfacecolor": "white"},
+}
+SIZE: dict[str, Any] = {"linestyle": "", "markersize": 5.5, "markeredgewidth": 1.2}
+OFFSETS = {WITHOUT_TARGET: -0.12, WITH_TARGET: 0.12}
+
+
+def draw_redundancy(result: Result, top: int = 20) -> Figure:
+    """Draw R² of each feature from the others, without and with the target, largest without first.
+
+    Parameters
+    ----------
+    result : Diagnostic
+        Its estimates have a column ``item`` with the keys of `BARS`.
+    """
+    table = result.estimates
+    first = table[table[col.ITEM] == WITHOUT_TARGET]
+    features = [str(f) for f in first.sort_values(col.ESTIMATE, ascending=False, kind="stable")[col.FEATURE].head(top)]
+    parts = {item: table[table[col.ITEM] == item].set_index(col.FEATURE).reindex(features) for item in BARS}
+    with style.drawing(0.29 * len(features) + 1.1) as figure:
+        axes = style.plain(figure.subplots(), "x")
+        axes.axvline(0, color=style.INK, linewidth=0.8)
+        starts, ends = (part[col.ESTIMATE] for part in parts.values())
+        axes.plot(*style.segments(starts, ends, range(len(features))), color=style.BAND, linewidth=5.0)
+        for item, part in parts.items():
+            _dots(axes, part, item)
+        axes.set_yticks(range(len(features)), [style.name(feature) for feature in features])
+        axes.set_ylim(len(features) - 0.4, -0.6)
+        axes.set_xlabel("R² (skill, for levels) of predicting the feature from all others")
+        style.key(figure, _legend(pd.concat(parts.values())))
+    return figure
+
+
+def _dots(axes: Any, part: pd.DataFrame, item: str) -> None:
+    offset = OFFSETS[item] if has_interval(part).any() else 0
+    at = [k + offset for k in range(len(part))]
+    if offset:
+        axes.plot(*style.segments(part[col.LOWER], part[col.UPPER], at), color=BARS[item]["color"], linewidth=1.0)
+    axes.plot(part[col.ESTIMATE], at, **SIZE, **BARS[item])
+
+
+def _legend(table: pd.DataFrame) -> list[Any]:
+    handles: list[Any] = [style.line(label=item, **SIZE, **look) for item, look in BARS.items()]
+    if has_interval(table).any():
+        handles.append(style.line(color=style.INK, linewidth=1.0, label=interval_words(table)))
+    return handles
+
+
+RedundancyFigure = figure_plugin(ids.REDUNDANCY, draw_redundancy)
+
 
 PAIRS = 4
+POINTS: dict[str, dict[str, Any]] = {
+    AFTER: {"marker": "x", "markersize": 3.0, "color": style.ROLE["loss"], "markeredgewidth": 0.6},
+    BEFORE: {"marker": "o", "markersize": 2.8, "color": style.ROLE["prediction"], "markeredgewidth": 0.0},
+}
+
+
+def draw_joint(result: Result, pairs: Sequence[tuple[str, str]] | None = None) -> Figure:
+    """Draw each pair's rows before and after the feature is permuted, side by side on the same axes.
+
+    Parameters
+    ----------
+    result : Diagnostic
+        Its frame: ``measure`` is ``before`` or ``after``, ``x`` the feature, ``value`` its partner ``item``.
+    pairs : sequence of (str, str), optional
+        The first four by default.
+    """
+    frame = result.frame
+    available = list(dict.fromkeys(zip(frame[col.FEATURE].astype(str), frame[col.ITEM].astype(str), strict=True)))
+    chosen = list(pairs or available[:PAIRS])
+    across = min(len(chosen), 2)
+    rows = -(-len(chosen) // across)
+    with style.drawing(2.3 * rows + 0.35) as figure:
+        panels = figure.subplots(rows, across, squeeze=False).ravel()
+        for axes, (feature, partner) in zip(panels, chosen, strict=False):
+            part = frame[(frame[col.FEATURE] == feature) & (frame[col.ITEM] == partner)]
+            _panel(axes, part, feature, partner)
+        for axes in panels[len(chosen) :]:
+            axes.set_visible(False)
+        style.key(figure, [style.line(linestyle="", label=_WORDS[when], **POINTS[when]) for when in reversed(POINTS)])
+    return figure
+
+
+_WORDS = {BEFORE: "rows of the data", AFTER: "rows after the shuffle"}
+
+
+def _panel(axes: Axes, part: pd.DataFrame, feature: str, partner: str) -> None:
+    style.plain(axes)
+    for when, look in POINTS.items():
+        points = part[part[col.MEASURE] == when]
+        axes.plot(points[col.X], points[col.VALUE], linestyle="", **look)
+    axes.set_xlabel(style.name(feature, 30))
+    axes.set_ylabel(style.name(partner, 22))
+
+
+JointFigure = figure_plugin(ids.REDUNDANCY_JOINT, draw_joint)
+
+
 LEAD = (
     "A feature that the others predict well shares its information with them: shuffling it alone breaks a tie that "
     "holds in the data, and asks the model about rows that may not occur. A feature predicted better "
@@ -52,7 +163,7 @@ class DependenceSection(ResultSection[RedundancyView]):
             f"How well all others predict each feature, without and with the target{capped}. "
             f"{intervals_caption(view.result.estimates)}",
             f"R² per feature from the others, without and with the target. {most}",
-            lambda: redundancy.draw(view.result, TOP),
+            lambda: draw_redundancy(view.result, TOP),
             view.id,
         )
         return (*paragraphs(LEAD, most), figure, _table(e, view, alone), *left_out(view.result), *_pairs(e))
@@ -87,4 +198,4 @@ def _pairs(e: RunReader) -> list[Block]:
         f"{names}: rows before and after shuffling the first of each pair. Points where none stood are extrapolation."
     )
     alt = f"Scatter of {names}, before and after the shuffle: shuffled rows fill places that hold no data."
-    return [make_figure("dependence-joint", caption, alt, lambda: joint.draw(view.result, pairs), view.id)]
+    return [make_figure("dependence-joint", caption, alt, lambda: draw_joint(view.result, pairs), view.id)]

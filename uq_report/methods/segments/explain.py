@@ -21,12 +21,8 @@ from ...evidence.rows import SupportRows
 from ..shared.choice import as_names
 from ..shared.options import at_least
 from ..shared.tidy import diagnostic
-from .coding import Coding
-from .judge import COLUMNS, Judged, Record
-from .responsible import COLUMNS as CHANGES
-from .responsible import changes
-from .terms import SegmentTerm, terms
-from .tree import Grower, Segment
+from .judge import CHANGES, COLUMNS, Judged, Record, SegmentTerm, changes, terms
+from .tree import Coding, Grower, Segment
 
 MOST_GROWN = 10_000  # rows that trees are grown on, at most; more would not change leaves so large
 

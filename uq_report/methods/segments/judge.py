@@ -3,27 +3,137 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy import special
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.model.results import Omission
+from ...core.explainer import Prior
+from ...core.model.measures import ENTROPY, EPISTEMIC, EPISTEMIC_VARIANCE, NLL, VARIANCE
+from ...core.model.results import MeasureFacts, Omission, RowValues
 from ...core.model.sampling import Sampling, t_quantile
+from ...core.model.subject import Subject
+from ...core.predictive import Distribution
 from ...core.statistics.verdicts import holm
 from ...core.support.arrays import BoolArray, FloatArray
-from ...evidence.segments import ALL_ROWS, LARGEST, OFF_SUPPORT
+from ...core.support.errors import InputError, nearest
+from ...distributions import Categorical
+from ...evidence import ids
+from ...evidence.importance import PfiDelta
+from ...evidence.outcomes import CONFIDENCE_GAP
+from ...evidence.segments import ALL_ROWS, EXCESS_LOSS, LARGEST, LEVEL, OFF_SUPPORT
 from ..shared.estimates import estimate
-from .terms import SegmentTerm
+from ..shared.terms import ROUNDING
 from .tree import Segment
+
+UNSURE = (ENTROPY.name, VARIANCE.name)
+MEMBERS = (EPISTEMIC.name, EPISTEMIC_VARIANCE.name)
+BEYOND = (CONFIDENCE_GAP, EXCESS_LOSS)
+TITLE = "loss beyond expectation"
+
+
+class SegmentTerm(NamedTuple):
+    """One number per row, shape (n,), and what a reader must know of it."""
+
+    measure: str
+    facts: MeasureFacts
+    rows: FloatArray
+
+
+def terms(engine: Engine, measures: Sequence[str] | None) -> tuple[list[SegmentTerm], tuple[Omission, ...]]:
+    """Return the terms that exist here, of the measures asked for or by default, and why the others do not."""
+    found = list(_default(engine) if measures is None else map(_Of(engine), measures))
+    whole = [_finite(item) for item in found]
+    return [x for x in whole if isinstance(x, SegmentTerm)], tuple(x for x in whole if isinstance(x, Omission))
+
+
+def _default(engine: Engine) -> Iterator[SegmentTerm | Omission]:
+    """Yield uncertainty, its epistemic part where there are members, the loss, and the loss beyond expectation."""
+    of = _Of(engine)
+    others = tuple(m.name for m in engine.measures.values() if m.role == "uncertainty" and not m.requires & _MEMBERS)
+    yield _first(map(of, dict.fromkeys((*UNSURE, *others))))
+    parts = [item for item in map(of, MEMBERS) if isinstance(item, SegmentTerm)]
+    yield from parts[:1]
+    yield _first(_finite(of(name)) for name in (NLL.name, engine.baseline.usual_loss))
+    yield _first(_finite(of(name)) for name in BEYOND)
+
+
+_MEMBERS = frozenset({"aleatoric", "epistemic", "aleatoric_variance", "epistemic_variance"})
+
+
+def _first(items: Iterator[SegmentTerm | Omission]) -> SegmentTerm | Omission:
+    """Return the first term, or the first reason why there is none."""
+    tried: list[SegmentTerm | Omission] = []
+    for item in items:
+        if isinstance(item, SegmentTerm):
+            return item
+        tried.append(item)
+    return tried[0]
+
+
+def _finite(item: SegmentTerm | Omission) -> SegmentTerm | Omission:
+    if isinstance(item, Omission) or np.isfinite(item.rows).all():
+        return item
+    count = int((~np.isfinite(item.rows)).sum())
+    return Omission(item.measure, "", f"it is infinite in {count} of {len(item.rows)} rows")
+
+
+class _Of:
+    """Evaluates one measure by its name on the rows as they are."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def __call__(self, name: str) -> SegmentTerm | Omission:
+        if name in BEYOND:
+            return self._beyond(name)
+        measures, omitted = self.engine.select((name,))
+        if omitted:
+            return omitted[0]
+        measure = measures[0]
+        if measure.role == "prediction":
+            must = "measures of uncertainty or loss, or " + " or ".join(map(repr, BEYOND))
+            allowed = [m.name for m in self.engine.measures.values() if m.role != "prediction"]
+            raise InputError(f"segments.measures must be {must}; got {name!r}. {nearest(name, [*allowed, *BEYOND])}")
+        if measure.statistic is not None:
+            return Omission(name, "", "it is a statistic of all rows together, so no row has a value")
+        facts = MeasureFacts(measure.title or name, measure.unit, measure.role, measure.direction)
+        return SegmentTerm(measure.name, facts, self.engine.unchanged(measures)[0])
+
+    def _beyond(self, name: str) -> SegmentTerm | Omission:
+        """Return the loss less the loss that the model expects."""
+        loss_name = NLL.name if name == CONFIDENCE_GAP else self.engine.baseline.usual_loss
+        loss = self(loss_name)
+        if isinstance(loss, Omission):
+            return Omission(name, "", loss.reason)
+        expected = self(ENTROPY.name) if name == CONFIDENCE_GAP else _expected(self.engine.baseline)
+        if isinstance(expected, Omission):
+            return Omission(name, "", expected.reason)
+        if isinstance(expected, SegmentTerm):  # where outcomes are censored, the loss expected while each was observed
+            expected = self.engine.baseline.expected_nll(np.asarray(self.engine.y))
+        with np.errstate(invalid="ignore"):
+            rows = loss.rows - expected
+        return SegmentTerm(name, MeasureFacts(TITLE, loss.facts.unit, "loss"), rows)
+
+
+def _expected(q: Distribution) -> FloatArray | Omission:
+    """Return the Brier score or squared error that the model expects of each row."""
+    if "proba" in q.supports:
+        return np.asarray(1 - np.square(cast("Categorical", q).probabilities).sum(axis=1))
+    if q.censored:
+        return Omission(EXCESS_LOSS, "", "only the log score has an expectation for outcomes that may be censored")
+    if VARIANCE.name in q.supports:
+        return q.variance()
+    return Omission(EXCESS_LOSS, "", q.why_not(VARIANCE.name))
+
 
 COLUMNS = (
     *("item", "segment", "grown", "n", "units", "share", "unit", "n_rest", "difference", "difference_std_error"),
     *("difference_lower", "difference_upper", "freedom", "p_value", "p_adjusted"),
 )
 LEAST_UNITS = 10  # of a segment that is judged
-ROUNDING = 1e-9  # of a share
+SHARE_ROUNDING = 1e-9
 OUTSIDE = "rows unlike any training row"
 Record = dict[str, Any]
 
@@ -69,7 +179,7 @@ class Judged:
         line = estimate(found.mean, found.mean_std_error, mean, self.engine.confidence, term.measure)
         every = self.sampling.weights[self.rows | segment.rows].sum()
         share = float(self.sampling.weights[segment.rows].sum() / every)
-        tested = not grown or (grown == term.measure and share <= LARGEST + ROUNDING)
+        tested = not grown or (grown == term.measure and share <= LARGEST + SHARE_ROUNDING)
         return line | {
             "item": segment.words,
             "segment": key,
@@ -154,3 +264,63 @@ def contrast(values: FloatArray, segment: BoolArray, rest: BoolArray, sampling: 
     units = [part.units for part in parts]
     mean, mean_error = (float(number) for number in means[0])
     return Contrast(mean, mean_error, mean - float(means[1][0]), error, units[0], min(units) - 1)
+
+
+CHANGES = ("item", "segment", "n", "before", "after")
+NAMED = 3
+PARTS = {CONFIDENCE_GAP: ((NLL.name, 1.0), (ENTROPY.name, -1.0))}  # what a measure is made of
+
+
+def changes(
+    records: Sequence[Record],
+    found: Sequence[SegmentTerm],
+    rows_of: Mapping[str, BoolArray],
+    prior: Prior,
+    subject: Subject,
+    confidence: float,
+) -> tuple[list[Record], str]:
+    """Return the features that bring each segment that differs closer to the rest; or why none can be named."""
+    view = PfiDelta.find({result.id: result for result in prior.get(ids.PFI, ())})
+    if view is None or view.result.rows is None:
+        return [], "permutation importance was not computed, which says what a feature's exchange changes"
+    delta, sampling = view.result.rows, Sampling.of(subject)
+    lines: list[Record] = []
+    for record in records:
+        if record["p_adjusted"] <= LEVEL and record["segment"] != ALL_ROWS:
+            part = sampling.part(rows_of[record["segment"]])
+            closer = list(_closer(record, delta, rows_of[record["segment"]], part, subject.features, confidence))
+            lines += sorted(closer, key=lambda line: abs(line["after"]))[:NAMED]
+    unknown = [term.measure for term in found if not _has(delta, term.measure)]
+    return lines, f"permutation importance has no rows of {', '.join(unknown)}" if unknown else ""
+
+
+def _has(delta: RowValues, measure: str) -> bool:
+    return all(part in delta.measures for part, _ in PARTS.get(measure, ((measure, 1.0),)))
+
+
+def _closer(
+    record: Record,
+    delta: RowValues,
+    rows: BoolArray,
+    part: Sampling,
+    features: Sequence[str],
+    confidence: float,
+) -> Iterator[Record]:
+    """Yield the features whose exchange is shown to move the segment's mean towards the rest, and brings it closer."""
+    measure, before = record["measure"], record["difference"]
+    if not _has(delta, measure):
+        return
+    for feature in (name for name in features if name in delta.features):
+        change, error = (float(number) for number in part.mean(_change(delta, measure, feature)[rows]))
+        low, high = part.interval(change, error, confidence)
+        towards = high < 0 if before > 0 else low > 0
+        if towards and abs(before) - abs(before + change) > ROUNDING * abs(before):
+            line = estimate(change, error, (low, high), confidence, measure, feature)
+            line |= {"item": record["item"], "segment": record["segment"], "n": record["n"]}
+            yield line | {"before": before, "after": before + change}
+
+
+def _change(delta: RowValues, measure: str, feature: str) -> FloatArray:
+    """Return each row's own mean change when a feature is exchanged, shape (n,)."""
+    parts = PARTS.get(measure, ((measure, 1.0),))
+    return np.asarray(sum(sign * delta.of(name, feature) for name, sign in parts))

@@ -3,18 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from ...core.model.results import Result
 from ...core.support.text import count
 from ...document import slots
 from ...document.blocks import intervals_caption, left_out, make_figure, make_table, paragraphs
 from ...document.document import Block, Column
+from ...document.plots import importance
+from ...document.plots.contract import figure_plugin
+from ...document.plots.frames import several
+from ...document.plots.words import axis_label, words
 from ...document.text import clean, joined, name, value_words
+from ...evidence import ids
 from ...evidence.segments import ALL_ROWS, LEVEL, SegmentFeatures, SegmentLine, SegmentsView
 from ...evidence.view import table_of
 from ...reading.run_reader import RunReader
 from ..shared.wording import ResultSection, words_of
-from .figure import MOST, draw, labelled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST = 3  # segments of each tree
+
+
+def draw(result: Result, measure: Sequence[str] | str | None = None, top: int = 16) -> Figure:
+    """Draw the mean of each measure in the segments that stand out, and over all judged rows.
+
+    Parameters
+    ----------
+    result : Diagnostic
+        As the explainer ``segments`` returns it.
+    measure : str or sequence of str, optional
+        One panel each; the first three by default.
+    top : int
+        Segments to show; all of them, the largest of each tree first, where none stands out.
+    """
+    view = SegmentsView.from_result(result)
+    chosen = several(result, "measure", measure, view.measures)[: None if measure else importance.PANELS]
+    keys = view.raised(MOST) or tuple(dict.fromkeys(x.segment for x in view.lines if x.segment != ALL_ROWS))
+    shown = (*keys[:top], ALL_ROWS)
+    rows = {key: "all judged rows" if key == ALL_ROWS else f"{k} {_name(view, key)}" for k, key in labelled(shown)}
+    panels = []
+    for one in chosen:
+        table = table_of([view.of(key)[one] for key in shown]).assign(feature=[*rows.values()])
+        role = words(one, result.measures).role
+        panels.append(importance.ImportancePanel("", axis_label(one, result.measures), role, table))
+    return importance.draw_panels(panels, [*rows.values()])
+
+
+def labelled(keys: Sequence[str]) -> list[tuple[str, str]]:
+    """Return segments with the letters that they have in table and figure.
+
+    Examples
+    --------
+    >>> labelled(("nll 1", "entropy 2"))
+    [('A', 'nll 1'), ('B', 'entropy 2')]
+    """
+    return [(chr(ord("A") + k % 26) + (str(k // 26) if k >= 26 else ""), key) for k, key in enumerate(keys)]
+
+
+def _name(view: SegmentsView, key: str) -> str:
+    return next(line.item for line in view.lines if line.segment == key)
+
+
+SegmentsFigure = figure_plugin(ids.SEGMENTS, draw)
+
 
 LEAD = (
     "Half of the rows grew a small tree for each measure; the other half, which no tree has seen, gives every number "

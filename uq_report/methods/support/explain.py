@@ -22,8 +22,7 @@ from ...evidence.rows import OUTSIDE, SHUFFLED
 from ..shared.estimates import estimate, share_of
 from ..shared.options import at_least
 from ..shared.tidy import diagnostic
-from .columns import Paired, new_values, paired, shifts
-from .space import Space, SupportLimit, limit
+from .space import Paired, Space, SupportLimit, limit, new_values, paired, shifts
 
 Record = dict[str, Any]
 MEASURE = "share_outside"
