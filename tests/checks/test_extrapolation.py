@@ -15,7 +15,7 @@ from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun
-from uq_report.methods.support.extrapolation import Extrapolation, nearest_partial
+from uq_report.methods.support.check import Extrapolation, nearest_partial
 from uq_report.testing import KnownTruth
 
 from .importances import audited, diagnostic, outcome, pfi, run
@@ -273,7 +273,7 @@ def test_a_flat_curve_does_not_part_beside_a_steep_one() -> None:
     assert Extrapolation().check(run(pfi(CALM), *pair, task="regression")).state == "passed"
 
 
-@pytest.mark.parametrize("options", [{"level": 1.0}, {"margin": -1.0}, {"part": 0.0}])
+@pytest.mark.parametrize("options", [{"level": 1.0}, {"margin": -1.0}, {"min_share": 0.0}])
 def test_thresholds_that_cannot_be_used_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(InputError, match=rf"extrapolation\.{next(iter(options))} must be"):
         Extrapolation(**options)

@@ -44,7 +44,7 @@ USUAL: dict[str, dict[str, float]] = {
     "UQ303": {"level": 0.025, "low": 0.02, "medium": 0.05, "high": 0.5},
     "UQ304": {"low": 0.1, "medium": 0.25, "high": 0.5},
     "UQ311": {"level": 0.05, "margin": 0.01},
-    "UQ312": {"level": 0.025, "range": 0.1},
+    "UQ312": {"level": 0.025, "min_share": 0.1},
     "UQ401": {"level": 0.05, "least": 0.05, "part": 0.05, "medium": 0.8, "high": 0.5},
     "UQ402": {"level": 0.05},
     "UQ411": {"share": 0.9, "critical": 0.98, "events": 10, "variance": 0.98},

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import uq_report as uq
 from uq_report import cli, testing
 from uq_report.api.reports import reports_of
-from uq_report.checks.contract import Check
+from uq_report.checks.rule import Check
 from uq_report.core.support import safe_loading
 from uq_report.core.support.errors import EXIT_CODES, FINDINGS, INTERNAL, InputError, UQReportError
 from uq_report.evidence import codec, run_folder, schema

@@ -1,17 +1,16 @@
-"""Families of tests: how the tests of one rule become its findings, and the rules of a check its outcome."""
+"""Families of tests: how the tests of one rule become its findings, and a table of rules the outcome of its check."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from ..core.statistics.verdicts import holm
 from ..evidence.finding import SEVERITIES, Outcome, Severity
 from ..evidence.run import Run
 from ..evidence.view import View
-from .contract import Check
 from .reading import RuleOutcome, absent, close
-from .rule import Rule
+from .rule import Check, Rule
 
 T = TypeVar("T")
 V = TypeVar("V", bound=View)
@@ -21,6 +20,23 @@ Judge = Callable[[Rule, Run], RuleOutcome]
 
 class NotJudgedError(Exception):
     """A rule cannot be judged; the message says why. `outcome_of` turns it into the end of that rule."""
+
+
+class TableCheck:
+    """What checks whose rules are a table have in common.
+
+    Class variables
+    ---------------
+    table : the rules, whose `Rule.options` are options of the check
+    """
+
+    api_version: ClassVar[int] = 1
+    table: ClassVar[tuple[Rule, ...]]
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules, with the thresholds of this check."""
+        return tuple(rule.of(self) for rule in self.table)
 
 
 def outcome(check: Check, run: Run, *judges: Judge) -> Outcome:

@@ -248,3 +248,14 @@ def listed(names: Iterable[str], most: int = NAMED) -> str:
     if len(every) > most:
         return f"{', '.join(every[:most])} and {len(every) - most} more"
     return " and ".join([", ".join(every[:-1]), every[-1]] if len(every) > 1 else every)
+
+
+def and_with(words: str, names: Sequence[str]) -> str:
+    """Return further names behind what leads up to them; empty where there are none.
+
+    Examples
+    --------
+    >>> and_with("; so with", ["a", "b"]), and_with("; so with", [])
+    ('; so with a and b', '')
+    """
+    return f"{words} {listed(names)}" if names else ""

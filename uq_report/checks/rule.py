@@ -1,20 +1,22 @@
-"""A rule as data: the numbers it is printed with are the numbers that decide."""
+"""A rule as data: the numbers it is printed with are the numbers that decide; and the contract of checks."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from math import nan
 from operator import ge, gt, le, lt
-from typing import Any, NamedTuple, get_args
+from typing import Any, ClassVar, NamedTuple, Protocol, get_args, runtime_checkable
 
 from ..core.support.errors import InputError
-from ..evidence.finding import SEVERITIES, Finding, RuleRecord, Severity
+from ..evidence.finding import SEVERITIES, Finding, Outcome, RuleRecord, Severity
+from ..evidence.run import Run
 
 SIDES: Mapping[str, Callable[[float, float], bool]] = {">": gt, ">=": ge, "<": lt, "<=": le}
 _LIMIT = re.compile(r"(\w+) (>=|>|<=|<) (\d+|\w+)")
+_OPTION = re.compile(r"(?:(\w+)=)?(\w+)(?:/(\d+))?")
 
 
 class ThresholdLimit(NamedTuple):
@@ -93,6 +95,8 @@ class Rule:
     title : str
     thresholds : mapping of str to float
         Every number of the rule, by name.
+    options : sequence of str
+        Thresholds that `of` takes from options of the check: ``"level"``, ``"level/2"``, ``"share=overlap"``.
     when : str
         When it is raised and how severe it then is, in words; names of thresholds in braces, ``{share:pct}``.
     raised : sequence of str
@@ -115,6 +119,10 @@ class Rule:
     'More than 10 % of the rows are outside. High from 25 %, else low.'
     >>> rule.judge(outside=0.3), rule.judge(outside=0.2), rule.judge(outside=0.1)
     ('high', 'low', None)
+    >>> from types import SimpleNamespace
+    >>> half = Rule(code="UQ2", title="Some", when="At {level}.", rests_on="simulation", options=["level/2"])
+    >>> half.of(SimpleNamespace(level=0.05)).text
+    'At 0.025.'
     """
 
     code: str
@@ -123,6 +131,7 @@ class Rule:
     rests_on: str
     grades: Sequence[str] = ("observation",)
     raised: Sequence[str] = ()
+    options: Sequence[str] = ()
     thresholds: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -130,8 +139,20 @@ class Rule:
         if not self.grades or self.graded[-1].limits:
             raise InputError(f"{self.code}.grades must end with a grade without limits; got {list(self.grades)}.")
         named = {limit.threshold for part in self.conditions for limit in part if isinstance(limit.threshold, str)}
-        if missing := sorted(named - set(self.thresholds)):
+        if missing := sorted(named - set(self.thresholds) - {name for name, _, _ in self._options}):
             raise InputError(f"{self.code}.thresholds must hold what its limits name; missing {missing}.")
+
+    @property
+    def _options(self) -> tuple[tuple[str, str, str], ...]:
+        """Threshold, option and divisor of each option."""
+        matches = (_OPTION.fullmatch(text) for text in self.options)
+        return tuple((match[1] or match[2], match[2], match[3] or "") for match in matches if match is not None)
+
+    def of(self, check: object) -> Rule:
+        """Return the rule with the thresholds that are options of `check`."""
+        values = ((name, getattr(check, option), part) for name, option, part in self._options)
+        options = {name: value / int(part) if part else value for name, value, part in values}
+        return replace(self, options=(), thresholds={**options, **self.thresholds})
 
     @property
     def graded(self) -> tuple[Grade, ...]:
@@ -179,3 +200,23 @@ class Rule:
         sources, same = tuple(dict.fromkeys(evidence)), {"code": self.code, "title": self.title}
         parts = {**same, "rests_on": self.rests_on, "severity": severity, **parts}
         return Finding(statement=statement, evidence=sources, **parts)
+
+
+@runtime_checkable
+class Check(Protocol):
+    """Reads a run's results and ends in one `Outcome`; checks never read each other.
+
+    Checks register under the entry-point group ``uq_report.checks``. A check is a frozen dataclass: its fields are its
+    options (``options={"checks.my_check": {...}}``).
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    api_version: ClassVar[int]
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """One rule per code, with this object's thresholds."""
+
+    def check(self, run: Run) -> Outcome:
+        """Judge the run."""

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from time import perf_counter
 from typing import NamedTuple
 
-from ..checks.contract import Check
+from ..checks.rule import Check
 from ..core.model.results import Result
 from ..core.support.errors import PluginError, words_of
 from ..evidence import codec, ids

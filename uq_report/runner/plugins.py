@@ -18,7 +18,7 @@ from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, d
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from ..checks.contract import Check
+from ..checks.rule import Check
 from ..core.engine.fast_path import FastPath
 from ..core.explainer import Costs, Explainer, HasCard, HasPriority, RunsAfter
 from ..core.model.adapter import Adapter, Differentiates, FixedRowsOnly, HasScores, PicksOutput, SharesCalls, Unpacks

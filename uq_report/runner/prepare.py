@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from typing import Any
 
-from ..checks.contract import Check
+from ..checks.rule import Check
 from ..core.engine.fast_path import FastPath
 from ..core.explainer import Explainer, priority_of, runs_after
 from ..core.model.measures import Measure

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from string import Formatter
 
-from ..checks.contract import Check
-from ..checks.rule import Rule
+from ..checks.rule import Check, Rule
 from ..core.support.errors import PluginError
 from ..evidence.finding import Outcome
 from ..evidence.run import Run

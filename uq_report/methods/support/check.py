@@ -1,115 +1,203 @@
-"""Support: rows, shuffled rows and values where the model had nothing to learn from."""
+"""Support: rows, shuffled rows and values where the model had nothing to learn from, and what it does there."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from ...checks.family import Said, family, needed, outcome, together
-from ...checks.reading import RuleOutcome, freedom, listed, two_sided
+from ...checks.family import NotJudgedError, Said, TableCheck, family, needed, outcome, require, together
+from ...checks.reading import RuleOutcome, absent, and_with, freedom, lacking, listed, two_sided, with_reasons
 from ...checks.rule import Rule
+from ...core.model.measures import ENTROPY, LOG_ODDS, PREDICTION, Measure
+from ...core.statistics.curve_gap import LEAST, widest_parting
 from ...core.support.errors import check_options
-from ...core.support.numbers import interval, share_words
+from ...core.support.numbers import interval, number, plain, share_words, value_words
 from ...core.support.text import short
+from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence import rows as facts
 from ...evidence.finding import Outcome, Symptom
+from ...evidence.importance import Pfi, PfiLine
+from ...evidence.information import RedundancyJoint
+from ...evidence.profiles import Ale, Pdp
 from ...evidence.rows import ShiftLine, SupportLine, SupportShift, SupportValues, SupportView, ValueLine
 from ...evidence.run import Run
-from ...evidence.view import largest_first
-from ..shared.checks import observed
+from ...evidence.subject import SubjectFacts
+from ...evidence.view import largest_first, of_measure
+from ..shared.checks import observed, span
 from ..shared.options import shares
 
-# what a column explains that is distributed otherwise: its new values, rows outside, and faults of the model as a whole
-NEW_VALUES, OUTSIDE_ROWS, OF_MODEL = "UQ303", "UQ301", ("UQ101", "UQ401", "UQ402", "UQ001", "UQ003")
-
-
-@dataclass(frozen=True)
-class Shift:
-    """Judges whether a column of the audited rows is distributed as in training (UQ304).
-
-    The lower end of the interval of the distance decides, which holds for all columns at once.
-
-    Parameters
-    ----------
-    low, medium, high : float
-        Share of the rows that would have to change.
-    """
-
-    low: float = 0.1
-    medium: float = 0.25
-    high: float = 0.5
-
-    name: ClassVar[str] = "shift"
-    title: ClassVar[str] = "Shift"
-    api_version: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        """Refuse thresholds that cannot be used."""
-        rules = (("low", 0 < self.low < self.medium < self.high < 1, "numbers 0 < low < medium < high < 1"),)
-        check_options(self.name, self, rules)
-
-    @property
-    def rules(self) -> tuple[Rule]:
-        """The rule, with this check's thresholds."""
-        return (
-            Rule(
-                code="UQ304",
-                title="A feature is distributed otherwise than in training",
-                thresholds=asdict(self),
-                when="The distance of a column's distributions in audited and training rows is at least {low:pct}, by "
-                "the lower end of its interval (all columns at once). High from {high:pct}, medium from {medium:pct}, "
-                "else low.",
-                raised=("lower >= low",),
-                grades=("high if lower >= high", "medium if lower >= medium", "low"),
-                rests_on="Uniform bounds on empirical distributions (Massart 1990; Weissman et al. 2003)",
-            ),
-        )
-
-    def check(self, run: Run) -> Outcome:
-        """Judge the run's distances."""
-        return outcome(self, run, _shifted)
-
-
-def _shifted(rule: Rule, run: Run) -> RuleOutcome:
-    lines, limit = needed(SupportShift, run).lines, share_words(rule.thresholds["low"])
-    passed = f"No feature is shown to be farther than {limit} from its distribution in training."
-    return family(rule, lines, lambda line: {"lower": line.lower}, lambda line: _said(rule, line), passed=passed)
-
-
-def _said(rule: Rule, line: ShiftLine) -> Said:
-    whole = (OUTSIDE_ROWS, *OF_MODEL) if line.lower >= rule.thresholds["medium"] else ()
-    least = share_words(line.lower)
-    return {
-        "statement": f"{short(line.feature)} is distributed otherwise than in training: at least {least} of the rows "
-        f"would have to change for both to be alike ({line.item}). This audit is about these rows, not about rows "
-        "like the training rows.",
-        "evidence": (SupportShift.id,),
-        "remedy": "Find out whether people changed or the data did. A column may be filled or scaled in another way.",
-        "features": (line.feature,),
-        "threshold": rule.thresholds["low"],
-        "affected": f"at least {least} of {line.n} rows",
-        "explains": (Symptom(code=NEW_VALUES, feature=line.feature), *(Symptom(code=code) for code in whole)),
-        **observed(line),
-    }
-
-
-CONFORMAL = "Conformal p-values: rows drawn as the training rows are exchangeable with them (Vovk et al. 2005)"
 WORDS = {
     facts.BELOW_RANGE: "{line.estimate:.0f} below the training minimum {line.bound}",
     facts.ABOVE_RANGE: "{line.estimate:.0f} above the training maximum {line.bound}",
     facts.UNSEEN_LEVEL: "{line.estimate:.0f} with a level that no training row has ({line.bound})",
     facts.NEWLY_MISSING: "{line.estimate:.0f} missing, while no training row lacks it",
 }
-# what a column that left its training range as a whole explains
-SYMPTOMS = (OUTSIDE_ROWS, "UQ302", *OF_MODEL)
+# what a column that left its training range, or is distributed otherwise, explains: rows outside, faults of the model
+OUTSIDE_ROWS, NEW_VALUES, OF_MODEL = "UQ301", "UQ303", ("UQ101", "UQ401", "UQ402", "UQ001", "UQ003")
+NO_SCALE = "no average and local effect on a scale where models are additive (log-odds, the prediction of a number)"
+FLAT = 1e-9
+
+OUTSIDE = Rule(
+    code=OUTSIDE_ROWS,
+    title="Audited rows lie outside what the model was trained on",
+    options=("level/2", "margin"),
+    thresholds={"high": 0.25, "medium": 0.1},
+    when="More audited rows are outside than rows drawn as the training rows would be (exact test, level {level}). "
+    "High if the excess over the share expected by construction is at least {high:pct} of the rows, medium from "
+    "{medium:pct}, low from {margin:pct}, else an observation.",
+    raised=("p_value <= level",),
+    grades=("high if excess >= high", "medium if excess >= medium", "low if excess >= margin", "observation"),
+    rests_on="Conformal p-values: rows drawn as the training rows are exchangeable with them (Vovk et al. 2005)",
+)
+SHUFFLED = Rule(
+    code="UQ302",
+    title="Exchanged values make rows unlike any training row",
+    options=("level", "shuffled"),
+    when="More than {shuffled:pct} of the rows are outside after the feature is shuffled (level {level}, Holm-adjusted "
+    "over features): correlated features alone do that.",
+    raised=("share > shuffled and p_adjusted <= level",),
+    rests_on="lecture:extrapolation",
+)
+UNSEEN = Rule(
+    code=NEW_VALUES,
+    title="Audited rows hold values that training never had",
+    options=("level/2",),
+    thresholds={"low": 0.02, "medium": 0.05, "high": 0.5},
+    when="More audited values lie beyond the training range, have an unseen level or are newly missing than chance "
+    "gives (exact tests, level {level}, Holm-adjusted over features). High if at least {high:pct} of the rows are "
+    "concerned, medium from {medium:pct}, low from {low:pct}, else an observation.",
+    raised=("p_adjusted <= level",),
+    grades=("high if share >= high", "medium if share >= medium", "low if share >= low", "observation"),
+    rests_on="Audited and training rows drawn alike are exchangeable: any deal of them is as likely",
+)
+SHIFTED = Rule(
+    code="UQ304",
+    title="A feature is distributed otherwise than in training",
+    options=("low", "medium", "high"),
+    when="The distance of a column's distributions in audited and training rows is at least {low:pct}, by the lower "
+    "end of its interval (all columns at once). High from {high:pct}, medium from {medium:pct}, else low.",
+    raised=("lower >= low",),
+    grades=("high if lower >= high", "medium if lower >= medium", "low"),
+    rests_on="Uniform bounds on empirical distributions (Massart 1990; Weissman et al. 2003)",
+)
+SURER = Rule(
+    code="UQ311",
+    title="The model becomes surer when a feature is exchanged",
+    options=("level", "margin"),
+    when="With exchanged values of a feature the model becomes surer by more than {margin} nats (Entropy-PFI below "
+    "−{margin}; level {level}, Holm-adjusted over features).",
+    raised=("surer > margin and p_adjusted <= level",),
+    rests_on="wood:section 3.5",
+)
+CURVES_DIFFER = Rule(
+    code="UQ312",
+    title="Average and local effect of a feature disagree",
+    options=("level/2", "min_share"),
+    when="On the scale where models are additive (log-odds, or the prediction of a regression) PDP and ALE along a "
+    "numeric feature change by amounts that differ by more than their errors and the grid allow (level {level}, "
+    "adjusted over all points and curves), and by more than {min_share:pct} of the largest range of any curve.",
+    raised=("share > min_share and p_adjusted <= level",),
+    rests_on="apley:section 1",
+)
+
+
+def _shuffled(rule: Rule, run: Run) -> RuleOutcome:
+    view, _ = _views(run)
+    limit = rule.thresholds["shuffled"]
+    lines = largest_first(line for line in view.lines if line.item == facts.SHUFFLED)
+    excess, errors = np.array([(line.estimate - limit, line.std_error) for line in lines]).reshape(-1, 2).T
+    return family(
+        rule,
+        lines,
+        lambda x: {"share": x.estimate},
+        lambda *raised: _extrapolates(raised, limit),
+        p_values=np.where(excess > 0, two_sided(excess, errors, freedom(run, view.units - 1)) / 2, 1.0),
+        by=together,
+        undecided=lambda rest: [
+            f"{short(x.feature)} ({interval(100 * x.lower, 100 * x.upper)} % of the rows)"
+            for x in view.lines
+            if x in rest and x.upper > limit
+        ],
+        because=f"exchanged values make rows unlike training; the limit is {share_words(limit)}",
+        passed=f"No feature's exchange makes more than {share_words(limit)} of the rows unlike training.",
+    )
+
+
+def _views(run: Run) -> tuple[SupportView, SupportValues]:
+    return needed(SupportView, run), needed(SupportValues, run)
+
+
+def _outside(line: SupportLine) -> Said:
+    return {
+        "statement": f"{_share(line)} of the audited rows are farther from the training rows than rows drawn alike "
+        f"usually are; of those at most {share_words(line.expected)} would be. There the model extrapolates, and so "
+        "does its uncertainty.",
+        "evidence": (ids.SUPPORT, ids.SUPPORT_ROWS),
+        "remedy": "Restrict the model's use to rows like its training rows. Or train it on rows like those outside.",
+        "threshold": line.expected,
+        **observed(line),
+    }
+
+
+def _extrapolates(lines: Sequence[SupportLine], limit: float) -> Said:
+    """Return one finding on all features whose shuffle leaves the support, the farthest first."""
+    others = [f"{short(other.feature)} ({share_words(other.estimate)})" for other in lines[1:]]
+    return {
+        "statement": f"With exchanged values of {short(lines[0].feature)}, {_share(lines[0])} of the rows are unlike "
+        f"any training row{and_with('; so with', others)}. Permutation importance then says what the model does there, "
+        "not what the feature is worth.",
+        "evidence": (ids.SUPPORT,),
+        "remedy": "Read the local effect beside the permutation importance. Or exchange it together with the features "
+        "it depends on.",
+        "features": tuple(line.feature for line in lines),
+        "threshold": limit,
+        **observed(lines[0]),
+    }
+
+
+def _values(rule: Rule, run: Run) -> RuleOutcome:
+    _, view = _views(run)
+    untested = [1.0] * (view.tests - len(view.lines))  # tests without such a value: they count, and have no line
+    return family(
+        rule,
+        view.lines,
+        lambda x: {"share": x.share},
+        lambda *lines: _unseen(lines, rule),
+        p_values=[*(line.p_value for line in view.lines), *untested],
+        by=lambda x: x.feature,
+        passed="Values new to the model are no more than chance gives.",
+    )
+
+
+def _unseen(lines: Sequence[ValueLine], rule: Rule) -> Said:
+    """Return the finding on one feature with values that the training rows do not have."""
+    largest = max(lines, key=lambda line: line.share)
+    explained = (OUTSIDE_ROWS, "UQ302", *OF_MODEL) if largest.share >= rule.thresholds["medium"] else ()
+    return {
+        "statement": f"{short(largest.feature)} has values that the model never saw in training: "
+        f"{listed(WORDS[line.item].format(line=line) for line in lines)}, of {largest.n} rows. That is more than "
+        "chance gives.",
+        "evidence": (ids.SUPPORT_VALUES,),
+        "remedy": "Check how the column was filled and coded. Say what the model does with such values.",
+        "features": (largest.feature,),
+        "threshold": 0.0,
+        "observed": largest.share,
+        "explains": tuple(Symptom(code=code) for code in explained),
+    }
+
+
+def _share(line: SupportLine) -> str:
+    """Return a share with its interval in words."""
+    return share_words(line.estimate, line.lower, line.upper, confidence=line.confidence)
 
 
 @dataclass(frozen=True)
-class SupportCheck:
+class SupportCheck(TableCheck):
     """Judges whether audited rows, and the rows that permutations make, lie where the model was trained.
 
     UQ301 asks for an exact one-sided test, at half of `level`: more rows outside than rows drawn as the
@@ -136,161 +224,312 @@ class SupportCheck:
 
     name: ClassVar[str] = ids.SUPPORT
     title: ClassVar[str] = "Training support"
-    api_version: ClassVar[int] = 1
+    table: ClassVar[tuple[Rule, ...]] = (OUTSIDE, SHUFFLED, UNSEEN)
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
         check_options(self.name, self, shares(self, *asdict(self)))
 
-    @property
-    def rules(self) -> tuple[Rule, Rule, Rule]:
-        """The three rules, with this check's thresholds."""
-        return (
-            Rule(
-                code="UQ301",
-                title="Audited rows lie outside what the model was trained on",
-                thresholds={"level": self.level / 2, "high": 0.25, "medium": 0.1, "margin": self.margin},
-                when="More audited rows are outside than rows drawn as the training rows would be (exact test, level "
-                "{level}). High if the excess over the share expected by construction is at least {high:pct} of the "
-                "rows, medium from {medium:pct}, low from {margin:pct}, else an observation.",
-                raised=("p_value <= level",),
-                grades=(
-                    "high if excess >= high",
-                    "medium if excess >= medium",
-                    "low if excess >= margin",
-                    "observation",
-                ),
-                rests_on=CONFORMAL,
-            ),
-            Rule(
-                code="UQ302",
-                title="Exchanged values make rows unlike any training row",
-                thresholds={"level": self.level, "shuffled": self.shuffled},
-                when="More than {shuffled:pct} of the rows are outside after the feature is shuffled (level {level}, "
-                "Holm-adjusted over features): correlated features alone do that.",
-                raised=("share > shuffled and p_adjusted <= level",),
-                rests_on="lecture:extrapolation",
-            ),
-            Rule(
-                code="UQ303",
-                title="Audited rows hold values that training never had",
-                thresholds={"level": self.level / 2, "low": 0.02, "medium": 0.05, "high": 0.5},
-                when="More audited values lie beyond the training range, have an unseen level or are newly missing "
-                "than chance gives (exact tests, level {level}, Holm-adjusted over features). High if at least "
-                "{high:pct} of the rows are concerned, medium from {medium:pct}, low from {low:pct}, else an "
-                "observation.",
-                raised=("p_adjusted <= level",),
-                grades=("high if share >= high", "medium if share >= medium", "low if share >= low", "observation"),
-                rests_on="Audited and training rows drawn alike are exchangeable: any deal of them is as likely",
-            ),
-        )
-
     def check(self, run: Run) -> Outcome:
         """Judge the run's results on support."""
-        return outcome(self, run, self._outside, self._shuffled, _values)
+        return outcome(self, run, self._rows_outside, _shuffled, _values)
 
-    def _outside(self, rule: Rule, run: Run) -> RuleOutcome:
+    def _rows_outside(self, rule: Rule, run: Run) -> RuleOutcome:
         view, _ = _views(run)
         line = next(line for line in view.lines if line.item == facts.OUTSIDE)
-        unsure = line.upper > line.expected + self.tolerance
+        wide = line.upper > line.expected + self.tolerance
         return family(
             rule,
             [line],
             lambda x: {"p_value": x.p_value, "excess": x.estimate - x.expected},
-            _outside_words,
-            undecided=lambda rest: [f"the share of rows outside, {_span(x)}" for x in rest if unsure],
-            passed=f"{_span(line)} of the audited rows are unlike the training rows; of rows drawn alike "
+            _outside,
+            undecided=lambda rest: [f"the share of rows outside, {_share(line)}"] if rest and wide else [],
+            passed=f"{_share(line)} of the audited rows are unlike the training rows; of rows drawn alike "
             f"{share_words(line.expected)} would be.",
         )
 
-    def _shuffled(self, rule: Rule, run: Run) -> RuleOutcome:
-        view, _ = _views(run)
-        lines = largest_first(line for line in view.lines if line.item == facts.SHUFFLED)
-        excess = np.array([line.estimate for line in lines]) - self.shuffled
-        errors, df = [line.std_error for line in lines], freedom(run, view.units - 1)
-        limit = share_words(self.shuffled)
-        return family(
-            rule,
-            lines,
-            lambda x: {"share": x.estimate},
-            lambda *raised: _extrapolates(raised, self.shuffled),
-            p_values=np.where(excess > 0, two_sided(excess, errors, df) / 2, 1.0),
-            by=together,
-            undecided=lambda rest: [
-                f"{short(x.feature)} ({interval(100 * x.lower, 100 * x.upper)} % of the rows)"
-                for x in sorted(rest, key=view.lines.index)
-                if x.upper > self.shuffled
-            ],
-            because=f"exchanged values make rows unlike training; the limit is {limit}",
-            passed=f"No feature's exchange makes more than {limit} of the rows unlike training.",
-        )
+
+def _shifted(rule: Rule, run: Run) -> RuleOutcome:
+    lines, limit = needed(SupportShift, run).lines, share_words(rule.thresholds["low"])
+    passed = f"No feature is shown to be farther than {limit} from its distribution in training."
+    return family(rule, lines, lambda line: {"lower": line.lower}, lambda line: _shift(rule, line), passed=passed)
 
 
-def _views(run: Run) -> tuple[SupportView, SupportValues]:
-    return needed(SupportView, run), needed(SupportValues, run)
-
-
-def _outside_words(line: SupportLine) -> Said:
+def _shift(rule: Rule, line: ShiftLine) -> Said:
+    whole = (OUTSIDE_ROWS, *OF_MODEL) if line.lower >= rule.thresholds["medium"] else ()
+    least = share_words(line.lower)
     return {
-        "statement": f"{_span(line)} of the audited rows are farther from the training rows than rows drawn alike "
-        f"usually are; of those at most {share_words(line.expected)} would be. There the model extrapolates, and so "
-        "does its uncertainty.",
-        "evidence": (ids.SUPPORT, ids.SUPPORT_ROWS),
-        "remedy": "Restrict the model's use to rows like its training rows. Or train it on rows like those outside.",
-        "threshold": line.expected,
+        "statement": f"{short(line.feature)} is distributed otherwise than in training: at least {least} of the rows "
+        f"would have to change for both to be alike ({line.item}). This audit is about these rows, not about rows "
+        "like the training rows.",
+        "evidence": (SupportShift.id,),
+        "remedy": "Find out whether people changed or the data did. A column may be filled or scaled in another way.",
+        "features": (line.feature,),
+        "threshold": rule.thresholds["low"],
+        "affected": f"at least {least} of {line.n} rows",
+        "explains": (Symptom(code=NEW_VALUES, feature=line.feature), *(Symptom(code=code) for code in whole)),
         **observed(line),
     }
 
 
-def _extrapolates(lines: Sequence[SupportLine], limit: float) -> Said:
-    """Return one finding on all features whose shuffle leaves the support, the farthest first."""
-    line, others = lines[0], [f"{short(other.feature)} ({share_words(other.estimate)})" for other in lines[1:]]
-    more = f"; so with {listed(others)}" if others else ""
-    return {
-        "statement": f"With exchanged values of {short(line.feature)}, {_span(line)} of the rows are unlike any "
-        f"training row{more}. Permutation importance then says what the model does there, not what the feature is "
-        "worth.",
-        "evidence": (ids.SUPPORT,),
-        "remedy": "Read the local effect beside the permutation importance. Or exchange it together with the features "
-        "it depends on.",
-        "features": tuple(line.feature for line in lines),
-        "threshold": limit,
-        **observed(line),
-    }
+@dataclass(frozen=True)
+class Shift(TableCheck):
+    """Judges whether a column of the audited rows is distributed as in training (UQ304).
+
+    The lower end of the interval of the distance decides, which holds for all columns at once.
+
+    Parameters
+    ----------
+    low, medium, high : float
+        Share of the rows that would have to change.
+    """
+
+    low: float = 0.1
+    medium: float = 0.25
+    high: float = 0.5
+
+    name: ClassVar[str] = "shift"
+    title: ClassVar[str] = "Shift"
+    table: ClassVar[tuple[Rule, ...]] = (SHIFTED,)
+
+    def __post_init__(self) -> None:
+        """Refuse thresholds that cannot be used."""
+        rules = (("low", 0 < self.low < self.medium < self.high < 1, "numbers 0 < low < medium < high < 1"),)
+        check_options(self.name, self, rules)
+
+    def check(self, run: Run) -> Outcome:
+        """Judge the run's distances."""
+        return outcome(self, run, _shifted)
 
 
-def _values(rule: Rule, run: Run) -> RuleOutcome:
-    _, view = _views(run)
-    untested = [1.0] * (view.tests - len(view.lines))  # tests without such a value: they count, and have no line
+def _surer(rule: Rule, run: Run) -> RuleOutcome:
+    """Judge by how much the model becomes more confident when a feature is exchanged."""
+    view = needed(Pfi, run)
+    lines = largest_first(of_measure(view.lines, ENTROPY.name), sign=-1)
+    require(lines, lacking(view, ENTROPY.name))
+    margin = rule.thresholds["margin"]
+    excess, errors = np.array([(-x.estimate - margin, np.nan if x.unreliable else x.std_error) for x in lines]).T
+
+    def unsure(rest: Sequence[PfiLine]) -> tuple[str, ...]:
+        features = [x.feature for x in view.lines if x in rest and (x.unreliable or not x.lower >= -margin)]
+        return with_reasons(view, features, ENTROPY.name)
+
     return family(
         rule,
-        view.lines,
-        lambda x: {"share": x.share},
-        lambda *lines: _unseen(lines, rule),
-        p_values=[*(line.p_value for line in view.lines), *untested],
-        by=lambda x: x.feature,
-        passed="Values new to the model are no more than chance gives.",
+        lines,
+        lambda x: {"surer": -x.estimate},
+        lambda *raised: _exchanged(margin, raised, run),
+        p_values=np.where(excess > 0, two_sided(excess, errors, view.degrees_of_freedom), 1.0),
+        by=together,
+        undecided=unsure,
+        passed="Of no feature the model becomes surer when it is exchanged, beyond the margin.",
     )
 
 
-def _unseen(lines: Sequence[ValueLine], rule: Rule) -> Said:
-    """Return the finding on one feature with values that the training rows do not have."""
-    largest = max(lines, key=lambda line: line.share)
-    words = [WORDS[line.item].format(line=line) for line in lines]
+def _exchanged(margin: float, lines: Sequence[PfiLine], run: Run) -> Said:
+    """Return one finding on all features whose exchange makes the model more confident, the largest first."""
+    line, features = lines[0], tuple(line.feature for line in lines)
+    words = value_words(-line.estimate, -line.upper, -line.lower, "nats", confidence=line.confidence)
+    others = [f"{short(other.feature)} ({number(-other.estimate, 2)} nats)" for other in lines[1:]]
+    outside = _exchanged_outside(run, features)
     return {
-        "statement": f"{short(largest.feature)} has values that the model never saw in training: {listed(words)}, of "
-        f"{largest.n} rows. That is more than chance gives.",
-        "evidence": (ids.SUPPORT_VALUES,),
-        "remedy": "Check how the column was filled and coded. Say what the model does with such values.",
-        "features": (largest.feature,),
-        "threshold": 0.0,
-        "observed": largest.share,
-        "explains": tuple(Symptom(code=code) for code in SYMPTOMS)
-        if largest.share >= rule.thresholds["medium"]
-        else (),
+        "statement": f"With exchanged values of {short(line.feature)} the model becomes surer by {words}"
+        f"{and_with('; so with', others)}. {outside or 'Yet'} whether it is right there these rows cannot tell.",
+        "evidence": (ids.PFI, *((ids.SUPPORT,) if outside else ()), *_pictured(run, features)),
+        "remedy": "Collect outcomes for such rows before relying on its confidence.",
+        "measures": (ENTROPY.name,),
+        "features": features,
+        "threshold": -margin,
+        **observed(line),
     }
 
 
-def _span(line: SupportLine) -> str:
-    """Return a share with its interval in words."""
-    return share_words(line.estimate, line.lower, line.upper, confidence=line.confidence)
+def _exchanged_outside(run: Run, features: Sequence[str]) -> str:
+    """Say how many of the exchanged rows are outside the support; empty where that is not known."""
+    view = SupportView.find(run)
+    lines = view.lines if view else ()
+    parts = [line.estimate for line in lines if line.item == facts.SHUFFLED and line.feature in features]
+    up_to = "Up to " if len(features) > 1 else ""
+    return f"{up_to}{share_words(max(parts))} of the exchanged rows are unlike any training row, and" if parts else ""
+
+
+def _pictured(run: Run, features: Sequence[str]) -> tuple[str, ...]:
+    """Return the result that shows one of the features and its partner before and after a shuffle, if there is one."""
+    joint = RedundancyJoint.find(run)
+    return (joint.id,) if joint is not None and joint.result.frame[col.FEATURE].isin(features).any() else ()
+
+
+class CurveDifference(NamedTuple):
+    """Between which points the curves of a feature change otherwise, by how much, and by which share of the range.
+
+    `p_adjusted` is adjusted for points and curves. `least` is the difference of the changes that the grid leaves at
+    least, `reach` half the width of its interval.
+    """
+
+    feature: str
+    start: float
+    end: float
+    local: float
+    average: float
+    share: float
+    p_adjusted: float
+    least: float
+    reach: float
+
+
+def _curves(rule: Rule, run: Run) -> RuleOutcome:
+    """Judge PDP against ALE on the scale where models are additive."""
+    missing = [view.id for view in (Ale, Pdp) if view.find(run) is None]
+    require(not missing, " and ".join(absent(run, name) for name in missing))
+    local, average = needed(Ale, run), needed(Pdp, run)
+    # models are additive in the log-odds, and a regression in its prediction: on other scales curves differ anyway
+    scales = (LOG_ODDS, PREDICTION) if SubjectFacts.of(run).task == "regression" else (LOG_ODDS,)
+    measure = next((x for x in scales if x.name in local.measures and x.name in average.measures), None)
+    if measure is None:
+        raise NotJudgedError(NO_SCALE)
+    pairs = _curve_pairs(local, average, measure.name)
+    require(pairs, "no numeric feature has both an average and a local effect")
+    largest = max(float(np.ptp(curve[col.ESTIMATE])) for pair in pairs.values() for curve in pair)
+    curved = {name: pair for name, pair in pairs.items() if not _flat(*pair)}
+    unknown = [
+        name
+        for name, (ale, pdp) in curved.items()
+        if ale[col.STD_ERROR_CHANGE].isna().any() or pdp[col.STD_ERROR].isna().any()
+    ]
+    known = {name: pair for name, pair in curved.items() if name not in unknown}
+    compared = (_compared(name, *pair, rule.thresholds, len(pairs), largest) for name, pair in known.items())
+    return family(
+        rule,
+        sorted((x for x in compared if x is not None), key=lambda x: -x.share),
+        lambda x: {"share": x.share, "p_adjusted": x.p_adjusted},
+        lambda *differences: _curve_difference(measure, differences, run),
+        by=together,
+        undecided=lambda _: unknown,
+        passed="No average effect is shown to part from the local effect.",
+    )
+
+
+def _curve_pairs(local: Ale, average: Pdp, measure: str) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
+    """Return the local and the average effect of numeric features in order of x, where both are there."""
+    if average.result.options.get("mode", "plain") == "derivative":
+        return {}
+    first, second = (
+        {str(f): curve.sort_values(col.X) for f, curve in e[e[col.MEASURE] == measure].groupby(col.FEATURE, sort=False)}
+        for e in (local.result.estimates, average.result.estimates)
+    )
+    return {f: (curve, second[f]) for f, curve in first.items() if f in second and (curve[col.LEVEL] == "").all()}
+
+
+def _flat(*curves: pd.DataFrame) -> bool:
+    values = [curve[col.ESTIMATE].to_numpy(dtype=float) for curve in curves]
+    return bool(max(map(np.ptp, values)) <= FLAT * max(np.abs(value).max() for value in values))
+
+
+def _compared(
+    name: str,
+    local: pd.DataFrame,
+    partial: pd.DataFrame,
+    thresholds: Mapping[str, float],
+    n_curves: int,
+    largest: float,
+) -> CurveDifference | None:
+    """Return where ALE and PDP of a feature differ most, None where they cannot.
+
+    `largest` is the largest range of the `n_curves` curves.
+    """
+    confidence = 1 - thresholds["level"] / n_curves
+    widest = widest_parting(local, nearest_partial(local, partial), confidence, thresholds["min_share"], largest)
+    if widest is None:
+        return None
+    end, start, change, nearest = widest.at
+    before, after = np.interp([start, end], partial[col.X].astype(float), partial[col.ESTIMATE].astype(float))
+    p_adjusted, reach = widest.p_value * n_curves, widest.reach(confidence)
+    rises = change, float(after - before)
+    return CurveDifference(name, start, end, *rises, widest.share, p_adjusted, change - nearest, reach)
+
+
+def nearest_partial(local: pd.DataFrame, partial: pd.DataFrame) -> pd.DataFrame:
+    """Return the PDP at the points of the ALE, as near to it as its neighbouring grid points allow.
+
+    Between two grid points the PDP may be anything from one of their values to the other: a step of the
+    model that the ALE's bins and the PDP's grid place differently is no difference.
+
+    Examples
+    --------
+    >>> local = pd.DataFrame({"x": [0.0, 1.0, 2.0], "estimate": [0.0, 1.0, 1.0]})
+    >>> partial = pd.DataFrame({"x": [0.0, 0.9, 2.0], "estimate": [0.0, 0.0, 1.0], "std_error": 0.1})
+    >>> nearest_partial(local, partial)["estimate"].tolist()
+    [0.0, 1.0, 1.0]
+    """
+    at, level, error = (partial[name].to_numpy(dtype=float) for name in (col.X, col.ESTIMATE, col.STD_ERROR))
+    local = local[(local[col.X] >= at[0]) & (local[col.X] <= at[-1])]
+    if not len(local):
+        return partial
+    x = local[col.X].to_numpy(dtype=float)
+    after = np.searchsorted(at, x, side="left")
+    before = np.where(at[after] == x, after, after - 1)
+    ends = np.stack([level[before], level[after]])
+    accumulated = local[col.ESTIMATE].to_numpy(dtype=float)
+    target = accumulated - accumulated[0] + np.interp(x[0], at, level)
+    value = np.clip(target, ends.min(axis=0), ends.max(axis=0))
+    return pd.DataFrame({col.X: x, col.ESTIMATE: value, col.STD_ERROR: np.maximum(error[before], error[after])})
+
+
+def _curve_difference(measure: Measure, differences: Sequence[CurveDifference], run: Run) -> Said:
+    """Return one finding on all features whose curves differ, the widest first."""
+    first, features = differences[0], tuple(one.feature for one in differences)
+    others = [f"{short(one.feature)} ({share_words(one.share)})" for one in differences[1:]]
+    return {
+        "statement": f"Between {short(first.feature)} = {plain(first.start)} and {plain(first.end)} the "
+        f"{measure.title} changes by {number(first.local)} near the data, and by {number(first.average)} when every "
+        f"row is set to these values: apart by {share_words(first.share)} of the largest range of any curve"
+        f"{and_with(', and so along', others)}. What happens there depends on features that go together.",
+        "evidence": (ids.ALE, ids.PDP, *_pictured(run, features)),
+        "remedy": "Read the local effect of these features, not the average one.",
+        "measures": (measure.name,),
+        "features": features,
+        "threshold": 0.0,
+        **span(first.least, first.least - first.reach, first.least + first.reach),
+    }
+
+
+@dataclass(frozen=True)
+class Extrapolation(TableCheck):
+    """Looks for what the model does where shuffles and partial dependence take it.
+
+    Both are observations: whether the model is right there, is inconclusive on these observations.
+
+    UQ311 asks for an Entropy-PFI below -`margin`, Holm-adjusted over features.
+
+    UQ312 asks for a point where a PDP and an ALE have changed by amounts that differ by more than the sum
+    of their standard errors allows (`uq_report.core.statistics.curve_gap`), by more than `min_share` of the largest
+    range of any feature's curve, and by more than the grid of the PDP leaves open: between its points the PDP may be
+    anything from one neighbour to the other. Compared is the scale on which models are additive: log-odds, or
+    the prediction of a regression; on any other, curves differ for additive models with dependent features. All
+    points and features are Bonferroni-adjusted together, at half the level, so that both rules together keep it.
+
+    Parameters
+    ----------
+    level : float, default=0.05
+    margin : float, default=0.01
+        By how much more confident the model must become, in nats.
+    min_share : float, default=0.1
+        By which share of the largest range curves must differ.
+    """
+
+    level: float = 0.05
+    margin: float = 0.01
+    min_share: float = LEAST
+
+    name: ClassVar[str] = "extrapolation"
+    title: ClassVar[str] = "Extrapolation"
+    table: ClassVar[tuple[Rule, ...]] = (SURER, CURVES_DIFFER)
+
+    def __post_init__(self) -> None:
+        """Refuse options that cannot be used."""
+        limits = (*shares(self, "level", "min_share"), ("margin", self.margin >= 0, "a number >= 0"))
+        check_options(self.name, self, limits)
+
+    def check(self, run: Run) -> Outcome:
+        """Judge the run's Entropy-PFI and profiles."""
+        return outcome(self, run, _surer, _curves)
