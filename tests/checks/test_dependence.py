@@ -388,6 +388,6 @@ def test_without_a_forecast_or_a_partner_pairs_are_not_judged() -> None:
 def test_p_values_are_two_sided_above_zero_and_one_below() -> None:
     nan = float("nan")
     found = _above_zero(np.array([3.0, 0.0, -9.0, 2.0]), np.array([1.0, 1.0, 1.0, nan]), 9)
-    assert found[0] == pytest.approx(3 * 2 * t.sf(3, 9))
-    assert found[1:3] == [1, 1]
+    assert found[0] == pytest.approx(2 * t.sf(3, 9))
+    assert found[1:3].tolist() == [1, 1]
     assert np.isnan(found[3])

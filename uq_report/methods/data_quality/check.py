@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from pandas.api.types import is_numeric_dtype
 
-from ...checks.family import Said, family, needed, outcome, require, together
+from ...checks.family import Said, TableCheck, family, needed, outcome, require, together
 from ...checks.reading import RuleOutcome, listed
 from ...checks.rule import Rule
 from ...core.support.errors import check_options
@@ -26,69 +26,72 @@ from ..shared.options import positive
 
 ZERO = "0"
 NEEDS = {"UQ701": facts.OVERLAP, "UQ706": facts.TYPE_CHANGE, "UQ707": facts.CLASS}
-# every rule but for its thresholds, which are the check's; most are about a share, medium from a second one
-_of_share = partial(
+# most rules are about a share, medium from a second one
+_rule = partial(
     Rule, raised=("share > share",), grades=("medium if share >= medium", "low"), rests_on="gebru:composition"
 )
 RULES = (
-    partial(
-        _of_share,
+    _rule(
         code="UQ701",
         title="Audited rows occur among the training rows",
+        options=("share=overlap",),
+        thresholds={"high": 0.05},
         when="More than {share:pct} of the audited rows occur among the training rows, in copies that chance does not "
         "explain. High from {high:pct}, else medium.",
         grades=("high if share >= high", "medium"),
     ),
-    partial(
-        _of_share,
+    _rule(
         code="UQ702",
         title="Audited rows occur more than once",
+        options=("share=duplicates",),
+        thresholds={"medium": 0.05},
         when="More than {share:pct} of the audited rows repeat an earlier one, in copies that chance does not explain "
         "nor a cluster. Medium from {medium:pct}, else low.",
     ),
-    partial(
-        _of_share,
+    _rule(
         code="UQ703",
         title="A number may stand for a missing value",
+        options=("share=placeholder",),
+        thresholds={"medium": 0.05},
         when="In more than {share:pct} of the rows a number stands apart at an end of its column and looks like a code "
         "(−1, ±9, ±99 ...): medium from {medium:pct}, else low. A 0, which may be a real amount, is an observation.",
         grades=("medium if share >= medium and code > 0", "low if code > 0", "observation"),
     ),
-    partial(
-        _of_share,
+    _rule(
         code="UQ704",
         title="Columns are constant, copied or nearly empty",
         when="A column is constant or a copy (low), or one value fills nearly all of it (observation).",
         raised=(f"{facts.CONSTANT} > 0", f"{facts.COPIED_COLUMN} > 0", f"{facts.SPARSE} > 0"),
         grades=(f"low if {facts.CONSTANT} > 0", f"low if {facts.COPIED_COLUMN} > 0", "observation"),
     ),
-    partial(
-        _of_share,
+    _rule(
         code="UQ705",
         title="Values are missing",
+        options=("share=missing",),
+        thresholds={"medium": 0.3},
         when="More than {share:pct} of a column are missing. Medium from {medium:pct}, else low.",
     ),
-    partial(
-        _of_share,
+    _rule(
         code="UQ706",
         title="Types differ between training and audited rows",
         when="A column has another type in the training rows (medium), or both types hold numbers (observation).",
         raised=("changed > 0",),
         grades=("medium if coding > 0", "observation"),
     ),
-    partial(
-        _of_share,
+    _rule(
         code="UQ707",
         title="A class is rare",
-        when="Fewer than {share:pct} of the rows belong to a class, of many classes fewer than {even:pct} of an"
-        " equal share.",
+        options=("share=rare_class",),
+        thresholds={"even": 0.5},
+        when="Fewer than {share:pct} of the rows belong to a class, of many classes fewer than {even:pct} of an "
+        "equal share.",
         raised=("share < share and even < even",),
         grades=("observation",),
     ),
-    partial(
-        _of_share,
+    _rule(
         code="UQ708",
         title="The training rows are few",
+        options=("few=few_rows", "medium=few_rows/2"),
         when="Fewer than {few} training rows were given. Medium below {medium}, else low.",
         raised=("rows < few",),
         grades=("medium if rows < medium", "low"),
@@ -105,7 +108,7 @@ COLUMNS = {
 
 
 @dataclass(frozen=True)
-class DataQualityCheck:
+class DataQualityCheck(TableCheck):
     """Reads the counts of ``data_quality``. They are facts about these rows, so there is no test; each has a threshold.
 
     Copies count only where chance does not explain them (the lines ``distinctive``). A 0 apart from the other values
@@ -136,7 +139,7 @@ class DataQualityCheck:
 
     name: ClassVar[str] = ids.DATA_QUALITY
     title: ClassVar[str] = "Data quality"
-    api_version: ClassVar[int] = 1
+    table: ClassVar[tuple[Rule, ...]] = RULES
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
@@ -144,80 +147,51 @@ class DataQualityCheck:
         rules = tuple((name, 0 <= getattr(self, name) < 1, "a number in [0, 1)") for name in names)
         check_options(self.name, self, (*rules, *positive(self, "few_rows")))
 
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        """One rule a code, with this check's thresholds."""
-        thresholds: tuple[dict[str, float], ...] = (
-            {"share": self.overlap, "high": 0.05},
-            {"share": self.duplicates, "medium": 0.05},
-            {"share": self.placeholder, "medium": 0.05},
-            {},
-            {"share": self.missing, "medium": 0.3},
-            {},
-            {"share": self.rare_class, "even": 0.5},
-            {"few": self.few_rows, "medium": 0.5 * self.few_rows},
-        )
-        return tuple(rule(thresholds=numbers) for rule, numbers in zip(RULES, thresholds, strict=True))
-
     def check(self, run: Run) -> Outcome:
         """Judge the run's facts about the data."""
         judges = (_overlap, _duplicates, _placeholders, _columns, _missing, _types, _classes, _training)
-        return outcome(self, run, *map(_with_facts, judges))
+        return outcome(self, run, *(partial(_by_facts, judge) for judge in judges))
 
 
-def _with_facts(judge: Callable[[Rule, DataQualityView], RuleOutcome]) -> Callable[[Rule, Run], RuleOutcome]:
-    """Return the judge of a run, which does not judge where the facts of its rule were left out."""
-
-    def judged(rule: Rule, run: Run) -> RuleOutcome:
-        view = needed(DataQualityView, run)
-        reasons = {gap.measure: gap.reason for gap in view.omissions}
-        reason = reasons.get(NEEDS.get(rule.code, ""), "")
-        require(not reason, reason)
-        return judge(rule, view)
-
-    return judged
+def _by_facts(judge: Callable[[Rule, DataQualityView], RuleOutcome], rule: Rule, run: Run) -> RuleOutcome:
+    """Judge by the facts of a run; a rule whose facts were left out is not judged."""
+    view = needed(DataQualityView, run)
+    reason = {gap.measure: gap.reason for gap in view.omissions}.get(NEEDS.get(rule.code, ""), "")
+    require(not reason, reason)
+    return judge(rule, view)
 
 
 def _overlap(rule: Rule, view: DataQualityView) -> RuleOutcome:
     other = _copies(view, facts.OVERLAP_OTHER_Y)[0]
     differs = f" {other} of them have another outcome there." if other else ""
-    return _copied(
-        rule,
-        _copies(view, facts.OVERLAP),
-        "copies of training rows",
-        "occur among the training rows, in copies that chance does not explain: the model was fitted to them."
-        f"{differs}",
-        "Take the copies out of the audited rows. Split the data so that copies stay together.",
+    words = (
+        f"occur among the training rows, in copies that chance does not explain: the model was fitted to them.{differs}"
     )
+    remedy = "Take the copies out of the audited rows. Split the data so that copies stay together."
+    return _copied(rule, _copies(view, facts.OVERLAP), "copies of training rows", words + differs, remedy)
 
 
 def _duplicates(rule: Rule, view: DataQualityView) -> RuleOutcome:
-    return _copied(
-        rule,
-        _copies(view, facts.DUPLICATE_ROWS),
-        "copies of others",
+    words = (
         "repeat an earlier row, in copies that chance does not explain. Intervals take them as independent rows, and "
-        "are too narrow for that.",
-        "Take the copies out, or name the rows that belong together.",
+        "are too narrow for that."
     )
+    remedy = "Take the copies out, or name the rows that belong together."
+    return _copied(rule, _copies(view, facts.DUPLICATE_ROWS), "copies of others", words, remedy)
 
 
 def _copies(view: DataQualityView, measure: str) -> tuple[int, float, int]:
     """Return how many rows, which share of them, and of how many, are copies that chance does not explain."""
-    lines = [line for line in of_measure(view.lines, measure) if line.item == facts.DISTINCTIVE]
-    return (lines[0].count, lines[0].estimate, lines[0].n) if lines else (0, 0.0, 0)
+    lines = (line for line in of_measure(view.lines, measure) if line.item == facts.DISTINCTIVE)
+    return next(((line.count, line.estimate, line.n) for line in lines), (0, 0.0, 0))
 
 
-def _copied(rule: Rule, copies: tuple[int, float, int], what: str, statement: str, remedy: str) -> RuleOutcome:
+def _copied(rule: Rule, copies: tuple[int, float, int], what: str, words: str, remedy: str) -> RuleOutcome:
     """Judge the share of rows that are copies."""
     count, share, n = copies
-    words = f"{count} of {n} audited rows ({share_words(share)}) {statement}"
+    said = _said(rule, f"{count} of {n} audited rows ({share_words(share)}) {words}", remedy, share)
     passed = f"{count} of {n} audited rows are {what}."
-    return family(rule, [share], _share, lambda _: _said(rule, words, remedy, share), passed=passed)
-
-
-def _share(share: float) -> dict[str, float]:
-    return {"share": share}
+    return family(rule, [share], lambda share: {"share": share}, lambda _: said, passed=passed)
 
 
 def _placeholders(rule: Rule, view: DataQualityView) -> RuleOutcome:
@@ -283,7 +257,7 @@ def _missing(rule: Rule, view: DataQualityView) -> RuleOutcome:
 
     passed = f"No column lacks more than {share_words(rule.thresholds['share'])}."
     lines = of_measure(view.lines, facts.MISSING)
-    return family(rule, lines, lambda line: _share(line.estimate), said, passed=passed)
+    return family(rule, lines, lambda line: {"share": line.estimate}, said, passed=passed)
 
 
 def _types(rule: Rule, view: DataQualityView) -> RuleOutcome:
@@ -336,11 +310,9 @@ def _training(rule: Rule, view: DataQualityView) -> RuleOutcome:
         f"{n} training rows for {view.columns_checked} features: so few rows tell a share of one half to "
         f"±{within:.0f} points only."
     )
-    remedy, few = "Fit the model to more rows, or to fewer features.", rule.thresholds["few"]
-    passed = f"{n} training rows were given."
-    return family(
-        rule, [n], lambda n: {"rows": n}, lambda n: _said(rule, words, remedy, n, threshold=few), passed=passed
-    )
+    remedy = "Fit the model to more rows, or to fewer features."
+    said = _said(rule, words, remedy, n, threshold=rule.thresholds["few"])
+    return family(rule, [n], lambda n: {"rows": n}, lambda _: said, passed=f"{n} training rows were given.")
 
 
 def _said(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 from typing import ClassVar, NamedTuple
@@ -10,8 +10,18 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from ...checks.family import Said, family, needed, outcome, require, together
-from ...checks.reading import RuleOutcome, SignVerdict, lacking, likelihood, listed, signs, two_sided, with_reasons
+from ...checks.family import Said, TableCheck, family, needed, outcome, require, together
+from ...checks.reading import (
+    RuleOutcome,
+    SignVerdict,
+    and_with,
+    lacking,
+    likelihood,
+    listed,
+    signs,
+    two_sided,
+    with_reasons,
+)
 from ...checks.rule import Rule
 from ...core.model.measures import ENTROPY, NLL, NLL_CLIPPED
 from ...core.statistics.verdicts import holm
@@ -22,7 +32,7 @@ from ...core.support.text import short
 from ...evidence import ids
 from ...evidence.finding import Outcome
 from ...evidence.importance import POSITIVE, UNDETERMINED, CoverCorrected, CoverCorrectedLine, Pfi, PfiDelta
-from ...evidence.information import WITHOUT_TARGET, ItemLine, RedundancyLine, RedundancyPartner, RedundancyView
+from ...evidence.information import WITHOUT_TARGET, RedundancyLine, RedundancyPartner, RedundancyView
 from ...evidence.outcomes import LOG_SCORE_SKILL, scores_of
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
@@ -30,62 +40,107 @@ from ...evidence.view import by_feature, of_measure
 from ..shared.checks import span
 from ..shared.options import shares
 
+LEADING = 3  # places of the ranking that the sentence of UQ201 looks at
 
-class Covered(NamedTuple):
-    """A feature with partners, and the adjusted p-value of corrected less plain importance beyond the margin."""
-
-    line: CoverCorrectedLine
-    partners: str
-    p_value: float
-
-    @property
-    def observed(self) -> dict[str, float]:
-        """What the rule judges."""
-        line = self.line
-        return {"p_adjusted": self.p_value, "beyond": line.change_lower - line.margin}
-
-    @property
-    def cleared(self) -> bool:
-        """Whether the interval stays within the margin."""
-        return not self.line.unreliable and self.line.change_upper <= self.line.margin
-
-    def numbers(self) -> str:
-        """Return the feature with both importances, in short."""
-        line = self.line
-        return f"{short(line.feature)} ({number(line.plain, 2)} alone, {number(line.estimate, 2)} with {self.partners})"
-
-    def sentences(self, unit: str) -> str:
-        """Return what its permuted values cost alone, with its partners lost too, and the difference."""
-        line = self.line
-        more = value_words(line.change, line.change_lower, line.change_upper, unit, confidence=line.confidence)
-        in_unit = f" {unit_phrase(unit)}".rstrip()
-        return (
-            f"Wrong values of {short(line.feature)} alone cost {number(line.plain, 2)}{in_unit}; with those of "
-            f"{self.partners} wrong too they cost {number(line.estimate, 2)}{in_unit}, more by {more}"
-        )
+HIDDEN = Rule(
+    code="UQ201",
+    title="Features that go together hide each other's importance",
+    options=("level",),
+    when="Wrong values of a feature cost more, by more than the margin of the importance, once the values of its "
+    "partners are wrong too (interval, and level {level}, Holm-adjusted over features). Features that go together do "
+    "that in an honest model too.",
+    raised=("p_adjusted <= level and beyond > 0",),
+    rests_on="pereira:definition 2.3",
+)
+UNNOTICED = Rule(
+    code="UQ202",
+    title="The model does not notice when a feature is wrong",
+    options=("level", "margin"),
+    when="With wrong values of a feature the loss rises (Likelihood-PFI is positive), and by more than {margin} nats "
+    "more than the stated uncertainty does (Entropy-PFI); level {level}, Holm-adjusted over features.",
+    raised=("p_likelihood <= level and p_unnoticed <= level and unnoticed > margin",),
+    rests_on="L - E is the importance for the confidence gap: the damage that the model does not notice",
+)
+REPEATED = Rule(
+    code="UQ203",
+    title="Two features repeat each other",
+    options=("level", "repeated"),
+    when="The R² of each of two features from the others is above {repeated} (level {level}, Holm-adjusted over "
+    "features), and the association of the two is at least {repeated}.",
+    raised=("p_one <= level and p_other <= level and association >= repeated",),
+    grades=("low",),
+    rests_on="wood:figure 9",
+)
 
 
-def main_loss(view: CoverCorrected) -> str:
+def _hidden(rule: Rule, run: Run) -> RuleOutcome:
+    """Judge importance with the partners lost too against importance alone, features with partners only."""
+    view = needed(CoverCorrected, run)
+    measure = _main_loss(view)
+    require(measure, lacking(view, NLL.name))
+    lines = [line for line in of_measure(view.lines, measure) if view.partners.get(line.feature)]
+    lines.sort(key=lambda line: -line.change)
+    excess = np.array([line.change - line.margin for line in lines])
+    errors = np.array([nan if line.unreliable else line.change_std_error for line in lines])
+    return family(
+        rule,
+        lines,
+        lambda x: {"beyond": x.change_lower - x.margin},
+        lambda *raised: _hidden_words(raised, view, run),
+        p_values=_above_zero(excess, errors, view.degrees_of_freedom),
+        by=together,
+        undecided=lambda rest: [x.feature for x in rest if x.unreliable or not x.change_upper <= x.margin],
+        passed="No feature is shown to cost more once its partners are lost too.",
+    )
+
+
+def _main_loss(view: CoverCorrected) -> str:
     """Return the likelihood measure, else the first loss, else the empty string."""
     facts = view.result.measures
     losses = [name for name in view.measures if name in facts and facts[name].role == "loss"]
     return next((name for name in (NLL.name, NLL_CLIPPED.name, *losses) if name in view.measures), "")
 
 
-def covered(view: CoverCorrected, measure: str) -> list[Covered]:
-    """Test every feature with partners: two-sided, Holm-adjusted over these features, largest change first."""
-    lines = [line for line in of_measure(view.lines, measure) if view.partners.get(line.feature)]
-    excess = np.array([line.change - line.margin for line in lines])
-    errors = np.array([nan if line.unreliable else line.change_std_error for line in lines])
-    p_values = _above_zero(excess, errors, view.degrees_of_freedom)
-    features = [Covered(line, listed(view.partners[line.feature]), p) for line, p in zip(lines, p_values, strict=True)]
-    return sorted(features, key=lambda feature: -feature.line.change)
+def _above_zero(excess: FloatArray, errors: FloatArray, df: float) -> FloatArray:
+    """Return two-sided p-values; 1 for what is not above 0, NaN without an error."""
+    return np.where(excess > 0, two_sided(excess, errors, df), np.where(np.isnan(errors), np.nan, 1.0))
 
 
-def _above_zero(excess: FloatArray, errors: FloatArray, df: float) -> list[float]:
-    """Return two-sided p-values, Holm-adjusted; 1 for what is not above 0, NaN without an error."""
-    p_values = np.where(excess > 0, two_sided(excess, errors, df), np.where(np.isnan(errors), np.nan, 1.0))
-    return list(holm(p_values).tolist())
+def _hidden_words(lines: Sequence[CoverCorrectedLine], view: CoverCorrected, run: Run) -> Said:
+    """Return one finding on all features that their partners hide, the largest change first."""
+    line, unit = lines[0], view.result.measures[lines[0].measure].unit
+    partners = {line.feature: listed(view.partners[line.feature]) for line in lines}
+    others = [
+        f"{short(x.feature)} ({number(x.plain, 2)} alone, {number(x.estimate, 2)} with {partners[x.feature]})"
+        for x in lines[1:]
+    ]
+    entering = [line.feature for line in lines if line.rank <= LEADING < line.plain_rank]
+    verb = "is" if len(entering) == 1 else "are"
+    lead = f"; only then {listed(entering)} {verb} among the first {LEADING}" if entering else ""
+    more = value_words(line.change, line.change_lower, line.change_upper, unit, confidence=line.confidence)
+    in_unit = f" {unit_phrase(unit)}".rstrip()
+    return {
+        "statement": f"Wrong values of {short(line.feature)} alone cost {number(line.plain, 2)}{in_unit}; with those "
+        f"of {partners[line.feature]} wrong too they cost {number(line.estimate, 2)}{in_unit}, more by {more}{lead}."
+        f"{_so_with(others)}",
+        "evidence": (ids.COVER, ids.CID_COVER),
+        "remedy": "Read its importance together with that of its partners.",
+        "measures": (line.measure,),
+        "features": tuple(line.feature for line in lines),
+        "threshold": line.margin,
+        "size": _of_skill(line.change, run) if line.measure == NLL.name else None,
+        **span(line.change, line.change_lower, line.change_upper),
+    }
+
+
+def _so_with(others: Sequence[str]) -> str:
+    return f"{and_with(' So it is with', others)}." if others else ""
+
+
+def _of_skill(value: float, run: Run) -> float | None:
+    """Return nats as a share of the model's skill, where it has any."""
+    skill = scores_of(run).get(LOG_SCORE_SKILL, nan)
+    return value / skill if skill > 0 else None
 
 
 class Unnoticed(NamedTuple):
@@ -97,12 +152,6 @@ class Unnoticed(NamedTuple):
     upper: float
     p_value: float
 
-    @property
-    def observed(self) -> dict[str, float]:
-        """What the rule judges."""
-        p_values = {"p_likelihood": self.loss.p_for(POSITIVE), "p_unnoticed": self.p_value}
-        return {**p_values, "unnoticed": self.estimate}
-
     def sentence(self) -> str:
         """Return by how much the model predicts worse, and how much of it goes unnoticed."""
         loss = self.loss
@@ -113,13 +162,80 @@ class Unnoticed(NamedTuple):
             return f"The model does not notice {part} of the {whole} nats a row {cause}"
         return f"The model notices nothing of the loss {cause}, {part} a row"
 
-    def numbers(self) -> str:
-        """Return the feature with what goes unnoticed, in short."""
-        return f"{short(self.loss.feature)} ({number(self.estimate, 2)} of {number(self.loss.estimate, 2)} nats)"
-
     def may_exceed(self, margin: float) -> bool:
         """Say whether more than `margin` nats may go unnoticed; an interval not to be trusted rules nothing out."""
         return (isnan(self.p_value) or self.upper > margin) and self.loss.verdict in (POSITIVE, UNDETERMINED)
+
+
+def _unnoticed(rule: Rule, run: Run) -> RuleOutcome:
+    """Judge by how much more the loss rises than the stated uncertainty."""
+    importance, facts, margin = needed(Pfi, run), SubjectFacts.of(run), rule.thresholds["margin"]
+    loss = likelihood(importance)
+    require(loss, lacking(importance, NLL.name))
+    require(ENTROPY.name in importance.measures, lacking(importance, ENTROPY.name))
+    require(facts.weights is False and not facts.clusters, "the rows are weighted or in clusters")
+    features = _differences(rule, importance, loss)
+    require(features, "permutation importance has no row terms")
+
+    def unsure(rest: Sequence[Unnoticed]) -> tuple[str, ...]:
+        names = [f.loss.feature for f in features if f in rest and f.may_exceed(margin)]
+        return with_reasons(importance, names, loss, ENTROPY.name)
+
+    return family(
+        rule,
+        sorted(features, key=lambda feature: -feature.estimate),
+        lambda x: {"p_likelihood": x.loss.p_for(POSITIVE), "p_unnoticed": x.p_value, "unnoticed": x.estimate},
+        lambda *raised: _unnoticed_words(margin, raised, run),
+        by=together,
+        undecided=unsure,
+        passed="The model is not shown to miss that values of any feature are wrong.",
+    )
+
+
+def _differences(rule: Rule, view: Pfi, likelihood: str) -> list[Unnoticed]:
+    """Return what the model does not notice, feature by feature, from the paired row terms; rows count alike.
+
+    Both importances come from the same shuffles, so the standard error is that of the differences of their
+    row terms. Their noise of the shuffles is left in: never too narrow. Where either has an interval that is not to
+    be trusted there is no p-value.
+    """
+    rows, pair = view.result.rows, (likelihood, ENTROPY.name)
+    if rows is None or not set(pair) <= set(rows.measures):
+        return []
+    df = view.degrees_of_freedom
+    losses, entropies = (signs(view, measure, rule.thresholds["level"]) for measure in pair)
+    both = [(losses[f], entropies[f]) for f in losses if f in entropies]
+    terms = [rows.of(pair[0], loss.feature) - rows.of(pair[1], loss.feature) for loss, _ in both]
+    estimates = np.array([loss.estimate - entropy.estimate for loss, entropy in both])
+    errors = np.array([term.std(ddof=1) / np.sqrt(len(term)) for term in terms])
+    trusted = np.where([bool(loss.unreliable or entropy.unreliable) for loss, entropy in both], np.nan, errors)
+    p_values = holm(_above_zero(estimates - rule.thresholds["margin"], trusted, df)).tolist()
+    features = []
+    for (loss, _), value, error, p in zip(both, estimates.tolist(), errors.tolist(), p_values, strict=True):
+        reach = float(stdtrit(df, (1 + loss.confidence) / 2)) * error
+        features.append(Unnoticed(loss, value, value - reach, value + reach, p))
+    return features
+
+
+def _unnoticed_words(margin: float, raised: Sequence[Unnoticed], run: Run) -> Said:
+    """Return one finding on all features whose permuted values the model does not notice, the largest loss first."""
+    worst, size = raised[0], _of_skill(raised[0].estimate, run)
+    rows = affected(run, worst, margin)
+    share = "" if size is None else f", {share_words(size)} of what it knows beyond the baseline"
+    hit = "" if rows is None else f", in {share_words(rows)} of the rows"
+    others = [
+        f"{short(x.loss.feature)} ({number(x.estimate, 2)} of {number(x.loss.estimate, 2)} nats)" for x in raised[1:]
+    ]
+    return {
+        "statement": f"{worst.sentence()}{share}{hit}.{_so_with(others)}",
+        "evidence": (ids.PFI, ids.PFI_READING),
+        "remedy": "Watch the quality of these inputs. The stated uncertainty does not tell when they are wrong.",
+        "measures": (NLL.name, ENTROPY.name),
+        "features": tuple(feature.loss.feature for feature in raised),
+        "threshold": margin,
+        "size": size,
+        **span(worst.estimate, worst.lower, worst.upper),
+    }
 
 
 def affected(run: Run, feature: Unnoticed, margin: float) -> float | None:
@@ -131,36 +247,53 @@ def affected(run: Run, feature: Unnoticed, margin: float) -> float | None:
     return float((rows.of(NLL.name, name) - rows.of(ENTROPY.name, name) > margin).mean())
 
 
-def unnoticed(rule: Rule, view: Pfi) -> list[Unnoticed]:
-    """Return what the model does not notice, feature by feature, from the paired row terms; rows count alike.
-
-    Both importances come from the same shuffles, so the standard error is that of the differences of their
-    row terms. Their noise of the shuffles is left in: never too narrow. Where either has an interval that is not to
-    be trusted there is no p-value.
-    """
-    rows, pair = view.result.rows, (likelihood(view), ENTROPY.name)
-    if rows is None or not set(pair) <= set(rows.measures):
-        return []
-    level, df = rule.thresholds["level"], view.degrees_of_freedom
-    losses, doubts = (signs(view, measure, level) for measure in pair)
-    both = [(losses[f], doubts[f]) for f in losses if f in doubts]
-    terms = [rows.of(pair[0], loss.feature) - rows.of(pair[1], loss.feature) for loss, _ in both]
-    estimates = np.array([loss.estimate - doubt.estimate for loss, doubt in both])
-    errors = np.array([term.std(ddof=1) / np.sqrt(len(term)) for term in terms])
-    trusted = np.where([bool(loss.unreliable or doubt.unreliable) for loss, doubt in both], np.nan, errors)
-    p_values = _above_zero(estimates - rule.thresholds["margin"], trusted, df)
-    features = []
-    for (loss, _), value, error, p in zip(both, estimates.tolist(), errors.tolist(), p_values, strict=True):
-        reach = float(stdtrit(df, (1 + loss.confidence) / 2)) * error
-        features.append(Unnoticed(loss, value, value - reach, value + reach, p))
-    return features
+def _repeated(rule: Rule, run: Run) -> RuleOutcome:
+    """Judge the R² of both features of every pair of partners, each pair once."""
+    partners, redundancy = needed(RedundancyPartner, run), RedundancyView.find(run)
+    lines = by_feature(line for line in redundancy.lines if line.item == WITHOUT_TARGET) if redundancy else {}
+    require(lines, "no feature could be predicted")
+    p_above, cleared = _skills(rule, lines)
+    pairs: dict[frozenset[str], tuple[str, str, float]] = {}
+    for line in partners.lines:
+        if line.estimate >= rule.thresholds["repeated"]:
+            pairs.setdefault(frozenset((line.feature, line.item)), (line.feature, line.item, line.estimate))
+    return family(
+        rule,
+        list(pairs.values()),
+        lambda x: {"p_one": p_above.get(x[0], nan), "p_other": p_above.get(x[1], nan), "association": x[2]},
+        lambda x: _pair(rule, lines[x[0]], lines[x[1]], x[2]),
+        undecided=lambda rest: [f"{short(a)} with {short(b)}" for a, b, _ in rest if not {a, b} & cleared],
+        passed="No two features are shown to repeat each other.",
+    )
 
 
-LEADING = 3  # places of the ranking that the sentence of UQ201 looks at
+def _skills(rule: Rule, lines: Mapping[str, RedundancyLine]) -> tuple[dict[str, float], set[str]]:
+    """Return each feature's adjusted p-value of an R² above the threshold, 1 below it; and those shown to be below."""
+    estimates, errors, n = np.array([(line.estimate, line.std_error, line.n) for line in lines.values()]).T
+    excess = estimates - rule.thresholds["repeated"]
+    p_values = holm(two_sided(excess, errors, np.maximum(n - 1, 1)))
+    p_above = dict(zip(lines, np.where(excess > 0, p_values, 1.0).tolist(), strict=True))
+    below = (excess < 0) & (p_values <= rule.thresholds["level"])
+    return p_above, {feature for feature, is_below in zip(lines, below, strict=True) if is_below}
+
+
+def _pair(rule: Rule, a: RedundancyLine, b: RedundancyLine, strength: float) -> Said:
+    skills = listed(f"R² {value_words(x.estimate, x.lower, x.upper)}" for x in (a, b))
+    weaker = min(a, b, key=lambda line: line.lower)
+    return {
+        "statement": f"{short(a.feature)} and {short(b.feature)} repeat each other: each is predicted by the other "
+        f"features, with {skills}, and their association is {number(strength, 2)}. Exchanging one leaves what it says "
+        "in the other.",
+        "evidence": (ids.REDUNDANCY, ids.REDUNDANCY_PARTNER),
+        "remedy": "Keep one of the two, or exchange them as a group.",
+        "features": (a.feature, b.feature),
+        "threshold": rule.thresholds["repeated"],
+        **span(weaker.estimate, weaker.lower, weaker.upper),
+    }
 
 
 @dataclass(frozen=True)
-class Dependence:
+class Dependence(TableCheck):
     """Reads importance corrected for cover, the part of a loss that the model does not notice, and redundancy.
 
     UQ201 is raised where permuted values of a feature cost more by the margin of the importance once those of its
@@ -184,185 +317,13 @@ class Dependence:
 
     name: ClassVar[str] = "dependence"
     title: ClassVar[str] = "Dependence between features"
-    api_version: ClassVar[int] = 1
+    table: ClassVar[tuple[Rule, ...]] = (HIDDEN, UNNOTICED, REPEATED)
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
         limits = (*shares(self, "level", "repeated"), ("margin", self.margin >= 0, "a number >= 0"))
         check_options(self.name, self, limits)
 
-    @property
-    def rules(self) -> tuple[Rule, Rule, Rule]:
-        """The three rules, with this check's thresholds."""
-        return (
-            Rule(
-                code="UQ201",
-                title="Features that go together hide each other's importance",
-                thresholds={"level": self.level},
-                when="Wrong values of a feature cost more, by more than the margin of the importance, once the values "
-                "of its partners are wrong too (interval, and level {level}, Holm-adjusted over features). Features "
-                "that go together do that in an honest model too.",
-                raised=("p_adjusted <= level and beyond > 0",),
-                rests_on="pereira:definition 2.3",
-            ),
-            Rule(
-                code="UQ202",
-                title="The model does not notice when a feature is wrong",
-                thresholds={"level": self.level, "margin": self.margin},
-                when="With wrong values of a feature the loss rises (Likelihood-PFI is positive), and by more than "
-                "{margin} nats more than the stated uncertainty does (Entropy-PFI); level {level}, Holm-adjusted over "
-                "features.",
-                raised=("p_likelihood <= level and p_unnoticed <= level and unnoticed > margin",),
-                rests_on="L - E is the importance for the confidence gap: the damage that the model does not notice",
-            ),
-            Rule(
-                code="UQ203",
-                title="Two features repeat each other",
-                thresholds={"level": self.level, "repeated": self.repeated},
-                when="The R² of each of two features from the others is above {repeated} (level {level}, Holm-adjusted "
-                "over features), and the association of the two is at least {repeated}.",
-                raised=("p_one <= level and p_other <= level and association >= repeated",),
-                grades=("low",),
-                rests_on="wood:figure 9",
-            ),
-        )
-
     def check(self, run: Run) -> Outcome:
         """Judge the run's importances, alone and corrected for cover, and redundancy."""
-        return outcome(self, run, _covered, _not_noticed, _repeated)
-
-
-def _covered(rule: Rule, run: Run) -> RuleOutcome:
-    """Judge importance with the partners lost too against importance alone."""
-    view = needed(CoverCorrected, run)
-    measure = main_loss(view)
-    require(measure, lacking(view, NLL.name))
-    return family(
-        rule,
-        covered(view, measure),
-        lambda feature: feature.observed,
-        lambda *raised: _hidden(raised, view, run),
-        by=together,
-        undecided=lambda rest: [feature.line.feature for feature in rest if not feature.cleared],
-        passed="No feature is shown to cost more once its partners are lost too.",
-    )
-
-
-def _hidden(raised: Sequence[Covered], view: CoverCorrected, run: Run) -> Said:
-    """Return one finding on all features that their partners hide, the largest change first."""
-    line, facts = raised[0].line, view.result.measures[raised[0].line.measure]
-    more = f" So it is with {listed(feature.numbers() for feature in raised[1:])}." if len(raised) > 1 else ""
-    lines = [feature.line for feature in raised]
-    entering = [line.feature for line in lines if line.rank <= LEADING < line.plain_rank]
-    lead = f"; only then {listed(entering)} {'is' if len(entering) == 1 else 'are'} among the first {LEADING}"
-    return {
-        "statement": f"{raised[0].sentences(facts.unit)}{lead if entering else ''}.{more}",
-        "evidence": (ids.COVER, ids.CID_COVER),
-        "remedy": "Read its importance together with that of its partners.",
-        "measures": (line.measure,),
-        "features": tuple(line.feature for line in lines),
-        "threshold": line.margin,
-        "size": _of_skill(line.change, run) if line.measure == NLL.name else None,
-        **span(line.change, line.change_lower, line.change_upper),
-    }
-
-
-def _of_skill(value: float, run: Run) -> float | None:
-    """Return nats as a share of the model's skill, where it has any."""
-    skill = scores_of(run).get(LOG_SCORE_SKILL, nan)
-    return value / skill if skill > 0 else None
-
-
-def _not_noticed(rule: Rule, run: Run) -> RuleOutcome:
-    """Judge by how much more the loss rises than the stated uncertainty."""
-    importance, facts, margin = needed(Pfi, run), SubjectFacts.of(run), rule.thresholds["margin"]
-    loss = likelihood(importance)
-    require(loss, lacking(importance, NLL.name))
-    require(ENTROPY.name in importance.measures, lacking(importance, ENTROPY.name))
-    require(facts.weights is False and not facts.clusters, "the rows are weighted or in clusters")
-    features = unnoticed(rule, importance)
-    require(features, "permutation importance has no row terms")
-
-    def unsure(rest: Sequence[Unnoticed]) -> tuple[str, ...]:
-        return with_reasons(
-            importance, [f.loss.feature for f in features if f in rest and f.may_exceed(margin)], loss, ENTROPY.name
-        )
-
-    return family(
-        rule,
-        sorted(features, key=lambda feature: -feature.estimate),
-        lambda feature: feature.observed,
-        lambda *raised: _unseen(margin, raised, run),
-        by=together,
-        undecided=unsure,
-        passed="The model is not shown to miss that values of any feature are wrong.",
-    )
-
-
-def _unseen(margin: float, raised: Sequence[Unnoticed], run: Run) -> Said:
-    """Return one finding on all features whose permuted values the model does not notice, the largest loss first."""
-    worst, size = raised[0], _of_skill(raised[0].estimate, run)
-    rows = affected(run, worst, margin)
-    share = "" if size is None else f", {share_words(size)} of what it knows beyond the baseline"
-    hit = "" if rows is None else f", in {share_words(rows)} of the rows"
-    more = f" So it is with {listed(feature.numbers() for feature in raised[1:])}." if len(raised) > 1 else ""
-    return {
-        "statement": f"{worst.sentence()}{share}{hit}.{more}",
-        "evidence": (ids.PFI, ids.PFI_READING),
-        "remedy": "Watch the quality of these inputs. The stated uncertainty does not tell when they are wrong.",
-        "measures": (NLL.name, ENTROPY.name),
-        "features": tuple(feature.loss.feature for feature in raised),
-        "threshold": margin,
-        "size": size,
-        **span(worst.estimate, worst.lower, worst.upper),
-    }
-
-
-def _repeated(rule: Rule, run: Run) -> RuleOutcome:
-    """Judge the R² of both features of every pair of partners."""
-    partners, redundancy = needed(RedundancyPartner, run), RedundancyView.find(run)
-    lines = by_feature(line for line in redundancy.lines if line.item == WITHOUT_TARGET) if redundancy else {}
-    require(lines, "no feature could be predicted")
-    p_above, cleared = _skills(rule, lines)
-    return family(
-        rule,
-        _partners(partners.lines, rule.thresholds["repeated"]),
-        lambda x: {"p_one": p_above.get(x[0], nan), "p_other": p_above.get(x[1], nan), "association": x[2]},
-        lambda x: _pair(rule, lines[x[0]], lines[x[1]], x[2]),
-        undecided=lambda rest: [f"{short(a)} with {short(b)}" for a, b, _ in rest if not {a, b} & cleared],
-        passed="No two features are shown to repeat each other.",
-    )
-
-
-def _skills(rule: Rule, lines: Mapping[str, RedundancyLine]) -> tuple[dict[str, float], set[str]]:
-    """Return each feature's adjusted p-value of an R² above the threshold, 1 below it; and those shown to be below."""
-    excess = np.array([line.estimate for line in lines.values()]) - rule.thresholds["repeated"]
-    errors, n = (np.array([getattr(line, name) for line in lines.values()]) for name in ("std_error", "n"))
-    p_values = holm(two_sided(excess, errors, np.maximum(n - 1, 1)))
-    p_above = dict(zip(lines, np.where(excess > 0, p_values, 1.0).tolist(), strict=True))
-    below = (excess < 0) & (p_values <= rule.thresholds["level"])
-    return p_above, {feature for feature, is_below in zip(lines, below, strict=True) if is_below}
-
-
-def _partners(lines: Iterable[ItemLine], least: float) -> list[tuple[str, str, float]]:
-    """Return every pair of a feature and its partner once, from an association of `least`."""
-    pairs: dict[frozenset[str], tuple[str, str, float]] = {}
-    for line in lines:
-        if line.estimate >= least:
-            pairs.setdefault(frozenset((line.feature, line.item)), (line.feature, line.item, line.estimate))
-    return list(pairs.values())
-
-
-def _pair(rule: Rule, a: RedundancyLine, b: RedundancyLine, strength: float) -> Said:
-    skills = listed(f"R² {value_words(x.estimate, x.lower, x.upper)}" for x in (a, b))
-    weaker = min(a, b, key=lambda line: line.lower)
-    return {
-        "statement": f"{short(a.feature)} and {short(b.feature)} repeat each other: each is predicted by the other "
-        f"features, with {skills}, and their association is {number(strength, 2)}. Exchanging one leaves what it says "
-        "in the other.",
-        "evidence": (ids.REDUNDANCY, ids.REDUNDANCY_PARTNER),
-        "remedy": "Keep one of the two, or exchange them as a group.",
-        "features": (a.feature, b.feature),
-        "threshold": rule.thresholds["repeated"],
-        **span(weaker.estimate, weaker.lower, weaker.upper),
-    }
+        return outcome(self, run, _hidden, _unnoticed, _repeated)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan
 from typing import ClassVar
 
 from scipy import special
 
-from ...checks.family import Said, family, needed, outcome, require
+from ...checks.family import Said, TableCheck, family, needed, outcome, require
 from ...checks.reading import RuleOutcome
 from ...checks.rule import Rule
 from ...core.model.measures import ENTROPY, NLL
@@ -26,12 +25,156 @@ from ..shared.checks import observed
 from ..shared.options import positive, shares
 
 OVERSURE, CONCENTRATED = "UQ121", "UQ122"
-HONEST = "E_q[-log q(Y)] = H(q): loss and expected loss agree on average in any rows when y follows the model"
 NATS = "nats"
+
+SURER = Rule(
+    code=OVERSURE,
+    title="In a segment of rows the model is surer than it is right",
+    options=("level/2", "margin", "loss", "medium", "high", "share"),
+    when="Rows that a small tree set apart, no more than the rest, judged on rows it has not seen: their loss is above "
+    "what the model expects there (its entropy) by more than {margin} nats, where the likelihood is not finite "
+    "{loss:pct} of the usual loss, and further above than that of the other rows (level {level}, Holm-adjusted over "
+    "segments). High if the interval lies beyond {high} times that and at least {share:pct} of the rows are concerned, "
+    "medium beyond {medium} times, else low.",
+    raised=("p_adjusted <= level and margin > margin", "p_adjusted <= level and loss > loss"),
+    grades=("high if times >= high and share >= share", "medium if times >= medium", "low"),
+    rests_on="E_q[-log q(Y)] = H(q): loss and expected loss agree on average in any rows when y follows the model",
+)
+UNSURE = Rule(
+    code=CONCENTRATED,
+    title="The model's uncertainty is concentrated in a segment of rows",
+    options=("level/2", "entropy", "spread"),
+    when="Rows that a small tree set apart, no more than the rest, judged on rows it has not seen: the model is less "
+    "sure there than for the other rows (level {level}, Holm-adjusted over segments), by more than {entropy} nats, in "
+    "other units {spread:pct} of the mean over all rows, by the lower end of the interval.",
+    raised=("p_adjusted <= level and entropy > entropy", "p_adjusted <= level and spread > spread"),
+    rests_on="athey",
+)
+
+
+def _oversure(rule: Rule, run: Run) -> RuleOutcome:
+    """Judge the loss beyond what the model expects, segment by segment."""
+    view = needed(SegmentsView, run)
+    lines = [x for x in view.tested() if x.measure in (CONFIDENCE_GAP, EXCESS_LOSS)]
+    require(lines, "no segment has a loss and the loss that the model expects")
+    margins = {x.segment: _margin(rule, view, x) for x in lines}
+    return family(
+        rule,
+        lines,
+        lambda x: _beyond(rule, x, margins[x.segment]),
+        lambda x: _surer(x, margins[x.segment], view, run),
+        p_values=[_p_beyond(x, margins[x.segment]) for x in lines],
+        undecided=lambda rest: [x.item for x in rest if x.upper > margins[x.segment] and x.difference > 0],
+        because="the interval of the loss beyond what the model expects reaches beyond the margin",
+        passed=f"In none of {len(lines)} segments is the model shown to be surer than it is right.",
+    )
+
+
+def _margin(rule: Rule, view: SegmentsView, line: SegmentLine) -> float:
+    """Return the loss beyond expectation that matters, in the unit of the line."""
+    in_nats, share = rule.thresholds["margin"], rule.thresholds["loss"]
+    return in_nats if line.measure == CONFIDENCE_GAP else share * (view.usual_loss or 0.0)
+
+
+def _p_beyond(line: SegmentLine, margin: float) -> float:
+    """Return the larger of two one-sided p-values: of a mean above the margin, and of one above that of the rest."""
+    own = _one_sided(line.estimate - margin, line.std_error, line.units - 1)
+    return max(own, _one_sided(line.difference, line.difference_std_error, line.freedom))
+
+
+def _one_sided(excess: float, std_error: float, freedom: float) -> float:
+    return float(not excess > 0) if std_error == 0 else float(special.stdtr(freedom, -excess / std_error))
+
+
+def _beyond(rule: Rule, line: SegmentLine, margin: float) -> dict[str, float]:
+    """Return the lower end of the interval, in margins, and the share of the rows; nothing where the margin is 0."""
+    if not margin > 0:
+        return {}
+    name = "margin" if line.measure == CONFIDENCE_GAP else "loss"
+    times = line.lower / margin
+    return {"times": times, "share": line.share, name: times * rule.thresholds[name]}
+
+
+def _surer(line: SegmentLine, margin: float, view: SegmentsView, run: Run) -> Said:
+    own, more = _numbers(line)
+    return {
+        "statement": f"{_where(line)} the loss is {own} above what the model expects, {more} further above than for "
+        f"the other {line.n_rest} rows: there the model is surer than it is right.{_closest(line, run)}",
+        "remedy": f"Check these {line.n} rows for wrong labels and for missing features.",
+        "measures": (NLL.name, ENTROPY.name) if line.measure == CONFIDENCE_GAP else (line.measure,),
+        "threshold": margin,
+        **_about(line, view),
+    }
+
+
+def _numbers(line: SegmentLine) -> tuple[str, str]:
+    """Return the mean of a segment and its difference to the rest, in words."""
+    own = value_words(line.estimate, line.lower, line.upper, line.unit, confidence=line.confidence)
+    return own, value_words(line.difference, line.difference_lower, line.difference_upper, line.unit)
+
+
+def _about(line: SegmentLine, view: SegmentsView) -> Said:
+    rows, features = f"{line.n} of {line.n + line.n_rest} rows", tuple(view.made_of.get(line.segment, ()))
+    evidence = (ids.SEGMENTS, ids.SEGMENTS_FEATURES)
+    return {"evidence": evidence, "features": features, "affected": rows, **observed(line)}
+
+
+def _where(line: SegmentLine) -> str:
+    """Name a segment with its rows, as a sentence begins."""
+    place = "For" if line.segment == OFF_SUPPORT else "Where"
+    return f"{place} {line.item} ({line.n} of the {line.n + line.n_rest} rows kept to judge)"
+
+
+def _closest(line: SegmentLine, run: Run) -> str:
+    """Say which feature's exchange brings the segment closest to the rest; empty if none is shown to."""
+    view = SegmentFeatures.find(run)
+    found = None if view is None else view.leading(line.segment, line.measure)
+    if found is None:
+        return ""
+    return (
+        f" Of all features, exchanging {short(found.feature)} brings these rows closest to the others: from "
+        f"{value_words(found.before)} to {value_words(found.after, unit=line.unit)} apart."
+    )
+
+
+def _concentrated(rule: Rule, run: Run) -> RuleOutcome:
+    """Name, for each measure of uncertainty, the segment of the largest mean that is far enough from the rest."""
+    view = needed(SegmentsView, run)
+    lines = [x for x in view.tested() if x.measure in view.uncertainty and x.segment != OFF_SUPPORT]
+    require(lines, "no measure of uncertainty parts the rows into segments")
+    return family(
+        rule,
+        sorted(lines, key=lambda line: -line.difference),
+        lambda x: _far(view, x),
+        lambda first, *_: _unsure(rule, first, view, run),
+        by=lambda x: x.measure,
+        passed=f"In none of {len(lines)} segments is the model far less sure than elsewhere.",
+    )
+
+
+def _far(view: SegmentsView, line: SegmentLine) -> dict[str, float]:
+    """Return the lower end of the difference, in nats or as a share of the mean over all rows."""
+    means = (x.estimate for x in of_measure(view.lines, line.measure) if x.segment == ALL_ROWS)
+    name, scale = ("entropy", 1.0) if line.unit == NATS else ("spread", next(means, 0.0))
+    lower = line.difference_lower / scale if scale > 0 and not isnan(line.difference_lower) else line.difference
+    return {"p_adjusted": line.p_adjusted, name: lower}
+
+
+def _unsure(rule: Rule, line: SegmentLine, view: SegmentsView, run: Run) -> Said:
+    own, more = _numbers(line)
+    title = view.result.measures[line.measure].title if line.measure in view.result.measures else line.measure
+    return {
+        "statement": f"{_where(line)} the model is less sure: {title} {own}, {more} more than for the other "
+        f"{line.n_rest} rows.{_closest(line, run)}",
+        "remedy": "Ask whether decisions on these rows need a person, or more data.",
+        "measures": (line.measure,),
+        "threshold": rule.thresholds["entropy" if line.unit == NATS else "spread"],
+        **_about(line, view),
+    }
 
 
 @dataclass(frozen=True)
-class SegmentsCheck:
+class SegmentsCheck(TableCheck):
     """Judges the segments that small trees found, on rows that the trees have not seen.
 
     UQ121 asks for a segment whose loss is above what the model expects there by more than a margin, and further
@@ -66,8 +209,8 @@ class SegmentsCheck:
     spread: float = 0.5
 
     name: ClassVar[str] = ids.SEGMENTS
-    title: ClassVar[str] = "SegmentsView"
-    api_version: ClassVar[int] = 1
+    title: ClassVar[str] = "Segments"
+    table: ClassVar[tuple[Rule, ...]] = (SURER, UNSURE)
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
@@ -78,172 +221,6 @@ class SegmentsCheck:
         )
         check_options(self.name, self, limits)
 
-    @property
-    def rules(self) -> tuple[Rule, Rule]:
-        """The two rules, with this check's thresholds."""
-        numbers = ("margin", "loss", "medium", "high", "share")
-        return (
-            Rule(
-                code=OVERSURE,
-                title="In a segment of rows the model is surer than it is right",
-                thresholds={"level": self.level / 2, **{name: getattr(self, name) for name in numbers}},
-                when="Rows that a small tree set apart, no more than the rest, judged on rows it has not seen: their "
-                "loss is above what the model expects there (its entropy) by more than {margin} nats, where the "
-                "likelihood is not finite {loss:pct} of the usual loss, and further above than that of the other rows "
-                "(level {level}, Holm-adjusted over segments). High if the interval lies beyond {high} times that and "
-                "at least {share:pct} of the rows are concerned, medium beyond {medium} times, else low.",
-                raised=("p_adjusted <= level and margin > margin", "p_adjusted <= level and loss > loss"),
-                grades=("high if times >= high and share >= share", "medium if times >= medium", "low"),
-                rests_on=HONEST,
-            ),
-            Rule(
-                code=CONCENTRATED,
-                title="The model's uncertainty is concentrated in a segment of rows",
-                thresholds={"level": self.level / 2, "entropy": self.entropy, "spread": self.spread},
-                when="Rows that a small tree set apart, no more than the rest, judged on rows it has not seen: the "
-                "model is less sure there than for the other rows (level {level}, Holm-adjusted over segments), by "
-                "more than {entropy} nats, in other units {spread:pct} of the mean over all rows, by the lower end of "
-                "the interval.",
-                raised=("p_adjusted <= level and entropy > entropy", "p_adjusted <= level and spread > spread"),
-                rests_on="athey",
-            ),
-        )
-
     def check(self, run: Run) -> Outcome:
         """Judge the run's segments."""
         return outcome(self, run, _oversure, _concentrated)
-
-
-def _oversure(rule: Rule, run: Run) -> RuleOutcome:
-    """Judge the loss beyond what the model expects, segment by segment."""
-    view = needed(SegmentsView, run)
-    lines = [x for x in view.tested() if x.measure in (CONFIDENCE_GAP, EXCESS_LOSS)]
-    require(lines, "no segment has a loss and the loss that the model expects")
-    margins = {x.segment: _margin(rule, view, x) for x in lines}
-    return family(
-        rule,
-        lines,
-        lambda x: _beyond(rule, x, margins[x.segment]),
-        lambda x: _surer(x, margins[x.segment], view, run),
-        p_values=[_p_beyond(x, margins[x.segment]) for x in lines],
-        undecided=lambda rest: [x.item for x in rest if x.upper > margins[x.segment] and x.difference > 0],
-        because="the interval of the loss beyond what the model expects reaches beyond the margin",
-        passed=f"In none of {len(lines)} segments is the model shown to be surer than it is right.",
-    )
-
-
-def _margin(rule: Rule, view: SegmentsView, line: SegmentLine) -> float:
-    """Return the loss beyond expectation that matters, in the unit of the line."""
-    if line.measure == CONFIDENCE_GAP:
-        return rule.thresholds["margin"]
-    return rule.thresholds["loss"] * (view.usual_loss or 0.0)
-
-
-def _p_beyond(line: SegmentLine, margin: float) -> float:
-    """Return the larger of two one-sided p-values: of a mean above the margin, and of one above that of the rest."""
-    own = _one_sided(line.estimate - margin, line.std_error, line.units - 1)
-    return max(own, _one_sided(line.difference, line.difference_std_error, line.freedom))
-
-
-def _one_sided(excess: float, std_error: float, freedom: float) -> float:
-    if std_error == 0:
-        return float(not excess > 0)
-    return float(special.stdtr(freedom, -excess / std_error))
-
-
-def _beyond(rule: Rule, line: SegmentLine, margin: float) -> dict[str, float]:
-    """Return the lower end of the interval, in margins, and the share of the rows; nothing where the margin is 0."""
-    if not margin > 0:
-        return {}
-    name = "margin" if line.measure == CONFIDENCE_GAP else "loss"
-    times = line.lower / margin
-    return {"times": times, "share": line.share, name: times * rule.thresholds[name]}
-
-
-def _surer(line: SegmentLine, margin: float, view: SegmentsView, run: Run) -> Said:
-    own, more = _numbers(line)
-    return {
-        "statement": f"{_where(line)} the loss is {own} above what the model expects, {more} further above than for "
-        f"the other {line.n_rest} rows: there the model is surer than it is right.{_closest(line, run)}",
-        "remedy": f"Check these {line.n} rows for wrong labels and for missing features.",
-        "measures": (NLL.name, ENTROPY.name) if line.measure == CONFIDENCE_GAP else (line.measure,),
-        "threshold": margin,
-        **_about(line, view),
-    }
-
-
-def _numbers(line: SegmentLine) -> tuple[str, str]:
-    """Return the mean of a segment and its difference to the rest, in words."""
-    own = value_words(line.estimate, line.lower, line.upper, line.unit, confidence=line.confidence)
-    return own, value_words(line.difference, line.difference_lower, line.difference_upper, line.unit)
-
-
-def _about(line: SegmentLine, view: SegmentsView) -> Said:
-    return {
-        "evidence": (ids.SEGMENTS, ids.SEGMENTS_FEATURES),
-        "features": tuple(view.made_of.get(line.segment, ())),
-        "affected": f"{line.n} of {line.n + line.n_rest} rows",
-        **observed(line),
-    }
-
-
-def _place(line: SegmentLine) -> str:
-    return f"for {line.item}" if line.segment == OFF_SUPPORT else f"where {line.item}"
-
-
-def _where(line: SegmentLine) -> str:
-    """Name a segment with its rows, as a sentence begins."""
-    what = _place(line)
-    what = f"{what[0].upper()}{what[1:]}"
-    return f"{what} ({line.n} of the {line.n + line.n_rest} rows kept to judge)"
-
-
-def _closest(line: SegmentLine, run: Run) -> str:
-    """Say which feature's exchange brings the segment closest to the rest; empty if none is shown to."""
-    view = SegmentFeatures.find(run)
-    found = None if view is None else view.leading(line.segment, line.measure)
-    if found is None:
-        return ""
-    return (
-        f" Of all features, exchanging {short(found.feature)} brings these rows closest to the others: from "
-        f"{value_words(found.before)} to {value_words(found.after, unit=line.unit)} apart."
-    )
-
-
-def _concentrated(rule: Rule, run: Run) -> RuleOutcome:
-    """Name, for each measure of uncertainty, the segment of the largest mean that is far enough from the rest."""
-    view = needed(SegmentsView, run)
-    lines = [x for x in view.tested() if x.measure in view.uncertainty and x.segment != OFF_SUPPORT]
-    require(lines, "no measure of uncertainty parts the rows into segments")
-    return family(
-        rule,
-        sorted(lines, key=lambda line: -line.difference),
-        lambda x: _far(view, x),
-        lambda first, *_: _unsure(rule, first, view, run),
-        by=lambda x: x.measure,
-        passed=f"In none of {len(lines)} segments is the model far less sure than elsewhere.",
-    )
-
-
-def _far(view: SegmentsView, line: SegmentLine) -> dict[str, float]:
-    name, scale = ("entropy", 1.0) if line.unit == NATS else ("spread", _mean(view, line.measure))
-    lower = line.difference_lower / scale if scale > 0 and not isnan(line.difference_lower) else line.difference
-    return {"p_adjusted": line.p_adjusted, name: lower}
-
-
-def _mean(view: SegmentsView, measure: str) -> float:
-    lines: Sequence[SegmentLine] = of_measure(view.lines, measure)
-    return next((x.estimate for x in lines if x.segment == ALL_ROWS), 0.0)
-
-
-def _unsure(rule: Rule, line: SegmentLine, view: SegmentsView, run: Run) -> Said:
-    own, more = _numbers(line)
-    title = view.result.measures[line.measure].title if line.measure in view.result.measures else line.measure
-    return {
-        "statement": f"{_where(line)} the model is less sure: {title} {own}, {more} more than for the other "
-        f"{line.n_rest} rows.{_closest(line, run)}",
-        "remedy": "Ask whether decisions on these rows need a person, or more data.",
-        "measures": (line.measure,),
-        "threshold": rule.thresholds["entropy" if line.unit == NATS else "spread"],
-        **_about(line, view),
-    }
