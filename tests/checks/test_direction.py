@@ -132,12 +132,12 @@ def test_the_least_fall_is_a_share_of_the_range_in_both_directions(fall: float, 
 def test_a_fall_too_small_to_matter_is_none() -> None:
     small = np.array([0.0, 0.3, 0.6, 0.59, 0.8, 1.0])
     assert judged(ale(small, 0.0001)).state == "passed"
-    assert codes(judged(ale(small, 0.0001), least=0.005)) == [("UQ901", ("age",))]
+    assert codes(judged(ale(small, 0.0001), min_size=0.005)) == [("UQ901", ("age",))]
 
 
 def test_severity_follows_the_share_of_the_range() -> None:
     assert judged(ale(DIP)).findings[0].severity == "high"
-    assert judged(ale(DIP), serious=0.5).findings[0].severity == "medium"
+    assert judged(ale(DIP), high_size=0.5).findings[0].severity == "medium"
 
 
 def test_the_intervals_of_levels_are_not_those_of_changes() -> None:
@@ -258,14 +258,14 @@ def test_without_a_stated_direction_or_a_profile_it_does_not_apply() -> None:
 def test_two_falls_make_up_their_sum_and_the_larger_one_is_told() -> None:
     """Whatever the unit: falls of 2 and 4 of a range of 20."""
     curve = 20 * np.array([0.0, 0.5, 0.4, 0.9, 0.7, 1.0])
-    (finding,) = judged(ale(curve, 0.1), serious=0.3).findings
+    (finding,) = judged(ale(curve, 0.1), high_size=0.3).findings
     reach = t.ppf(0.975, 300 / 5 - 1) * 0.1
     assert (finding.observed, finding.lower, finding.upper) == pytest.approx((-4, -4 - reach, -4 + reach))
     assert finding.statement == (
         "The prediction should be increasing in age, but between 0.6 and 0.8 the local effect changes by −4.00 "
         "(95 % interval −4.20 to −3.80). Such steps make up 30 % of its range."
     )
-    assert (finding.severity, judged(ale(curve, 0.1), serious=0.31).findings[0].severity) == ("high", "medium")
+    assert (finding.severity, judged(ale(curve, 0.1), high_size=0.31).findings[0].severity) == ("high", "medium")
     assert (finding.measures, finding.features, finding.threshold) == (("prediction",), ("age",), 0.0)
 
 
@@ -338,8 +338,8 @@ def test_a_curve_is_flat_up_to_rounding(rise: float, flat: bool) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"monotone": {"age": "up"}}, {"monotone": ["age"]}, {"measure": ""}, {"level": 0.0}, {"least": 0.0},
-     {"serious": 0.0}, {"rows_per_step": 1}],
+    [{"monotone": {"age": "up"}}, {"monotone": ["age"]}, {"measure": ""}, {"level": 0.0}, {"min_size": 0.0},
+     {"high_size": 0.0}, {"rows_per_step": 1}],
 )  # fmt: skip
 def test_options_are_checked(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=rf"direction\.{next(iter(options))} must be"):
@@ -347,7 +347,7 @@ def test_options_are_checked(options: dict[str, Any]) -> None:
 
 
 def test_options_are_printed() -> None:
-    assert "by at least 5 % of the curve's range" in Direction(least=0.05).rules[0].text
+    assert "by at least 5 % of the curve's range" in Direction(min_size=0.05).rules[0].text
     assert "ALE of entropy" in Direction(measure="entropy").rules[0].text
 
 

@@ -66,7 +66,7 @@ USUAL: dict[str, dict[str, float]] = {
     "UQ803": {"level": 0.05, "spread": 0.1, "proxy": 0.5, "stand_in": 0.7, "skill": 0.5},
     "UQ804": {},
     "UQ805": {"level": 0.025, "loss": 0.1, "entropy": 0.05, "rate": 0.05},
-    "UQ901": {"level": 0.05, "least": 0.02, "serious": 0.25},
+    "UQ901": {"level": 0.05, "min_size": 0.02, "high_size": 0.25},
     "UQ951": {},
     "UQ952": {},
 }

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-from ...checks.family import Said, family, needed, outcome, require
+from ...checks.family import Said, TableCheck, family, needed, outcome, require
 from ...checks.reading import RuleOutcome, absent, listed
 from ...checks.rule import Rule
 from ...core.model.measures import ENTROPY, NLL
@@ -32,41 +32,263 @@ from ..shared.checks import line_words, observed
 from ..shared.options import positive, shares
 from .contrasts import ERROR_RATES
 
+MISPREDICTED, MISJUDGED, USED, UNJUDGED, DIFFERING = "UQ801", "UQ802", "UQ803", "UQ804", "UQ805"
+HONEST = "E_q[Y] = mean(q) and E_q[-log q(Y)] = H(q): both hold on average in any rows when y follows the model"
+MITCHELL = "mitchell:section 4"
+# measure -> which threshold its differences are judged by
+EXCESS_THRESHOLDS = {CONFIDENCE_GAP: "effect", "coverage_90": "rate", "excess_loss": "loss"}
+PLAIN_THRESHOLDS = {
+    "brier": "loss",
+    "squared_error": "loss",
+    "entropy": "entropy",
+    **dict.fromkeys(ERROR_RATES, "rate"),
+}
+WORDS = {
+    "brier": "Brier score",
+    "squared_error": "squared error",
+    CONFIDENCE_GAP: "loss",
+    "excess_loss": "loss",
+    "coverage_90": "coverage of the central 90 % intervals",
+    "false_positive_rate": "false-positive rate at a probability of 0.5",
+    "false_negative_rate": "false-negative rate at a probability of 0.5",
+    "entropy": "stated uncertainty",
+}
 POINTS = ("probability", "share of")  # how units begin that are told in percentage points
 Place = tuple[str, str, str]  # a line's measure, attribute and group
 Contrasts = Mapping[Place, DifferenceLine]
-MITCHELL = "mitchell:section 4"
-MISPREDICTED = "UQ801"
+
+PREDICTIONS = Rule(
+    code=MISPREDICTED,
+    title="Predictions are too high or too low for a group",
+    options=("level/2", "spread", "high"),
+    when="Outcomes less predictions of a group differ from those of the rest (level {level}, Holm-adjusted over groups "
+    "and classes), the interval beyond {spread:pct} of the outcome's standard deviation. High from {high} times that, "
+    "else medium.",
+    raised=("p_adjusted <= level and nearest_spread > spread",),
+    grades=("high if times >= high", "medium"),
+    rests_on=HONEST,
+)
+LOSSES = Rule(
+    code=MISJUDGED,
+    title="The loss of a group is not the one that the model expects",
+    options=("level/2", "effect", "rate", "loss", "high"),
+    when="Loss less the loss that the model expects (its entropy) of a group differs from that of the rest (level "
+    "{level}, Holm-adjusted over groups and measures), by at least {effect} nats, where the likelihood is not finite "
+    "{loss:pct} of the usual loss; or coverage does, by {rate:points} percentage points. High if the interval lies "
+    "beyond {high} times the margin, medium beyond the margin, else low.",
+    raised=tuple(f"p_adjusted <= level and {name} >= {name}" for name in ("effect", "rate", "loss")),
+    grades=("high if times >= high", "medium if times > 1", "low"),
+    rests_on=HONEST,
+)
+USE = Rule(
+    code=USED,
+    title="Predictions change with a protected attribute, or its proxy",
+    options=("level", "spread", "proxy", "stand_in", "skill"),
+    when="When an attribute, or a feature associated with it by at least {proxy}, is exchanged, a group's predictions "
+    "lose some of their contrast to the rest (level {level}, Holm-adjusted), the interval beyond {spread:pct} of the "
+    "outcome's standard deviation. Medium where predictions differ more than outcomes do, the interval beyond the same "
+    "margin; low from an association of {stand_in}; else observation, also where all features together tell the "
+    "attribute with an R² of at least {skill}.",
+    raised=("p_adjusted <= level and lost > spread and association >= proxy", "skill >= skill"),
+    grades=("medium if exceeding > spread", "low if association >= stand_in", "observation"),
+    rests_on=MITCHELL,
+)
+SMALL = Rule(
+    code=UNJUDGED,
+    title="Groups are too small to be judged",
+    when="A group has fewer rows or clusters than the least that is shown, or would give away one.",
+    raised=("withheld > 0",),
+    rests_on=MITCHELL,
+)
+PLAIN = Rule(
+    code=DIFFERING,
+    title="Losses, uncertainty or error rates differ between groups",
+    options=("level/2", "loss", "entropy", "rate"),
+    when="Usual loss, entropy or an error rate of a group differs from that of the rest (level {level}, Holm-adjusted "
+    "over groups and measures), the interval beyond {loss:pct} of the loss of all rows, {entropy} nats or "
+    "{rate:points} percentage points. Groups of different base rates do in an honest model.",
+    raised=tuple(f"p_adjusted <= level and nearest_{name} > {name}" for name in ("loss", "entropy", "rate")),
+    rests_on=MITCHELL,
+)
 
 
-def drivers(rule: Rule, run: Run) -> RuleOutcome:
+class GroupTest(NamedTuple):
+    """A tested difference, and the margin of its threshold; `scale` is what the margin is a share of."""
+
+    line: DifferenceLine
+    threshold: str
+    margin: float
+    scale: float
+
+    @property
+    def nearest(self) -> float:
+        """How far the interval lies from 0; negative where it holds 0."""
+        return max(self.line.lower, -self.line.upper)
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The numbers that the rules judge; NaN where the scale is 0 or not known."""
+        unit = self.scale if self.scale > 0 else nan
+        sizes = {self.threshold: abs(self.line.estimate) / unit, f"nearest_{self.threshold}": self.nearest / unit}
+        return {"times": self.nearest / unit / self.margin, **sizes}
+
+    @property
+    def about(self) -> Said:
+        """The fields of a finding on this difference."""
+        evidence, line = (ids.GROUPS_DIFFERENCE, ids.GROUPS), self.line
+        about = {"evidence": evidence, "features": (line.feature,), "measures": (line.measure,), **observed(line)}
+        return {**about, "threshold": self.margin * self.scale}
+
+
+def _tested(rule: Rule, run: Run, thresholds: Mapping[str, str], what: str) -> list[GroupTest]:
+    """Return the tested differences of some measures; none judge the rule where no difference of `what` was tested."""
+    needed(GroupsView, run)
+    tests = []
+    for line in _differences(run):
+        name = thresholds.get(line.measure.partition("[")[0])
+        if name is not None and not isnan(line.p_value):
+            scale = line.scale if name in ("spread", "loss") else 1.0
+            tests.append(GroupTest(line, name, rule.thresholds[name], scale))
+    require(tests, f"no difference of {what} could be tested")
+    return tests
+
+
+def _differences(run: Run) -> Sequence[DifferenceLine]:
+    view = GroupsDifference.find(run)
+    return () if view is None else view.lines
+
+
+def _family(rule: Rule, tests: Sequence[GroupTest], said: Callable[..., Said], passed: str, **more: Any) -> RuleOutcome:
+    p_values = [test.line.p_value for test in tests]
+    return family(rule, tests, lambda test: test.numbers, said, p_values=p_values, passed=passed, **more)
+
+
+def _wide(rest: Sequence[GroupTest]) -> Iterable[str]:
+    """Return the groups whose interval reaches beyond the margin."""
+    ends = ((test, max(abs(test.line.lower), abs(test.line.upper))) for test in rest)
+    return dict.fromkeys(group_words(test.line) for test, end in ends if not end <= test.margin * test.scale)
+
+
+def _predictions(rule: Rule, run: Run) -> RuleOutcome:
+    """Judge outcomes less predictions."""
+    tests = _tested(rule, run, {"residual": "spread"}, "outcomes less predictions")
+    contrasts = {place_of(line): line for line in _differences(run)}
+    passed = f"Predictions and outcomes part by the same in {len(tests)} groups and their rest."
+    return _family(rule, tests, lambda x: _mispredicted(x, contrasts), passed, undecided=_wide)
+
+
+def _mispredicted(test: GroupTest, contrasts: Contrasts) -> Said:
+    line = test.line
+    sizes = [f"its {what} differ from theirs by {size}" for what, size in both_contrasts(line, contrasts)]
+    return test.about | {
+        "statement": f"Against the other {line.n_rest} rows, predictions{of_class(line.measure)} are too "
+        f"{'high' if line.estimate < 0 else 'low'} for {group_words(line)} ({line.n} rows) by "
+        f"{contrast(line, size=True)}{'; ' if sizes else ''}{' and '.join(sizes)}.",
+        "remedy": "Find what the model lacks or overstates for this group. Refit it, or recalibrate by group.",
+    }
+
+
+def _losses(rule: Rule, run: Run) -> RuleOutcome:
+    """Judge the loss less the loss that the model expects."""
+    has_gap = any(line.measure == CONFIDENCE_GAP for line in _differences(run))
+    thresholds = {m: name for m, name in EXCESS_THRESHOLDS.items() if m != "excess_loss" or not has_gap}
+    tests = _tested(rule, run, thresholds, "the loss less the expected loss")
+    passed = f"The loss of {len(tests)} groups is as far from what the model expects as that of their rest."
+    means = {place_of(line): line for line in needed(GroupsView, run).lines}
+    return _family(rule, tests, lambda x: _misjudged(x, means), passed, undecided=_wide)
+
+
+def _misjudged(test: GroupTest, means: Mapping[Place, GroupLine]) -> Said:
+    line = test.line
+    return test.about | {
+        "statement": f"For {group_words(line)} ({line.n} rows) {_against_expected(line, means.get(place_of(line)))}.",
+        "remedy": "Look for wrong labels or missing features in the group. Report its uncertainty apart.",
+        "measures": (NLL.name, ENTROPY.name) if line.measure == CONFIDENCE_GAP else (line.measure,),
+        "explains": (Symptom(code=DIFFERING, feature=line.feature),),
+    }
+
+
+def _against_expected(line: DifferenceLine, own: GroupLine | None) -> str:
+    """Say how far loss or coverage lies from what the model expects, by itself and against the rest."""
+    side = "more" if line.estimate > 0 else "less"
+    rest = f"{contrast(line, size=True)} {side} than for the other {line.n_rest} rows"
+    if line.measure == "coverage_90":
+        return f"the central 90 % intervals cover {rest}"
+    if own is None:
+        return f"the {WORDS[line.measure]} less its expectation is {rest}"
+    place = "above" if own.estimate > 0 else "below"
+    return f"the {WORDS[line.measure]} is {contrast(own, size=True)} {place} what the model expects, {rest}"
+
+
+def _plain(rule: Rule, run: Run) -> RuleOutcome:
+    """Name groups whose loss, entropy or error rates differ, attribute by attribute."""
+    tests = _tested(rule, run, PLAIN_THRESHOLDS, "loss, entropy or error rates")
+    passed = "No group is shown to differ from the rest in loss, entropy or error rates beyond the margins."
+    return _family(rule, tests, _differs, passed, by=lambda x: x.line.feature)
+
+
+def _differs(*tests: GroupTest) -> Said:
+    lines = [test.line for test in tests]
+    words = [
+        f"the {WORDS[line.measure]} of {group_words(line)} is {'higher' if line.estimate > 0 else 'lower'} by "
+        f"{contrast(line, size=True)}"
+        for line in lines
+    ]
+    return max(tests, key=lambda test: test.nearest / (test.margin * test.scale)).about | {
+        "statement": f"Compared with the rest, {listed(words)}. Groups of different base rates differ so in an honest "
+        "model, too.",
+        "remedy": "Weigh what such differences mean for the people concerned.",
+        "measures": tuple(dict.fromkeys(line.measure for line in lines)),
+    }
+
+
+def _withheld(rule: Rule, run: Run) -> RuleOutcome:
+    """Name the groups that are not shown; never how small they are."""
+    view = needed(GroupsView, run)
+    names = {feature: facts["withheld"] for feature, facts in view.attributes.items()}
+
+    def said(feature: str) -> Said:
+        return {
+            "statement": f"Of {short(feature)}, {listed(map(clean, names[feature]))} cannot be judged: fewer than "
+            f"{view.n_min} rows or clusters, or held back to protect such a group.",
+            "evidence": (ids.GROUPS,),
+            "remedy": "Audit the model on more rows of these groups.",
+            "features": (feature,),
+            "threshold": float(view.n_min),
+        }
+
+    passed = f"Every group has at least {view.n_min} rows or clusters."
+    return family(rule, [*names], lambda feature: {"withheld": len(names[feature])}, said, passed=passed)
+
+
+def _use(rule: Rule, run: Run) -> RuleOutcome:
     """Judge the contrasts that are lost when an attribute or a proxy is exchanged, Holm-adjusted over all of them."""
     missing = any(view.find(run) is None for view in (GroupsUse, GroupsProxy, GroupsDifference))
     require(not missing, absent(run, ids.GROUPS_USE))
-    used, proxies, apart = needed(GroupsUse, run), needed(GroupsProxy, run), needed(GroupsDifference, run)
+    used, proxies = needed(GroupsUse, run), needed(GroupsProxy, run)
     unable = listed(gap.feature for gap in used.omissions)
     require(used.lines or not used.omissions, f"no feature could be exchanged for {unable}")
-    contrasts = {place_of(line): line for line in apart.lines}
+    contrasts = {place_of(line): line for line in _differences(run)}
     lines = [x for x in used.lines if not isnan(x.p_value) and x.association >= rule.thresholds["proxy"]]
     margin = rule.thresholds["spread"]
     part = family(
         rule,
         lines,
         lambda x: _numbers(x, contrasts),
-        lambda *raised: _use(rule, raised, contrasts),
+        lambda *raised: _use_words(rule, raised, contrasts),
         p_values=[line.p_value for line in lines],
         by=lambda x: (x.feature, x.by),
         undecided=lambda rest: [short(by) for _, by in _open(rest, lines, margin)],
         passed="No contrast of predictions between groups goes through an attribute or a proxy beyond the margin.",
     )
     named = {finding.features[-1] for finding in part.findings}
-    told = family(
+    by_all = family(
         rule,
         [line for line in proxies.lines if line.feature not in named],
         lambda line: {"skill": line.lower},
-        lambda line: _together(rule, line),
+        lambda line: _all_features(rule, line),
     )
-    return replace(part, findings=(*part.findings, *told.findings))
+    return replace(part, findings=(*part.findings, *by_all.findings))
 
 
 def _open(rest: Sequence[UseLine], lines: Sequence[UseLine], margin: float) -> dict[tuple[str, str], None]:
@@ -87,7 +309,7 @@ def _numbers(line: UseLine, contrasts: Contrasts) -> dict[str, float]:
     return {"lost": lost, "association": line.association, "exceeding": exceeding}
 
 
-def _use(rule: Rule, raised: Sequence[UseLine], contrasts: Contrasts) -> Said:
+def _use_words(rule: Rule, raised: Sequence[UseLine], contrasts: Contrasts) -> Said:
     """Return what to say of one feature that stands for an attribute: the largest of its contrasts of most severity."""
     graded = [(rule.judge(p_adjusted=0.0, **_numbers(x, contrasts)) or rule.severity, x) for x in raised]
     worst = min((severity for severity, _ in graded), key=SEVERITIES.index)
@@ -108,7 +330,7 @@ def _use(rule: Rule, raised: Sequence[UseLine], contrasts: Contrasts) -> Said:
     }
 
 
-def _together(rule: Rule, line: ProxyLine) -> Said:
+def _all_features(rule: Rule, line: ProxyLine) -> Said:
     """Return what to say of an attribute that all features together tell."""
     return {
         "statement": f"The model's features together tell {short(line.feature)}, with R² "
@@ -154,34 +376,8 @@ def of_class(measure: str) -> str:
     return f" of {short(label)}" if label else ""
 
 
-MISJUDGED, USED, UNJUDGED, DIFFERING = "UQ802", "UQ803", "UQ804", "UQ805"
-HONEST = "E_q[Y] = mean(q) and E_q[-log q(Y)] = H(q): both hold on average in any rows when y follows the model"
-# measure -> which threshold its differences are judged by
-RESIDUAL = {"residual": "spread"}
-EXCESS = {CONFIDENCE_GAP: "effect", "coverage_90": "rate", "excess_loss": "loss"}
-RATES = dict.fromkeys(ERROR_RATES, "rate")
-PLAIN = {"brier": "loss", "squared_error": "loss", "entropy": "entropy", **RATES}
-WORDS = {
-    "brier": "Brier score",
-    "squared_error": "squared error",
-    CONFIDENCE_GAP: "loss",
-    "excess_loss": "loss",
-    "coverage_90": "coverage of the central 90 % intervals",
-    "false_positive_rate": "false-positive rate at a probability of 0.5",
-    "false_negative_rate": "false-negative rate at a probability of 0.5",
-    "entropy": "stated uncertainty",
-}
-SMALL = Rule(
-    code=UNJUDGED,
-    title="Groups are too small to be judged",
-    when="A group has fewer rows or clusters than the least that is shown, or would give away one.",
-    raised=("withheld > 0",),
-    rests_on=MITCHELL,
-)
-
-
 @dataclass(frozen=True)
-class GroupsCheck:
+class GroupsCheck(TableCheck):
     """Judges predictions, losses and the use of protected attributes by group.
 
     Above an observation is only what an honest model cannot show, whatever the groups' base rates: predictions too
@@ -223,7 +419,7 @@ class GroupsCheck:
 
     name: ClassVar[str] = ids.GROUPS
     title: ClassVar[str] = "Groups and protected attributes"
-    api_version: ClassVar[int] = 1
+    table: ClassVar[tuple[Rule, ...]] = (PREDICTIONS, LOSSES, USE, SMALL, PLAIN)
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
@@ -234,221 +430,6 @@ class GroupsCheck:
         )
         check_options(self.name, self, limits)
 
-    @property
-    def rules(self) -> tuple[Rule, Rule, Rule, Rule, Rule]:
-        """The rules, with this check's thresholds."""
-        used = ("level", "spread", "proxy", "stand_in", "skill")
-        differing = {"loss": self.loss, "entropy": self.entropy, "rate": self.rate}
-        return (
-            Rule(
-                code=MISPREDICTED,
-                title="Predictions are too high or too low for a group",
-                thresholds={"level": self.level / 2, "spread": self.spread, "high": self.high},
-                when="Outcomes less predictions of a group differ from those of the rest (level {level}, "
-                "Holm-adjusted over groups and classes), the interval beyond {spread:pct} of the outcome's standard "
-                "deviation. High from {high} times that, else medium.",
-                raised=("p_adjusted <= level and nearest_spread > spread",),
-                grades=("high if times >= high", "medium"),
-                rests_on=HONEST,
-            ),
-            Rule(
-                code=MISJUDGED,
-                title="The loss of a group is not the one that the model expects",
-                thresholds={
-                    "level": self.level / 2,
-                    "effect": self.effect,
-                    "rate": self.rate,
-                    "loss": self.loss,
-                    "high": self.high,
-                },
-                when="Loss less the loss that the model expects (its entropy) of a group differs from that of the "
-                "rest (level {level}, Holm-adjusted over groups and measures), by at least {effect} nats, where the "
-                "likelihood is not finite {loss:pct} of the usual loss; or coverage does, by {rate:points} percentage "
-                "points. High if the interval lies beyond {high} times the margin, medium beyond the margin, else low.",
-                raised=tuple(f"p_adjusted <= level and {name} >= {name}" for name in ("effect", "rate", "loss")),
-                grades=("high if times >= high", "medium if times > 1", "low"),
-                rests_on=HONEST,
-            ),
-            Rule(
-                code=USED,
-                title="Predictions change with a protected attribute, or its proxy",
-                thresholds={name: getattr(self, name) for name in used},
-                when="When an attribute, or a feature associated with it by at least {proxy}, is exchanged, a group's "
-                "predictions lose some of their contrast to the rest (level {level}, Holm-adjusted), the interval "
-                "beyond {spread:pct} of the outcome's standard deviation. Medium where predictions differ more than "
-                "outcomes do, the interval beyond the same margin; low from an association of {stand_in}; else "
-                "observation, also where all features together tell the attribute with an R² of at least {skill}.",
-                raised=("p_adjusted <= level and lost > spread and association >= proxy", "skill >= skill"),
-                grades=("medium if exceeding > spread", "low if association >= stand_in", "observation"),
-                rests_on=MITCHELL,
-            ),
-            SMALL,
-            Rule(
-                code=DIFFERING,
-                title="Losses, uncertainty or error rates differ between groups",
-                thresholds={"level": self.level / 2, **differing},
-                when="Usual loss, entropy or an error rate of a group differs from that of the rest (level {level}, "
-                "Holm-adjusted over groups and measures), the interval beyond {loss:pct} of the loss of all rows, "
-                "{entropy} nats or {rate:points} percentage points. Groups of different base rates do in an honest "
-                "model.",
-                raised=tuple(f"p_adjusted <= level and nearest_{name} > {name}" for name in differing),
-                rests_on=MITCHELL,
-            ),
-        )
-
     def check(self, run: Run) -> Outcome:
         """Judge the run's results by group."""
-        return outcome(self, run, _predictions, _losses, drivers, _withheld, _plain)
-
-
-@dataclass(frozen=True)
-class _Test:
-    """A tested difference, and how far its interval lies from 0, in the unit of its threshold."""
-
-    line: DifferenceLine
-    threshold: str
-    margin: float
-
-    @property
-    def scale(self) -> float:
-        """What the threshold is a share of; 1 where it has a unit."""
-        return self.line.scale if self.threshold in ("spread", "loss") else 1.0
-
-    @property
-    def nearest(self) -> float:
-        """How far the interval lies from 0; negative where it holds 0."""
-        return max(self.line.lower, -self.line.upper)
-
-    @property
-    def open(self) -> bool:
-        """Whether the interval reaches beyond the margin."""
-        return not max(abs(self.line.lower), abs(self.line.upper)) <= self.margin * self.scale
-
-    @property
-    def numbers(self) -> dict[str, float]:
-        """The numbers that the rules judge; NaN where the scale is 0 or not known."""
-        unit = self.scale if self.scale > 0 else nan
-        sizes = {self.threshold: abs(self.line.estimate) / unit, f"nearest_{self.threshold}": self.nearest / unit}
-        return {"times": self.nearest / unit / self.margin, **sizes}
-
-    @property
-    def about(self) -> Said:
-        """The fields of a finding on this difference."""
-        evidence, line = (ids.GROUPS_DIFFERENCE, ids.GROUPS), self.line
-        about = {"evidence": evidence, "features": (line.feature,), "measures": (line.measure,), **observed(line)}
-        return {**about, "threshold": self.margin * self.scale}
-
-
-def _tested(rule: Rule, run: Run, thresholds: Mapping[str, str]) -> list[_Test]:
-    """Return the tested differences of some measures."""
-    needed(GroupsView, run)
-    measures = [(line, line.measure.partition("[")[0]) for line in _lines(run) if not isnan(line.p_value)]
-    chosen = [(line, thresholds[measure]) for line, measure in measures if measure in thresholds]
-    return [_Test(line, name, rule.thresholds[name]) for line, name in chosen]
-
-
-def _lines(run: Run) -> Sequence[DifferenceLine]:
-    apart = GroupsDifference.find(run)
-    return () if apart is None else apart.lines
-
-
-def _family(rule: Rule, tests: Sequence[_Test], said: Callable[..., Said], passed: str, **options: Any) -> RuleOutcome:
-    p_values = [test.line.p_value for test in tests]
-    return family(rule, tests, lambda test: test.numbers, said, p_values=p_values, passed=passed, **options)
-
-
-def _unsure(rest: Sequence[_Test]) -> Iterable[str]:
-    return dict.fromkeys(group_words(test.line) for test in rest if test.open)
-
-
-def _predictions(rule: Rule, run: Run) -> RuleOutcome:
-    """Judge outcomes less predictions."""
-    tests, contrasts = _tested(rule, run, RESIDUAL), {place_of(line): line for line in _lines(run)}
-    require(tests, "no difference of outcomes less predictions could be tested")
-    passed = f"Predictions and outcomes part by the same in {len(tests)} groups and their rest."
-    return _family(rule, tests, lambda x: _mispredicted(x, contrasts), passed, undecided=_unsure)
-
-
-def _mispredicted(test: _Test, contrasts: Contrasts) -> Said:
-    line = test.line
-    sizes = [f"its {what} differ from theirs by {size}" for what, size in both_contrasts(line, contrasts)]
-    return test.about | {
-        "statement": f"Against the other {line.n_rest} rows, predictions{of_class(line.measure)} are too "
-        f"{'high' if line.estimate < 0 else 'low'} for {group_words(line)} ({line.n} rows) by "
-        f"{contrast(line, size=True)}{'; ' if sizes else ''}{' and '.join(sizes)}.",
-        "remedy": "Find what the model lacks or overstates for this group. Refit it, or recalibrate by group.",
-    }
-
-
-def _losses(rule: Rule, run: Run) -> RuleOutcome:
-    """Judge the loss less the loss that the model expects."""
-    has_gap = any(line.measure == CONFIDENCE_GAP for line in _lines(run))
-    tests = _tested(rule, run, {m: n for m, n in EXCESS.items() if m != "excess_loss" or not has_gap})
-    require(tests, "no difference of the loss less the expected loss could be tested")
-    passed = f"The loss of {len(tests)} groups is as far from what the model expects as that of their rest."
-    means = {place_of(line): line for line in needed(GroupsView, run).lines}
-    return _family(rule, tests, lambda x: _misjudged(x, means), passed, undecided=_unsure)
-
-
-def _misjudged(test: _Test, means: Mapping[Place, GroupLine]) -> Said:
-    line = test.line
-    return test.about | {
-        "statement": f"For {group_words(line)} ({line.n} rows) {_against_expected(line, means.get(place_of(line)))}.",
-        "remedy": "Look for wrong labels or missing features in the group. Report its uncertainty apart.",
-        "measures": (NLL.name, ENTROPY.name) if line.measure == CONFIDENCE_GAP else (line.measure,),
-        "explains": (Symptom(code=DIFFERING, feature=line.feature),),
-    }
-
-
-def _against_expected(line: DifferenceLine, own: GroupLine | None) -> str:
-    """Say how far loss or coverage lies from what the model expects, by itself and against the rest."""
-    side = "more" if line.estimate > 0 else "less"
-    rest = f"{contrast(line, size=True)} {side} than for the other {line.n_rest} rows"
-    if line.measure == "coverage_90":
-        return f"the central 90 % intervals cover {rest}"
-    if own is None:
-        return f"the {WORDS[line.measure]} less its expectation is {rest}"
-    place = "above" if own.estimate > 0 else "below"
-    return f"the {WORDS[line.measure]} is {contrast(own, size=True)} {place} what the model expects, {rest}"
-
-
-def _plain(rule: Rule, run: Run) -> RuleOutcome:
-    """Name groups whose loss, entropy or error rates differ, attribute by attribute."""
-    tests = _tested(rule, run, PLAIN)
-    require(tests, "no difference of loss, entropy or error rates could be tested")
-    passed = "No group is shown to differ from the rest in loss, entropy or error rates beyond the margins."
-    return _family(rule, tests, _differs, passed, by=lambda x: x.line.feature)
-
-
-def _differs(*tests: _Test) -> Said:
-    lines = [test.line for test in tests]
-    words = [
-        f"the {WORDS[line.measure]} of {group_words(line)} is {'higher' if line.estimate > 0 else 'lower'} by "
-        f"{contrast(line, size=True)}"
-        for line in lines
-    ]
-    return max(tests, key=lambda test: test.nearest / (test.margin * test.scale)).about | {
-        "statement": f"Compared with the rest, {listed(words)}. Groups of different base rates differ so in an honest "
-        "model, too.",
-        "remedy": "Weigh what such differences mean for the people concerned.",
-        "measures": tuple(dict.fromkeys(line.measure for line in lines)),
-    }
-
-
-def _withheld(rule: Rule, run: Run) -> RuleOutcome:
-    """Name the groups that are not shown; never how small they are."""
-    view = needed(GroupsView, run)
-    names = {feature: facts["withheld"] for feature, facts in view.attributes.items()}
-
-    def said(feature: str) -> Said:
-        return {
-            "statement": f"Of {short(feature)}, {listed(map(clean, names[feature]))} cannot be judged: fewer than "
-            f"{view.n_min} rows or clusters, or held back to protect such a group.",
-            "evidence": (ids.GROUPS,),
-            "remedy": "Audit the model on more rows of these groups.",
-            "features": (feature,),
-            "threshold": float(view.n_min),
-        }
-
-    passed = f"Every group has at least {view.n_min} rows or clusters."
-    return family(rule, [*names], lambda feature: {"withheld": len(names[feature])}, said, passed=passed)
+        return outcome(self, run, _predictions, _losses, _use, _withheld, _plain)

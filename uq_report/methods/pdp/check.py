@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import stdtrit
 
-from ...checks.family import Said, family, outcome, require
+from ...checks.family import Said, TableCheck, family, outcome, require
 from ...checks.reading import RuleOutcome, absent, freedom, listed, measure_words, method_words, two_sided
 from ...checks.rule import Rule, verbatim
 from ...core.statistics.verdicts import holm
@@ -157,7 +157,17 @@ def _steps(
 
 
 SIGNS = {"increasing": 1.0, "decreasing": -1.0}
-NOTHING = "no direction was stated"
+AGAINST = Rule(
+    code="UQ901",
+    title="The model moves against an expected direction",
+    options=("level", "min_size", "high_size"),
+    when="A step of the PDP or ALE of {measure} goes against the stated direction (level {level}, Holm-adjusted over "
+    "all steps) by at least {min_size:pct} of the curve's range; high if such steps make up {high_size:pct} of it, "
+    "else medium.",
+    raised=("p_adjusted <= level and step >= min_size",),
+    grades=("high if steps >= high_size", "medium"),
+    rests_on="Stated expectation; errors of changes: apley:section 2",
+)
 
 
 class DirectionCurve(NamedTuple):
@@ -180,12 +190,12 @@ class DirectionCurve(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Direction:
+class Direction(TableCheck):
     """Holds PDP and ALE against the directions that the model's owner states.
 
     A step from one point to the next goes the wrong way where its two-sided t test against 0, Holm-adjusted
-    over all steps of all stated features and both curves, says so, and where it is at least `least` of the
-    curve's range. Errors are those of the steps, not of the levels. Nothing speaks against a feature where
+    over all steps of all stated features and both curves, says so, and where it is at least `min_size` of
+    the curve's range. Errors are those of the steps, not of the levels. Nothing speaks against a feature where
     no step can go the wrong way by as much as that: one-sided tests of every step.
 
     Parameters
@@ -195,9 +205,9 @@ class Direction:
     measure : str, default="prediction"
         Whose curves; those of the average or the local effects must have it.
     level : float, default=0.05
-    least : float, default=0.02
+    min_size : float, default=0.02
         How much of the curve's range a step the wrong way must make up.
-    serious : float, default=0.25
+    high_size : float, default=0.25
         From which share of the curve's range the steps the wrong way together are of high severity.
     rows_per_step : int, default=60
         Bins of an ALE are joined to steps of about as many rows, so that a t test holds; effects that differ very
@@ -207,13 +217,13 @@ class Direction:
     monotone: Mapping[str, str] = field(default_factory=dict)
     measure: str = "prediction"
     level: float = 0.05
-    least: float = 0.02
-    serious: float = 0.25
+    min_size: float = 0.02
+    high_size: float = 0.25
     rows_per_step: int = 60
 
     name: ClassVar[str] = "direction"
     title: ClassVar[str] = "Expected directions"
-    api_version: ClassVar[int] = 1
+    table: ClassVar[tuple[Rule, ...]] = (AGAINST,)
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
@@ -224,27 +234,17 @@ class Direction:
         limits = (
             ("monotone", is_stated, f"a mapping of features to one of {', '.join(SIGNS)}"),
             ("measure", bool(self.measure), "the name of a measure"),
-            *shares(self, "level", "least"),
-            *positive(self, "serious"),
+            *shares(self, "level", "min_size"),
+            *positive(self, "high_size"),
             *at_least(self, rows_per_step=5),
         )
         check_options(self.name, self, limits)
 
     @property
-    def rules(self) -> tuple[Rule]:
-        """The one rule, with this check's thresholds."""
-        return (
-            Rule(
-                code="UQ901",
-                title="The model moves against an expected direction",
-                thresholds={"level": self.level, "least": self.least, "serious": self.serious},
-                when=f"A step of the PDP or ALE of {verbatim(self.measure)} goes against the stated direction (level "
-                "{level}, Holm-adjusted over all steps) by at least {least:pct} of the curve's range; high if such "
-                "steps make up {serious:pct} of it, else medium.",
-                raised=("p_adjusted <= level and step >= least",),
-                grades=("high if steps >= serious", "medium"),
-                rests_on="Stated expectation; errors of changes: apley:section 2",
-            ),
+    def rules(self) -> tuple[Rule, ...]:
+        """The rule, with this check's thresholds and measure."""
+        return tuple(
+            replace(rule, when=rule.when.replace("{measure}", verbatim(self.measure))) for rule in super().rules
         )
 
     def check(self, run: Run) -> Outcome:
@@ -252,7 +252,7 @@ class Direction:
         return outcome(self, run, self._judge)
 
     def _judge(self, rule: Rule, run: Run) -> RuleOutcome:
-        require(self.monotone, NOTHING)
+        require(self.monotone, "no direction was stated")
         steps, reasons = self._every(run)
         curves = self._tested(rule, steps)
         untested = [f"{short(f)} ({why})" for f, why in reasons.items()]
@@ -314,7 +314,7 @@ class Direction:
         raised = [rule.judge(p_adjusted=p, step=step) is not None for p, step in zip(p_values, against, strict=True)]
         reach = stdtrit(steps.df, 1 - self.level) * steps.std_error / steps.range
         return DirectionCurve(
-            steps, p_values, against, np.array(raised, dtype=float), bool((along - reach > -self.least).all())
+            steps, p_values, against, np.array(raised, dtype=float), bool((along - reach > -self.min_size).all())
         )
 
     def _worst(self, curves: list[DirectionCurve]) -> tuple[dict[str, float], DirectionCurve, int]:
