@@ -18,7 +18,7 @@ from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun
-from uq_report.methods.calibration.performance import Performance
+from uq_report.methods.calibration.check import Performance
 from uq_report.methods.calibration.tables import at_most
 
 from . import importances
@@ -286,9 +286,9 @@ def test_a_gain_of_almost_nothing_is_less_than_a_thousandth() -> None:
         ({"expected": 0.0}, False),
         ({"expected": float("inf")}, False),
         ({"expected": 1e-9}, True),
-        ({"little": 0.01}, True),
-        ({"little": 0.0099}, False),
-        ({"little": 1.0}, False),
+        ({"small_gain": 0.01}, True),
+        ({"small_gain": 0.0099}, False),
+        ({"small_gain": 1.0}, False),
     ],
 )
 def test_both_sides_of_the_options(options: dict[str, float], usable: bool) -> None:
@@ -316,7 +316,7 @@ def test_recalls_are_tested_at_their_rows_and_adjusted_over_classes(hits: int) -
 
 
 def test_options_and_absence() -> None:
-    assert judged(scores(0.0, 0.016), Performance(little=0.04)).state == "found"
+    assert judged(scores(0.0, 0.016), Performance(small_gain=0.04)).state == "found"
     with pytest.raises(InputError, match=r"performance\.margin must be"):
         Performance(margin=0)
     found = Performance().check(

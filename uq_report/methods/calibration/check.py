@@ -1,32 +1,327 @@
-"""The calibration gate: whether a model's uncertainty may be explained as if it were right."""
+"""Whether a model may be used: its skill, the classes that its decisions miss, and its stated uncertainty."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import ceil, inf, isnan, nan
 from typing import Any, ClassVar, NamedTuple
 
-from ...checks.reading import absent
+from ...checks.family import NotJudgedError, Said, TableCheck, family, judged, needed, outcome
+from ...checks.reading import RuleOutcome, absent, close
 from ...checks.rule import Rule
 from ...core.statistics.interval_reliability import LEAST_EVENTS, Distrust, few_events
 from ...core.support.errors import check_options
-from ...core.support.numbers import share_words, value_words
-from ...core.support.text import count
+from ...core.support.numbers import number, share_words, value_words
+from ...core.support.text import count, short
 from ...evidence import ids
 from ...evidence.finding import Finding, Outcome, Severity, Symptom
-from ...evidence.outcomes import CONFIDENCE_GAP, CalibrationView, ScoreLine, rows_within
+from ...evidence.outcomes import (
+    CONFIDENCE_GAP,
+    LOG_SCORE,
+    CalibrationView,
+    DecisionLine,
+    Decisions,
+    ScoreLine,
+    rows_within,
+)
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
-from ..shared.checks import class_counts, events, span
+from ..shared.checks import LEAST, class_counts, events, line_words, observed, span, too_few
 from ..shared.options import positive, shares
+from .tables import at_most
 
+# the first that a run has judges the skill
+SCORES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS", "interval_score": "interval score"}
+# Where nothing shows the features to be of use, what the model claims of them is not delivered, and its uncertainty is
+# wrong; that a feature alone tells more (the first) follows from any lack of skill.
+SYMPTOMS = tuple(Symptom(code=code) for code in ("UQ003", "UQ101", "UQ401", "UQ402"))
 MEASURES = (
     "nll", "entropy", "width", "set_size", "variance", "aleatoric", "epistemic", "aleatoric_variance",
     "epistemic_variance",
 )  # fmt: skip
-RESTS_ON = "E_q[−log q(Y)] = H(q): loss and entropy agree on average when y follows the model (confidence gap)"
-GAP, GAIN, COVERAGE_GAP, MISCOVERAGE = CONFIDENCE_GAP, "recalibration_gain", "coverage_gap", "miscoverage"
-_OFF = ("estimate", "null_mean", "p_adjusted")  # what `Off` reads of a score
+HONEST = "E_q[−log q(Y)] = H(q): loss and entropy agree on average when y follows the model (confidence gap)"
+GAIN, COVERAGE_GAP, MISCOVERAGE = "recalibration_gain", "coverage_gap", "miscoverage"
+
+SKILL = Rule(
+    code="UQ001",
+    title="The predictions are no better than without the features",
+    options=("margin", "small_gain"),
+    thresholds={"worse": 0.1, "events": LEAST},
+    when="The interval of the skill (the baseline's score less the model's: log score, Brier score where that is "
+    "infinite, CRPS or interval score for numbers) ends below {margin:pct} of the baseline's score, or holds 0 and "
+    "ends below {small_gain:pct}; for classes, on at least {events} rows outside the most frequent class. Where no "
+    "other score shows the features to be of use: critical if it holds 0, or less, and ends below {margin:pct}, else "
+    "high. High if it ends {worse:pct} or more below 0, else medium.",
+    raised=("upper < margin and events >= events", "lower <= 0 and upper < small_gain and events >= events"),
+    grades=(
+        "critical if use <= 0 and lower <= 0 and upper < margin",
+        "high if use <= 0",
+        "high if loss >= worse",
+        "medium",
+    ),
+    rests_on="A proper score is best on average for the true distribution, so a skill above 0 is what the features "
+    "told (Gneiting & Raftery 2007)",
+)
+STATED_SKILL = replace(
+    SKILL,
+    title="Predictions no better than without features, or than stated",
+    options=("margin", "small_gain", "expected"),
+    when=f"{SKILL.when} Low if only a skill of {{expected}}, stated in the score's unit, is not reached.",
+    raised=(*SKILL.raised, "reached < expected and events >= events"),
+    grades=("low if upper >= small_gain", "low if lower > 0 and upper >= margin", *SKILL.grades),
+)
+RECALL = Rule(
+    code="UQ002",
+    title="The model's own decisions miss most of a class",
+    options=("recall",),
+    thresholds={"level": 0.05, "rows": LEAST, "common": 0.2, "least": 0.1, "order": 0.9},
+    when="Of a class with at least {rows} rows, the model decides for less than {recall:pct} (its recall): the upper "
+    "end of the exact interval is below, and the p-value of a share that large, Holm-adjusted over the classes, is "
+    "{level} or less. Low if the class is {common:pct} of the rows or more, its recall ends below {least:pct}, and the "
+    "area under the ROC curve is at least {order}, else an observation: the probabilities may be right, and the "
+    "threshold not for this use.",
+    raised=("upper < recall and p_adjusted <= level and rows >= rows",),
+    grades=("low if share >= common and upper < least and order >= order", "observation"),
+    rests_on="Exact binomial test of the recall (Clopper & Pearson 1934)",
+)
+MISCALIBRATED = Rule(
+    code="UQ101",
+    title="The stated uncertainty does not match the outcomes",
+    options=("level", "effect", "medium", "high", "missed"),
+    thresholds={"some": 0.05, "many": 0.1},
+    when="A calibration test rejects (level {level}, Holm-adjusted) and the confidence gap or the recalibration gain "
+    "is at least {effect} nats, or the negative log-likelihood is infinite. High where it is infinite or the gain is "
+    "at least {high} nats, medium from {medium}, low from {effect}, each with an interval above 0, else an "
+    "observation. Where the gain is not known the gap's size counts. Likewise where {missed:pct} of the rows more than "
+    "stated lie outside prediction intervals or label sets, or, without a density, the coverage of a central interval "
+    "is off by so much beyond chance: medium from {some:pct}, high from {many:pct}.",
+    raised=(
+        "missed_p <= level and missed >= missed",
+        "off_p <= level and off >= missed",
+        "infinite > 0",
+        "p_adjusted <= level and saved >= effect",
+        "p_adjusted <= level and gap >= effect",
+    ),
+    grades=(
+        "high if infinite > 0",
+        "high if saved >= high and surely > 0",
+        "high if missed >= many and missed_surely > 0",
+        "high if off >= many",
+        "medium if missed >= some and missed_surely > 0",
+        "medium if off >= some",
+        "medium if saved >= medium and surely > 0",
+        "low if saved >= effect and surely > 0",
+        "low if missed >= missed and missed_surely > 0",
+        "low if off >= missed",
+        "observation",
+    ),
+    rests_on=HONEST,
+)
+FEW_ROWS = Rule(
+    code="UQ102",
+    title="Too few rows to judge the stated uncertainty",
+    options=("margin", "pass_margin"),
+    thresholds={"events": LEAST_EVENTS},
+    when="UQ101 does not hold, and the 90 % interval of the gap is not within ±{margin} nats; or fewer than {events} "
+    "rows are outside the most frequent class; or {pass_margin:pct} of the rows more than stated may lie outside "
+    "prediction intervals or label sets, by a 90 % interval.",
+    # a gap without an interval reaches infinitely far
+    raised=("reach >= margin", "events < events", "missed >= pass_margin"),
+    rests_on=HONEST,
+)
+
+
+class SkillTest(NamedTuple):
+    """A baseline's score less the model's, and the baseline's; `uses` are other signs that the features are of use."""
+
+    line: ScoreLine
+    base: float
+    score: str
+    baseline: str
+    uses: Mapping[str, float]
+
+    @property
+    def words(self) -> str:
+        """The skill with its interval."""
+        return line_words(self.line, self.line.unit, self.line.confidence)
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The numbers that the rule judges: shares of the baseline's score, and the largest of the other signs."""
+        lower, upper = self.line.lower / self.base, self.line.upper / self.base
+        use = max(self.uses.values(), default=0.0)
+        return {"upper": upper, "lower": lower, "loss": -upper, "reached": self.line.upper, "use": use}
+
+    def is_short(self, rule: Rule) -> bool:
+        """Return whether only a stated skill is not reached: the model is better than the baseline, or may be."""
+        return rule.judge(**self.numbers | {"reached": inf}, events=inf) is None
+
+
+def _skill(rule: Rule, run: Run) -> RuleOutcome:
+    """Judge the skill by the first score that has an interval."""
+    skill, counts = _skill_test(needed(CalibrationView, run), run), class_counts(run)
+    if skill is None or too_few(counts):
+        raise NotJudgedError(too_few(counts) or "no score of the outcomes has an interval")
+    gain = f"the gain over {skill.baseline}, {skill.words}, which may be none"
+    return family(
+        rule,
+        [skill],
+        lambda x: x.numbers | {"events": events(counts)},
+        lambda x: _no_skill(rule, x),
+        undecided=lambda rest: [gain for x in rest if not x.line.lower > 0],
+        passed=f"The {skill.score} is better than that of {skill.baseline} by {skill.words}, where that is "
+        f"{number(skill.base)}.",
+    )
+
+
+def _skill_test(view: CalibrationView, run: Run) -> SkillTest | None:
+    """Return the skill that judges, or None where there is none with an interval."""
+    lines = {line.item: line for line in view.lines}
+    for item, score in SCORES.items():
+        line, base = lines.get(f"{item}_skill"), lines.get(f"{item}_baseline")
+        if line and base and line.has_interval and base.estimate > 0:
+            of_numbers = item in ("crps", "interval_score")
+            baseline = "the distribution of the outcomes" if of_numbers else "the class frequencies"
+            return SkillTest(line, base.estimate, score, baseline, _uses(lines, item, run))
+    return None
+
+
+def _uses(lines: Mapping[str, ScoreLine], score: str, run: Run) -> dict[str, float]:
+    """Return, by their words, the lower ends above 0 of what beside `score` shows the features to be of use."""
+    uses = {}
+    area, brier, error = lines.get("roc_auc"), lines.get("brier_skill"), lines.get("squared_error")
+    spread = SubjectFacts.of(run).y_summary.get("std")
+    if area:
+        words = line_words(area, confidence=area.confidence)
+        uses[f"It does order the rows: the area under the ROC curve is {words}."] = area.lower - 0.5
+    if brier and score == LOG_SCORE:
+        words = line_words(brier, confidence=brier.confidence)
+        uses[f"By the Brier score it is better than the baseline, by {words}."] = brier.lower
+    if error and spread:
+        share = 1 - error.upper / spread**2
+        uses[f"Its means do help: they take at least {share_words(share)} off the variance of the outcome."] = share
+    return {words: lower for words, lower in uses.items() if lower > 0}
+
+
+def _skill_words(skill: SkillTest, rule: Rule) -> str:
+    line, baseline, upper = skill.line, f"{skill.baseline}, without the features", skill.numbers["upper"]
+    if skill.is_short(rule):
+        better = "better than" if line.lower > 0 else "not shown to be better than"
+        expected = f"and not by the expected {rule.thresholds['expected']:g}"
+        return f"{better} {baseline}: its {skill.score} is better by {skill.words}, {expected}"
+    if line.upper < 0:
+        loss = value_words(-line.estimate, -line.upper, -line.lower, line.unit, confidence=line.confidence)
+        return f"worse than {baseline}: its {skill.score} is worse by {loss}, where theirs is {number(skill.base)}"
+    most = max(ceil(1000 * upper), 1) / 10  # in percent, rounded up
+    counts = "may be none" if upper >= rule.thresholds["margin"] else "is less than would count"
+    sure = f"{100 * line.confidence:g} % interval, so it {counts}"
+    return f"no better than {baseline}: its {skill.score} is better by less than {most:g} % of theirs ({sure})"
+
+
+def _no_skill(rule: Rule, skill: SkillTest) -> Said:
+    statement, explains = f"On unseen rows the model predicts {_skill_words(skill, rule)}.", SYMPTOMS
+    threshold, numbers = rule.thresholds["margin"], skill.numbers
+    remedy = (
+        "Do not use the model's predictions. Check that the features reach it as they did in training, and that "
+        "its fit found any signal."
+    )
+    if skill.is_short(rule):
+        explains, threshold = (), rule.thresholds["expected"] / skill.base
+        remedy = "Compare rows and fit with those that the gain was stated for."
+    elif skill.uses:
+        statement, explains = f"{statement} {next(iter(skill.uses))}", SYMPTOMS[:1]
+        remedy = "Recalibrate the model on held-out rows and audit it again."
+    parts = {"remedy": remedy, "threshold": threshold, "explains": explains, "evidence": (ids.CALIBRATION,)}
+    interval = span(skill.line.estimate / skill.base, numbers["lower"], numbers["upper"])
+    return {"statement": statement, **parts, **interval}
+
+
+def _recall(rule: Rule, run: Run) -> RuleOutcome:
+    """Judge the recall of every class at the model's own decisions."""
+    view, scores = needed(Decisions, run), CalibrationView.find(run)
+    area = None if scores is None else scores.of("roc_auc")
+    order, expected = nan if area is None else area.estimate, rule.thresholds["recall"]
+    lines = [line for line in view.lines if line.item == "recall"]
+    total = sum(line.n for line in lines)
+    few = [short(line.label) for line in lines if line.n_effective < rule.thresholds["rows"]]
+    return family(
+        rule,
+        lines,
+        lambda x: {"upper": x.upper, "rows": x.n_effective, "share": x.n / total, "order": order},
+        lambda x: _missed_class(rule, x, view),
+        p_values=[at_most(x.estimate * x.n_effective, x.n_effective, expected) for x in lines],
+        undecided=lambda _: [f"the recall of {label}, a class of too few rows" for label in few],
+        passed="No class is shown to be missed by the model's own decisions.",
+    )
+
+
+def _missed_class(rule: Rule, line: DecisionLine, view: Decisions) -> Said:
+    label, precision = short(line.label), view.of_class(line.label).get("precision")
+    recall = share_words(line.estimate, line.lower, line.upper, confidence=line.confidence)
+    right = ""
+    if precision is not None:
+        right = f" Of the {precision.n} rows that it calls {label}, {share_words(precision.estimate)} are."
+    return {
+        "statement": f"Deciding for {short(view.rule, 160)}, the model finds {round(line.estimate * line.n)} of the "
+        f"{line.n} rows of {label}, {recall}; {share_words(rule.thresholds['recall'])} would pass.{right}",
+        "evidence": (ids.CALIBRATION_DECISIONS, ids.CALIBRATION),
+        "remedy": "Choose the threshold by what a miss and a false alarm cost.",
+        "threshold": rule.thresholds["recall"],
+        **observed(line),
+    }
+
+
+@dataclass(frozen=True)
+class Performance(TableCheck):
+    """Judges whether the model predicts unseen rows better than a baseline that ignores the features.
+
+    UQ001 asks for an interval of the skill, the baseline's score less the model's, that ends below `margin` of the
+    baseline's score: then the model is shown to be of no use, or worse. An interval that holds 0 and ends below
+    `small_gain` of it is not better either; one that holds 0 and ends above leaves it undetermined. Skill is that of
+    the log score; of the Brier score where the log score is infinite; of the CRPS for numbers.
+
+    UQ002 asks which classes the model's own decisions miss: the share of a class that is decided for (its recall)
+    is below `recall`, tested exactly and adjusted over the classes.
+
+    Parameters
+    ----------
+    margin, small_gain : float
+        Shares of the baseline's score.
+    recall : float
+        Share of a class that the model should decide for.
+    expected : float, optional
+        A skill stated for the model, or reached before, in the unit of the score (nats for the log score): UQ001 is
+        raised too where the interval of the skill ends below it.
+    """
+
+    margin: float = 0.01
+    small_gain: float = 0.03
+    recall: float = 0.2
+    expected: float | None = None
+
+    name: ClassVar[str] = "performance"
+    title: ClassVar[str] = "Performance"
+
+    def __post_init__(self) -> None:
+        """Refuse a threshold that cannot be used."""
+        limits = (
+            *shares(self, "margin", "recall"),
+            ("small_gain", self.margin <= self.small_gain < 1, "a number from margin to 1"),
+            ("expected", self.expected is None or 0 < self.expected < inf, "a finite number > 0, or None"),
+        )
+        check_options(self.name, self, limits)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules, with this check's thresholds."""
+        return (SKILL if self.expected is None else STATED_SKILL).of(self), RECALL.of(self)
+
+    def check(self, run: Run) -> Outcome:
+        """Judge the skill and the decisions of the run's calibration results."""
+        if SubjectFacts.of(run).classes is None:
+            return close(self.name, [judged(self.rules[0], _skill, run)])
+        return outcome(self, run, _skill, _recall)
 
 
 class Undercoverage(NamedTuple):
@@ -61,29 +356,11 @@ class Undercoverage(NamedTuple):
         )
 
 
-class CoverageError(NamedTuple):
-    """By how much the coverage of a central interval is off beyond chance, NaN where a gap or a gain can be judged."""
-
-    share: float = nan
-    chance: float = nan
-    p_adjusted: float = nan
-
-    @property
-    def excess(self) -> float:
-        """What is more than in outcomes drawn from the model."""
-        return self.share - self.chance
-
-    @property
-    def words(self) -> str:
-        """How far off it is, and what chance does."""
-        return (
-            f"the share of outcomes in one of them is off by {share_words(self.share)}, where outcomes drawn from the "
-            f"model would give {share_words(self.chance)}"
-        )
-
-
 class GateInputs(NamedTuple):
-    """What the gate reads from a result: the gap and what recalibration saves at 90 %, NaN where it is not known."""
+    """What the gate reads from a result: the gap and what recalibration saves at 90 %, NaN where it is not known.
+
+    `coverage` is the line of the largest error of a central interval, where neither gap nor gain can be judged.
+    """
 
     gap: float
     lower: float
@@ -93,8 +370,19 @@ class GateInputs(NamedTuple):
     gain_upper: float
     p_adjusted: float
     missed: Undercoverage
-    off: CoverageError
+    coverage: ScoreLine | None
     view: CalibrationView
+
+    @classmethod
+    def of(cls, view: CalibrationView) -> GateInputs:
+        """Return what the gate reads."""
+        lines = {line.item: line for line in view.lines}
+        ends = ("estimate", "lower_90", "upper_90")
+        numbers = [getattr(lines.get(item), name, nan) for item in (CONFIDENCE_GAP, GAIN) for name in ends]
+        tests = (line.p_adjusted for line in view.lines if line.item != MISCOVERAGE and not isnan(line.p_adjusted))
+        bare = isnan(numbers[0]) and isnan(numbers[3]) and not view.infinite_nll
+        coverage, missed = lines.get(COVERAGE_GAP) if bare else None, Undercoverage.of(lines.get(MISCOVERAGE))
+        return cls(*numbers, min(tests, default=nan), missed, coverage, view)
 
     @property
     def reach(self) -> float:
@@ -104,6 +392,11 @@ class GateInputs(NamedTuple):
         return inf if isnan(self.lower) else max(-self.lower, self.upper)
 
     @property
+    def off(self) -> float:
+        """By how much the coverage of a central interval is off, beyond what it is in outcomes drawn from the model."""
+        return nan if self.coverage is None else self.coverage.estimate - self.coverage.null_mean
+
+    @property
     def observed(self) -> dict[str, float]:
         """What the rule on failing judges: what recalibration would save; where that is not known, the size of G."""
         saved, surely = self.gain, self.gain_lower
@@ -111,12 +404,23 @@ class GateInputs(NamedTuple):
             saved, surely = abs(self.gap), max(self.lower, -self.upper)
         tests = {"infinite": self.view.infinite_nll, "p_adjusted": self.p_adjusted}
         missed = {"missed": self.missed.excess, "missed_surely": self.missed.lower, "missed_p": self.missed.p_adjusted}
-        missed |= {"off": self.off.excess, "off_p": self.off.p_adjusted}
-        return {**tests, **missed, "gap": abs(self.gap), "saved": saved, "surely": surely}
+        off = {"off": self.off, "off_p": nan if self.coverage is None else self.coverage.p_adjusted}
+        return {**tests, **missed, **off, "gap": abs(self.gap), "saved": saved, "surely": surely}
+
+    @property
+    def words(self) -> str:
+        """The gap with its interval."""
+        if isnan(self.gap):
+            return "the confidence gap is not known"
+        if not (self.lower > 0 or self.upper < 0):
+            return f"the confidence gap is {value_words(self.gap, self.lower, self.upper, 'nats', confidence=0.9)}"
+        low, high = sorted((abs(self.lower), abs(self.upper)))
+        size = value_words(abs(self.gap), low, high, "nats", confidence=0.9)
+        return f"the model is {'over' if self.gap > 0 else 'under'}-confident by {size}"
 
 
 @dataclass(frozen=True)
-class CalibrationGate:
+class CalibrationGate(TableCheck):
     """Fails, passes, or cannot be judged at this n; the last two are never merged.
 
     Fails (UQ101) when a Holm-adjusted calibration test rejects **and** the effect matters: the
@@ -127,7 +431,7 @@ class CalibrationGate:
 
     Prediction intervals and label sets promise to hold at least their stated share of the outcomes: the gate
     fails when an exact test rejects that and `missed` of the rows more than stated lie outside, and passes when
-    the 90 % interval of that excess ends below `room`. Where there is no density, that alone is judged; and of a
+    the 90 % interval of that excess ends below `pass_margin`. Where there is no density, that alone is judged; and of a
     distribution without one, which has a coverage but no gap, the gate fails when the test of the coverage rejects and
     that of one central interval is off by `missed` more than chance does.
 
@@ -139,7 +443,7 @@ class CalibrationGate:
         In nats: from which gap or gain it is raised, and from which gain it is low, medium or high.
     margin : float
         In nats: within which the gap must lie for the gate to pass.
-    missed, room : float
+    missed, pass_margin : float
         Shares of rows: from which excess outside intervals or sets the gate fails, and below which it may pass.
     """
 
@@ -149,195 +453,116 @@ class CalibrationGate:
     high: float = 0.1
     margin: float = 0.05
     missed: float = 0.02
-    room: float = 0.05
+    pass_margin: float = 0.05
 
     name: ClassVar[str] = ids.CALIBRATION
-    title: ClassVar[str] = "CalibrationView"
-    api_version: ClassVar[int] = 1
+    title: ClassVar[str] = "Calibration"
+    table: ClassVar[tuple[Rule, ...]] = (MISCALIBRATED, FEW_ROWS)
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        limits = (*shares(self, "level", "missed", "room"), *positive(self, "effect", "medium", "high", "margin"))
-        check_options(self.name, self, limits)
-
-    @property
-    def rules(self) -> tuple[Rule, Rule]:
-        """The two rules, with this gate's thresholds."""
-        graded = ("level", "effect", "medium", "high", "missed")
-        return (
-            Rule(
-                code="UQ101",
-                title="The stated uncertainty does not match the outcomes",
-                thresholds={**{name: getattr(self, name) for name in graded}, "some": 0.05, "many": 0.1},
-                when="A calibration test rejects (level {level}, Holm-adjusted) and the confidence gap or the "
-                "recalibration gain is at least {effect} nats, or the negative log-likelihood is infinite. High where "
-                "it is infinite or the gain is at least {high} nats, medium from {medium}, low from {effect}, each "
-                "with an interval above 0, else an observation. Where the gain is not known the gap's size counts. "
-                "Likewise where {missed:pct} of the rows more than stated lie outside prediction intervals or label "
-                "sets, or, without a density, the coverage of a central interval is off by so much beyond chance: "
-                "medium from {some:pct}, high from {many:pct}.",
-                raised=(
-                    "missed_p <= level and missed >= missed",
-                    "off_p <= level and off >= missed",
-                    "infinite > 0",
-                    "p_adjusted <= level and saved >= effect",
-                    "p_adjusted <= level and gap >= effect",
-                ),
-                grades=(
-                    "high if infinite > 0",
-                    "high if saved >= high and surely > 0",
-                    "high if missed >= many and missed_surely > 0",
-                    "high if off >= many",
-                    "medium if missed >= some and missed_surely > 0",
-                    "medium if off >= some",
-                    "medium if saved >= medium and surely > 0",
-                    "low if saved >= effect and surely > 0",
-                    "low if missed >= missed and missed_surely > 0",
-                    "low if off >= missed",
-                    "observation",
-                ),
-                rests_on=RESTS_ON,
-            ),
-            Rule(
-                code="UQ102",
-                title="Too few rows to judge the stated uncertainty",
-                thresholds={"margin": self.margin, "events": LEAST_EVENTS, "room": self.room},
-                when="UQ101 does not hold, and the 90 % interval of the gap is not within ±{margin} nats; or fewer "
-                "than {events} rows are outside the most frequent class; or {room:pct} of the rows more than stated "
-                "may lie outside prediction intervals or label sets, by a 90 % interval.",
-                # a gap without an interval reaches infinitely far
-                raised=("reach >= margin", "events < events", "missed >= room"),
-                rests_on=RESTS_ON,
-            ),
-        )
+        sizes = positive(self, "effect", "medium", "high", "margin")
+        check_options(self.name, self, (*shares(self, "level", "missed", "pass_margin"), *sizes))
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's calibration result."""
         view = CalibrationView.find(run)
         if view is None:
             return Outcome(check=self.name, state="not_applicable", reason=absent(run, ids.CALIBRATION))
-        gap, counts = _read(view), class_counts(run)
+        gate, counts = GateInputs.of(view), class_counts(run)
         fails, unjudged = self.rules
         few = few_events(int(events(counts)), sum(counts)) if counts else Distrust()
-        severity = fails.judge(**gap.observed)
+        severity = fails.judge(**gate.observed)
         if severity and (view.infinite_nll or not few.reason):
-            return Outcome(check=self.name, state="found", findings=(self._failed(fails, gap, severity, _remedy(run)),))
-        if unjudged.judge(reach=gap.reach, events=events(counts), missed=gap.missed.upper):
-            return Outcome(check=self.name, state="found", findings=(self._unjudged(unjudged, gap, few),))
-        return Outcome(check=self.name, state="passed", reason=self._passed(gap))
+            return self._found(self._failed(fails, gate, severity, _remedy(run)))
+        if unjudged.judge(reach=gate.reach, events=events(counts), missed=gate.missed.upper):
+            return self._found(self._unjudged(unjudged, gate, few))
+        return Outcome(check=self.name, state="passed", reason=self._passed(gate))
 
-    def _failed(self, rule: Rule, gap: GateInputs, severity: Severity, remedy: str) -> Finding:
-        parts: dict[str, Any] = {"severity": severity, "remedy": remedy, "explains": (Symptom(code="UQ003"),)}
-        missed = gap.missed
-        if missed.p_adjusted <= self.level and missed.excess >= self.missed and not gap.view.infinite_nll:
-            what = "prediction intervals" if isnan(gap.gap) else "label sets"
+    def _found(self, finding: Finding) -> Outcome:
+        return Outcome(check=self.name, state="found", findings=(finding,))
+
+    def _failed(self, rule: Rule, gate: GateInputs, severity: Severity, remedy: str) -> Finding:
+        parts: dict[str, Any] = {"remedy": remedy, "explains": (Symptom(code="UQ003"),), "threshold": self.missed}
+        missed, line = gate.missed, gate.coverage
+        if missed.p_adjusted <= self.level and missed.excess >= self.missed and not gate.view.infinite_nll:
+            what = "prediction intervals" if isnan(gate.gap) else "label sets"
             words = f"Its {what} do not hold what they state: {missed.words}."
-            return _finding(rule, words, missed.excess, missed, threshold=self.missed, **parts)
-        if not isnan(gap.off.excess):
-            words = f"Its central intervals do not hold what they state: {gap.off.words}."
-            return _finding(rule, words, gap.off.excess, Undercoverage(), threshold=self.missed, **parts)
-        observed = nan if gap.view.infinite_nll else gap.observed["saved"]
-        return _finding(rule, _wrong_words(gap), observed, gap, threshold=self.effect, **parts)
+            return _finding(rule, severity, words, (missed.excess, missed.lower, missed.upper), **parts)
+        if line is not None:
+            words = (
+                "Its central intervals do not hold what they state: the share of outcomes in one of them is off by "
+                f"{share_words(line.estimate)}, where outcomes drawn from the model would give "
+                f"{share_words(line.null_mean)}."
+            )
+            return _finding(rule, severity, words, (gate.off, nan, nan), **parts)
+        saved = nan if gate.view.infinite_nll else gate.observed["saved"]
+        parts["threshold"] = self.effect
+        return _finding(rule, severity, _wrong_words(gate), (saved, gate.lower, gate.upper), **parts)
 
-    def _unjudged(self, rule: Rule, gap: GateInputs, few: Distrust) -> Finding:
+    def _unjudged(self, rule: Rule, gate: GateInputs, few: Distrust) -> Finding:
         """Return what would decide: more rows of the rarer class, which the importances for the loss need too."""
-        needed = rows_within(gap.gap, gap.lower, gap.upper, self.margin, gap.view.n)
-        statement = self._doubt(gap, needed)
+        needed = rows_within(gate.gap, gate.lower, gate.upper, self.margin, gate.view.n)
+        by_coverage = not gate.reach >= self.margin and gate.missed.upper >= self.pass_margin
+        statement = f"{count(gate.view.n, 'row')} cannot tell whether the stated uncertainty is right: "
+        statement += f"{gate.missed.words}." if by_coverage else self._open(gate, needed)
         if few.reason:
             needed = None if isnan(few.rows) else ceil(few.rows)
             enough = f" About {needed} rows would do if their share stays as it is." if needed else ""
             both = "Neither the stated uncertainty nor what drives the loss can be judged"
             statement = f"{both}: {few.reason}.{enough}"
         remedy = f"Audit the model on {f'about {needed}' if needed else 'more'} unseen rows."
-        if not gap.reach >= self.margin and gap.missed.upper >= self.room:
-            return _finding(rule, statement, gap.missed.excess, gap.missed, remedy=remedy, threshold=self.room)
-        return _finding(rule, statement, gap.gap, gap, remedy=remedy, threshold=self.margin)
+        numbers, threshold = (gate.gap, gate.lower, gate.upper), self.margin
+        if by_coverage:
+            numbers, threshold = (gate.missed.excess, gate.missed.lower, gate.missed.upper), self.pass_margin
+        return _finding(rule, rule.severity, statement, numbers, remedy=remedy, threshold=threshold)
 
-    def _doubt(self, gap: GateInputs, needed: int | None) -> str:
-        """Say what keeps the gate from passing, and how many rows would let it pass."""
-        start = f"{count(gap.view.n, 'row')} cannot tell whether the stated uncertainty is right"
-        if not gap.reach >= self.margin and gap.missed.upper >= self.room:
-            return f"{start}: {gap.missed.words}."
-        if isnan(gap.gap):
-            reasons = {omission.measure: omission.reason for omission in gap.view.omissions}
-            return f"{start}: {reasons.get(GAP, 'how sure the model is could not be held against the outcomes')}."
-        if isnan(gap.lower):
-            return f"{start}: one row or cluster gives no interval."
+    def _open(self, gate: GateInputs, needed: int | None) -> str:
+        """Say what keeps the gap from passing, and how many rows would let it pass."""
+        if isnan(gate.gap):
+            reasons = {omission.measure: omission.reason for omission in gate.view.omissions}
+            return f"{reasons.get(CONFIDENCE_GAP, 'how sure the model is could not be held against the outcomes')}."
+        if isnan(gate.lower):
+            return "one row or cluster gives no interval."
         enough = f" About {needed} would, if gap and spread stay as they are." if needed else ""
-        rejected = ". A calibration test rejects, with a small effect" if gap.p_adjusted <= self.level else ""
-        return f"{start}: {_gap_words(gap)}, and the limit is ±{self.margin:g} nats{rejected}.{enough}"
+        rejected = ". A calibration test rejects, with a small effect" if gate.p_adjusted <= self.level else ""
+        return f"{gate.words}, and the limit is ±{self.margin:g} nats{rejected}.{enough}"
 
-    def _passed(self, gap: GateInputs) -> str:
-        if gap.missed.known and isnan(gap.gap):
-            return f"The stated coverage is kept: {gap.missed.words}."
-        tests = "a test rejects, with a small effect" if gap.p_adjusted <= self.level else "no test rejects"
-        held = f" Of its label sets, {gap.missed.words}." if gap.missed.known else ""
-        words = f"The stated uncertainty is right on average: {_gap_words(gap)}, within ±{self.margin:g} nats; {tests}."
-        return words + held
+    def _passed(self, gate: GateInputs) -> str:
+        if gate.missed.known and isnan(gate.gap):
+            return f"The stated coverage is kept: {gate.missed.words}."
+        tests = "a test rejects, with a small effect" if gate.p_adjusted <= self.level else "no test rejects"
+        held = f" Of its label sets, {gate.missed.words}." if gate.missed.known else ""
+        return f"The stated uncertainty is right on average: {gate.words}, within ±{self.margin:g} nats; {tests}.{held}"
 
 
 def _remedy(run: Run) -> str:
     """Say what to do; a constant spread that was assumed is modelled before anything is recalibrated."""
     assumption = SubjectFacts.of(run).assumption
-    if assumption is not None and assumption.scale == "constant":
+    if assumption is None:
+        return "Recalibrate the model on held-out rows and audit it again."
+    if assumption.scale == "constant":
         return "Let the assumed spread depend on the row, residuals=uq.Residuals(scale='modelled'), and audit it again."
-    if assumption is not None:
-        return "Assume another distribution of the residuals, such as form='empirical', and audit it again."
-    return "Recalibrate the model on held-out rows and audit it again."
-
-
-def _read(view: CalibrationView) -> GateInputs:
-    lines = {line.item: line for line in view.lines}
-    gap, lower, upper, gain, gain_lower, gain_upper = (
-        getattr(lines.get(item), name, nan) for item in (GAP, GAIN) for name in ("estimate", "lower_90", "upper_90")
-    )
-    tests = (line.p_adjusted for line in view.lines if line.item != MISCOVERAGE and not isnan(line.p_adjusted))
-    coverage, missed = lines.get(COVERAGE_GAP), Undercoverage.of(lines.get(MISCOVERAGE))
-    bare = isnan(gap) and isnan(gain) and not view.infinite_nll
-    off = (
-        CoverageError(*(getattr(coverage, name) for name in _OFF)) if bare and coverage is not None else CoverageError()
-    )
-    p = min(tests, default=nan)
-    return GateInputs(gap, lower, upper, gain, gain_lower, gain_upper, p, missed, off, view)
+    return "Assume another distribution of the residuals, such as form='empirical', and audit it again."
 
 
 def _finding(
-    rule: Rule,
-    statement: str,
-    observed: float,
-    limits: GateInputs | Undercoverage,
-    severity: Severity | None = None,
-    **parts: Any,
+    rule: Rule, severity: Severity, statement: str, numbers: tuple[float, float, float], **parts: Any
 ) -> Finding:
-    numbers = span(observed, limits.lower, limits.upper) | ({"observed": None} if isnan(observed) else {})
-    about = {"measures": MEASURES, **numbers, **parts}
-    return rule.finding(severity or rule.severity, statement, (ids.CALIBRATION,), **about)
+    interval = span(*numbers) | ({"observed": None} if isnan(numbers[0]) else {})
+    return rule.finding(severity, statement, (ids.CALIBRATION,), measures=MEASURES, **interval, **parts)
 
 
-def _wrong_words(gap: GateInputs) -> str:
-    """Say how the stated uncertainty is wrong."""
-    if gap.view.infinite_nll:
-        rows = count(gap.view.infinite_nll, "row")
+def _wrong_words(gate: GateInputs) -> str:
+    """Say how the stated uncertainty is wrong, and what recalibration would save, if anything."""
+    if gate.view.infinite_nll:
+        rows = count(gate.view.infinite_nll, "row")
         return f"In {rows} the model gave what happened a probability of 0. Its stated uncertainty is wrong there."
-    words = "; ".join(filter(None, (_gap_words(gap), gap.view.events_words)))
-    return f"The outcomes do not follow the stated probabilities: {words}.{_saved(gap)}"
-
-
-def _saved(gap: GateInputs) -> str:
-    """Say what recalibration would save, and where that is not shown to be above 0, its interval."""
-    if isnan(gap.gain):
-        return ""
-    if gap.gain_lower > 0:
-        return f" Recalibration would save {value_words(gap.gain, unit='nats')} a row."
-    words = value_words(gap.gain, gap.gain_lower, gap.gain_upper, "nats", confidence=0.9)
-    return f" Recalibration is not shown to lower the loss: by {words} a row."
-
-
-def _gap_words(gap: GateInputs) -> str:
-    if isnan(gap.gap):
-        return "the confidence gap is not known"
-    if not (gap.lower > 0 or gap.upper < 0):
-        return f"the confidence gap is {value_words(gap.gap, gap.lower, gap.upper, 'nats', confidence=0.9)}"
-    low, high = sorted((abs(gap.lower), abs(gap.upper)))
-    size = value_words(abs(gap.gap), low, high, "nats", confidence=0.9)
-    return f"the model is {'over' if gap.gap > 0 else 'under'}-confident by {size}"
+    saved = ""
+    if gate.gain_lower > 0:
+        saved = f" Recalibration would save {value_words(gate.gain, unit='nats')} a row."
+    elif not isnan(gate.gain):
+        words = value_words(gate.gain, gate.gain_lower, gate.gain_upper, "nats", confidence=0.9)
+        saved = f" Recalibration is not shown to lower the loss: by {words} a row."
+    words = "; ".join(filter(None, (gate.words, gate.view.events_words)))
+    return f"The outcomes do not follow the stated probabilities: {words}.{saved}"

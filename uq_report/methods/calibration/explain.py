@@ -25,33 +25,9 @@ from ...distributions import Categorical
 from ...distributions.families.lifetime_families import Lifetimes
 from ..shared.estimates import estimate, share_of
 from ..shared.options import at_least
+from . import scores as scoring
+from . import tables
 from .recalibration import class_gain, number_gain
-from .scores import (
-    LEVELS,
-    CalibrationScore,
-    MonteCarlo,
-    class_baseline,
-    class_scores,
-    class_tests,
-    confidence_gap,
-    crps_baseline,
-    crps_test,
-    event_of,
-    number_scores,
-    pit_tests,
-)
-from .tables import (
-    Promise,
-    bins_of,
-    coverage,
-    decisions,
-    diagnostic,
-    pit_histogram,
-    promise,
-    promised_coverage,
-    promised_scores,
-    reliability,
-)
 
 _FAR = 3.0  # standard deviations between the events observed and those expected
 
@@ -93,8 +69,8 @@ class Setting:
 class Parts(NamedTuple):
     """What one kind of target contributes to the result."""
 
-    scores: list[CalibrationScore]
-    tests: list[MonteCarlo]
+    scores: list[scoring.CalibrationScore]
+    tests: list[scoring.MonteCarlo]
     results: list[Diagnostic]
     notes: tuple[str, ...]
     omissions: tuple[Omission, ...]
@@ -103,15 +79,17 @@ class Parts(NamedTuple):
 def class_parts(q: Categorical, setting: Setting) -> Parts:
     """Return scores, tests, the reliability table and the decisions of class probabilities."""
     y, weights, rows = setting.y, setting.sampling.weights, setting.independent
-    scores = class_scores(q, y, class_baseline(y, len(q.classes), weights, setting.train), weights)
+    scores = scoring.class_scores(q, y, scoring.class_baseline(y, len(q.classes), weights, setting.train), weights)
     fold, omissions = setting.folds()
     if fold is not None:
-        scores.append(CalibrationScore("recalibration_gain", "nats", class_gain(q.probabilities, y, weights, fold)))
-    bins = bins_of(event_of(q)[0], setting.n_bins)
+        scores.append(
+            scoring.CalibrationScore("recalibration_gain", "nats", class_gain(q.probabilities, y, weights, fold))
+        )
+    bins = tables.bins_of(scoring.event_of(q)[0], setting.n_bins)
     member = np.eye(int(bins.max()) + 1)[bins[rows]]
     part = setting.sampling.part(rows).weights
-    tests, null = class_tests(q.take(rows), y[rows], part, member, setting.rng("draws"), setting.n_draws)
-    table = reliability(q, y, bins, null, setting.sampling, setting.confidence)
+    tests, null = scoring.class_tests(q.take(rows), y[rows], part, member, setting.rng("draws"), setting.n_draws)
+    table = tables.reliability(q, y, bins, null, setting.sampling, setting.confidence)
     baseline = (
         f"Baseline: class frequencies of {setting.baseline}, half a row added to each class. "
         "Skills are the baseline's score less the model's."
@@ -120,7 +98,7 @@ def class_parts(q: Categorical, setting: Setting) -> Parts:
         f"ECE: {member.shape[1]} bins of about equally many rows, {table.meta['form']}. "
         "The ECE of a right model is not 0, but the mean beside it. Brier is the sum over all classes, 0 to 2."
     )
-    decided = decisions(q, y, setting.sampling, setting.confidence)
+    decided = tables.decisions(q, y, setting.sampling, setting.confidence)
     return Parts(scores, tests, [table, decided], (baseline, forms), omissions)
 
 
@@ -128,10 +106,10 @@ def number_parts(q: Distribution, setting: Setting) -> Parts:
     """Return scores, tests, PIT histogram and coverage of a numeric predictive distribution."""
     y, rows = setting.y, setting.independent
     part = setting.sampling.part(rows).weights
-    scores = number_scores(q, y, None if q.censored else crps_baseline(y, setting.train))
-    tests: list[MonteCarlo] = []
+    scores = scoring.number_scores(q, y, None if q.censored else scoring.crps_baseline(y, setting.train))
+    tests: list[scoring.MonteCarlo] = []
     if {"crps", "sample"} <= q.supports:
-        tests.append(crps_test(q.take(rows), y[rows], part, setting.rng("draws"), setting.n_draws))
+        tests.append(scoring.crps_test(q.take(rows), y[rows], part, setting.rng("draws"), setting.n_draws))
     note = f"CRPS baseline: the empirical distribution of y in {setting.baseline}. Its skill is a difference."
     if "intervals" in q.supports:
         return Parts(scores, [], [], (), (Omission("pit", "", q.why_not("pit")),))
@@ -141,14 +119,14 @@ def number_parts(q: Distribution, setting: Setting) -> Parts:
         return Parts(scores, tests, [], (note,), (Omission("pit", "", q.why_not("cdf")),))
     lower, upper = q.pit_bounds(y)
     pit = lower + setting.rng("pit").random(len(y)) * (upper - lower)
-    tests += pit_tests(pit[rows], part, setting.rng("uniform"), setting.n_draws)
+    tests += scoring.pit_tests(pit[rows], part, setting.rng("uniform"), setting.n_draws)
     fold, omissions = setting.folds()
     if fold is not None and "log_prob" in q.supports:
         gain = number_gain(lower, upper, pit, setting.sampling.weights, fold)
-        scores.append(CalibrationScore("recalibration_gain", "nats", gain))
+        scores.append(scoring.CalibrationScore("recalibration_gain", "nats", gain))
     figures = [
-        pit_histogram(q, lower, upper, setting.sampling, setting.confidence),
-        coverage(q, pit, _widths(q, setting.sampling), setting.sampling, setting.confidence),
+        tables.pit_histogram(q, lower, upper, setting.sampling, setting.confidence),
+        tables.coverage(q, pit, _widths(q, setting.sampling), setting.sampling, setting.confidence),
     ]
     return Parts(scores, tests, figures, (note,), omissions)
 
@@ -157,7 +135,7 @@ def _widths(q: Distribution, sampling: Sampling) -> FloatArray | None:
     """Return the mean width of each central interval, in units of y."""
     if "quantile" not in q.supports:
         return None
-    tails = np.array([(1 - level) / 2 for level in LEVELS])
+    tails = np.array([(1 - level) / 2 for level in scoring.LEVELS])
     return np.asarray(sampling.weights @ (q.quantile(1 - tails) - q.quantile(tails)))
 
 
@@ -263,23 +241,23 @@ class Calibration(BuiltInExplainer):
         classes = "proba" in q.supports
         parts = class_parts(cast("Categorical", q), setting) if classes else number_parts(q, setting)
         held = "covered" in q.supports
-        tables = [*parts.results, *([promised_coverage(q, y, sampling, engine.confidence)] if held else [])]
-        tests: list[MonteCarlo | Promise] = [*parts.tests, *([promise(q, y, sampling)] if held else [])]
+        covered = [tables.promised_coverage(q, y, sampling, engine.confidence)] if held else []
+        promised = [tables.promise(q, y, sampling)] if held else []
         gap, missing = _gap(q, y)
         infinite = int(np.isneginf(q.log_prob(y)).sum()) if "log_prob" in q.supports else 0  # rows
-        scores = [*gap, *parts.scores, *promised_scores(q, y, train)]
+        scores = [*gap, *parts.scores, *tables.promised_scores(q, y, train)]
         gaps = {score.item: _infinite(score) for score in scores if not np.isfinite(score.rows).all()}
         finite = [score for score in scores if score.item not in gaps]
-        result = diagnostic(
+        result = tables.diagnostic(
             self.name,
             "Scores and calibration of the predictive distribution",
-            _estimates(finite, tests, setting),
+            _estimates(finite, [*parts.tests, *promised], setting),
             options=asdict(self),
             notes=(*parts.notes, *sampling.notes(), *self._test_notes(sampling)),
             omissions=(*missing, *parts.omissions, *gaps.values()),
             meta={"family": q.family, "n": subject.n, "infinite_nll": infinite, **_events(q, y)},
         )
-        return [result, *tables]
+        return [result, *parts.results, *covered]
 
     def _test_notes(self, sampling: Sampling) -> tuple[str, ...]:
         note = (
@@ -291,7 +269,7 @@ class Calibration(BuiltInExplainer):
 
 
 def _estimates(
-    scores: Sequence[CalibrationScore], tests: Sequence[MonteCarlo | Promise], setting: Setting
+    scores: Sequence[scoring.CalibrationScore], tests: Sequence[scoring.MonteCarlo | tables.Promise], setting: Setting
 ) -> pd.DataFrame:
     """Return a line per item: scores with their intervals, tests with their p-values."""
     table = {score.item: _score(score, setting) for score in scores}
@@ -307,7 +285,7 @@ def _estimates(
     return estimates
 
 
-def _score(score: CalibrationScore, setting: Setting) -> dict[str, Any]:
+def _score(score: scoring.CalibrationScore, setting: Setting) -> dict[str, Any]:
     sampling, level = setting.sampling, setting.confidence
     mean, error = (float(value) for value in sampling.mean(score.rows))
     low, high = sampling.interval(mean, error, 0.9)
@@ -322,12 +300,12 @@ def _score(score: CalibrationScore, setting: Setting) -> dict[str, Any]:
     return line
 
 
-def _gap(q: Distribution, y: AnyArray) -> tuple[list[CalibrationScore], tuple[Omission, ...]]:
+def _gap(q: Distribution, y: AnyArray) -> tuple[list[scoring.CalibrationScore], tuple[Omission, ...]]:
     """Return the confidence gap, or why there is none."""
     lacking = sorted({"log_prob", "entropy"} - q.supports)
     if lacking:
         return [], (Omission("confidence_gap", "", q.why_not(lacking[0])),)
-    return [CalibrationScore("confidence_gap", "nats", confidence_gap(q, y))], ()
+    return [scoring.CalibrationScore("confidence_gap", "nats", scoring.confidence_gap(q, y))], ()
 
 
 def _events(q: Distribution, y: AnyArray) -> dict[str, float]:
@@ -335,7 +313,7 @@ def _events(q: Distribution, y: AnyArray) -> dict[str, float]:
     return events_of(cast("Lifetimes", q), y)._asdict() if q.censored else {}
 
 
-def _infinite(score: CalibrationScore) -> Omission:
+def _infinite(score: scoring.CalibrationScore) -> Omission:
     """Return why a score with infinite rows has no mean."""
     rows = int((~np.isfinite(score.rows)).sum())
     reason = f"infinite in {rows} of {len(score.rows)} rows"

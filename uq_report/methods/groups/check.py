@@ -14,19 +14,9 @@ from ...core.model.measures import ENTROPY, NLL
 from ...core.support.errors import check_options
 from ...core.support.numbers import number, value_words
 from ...core.support.text import clean, short
-from ...evidence import ids
+from ...evidence import ids, outcomes
 from ...evidence.finding import SEVERITIES, Outcome, Symptom
-from ...evidence.outcomes import (
-    CONFIDENCE_GAP,
-    DifferenceLine,
-    GroupLine,
-    GroupsDifference,
-    GroupsProxy,
-    GroupsUse,
-    GroupsView,
-    ProxyLine,
-    UseLine,
-)
+from ...evidence.outcomes import DifferenceLine, GroupLine, UseLine
 from ...evidence.run import Run
 from ..shared.checks import line_words, observed
 from ..shared.options import positive, shares
@@ -36,7 +26,7 @@ MISPREDICTED, MISJUDGED, USED, UNJUDGED, DIFFERING = "UQ801", "UQ802", "UQ803", 
 HONEST = "E_q[Y] = mean(q) and E_q[-log q(Y)] = H(q): both hold on average in any rows when y follows the model"
 MITCHELL = "mitchell:section 4"
 # measure -> which threshold its differences are judged by
-EXCESS_THRESHOLDS = {CONFIDENCE_GAP: "effect", "coverage_90": "rate", "excess_loss": "loss"}
+EXCESS_THRESHOLDS = {outcomes.CONFIDENCE_GAP: "effect", "coverage_90": "rate", "excess_loss": "loss"}
 PLAIN_THRESHOLDS = {
     "brier": "loss",
     "squared_error": "loss",
@@ -46,7 +36,7 @@ PLAIN_THRESHOLDS = {
 WORDS = {
     "brier": "Brier score",
     "squared_error": "squared error",
-    CONFIDENCE_GAP: "loss",
+    outcomes.CONFIDENCE_GAP: "loss",
     "excess_loss": "loss",
     "coverage_90": "coverage of the central 90 % intervals",
     "false_positive_rate": "false-positive rate at a probability of 0.5",
@@ -142,7 +132,7 @@ class GroupTest(NamedTuple):
 
 def _tested(rule: Rule, run: Run, thresholds: Mapping[str, str], what: str) -> list[GroupTest]:
     """Return the tested differences of some measures; none judge the rule where no difference of `what` was tested."""
-    needed(GroupsView, run)
+    needed(outcomes.GroupsView, run)
     tests = []
     for line in _differences(run):
         name = thresholds.get(line.measure.partition("[")[0])
@@ -154,7 +144,7 @@ def _tested(rule: Rule, run: Run, thresholds: Mapping[str, str], what: str) -> l
 
 
 def _differences(run: Run) -> Sequence[DifferenceLine]:
-    view = GroupsDifference.find(run)
+    view = outcomes.GroupsDifference.find(run)
     return () if view is None else view.lines
 
 
@@ -190,11 +180,11 @@ def _mispredicted(test: GroupTest, contrasts: Contrasts) -> Said:
 
 def _losses(rule: Rule, run: Run) -> RuleOutcome:
     """Judge the loss less the loss that the model expects."""
-    has_gap = any(line.measure == CONFIDENCE_GAP for line in _differences(run))
+    has_gap = any(line.measure == outcomes.CONFIDENCE_GAP for line in _differences(run))
     thresholds = {m: name for m, name in EXCESS_THRESHOLDS.items() if m != "excess_loss" or not has_gap}
     tests = _tested(rule, run, thresholds, "the loss less the expected loss")
     passed = f"The loss of {len(tests)} groups is as far from what the model expects as that of their rest."
-    means = {place_of(line): line for line in needed(GroupsView, run).lines}
+    means = {place_of(line): line for line in needed(outcomes.GroupsView, run).lines}
     return _family(rule, tests, lambda x: _misjudged(x, means), passed, undecided=_wide)
 
 
@@ -203,7 +193,7 @@ def _misjudged(test: GroupTest, means: Mapping[Place, GroupLine]) -> Said:
     return test.about | {
         "statement": f"For {group_words(line)} ({line.n} rows) {_against_expected(line, means.get(place_of(line)))}.",
         "remedy": "Look for wrong labels or missing features in the group. Report its uncertainty apart.",
-        "measures": (NLL.name, ENTROPY.name) if line.measure == CONFIDENCE_GAP else (line.measure,),
+        "measures": (NLL.name, ENTROPY.name) if line.measure == outcomes.CONFIDENCE_GAP else (line.measure,),
         "explains": (Symptom(code=DIFFERING, feature=line.feature),),
     }
 
@@ -244,7 +234,7 @@ def _differs(*tests: GroupTest) -> Said:
 
 def _withheld(rule: Rule, run: Run) -> RuleOutcome:
     """Name the groups that are not shown; never how small they are."""
-    view = needed(GroupsView, run)
+    view = needed(outcomes.GroupsView, run)
     names = {feature: facts["withheld"] for feature, facts in view.attributes.items()}
 
     def said(feature: str) -> Said:
@@ -263,14 +253,13 @@ def _withheld(rule: Rule, run: Run) -> RuleOutcome:
 
 def _use(rule: Rule, run: Run) -> RuleOutcome:
     """Judge the contrasts that are lost when an attribute or a proxy is exchanged, Holm-adjusted over all of them."""
-    missing = any(view.find(run) is None for view in (GroupsUse, GroupsProxy, GroupsDifference))
-    require(not missing, absent(run, ids.GROUPS_USE))
-    used, proxies = needed(GroupsUse, run), needed(GroupsProxy, run)
+    views = (outcomes.GroupsUse, outcomes.GroupsProxy, outcomes.GroupsDifference)
+    require(all(view.find(run) is not None for view in views), absent(run, ids.GROUPS_USE))
+    used, proxies = needed(outcomes.GroupsUse, run), needed(outcomes.GroupsProxy, run)
     unable = listed(gap.feature for gap in used.omissions)
     require(used.lines or not used.omissions, f"no feature could be exchanged for {unable}")
     contrasts = {place_of(line): line for line in _differences(run)}
     lines = [x for x in used.lines if not isnan(x.p_value) and x.association >= rule.thresholds["proxy"]]
-    margin = rule.thresholds["spread"]
     part = family(
         rule,
         lines,
@@ -278,7 +267,7 @@ def _use(rule: Rule, run: Run) -> RuleOutcome:
         lambda *raised: _use_words(rule, raised, contrasts),
         p_values=[line.p_value for line in lines],
         by=lambda x: (x.feature, x.by),
-        undecided=lambda rest: [short(by) for _, by in _open(rest, lines, margin)],
+        undecided=lambda rest: _open(rest, lines, rule.thresholds["spread"]),
         passed="No contrast of predictions between groups goes through an attribute or a proxy beyond the margin.",
     )
     named = {finding.features[-1] for finding in part.findings}
@@ -291,11 +280,11 @@ def _use(rule: Rule, run: Run) -> RuleOutcome:
     return replace(part, findings=(*part.findings, *by_all.findings))
 
 
-def _open(rest: Sequence[UseLine], lines: Sequence[UseLine], margin: float) -> dict[tuple[str, str], None]:
-    """Return which pairs of feature and attribute raise nothing, and have an interval beyond the margin."""
+def _open(rest: Sequence[UseLine], lines: Sequence[UseLine], margin: float) -> list[str]:
+    """Return the features that raise nothing for an attribute, and have an interval beyond the margin."""
     raised = {(x.feature, x.by) for x in lines if x not in rest}
     wide = (x for x in rest if max(abs(x.lower), abs(x.upper)) > margin * x.scale)
-    return dict.fromkeys((x.feature, x.by) for x in wide if (x.feature, x.by) not in raised)
+    return [short(by) for _, by in dict.fromkeys((x.feature, x.by) for x in wide if (x.feature, x.by) not in raised)]
 
 
 def _numbers(line: UseLine, contrasts: Contrasts) -> dict[str, float]:
@@ -330,7 +319,7 @@ def _use_words(rule: Rule, raised: Sequence[UseLine], contrasts: Contrasts) -> S
     }
 
 
-def _all_features(rule: Rule, line: ProxyLine) -> Said:
+def _all_features(rule: Rule, line: outcomes.ProxyLine) -> Said:
     """Return what to say of an attribute that all features together tell."""
     return {
         "statement": f"The model's features together tell {short(line.feature)}, with R² "

@@ -16,15 +16,8 @@ from ...document.plots import importance
 from ...document.plots.words import axis_label
 from ...document.text import joined, name, value_words
 from ...evidence import columns as col
-from ...evidence.outcomes import (
-    CONFIDENCE_GAP,
-    DifferenceLine,
-    GroupLine,
-    GroupsDifference,
-    GroupsProxy,
-    GroupsUse,
-    GroupsView,
-)
+from ...evidence import ids, outcomes
+from ...evidence.outcomes import DifferenceLine, GroupLine, GroupsView
 from ...evidence.view import largest_first, of_feature, of_measure, table_of
 from ...reading.run_reader import RunReader
 from ...reading.tables import FEATURE, INTERVAL, Field, line_table
@@ -33,7 +26,7 @@ from ..shared.wording import ResultSection, words_of
 L = TypeVar("L", bound=GroupLine)
 PANELS = 3
 TOP = 12
-LOSS, EXPECTED = (NLL.name, "brier", "squared_error"), (CONFIDENCE_GAP, "excess_loss")
+LOSS, EXPECTED = (NLL.name, "brier", "squared_error"), (outcomes.CONFIDENCE_GAP, "excess_loss")
 PREFERRED = ("prediction", "outcome", *EXPECTED, *LOSS, ENTROPY.name)
 RATES = ("coverage_90", "false_positive_rate", "false_negative_rate")
 LEAD = (
@@ -54,12 +47,12 @@ PREDICTED = (
 class GroupsSection(ResultSection[GroupsView]):
     """Performance and uncertainty by group of each attribute, and proxies; or why there is none."""
 
-    name: ClassVar[str] = GroupsView.id
+    name: ClassVar[str] = ids.GROUPS
     slot: ClassVar[str] = slots.GROUPS
-    shows: ClassVar[tuple[str, ...]] = (GroupsView.id, GroupsDifference.id, GroupsProxy.id, GroupsUse.id)
+    shows: ClassVar[tuple[str, ...]] = (ids.GROUPS, ids.GROUPS_DIFFERENCE, ids.GROUPS_PROXY, ids.GROUPS_USE)
     of = GroupsView
-    key = GroupsView.id
-    title = "GroupsView"
+    key = ids.GROUPS
+    title = "Groups"
     empty = "No group has enough rows to be shown."
 
     def blocks(self, e: RunReader, view: GroupsView) -> Iterable[Block]:
@@ -91,7 +84,7 @@ class _Attribute:
     @cached_property
     def apart(self) -> list[DifferenceLine]:
         """Each group less the rest, groups in their order."""
-        view = GroupsDifference.find(self.e.run)
+        view = outcomes.GroupsDifference.find(self.e.run)
         return _in_order(() if view is None else of_feature(view.lines, self.attribute), list(self.sizes))
 
     @cached_property
@@ -145,7 +138,7 @@ class _Attribute:
 
     def _use(self) -> tuple[Block, ...]:
         """Return what is lost when the attribute, or a feature that tells it, is exchanged."""
-        view = GroupsUse.find(self.e.run)
+        view = outcomes.GroupsUse.find(self.e.run)
         lines = () if view is None else of_feature(view.lines, self.attribute)
         if not lines:
             return ()
@@ -157,7 +150,7 @@ class _Attribute:
             *(("group", _item), ("contrast to the rest that is lost; of all rows, mean change", words_of)),
         )
         caption = f"Predictions when {name(self.attribute)}, or a feature that tells it, is exchanged."
-        return (line_table(f"{self.key}-use", caption, lines, fields, evidence=GroupsUse.id),)
+        return (line_table(f"{self.key}-use", caption, lines, fields, evidence=outcomes.GroupsUse.id),)
 
     def _figure(self, measures: Sequence[str]) -> Block:
         """Draw the leading measures side by side, a row per group."""
@@ -189,7 +182,9 @@ class _Attribute:
             *((Column("p", "pvalue"), "p_value"), (Column("over all rows", "number"), "overall")),
         )
         caption = f"Each group of {name(self.attribute)} less the rest."
-        return (line_table(f"{self.key}-differences", caption, self.apart, fields, evidence=GroupsDifference.id),)
+        return (
+            line_table(f"{self.key}-differences", caption, self.apart, fields, evidence=outcomes.GroupsDifference.id),
+        )
 
 
 def _item(line: GroupLine) -> str:
@@ -208,7 +203,7 @@ def _class(suffix: str) -> str:
 
 def _proxy(e: RunReader) -> tuple[Section, ...]:
     """Return how well the model's other features tell the attribute, and the single ones that go with it."""
-    view = GroupsProxy.find(e.run)
+    view = outcomes.GroupsProxy.find(e.run)
     if view is None or not view.lines:
         return ()
     text = (

@@ -17,16 +17,7 @@ from ...document.plots.frames import has_interval, interval_words
 from ...document.text import joined, name
 from ...evidence import columns as col
 from ...evidence import ids
-from ...evidence.information import (
-    AFTER,
-    BEFORE,
-    WITH_TARGET,
-    WITHOUT_TARGET,
-    RedundancyJoint,
-    RedundancyLine,
-    RedundancyPartner,
-    RedundancyView,
-)
+from ...evidence import information as info
 from ...evidence.view import by_feature, largest_first
 from ...reading.run_reader import RunReader
 from ..shared.wording import ResultSection, named, words_of
@@ -35,12 +26,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+BLUE = style.ROLE["prediction"]
 BARS: dict[str, dict[str, Any]] = {
-    WITHOUT_TARGET: {"color": style.ROLE["prediction"], "marker": "o", "markerfacecolor": style.ROLE["prediction"]},
-    WITH_TARGET: {"color": style.ROLE["loss"], "marker": "D", "markerfacecolor": "white"},
+    info.WITHOUT_TARGET: {
+        "color": style.ROLE["prediction"],
+        "marker": "o",
+        "markerfacecolor": style.ROLE["prediction"],
+    },
+    info.WITH_TARGET: {"color": style.ROLE["loss"], "marker": "D", "markerfacecolor": "white"},
 }
 SIZE: dict[str, Any] = {"linestyle": "", "markersize": 5.5, "markeredgewidth": 1.2}
-OFFSETS = {WITHOUT_TARGET: -0.12, WITH_TARGET: 0.12}
+OFFSETS = {info.WITHOUT_TARGET: -0.12, info.WITH_TARGET: 0.12}
 
 
 def draw_redundancy(result: Result, top: int = 20) -> Figure:
@@ -52,7 +48,7 @@ def draw_redundancy(result: Result, top: int = 20) -> Figure:
         Its estimates have a column ``item`` with the keys of `BARS`.
     """
     table = result.estimates
-    first = table[table[col.ITEM] == WITHOUT_TARGET]
+    first = table[table[col.ITEM] == info.WITHOUT_TARGET]
     features = [str(f) for f in first.sort_values(col.ESTIMATE, ascending=False, kind="stable")[col.FEATURE].head(top)]
     parts = {item: table[table[col.ITEM] == item].set_index(col.FEATURE).reindex(features) for item in BARS}
     with style.drawing(0.29 * len(features) + 1.1) as figure:
@@ -89,8 +85,8 @@ RedundancyFigure = figure_plugin(ids.REDUNDANCY, draw_redundancy)
 
 PAIRS = 4
 POINTS: dict[str, dict[str, Any]] = {
-    AFTER: {"marker": "x", "markersize": 3.0, "color": style.ROLE["loss"], "markeredgewidth": 0.6},
-    BEFORE: {"marker": "o", "markersize": 2.8, "color": style.ROLE["prediction"], "markeredgewidth": 0.0},
+    info.AFTER: {"marker": "x", "markersize": 3.0, "color": style.ROLE["loss"], "markeredgewidth": 0.6},
+    info.BEFORE: {"marker": "o", "markersize": 2.8, "color": style.ROLE["prediction"], "markeredgewidth": 0.0},
 }
 
 
@@ -120,7 +116,7 @@ def draw_joint(result: Result, pairs: Sequence[tuple[str, str]] | None = None) -
     return figure
 
 
-_WORDS = {BEFORE: "rows of the data", AFTER: "rows after the shuffle"}
+_WORDS = {info.BEFORE: "rows of the data", info.AFTER: "rows after the shuffle"}
 
 
 def _panel(axes: Axes, part: pd.DataFrame, feature: str, partner: str) -> None:
@@ -142,20 +138,20 @@ LEAD = (
 )
 
 
-class DependenceSection(ResultSection[RedundancyView]):
+class DependenceSection(ResultSection[info.RedundancyView]):
     """The redundancy of each feature, its closest partner, and strong pairs before and after shuffling."""
 
     name: ClassVar[str] = "dependence"
     slot: ClassVar[str] = slots.DEPENDENCE
-    shows: ClassVar[tuple[str, ...]] = (RedundancyView.id, RedundancyPartner.id, RedundancyJoint.id)
-    of = RedundancyView
+    shows: ClassVar[tuple[str, ...]] = (info.RedundancyView.id, info.RedundancyPartner.id, info.RedundancyJoint.id)
+    of = info.RedundancyView
     key = "dependence"
     title = "Dependence between features"
     empty = "No feature could be predicted from the others."
 
-    def blocks(self, e: RunReader, view: RedundancyView) -> Iterable[Block]:
+    def blocks(self, e: RunReader, view: info.RedundancyView) -> Iterable[Block]:
         """Return a figure and a table of redundancy, and a figure of strong pairs."""
-        alone = largest_first(line for line in view.lines if line.item == WITHOUT_TARGET)
+        alone = largest_first(line for line in view.lines if line.item == info.WITHOUT_TARGET)
         most = f"Most redundant by R² without the target: {named(alone[:3])}."
         capped = f", the {TOP} most redundant of {len(alone)}" if len(alone) > TOP else ""
         figure = make_figure(
@@ -169,10 +165,10 @@ class DependenceSection(ResultSection[RedundancyView]):
         return (*paragraphs(LEAD, most), figure, _table(e, view, alone), *left_out(view.result), *_pairs(e))
 
 
-def _table(e: RunReader, view: RedundancyView, alone: Sequence[RedundancyLine]) -> Block:
+def _table(e: RunReader, view: info.RedundancyView, alone: Sequence[info.RedundancyLine]) -> Block:
     """Return both R² with their intervals, and the closest partner where one was sought."""
-    with_target = by_feature(line for line in view.lines if line.item == WITH_TARGET)
-    partners = RedundancyPartner.find(e.run)
+    with_target = by_feature(line for line in view.lines if line.item == info.WITH_TARGET)
+    partners = info.RedundancyPartner.find(e.run)
     closest = {} if partners is None else by_feature(partners.lines)
     columns = [Column("feature"), Column("R² without target"), Column("R² with target")]
     columns += [Column("closest partner"), Column("association", "number")] if closest else []
@@ -189,7 +185,7 @@ def _table(e: RunReader, view: RedundancyView, alone: Sequence[RedundancyLine]) 
 
 def _pairs(e: RunReader) -> list[Block]:
     """Return the strongest pairs before and after the shuffle: what the model is asked about."""
-    view = RedundancyJoint.find(e.run)
+    view = info.RedundancyJoint.find(e.run)
     if view is None or not view.pairs:
         return []
     pairs = view.pairs[:PAIRS]

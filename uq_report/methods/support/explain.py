@@ -70,8 +70,7 @@ class Support(BuiltInExplainer):
     card: ClassVar[MethodCard] = MethodCard(
         title="Extrapolation and support",
         definition="A row lies outside the support if it is farther from its k-th nearest training row than all but a "
-        "small share of other training rows, held back for this, are; and the same after each feature is "
-        "shuffled.",
+        "small share of other training rows, held back for this, are; and the same after each feature is shuffled.",
         assumes="The distance (Mahalanobis for numbers, levels by equality) is a fair one for this model.",
         fails="A row can be far off in one feature that does not matter, or lie in a hole that the distance does not "
         "see. With many features all rows are far from each other.",
