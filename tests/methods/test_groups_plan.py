@@ -288,12 +288,6 @@ def test_the_group_withheld_is_the_first_that_protects_what_is_exposed() -> None
     assert _to_withhold(masks, np.ones(5), small[:1]) is None
 
 
-def test_of_a_share_the_rows_that_tell_as_much_are_counted() -> None:
-    assert contrasts._effective(Sampling(np.full(4, 0.25), 4), 0.5, 0.1) == pytest.approx(0.25 / 0.01 * 4 / 3)
-    for mean, error in ((0.0, 0.0), (1.0, 0.0), (0.5, np.nan), (-1e-17, 0.1), (1 + 1e-16, 0.1)):
-        assert contrasts._effective(Sampling(np.full(4, 0.25), 4), mean, error) == 4
-
-
 def test_of_three_groups_the_larger_one_is_drawn_by_its_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
 

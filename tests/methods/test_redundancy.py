@@ -13,12 +13,13 @@ from uq_report import testing
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import NLL
 from uq_report.core.model.results import Result
+from uq_report.core.model.sampling import Sampling
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
-from uq_report.methods.redundancy.explain import Redundancy, skill
+from uq_report.methods.redundancy.explain import Redundancy
 from uq_report.methods.shared.association import NumericColumn, association
-from uq_report.methods.shared.forest import forecasts, row_groups
+from uq_report.methods.shared.forest import forecasts, row_groups, skill
 
 MODEL = testing.KnownLinear((1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
@@ -66,18 +67,18 @@ def test_the_target_tells_something_about_what_it_was_made_of() -> None:
 def test_skill_is_scikit_learns_r2() -> None:
     rng = np.random.default_rng(0)
     y, forecast = rng.normal(size=30), rng.normal(size=30)
-    value, influence = skill(y[:, None], forecast[:, None], np.full(30, 1 / 30))
-    assert value == pytest.approx(r2_score(y, forecast), abs=1e-12)
-    assert influence.mean() == pytest.approx(0, abs=1e-12)
+    line = skill(y[:, None], forecast[:, None], Sampling(np.full(30, 1 / 30), 30), 0.95, "r_squared", "x")
+    assert line["estimate"] == pytest.approx(r2_score(y, forecast), abs=1e-12)
 
 
 def test_the_interval_has_the_spread_of_r2_over_samples() -> None:
     """A forecast ŷ = x of y = x + e with equal variances has R² = ½; 500 samples of 100 rows."""
     rng = np.random.default_rng(0)
     x, e = rng.normal(size=(2, 500, 100))
-    pairs = [skill((x[k] + e[k])[:, None], x[k][:, None], np.full(100, 0.01)) for k in range(500)]
-    spread = np.std([value for value, _ in pairs])
-    claimed = np.mean([influence.std(ddof=1) / 10 for _, influence in pairs])
+    rows = Sampling(np.full(100, 0.01), 100)
+    lines = [skill((x[k] + e[k])[:, None], x[k][:, None], rows, 0.95, "r_squared", "x") for k in range(500)]
+    spread = np.std([line["estimate"] for line in lines])
+    claimed = np.mean([line["std_error"] for line in lines])
     assert claimed == pytest.approx(spread, rel=0.12)  # three standard errors of an sd from 500
 
 

@@ -9,15 +9,17 @@ import pytest
 from joblib import Parallel
 
 from uq_report.core.engine.fast_path_evaluator import Engine
+from uq_report.core.model.sampling import Sampling
 from uq_report.core.model.subject import make_subject
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
 from uq_report.methods.redundancy import explain, stacked
-from uq_report.methods.redundancy.explain import Redundancy, joint, partners, skill
+from uq_report.methods.redundancy.explain import Redundancy, joint, partners
 from uq_report.methods.redundancy.stacked import Predictors, _gains, _weighed, trees
 from uq_report.methods.shared import forest
 from uq_report.methods.shared.association import NumericColumn
+from uq_report.methods.shared.forest import skill
 from uq_report.testing import KnownTruth, measures
 
 
@@ -36,12 +38,13 @@ def explained(frame: Any, *, subject: Any = None, **options: Any) -> Any:
 def test_r_squared_is_a_ratio_of_weighted_means_with_the_influence_of_a_ratio() -> None:
     """About the mean 1.5 the squares are 2.25, 0.25 and 6.25, about the forecast 1, 0 and 4: R² is 1 - 1.5 / 2.75."""
     truth, forecast = np.array([[0.0], [2.0], [4.0]]), np.array([[1.0], [2.0], [2.0]])
-    value, influence = skill(truth, forecast, np.array([0.5, 0.25, 0.25]))
-    assert value == pytest.approx(1 - 6 / 11)
+    rows = Sampling(np.array([0.5, 0.25, 0.25]), 3)
+    line = skill(truth, forecast, rows, 0.95, "r_squared", "x")
+    assert line["estimate"] == pytest.approx(1 - 6 / 11)
     own = np.array([1, 0, 4]) - 6 / 11 * np.array([2.25, 0.25, 6.25])
-    np.testing.assert_allclose(influence, -own / 2.75)
-    twice, _ = skill(np.hstack([truth, truth]), np.hstack([forecast, truth]), np.array([0.5, 0.25, 0.25]))
-    assert twice == pytest.approx(1 - 3 / 11)
+    assert line["std_error"] == pytest.approx(rows.mean(-own / 2.75)[1])
+    twice = skill(np.hstack([truth, truth]), np.hstack([forecast, truth]), rows, 0.95, "r_squared", "x")
+    assert twice["estimate"] == pytest.approx(1 - 3 / 11)
 
 
 @pytest.mark.parametrize(("n", "d", "used"), [(7000, 3, 6666), (260, 101, 200), (260, 80, 250), (150, 101, 150)])

@@ -23,7 +23,7 @@ from ...core.support.errors import InputError, check_options
 from ...core.support.numbers import number
 from ...distributions import Categorical
 from ...distributions.families.lifetime_families import Lifetimes
-from ..shared.estimates import estimate, share_of
+from ..shared.estimates import estimate, mean_of, share_of
 from ..shared.options import at_least
 from . import scores as scoring
 from . import tables
@@ -287,16 +287,12 @@ def _estimates(
 
 def _score(score: scoring.CalibrationScore, setting: Setting) -> dict[str, Any]:
     sampling, level = setting.sampling, setting.confidence
-    mean, error = (float(value) for value in sampling.mean(score.rows))
-    low, high = sampling.interval(mean, error, 0.9)
-    line = estimate(mean, error, sampling.interval(mean, error, level), level)
-    if score.item == MISCOVERAGE.name:
-        line, narrow = (share_of(score.rows, sampling, x) for x in (level, 0.9))
-        low, high = narrow["lower"], narrow["upper"]
-    line |= {"item": score.item, "unit": score.unit, "lower_90": low, "upper_90": high}
+    interval = share_of if score.item == MISCOVERAGE.name else mean_of
+    line, narrow = (interval(score.rows, sampling, x) for x in (level, 0.9))
+    line |= {"item": score.item, "unit": score.unit, "lower_90": narrow["lower"], "upper_90": narrow["upper"]}
     if score.item == "confidence_gap":
-        centred = 0.0 if abs(mean) < EXACT else mean
-        line |= {"p_value": float(two_sided(centred, error, sampling.units - 1)), "null_mean": 0.0}
+        centred = 0.0 if abs(line["estimate"]) < EXACT else line["estimate"]
+        line |= {"p_value": float(two_sided(centred, line["std_error"], sampling.units - 1)), "null_mean": 0.0}
     return line
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from scipy import special
 
+from ...checks.reading import two_sided
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.model.results import Omission
 from ...core.model.sampling import Sampling
@@ -19,6 +20,7 @@ from ...core.support.text import clean
 from ...distributions import Categorical
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ..shared.blocks import blocks
+from ..shared.estimates import error_of, row_pieces
 
 ERROR_RATES = ("false_positive_rate", "false_negative_rate")
 OF_OUTCOMES = ("outcome", "residual", CONFIDENCE_GAP, "coverage_90", *ERROR_RATES)
@@ -195,14 +197,7 @@ class GroupDifference(NamedTuple):
     @property
     def p_value(self) -> float:
         """Two-sided p-value of the t-test of no difference."""
-        return t_test(self.centre, self.std_error, self.dof)
-
-
-def t_test(estimate: float, std_error: float, dof: float) -> float:
-    """Return the two-sided p-value of a t-test of 0; 1 where the estimate is 0 and nothing varies."""
-    if not std_error > 0:
-        return 1.0 if estimate == 0 else 0.0
-    return float(2 * special.stdtr(dof, -abs(estimate) / std_error))
+        return float(two_sided(self.centre, self.std_error, self.dof))
 
 
 def difference(
@@ -223,7 +218,8 @@ def difference(
     means, errors = np.array([part.mean(values[rows]) for part, rows in zip(parts, (group, rest), strict=True)]).T
     estimate = float(means[0] - means[1])
     if share:
-        sizes = np.array([_effective(*numbers) for numbers in zip(parts, means, errors, strict=True)])
+        hits = zip(parts, np.clip(means, 0.0, 1.0), errors, strict=True)
+        sizes = np.array([part.effective_n(float(mean), float(error)) for part, mean, error in hits])
         moved = (means * sizes + 1) / (sizes + 2)
         variances = moved * (1 - moved) / (sizes + 2)
         dof = _welch(variances, sizes + 1)
@@ -231,26 +227,6 @@ def difference(
     dof = _welch(np.square(errors), np.array([part.units - 1 for part in parts]))
     pieces = row_pieces(values, group, rest, sampling)
     return GroupDifference(estimate, error_of(pieces, group | rest, sampling), dof, estimate)
-
-
-def row_pieces(values: FloatArray, group: BoolArray, rest: BoolArray, sampling: Sampling) -> FloatArray:
-    """Return what each row adds to the sampling error of a difference of two means, shape (n,); 0 for other rows."""
-    pieces = np.zeros(len(values))
-    for sign, rows in ((1, group), (-1, rest)):
-        part = sampling.part(rows)
-        factor = np.sqrt(part.units / (part.units - 1)) if part.units > 1 else np.nan
-        pieces[rows] = sign * factor * part.weights * (values[rows] - part.weights @ values[rows])
-    return pieces
-
-
-def error_of(pieces: FloatArray, rows: BoolArray, sampling: Sampling) -> float:
-    """Return the standard error from what each row adds, rows of a cluster together."""
-    sums = pieces[rows] if sampling.codes is None else np.bincount(sampling.codes[rows], pieces[rows])
-    return float(np.sqrt(np.square(sums).sum()))
-
-
-def _effective(part: Sampling, mean: float, error: float) -> float:
-    return part.effective_n(float(np.clip(mean, 0.0, 1.0)), float(error))
 
 
 def _welch(variances: FloatArray, dofs: AnyArray) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...checks.reading import two_sided
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.model.results import Omission
 from ...core.model.sampling import Sampling
@@ -19,8 +20,8 @@ from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ...core.support.numbers import infinite
 from ...core.support.text import short
 from ...evidence.outcomes import CONFIDENCE_GAP
-from ..shared.estimates import estimate, share_of
-from .contrasts import EXACT_UNITS, Values, difference, gap_p_values, shuffled_p_values, t_test
+from ..shared.estimates import estimate, mean_of, share_of
+from .contrasts import EXACT_UNITS, Values, difference, gap_p_values, shuffled_p_values
 
 QUARTILES = (0.25, 0.5, 0.75)
 MISSING = "missing"
@@ -309,11 +310,7 @@ class Plan:
 
     def _mean(self, value: Values, rows: BoolArray) -> dict[str, Any]:
         part, confidence = self.sampling.part(rows), self.engine.confidence
-        if value.share:
-            line = share_of(value.rows[rows], part, confidence)
-        else:
-            mean, error = (float(number) for number in part.mean(value.rows[rows]))
-            line = estimate(mean, error, part.interval(mean, error, confidence), confidence)
+        line = (share_of if value.share else mean_of)(value.rows[rows], part, confidence)
         return {**line, "measure": value.measure, "n": int((rows & self.counted).sum()), "unit": value.unit}
 
     @cached_property
@@ -324,8 +321,7 @@ class Plan:
         p_values = {}
         for key, mask in masks.items():
             part = self.sampling.part(mask)
-            mean, error = (float(number) for number in part.mean(gap.rows[mask]))
-            p_values[key] = t_test(mean, error, part.units - 1)
+            p_values[key] = float(two_sided(*part.mean(gap.rows[mask]), part.units - 1))
         rows = self.sampling.independent_rows(self.engine.rng("units"))
         small = [key for key, mask in masks.items() if mask[rows].sum() <= EXACT_UNITS]
         drawn = "sample" in self.engine.baseline.supports and not self.engine.baseline.censored

@@ -22,10 +22,10 @@ from ...distributions import Categorical
 from ...evidence import columns as col
 from ...evidence import ids
 from ..shared.association import NumericColumn, association, coded
-from ..shared.estimates import estimate
-from ..shared.forest import forecasts, row_groups
+from ..shared.estimates import error_of, estimate, row_pieces
+from ..shared.forest import forecasts, row_groups, skill
 from ..shared.tidy import diagnostic
-from .contrasts import GroupDifference, PredictedNumber, difference, error_of, predicted, row_pieces
+from .contrasts import GroupDifference, PredictedNumber, difference, predicted
 from .plan import ALL, Plan
 
 MOST_ROWS = 1000
@@ -101,13 +101,8 @@ def _together(
     if np.isnan(forecast).any():
         return Omission("", name, "too few different rows to leave some out of every tree")
     sampling = Sampling.of(subject, rows)
-    missed = np.square(truth - forecast).sum(axis=1)
-    spread = np.square(truth - sampling.weights @ truth).sum(axis=1)
-    ratio = float(sampling.weights @ missed / (sampling.weights @ spread))
-    error = float(sampling.mean((missed - ratio * spread) / (sampling.weights @ spread))[1])
-    interval = sampling.interval(1 - ratio, error, engine.confidence)
     measure = "brier_skill" if truth.shape[1] > 1 else "r_squared"
-    line = estimate(1 - ratio, error, interval, engine.confidence, measure, name)
+    line = skill(truth, forecast, sampling, engine.confidence, measure, name)
     return line | {"item": TOGETHER, "n": len(rows)}
 
 

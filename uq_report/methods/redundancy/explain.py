@@ -22,6 +22,7 @@ from ...evidence.information import AFTER, BEFORE, WITH_TARGET, WITHOUT_TARGET
 from ..shared import forest
 from ..shared.association import NumericColumn, associations, coded, kind_of
 from ..shared.choice import draw
+from ..shared.tidy import diagnostic
 from . import stacked
 from .stacked import LEADING, MAX_LEVELS, Predictors, truth
 
@@ -195,17 +196,16 @@ class Redundancy(BuiltInExplainer):
                 elif np.isnan(forecast).any():
                     omissions.append(Omission("", task.feature, "too few different rows to predict some from others"))
                 else:
-                    table.append(_estimate(task, item, forecast, sampling, engine))
+                    of = (task.truth[task.rows], forecast, sampling, engine.confidence, task.measure, task.feature)
+                    table.append(forest.skill(*of) | {"item": item, "n": len(task.rows)})
         note = f"Models and associations use {len(rows)} of {subject.n} rows, drawn at random."
         sampled = (note,) if len(rows) < subject.n else ()
-        estimates = pd.DataFrame(table, columns=[*ESTIMATE_COLUMNS, "item", "n"])
-        frame = estimates.rename(columns={"n": "x", "estimate": "value"})[list(Diagnostic.columns)]
-        return Diagnostic(
-            id=ids.REDUNDANCY,
-            explainer=self.name,
-            title="How well each feature is predicted by the others",
-            frame=frame,
-            estimates=estimates,
+        return diagnostic(
+            ids.REDUNDANCY,
+            "How well each feature is predicted by the others",
+            table,
+            ("item", "n"),
+            x="n",
             options=asdict(self),
             notes=(*sampled, *self._notes(columns), *Sampling.of(subject, rows).notes()),
             omissions=tuple(omissions),
@@ -287,34 +287,6 @@ class Redundancy(BuiltInExplainer):
             "Of a numeric feature it is R², of a categorical one the R² of its level indicators.",
             *((merged,) if many else ()),
         )
-
-
-def _estimate(
-    task: FeaturePrediction, item: str, forecast: FloatArray, sampling: Sampling, engine: Engine
-) -> tuple[object, ...]:
-    """Return one line of the estimates."""
-    value, influence = skill(task.truth[task.rows], forecast, sampling.weights)
-    error = float(sampling.mean(influence)[1])
-    interval = (*sampling.interval(value, error, engine.confidence), engine.confidence, "new test rows")
-    return task.measure, task.feature, value, error, *interval, item, len(task.rows)
-
-
-def skill(truth: FloatArray, forecast: FloatArray, weights: FloatArray) -> tuple[float, FloatArray]:
-    """Return ``R² = 1 - A/B`` and each row's influence on it, shape (n,).
-
-    A and B are the weighted means of a_i = |y_i - ŷ_i|² and b_i = |y_i - ȳ|² (rows of `truth` and
-    `forecast` may be vectors); the influence is ``-(a_i - (A/B) b_i)/B``, the delta method for a ratio.
-
-    Examples
-    --------
-    >>> y = np.array([[1.0], [2.0], [3.0]])
-    >>> skill(y, y, np.full(3, 1 / 3))[0]
-    1.0
-    """
-    a = np.square(truth - forecast).sum(axis=1)
-    b = np.square(truth - weights @ truth).sum(axis=1)
-    ratio = float(weights @ a / (weights @ b))
-    return 1 - ratio, -(a - ratio * b) / (weights @ b)
 
 
 def _target(engine: Engine, rows: IntArray) -> NumericColumn | None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from scipy import special
 
+from ...checks.reading import two_sided
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import Prior
 from ...core.model.measures import ENTROPY, EPISTEMIC, EPISTEMIC_VARIANCE, NLL, VARIANCE
@@ -23,7 +23,7 @@ from ...evidence import ids
 from ...evidence.importance import PfiDelta
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.segments import ALL_ROWS, EXCESS_LOSS, LARGEST, LEVEL, OFF_SUPPORT
-from ..shared.estimates import estimate
+from ..shared.estimates import error_of, estimate, mean_of, row_pieces
 from ..shared.terms import ROUNDING
 from .tree import Segment
 
@@ -199,10 +199,7 @@ class Judged:
 
     def _all(self, term: SegmentTerm) -> Record:
         part = self.sampling.part(self.rows)
-        mean, error = (float(number) for number in part.mean(term.rows[self.rows]))
-        interval = part.interval(mean, error, self.engine.confidence)
-        line = estimate(mean, error, interval, self.engine.confidence, term.measure)
-        return line | {
+        return mean_of(term.rows[self.rows], part, self.engine.confidence, term.measure) | {
             "item": "all judged rows",
             "segment": ALL_ROWS,
             "grown": "",
@@ -232,9 +229,7 @@ class Contrast(NamedTuple):
     @property
     def p_value(self) -> float:
         """Two-sided p-value of the t-test of no difference."""
-        if not self.std_error > 0:
-            return 1.0 if self.difference == 0 else 0.0
-        return float(2 * special.stdtr(self.freedom, -abs(self.difference) / self.std_error))
+        return float(two_sided(self.difference, self.std_error, self.freedom))
 
     def intervals(self, confidence: float) -> tuple[tuple[float, float], tuple[float, float]]:
         """Return the t-intervals of the mean and of the difference."""
@@ -252,18 +247,11 @@ def contrast(values: FloatArray, segment: BoolArray, rest: BoolArray, sampling: 
     >>> contrast(values, segment, ~segment, Sampling(np.full(4, 0.25), 4))[:4]
     (2.0, 1.0, 1.0, 1.4142135623730951)
     """
-    parts = [sampling.part(rows) for rows in (segment, rest)]
-    means = [part.mean(values[rows]) for part, rows in zip(parts, (segment, rest), strict=True)]
-    pieces = np.zeros(len(values))
-    for sign, rows, part, (centre, _) in zip((1, -1), (segment, rest), parts, means, strict=True):
-        factor = np.sqrt(part.units / (part.units - 1)) if part.units > 1 else np.nan
-        pieces[rows] = sign * factor * part.weights * (values[rows] - centre)
-    both = segment | rest
-    sums = pieces[both] if sampling.codes is None else np.bincount(sampling.codes[both], pieces[both])
-    error = float(np.sqrt(np.square(sums).sum()))
-    units = [part.units for part in parts]
-    mean, mean_error = (float(number) for number in means[0])
-    return Contrast(mean, mean_error, mean - float(means[1][0]), error, units[0], min(units) - 1)
+    own, other = (sampling.part(rows) for rows in (segment, rest))
+    mean, mean_error = (float(number) for number in own.mean(values[segment]))
+    error = error_of(row_pieces(values, segment, rest, sampling), segment | rest, sampling)
+    difference = mean - float(other.mean(values[rest])[0])
+    return Contrast(mean, mean_error, difference, error, own.units, min(own.units, other.units) - 1)
 
 
 CHANGES = ("item", "segment", "n", "before", "after")
@@ -311,13 +299,11 @@ def _closer(
     if not _has(delta, measure):
         return
     for feature in (name for name in features if name in delta.features):
-        change, error = (float(number) for number in part.mean(_change(delta, measure, feature)[rows]))
-        low, high = part.interval(change, error, confidence)
-        towards = high < 0 if before > 0 else low > 0
-        if towards and abs(before) - abs(before + change) > ROUNDING * abs(before):
-            line = estimate(change, error, (low, high), confidence, measure, feature)
-            line |= {"item": record["item"], "segment": record["segment"], "n": record["n"]}
-            yield line | {"before": before, "after": before + change}
+        line = mean_of(_change(delta, measure, feature)[rows], part, confidence, measure, feature)
+        towards, after = line["upper"] < 0 if before > 0 else line["lower"] > 0, before + line["estimate"]
+        if towards and abs(before) - abs(after) > ROUNDING * abs(before):
+            names = {name: record[name] for name in ("item", "segment", "n")}
+            yield line | names | {"before": before, "after": after}
 
 
 def _change(delta: RowValues, measure: str, feature: str) -> FloatArray:

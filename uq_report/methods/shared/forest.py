@@ -1,15 +1,18 @@
-"""Out-of-sample predictions of a random forest in which copies of a row never help to predict each other."""
+"""Out-of-sample predictions of a random forest in which copies of a row never help to predict each other; their R²."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from ...core.model.sampling import Sampling
 from ...core.support.arrays import BoolArray, FloatArray, IntArray, Table
 from ...core.support.limits import check_limits
+from .estimates import estimate
 
 N_TREES = 100
 MIN_LEAF = 5
@@ -84,3 +87,26 @@ def _bags(blocks: IntArray, rng: np.random.Generator, n_splits: int | None) -> I
         for _ in range(N_TREES):
             times = np.bincount(rng.choice(inside, len(inside)), minlength=size)
             yield times[blocks].astype(float), fold[blocks] == k
+
+
+def skill(
+    truth: FloatArray, forecast: FloatArray, sampling: Sampling, confidence: float, measure: str, feature: str
+) -> dict[str, Any]:
+    """Return ``R² = 1 - A/B`` of forecasts, shape (n, k), as an estimate.
+
+    A and B are the weighted means of a_i = |y_i - ŷ_i|² and b_i = |y_i - ȳ|²; each row's influence on R² is
+    ``-(a_i - (A/B) b_i)/B``, the delta method for a ratio.
+
+    Examples
+    --------
+    >>> y = np.array([[1.0], [2.0], [3.0]])
+    >>> skill(y, y, Sampling(np.full(3, 1 / 3), 3), 0.95, "r_squared", "x")["estimate"]
+    1.0
+    """
+    missed = np.square(truth - forecast).sum(axis=1)
+    spread = np.square(truth - sampling.weights @ truth).sum(axis=1)
+    whole = sampling.weights @ spread
+    ratio = float(sampling.weights @ missed / whole)
+    error = float(sampling.mean(-(missed - ratio * spread) / whole)[1])
+    interval = sampling.interval(1 - ratio, error, confidence)
+    return estimate(1 - ratio, error, interval, confidence, measure, feature)
