@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from uq_report.checks.rates import rates
+from uq_report.checks.rule import rates
 from uq_report.document.document import Badge, Callout, Fold, Paragraph, Section, Table, inside, texts
 from uq_report.document.text import unmarked
 from uq_report.evidence.finding import SEVERITIES, Finding, Outcome, Symptom

@@ -24,7 +24,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     plugins.EXPLAINERS: testing.explainer_checks(),
     plugins.MEASURES: testing.measure_checks(),
     plugins.ADAPTERS: testing.adapter_checks(),
-    plugins.CHECKS: testing.rule_checks(),
+    plugins.CHECKS: testing.check_checks(),
     plugins.SECTIONS: testing.section_checks(),
     plugins.FIGURES: testing.figure_checks(),
     plugins.RENDERERS: testing.renderer_checks(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan, nan
+from math import isnan
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -168,45 +168,38 @@ class RankRule:
 
     def judge(self, run: Run) -> Ruling:
         """Judge by the simultaneous rank interval."""
-        view = AgreementView.find(run)
-        if view is None:
-            return self._open(absent(run, AgreementView.id))
-        measure = _LOSS.get(SubjectFacts.of(run).task, "squared_error") if self.measure == "loss" else self.measure
-        ranking = by_feature(line for line in view.lines if (line.item, line.measure) == (self.method, measure))
-        if not ranking:
-            rankings = dict.fromkeys(f"{line.measure} by {line.item}" for line in view.lines)
-            return self._open(
-                f"{method_words(self.method)} has no ranking for {measure_words(measure)}. "
-                f"There are rankings of {listed(rankings, len(rankings))}."
-            )
-        line = ranking.get(self.feature)
-        if line is None:
-            return self._open(f"the ranking has no such feature. {nearest(self.feature, ranking)}")
-        if not line.has_interval:
-            return self._open(f"the ranks by {method_words(self.method)} have no interval")
-        return self._ruled(line)
-
-    def _ruled(self, line: RankLine) -> Ruling:
+        about: dict[str, Any] = {"features": (self.feature,), "threshold": float(self.top)}
+        line = self._line(run)
+        if isinstance(line, str):
+            return Ruling(self.text, "undetermined", line, (AgreementView.id,), about)
         inside, outside = line.upper <= self.top, line.lower > self.top
         state: State = "undetermined" if not (inside or outside) else "holds" if inside == self.inside else "broken"
         reach = f"{line.lower:.0f} to {line.upper:.0f}" if line.lower < line.upper else "for sure"
         ranking = f"{measure_words(line.measure)} by {method_words(self.method)}"
         words = f"{short(self.feature)} has rank {line.estimate:.0f} ({reach}) for {ranking}"
-        numbers = {"observed": line.estimate, "lower": line.lower, "upper": line.upper}
-        about = {**self._about, "measures": (line.measure,), **numbers}
+        about |= {"measures": (line.measure,), "observed": line.estimate, "lower": line.lower, "upper": line.upper}
         return Ruling(self.text, state, words, (AgreementView.id, self.method), about)
 
-    def _open(self, reason: str) -> Ruling:
-        return Ruling(self.text, "undetermined", reason, (AgreementView.id,), self._about)
-
-    @property
-    def _about(self) -> Mapping[str, Any]:
-        return {"features": (self.feature,), "threshold": float(self.top)}
+    def _line(self, run: Run) -> RankLine | str:
+        """Return the rank of the feature, or why there is none with an interval."""
+        view = AgreementView.find(run)
+        if view is None:
+            return absent(run, AgreementView.id)
+        measure = _LOSS.get(SubjectFacts.of(run).task, "squared_error") if self.measure == "loss" else self.measure
+        ranking = by_feature(line for line in view.lines if (line.item, line.measure) == (self.method, measure))
+        if not ranking:
+            rankings = dict.fromkeys(f"{line.measure} by {line.item}" for line in view.lines)
+            there_are = f"There are rankings of {listed(rankings, len(rankings))}."
+            return f"{method_words(self.method)} has no ranking for {measure_words(measure)}. {there_are}"
+        line = ranking.get(self.feature)
+        if line is None:
+            return f"the ranking has no such feature. {nearest(self.feature, ranking)}"
+        return line if line.has_interval else f"the ranks by {method_words(self.method)} have no interval"
 
 
 @dataclass(frozen=True)
 class LimitRule:
-    """A quantity that must be at most, or at least, a value."""
+    """A quantity that must be at most, or at least, a value; a coverage has a `level`, in percent."""
 
     text: str
     quantity: str
@@ -216,39 +209,41 @@ class LimitRule:
 
     def judge(self, run: Run) -> Ruling:
         """Judge by the quantity's interval."""
-        needed, item = QUANTITIES[self.quantity] if self.level is None else (Coverage, COVERAGE)
-        view = needed.find(run)
-        if view is None:  # the absence of its explainer's results is the evidence
-            return self._open(absent(run, needed.id), ids.explainer_of(needed.id))
-        if isinstance(view, Coverage):
-            return self._judge_coverage(view)
-        line = next((line for line in view.lines if line.item == item), None)
-        return self._open(lacking(view, item), view.id) if line is None else self._ruled(line, view.id)
-
-    def _judge_coverage(self, view: Coverage) -> Ruling:
-        levels = {round(100 * line.x, 7): line for line in view.lines if line.item == COVERAGE}
-        line = levels.get(round(self.level or nan, 7))
-        if line is None:
-            reason = f"coverage was computed at {listed([f'{level:g} %' for level in levels])} only"
-            return self._open(reason, view.id)
-        return self._ruled(line, view.id)
-
-    def _open(self, reason: str, evidence: str) -> Ruling:
-        return Ruling(self.text, "undetermined", reason, (evidence,), {"threshold": self.threshold})
-
-    def _ruled(self, line: ItemLine, evidence: str) -> Ruling:
-        bounded = not (isnan(line.lower) or isnan(line.upper))
-        sign = 1.0 if self.at_least else -1.0  # sign * quantity must be at least sign * value
-        least, most = sorted((sign * line.lower, sign * line.upper)) if bounded else (nan, nan)
+        kind, _ = QUANTITIES.get(self.quantity, (Coverage, COVERAGE))
+        line = self._line(run)
+        about: dict[str, Any] = {"threshold": self.threshold}
+        if isinstance(line, str):  # the absence of its explainer's results is the evidence
+            evidence = kind.id if kind.find(run) is not None else ids.explainer_of(kind.id)
+            return Ruling(self.text, "undetermined", line, (evidence,), about)
+        value = f"{number(line.estimate)}, without an interval"
         state: State = "undetermined"
-        if bounded and not least < sign * self.threshold <= most:
-            state = "holds" if least >= sign * self.threshold else "broken"
-        name = self.quantity if self.level is None else f"{self.quantity} of {self.level:g} % intervals"
-        value, about = f"{number(line.estimate)}, without an interval", {"observed": line.estimate}
-        if bounded:
-            value = value_words(line.estimate, line.lower, line.upper)
+        about["observed"] = line.estimate
+        if not (isnan(line.lower) or isnan(line.upper)):
+            value, state = value_words(line.estimate, line.lower, line.upper), self._state(line)
             about |= {"lower": line.lower, "upper": line.upper}
-        return Ruling(self.text, state, f"{name} is {value}", (evidence,), {"threshold": self.threshold, **about})
+        name = self.quantity if self.level is None else f"{self.quantity} of {self.level:g} % intervals"
+        return Ruling(self.text, state, f"{name} is {value}", (kind.id,), about)
+
+    def _line(self, run: Run) -> ItemLine | str:
+        """Return the quantity, or why there is none."""
+        kind, item = QUANTITIES.get(self.quantity, (Coverage, COVERAGE))
+        view = kind.find(run)
+        if view is None:
+            return absent(run, kind.id)
+        lines = [line for line in view.lines if line.item == item]
+        if self.level is None:
+            return lines[0] if lines else lacking(view, item)
+        levels = {round(100 * line.x, 7): line for line in lines}
+        computed = listed([f"{level:g} %" for level in levels])
+        return levels.get(round(self.level, 7), f"coverage was computed at {computed} only")
+
+    def _state(self, line: ItemLine) -> State:
+        """Compare both ends of the interval with the threshold."""
+        sign = 1.0 if self.at_least else -1.0  # sign * quantity must be at least sign * threshold
+        least, most = sorted((sign * line.lower, sign * line.upper))
+        if least >= sign * self.threshold:
+            return "holds"
+        return "broken" if most < sign * self.threshold else "undetermined"
 
 
 def parse(texts: Sequence[str]) -> tuple[RankRule | LimitRule, ...]:

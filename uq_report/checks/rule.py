@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from importlib import resources
 from math import nan
 from operator import ge, gt, le, lt
 from typing import Any, ClassVar, NamedTuple, Protocol, get_args, runtime_checkable
@@ -220,3 +222,30 @@ class Check(Protocol):
 
     def check(self, run: Run) -> Outcome:
         """Judge the run."""
+
+
+class Rate(NamedTuple):
+    """In how many audits of the design where it was most often a rule claimed more than an observation."""
+
+    claims: int
+    audits: int
+    design: str
+
+    @property
+    def words(self) -> str:
+        """The rate in words.
+
+        Examples
+        --------
+        >>> Rate(3, 60, "rare class").words, Rate(0, 60, "").words
+        ('3 of 60 (rare class)', '0 of 60')
+        """
+        share = f"{self.claims} of {self.audits}"
+        return f"{share} ({self.design})" if self.claims else share
+
+
+@cache
+def rates() -> Mapping[str, Rate]:
+    """Return the worst rate of every judged code, from ``benchmarks/honest.py --write``; codes of others have none."""
+    content = json.loads(resources.files(__package__).joinpath("rates.json").read_bytes())
+    return {code: Rate(*numbers) for code, numbers in content.items()}

@@ -7,18 +7,16 @@ one sentence when the contract is broken. Parametrise them over your own plugins
     def test_explainer(check):
         check(MyExplainer)
 
-Checks of rules, sections and figures read runs of everything that is installed: install your package first.
+The contract checks of checks, sections and figures read runs of everything installed: install your package first.
 """
 
-from .adapter import adapter_checks as adapter_checks
-from .adapter import adapter_model_checks as adapter_model_checks
-from .check import rule_checks as rule_checks
-from .contract import ContractError as ContractError
-from .explainer import explain as explain
-from .explainer import explainer_checks as explainer_checks
-from .fast_path import fast_path_checks as fast_path_checks
-from .fast_path import fast_path_model_checks as fast_path_model_checks
-from .figure import figure_checks as figure_checks
+from .inputs import adapter_checks as adapter_checks
+from .inputs import adapter_model_checks as adapter_model_checks
+from .inputs import fast_path_checks as fast_path_checks
+from .inputs import fast_path_model_checks as fast_path_model_checks
+from .inputs import loader_checks as loader_checks
+from .inputs import loader_source_checks as loader_source_checks
+from .known import ContractError as ContractError
 from .known import KnownLinear as KnownLinear
 from .known import KnownLogistic as KnownLogistic
 from .known import KnownTruth as KnownTruth
@@ -28,8 +26,10 @@ from .known import linear_subject as linear_subject
 from .known import logistic_subject as logistic_subject
 from .known import measures as measures
 from .known import overconfident_subject as overconfident_subject
-from .loader import loader_checks as loader_checks
-from .loader import loader_source_checks as loader_source_checks
-from .measure import measure_checks as measure_checks
-from .renderer import renderer_checks as renderer_checks
-from .section import section_checks as section_checks
+from .methods import check_checks as check_checks
+from .methods import explain as explain
+from .methods import explainer_checks as explainer_checks
+from .methods import measure_checks as measure_checks
+from .pages import figure_checks as figure_checks
+from .pages import renderer_checks as renderer_checks
+from .pages import section_checks as section_checks

@@ -1,4 +1,4 @@
-"""Models, subjects and runs of known truth, and a document with every kind of block."""
+"""Models, subjects and runs of known truth, a document with every kind of block, and the error of contract checks."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from ..core.model.measures import Measure
 from ..core.model.subject import Subject, make_subject
 from ..core.predictive import Distribution
 from ..core.support.arrays import Table
+from ..core.support.errors import UQReportError
 from ..distributions import Categorical, Normal
 from ..document import document as doc
 from ..document.text import mention
@@ -24,6 +25,24 @@ from ..evidence import ids
 from ..evidence.run import Run
 from ..runner import plugins
 from ..runner.settings import Settings
+
+
+class ContractError(UQReportError):
+    """A plugin breaks its contract; the message names the plugin and the rule."""
+
+
+def require(holds: bool, plugin: Any, rule: str) -> None:
+    """Raise `ContractError` with the name of the plugin and the rule it breaks, unless it holds."""
+    if not holds:
+        name = getattr(plugin, "name", None) or getattr(plugin, "__name__", repr(plugin))
+        raise ContractError(f"{name} {rule}.")
+
+
+def require_declared(group: str, plugin: Any) -> None:
+    """Require the members and class variables of the contract, as `plugins.load` does."""
+    breaches = plugins.breaches(group, plugin)
+    require(not breaches, plugin, f"breaks its contract: {'; '.join(breaches)}")
+
 
 AS_OF = "2026-01-01"
 EMPTY = Run(as_of=AS_OF, subject={}, settings={}, environment={})

@@ -14,7 +14,7 @@ PLUGINS = [
     (testing.measure_checks, SURPRISE),
     (testing.measure_checks, CONFIDENCE),
     (testing.explainer_checks, RankScreen),
-    (testing.rule_checks, FollowsFeature),
+    (testing.check_checks, FollowsFeature),
     (testing.section_checks, ScreenSection),
     (testing.figure_checks, ScreenFigure),
     (testing.renderer_checks, DigestRenderer),

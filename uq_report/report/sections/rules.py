@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from ...checks.rates import rates
+from ...checks.rule import rates
 from ...core.model.results import Result
 from ...core.support.references import cite
 from ...core.support.text import count
