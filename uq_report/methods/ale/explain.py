@@ -22,10 +22,7 @@ from ..shared.options import at_least
 from .curves import AleAxis, Effects, Surface, ValuePositions, curve, make_axis, surface
 
 # further columns of the estimates of curves, and of surfaces
-PLACES = (
-    ("x", "level", "std_error_change"),
-    ("feature_2", "x", "level", "x_2", "level_2", "extrapolated"),
-)
+PLACES = (("x", "level", "std_error_change"), ("feature_2", "x", "level", "x_2", "level_2", "extrapolated"))
 
 
 @dataclass(frozen=True)

@@ -239,11 +239,7 @@ def leaves(predictors: Predictors, left: FloatArray, columns: IntArray) -> bool:
 
 
 def forecasts(
-    predictors: Predictors,
-    Y: FloatArray,
-    folds: IntArray,
-    chosen: Sequence[IntArray],
-    rng: np.random.Generator,
+    predictors: Predictors, Y: FloatArray, folds: IntArray, chosen: Sequence[IntArray], rng: np.random.Generator
 ) -> FloatArray:
     """Predict every row of Y, shape (n, k) without NaN, by models that saw no row of its fold.
 

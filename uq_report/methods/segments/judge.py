@@ -287,12 +287,7 @@ def _has(delta: RowValues, measure: str) -> bool:
 
 
 def _closer(
-    record: Record,
-    delta: RowValues,
-    rows: BoolArray,
-    part: Sampling,
-    features: Sequence[str],
-    confidence: float,
+    record: Record, delta: RowValues, rows: BoolArray, part: Sampling, features: Sequence[str], confidence: float
 ) -> Iterator[Record]:
     """Yield the features whose exchange is shown to move the segment's mean towards the rest, and brings it closer."""
     measure, before = record["measure"], record["difference"]
