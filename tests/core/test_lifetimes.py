@@ -17,7 +17,7 @@ from uq_report.core.validation.inputs import vector
 from uq_report.core.validation.lifetimes import LIFETIME, is_lifetimes, lifetimes, recorded
 from uq_report.distributions import Normal, Survival
 from uq_report.methods.groups.contrasts import row_values
-from uq_report.methods.segments.judge import SegmentTerm, _Of
+from uq_report.methods.segments.judge import SegmentTerm, term_of
 from uq_report.runner.setting_errors import make_settings
 
 TIMES, EVENTS = [2.0, 3.0, 4.0], [True, False, True]
@@ -116,12 +116,12 @@ def test_the_loss_beyond_what_is_expected_is_that_of_the_time_observed() -> None
     for end in (0.3, 0.0):  # at 0 the events beyond the last time have no mass, and their loss is infinite
         subject = uq.explain(partial(_ending, end), rows, y)
         engine = runner.make_engine(subject, runner.load_measures(), make_settings({}), None)
-        gap = _Of(engine)("confidence_gap")
+        gap = term_of(engine, "confidence_gap")
         assert isinstance(gap, SegmentTerm)
         assert engine.y is not None
         q = _ending(end, rows)
         np.testing.assert_array_equal(gap.rows, -q.log_prob(engine.y) - q.expected_nll(engine.y))
-        assert isinstance(_Of(engine)("excess_loss"), Omission)
+        assert isinstance(term_of(engine, "excess_loss"), Omission)
         assert "excess_loss" not in {value.measure for value in row_values(engine)[0]}
 
 

@@ -140,17 +140,12 @@ def keys(subject: Subject) -> Keys:
     tables = [subject.X, *([] if subject.train is None else [subject.train[0]])]
     positions = range(len(subject.features))
     both = pd.concat([pd.DataFrame(X).set_axis(positions, axis=1) for X in tables])
-    codes = np.column_stack([_codes(both[name]) for name in both])
+    # equal cells of a column have one code, missing ones too
+    codes = np.column_stack([pd.factorize(both[name], use_na_sentinel=False)[0] for name in both])
     rows = pd.DataFrame(codes)
     keys = np.asarray(rows.groupby(list(rows.columns), sort=False).ngroup(), dtype=np.int64)
     expected = _coincidences(subject, codes)
     return Keys(keys[: subject.n], keys[subject.n :], expected[: subject.n] <= CHANCE)
-
-
-def _codes(values: pd.Series[Any]) -> IntArray:
-    """Return a number for each cell of a column, the same for equal ones, missing ones too."""
-    check_limits()
-    return np.asarray(pd.factorize(values, use_na_sentinel=False)[0], dtype=np.int64)
 
 
 def row_facts(subject: Subject) -> Iterator[Fact]:
@@ -237,12 +232,12 @@ class DataQuality(BuiltInExplainer):
         """Return ``data_quality``."""
         facts = [*self._columns(subject), *row_facts(subject), *_classes(subject, engine)]
         listed = [fact for fact in facts if fact.rows > 0 or fact.measure in ALWAYS]
-        clustered = subject.clusters is not None
+        clustered, bare = subject.clusters is not None, [np.nan] * 4
         return [
             diagnostic(
                 self.name,
                 "Facts about the data",
-                map(_line, listed),
+                [(f.measure, f.feature, f.rows / f.of, *bare, "none", f.item, f.rows, f.of) for f in listed],
                 ("item", "count", "n"),
                 x="count",
                 options=asdict(self),
@@ -298,8 +293,3 @@ def _omissions(subject: Subject) -> tuple[Omission, ...]:
     if subject.y is None:
         reasons |= {CLASS: "it needs outcomes, which were not given"}
     return tuple(Omission(name, "", reason) for name, reason in reasons.items())
-
-
-def _line(fact: Fact) -> dict[str, Any]:
-    line = {"measure": fact.measure, "feature": fact.feature, "estimate": fact.rows / fact.of, "covers": "none"}
-    return line | {"item": fact.item, "count": fact.rows, "n": fact.of}

@@ -48,7 +48,8 @@ class Predictors(NamedTuple):
     def of(cls, columns: Sequence[NumericColumn]) -> Predictors:
         """Return columns in these forms."""
         scaled, bins = [_scaled(c) for c in columns], [_bins(c) for c in columns]
-        ranks = [_dense_ranks(c.numbers) if c.ordered else c.numbers for c in columns]
+        # ranks, equal for equal values: trees need no more, and infinite or huge values fit
+        ranks = [np.asarray(pd.Series(c.numbers).rank(method="dense")) if c.ordered else c.numbers for c in columns]
         even = [
             _scaled(NumericColumn("", own, True)) if c.ordered else block
             for c, own, block in zip(columns, ranks, scaled, strict=True)
@@ -73,11 +74,6 @@ class Predictors(NamedTuple):
         if len(rows) == len(self.ranks):
             return self
         return self._replace(**{name: getattr(self, name)[rows] for name in ("ranks", "scaled", "even", "bins")})
-
-
-def _dense_ranks(values: FloatArray) -> FloatArray:
-    """Return ranks, equal for equal values: trees need no more, and infinite or huge values fit."""
-    return np.asarray(pd.Series(values).rank(method="dense"), dtype=float)
 
 
 def truth(column: NumericColumn) -> FloatArray:

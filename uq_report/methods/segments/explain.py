@@ -136,6 +136,7 @@ class Segments(BuiltInExplainer):
     ) -> Result:
         grown, rest = len(halves[0]), int(halves[1].sum())
         outside = int(judged.outside.sum())
+        uncertainty = [term.measure for term in judged.terms if term.facts.role == "uncertainty"]
         return diagnostic(
             ids.SEGMENTS,
             "Segments of rows by uncertainty and loss",
@@ -146,23 +147,13 @@ class Segments(BuiltInExplainer):
                 f"Trees were grown on {grown} rows; {rest} others judge their leaves.",
                 *((f"{outside} rows unlike any training row are a segment of their own.",) if outside else ()),
                 "Means and differences have an interval each; p-values are adjusted over segments and measures.",
-                *engine_notes(engine),
+                *judged.sampling.notes(),
             ),
             omissions=(*omitted, *judged.omissions),
-            meta={
-                "judged": rest,
-                "grown": grown,
-                "made_of": judged.made_of,
-                "uncertainty": [term.measure for term in judged.terms if term.facts.role == "uncertainty"],
-                "usual_loss": _usual_loss(engine, judged),
-            },
+            meta={"judged": rest, "grown": grown, "made_of": judged.made_of, "uncertainty": uncertainty}
+            | {"usual_loss": _usual_loss(engine, judged)},
             measures={term.measure: term.facts for term in judged.terms},
         )
-
-
-def engine_notes(engine: Engine) -> tuple[str, ...]:
-    """Say what a reader must know about weights and clusters."""
-    return Sampling.of(engine.subject).notes()
 
 
 def _outside(subject: Subject, prior: Prior) -> BoolArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -30,7 +31,6 @@ from .tree import Segment
 UNSURE = (ENTROPY.name, VARIANCE.name)
 MEMBERS = (EPISTEMIC.name, EPISTEMIC_VARIANCE.name)
 BEYOND = (CONFIDENCE_GAP, EXCESS_LOSS)
-TITLE = "loss beyond expectation"
 
 
 class SegmentTerm(NamedTuple):
@@ -43,14 +43,14 @@ class SegmentTerm(NamedTuple):
 
 def terms(engine: Engine, measures: Sequence[str] | None) -> tuple[list[SegmentTerm], tuple[Omission, ...]]:
     """Return the terms that exist here, of the measures asked for or by default, and why the others do not."""
-    found = list(_default(engine) if measures is None else map(_Of(engine), measures))
+    found = _default(engine) if measures is None else (term_of(engine, name) for name in measures)
     whole = [_finite(item) for item in found]
     return [x for x in whole if isinstance(x, SegmentTerm)], tuple(x for x in whole if isinstance(x, Omission))
 
 
 def _default(engine: Engine) -> Iterator[SegmentTerm | Omission]:
     """Yield uncertainty, its epistemic part where there are members, the loss, and the loss beyond expectation."""
-    of = _Of(engine)
+    of = partial(term_of, engine)
     others = tuple(m.name for m in engine.measures.values() if m.role == "uncertainty" and not m.requires & _MEMBERS)
     yield _first(map(of, dict.fromkeys((*UNSURE, *others))))
     parts = [item for item in map(of, MEMBERS) if isinstance(item, SegmentTerm)]
@@ -79,42 +79,37 @@ def _finite(item: SegmentTerm | Omission) -> SegmentTerm | Omission:
     return Omission(item.measure, "", f"it is infinite in {count} of {len(item.rows)} rows")
 
 
-class _Of:
-    """Evaluates one measure by its name on the rows as they are."""
+def term_of(engine: Engine, name: str) -> SegmentTerm | Omission:
+    """Evaluate one measure by its name on the rows as they are."""
+    if name in BEYOND:
+        return _beyond(engine, name)
+    measures, omitted = engine.select((name,))
+    if omitted:
+        return omitted[0]
+    measure = measures[0]
+    if measure.role == "prediction":
+        must = "measures of uncertainty or loss, or " + " or ".join(map(repr, BEYOND))
+        allowed = [m.name for m in engine.measures.values() if m.role != "prediction"]
+        raise InputError(f"segments.measures must be {must}; got {name!r}. {nearest(name, [*allowed, *BEYOND])}")
+    if measure.statistic is not None:
+        return Omission(name, "", "it is a statistic of all rows together, so no row has a value")
+    facts = MeasureFacts(measure.title or name, measure.unit, measure.role, measure.direction)
+    return SegmentTerm(measure.name, facts, engine.unchanged(measures)[0])
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
 
-    def __call__(self, name: str) -> SegmentTerm | Omission:
-        if name in BEYOND:
-            return self._beyond(name)
-        measures, omitted = self.engine.select((name,))
-        if omitted:
-            return omitted[0]
-        measure = measures[0]
-        if measure.role == "prediction":
-            must = "measures of uncertainty or loss, or " + " or ".join(map(repr, BEYOND))
-            allowed = [m.name for m in self.engine.measures.values() if m.role != "prediction"]
-            raise InputError(f"segments.measures must be {must}; got {name!r}. {nearest(name, [*allowed, *BEYOND])}")
-        if measure.statistic is not None:
-            return Omission(name, "", "it is a statistic of all rows together, so no row has a value")
-        facts = MeasureFacts(measure.title or name, measure.unit, measure.role, measure.direction)
-        return SegmentTerm(measure.name, facts, self.engine.unchanged(measures)[0])
-
-    def _beyond(self, name: str) -> SegmentTerm | Omission:
-        """Return the loss less the loss that the model expects."""
-        loss_name = NLL.name if name == CONFIDENCE_GAP else self.engine.baseline.usual_loss
-        loss = self(loss_name)
-        if isinstance(loss, Omission):
-            return Omission(name, "", loss.reason)
-        expected = self(ENTROPY.name) if name == CONFIDENCE_GAP else _expected(self.engine.baseline)
-        if isinstance(expected, Omission):
-            return Omission(name, "", expected.reason)
-        if isinstance(expected, SegmentTerm):  # where outcomes are censored, the loss expected while each was observed
-            expected = self.engine.baseline.expected_nll(np.asarray(self.engine.y))
-        with np.errstate(invalid="ignore"):
-            rows = loss.rows - expected
-        return SegmentTerm(name, MeasureFacts(TITLE, loss.facts.unit, "loss"), rows)
+def _beyond(engine: Engine, name: str) -> SegmentTerm | Omission:
+    """Return the loss less the loss that the model expects; of censored outcomes while each was observed."""
+    q, of_nll = engine.baseline, name == CONFIDENCE_GAP
+    loss = term_of(engine, NLL.name if of_nll else q.usual_loss)
+    if isinstance(loss, Omission):
+        return Omission(name, "", loss.reason)
+    expected = term_of(engine, ENTROPY.name) if of_nll else _expected(q)
+    if isinstance(expected, Omission):
+        return Omission(name, "", expected.reason)
+    known = q.expected_nll(np.asarray(engine.y)) if isinstance(expected, SegmentTerm) else expected
+    with np.errstate(invalid="ignore"):
+        rows = loss.rows - known
+    return SegmentTerm(name, MeasureFacts("loss beyond expectation", loss.facts.unit, "loss"), rows)
 
 
 def _expected(q: Distribution) -> FloatArray | Omission:
@@ -180,37 +175,18 @@ class Judged:
         every = self.sampling.weights[self.rows | segment.rows].sum()
         share = float(self.sampling.weights[segment.rows].sum() / every)
         tested = not grown or (grown == term.measure and share <= LARGEST + SHARE_ROUNDING)
-        return line | {
-            "item": segment.words,
-            "segment": key,
-            "grown": grown,
-            "unit": term.facts.unit,
-            "n": int(segment.rows.sum()),
-            "units": found.units,
-            "n_rest": int(rest.sum()),
-            "share": share,
-            "difference": found.difference,
-            "difference_std_error": found.std_error,
-            "freedom": found.freedom,
-            "difference_lower": difference[0],
-            "difference_upper": difference[1],
-            "p_value": found.p_value if tested else np.nan,
-        }
+        line |= {"item": segment.words, "segment": key, "grown": grown, "unit": term.facts.unit, "share": share}
+        line |= {"n": int(segment.rows.sum()), "units": found.units, "n_rest": int(rest.sum())}
+        line |= {"difference": found.difference, "difference_std_error": found.std_error, "freedom": found.freedom}
+        line |= {"difference_lower": difference[0], "difference_upper": difference[1]}
+        return line | {"p_value": found.p_value if tested else np.nan}
 
     def _all(self, term: SegmentTerm) -> Record:
         part = self.sampling.part(self.rows)
-        return mean_of(term.rows[self.rows], part, self.engine.confidence, term.measure) | {
-            "item": "all judged rows",
-            "segment": ALL_ROWS,
-            "grown": "",
-            "unit": term.facts.unit,
-            "share": 1.0,
-            "n": int(self.rows.sum()),
-            "units": part.units,
-            "n_rest": 0,
-            "freedom": part.units - 1,
-            "p_value": np.nan,
-        }
+        line = mean_of(term.rows[self.rows], part, self.engine.confidence, term.measure)
+        line |= {"item": "all judged rows", "segment": ALL_ROWS, "grown": "", "unit": term.facts.unit, "share": 1.0}
+        line |= {"n": int(self.rows.sum()), "units": part.units, "n_rest": 0, "freedom": part.units - 1}
+        return line | {"p_value": np.nan}
 
 
 class Contrast(NamedTuple):
@@ -303,5 +279,4 @@ def _closer(
 
 def _change(delta: RowValues, measure: str, feature: str) -> FloatArray:
     """Return each row's own mean change when a feature is exchanged, shape (n,)."""
-    parts = PARTS.get(measure, ((measure, 1.0),))
-    return np.asarray(sum(sign * delta.of(name, feature) for name, sign in parts))
+    return np.asarray(sum(sign * delta.of(name, feature) for name, sign in PARTS.get(measure, ((measure, 1.0),))))

@@ -41,9 +41,10 @@ def draw(result: Result, measure: Sequence[str] | str | None = None, top: int = 
     """
     view = SegmentsView.from_result(result)
     chosen = several(result, "measure", measure, view.measures)[: None if measure else importance.PANELS]
+    names = {x.segment: x.item for x in reversed(view.lines)}
     keys = view.raised(MOST) or tuple(dict.fromkeys(x.segment for x in view.lines if x.segment != ALL_ROWS))
     shown = (*keys[:top], ALL_ROWS)
-    rows = {key: "all judged rows" if key == ALL_ROWS else f"{k} {_name(view, key)}" for k, key in labelled(shown)}
+    rows = {key: "all judged rows" if key == ALL_ROWS else f"{k} {names[key]}" for k, key in labelled(shown)}
     panels = []
     for one in chosen:
         table = table_of([view.of(key)[one] for key in shown]).assign(feature=[*rows.values()])
@@ -61,10 +62,6 @@ def labelled(keys: Sequence[str]) -> list[tuple[str, str]]:
     [('A', 'nll 1'), ('B', 'entropy 2')]
     """
     return [(chr(ord("A") + k % 26) + (str(k // 26) if k >= 26 else ""), key) for k, key in enumerate(keys)]
-
-
-def _name(view: SegmentsView, key: str) -> str:
-    return next(line.item for line in view.lines if line.segment == key)
 
 
 SegmentsFigure = figure_plugin(ids.SEGMENTS, draw)
@@ -117,8 +114,10 @@ def _summary(e: RunReader, view: SegmentsView) -> str:
 
 
 def _shown(e: RunReader, view: SegmentsView, features: SegmentFeatures | None, keys: Sequence[str]) -> list[Block]:
-    measures = view.measures
-    titles = [_title(e, view, measure) for measure in measures]
+    measures, last = view.measures, view.measures[-1]
+    facts = [e.words(measure, view.result) for measure in measures]
+    titles = [f"{fact.title}, {fact.unit}" if fact.unit else fact.title for fact in facts]
+    ends = [f"{letter} {value_words(view.of(key)[last].estimate)}" for letter, key in labelled(keys)]
     columns: list[Column | str] = ["", "rows where", Column("rows", "integer"), Column("share", "percent"), *titles]
     rows = []
     for letter, key in (*labelled(keys), ("", ALL_ROWS)):
@@ -131,16 +130,11 @@ def _shown(e: RunReader, view: SegmentsView, features: SegmentFeatures | None, k
     figure = make_figure(
         "segments-figure",
         f"The same segments, measure by measure. {intervals_caption(table_of(view.lines))}",
-        f"A dot with its interval per segment. {_alt(view, keys)}",
+        f"A dot with its interval per segment. {last.replace('_', ' ')}: {joined(ends)}.",
         lambda: draw(view.result),
         view.id,
     )
     return [table, figure]
-
-
-def _title(e: RunReader, view: SegmentsView, measure: str) -> str:
-    facts = e.words(measure, view.result)
-    return f"{facts.title}, {facts.unit}" if facts.unit else facts.title
 
 
 def _closest(features: SegmentFeatures | None, line: SegmentLine, measures: Sequence[str]) -> str:
@@ -149,12 +143,4 @@ def _closest(features: SegmentFeatures | None, line: SegmentLine, measures: Sequ
         return ""
     tried = (features.leading(line.segment, m) for m in ((line.grown,) if line.grown else measures))
     found = next((x for x in tried if x is not None), None)
-    if found is None:
-        return ""
-    return f"{name(found.feature)} ({value_words(found.before)} to {value_words(found.after)})"
-
-
-def _alt(view: SegmentsView, keys: Sequence[str]) -> str:
-    measure = view.measures[-1]
-    ends = [f"{letter} {value_words(view.of(key)[measure].estimate)}" for letter, key in labelled(keys)]
-    return f"{measure.replace('_', ' ')}: {joined(ends)}."
+    return f"{name(found.feature)} ({value_words(found.before)} to {value_words(found.after)})" if found else ""

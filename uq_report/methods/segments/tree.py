@@ -15,6 +15,7 @@ from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ...core.support.limits import check_limits
 from ...core.support.numbers import number, plain, signed
 from ...core.support.text import short
+from ..shared.association import seconds
 
 MISSING = -1
 NAMED = 3
@@ -88,19 +89,13 @@ class Coding:
     @cached_property
     def _ordered(self) -> dict[str, CodedFeature]:
         """The features whose codes are the same for all targets."""
-        kinds = self.subject.kinds
-        return {name: self._by_order(name) for name in self.subject.features if kinds[name] != "categorical"}
-
-    def _by_order(self, name: str) -> CodedFeature:
-        values, dates = pd.Series(self.subject.values(name)), self.subject.kinds[name] == "datetime"
-        numbers = _seconds(values) if dates else values.to_numpy(dtype=float, na_value=np.nan)
-        return _ordered(name, numbers, self.rows, dates)
-
-
-def _seconds(values: pd.Series[Any]) -> FloatArray:
-    """Return dates as seconds of UTC."""
-    naive = values if values.dt.tz is None else values.dt.tz_convert(None)
-    return np.asarray((naive - pd.Timestamp(0)).dt.total_seconds(), dtype=float)
+        coded = {}
+        for name, kind in self.subject.kinds.items():
+            if kind != "categorical":
+                values, dates = pd.Series(self.subject.values(name)), kind == "datetime"
+                numbers = seconds(values) if dates else values.to_numpy(dtype=float, na_value=np.nan)
+                coded[name] = _ordered(name, numbers, self.rows, dates)
+        return coded
 
 
 def _ordered(name: str, values: FloatArray, rows: IntArray, dates: bool) -> CodedFeature:

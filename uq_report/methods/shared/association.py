@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,6 +39,12 @@ def coded(subject: Subject, feature: str) -> NumericColumn:
     codes = series.cat.codes if isinstance(series.dtype, pd.CategoricalDtype) else pd.factorize(series)[0]
     values = np.asarray(codes, dtype=float)
     return NumericColumn(feature, np.where(values < 0, np.nan, values), ordered=False)
+
+
+def seconds(values: pd.Series[Any]) -> FloatArray:
+    """Return dates as seconds of UTC; dates without a zone are taken as they are."""
+    naive = values if values.dt.tz is None else values.dt.tz_convert(None)
+    return np.asarray((naive - pd.Timestamp(0)).dt.total_seconds(), dtype=float)
 
 
 def kind_of(a: NumericColumn, b: NumericColumn) -> str:

@@ -19,6 +19,7 @@ from ...core.support.limits import check_limits
 from ...core.support.text import short
 from ...evidence import ids
 from ...evidence.rows import ABOVE_RANGE, BELOW_RANGE, NEWLY_MISSING, UNSEEN_LEVEL
+from ..shared.association import seconds
 from ..shared.estimates import estimate
 from ..shared.tidy import diagnostic
 
@@ -55,22 +56,12 @@ def _pair(subject: Subject, train: Table, position: int, name: str) -> Paired:
         values = np.where(codes < 0, np.nan, codes.astype(float))
         return Paired(name, False, values[: len(old)], values[len(old) :], tuple(labels.tolist()))
     try:
-        numbers = [_seconds(part) if kind == "datetime" else _floats(part) for part in (old, new)]
+        numbers = [seconds(p) if kind == "datetime" else p.to_numpy(float, na_value=np.nan) for p in (old, new)]
     except (TypeError, ValueError, AttributeError) as error:
         raise InputError(
             f"support.train[{name!r}] must be {kind} as in X; got {old.dtype}: {error}. Give both the same type."
         ) from error
     return Paired(name, True, numbers[0], numbers[1])
-
-
-def _floats(values: pd.Series[Any]) -> FloatArray:
-    return values.to_numpy(dtype=float, na_value=np.nan)
-
-
-def _seconds(values: pd.Series[Any]) -> FloatArray:
-    """Return dates as seconds of UTC; dates without a zone are taken as they are."""
-    naive = values if values.dt.tz is None else values.dt.tz_convert(None)
-    return np.asarray((naive - pd.Timestamp(0)).dt.total_seconds(), dtype=float)
 
 
 def new_values(columns: Sequence[Paired], rows: IntArray, engine: Engine) -> Diagnostic:
@@ -102,7 +93,12 @@ def new_values(columns: Sequence[Paired], rows: IntArray, engine: Engine) -> Dia
 
 
 def _new(pair: Paired, rows: IntArray, engine: Engine) -> Iterator[New]:
-    yield from _beyond(pair, rows) if pair.ordered else _unseen(pair, rows, engine)
+    if pair.ordered:
+        yield from _beyond(pair, rows)
+    else:
+        hits = ~np.isnan(pair.test) & ~np.isin(pair.test, pair.train)
+        names = [short(pair.labels[int(code)]) for code in np.unique(pair.test[hits])[:NAMED]]
+        yield UNSEEN_LEVEL, hits, _dealt(pair, rows, engine) if hits.any() else 1.0, ", ".join(names)
     if not np.isnan(pair.train).any():
         hits = np.isnan(pair.test)
         yield NEWLY_MISSING, hits, all_among(int(hits[rows].sum()), len(rows), len(pair.train)), ""
@@ -128,13 +124,6 @@ def _beyond(pair: Paired, rows: IntArray) -> Iterator[New]:
         low, high = float(train.min()), float(train.max())
         for item, hits, bound in ((BELOW_RANGE, pair.test < low, low), (ABOVE_RANGE, pair.test > high, high)):
             yield item, hits, all_among(int(hits[rows].sum()), n, len(train)), f"{bound:g}"
-
-
-def _unseen(pair: Paired, rows: IntArray, engine: Engine) -> Iterator[New]:
-    """Yield the audited rows with a level that no training row has."""
-    hits = ~np.isnan(pair.test) & ~np.isin(pair.test, pair.train)
-    names = [short(pair.labels[int(code)]) for code in np.unique(pair.test[hits])[:NAMED]]
-    yield UNSEEN_LEVEL, hits, _dealt(pair, rows, engine) if hits.any() else 1.0, ", ".join(names)
 
 
 def _dealt(pair: Paired, rows: IntArray, engine: Engine) -> float:
@@ -318,7 +307,7 @@ class SupportLimit(NamedTuple):
 
     def p_values(self, squared: FloatArray) -> FloatArray:
         """Return the conformal p-values of rows at these squared distances; rounding makes no difference."""
-        below = np.searchsorted(self.scores, squared - _slack(squared), side="left")
+        below = np.searchsorted(self.scores, squared - ROUNDING * (1 + squared), side="left")
         return np.asarray((1 + len(self.scores) - below) / (len(self.scores) + 1))
 
     def outside(self, squared: FloatArray) -> FloatArray:
@@ -336,10 +325,6 @@ def limit(scores: FloatArray, share: float) -> SupportLimit:
     (0.05, 94.0, [0.06, 0.05, 0.01])
     """
     return SupportLimit(np.sort(scores), int(share * (len(scores) + 1) + ROUNDING))
-
-
-def _slack(squared: FloatArray) -> FloatArray:
-    return np.asarray(ROUNDING * (1 + squared))
 
 
 def _standardised(values: FloatArray, reference: FloatArray) -> FloatArray | None:
