@@ -16,7 +16,7 @@ from uq_report.evidence.outcomes import CONFIDENCE_GAP
 from uq_report.evidence.run import NotRun, Run
 from uq_report.evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT
 from uq_report.methods.segments.check import SegmentsCheck
-from uq_report.methods.segments.judge import CHANGES, COLUMNS
+from uq_report.methods.segments.explain import CHANGES, COLUMNS
 from uq_report.methods.segments.section import SegmentsSection
 from uq_report.reading.run_reader import RunReader
 

@@ -11,8 +11,17 @@ from uq_report.core.model.sampling import Sampling
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
-from uq_report.methods.ale.curves import AleAxis, AxisSide, Effects, _main, _nearest_filled, curve, make_axis, surface
-from uq_report.methods.ale.explain import AccumulatedLocalEffects
+from uq_report.methods.ale.explain import (
+    AccumulatedLocalEffects,
+    AleAxis,
+    AxisSide,
+    Effects,
+    _main,
+    _nearest_filled,
+    curve,
+    make_axis,
+    surface,
+)
 from uq_report.testing import KnownTruth, measures
 
 

@@ -15,18 +15,22 @@ from uq_report.distributions import Categorical, Intervals, Normal, Survival
 from uq_report.methods.calibration import scores
 from uq_report.methods.calibration.check import Undercoverage
 from uq_report.methods.calibration.explain import Setting, _estimates, _gap, _infinite, events_of, lifetimes_note
-from uq_report.methods.calibration.recalibration import FLOOR, _derivatives, _fit, class_gain, number_gain
 from uq_report.methods.calibration.scores import (
+    FLOOR,
     CalibrationScore,
     MonteCarlo,
+    _derivatives,
+    _fit,
     auc_rows,
     class_baseline,
+    class_gain,
     class_scores,
     class_tests,
     coverage_gap,
     crps_baseline,
     crps_test,
     event_of,
+    number_gain,
     number_scores,
     pit_tests,
 )

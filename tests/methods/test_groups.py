@@ -22,9 +22,8 @@ from uq_report.core.traits.stored_predictions import ScoredRows
 from uq_report.distributions import Categorical, Normal
 from uq_report.methods.groups import plan
 from uq_report.methods.groups.contrasts import difference, gap_p_values, shuffled_p_values
-from uq_report.methods.groups.explain import Groups
+from uq_report.methods.groups.explain import POINTS, Groups, grid_of
 from uq_report.methods.groups.plan import Attribute, attributes, disclose
-from uq_report.methods.groups.proxy import POINTS, grid_of
 from uq_report.methods.shared import forest
 
 MEASURES = testing.measures()

@@ -17,7 +17,7 @@ from uq_report.core.model.measures import PREDICTION
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.support.arrays import BoolArray, FloatArray
 from uq_report.distributions import Categorical, Normal, Survival
-from uq_report.methods.groups import contrasts, proxy
+from uq_report.methods.groups import contrasts, explain
 from uq_report.methods.groups.contrasts import (
     GroupDifference,
     PredictedNumber,
@@ -32,8 +32,7 @@ from uq_report.methods.groups.contrasts import (
     predicted,
     shuffled_p_values,
 )
-from uq_report.methods.groups.plan import Attribute, Plan, _cells, _to_withhold, attributes
-from uq_report.methods.groups.proxy import (
+from uq_report.methods.groups.explain import (
     Exchange,
     ProxyGrid,
     _change,
@@ -44,6 +43,7 @@ from uq_report.methods.groups.proxy import (
     grid_of,
     use,
 )
+from uq_report.methods.groups.plan import Attribute, Plan, _cells, _to_withhold, attributes
 from uq_report.methods.groups.section import _class
 from uq_report.methods.shared.association import NumericColumn
 
@@ -428,7 +428,7 @@ def test_features_together_tell_by_the_share_of_squares_that_a_forecast_leaves(
     rows, truth = np.arange(0, N, 2), np.eye(2)[rng.integers(0, 2, 12)]
     forecast = np.clip(truth + rng.normal(scale=0.3, size=(12, 2)), 0, 1)
     weights = np.arange(1.0, N + 1) if weighted else np.ones(N)
-    monkeypatch.setattr(proxy, "forecasts", lambda *_: forecast)
+    monkeypatch.setattr(explain, "forecasts", lambda *_: forecast)
     engine = Engine(replace(SUBJECT, weights=weights), {}).bound("groups")
     line = _together(engine, "kind", truth, [OTHER], rows)
     assert isinstance(line, dict)
@@ -439,7 +439,7 @@ def test_features_together_tell_by_the_share_of_squares_that_a_forecast_leaves(
     assert (line["estimate"], line["std_error"]) == pytest.approx((1 - ratio, error))
     assert (line["lower"], line["upper"]) == pytest.approx(stats.t.interval(0.95, 11, 1 - ratio, error))
     assert (line["measure"], line["item"], line["n"], line["feature"]) == ("brier_skill", "all features", 12, "kind")
-    monkeypatch.setattr(proxy, "forecasts", lambda *_: forecast[:, :1])
+    monkeypatch.setattr(explain, "forecasts", lambda *_: forecast[:, :1])
     one = _together(engine, "kind", truth[:, :1], [OTHER], rows)
     assert isinstance(one, dict)
     assert one["measure"] == "r_squared"
@@ -531,7 +531,7 @@ def used(monkeypatch: pytest.MonkeyPatch, most: int, least: float) -> list[tuple
     a, b, c = SUBJECT.features[:3]
     given = plan(replace(NINE, name=a), replace(NINE, name="kind"))
     made = exchange()[0]
-    monkeypatch.setattr(proxy, "_exchanges", lambda *_: [replace(made, plan=given)])
+    monkeypatch.setattr(explain, "_exchanges", lambda *_: [replace(made, plan=given)])
     lines = [("kind", b, 0.5), (a, b, 0.75), (a, c, 0.9), (a, "all features", 0.99)]
     table = pd.DataFrame(lines, columns=["feature", "item", "estimate"])
     table["covers"] = ["none", "none", "none", "new test rows"]

@@ -11,8 +11,7 @@ from uq_report.core.model.results import Result
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Categorical, Normal
-from uq_report.methods.pdp.curves import N_BINS, bin_edges
-from uq_report.methods.pdp.explain import PartialDependence
+from uq_report.methods.pdp.explain import N_BINS, PartialDependence, bin_edges
 from uq_report.testing import KnownTruth, measures
 
 

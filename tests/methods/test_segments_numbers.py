@@ -16,7 +16,7 @@ from uq_report.distributions import Categorical
 from uq_report.evidence import ids
 from uq_report.evidence.outcomes import CONFIDENCE_GAP
 from uq_report.evidence.segments import ALL_ROWS
-from uq_report.methods.segments.judge import Contrast, SegmentTerm, _closer, _expected, _finite, changes, contrast
+from uq_report.methods.segments.explain import Contrast, SegmentTerm, _closer, _expected, _finite, changes, contrast
 from uq_report.methods.segments.tree import CodedFeature, Grower, shortest
 
 CODES = np.array([0, 1, 2, 3])

@@ -11,9 +11,18 @@ from scipy.stats import ks_2samp
 
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.support.errors import InputError
-from uq_report.methods.support import space
-from uq_report.methods.support.explain import Support, _p_value
-from uq_report.methods.support.space import Paired, Space, _standardised, _unmix, limit, paired, shifts
+from uq_report.methods.support import explain as support
+from uq_report.methods.support.explain import (
+    Paired,
+    Space,
+    Support,
+    _p_value,
+    _standardised,
+    _unmix,
+    limit,
+    paired,
+    shifts,
+)
 
 from .test_support import explain, line, normal, subject
 
@@ -73,10 +82,10 @@ def test_the_level_named_is_that_whose_share_changed_most() -> None:
 @pytest.mark.parametrize("work", [4, 2_000_000])
 def test_every_deal_counts(monkeypatch: pytest.MonkeyPatch, work: int) -> None:
     """Where no training row has a level every deal gives all rows to the audit: as many as there are, always."""
-    monkeypatch.setattr(space, "WORK", work)
+    monkeypatch.setattr(support, "WORK", work)
     engine = Engine(subject(normal(40, 0), normal(40, 1)), {}).bound("support")
     pair = Paired("a", False, np.full(3, np.nan), np.array([0.0, 1.0, 1.0]), ("u", "v"))
-    assert space._dealt(pair, np.arange(3), engine) == 1.0
+    assert support._dealt(pair, np.arange(3), engine) == 1.0
 
 
 def test_intervals_of_shifts_end_at_0_and_1_and_columns_without_values_have_none() -> None:

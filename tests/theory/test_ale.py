@@ -16,8 +16,7 @@ from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Categorical, Normal
 from uq_report.inputs.adapters.function import FunctionAdapter
-from uq_report.methods.ale.curves import _nearest_filled
-from uq_report.methods.ale.explain import AccumulatedLocalEffects
+from uq_report.methods.ale.explain import AccumulatedLocalEffects, _nearest_filled
 from uq_report.methods.pdp.explain import PartialDependence
 
 MEASURES = {m.name: m for m in (PREDICTION, NLL, ENTROPY)}

@@ -24,16 +24,18 @@ from uq_report.distributions import Categorical, Normal, NormalMixture, Poisson
 from uq_report.evidence.run import Run
 from uq_report.methods.calibration.check import CalibrationGate
 from uq_report.methods.calibration.explain import Calibration
-from uq_report.methods.calibration.recalibration import _fit, class_gain, number_gain
 from uq_report.methods.calibration.scores import (
+    _fit,
     auc_rows,
     brier_rows,
     class_baseline,
+    class_gain,
     class_tests,
     confidence_gap,
     coverage_gap,
     crps_baseline,
     crps_test,
+    number_gain,
     pit_tests,
     uniform_distance,
 )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from itertools import product
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import pandas as pd
+from scipy.spatial import cKDTree
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
@@ -14,12 +17,346 @@ from ...core.model.measures import Measure
 from ...core.model.results import ESTIMATE_COLUMNS, Omission, Profile, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
-from ...core.support.errors import check_options
+from ...core.model.variants import Variant
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from ...core.support.errors import InputError, check_options
+from ...core.support.limits import check_limits
 from ..shared.choice import INFINITE_REMEDY, row_measures
 from ..shared.curves import are_pairs, features_of, fill, stacked, surface_places
 from ..shared.estimates import estimate
+from ..shared.grids import frequent_levels
 from ..shared.options import at_least
-from .curves import AleAxis, Effects, Surface, ValuePositions, curve, make_axis, surface
+
+
+class AxisSide(NamedTuple):
+    """One move of every row: over step ``step[i]`` (-1: none), from ``lower[i]`` to ``upper[i]``."""
+
+    step: IntArray
+    lower: Any
+    upper: Any
+
+
+class AleAxis(NamedTuple):
+    """One feature: its K + 1 points, the moves of its rows over the K steps, and the data at each point.
+
+    ``mass`` sums to one; the mean of a curve over the data is ``mass @ curve``. A row inside a bin
+    counts half at either edge (Apley & Zhu), a row on a level wholly there.
+    """
+
+    feature: str
+    column: int
+    x: FloatArray
+    levels: tuple[str, ...]
+    sides: tuple[AxisSide, ...]
+    mass: FloatArray
+    notes: tuple[str, ...] = ()
+
+    @property
+    def steps(self) -> int:
+        """Number of steps between points."""
+        return len(self.x) - 1
+
+
+class ValuePositions(dict[str, IntArray]):
+    """Of each column the place of every row's value among the sorted ones, -1 where missing; looked up once."""
+
+    def __init__(self, subject: Subject) -> None:
+        super().__init__()
+        self._subject = subject
+
+    def __missing__(self, name: str) -> IntArray:
+        """Look a column's values up."""
+        self[name] = pd.factorize(pd.Series(self._subject.values(name)), sort=True)[0]
+        return self[name]
+
+
+def make_axis(
+    subject: Subject,
+    feature: str,
+    n_bins: int,
+    edges: Sequence[float] | None = None,
+    codes: ValuePositions | None = None,
+    max_levels: int = 30,
+) -> AleAxis | str:
+    """Return the axis of a feature, or why it has none; `codes` are what axes of a subject share."""
+    values = subject.values(feature)
+    present = np.asarray(pd.notna(values)) & (Sampling.of(subject).weights > 0)
+    if subject.kinds[feature] == "categorical":
+        return _levels(subject, feature, present, ValuePositions(subject) if codes is None else codes, max_levels)
+    if reason := _no_bins(subject.kinds[feature], values, present):
+        return reason
+    series = np.asarray(values[present], dtype=float)
+    points = _quantile_edges(series, n_bins) if edges is None else _option_edges(subject, feature, edges)
+    if len(points) < 2:
+        return "it has one value, so no effect accumulates"
+    inside = present.copy()
+    inside[present] = (series >= points[0]) & (series <= points[-1])
+    if not inside.any():
+        return f"no row lies between its edges {points[0]:g} and {points[-1]:g}"
+    return _bins(subject, feature, values, inside, points)
+
+
+def _no_bins(kind: str, values: Any, present: BoolArray) -> str:
+    """Say why a feature that is no category has no bins, or nothing."""
+    if kind == "datetime":
+        return "accumulated effects need a number or levels; it is a datetime"
+    if not present.any():
+        return "it has no value, so no effect accumulates"
+    finite = np.isfinite(np.asarray(values[present], dtype=float))
+    return "" if finite.all() else "it has infinite values, which lie in no bin"
+
+
+def _quantile_edges(values: FloatArray, n_bins: int) -> FloatArray:
+    """Return observed values at equally spaced cumulative shares, deduplicated: the inverse empirical cdf.
+
+    The share k/K of n rows is reached at row ceil(k n / K), in whole numbers, so no rounding moves an edge.
+    """
+    ordered = np.sort(values)
+    at = -(-np.arange(n_bins + 1) * len(ordered) // n_bins) - 1
+    return np.unique(ordered[np.maximum(at, 0)])
+
+
+def _option_edges(subject: Subject, feature: str, edges: Sequence[float]) -> FloatArray:
+    points = np.unique(np.asarray(edges, dtype=float))
+    dtype = np.asarray(subject.values(feature)).dtype
+    if not np.isfinite(points).all() or (dtype.kind in "iu" and (points != np.round(points)).any()):
+        raise InputError(
+            f"ale.edges[{feature!r}] must be finite numbers that a column of type {dtype} holds; got {list(edges)!r}."
+        )
+    return points
+
+
+def _bins(subject: Subject, feature: str, values: Any, inside: BoolArray, points: FloatArray) -> AleAxis:
+    """Return quantile bins (z_0..z_K], the first closed on the left, empty ones merged to the right."""
+    x = np.where(inside, np.asarray(pd.Series(values).fillna(points[0]), dtype=float), points[0])
+    step = np.maximum(np.searchsorted(points, x, side="left") - 1, 0)
+    filled = np.unique(step[inside])
+    merged = len(points) - 1 - len(filled)
+    points = np.append(points[0], points[filled + 1])
+    step = np.maximum(np.searchsorted(points, x, side="left") - 1, 0)
+    ends = points.astype(np.asarray(values[inside]).dtype)
+    side = AxisSide(np.where(inside, step, -1), ends[step], ends[step + 1])
+    share = np.bincount(step[inside], Sampling.of(subject, np.flatnonzero(inside)).weights, len(points) - 1)
+    mass = (np.append(share, 0) + np.append(0, share)) / 2
+    notes = []
+    if merged:
+        notes.append(f"{feature}: {merged} empty bins are merged with their neighbours.")
+    if not inside.all():
+        notes.append(
+            f"{feature}: {int((~inside).sum())} rows of no weight, or no value between the edges, take no part."
+        )
+    return AleAxis(feature, subject.positions(feature)[0], points, ("",) * len(points), (side,), mass, tuple(notes))
+
+
+def _leading(feature: str, values: Any, present: BoolArray, max_levels: int) -> tuple[BoolArray, list[str]]:
+    """Return the rows with one of the most frequent levels, and a note if there are others.
+
+    Distances are of all pairs of levels, each over all values of the other features: of thousands, more than
+    memory holds, and a level of few rows has no distribution to compare.
+    """
+    levels, number = frequent_levels(pd.Series(values[present]), max_levels)
+    if number <= max_levels:
+        return present, []
+    kept = present & np.asarray(pd.Series(values).isin(levels))
+    rest = f"{int(present.sum() - kept.sum())} rows of another one take no part."
+    return kept, [f"{feature}: the {max_levels} most frequent of {number} levels; {rest}"]
+
+
+def _levels(subject: Subject, feature: str, valued: BoolArray, every: ValuePositions, max_levels: int) -> AleAxis | str:
+    """Return the levels in the order of their similarity, each row moving to the next and the previous one."""
+    values = subject.values(feature)
+    present, others = _leading(feature, values, valued, max_levels)
+    own_codes, names = pd.factorize(pd.Series(values[present]), sort=True)
+    codes = np.full(subject.n, -1)
+    codes[present] = own_codes
+    if len(names) < 2:
+        return "it has one level, so no effect accumulates"
+    order = _similarity_order(subject, feature, codes, len(names), every)
+    place = np.empty(len(names), dtype=np.int64)
+    place[order] = np.arange(len(names))
+    position = np.where(present, place[codes], -1)
+    example = np.array([int(np.flatnonzero(codes == level)[0]) for level in order])
+    top = len(names) - 1
+    own = np.arange(subject.n)
+    up, down = present & (position < top), present & (position > 0)
+    following = np.where(up, example[np.minimum(position + 1, top)], own)
+    previous = np.where(down, example[np.maximum(position - 1, 0)], own)
+    sides = (
+        AxisSide(np.where(up, position, -1), values, values[following]),
+        AxisSide(np.where(down, position - 1, -1), values[previous], values),
+    )
+    weights = Sampling.of(subject, np.flatnonzero(present)).weights
+    mass: FloatArray = np.bincount(position[present], weights, len(names)).astype(float)
+    notes = [f"{feature}: levels are ordered by how alike the other features are distributed in them.", *others]
+    if not valued.all():
+        notes.append(f"{feature}: {int((~valued).sum())} rows of no weight, or no value, take no part.")
+    x, text = np.arange(len(names), dtype=float), tuple(str(names[level]) for level in order)
+    return AleAxis(feature, subject.positions(feature)[0], x, text, sides, mass, tuple(notes))
+
+
+def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int, every: ValuePositions) -> IntArray:
+    """Return the levels along the first axis of classical scaling of their distances (Apley & Zhu 2020, appendix).
+
+    The distance of two levels is the sum over the other features of the Kolmogorov-Smirnov distance
+    (numbers) or half the sum of frequency differences (levels) within them. The end with the earlier
+    level in alphabetical order comes first.
+    """
+    distance = np.zeros((k, k))
+    for other in subject.features:
+        check_limits()
+        if other == feature:
+            continue
+        cells = every[other]
+        both = (codes >= 0) & (cells >= 0)
+        table = np.zeros((k, cells.max() + 1))
+        table += np.bincount(codes[both] * table.shape[1] + cells[both], minlength=table.size).reshape(table.shape)
+        table /= np.maximum(table.sum(axis=1, keepdims=True), 1)
+        ordered = subject.kinds[other] != "categorical"
+        shares = np.cumsum(table, axis=1) if ordered else table
+        for level, share in enumerate(shares):  # one at a time: all at once are levels x levels x values
+            apart = np.abs(share - shares)
+            distance[level] += apart.max(axis=1, initial=0.0) if ordered else apart.sum(axis=1) / 2
+    centring = np.eye(k) - 1 / k
+    scores = np.linalg.eigh(-0.5 * centring @ distance**2 @ centring)[1][:, -1]
+    order = np.argsort(np.round(scores, 12), kind="stable")
+    return order if order[0] < order[-1] else order[::-1]
+
+
+class AleCurve(NamedTuple):
+    """A centred curve at the points of an axis, its standard error, and that of the change from the first point."""
+
+    value: FloatArray
+    std_error: FloatArray
+    std_error_change: FloatArray
+
+
+class Surface(NamedTuple):
+    """The pure interaction at the points of two axes, which points are extrapolated, and how many cells were empty.
+
+    A point is extrapolated where none of the cells that meet in it holds a row.
+    """
+
+    value: FloatArray
+    extrapolated: BoolArray
+    empty: int
+
+
+@dataclass
+class Effects:
+    """The measures at the ends of every row's moves along one axis, or at the corners of its cells along two."""
+
+    axes: tuple[AleAxis, ...]
+    ends: list[FloatArray] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The features moved."""
+        return " x ".join(axis.feature for axis in self.axes)
+
+    @property
+    def moves(self) -> list[tuple[AxisSide, ...]]:
+        """One side per axis: two or more for levels, where a row moves both ways."""
+        return list(product(*(axis.sides for axis in self.axes)))
+
+    def variants(self) -> Iterator[Variant]:
+        """Yield, per move, the rows at every combination of lower (first) and upper ends."""
+        columns = tuple(axis.column for axis in self.axes)
+        for sides in self.moves:
+            for ends in product(*((side.lower, side.upper) for side in sides)):
+                yield Variant(columns, ends)
+
+    def infinite(self, m: int) -> int:
+        """Return how many rows are infinite at an end."""
+        return int(np.any([np.isinf(values[m]) for values in self.ends], axis=0).sum())
+
+    def differences(self, m: int) -> Iterator[tuple[list[IntArray], FloatArray]]:
+        """Yield, per move, the steps along each axis and the local effect of every row (its mixed difference)."""
+        corners = 2 ** len(self.axes)
+        signs = np.array([(-1) ** (len(self.axes) - sum(c)) for c in product((0, 1), repeat=len(self.axes))])
+        for number, sides in enumerate(self.moves):
+            values = np.stack([v[m] for v in self.ends[number * corners : (number + 1) * corners]])
+            yield [side.step for side in sides], signs @ values
+
+
+def curve(effect: Effects, m: int, sampling: Sampling) -> AleCurve:
+    """Return one measure's first-order curve, centred by its mean over the data."""
+    (axis,) = effect.axes
+    steps, rows, local = _long(effect, m)
+    weights = sampling.weights[rows]
+    total = np.bincount(steps, weights, axis.steps)
+    means = np.bincount(steps, weights * local, axis.steps) / total
+    change = np.append(0, np.cumsum(means))
+    # A row's part in a step's mean, scaled so that equal weights give s²/n with the unbiased s².
+    counts = np.bincount(steps, minlength=axis.steps)
+    unbiased = np.sqrt(counts / np.maximum(counts - 1, 1))
+    parts = weights * (local - means[steps]) / total[steps] * unbiased[steps]
+    units = rows if sampling.codes is None else sampling.codes[rows]
+    table = np.zeros((int(units.max()) + 1, axis.steps))
+    np.add.at(table, (units, steps), parts)
+    accumulate = np.triu(np.ones((axis.steps, axis.steps + 1)), 1)
+    centred = accumulate - accumulate @ axis.mass[:, None]
+    errors = (_norms(table, combination, counts < 2) for combination in (centred, accumulate))
+    return AleCurve(change - axis.mass @ change, *errors)
+
+
+def _long(effect: Effects, m: int) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return step, row and local effect of every move that crosses a step."""
+    parts = []
+    for (step,), local in effect.differences(m):
+        rows = np.flatnonzero(step >= 0)
+        parts.append((step[rows], rows, local[rows]))
+    steps, rows, local = map(np.concatenate, zip(*parts, strict=True))
+    return steps, rows, local
+
+
+def _norms(table: FloatArray, combination: FloatArray, unknown: BoolArray) -> FloatArray:
+    """Return the standard errors of combinations of step means; NaN where a step of `unknown` error takes part."""
+    errors: FloatArray = np.sqrt(np.square(table @ combination).sum(axis=0))
+    errors[(np.abs(combination[unknown]) > 0).any(axis=0)] = np.nan
+    return errors
+
+
+def surface(effect: Effects, m: int, sampling: Sampling) -> Surface:
+    """Return one measure's second-order effect: the accumulated mixed differences less both main effects."""
+    a, b = effect.axes
+    total, mass = np.zeros((a.steps, b.steps)), np.zeros((a.steps, b.steps))
+    for (step_a, step_b), local in effect.differences(m):
+        rows = np.flatnonzero((step_a >= 0) & (step_b >= 0))
+        np.add.at(total, (step_a[rows], step_b[rows]), sampling.weights[rows] * local[rows])
+        np.add.at(mass, (step_a[rows], step_b[rows]), sampling.weights[rows])
+    means = _nearest_filled(total, mass, (a.x, b.x))
+    h = np.zeros((a.steps + 1, b.steps + 1))
+    h[1:, 1:] = means.cumsum(axis=0).cumsum(axis=1)
+    h = h - _main(h, mass)[:, None] - _main(h.T, mass.T)[None]
+    corners = (h[1:, 1:] + h[1:, :-1] + h[:-1, 1:] + h[:-1, :-1]) / 4
+    filled = np.pad(mass > 0, 1)
+    near = filled[1:, 1:] | filled[1:, :-1] | filled[:-1, 1:] | filled[:-1, :-1]
+    return Surface(h - (corners * mass).sum() / mass.sum(), ~near, int((mass == 0).sum()))
+
+
+def _nearest_filled(total: FloatArray, mass: FloatArray, points: tuple[FloatArray, FloatArray]) -> FloatArray:
+    """Return the cell means; an empty cell takes that of the nearest filled one.
+
+    As in ALEPlot, the distance is between the middles of the cells, with either axis scaled to its range.
+    """
+    filled, empty = np.argwhere(mass > 0), np.argwhere(mass == 0)
+    means = np.divide(total, mass, out=np.zeros_like(total), where=mass > 0)
+    if len(empty):
+        middles = [(x[1:] + x[:-1]) / (x[-1] - x[0]) for x in points]  # twice as far apart
+        places, gaps = (np.column_stack([m[at] for m, at in zip(middles, c.T, strict=True)]) for c in (filled, empty))
+        near = filled[cKDTree(places).query(gaps)[1]]
+        means[tuple(empty.T)] = means[tuple(near.T)]
+    return means
+
+
+def _main(h: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return the first-order effect of the first axis within a surface, accumulated over its steps."""
+    rise = h[1:] - h[:-1]
+    middle = (rise[:, 1:] + rise[:, :-1]) / 2
+    weight = mass.sum(axis=1)
+    means = np.divide((middle * mass).sum(axis=1), weight, out=np.zeros_like(weight), where=weight > 0)
+    return np.append(0, np.cumsum(means))
+
 
 # further columns of the estimates of curves, and of surfaces
 PLACES = (("x", "level", "std_error_change"), ("feature_2", "x", "level", "x_2", "level_2", "extrapolated"))

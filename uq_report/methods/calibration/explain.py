@@ -27,7 +27,7 @@ from ..shared.estimates import estimate, mean_of, share_of
 from ..shared.options import at_least
 from . import scores as scoring
 from . import tables
-from .recalibration import class_gain, number_gain
+from .scores import class_gain, number_gain
 
 _FAR = 3.0  # standard deviations between the events observed and those expected
 

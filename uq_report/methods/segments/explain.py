@@ -2,27 +2,291 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
+from ...checks.reading import two_sided
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
-from ...core.model.results import Omission, Result
-from ...core.model.sampling import Sampling
+from ...core.model.measures import ENTROPY, EPISTEMIC, EPISTEMIC_VARIANCE, NLL, VARIANCE
+from ...core.model.results import MeasureFacts, Omission, Result, RowValues
+from ...core.model.sampling import Sampling, t_quantile
 from ...core.model.subject import Subject
-from ...core.support.arrays import BoolArray, IntArray
-from ...core.support.errors import InputError, check_options
+from ...core.predictive import Distribution
+from ...core.statistics.verdicts import holm
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from ...core.support.errors import InputError, check_options, nearest
+from ...distributions import Categorical
 from ...evidence import columns as col
 from ...evidence import ids
+from ...evidence.importance import PfiDelta
+from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.rows import SupportRows
+from ...evidence.segments import ALL_ROWS, EXCESS_LOSS, LARGEST, LEVEL, OFF_SUPPORT
 from ..shared.choice import as_names
+from ..shared.estimates import error_of, estimate, mean_of, row_pieces
 from ..shared.options import at_least
+from ..shared.terms import ROUNDING
 from ..shared.tidy import diagnostic
-from .judge import CHANGES, COLUMNS, Judged, Record, SegmentTerm, changes, terms
 from .tree import Coding, Grower, Segment
+
+UNSURE = (ENTROPY.name, VARIANCE.name)
+MEMBERS = (EPISTEMIC.name, EPISTEMIC_VARIANCE.name)
+BEYOND = (CONFIDENCE_GAP, EXCESS_LOSS)
+
+
+class SegmentTerm(NamedTuple):
+    """One number per row, shape (n,), and what a reader must know of it."""
+
+    measure: str
+    facts: MeasureFacts
+    rows: FloatArray
+
+
+def terms(engine: Engine, measures: Sequence[str] | None) -> tuple[list[SegmentTerm], tuple[Omission, ...]]:
+    """Return the terms that exist here, of the measures asked for or by default, and why the others do not."""
+    found = _default(engine) if measures is None else (term_of(engine, name) for name in measures)
+    whole = [_finite(item) for item in found]
+    return [x for x in whole if isinstance(x, SegmentTerm)], tuple(x for x in whole if isinstance(x, Omission))
+
+
+def _default(engine: Engine) -> Iterator[SegmentTerm | Omission]:
+    """Yield uncertainty, its epistemic part where there are members, the loss, and the loss beyond expectation."""
+    of = partial(term_of, engine)
+    others = tuple(m.name for m in engine.measures.values() if m.role == "uncertainty" and not m.requires & _MEMBERS)
+    yield _first(map(of, dict.fromkeys((*UNSURE, *others))))
+    parts = [item for item in map(of, MEMBERS) if isinstance(item, SegmentTerm)]
+    yield from parts[:1]
+    yield _first(_finite(of(name)) for name in (NLL.name, engine.baseline.usual_loss))
+    yield _first(_finite(of(name)) for name in BEYOND)
+
+
+_MEMBERS = frozenset({"aleatoric", "epistemic", "aleatoric_variance", "epistemic_variance"})
+
+
+def _first(items: Iterator[SegmentTerm | Omission]) -> SegmentTerm | Omission:
+    """Return the first term, or the first reason why there is none."""
+    tried: list[SegmentTerm | Omission] = []
+    for item in items:
+        if isinstance(item, SegmentTerm):
+            return item
+        tried.append(item)
+    return tried[0]
+
+
+def _finite(item: SegmentTerm | Omission) -> SegmentTerm | Omission:
+    if isinstance(item, Omission) or np.isfinite(item.rows).all():
+        return item
+    count = int((~np.isfinite(item.rows)).sum())
+    return Omission(item.measure, "", f"it is infinite in {count} of {len(item.rows)} rows")
+
+
+def term_of(engine: Engine, name: str) -> SegmentTerm | Omission:
+    """Evaluate one measure by its name on the rows as they are."""
+    if name in BEYOND:
+        return _beyond(engine, name)
+    measures, omitted = engine.select((name,))
+    if omitted:
+        return omitted[0]
+    measure = measures[0]
+    if measure.role == "prediction":
+        must = "measures of uncertainty or loss, or " + " or ".join(map(repr, BEYOND))
+        allowed = [m.name for m in engine.measures.values() if m.role != "prediction"]
+        raise InputError(f"segments.measures must be {must}; got {name!r}. {nearest(name, [*allowed, *BEYOND])}")
+    if measure.statistic is not None:
+        return Omission(name, "", "it is a statistic of all rows together, so no row has a value")
+    facts = MeasureFacts(measure.title or name, measure.unit, measure.role, measure.direction)
+    return SegmentTerm(measure.name, facts, engine.unchanged(measures)[0])
+
+
+def _beyond(engine: Engine, name: str) -> SegmentTerm | Omission:
+    """Return the loss less the loss that the model expects; of censored outcomes while each was observed."""
+    q, of_nll = engine.baseline, name == CONFIDENCE_GAP
+    loss = term_of(engine, NLL.name if of_nll else q.usual_loss)
+    if isinstance(loss, Omission):
+        return Omission(name, "", loss.reason)
+    expected = term_of(engine, ENTROPY.name) if of_nll else _expected(q)
+    if isinstance(expected, Omission):
+        return Omission(name, "", expected.reason)
+    known = q.expected_nll(np.asarray(engine.y)) if isinstance(expected, SegmentTerm) else expected
+    with np.errstate(invalid="ignore"):
+        rows = loss.rows - known
+    return SegmentTerm(name, MeasureFacts("loss beyond expectation", loss.facts.unit, "loss"), rows)
+
+
+def _expected(q: Distribution) -> FloatArray | Omission:
+    """Return the Brier score or squared error that the model expects of each row."""
+    if "proba" in q.supports:
+        return np.asarray(1 - np.square(cast("Categorical", q).probabilities).sum(axis=1))
+    if q.censored:
+        return Omission(EXCESS_LOSS, "", "only the log score has an expectation for outcomes that may be censored")
+    if VARIANCE.name in q.supports:
+        return q.variance()
+    return Omission(EXCESS_LOSS, "", q.why_not(VARIANCE.name))
+
+
+COLUMNS = (
+    *("item", "segment", "grown", "n", "units", "share", "unit", "n_rest", "difference", "difference_std_error"),
+    *("difference_lower", "difference_upper", "freedom", "p_value", "p_adjusted"),
+)
+LEAST_UNITS = 10  # of a segment that is judged
+SHARE_ROUNDING = 1e-9
+OUTSIDE = "rows unlike any training row"
+Record = dict[str, Any]
+
+
+class Judged:
+    """The lines of all segments on the judging rows."""
+
+    def __init__(self, engine: Engine, found: Sequence[SegmentTerm], rows: BoolArray, outside: BoolArray) -> None:
+        self.engine, self.terms, self.rows, self.outside = engine, found, rows, outside
+        self.sampling = Sampling.of(engine.subject)
+        self.rows_of: dict[str, BoolArray] = {}
+        self.made_of: dict[str, list[str]] = {}
+        self.omissions: list[Omission] = []
+
+    def lines(self, parts: Mapping[str, Sequence[Segment]]) -> list[Record]:
+        """Return a line per measure of all judged rows, of every segment, and of the rows off the support."""
+        records = [self._all(term) for term in self.terms]
+        for term in self.terms:
+            inside = [s._replace(rows=s.rows & self.rows) for s in parts[term.measure]]
+            means = [float(term.rows[s.rows].mean()) if s.rows.any() else -np.inf for s in inside]
+            for k in np.argsort(means, kind="stable")[::-1]:
+                records += self._segment(f"{term.measure} {len(self.rows_of) + 1}", term.measure, inside[k])
+        if self.outside.any():
+            records += self._segment(OFF_SUPPORT, "", Segment(OUTSIDE, (), self.outside))
+        adjusted = holm([record["p_value"] for record in records]).tolist()
+        return [record | {"p_adjusted": p} for record, p in zip(records, adjusted, strict=True)]
+
+    def _segment(self, key: str, grown: str, segment: Segment) -> Iterator[Record]:
+        """Yield the lines of one segment, or say that it has too few units."""
+        rest = self.rows & ~segment.rows
+        units = [self.sampling.part(rows).units for rows in (segment.rows, rest)]
+        if min(units) < LEAST_UNITS:
+            few = f"{segment.words}: fewer than {LEAST_UNITS} independent rows judge it, or the rest"
+            self.omissions.append(Omission(grown, "", few))
+            return
+        self.rows_of[key], self.made_of[key] = segment.rows, list(segment.features)
+        for term in self.terms:
+            yield self._line(term, key, grown, segment, rest)
+
+    def _line(self, term: SegmentTerm, key: str, grown: str, segment: Segment, rest: BoolArray) -> Record:
+        found = contrast(term.rows, segment.rows, rest, self.sampling)
+        mean, difference = found.intervals(self.engine.confidence)
+        line = estimate(found.mean, found.mean_std_error, mean, self.engine.confidence, term.measure)
+        every = self.sampling.weights[self.rows | segment.rows].sum()
+        share = float(self.sampling.weights[segment.rows].sum() / every)
+        tested = not grown or (grown == term.measure and share <= LARGEST + SHARE_ROUNDING)
+        line |= {"item": segment.words, "segment": key, "grown": grown, "unit": term.facts.unit, "share": share}
+        line |= {"n": int(segment.rows.sum()), "units": found.units, "n_rest": int(rest.sum())}
+        line |= {"difference": found.difference, "difference_std_error": found.std_error, "freedom": found.freedom}
+        line |= {"difference_lower": difference[0], "difference_upper": difference[1]}
+        return line | {"p_value": found.p_value if tested else np.nan}
+
+    def _all(self, term: SegmentTerm) -> Record:
+        part = self.sampling.part(self.rows)
+        line = mean_of(term.rows[self.rows], part, self.engine.confidence, term.measure)
+        line |= {"item": "all judged rows", "segment": ALL_ROWS, "grown": "", "unit": term.facts.unit, "share": 1.0}
+        line |= {"n": int(self.rows.sum()), "units": part.units, "n_rest": 0, "freedom": part.units - 1}
+        return line | {"p_value": np.nan}
+
+
+class Contrast(NamedTuple):
+    """The mean of a segment, and that mean less the mean of the rest, each with its standard error.
+
+    `freedom` is one less than the fewer units of segment and rest: cautious where their spreads differ.
+    """
+
+    mean: float
+    mean_std_error: float
+    difference: float
+    std_error: float
+    units: int
+    freedom: int
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided p-value of the t-test of no difference."""
+        return float(two_sided(self.difference, self.std_error, self.freedom))
+
+    def intervals(self, confidence: float) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Return the t-intervals of the mean and of the difference."""
+        own, both = (t_quantile(0.5 + confidence / 2, dof) for dof in (self.units - 1, self.freedom))
+        means = (self.mean - own * self.mean_std_error, self.mean + own * self.mean_std_error)
+        return means, (self.difference - both * self.std_error, self.difference + both * self.std_error)
+
+
+def contrast(values: FloatArray, segment: BoolArray, rest: BoolArray, sampling: Sampling) -> Contrast:
+    """Return a segment's mean against that of the rest; clusters with rows in both parts count as such.
+
+    Examples
+    --------
+    >>> values, segment = np.array([1.0, 3.0, 0.0, 2.0]), np.array([True, True, False, False])
+    >>> contrast(values, segment, ~segment, Sampling(np.full(4, 0.25), 4))[:4]
+    (2.0, 1.0, 1.0, 1.4142135623730951)
+    """
+    own, other = (sampling.part(rows) for rows in (segment, rest))
+    mean, mean_error = (float(number) for number in own.mean(values[segment]))
+    error = error_of(row_pieces(values, segment, rest, sampling), segment | rest, sampling)
+    difference = mean - float(other.mean(values[rest])[0])
+    return Contrast(mean, mean_error, difference, error, own.units, min(own.units, other.units) - 1)
+
+
+CHANGES = ("item", "segment", "n", "before", "after")
+NAMED = 3
+PARTS = {CONFIDENCE_GAP: ((NLL.name, 1.0), (ENTROPY.name, -1.0))}  # what a measure is made of
+
+
+def changes(
+    records: Sequence[Record],
+    found: Sequence[SegmentTerm],
+    rows_of: Mapping[str, BoolArray],
+    prior: Prior,
+    subject: Subject,
+    confidence: float,
+) -> tuple[list[Record], str]:
+    """Return the features that bring each segment that differs closer to the rest; or why none can be named."""
+    view = PfiDelta.find({result.id: result for result in prior.get(ids.PFI, ())})
+    if view is None or view.result.rows is None:
+        return [], "permutation importance was not computed, which says what a feature's exchange changes"
+    delta, sampling = view.result.rows, Sampling.of(subject)
+    lines: list[Record] = []
+    for record in records:
+        if record["p_adjusted"] <= LEVEL and record["segment"] != ALL_ROWS:
+            part = sampling.part(rows_of[record["segment"]])
+            closer = list(_closer(record, delta, rows_of[record["segment"]], part, subject.features, confidence))
+            lines += sorted(closer, key=lambda line: abs(line["after"]))[:NAMED]
+    unknown = [term.measure for term in found if not _has(delta, term.measure)]
+    return lines, f"permutation importance has no rows of {', '.join(unknown)}" if unknown else ""
+
+
+def _has(delta: RowValues, measure: str) -> bool:
+    return all(part in delta.measures for part, _ in PARTS.get(measure, ((measure, 1.0),)))
+
+
+def _closer(
+    record: Record, delta: RowValues, rows: BoolArray, part: Sampling, features: Sequence[str], confidence: float
+) -> Iterator[Record]:
+    """Yield the features whose exchange is shown to move the segment's mean towards the rest, and brings it closer."""
+    measure, before = record["measure"], record["difference"]
+    if not _has(delta, measure):
+        return
+    for feature in (name for name in features if name in delta.features):
+        line = mean_of(_change(delta, measure, feature)[rows], part, confidence, measure, feature)
+        towards, after = line["upper"] < 0 if before > 0 else line["lower"] > 0, before + line["estimate"]
+        if towards and abs(before) - abs(after) > ROUNDING * abs(before):
+            names = {name: record[name] for name in ("item", "segment", "n")}
+            yield line | names | {"before": before, "after": after}
+
+
+def _change(delta: RowValues, measure: str, feature: str) -> FloatArray:
+    """Return each row's own mean change when a feature is exchanged, shape (n,)."""
+    return np.asarray(sum(sign * delta.of(name, feature) for name, sign in PARTS.get(measure, ((measure, 1.0),))))
+
 
 MOST_GROWN = 10_000  # rows that trees are grown on, at most; more would not change leaves so large
 
