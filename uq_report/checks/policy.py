@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
+from math import isnan, nan
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -230,12 +230,11 @@ class LimitRule:
         view = kind.find(run)
         if view is None:
             return absent(run, kind.id)
-        lines = [line for line in view.lines if line.item == item]
-        if self.level is None:
-            return lines[0] if lines else lacking(view, item)
-        levels = {round(100 * line.x, 7): line for line in lines}
+        if not isinstance(view, Coverage):
+            return next((line for line in view.lines if line.item == item), lacking(view, item))
+        levels = {round(100 * line.x, 7): line for line in view.lines if line.item == item}
         computed = listed([f"{level:g} %" for level in levels])
-        return levels.get(round(self.level, 7), f"coverage was computed at {computed} only")
+        return levels.get(round(self.level or nan, 7), f"coverage was computed at {computed} only")
 
     def _state(self, line: ItemLine) -> State:
         """Compare both ends of the interval with the threshold."""

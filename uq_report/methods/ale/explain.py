@@ -214,8 +214,8 @@ def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int, e
         ordered = subject.kinds[other] != "categorical"
         shares = np.cumsum(table, axis=1) if ordered else table
         for level, share in enumerate(shares):  # one at a time: all at once are levels x levels x values
-            apart = np.abs(share - shares)
-            distance[level] += apart.max(axis=1, initial=0.0) if ordered else apart.sum(axis=1) / 2
+            gaps = np.abs(share - shares)
+            distance[level] += gaps.max(axis=1, initial=0.0) if ordered else gaps.sum(axis=1) / 2
     centring = np.eye(k) - 1 / k
     scores = np.linalg.eigh(-0.5 * centring @ distance**2 @ centring)[1][:, -1]
     order = np.argsort(np.round(scores, 12), kind="stable")

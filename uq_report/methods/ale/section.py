@@ -57,18 +57,18 @@ def _notes(notes: Iterable[str]) -> str:
 
 def _parting(ledger: Ledger, view: Ale, measures: Sequence[str]) -> list[Block]:
     """Say where a local effect and an average differ beyond their intervals, and for which features they do not."""
-    able, apart = False, []
+    able, different = False, []
     for feature, measure in product(view.features, measures):
         curves = [curve(result, measure, feature) for result in (view.result, ledger.average)]
         able = able or comparable(*curves)
         where = parts(*curves)
         if where is not None:
-            apart.append(
+            different.append(
                 f"{mention(feature)}, {ledger.e.words(measure).title}: from {plain(where.start)} to {plain(where.x)} "
                 f"ALE changes by {value_words(where.accumulated)}, the PDP by {value_words(where.partial)}."
             )
     if not able:
         return []
-    if not apart:
+    if not different:
         return [Paragraph(text="No local effect is shown to differ from its average.")]
-    return [Bullets(items=tuple(apart)), Paragraph(text="No other is shown to differ from its average.")]
+    return [Bullets(items=tuple(different)), Paragraph(text="No other is shown to differ from its average.")]

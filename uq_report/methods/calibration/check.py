@@ -378,11 +378,14 @@ class GateInputs(NamedTuple):
         """Return what the gate reads."""
         lines = {line.item: line for line in view.lines}
         ends = ("estimate", "lower_90", "upper_90")
-        numbers = [getattr(lines.get(item), name, nan) for item in (CONFIDENCE_GAP, GAIN) for name in ends]
+        gap, low, high, gain, gain_low, gain_high = (
+            getattr(lines.get(item), name, nan) for item in (CONFIDENCE_GAP, GAIN) for name in ends
+        )
         tests = (line.p_adjusted for line in view.lines if line.item != MISCOVERAGE and not isnan(line.p_adjusted))
-        bare = isnan(numbers[0]) and isnan(numbers[3]) and not view.infinite_nll
+        bare = isnan(gap) and isnan(gain) and not view.infinite_nll
         coverage, missed = lines.get(COVERAGE_GAP) if bare else None, Undercoverage.of(lines.get(MISCOVERAGE))
-        return cls(*numbers, min(tests, default=nan), missed, coverage, view)
+        p = min(tests, default=nan)
+        return cls(gap, low, high, gain, gain_low, gain_high, p, missed, coverage, view)
 
     @property
     def reach(self) -> float:

@@ -135,7 +135,7 @@ class BackgroundMixtures:
         asked = len(explained) * len(background) * len(measures) * len(dalex.cells.groups)
         return cls(dalex, engine.mixing(table, measures, asked, y), measures, explained, background)
 
-    def foresee(self, row: int) -> None:
+    def predict_break_down(self, row: int) -> None:
         """Predict what a break-down of a row asks for: each feature alone, then all in order of their effect.
 
         dalex orders them by the mean that each has alone, the largest first. What it asks for beyond is predicted then.
@@ -147,7 +147,7 @@ class BackgroundMixtures:
         if steps.size:
             self.values(row, np.unique(steps.reshape(-1, self._players), axis=0))
 
-    def asked(self, table: pd.DataFrame, row: int, measure: Measure) -> FloatArray:
+    def measured(self, table: pd.DataFrame, row: int, measure: Measure) -> FloatArray:
         """Return one measure of the rows that dalex asks for, shape (rows,)."""
         own = (table.to_numpy() == row).all(axis=0)
         if own.all():
@@ -364,7 +364,7 @@ def predict_parts(
     mixtures = BackgroundMixtures.of(dalex, measures, rows, background)
     for row in rows if measures else ():
         if predict_type == "break_down":
-            mixtures.foresee(row)
+            mixtures.predict_break_down(row)
         for measure in measures:
             with listing(gaps):
                 tables.append(_attribution(mixtures, measure, row, predict_type, n_paths))
@@ -400,7 +400,7 @@ def _attribution(
 
     def predict(model: Any, X: pd.DataFrame) -> FloatArray:  # noqa: ARG001 - dalex's signature
         dalex.engine.check()
-        return mixtures.asked(X, row, measure)
+        return mixtures.measured(X, row, measure)
 
     data, new = (dalex.cells.table(of, others=True) for of in (mixtures.background, [row]))
     answer = dalex.ask(

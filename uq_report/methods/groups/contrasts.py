@@ -50,7 +50,7 @@ class Values(NamedTuple):
 class PredictedNumber(NamedTuple):
     """A number that the model predicts, of every row: its mean, or the probability of a class.
 
-    `suffix` tells apart those of several classes; `y` is the outcome on the same scale, None if not known.
+    `suffix` tells distance those of several classes; `y` is the outcome on the same scale, None if not known.
     `scale` is the standard deviation of the outcome; where none is known, the one that the predictions imply.
     """
 
@@ -278,10 +278,10 @@ def _statistics(sums: FloatArray, squares: FloatArray, share: BoolArray, sizes: 
         np.maximum(total - n * mean**2, 0.0) / (n * max(n - 1, 1))
         for total, mean, n in zip((sums[1], squares - sums[1]), means, sizes, strict=True)
     ]
-    apart = np.abs(means[0] - means[1])
+    distance = np.abs(means[0] - means[1])
     error = np.sqrt(spreads[0] + spreads[1])
-    t = np.divide(apart, error, out=np.where(apart > 0, np.inf, 0.0), where=error > 0)
-    return np.asarray(np.where(share, apart, t))
+    t = np.divide(distance, error, out=np.where(distance > 0, np.inf, 0.0), where=error > 0)
+    return np.asarray(np.where(share, distance, t))
 
 
 def gap_p_values(

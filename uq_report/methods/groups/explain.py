@@ -361,12 +361,12 @@ class Groups(BuiltInExplainer):
         facts: dict[str, Any] = {"options": asdict(self), "notes": notes, "meta": plan.meta()}
         omissions = (*omitted, *dict.fromkeys(plan.omissions()))
         means = [line for value in finite for line in plan.means(value)]
-        apart = [line for value in finite for line in plan.differences(value)]
+        differences = [line for value in finite for line in plan.differences(value)]
         related = proxies(engine, {x.name: plan.target(a, x) for a, x in enumerate(cut)})
         title, other_title = "Predictions, errors and uncertainty by group", "Each group against all other rows"
         return [
             diagnostic(ids.GROUPS, title, means, COLUMNS, x="n", omissions=omissions, **facts),
-            diagnostic(ids.GROUPS_DIFFERENCE, other_title, apart, DIFFERENCES, x="n", **facts),
+            diagnostic(ids.GROUPS_DIFFERENCE, other_title, differences, DIFFERENCES, x="n", **facts),
             related,
             use(plan, related.estimates, self.n_proxies, self.min_association),
         ]

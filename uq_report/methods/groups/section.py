@@ -82,7 +82,7 @@ class _Attribute:
         return (*of_feature(self.view.lines, ""), *_in_order(own, self.view.levels(self.attribute)))
 
     @cached_property
-    def apart(self) -> list[DifferenceLine]:
+    def differences(self) -> list[DifferenceLine]:
         """Each group less the rest, groups in their order."""
         view = outcomes.GroupsDifference.find(self.e.run)
         return _in_order(() if view is None else of_feature(view.lines, self.attribute), list(self.sizes))
@@ -117,7 +117,7 @@ class _Attribute:
     ) -> tuple[Block, ...]:
         """Return a row per group (and class), a column per measure or its difference to the rest."""
         cells = {(MEAN, x.measure, x.item): words_of(x) for x in self.lines}
-        cells |= {(LESS_REST, x.measure, x.item): words_of(x) for x in self.apart}
+        cells |= {(LESS_REST, x.measure, x.item): words_of(x) for x in self.differences}
         present = {(kind, measure) for kind, measure, _ in cells}
         columns = [(m, kind) for m, kind in columns if any((kind, f"{m}{s}") in present for s in suffixes)]
         if not columns:
@@ -173,7 +173,7 @@ class _Attribute:
 
     def _differences(self) -> tuple[Block, ...]:
         """Return each group less the rest, with its interval and p-value."""
-        if not self.apart:
+        if not self.differences:
             return ()
         fields: tuple[Field, ...] = (
             *(("group", _item), ("measure", lambda line: self.e.words(line.measure).title)),
@@ -183,7 +183,9 @@ class _Attribute:
         )
         caption = f"Each group of {name(self.attribute)} less the rest."
         return (
-            line_table(f"{self.key}-differences", caption, self.apart, fields, evidence=outcomes.GroupsDifference.id),
+            line_table(
+                f"{self.key}-differences", caption, self.differences, fields, evidence=outcomes.GroupsDifference.id
+            ),
         )
 
 

@@ -100,6 +100,24 @@ class FeaturePrediction(NamedTuple):
     truth: FloatArray
 
 
+class PredictionWork(NamedTuple):
+    """What is predicted from what: `tasks` from `columns`, and again with `target` where there is one.
+
+    Rows of one of the `blocks` never predict each other.
+    """
+
+    engine: Engine
+    columns: Sequence[NumericColumn]
+    target: NumericColumn | None
+    tasks: Sequence[FeaturePrediction]
+    blocks: IntArray
+
+    @property
+    def every(self) -> Predictors:
+        """The columns, and the target after them."""
+        return Predictors.of(self.columns if self.target is None else [*self.columns, self.target])
+
+
 @dataclass(frozen=True)
 class Redundancy(BuiltInExplainer):
     """Out-of-sample R² of each feature from all others (Wood et al., figure 9).
@@ -188,7 +206,8 @@ class Redundancy(BuiltInExplainer):
             omissions.append(Omission("", "", "outcomes were not given, so nothing is predicted with them"))
         predict = self._forest if self.model == "forest" else self._stacked
         table = []
-        for task, answers in zip(tasks, predict(engine, columns, target, tasks, blocks), strict=True):
+        work = PredictionWork(engine, columns, target, tasks, blocks)
+        for task, answers in zip(tasks, predict(work), strict=True):
             for item, forecast in zip((WITHOUT_TARGET, WITH_TARGET), answers, strict=False):
                 sampling = Sampling.of(subject, rows[task.rows])
                 if not np.ptp(task.truth[task.rows][sampling.weights > 0], axis=0).any():
@@ -211,63 +230,46 @@ class Redundancy(BuiltInExplainer):
             omissions=tuple(omissions),
         )
 
-    def _stacked(
-        self,
-        engine: Engine,
-        columns: Sequence[NumericColumn],
-        target: NumericColumn | None,
-        tasks: Sequence[FeaturePrediction],
-        blocks: IntArray,
-    ) -> Iterable[Sequence[FloatArray]]:
+    def _stacked(self, work: PredictionWork) -> Iterable[Sequence[FloatArray]]:
         """Return each task's forecasts by a linear fit and trees, without the target and with it."""
-        predictors = Predictors.of(columns if target is None else [*columns, target])
+        predictors, d, tasks = work.every, len(work.columns), work.tasks
         n_splits = self.n_splits or N_SPLITS
-        folds = engine.rng("folds").permutation(int(blocks.max()) + 1)[blocks] % n_splits
+        folds = work.engine.rng("folds").permutation(int(work.blocks.max()) + 1)[work.blocks] % n_splits
         own, truths = [task.at for task in tasks], [task.truth for task in tasks]
-        features = predictors.first(len(columns))
-        leading = [stacked.leaders(features, truths, own, folds != k) for k in range(n_splits)]
+        leading = [stacked.leaders(predictors.first(d), truths, own, folds != k) for k in range(n_splits)]
 
-        def forecasts(t: int, rng: np.random.Generator) -> list[FloatArray]:
-            rows, Y = tasks[t].rows, tasks[t].truth[tasks[t].rows]
-            known, extra = predictors.at_rows(rows), ([],) if target is None else ([], [len(columns)])
+        def forecasts(task: FeaturePrediction, t: int, rng: np.random.Generator) -> list[FloatArray]:
+            known, extra = predictors.at_rows(task.rows), ([],) if work.target is None else ([], [d])
             chosen = [[np.array([*fold[t], *more], dtype=np.int64) for fold in leading] for more in extra]
-            return [stacked.forecasts(known, Y, folds[rows], using, rng) for using in chosen]
+            return [stacked.forecasts(known, task.truth[task.rows], folds[task.rows], using, rng) for using in chosen]
 
-        return self._each(engine, tasks, forecasts)
+        return self._each(work, forecasts)
 
-    def _forest(
-        self,
-        engine: Engine,
-        columns: Sequence[NumericColumn],
-        target: NumericColumn | None,
-        tasks: Sequence[FeaturePrediction],
-        blocks: IntArray,
-    ) -> Iterable[Sequence[FloatArray]]:
+    def _forest(self, work: PredictionWork) -> Iterable[Sequence[FloatArray]]:
         """Return each task's forecasts by a random forest, without the target and with it."""
-        ranks = Predictors.of(columns if target is None else [*columns, target]).ranks
-        widths = (len(columns),) if target is None else (len(columns), len(columns) + 1)
+        ranks, d = work.every.ranks, len(work.columns)
+        widths = (d,) if work.target is None else (d, d + 1)
 
-        def forecasts(t: int, rng: np.random.Generator) -> list[FloatArray]:
-            rows, Y = tasks[t].rows, tasks[t].truth[tasks[t].rows]
-            inputs = [np.delete(ranks[rows, :width], tasks[t].at, axis=1) for width in widths]
-            return [forest.forecasts(X, Y, blocks[rows], rng, self.n_splits) for X in inputs]
+        def forecasts(task: FeaturePrediction, _: int, rng: np.random.Generator) -> list[FloatArray]:
+            inputs = [np.delete(ranks[task.rows, :width], task.at, axis=1) for width in widths]
+            Y, blocks = task.truth[task.rows], work.blocks[task.rows]
+            return [forest.forecasts(X, Y, blocks, rng, self.n_splits) for X in inputs]
 
-        return self._each(engine, tasks, forecasts)
+        return self._each(work, forecasts)
 
     def _each(
         self,
-        engine: Engine,
-        tasks: Sequence[FeaturePrediction],
-        forecasts: Callable[[int, np.random.Generator], list[FloatArray]],
+        work: PredictionWork,
+        forecasts: Callable[[FeaturePrediction, int, np.random.Generator], list[FloatArray]],
     ) -> Iterable[list[FloatArray]]:
         """Return the forecasts of each task, from a stream of its own."""
-        jobs = self.n_jobs if self.n_jobs is not None else engine.n_jobs
+        jobs = self.n_jobs if self.n_jobs is not None else work.engine.n_jobs
 
         def stream(t: int) -> np.random.Generator:
-            engine.check(t, len(tasks))  # about the same work for each
-            return engine.rng("forest", tasks[t].feature)
+            work.engine.check(t, len(work.tasks))  # about the same work for each
+            return work.engine.rng("forest", work.tasks[t].feature)
 
-        calls = (delayed(forecasts)(t, stream(t)) for t in range(len(tasks)))
+        calls = (delayed(forecasts)(task, t, stream(t)) for t, task in enumerate(work.tasks))
         answers: Iterable[list[FloatArray]] = Parallel(n_jobs=jobs, backend="threading")(calls)
         return answers
 
