@@ -14,17 +14,9 @@ from ...core.statistics.interval_reliability import LEAST_EVENTS, Distrust, few_
 from ...core.support.errors import check_options
 from ...core.support.numbers import number, share_words, value_words
 from ...core.support.text import count, short
-from ...evidence import ids
+from ...evidence import ids, outcomes
 from ...evidence.finding import Finding, Outcome, Severity, Symptom
-from ...evidence.outcomes import (
-    CONFIDENCE_GAP,
-    LOG_SCORE,
-    CalibrationView,
-    DecisionLine,
-    Decisions,
-    ScoreLine,
-    rows_within,
-)
+from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, CalibrationView, DecisionLine, Decisions, ScoreLine
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ..shared.checks import LEAST, class_counts, events, line_words, observed, span, too_few
@@ -476,13 +468,13 @@ class CalibrationGate(TableCheck):
         fails, unjudged = self.rules
         few = few_events(int(events(counts)), sum(counts)) if counts else Distrust()
         severity = fails.judge(**gate.observed)
+        finding = None
         if severity and (view.infinite_nll or not few.reason):
-            return self._found(self._failed(fails, gate, severity, _remedy(run)))
-        if unjudged.judge(reach=gate.reach, events=events(counts), missed=gate.missed.upper):
-            return self._found(self._unjudged(unjudged, gate, few))
-        return Outcome(check=self.name, state="passed", reason=self._passed(gate))
-
-    def _found(self, finding: Finding) -> Outcome:
+            finding = self._failed(fails, gate, severity, _remedy(run))
+        elif unjudged.judge(reach=gate.reach, events=events(counts), missed=gate.missed.upper):
+            finding = self._unjudged(unjudged, gate, few)
+        if finding is None:
+            return Outcome(check=self.name, state="passed", reason=self._passed(gate))
         return Outcome(check=self.name, state="found", findings=(finding,))
 
     def _failed(self, rule: Rule, gate: GateInputs, severity: Severity, remedy: str) -> Finding:
@@ -505,7 +497,7 @@ class CalibrationGate(TableCheck):
 
     def _unjudged(self, rule: Rule, gate: GateInputs, few: Distrust) -> Finding:
         """Return what would decide: more rows of the rarer class, which the importances for the loss need too."""
-        needed = rows_within(gate.gap, gate.lower, gate.upper, self.margin, gate.view.n)
+        needed = outcomes.rows_within(gate.gap, gate.lower, gate.upper, self.margin, gate.view.n)
         by_coverage = not gate.reach >= self.margin and gate.missed.upper >= self.pass_margin
         statement = f"{count(gate.view.n, 'row')} cannot tell whether the stated uncertainty is right: "
         statement += f"{gate.missed.words}." if by_coverage else self._open(gate, needed)

@@ -10,18 +10,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
+from ...checks import reading
 from ...checks.family import Said, TableCheck, family, needed, outcome, require, together
-from ...checks.reading import (
-    RuleOutcome,
-    SignVerdict,
-    and_with,
-    lacking,
-    likelihood,
-    listed,
-    signs,
-    two_sided,
-    with_reasons,
-)
+from ...checks.reading import RuleOutcome, and_with, listed, two_sided
 from ...checks.rule import Rule
 from ...core.model.measures import ENTROPY, NLL, NLL_CLIPPED
 from ...core.statistics.verdicts import holm
@@ -77,7 +68,7 @@ def _hidden(rule: Rule, run: Run) -> RuleOutcome:
     """Judge importance with the partners lost too against importance alone, features with partners only."""
     view = needed(CoverCorrected, run)
     measure = _main_loss(view)
-    require(measure, lacking(view, NLL.name))
+    require(measure, reading.lacking(view, NLL.name))
     lines = [line for line in of_measure(view.lines, measure) if view.partners.get(line.feature)]
     lines.sort(key=lambda line: -line.change)
     excess = np.array([line.change - line.margin for line in lines])
@@ -146,7 +137,7 @@ def _of_skill(value: float, run: Run) -> float | None:
 class Unnoticed(NamedTuple):
     """L - E of one feature with its interval, in nats, and the adjusted p-value of its excess over the margin."""
 
-    loss: SignVerdict
+    loss: reading.SignVerdict
     estimate: float
     lower: float
     upper: float
@@ -170,16 +161,16 @@ class Unnoticed(NamedTuple):
 def _unnoticed(rule: Rule, run: Run) -> RuleOutcome:
     """Judge by how much more the loss rises than the stated uncertainty."""
     importance, facts, margin = needed(Pfi, run), SubjectFacts.of(run), rule.thresholds["margin"]
-    loss = likelihood(importance)
-    require(loss, lacking(importance, NLL.name))
-    require(ENTROPY.name in importance.measures, lacking(importance, ENTROPY.name))
+    loss = reading.likelihood(importance)
+    require(loss, reading.lacking(importance, NLL.name))
+    require(ENTROPY.name in importance.measures, reading.lacking(importance, ENTROPY.name))
     require(facts.weights is False and not facts.clusters, "the rows are weighted or in clusters")
     features = _differences(rule, importance, loss)
     require(features, "permutation importance has no row terms")
 
     def unsure(rest: Sequence[Unnoticed]) -> tuple[str, ...]:
         names = [f.loss.feature for f in features if f in rest and f.may_exceed(margin)]
-        return with_reasons(importance, names, loss, ENTROPY.name)
+        return reading.with_reasons(importance, names, loss, ENTROPY.name)
 
     return family(
         rule,
@@ -192,18 +183,18 @@ def _unnoticed(rule: Rule, run: Run) -> RuleOutcome:
     )
 
 
-def _differences(rule: Rule, view: Pfi, likelihood: str) -> list[Unnoticed]:
+def _differences(rule: Rule, view: Pfi, nll: str) -> list[Unnoticed]:
     """Return what the model does not notice, feature by feature, from the paired row terms; rows count alike.
 
     Both importances come from the same shuffles, so the standard error is that of the differences of their
     row terms. Their noise of the shuffles is left in: never too narrow. Where either has an interval that is not to
     be trusted there is no p-value.
     """
-    rows, pair = view.result.rows, (likelihood, ENTROPY.name)
+    rows, pair = view.result.rows, (nll, ENTROPY.name)
     if rows is None or not set(pair) <= set(rows.measures):
         return []
     df = view.degrees_of_freedom
-    losses, entropies = (signs(view, measure, rule.thresholds["level"]) for measure in pair)
+    losses, entropies = (reading.signs(view, measure, rule.thresholds["level"]) for measure in pair)
     both = [(losses[f], entropies[f]) for f in losses if f in entropies]
     terms = [rows.of(pair[0], loss.feature) - rows.of(pair[1], loss.feature) for loss, _ in both]
     estimates = np.array([loss.estimate - entropy.estimate for loss, entropy in both])
