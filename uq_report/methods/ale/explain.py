@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from itertools import product
 from typing import Any, ClassVar, NamedTuple
 
@@ -57,17 +58,12 @@ class AleAxis(NamedTuple):
         return len(self.x) - 1
 
 
-class ValuePositions(dict[str, IntArray]):
-    """Of each column the place of every row's value among the sorted ones, -1 where missing; looked up once."""
+Positions = Callable[[str], IntArray]
 
-    def __init__(self, subject: Subject) -> None:
-        super().__init__()
-        self._subject = subject
 
-    def __missing__(self, name: str) -> IntArray:
-        """Look a column's values up."""
-        self[name] = pd.factorize(pd.Series(self._subject.values(name)), sort=True)[0]
-        return self[name]
+def value_positions(subject: Subject) -> Positions:
+    """Return the function from a feature to each row's place among its sorted values, -1 where missing; cached."""
+    return cache(lambda name: pd.factorize(pd.Series(subject.values(name)), sort=True)[0])
 
 
 def make_axis(
@@ -75,14 +71,14 @@ def make_axis(
     feature: str,
     n_bins: int,
     edges: Sequence[float] | None = None,
-    codes: ValuePositions | None = None,
+    codes: Positions | None = None,
     max_levels: int = 30,
 ) -> AleAxis | str:
     """Return the axis of a feature, or why it has none; `codes` are what axes of a subject share."""
     values = subject.values(feature)
     present = np.asarray(pd.notna(values)) & (Sampling.of(subject).weights > 0)
     if subject.kinds[feature] == "categorical":
-        return _levels(subject, feature, present, ValuePositions(subject) if codes is None else codes, max_levels)
+        return _levels(subject, feature, present, codes or value_positions(subject), max_levels)
     if reason := _no_bins(subject.kinds[feature], values, present):
         return reason
     series = np.asarray(values[present], dtype=float)
@@ -162,7 +158,7 @@ def _leading(feature: str, values: Any, present: BoolArray, max_levels: int) -> 
     return kept, [f"{feature}: the {max_levels} most frequent of {number} levels; {rest}"]
 
 
-def _levels(subject: Subject, feature: str, valued: BoolArray, every: ValuePositions, max_levels: int) -> AleAxis | str:
+def _levels(subject: Subject, feature: str, valued: BoolArray, every: Positions, max_levels: int) -> AleAxis | str:
     """Return the levels in the order of their similarity, each row moving to the next and the previous one."""
     values = subject.values(feature)
     present, others = _leading(feature, values, valued, max_levels)
@@ -194,7 +190,7 @@ def _levels(subject: Subject, feature: str, valued: BoolArray, every: ValuePosit
     return AleAxis(feature, subject.positions(feature)[0], x, text, sides, mass, tuple(notes))
 
 
-def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int, every: ValuePositions) -> IntArray:
+def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int, every: Positions) -> IntArray:
     """Return the levels along the first axis of classical scaling of their distances (Apley & Zhu 2020, appendix).
 
     The distance of two levels is the sum over the other features of the Kolmogorov-Smirnov distance
@@ -206,7 +202,7 @@ def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int, e
         check_limits()
         if other == feature:
             continue
-        cells = every[other]
+        cells = every(other)
         both = (codes >= 0) & (cells >= 0)
         table = np.zeros((k, cells.max() + 1))
         table += np.bincount(codes[both] * table.shape[1] + cells[both], minlength=table.size).reshape(table.shape)
@@ -432,7 +428,7 @@ class AccumulatedLocalEffects(BuiltInExplainer):
         """Return ``ale``, and ``ale.interaction`` where pairs are asked for."""
         measures, omitted = row_measures(self.name, engine, self.measures)
         features, names = features_of(self.name, subject, self.features, self.pairs, self.edges)
-        codes = ValuePositions(subject)
+        codes = value_positions(subject)
         every = {
             name: make_axis(subject, name, self.n_bins, self.edges.get(name), codes, self.max_levels) for name in names
         }

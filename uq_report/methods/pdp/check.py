@@ -253,9 +253,9 @@ class Direction(TableCheck):
 
     def _judge(self, rule: Rule, run: Run) -> RuleOutcome:
         require(self.monotone, "no direction was stated")
-        steps, reasons = self._every(run)
-        curves = self._tested(rule, steps)
-        untested = [f"{short(f)} ({why})" for f, why in reasons.items()]
+        found = {feature: self._steps(run, feature) for feature in self.monotone}
+        curves = self._tested(rule, {feature: steps for feature, (steps, _) in found.items() if steps})
+        untested = [f"{short(feature)} ({why})" for feature, (steps, why) in found.items() if not steps]
         require(curves, "; ".join(untested))
         used = dict.fromkeys(curve.steps.method for several in curves.values() for curve in several)
         methods, keep = listed(used).capitalize(), "keeps" if len(used) == 1 else "keep"
@@ -268,33 +268,23 @@ class Direction(TableCheck):
             passed=f"{methods} on {measure_words(self.measure)} {keep} to the stated direction of {listed(curves)}.",
         )
 
-    def _every(self, run: Run) -> tuple[dict[str, list[CurveSteps]], dict[str, str]]:
-        """Return the steps of every stated feature, and why others have none."""
-        names = [feature.name for feature in SubjectFacts.of(run).features]
-        every, reasons = {}, {}
-        for feature in self.monotone:
-            if names and feature not in names:
-                reasons[feature] = f"no feature of this run. {clean(nearest(feature, names), 200)}"
-                continue
-            steps, why = [], []
-            for view in (Ale, Pdp):
-                try:
-                    steps.append(self._steps(view, run, feature))
-                except UnsupportedError as error:
-                    why.append(str(error))
-            if steps:
-                every[feature] = steps
-            else:
-                reasons[feature] = " and ".join(dict.fromkeys(why))
-        return every, reasons
-
-    def _steps(self, kind: type[Ale] | type[Pdp], run: Run, feature: str) -> CurveSteps:
-        view = kind.find(run)
-        if view is None:
-            raise UnsupportedError(absent(run, kind.id))
-        if isinstance(view, Ale):
-            return ale_steps(view, run, self.measure, feature, self.rows_per_step)
-        return pdp_steps(view, run, self.measure, feature)
+    def _steps(self, run: Run, feature: str) -> tuple[list[CurveSteps], str]:
+        """Return the steps of both curves of a feature, and why one of them, or both, are not there."""
+        names = [known.name for known in SubjectFacts.of(run).features]
+        if names and feature not in names:
+            return [], f"no feature of this run. {clean(nearest(feature, names), 200)}"
+        steps, why = [], []
+        for view, kind in ((Ale.find(run), Ale), (Pdp.find(run), Pdp)):
+            try:
+                if isinstance(view, Ale):
+                    steps.append(ale_steps(view, run, self.measure, feature, self.rows_per_step))
+                elif view is not None:
+                    steps.append(pdp_steps(view, run, self.measure, feature))
+                else:
+                    why.append(absent(run, kind.id))
+            except UnsupportedError as error:
+                why.append(str(error))
+        return steps, " and ".join(dict.fromkeys(why))
 
     def _tested(self, rule: Rule, every: Mapping[str, list[CurveSteps]]) -> dict[str, list[DirectionCurve]]:
         """Return every curve with its wrong steps; all steps of all curves are adjusted together."""
@@ -313,9 +303,8 @@ class Direction(TableCheck):
         against = np.where(sign * steps.tested < 0, -along, np.nan)
         raised = [rule.judge(p_adjusted=p, step=step) is not None for p, step in zip(p_values, against, strict=True)]
         reach = stdtrit(steps.df, 1 - self.level) * steps.std_error / steps.range
-        return DirectionCurve(
-            steps, p_values, against, np.array(raised, dtype=float), bool((along - reach > -self.min_size).all())
-        )
+        clear = bool((along - reach > -self.min_size).all())
+        return DirectionCurve(steps, p_values, against, np.array(raised, dtype=float), clear)
 
     def _worst(self, curves: list[DirectionCurve]) -> tuple[dict[str, float], DirectionCurve, int]:
         """Return the numbers of the largest step the wrong way, its curve and its place."""
