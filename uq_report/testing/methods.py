@@ -24,17 +24,8 @@ from ..evidence.run import Run
 from ..runner import plugins
 from ..runner.judge import outcome_of
 from ..runner.provenance import card_of, options_of
-from .known import (
-    EMPTY,
-    ContractError,
-    equipped,
-    known_runs,
-    linear_subject,
-    logistic_subject,
-    measures,
-    require,
-    require_declared,
-)
+from . import known
+from .known import equipped, linear_subject, logistic_subject, measures, require, require_declared
 
 
 def measure_checks() -> tuple[Callable[[Measure], None], ...]:
@@ -229,19 +220,19 @@ def check_check_prints_its_thresholds(cls: type[Check]) -> None:
 
 def check_check_judges_nothing_without_evidence(cls: type[Check]) -> None:
     """Require that a run without results is not applicable or skipped, with a reason."""
-    outcome = _outcome(cls, EMPTY)
+    outcome = _outcome(cls, known.EMPTY)
     require(outcome.state in ("not_applicable", "skipped"), cls, "must not judge a run without evidence")
 
 
 def check_check_keeps_within_what_it_prints(cls: type[Check]) -> None:
     """Require one outcome of its own per run, whose findings have code, title and severity of a rule, and evidence."""
-    for run in known_runs():
+    for run in known.known_runs():
         _outcome(cls, run)
 
 
 def check_check_repeats_itself(cls: type[Check]) -> None:
     """Require that the same run gives the same outcome."""
-    for run in known_runs():
+    for run in known.known_runs():
         require(_outcome(cls, run) == _outcome(cls, run), cls, "must judge the same run alike")
 
 
@@ -250,4 +241,4 @@ def _outcome(cls: type[Check], run: Run) -> Outcome:
     try:
         return outcome_of(cls(), run)
     except PluginError as error:
-        raise ContractError(str(error)) from error
+        raise known.ContractError(str(error)) from error
