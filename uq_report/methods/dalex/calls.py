@@ -225,13 +225,8 @@ class Dalex:
 
     def fields(self, part: str, title: str, gaps: Sequence[Omission]) -> dict[str, Any]:
         """Return the fields that dalex's results have in common."""
-        return {
-            "id": f"{ids.DALEX}.{part}",
-            "explainer": ids.DALEX,
-            "title": title,
-            "options": dict(self.options),
-            "omissions": (*self.omitted, *gaps),
-        }
+        names = {"id": f"{ids.DALEX}.{part}", "explainer": ids.DALEX, "title": title}
+        return names | {"options": dict(self.options), "omissions": (*self.omitted, *gaps)}
 
     def notes(self, rows: IntArray) -> tuple[str, ...]:
         """Say which rows dalex had, and what it does not read."""

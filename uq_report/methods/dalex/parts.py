@@ -290,13 +290,8 @@ def model_profile(dalex: Dalex, rows: IntArray, features: Sequence[str], grid_po
     for m, measure in enumerate(dalex.measures if grids else ()):
         with listing(gaps):
             own = {name: values[m] for name, values in curves.items()}
-            answer = _ask(
-                dalex,
-                measure.name,
-                rows,
-                grids,
-                partial(dalex.cells.curve, rows=rows, own=dalex.own[m, rows], curves=own),
-            )
+            read = partial(dalex.cells.curve, rows=rows, own=dalex.own[m, rows], curves=own)
+            answer = _ask(dalex, measure.name, rows, grids, read)
             if np.isfinite(answer.mean_prediction):
                 means[measure.name] = float(answer.mean_prediction)
             for grid in grids:
@@ -415,14 +410,9 @@ def _attribution(
 def _break_down(result: pd.DataFrame) -> dict[str, Any]:
     """Return the steps between dalex's first line, the mean, and its last, the row's own value."""
     names, values = (result[name].to_numpy()[1:-1] for name in ("variable_name", "contribution"))
-    return {
-        "feature": names.astype(str).astype(object),
-        "value": values.astype(float),
-        "position": np.arange(1, len(values) + 1),
-        "base": float(result["cumulative"].iloc[0]),
-        "spread_low": np.nan,
-        "spread_high": np.nan,
-    }
+    steps = {"feature": names.astype(str).astype(object), "value": values.astype(float)}
+    places = {"position": np.arange(1, len(values) + 1), "base": float(result["cumulative"].iloc[0])}
+    return steps | places | {"spread_low": np.nan, "spread_high": np.nan}
 
 
 def _shapley(answer: Any) -> dict[str, Any]:

@@ -232,6 +232,7 @@ class DataQuality(BuiltInExplainer):
         """Return ``data_quality``."""
         facts = [*self._columns(subject), *row_facts(subject), *_classes(subject, engine)]
         listed = [fact for fact in facts if fact.rows > 0 or fact.measure in ALWAYS]
+        n_train = None if subject.train is None else len(subject.train[0])
         clustered, bare = subject.clusters is not None, [np.nan] * 4
         return [
             diagnostic(
@@ -251,12 +252,8 @@ class DataQuality(BuiltInExplainer):
                     *(("Copies of a row within a cluster are not counted.",) if clustered else ()),
                 ),
                 omissions=_omissions(subject),
-                meta={
-                    "n": subject.n,
-                    "n_train": None if subject.train is None else len(subject.train[0]),
-                    "has_train": subject.train is not None,
-                    "columns_checked": len(subject.features),
-                },
+                meta={"n": subject.n, "n_train": n_train, "has_train": subject.train is not None}
+                | {"columns_checked": len(subject.features)},
             )
         ]
 

@@ -190,11 +190,9 @@ class Exchange:
     def line(self, change: GroupDifference) -> dict[str, Any]:
         """Return the columns of a change of this prediction."""
         confidence = self.plan.engine.confidence
-        return {
-            **estimate(change.estimate, change.std_error, change.interval(confidence), confidence, self.number.name),
-            "unit": self.number.unit,
-            "scale": self.number.scale,
-        }
+        interval, name = change.interval(confidence), self.number.name
+        line = estimate(change.estimate, change.std_error, interval, confidence, name)
+        return line | {"unit": self.number.unit, "scale": self.number.scale}
 
 
 def use(plan: Plan, proxies: pd.DataFrame, most: int, least: float) -> Diagnostic:

@@ -344,16 +344,11 @@ class Plan:
             low, high = contrast.interval(confidence)
             ends = min(low, contrast.estimate), max(high, contrast.estimate)
             exact = self._shuffled.get((value.inside.tobytes(), key), {})
-            yield {
-                **estimate(contrast.estimate, contrast.std_error, ends, confidence, value.measure),
-                **self.place(key),
-                "n": int(group.sum()),
-                "n_rest": int(rest.sum()),
-                "unit": value.unit,
-                "p_value": exact.get(value.measure, contrast.p_value) if value.tested else np.nan,
-                "overall": float(self.sampling.part(value.inside).mean(value.rows[value.inside])[0]),
-                "scale": value.scale,
-            }
+            line = estimate(contrast.estimate, contrast.std_error, ends, confidence, value.measure) | self.place(key)
+            line |= {"n": int(group.sum()), "n_rest": int(rest.sum()), "unit": value.unit, "scale": value.scale}
+            overall = float(self.sampling.part(value.inside).mean(value.rows[value.inside])[0])
+            p_value = exact.get(value.measure, contrast.p_value) if value.tested else np.nan
+            yield line | {"p_value": p_value, "overall": overall}
 
     @cached_property
     def _shuffled(self) -> dict[tuple[bytes, Key], dict[str, float]]:

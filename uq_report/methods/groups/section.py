@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from math import isfinite
 from typing import ClassVar, TypeVar
 
@@ -114,34 +115,30 @@ class _Attribute:
 
     def _levels(
         self, key: str, title: str, columns: Sequence[tuple[str, bool]], suffixes: Sequence[str]
-    ) -> tuple[Block, ...]:
-        """Return a row per group (and class), a column per measure or its difference to the rest."""
+    ) -> Iterator[Block]:
+        """Yield a row per group (and class), a column per measure or its difference to the rest."""
         cells = {(MEAN, x.measure, x.item): words_of(x) for x in self.lines}
         cells |= {(LESS_REST, x.measure, x.item): words_of(x) for x in self.differences}
         present = {(kind, measure) for kind, measure, _ in cells}
         columns = [(m, kind) for m, kind in columns if any((kind, f"{m}{s}") in present for s in suffixes)]
         if not columns:
-            return ()
+            return
         of_class = len(suffixes) > 1
-        rows = [
-            (
-                *(name(item), n, *([_class(suffix)] if of_class else [])),
-                *(cells.get((kind, f"{m}{suffix}", item)) for m, kind in columns),
-            )
-            for item, n in self.sizes.items()
-            for suffix in suffixes
-        ]
+        rows = []
+        for (item, n), suffix in product(self.sizes.items(), suffixes):
+            of = [_class(suffix)] if of_class else []
+            rows.append((name(item), n, *of, *(cells.get((kind, f"{m}{suffix}", item)) for m, kind in columns)))
         labels = [f"{TITLES.get(m, self.e.words(m).title)}{', less the rest' if kind else ''}" for m, kind in columns]
         heads: list[Column | str] = ["group", Column("rows", "integer"), *(["class"] if of_class else []), *labels]
         caption = f"{title} by group of {name(self.attribute)}. {intervals_caption(table_of(self.lines))}"
-        return (make_table(f"{self.key}-{key}", caption, heads, rows, evidence=self.view.id),)
+        yield make_table(f"{self.key}-{key}", caption, heads, rows, evidence=self.view.id)
 
-    def _use(self) -> tuple[Block, ...]:
-        """Return what is lost when the attribute, or a feature that tells it, is exchanged."""
+    def _use(self) -> Iterator[Block]:
+        """Yield what is lost when the attribute, or a feature that tells it, is exchanged."""
         view = outcomes.GroupsUse.find(self.e.run)
         lines = () if view is None else of_feature(view.lines, self.attribute)
         if not lines:
-            return ()
+            return
         of_class = any(x.measure != "prediction" for x in lines)
         classes: Field = ("class", lambda line: _class(line.measure.removeprefix("prediction")))
         fields: tuple[Field, ...] = (
@@ -150,7 +147,7 @@ class _Attribute:
             *(("group", _item), ("contrast to the rest that is lost; of all rows, mean change", words_of)),
         )
         caption = f"Predictions when {name(self.attribute)}, or a feature that tells it, is exchanged."
-        return (line_table(f"{self.key}-use", caption, lines, fields, evidence=outcomes.GroupsUse.id),)
+        yield line_table(f"{self.key}-use", caption, lines, fields, evidence=ids.GROUPS_USE)
 
     def _figure(self, measures: Sequence[str]) -> Block:
         """Draw the leading measures side by side, a row per group."""
@@ -171,10 +168,10 @@ class _Attribute:
             self.view.id,
         )
 
-    def _differences(self) -> tuple[Block, ...]:
-        """Return each group less the rest, with its interval and p-value."""
+    def _differences(self) -> Iterator[Block]:
+        """Yield each group less the rest, with its interval and p-value."""
         if not self.differences:
-            return ()
+            return
         fields: tuple[Field, ...] = (
             *(("group", _item), ("measure", lambda line: self.e.words(line.measure).title)),
             *((Column("rows", "integer"), "n"), (Column("rest", "integer"), "n_rest")),
@@ -182,11 +179,7 @@ class _Attribute:
             *((Column("p", "pvalue"), "p_value"), (Column("over all rows", "number"), "overall")),
         )
         caption = f"Each group of {name(self.attribute)} less the rest."
-        return (
-            line_table(
-                f"{self.key}-differences", caption, self.differences, fields, evidence=outcomes.GroupsDifference.id
-            ),
-        )
+        yield line_table(f"{self.key}-differences", caption, self.differences, fields, evidence=ids.GROUPS_DIFFERENCE)
 
 
 def _item(line: GroupLine) -> str:
@@ -203,11 +196,11 @@ def _class(suffix: str) -> str:
     return name(suffix[1:-1]) if suffix else ""
 
 
-def _proxy(e: RunReader) -> tuple[Section, ...]:
-    """Return how well the model's other features tell the attribute, and the single ones that go with it."""
+def _proxy(e: RunReader) -> Iterator[Section]:
+    """Yield how well the model's other features tell the attribute, and the single ones that go with it."""
     view = outcomes.GroupsProxy.find(e.run)
     if view is None or not view.lines:
-        return ()
+        return
     text = (
         "A model that does not use an attribute can still follow it through features that go with it. Shown is how "
         "well the other features predict it together, and the association of each one."
@@ -216,7 +209,7 @@ def _proxy(e: RunReader) -> tuple[Section, ...]:
     fields = (("attribute", FEATURE[1]), measure, ("by", lambda line: name(line.item)), ("value", words_of))
     caption = "How far other features stand in for a protected attribute."
     table = line_table("groups-proxy-table", caption, view.lines, fields, of=view.result)
-    return (Section(id="groups-proxy", title="Proxies", blocks=(Paragraph(text=text), table, *left_out(view.result))),)
+    yield Section(id="groups-proxy", title="Proxies", blocks=(Paragraph(text=text), table, *left_out(view.result)))
 
 
 def _ends(lines: Sequence[GroupLine]) -> str:

@@ -35,11 +35,8 @@ def partners(columns: Sequence[NumericColumn]) -> Diagnostic:
     strength = associations(columns)
     best = strength.argmax(axis=1).tolist()
     bare = dict.fromkeys(("std_error", "lower", "upper", "confidence"), np.nan)
-    keys = {
-        "measure": [kind_of(columns[j], columns[k]) for j, k in enumerate(best)],
-        "feature": [column.name for column in columns],
-        "estimate": strength.max(axis=1),
-    }
+    measures = [kind_of(columns[j], columns[k]) for j, k in enumerate(best)]
+    keys = {"measure": measures, "feature": [column.name for column in columns], "estimate": strength.max(axis=1)}
     table = pd.DataFrame({**keys, **bare, "covers": "none", "item": [columns[k].name for k in best]})
     frame = table.assign(x=0.0, value=table["estimate"])[list(Diagnostic.columns)]
     return Diagnostic(

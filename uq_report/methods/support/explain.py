@@ -474,6 +474,8 @@ class Support(BuiltInExplainer):
 
     def _result(self, subject: Subject, space: Space, edge: SupportLimit, records: Sequence[Record]) -> Diagnostic:
         sampling, expected, n = Sampling.of(subject), edge.expected, records[0]["n"]
+        sizes = {"expected": expected, "n_neighbors": self.n_neighbors, "n_reference": space.n_reference}
+        sizes |= {"units": sampling.units}
         return diagnostic(
             ids.SUPPORT,
             "Rows outside the training support",
@@ -493,15 +495,7 @@ class Support(BuiltInExplainer):
                 *(("The p-value does not use the weights.",) if np.ptp(sampling.weights) > 0 else ()),
                 *sampling.notes(),
             ),
-            meta={
-                "expected": expected,
-                "n_neighbors": self.n_neighbors,
-                "n_reference": space.n_reference,
-                "n_calibration": len(edge.scores),
-                "n_rows": n,
-                "n_train": len(space.train.numbers),
-                "units": sampling.units,
-            },
+            meta=sizes | {"n_calibration": len(edge.scores), "n_rows": n, "n_train": len(space.train.numbers)},
         )
 
 
