@@ -426,24 +426,19 @@ def _flat(*curves: pd.DataFrame) -> bool:
 
 
 def _compared(
-    name: str,
-    local: pd.DataFrame,
-    partial: pd.DataFrame,
-    thresholds: Mapping[str, float],
-    n_curves: int,
-    largest: float,
+    name: str, local: pd.DataFrame, partial: pd.DataFrame, thresholds: Mapping[str, float], curves: int, largest: float
 ) -> CurveDifference | None:
     """Return where ALE and PDP of a feature differ most, None where they cannot.
 
-    `largest` is the largest range of the `n_curves` curves.
+    `largest` is the largest range of all `curves`.
     """
-    confidence = 1 - thresholds["level"] / n_curves
+    confidence = 1 - thresholds["level"] / curves
     widest = widest_parting(local, nearest_partial(local, partial), confidence, thresholds["min_share"], largest)
     if widest is None:
         return None
     end, start, change, nearest = widest.at
     before, after = np.interp([start, end], partial[col.X].astype(float), partial[col.ESTIMATE].astype(float))
-    p_adjusted, reach = widest.p_value * n_curves, widest.reach(confidence)
+    p_adjusted, reach = widest.p_value * curves, widest.reach(confidence)
     rises = change, float(after - before)
     return CurveDifference(name, start, end, *rises, widest.share, p_adjusted, change - nearest, reach)
 
