@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from uq_report.evidence.digits import rounded
+from uq_report.evidence.tables import rounded
 
 rng = np.random.default_rng(0)
 HALVES = (10 * rng.integers(10**9, 10**10, 2000) + 5) / 10.0 ** rng.integers(1, 15, 2000)

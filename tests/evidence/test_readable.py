@@ -15,9 +15,9 @@ import pytest
 from uq_report.core.model.results import RowSample
 from uq_report.core.support.errors import InputError
 from uq_report.core.support.safe_loading import json_of
-from uq_report.evidence import codec, records
+from uq_report.evidence import codec
 from uq_report.evidence.canonical import Block, canonical
-from uq_report.evidence.digits import number_text, rounded
+from uq_report.evidence.tables import number_text, rounded
 
 from ..ops import store_runs
 from . import mutations
@@ -50,7 +50,7 @@ def changed(change: Change) -> dict[str, Any]:
 
 
 def test_a_run_as_written_is_readable() -> None:
-    assert records.readable(content()) == content()
+    assert codec.readable(content()) == content()
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_run_as_written_is_readable() -> None:
     ],
 )
 def test_tables_that_cannot_be_made_are_told_with_and_without_making_them(change: Change, words: str) -> None:
-    for read in (records.readable, codec.read):
+    for read in (codec.readable, codec.read):
         with pytest.raises(InputError, match=words):
             read(changed(change))
 
@@ -93,7 +93,7 @@ def test_tables_that_cannot_be_made_are_told_with_and_without_making_them(change
     ],
 )
 def test_what_just_fits_is_readable(change: Change) -> None:
-    records.readable(changed(change))
+    codec.readable(changed(change))
     codec.read(changed(change))
 
 
@@ -101,7 +101,7 @@ def test_a_state_that_its_findings_contradict_is_told_without_tables() -> None:
     other = copy.deepcopy(content())
     next(outcome for outcome in other["outcomes"] if outcome["state"] == "found")["findings"] = []
     with pytest.raises(InputError, match="contradicts 0 findings"):
-        records.readable(other)
+        codec.readable(other)
 
 
 def outcome_of(read: Callable[[Any], object], data: bytes) -> str:
@@ -113,7 +113,7 @@ def outcome_of(read: Callable[[Any], object], data: bytes) -> str:
 
 
 def test_mutated_runs_are_readable_if_and_only_if_they_can_be_read() -> None:
-    ends = [[outcome_of(read, data) for read in (records.readable, codec.read)] for _, data in
+    ends = [[outcome_of(read, data) for read in (codec.readable, codec.read)] for _, data in
             mutations.mutations(content(), 5, 150)]  # fmt: skip
     assert all(quick == whole for quick, whole in ends)
     assert 0 < sum(not quick for quick, _ in ends) < len(ends)

@@ -19,8 +19,8 @@ from ..core.support.safe_loading import bytes_of
 from ..core.support.text import clean
 from ..evidence.run_folder import write_files
 from .history import Heads, History
-from .history.heads import loads, read
-from .verification.claims import VerificationVerdict
+from .history.heads import heads_of_json, read_heads
+from .verification.evidence import VerificationVerdict
 from .verification.signatures import trusted
 
 SIGNED, STAMPED = ".p7s", ".tsr"
@@ -39,7 +39,7 @@ def write_anchor(history: History, file: Path) -> Heads:
 def is_anchor(file: Path) -> bool:
     """Return whether a file is an anchor, by its content."""
     try:
-        read(file)
+        read_heads(file)
     except InputError:
         return False
     return True
@@ -57,7 +57,7 @@ def sign_anchor(file: Path, output: Path, signer: Any, timestamper: Any = None) 
     timestamper : pyhanko TimeStamper, optional
     """
     data = file.read_bytes()
-    loads(data, str(file))
+    heads_of_json(data, str(file))
     try:
         made = asyncio.run(signer.async_sign_general_data(data, "sha256", timestamper=timestamper))
     except Exception as error:  # the library, the key and the time stamp service can fail in any way

@@ -24,7 +24,7 @@ from ..core.predictive import Distribution
 from ..core.support.errors import Cause, InputError, PluginError, UnsupportedError, UQReportError, cause_of, words_of
 from ..core.support.limits import limited
 from ..evidence import codec
-from ..evidence.json_values import plain
+from ..evidence.canonical import plain
 from ..evidence.run import NotRun, Run
 from . import plugins, provenance
 from .budget import TimeBudget, about

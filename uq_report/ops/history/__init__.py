@@ -2,7 +2,6 @@
 
 from .entry import FiledRun, HistoryEntry
 from .heads import Heads, put
-from .history import History
-from .retention import Retention, delete
+from .history import History, Retention, delete
 
 __all__ = ["FiledRun", "Heads", "History", "HistoryEntry", "Retention", "delete", "put"]

@@ -21,20 +21,20 @@ holds the hash of the one before, and of SHA256SUMS, which has those of all othe
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...core.support.errors import InputError, OutputError
-from . import entry as entries
-from . import names
-from .check import troubles
-from .entry import Beside, FiledRun
-from .heads import HEADS, LOCK, Heads, of_folders, read
-from .lock import locked
-from .names import LATEST
+from ...evidence.disk import RUN, SUMS
+from .check import NOTE, troubles
+from .entry import ENTRY, LATEST, PRUNED, STAGE, Beside, FiledRun, audit_folders, checked, read_entry, run_folders, slug
+from .heads import HEADS, LOCK, Heads, locked, of_folders, put, read_heads, record_deleted
 
 if TYPE_CHECKING:
     from .filing import Filing
@@ -74,7 +74,7 @@ class History:
             ) from error
         with locked(audit / LOCK, f"audit {name!r}", wait):
             try:
-                filing = Filing(names.checked(name), audit)
+                filing = Filing(checked(name), audit)
             except OSError as error:
                 raise OutputError(f"history must be writable; got {self.root}: {error}. Nothing was filed.") from error
             yield filing
@@ -83,11 +83,11 @@ class History:
         """Return what is filed of one audit or of all, in order; a run that cannot be read is left out."""
         if not self.root.is_dir():
             raise InputError(f"history must be a folder with filed runs; got {self.root}. Check the path.")
-        audits = names.audit_folders(self.root) if name is None else [self._audit(name)]
+        audits = audit_folders(self.root) if name is None else [self._audit(name)]
         filed = []
-        for folder in (folder.path for audit in audits for folder in names.run_folders(audit)):
+        for folder in (folder.path for audit in audits for folder in run_folders(audit)):
             try:
-                filed.append(FiledRun(entries.read(folder), folder))
+                filed.append(FiledRun(read_entry(folder), folder))
             except InputError as error:
                 _log.warning("Not listed: %s", error)
         return filed
@@ -129,10 +129,76 @@ class History:
     def heads(self) -> Heads:
         """Return how far each audit has come: the anchor of this history, once `check` finds nothing wrong."""
         file = self.root / HEADS
-        return of_folders(self.root, read(file) if file.exists() else Heads())
+        return of_folders(self.root, read_heads(file) if file.exists() else Heads())
 
     def _audit(self, name: str) -> Path:
-        audit = self.root / names.slug(name)
+        audit = self.root / slug(name)
         if audit.is_symlink():
             raise InputError(f"{audit} must be a folder of the history; got a link. Remove it.")
         return audit
+
+
+_WAIT = 10.0
+
+
+@dataclass(frozen=True)
+class Retention:
+    """A run is kept if one of the rules keeps it; the latest one of an audit always is.
+
+    Parameters
+    ----------
+    last : int, optional
+        Keep the last so many runs of each audit.
+    days : int, optional
+        Keep runs filed less than so many days ago.
+    """
+
+    last: int | None = None
+    days: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a policy that keeps nothing on purpose."""
+        if self.last is None and self.days is None:
+            raise InputError("retention must be told what to keep; got nothing. Give a number of runs or of days.")
+        for rule, value in (("last", self.last), ("days", self.days)):
+            if value is not None and value < 1:
+                raise InputError(f"retention.{rule} must be >= 1; got {value}.")
+
+    def due(self, runs: Iterable[FiledRun], now: datetime | None = None) -> list[FiledRun]:
+        """Return the runs that no rule keeps. Nothing is deleted."""
+        limit = None if self.days is None else (now or datetime.now(UTC)) - timedelta(days=self.days)
+        expired = []
+        for _, group in groupby((run for run in runs if run.present), key=lambda run: run.entry.name):
+            own = list(group)
+            older = own[: -(self.last or 1)]
+            expired += [run for run in older if limit is None or (run.entry.filed_at() or limit) < limit]
+        return expired
+
+
+def delete(history: History, runs: Iterable[FiledRun]) -> int:
+    """Delete the content of runs, each under its audit's lock; return how many were still there.
+
+    heads.json records it before, then run.json goes, after a note that says why it is gone: a run is either whole or
+    marked as deleted. What a killed process left of one is removed by the next call for it.
+    """
+    count = 0
+    for name, group in groupby(runs, key=lambda run: run.entry.name):
+        due = list(group)
+        with history.filing(name, _WAIT):
+            record_deleted(history.root, due[0].folder.parent.name, [run.entry.sequence for run in due])
+            count += sum(map(_emptied, due))
+    return count
+
+
+def _emptied(filed: FiledRun) -> bool:
+    run, note = filed.folder / RUN, filed.folder / PRUNED
+    was_there = run.is_file()
+    if not note.exists():
+        put(note, filed.folder.parent / f"{STAGE}-{PRUNED}", NOTE)
+    run.unlink(missing_ok=True)
+    for place in sorted(filed.folder.iterdir(), key=lambda place: place.name == SUMS):  # says what the others were
+        if place.is_dir() and not place.is_symlink():
+            shutil.rmtree(place)
+        elif place.name not in (ENTRY, PRUNED):
+            place.unlink()
+    return was_there

@@ -2,7 +2,7 @@
 
 import logging
 
-from .claims import State, Verification, VerificationClaim
+from .evidence import State, Verification, VerificationClaim
 from .judge import verify
 
 for _reader in ("pypdf", "pyhanko", "pyhanko_certvalidator"):  # what they say of a damaged file is said in claims

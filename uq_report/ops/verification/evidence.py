@@ -1,18 +1,114 @@
-"""The evidence itself: run.json as it must be written, and the tables made from it."""
+"""What is verified: run.json, the tables made from it, a report as a file, and what is claimed of each."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
 
-from ...core.support.errors import words_of
+from ...core.support.errors import InputError, words_of
 from ...core.support.safe_loading import json_of
-from ...evidence import records
+from ...evidence import codec
 from ...evidence.run import FORMAT, Run
-from .claims import VerificationVerdict
+
+State = Literal["ok", "FAILED", "not judged", "fault"]
+Outcome = Literal["verified", "failed", "could not be judged"]
+_HEADS: Mapping[Outcome, str] = {
+    "verified": "Verified",
+    "failed": "NOT verified",
+    "could not be judged": "Could not be judged",
+}
+
+
+class VerificationVerdict(NamedTuple):
+    """What is to be said of one thing, in whatever file."""
+
+    name: str
+    state: State
+    reason: str
+
+
+@dataclass(frozen=True)
+class VerificationClaim:
+    """One thing looked at in one file, always with the reason.
+
+    It is proven, disproven, not judged because nobody asked for it or gave what it needs, or a fault: it was to be
+    judged and could not be, which says nothing of the report.
+
+    Examples
+    --------
+    >>> print(VerificationClaim("report.html", "bytes", "ok", "the report renders to the same 812 bytes"))
+    ok          report.html: bytes: the report renders to the same 812 bytes
+    """
+
+    file: str
+    name: str
+    state: State
+    reason: str
+
+    def __str__(self) -> str:
+        """Return the claim as one line."""
+        return f"{self.state:<10}  {self.file}: {self.name}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What is proven of a report, PDF, HTML or run folder.
+
+    Parameters
+    ----------
+    path : str
+        What was verified.
+    run_sha256 : str
+        Of the run.json everything was compared with.
+    claims : tuple of Claim
+    """
+
+    path: str
+    run_sha256: str
+    claims: tuple[VerificationClaim, ...]
+
+    @property
+    def failed(self) -> tuple[VerificationClaim, ...]:
+        """The claims that are disproven."""
+        return tuple(claim for claim in self.claims if claim.state == "FAILED")
+
+    @property
+    def outcome(self) -> Outcome:
+        """Verified: nothing failed, nothing that was to be judged is open, and the evidence itself is proven."""
+        if not self.failed and any(claim.state == "fault" for claim in self.claims):
+            return "could not be judged"
+        proven = any(claim.name == "evidence" and claim.state == "ok" for claim in self.claims)
+        return "verified" if proven and not self.failed else "failed"
+
+    @property
+    def ok(self) -> bool:
+        """Whether the outcome is `verified`; claims that nobody asked for may still be open."""
+        return self.outcome == "verified"
+
+    @property
+    def summary(self) -> str:
+        """The outcome in a line."""
+        counts = {state: sum(claim.state == state for claim in self.claims) for state in get_args(State)}
+        if not counts["fault"]:
+            del counts["fault"]
+        listed = ", ".join(f"{number} {state}" for state, number in counts.items())
+        return f"{_HEADS[self.outcome]}: {listed}; run.json {self.run_sha256}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON values, for programs."""
+        return {
+            "ok": self.ok,
+            "outcome": self.outcome,
+            **asdict(self),
+            "claims": [asdict(claim) for claim in self.claims],
+        }
+
 
 RUN = "run.json"
 NOT_WRITTEN = "it was not written again to compare it; --deep does"
@@ -57,9 +153,9 @@ def judge_run(data: bytes, file: str, *, known: str = "") -> Recorded:
     except ValueError as error:
         return Recorded(None, [VerificationVerdict("canonical", "FAILED", f"it is no JSON ({error})")])
     if isinstance(content, dict) and isinstance(content.get("format"), int) and content["format"] != FORMAT:
-        records.current(content, file)
+        codec.current(content, file)
     try:
-        recorded = Recorded(records.readable(content, file), [])
+        recorded = Recorded(codec.readable(content, file), [])
         again = data if known else recorded.written_again()
     except Exception as error:  # noqa: BLE001 - of a changed file anything can be of a type that nobody expects
         return Recorded(None, [VerificationVerdict("canonical", "FAILED", words_of(error))])
@@ -116,3 +212,125 @@ def first_change(data: bytes, expected: bytes) -> str:
 def sha256(data: bytes) -> str:
     """Return the SHA-256 of a file's content."""
     return hashlib.sha256(data).hexdigest()
+
+
+_ID = re.compile(r'\sid="([^"]+)"')
+_SILENT = re.compile(r"<!--.*?(?:-->|\Z)|<(style|script|title)\b.*?(?:</\1\s*>|\Z)|<[^>]*>", re.DOTALL | re.IGNORECASE)
+Format = Literal["pdf", "html", "other"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report as it stands in its file; parts are read when they are needed."""
+
+    path: Path
+    format: Format
+    data: bytes
+
+    @property
+    def name(self) -> str:
+        """The file name, as claims show it."""
+        return self.path.name
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of its bytes."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    @cached_property
+    def sections(self) -> set[str]:
+        """The bookmarks of a PDF, the ids of an HTML page, nothing in other formats: they show the template."""
+        if self.format == "html":
+            return set(_ID.findall(self.data.decode("utf-8", "replace")))
+        return _bookmarks(self.data) if self.format == "pdf" else set()
+
+    @cached_property
+    def attachments(self) -> Mapping[str, bytes]:
+        """The files inside a PDF, by name, as its last revision gives them to a reader.
+
+        Raises
+        ------
+        InputError
+            The PDF cannot be read, or two files inside have one name.
+        """
+        if self.format != "pdf":
+            return {}
+        return _attachments(self.data)
+
+    @property
+    def has_signature(self) -> bool:
+        """Whether there is anything like a signature in the file."""
+        return self.format == "pdf" and b"/ByteRange" in self.data
+
+
+def open_report(path: Path) -> Report:
+    """Read a report; its first bytes say what it is, or else its name.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"verify.path must be a report or a run folder; got {str(path)!r} ({error.strerror}). Check the path."
+        ) from error
+    ending = path.suffix.lower()
+    page = data[:100].lstrip().lower().startswith(b"<!doctype html")
+    pdf = data.startswith(b"%PDF-") or ending == ".pdf"
+    return Report(path, "pdf" if pdf else "html" if page or ending in {".html", ".htm"} else "other", data)
+
+
+def inside(report: Report, evidence: bytes) -> VerificationVerdict:
+    """Judge whether the run.json inside a PDF is the evidence."""
+    try:
+        own = report.attachments.get(RUN)
+    except InputError as error:
+        return VerificationVerdict("evidence", "FAILED", str(error))
+    if own == evidence:
+        return VerificationVerdict("evidence", "ok", f"the run.json inside has SHA-256 {sha256(evidence)}")
+    fault = "there is no run.json inside" if own is None else first_change(own, evidence)
+    return VerificationVerdict(
+        "evidence", "FAILED", f"the run.json inside is not that of SHA-256 {sha256(evidence)}: {fault}"
+    )
+
+
+def printed(report: Report, digest: str) -> VerificationVerdict:
+    """Judge whether a report prints the SHA-256 of the evidence; comments, styles and scripts are no print."""
+    if digest in _SILENT.sub("", report.data.decode("utf-8", "replace")):
+        return VerificationVerdict("evidence", "ok", f"it is made from run.json of SHA-256 {digest}")
+    return VerificationVerdict("evidence", "FAILED", f"it does not print the SHA-256 of run.json, {digest}")
+
+
+def _attachments(data: bytes) -> dict[str, bytes]:
+    from pypdf import PdfReader
+
+    try:
+        files = PdfReader(io.BytesIO(data)).attachments
+        contents = {name: list(map(bytes, each)) for name, each in files.items()}
+    except Exception as error:  # a damaged file can fail in any way in the reader
+        raise InputError(f"report must be a PDF that can be read; got one that fails ({words_of(error)}).") from error
+    for name, each in contents.items():
+        if len(each) != 1:
+            raise InputError(f"attachments must have names of their own; got {len(each)} called {name!r}.")
+    return {name: each[0] for name, each in contents.items()}
+
+
+def _bookmarks(data: bytes) -> set[str]:
+    """Return the titles of the bookmarks of a PDF; none if they cannot be read."""
+    from pypdf import PdfReader
+
+    try:
+        return {" ".join(str(mark.title).split()) for mark in _flat(PdfReader(io.BytesIO(data)).outline)}
+    except Exception:  # noqa: BLE001 - it only shows the template; a damaged file can fail in any way
+        return set()
+
+
+def _flat(marks: Iterable[Any]) -> Iterator[Any]:
+    for mark in marks:
+        if isinstance(mark, list):
+            yield from _flat(mark)
+        else:
+            yield mark

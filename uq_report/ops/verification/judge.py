@@ -7,20 +7,115 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...core.support.errors import InputError
-from ...core.support.text import clean, count
-from ...evidence import checksums
-from ...evidence.checksums import CLOCK, EVIDENCE
+from ...core.support.errors import InputError, UQReportError
+from ...core.support.text import clean, count, is_sha256
+from ...evidence import disk
+from ...evidence.disk import CLOCK, EVIDENCE
 from ...report import NAMES
-from .claims import State, Verification, VerificationClaim, VerificationVerdict
-from .evidence import RUN, Recorded, judge_files, judge_run, sha256
-from .inputs import judge_inputs
-from .reports import Report, inside, open_report, printed
+from .evidence import (
+    RUN,
+    Recorded,
+    Report,
+    State,
+    Verification,
+    VerificationClaim,
+    VerificationVerdict,
+    inside,
+    judge_files,
+    judge_run,
+    open_report,
+    printed,
+    sha256,
+)
 from .signatures import judge_signatures
+
+_FILES = {"model": "model", "data": "data_file", "train": "train_file"}
+_TABLES = {"data": ("X", "y"), "train": ("train_X", "train_y")}
+
+
+def judge_inputs(
+    run: Mapping[str, Any], files: Mapping[str, str | Path | None], folder: Path
+) -> Iterator[VerificationVerdict]:
+    """Say of model, data and training data whether they are the ones audited.
+
+    Parameters
+    ----------
+    run : mapping
+        The JSON of one.
+    files : mapping of str to path
+        ``"model"``, ``"data"`` and ``"train"`` as the user named them, None for what was not named.
+    folder : Path
+        Where recorded file names are looked for.
+    """
+    for role in _FILES:
+        if role != "train" or run["subject"].get("has_train") or files.get(role) is not None:
+            yield _judge_input(role, run["subject"], files.get(role), folder)
+    if run["challenger"] is not None:  # its rows are those of the champion
+        yield _judge_input("model", run["challenger"]["subject"], None, folder)._replace(name="challenger model")
+
+
+def _judge_input(role: str, subject: Mapping[str, Any], named: str | Path | None, folder: Path) -> VerificationVerdict:
+    hashes, names = _mapping(subject, "hashes"), _mapping(subject, "sources")
+    recorded = str(hashes.get(_FILES[role], ""))
+    place = Path(named) if named is not None else _recorded_file(folder, str(names.get(role, "")))
+    if place is None:
+        listed = recorded or ", ".join(f"{key} {hashes[key]}" for key in _TABLES.get(role, ()) if key in hashes)
+        return VerificationVerdict(role, "not judged", f"not given; recorded: {listed or 'no hash'}")
+    try:
+        digest = sha256(place.read_bytes())
+    except OSError as error:
+        raise InputError(
+            f"verify.{role} must be a file; got {str(place)!r} ({error.strerror}). Check the path."
+        ) from error
+    if recorded == digest:
+        return VerificationVerdict(role, "ok", f"{place.name}: SHA-256 {recorded[:16]}…")
+    if is_sha256(recorded):
+        return VerificationVerdict(
+            role, "FAILED", f"{place.name}: the SHA-256 is {digest}; the run recorded {recorded}"
+        )
+    if role in _TABLES and hashes.get(_TABLES[role][0]):
+        return _judge_table(role, subject, place)
+    return VerificationVerdict(role, "not judged", f"no hash was recorded ({recorded or 'none'})")
+
+
+def _judge_table(role: str, subject: Mapping[str, Any], place: Path) -> VerificationVerdict:
+    """Compare a file with the hash of rows that were audited in memory; only then what reads tables is loaded."""
+    from ...core.support.digest import table_sha256, vector_sha256
+    from ...jobs import read_table
+
+    try:
+        table, _ = read_table(str(place))
+        features = [str(entry["name"]) for entry in subject.get("features", ())]
+        rows = table[features]
+    except (UQReportError, KeyError) as error:
+        return VerificationVerdict(role, "FAILED", f"{place.name} does not hold the audited features: {error}")
+    hashes, (of_rows, of_target) = _mapping(subject, "hashes"), _TABLES[role]
+    if hashes[of_rows] not in (table_sha256(rows), table_sha256(rows.to_numpy())):
+        remark = "the rows were audited in memory, and a file may read back with other types or digits"
+        return VerificationVerdict(
+            role, "FAILED", f"the features in {place.name} do not have the recorded hash; {remark}"
+        )
+    others = (table[name].to_numpy() for name in table.columns if name not in features)
+    target = any(vector_sha256(values) == hashes.get(of_target) for values in others)
+    rest = "and the target" if target else "the target is not judged"
+    reason = f"{place.name}: the features have the recorded hash {str(hashes[of_rows])[:16]}…; {rest}"
+    return VerificationVerdict(role, "ok", reason)
+
+
+def _recorded_file(folder: Path, name: str) -> Path | None:
+    """Return the file of a recorded name in a folder; a name is never a path out of it."""
+    place = folder / Path(name).name
+    return place if name and place.is_file() else None
+
+
+def _mapping(subject: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = subject.get(key)
+    return value if isinstance(value, Mapping) else {}
+
 
 FilePath = str | Path
 _OWN = frozenset({RUN, CLOCK})
-_LISTED = f"{checksums.SUMS} lists its SHA-256 {{}}…; who forges one can forge both"
+_LISTED = f"{disk.SUMS} lists its SHA-256 {{}}…; who forges one can forge both"
 NOT_RENDERED = "pages, figures and attached tables were not made again from run.json; --deep does"
 
 
@@ -75,7 +170,7 @@ def verify(  # noqa: PLR0913 - files and flags
     """
     place, anchors = Path(path), tuple(trust)
     folder = place if place.is_dir() else place.parent
-    listed, required = checksums.loads(folder), require_signature or bool(anchors)
+    listed, required = disk.loads(folder), require_signature or bool(anchors)
     reports = _reports(place, listed)
     evidence, source = _evidence(place, reports, run)
     digest = sha256(evidence)
@@ -151,7 +246,7 @@ def _compare_listed(
         yield printed(report, digest)
     elif listed.get(report.name) == report.sha256 and listed.get(RUN) == digest:
         yield VerificationVerdict(
-            "evidence", "ok", f"{checksums.SUMS} lists it as made from run.json of SHA-256 {listed[RUN]}"
+            "evidence", "ok", f"{disk.SUMS} lists it as made from run.json of SHA-256 {listed[RUN]}"
         )
     else:
         yield inside(report, evidence)
@@ -165,12 +260,12 @@ def _judge_hash(report: Report, listed: Mapping[str, str], *, deep: bool) -> Ite
     if recorded == digest:
         yield VerificationVerdict("hash", "ok", _LISTED.format(digest[:16]))
     elif recorded is not None and others and not report.has_signature:
-        reason = f"its signature was cut off: it is {others[0]} again, and {checksums.SUMS} lists other bytes"
+        reason = f"its signature was cut off: it is {others[0]} again, and {disk.SUMS} lists other bytes"
         yield VerificationVerdict("hash", "FAILED", reason)
     elif recorded is not None:
-        yield VerificationVerdict("hash", "FAILED", f"its SHA-256 is {digest}; {checksums.SUMS} lists {recorded}")
+        yield VerificationVerdict("hash", "FAILED", f"its SHA-256 is {digest}; {disk.SUMS} lists {recorded}")
     elif not deep:
-        yield VerificationVerdict("hash", "not judged", f"no {checksums.SUMS} lists it; its SHA-256 is {digest}")
+        yield VerificationVerdict("hash", "not judged", f"no {disk.SUMS} lists it; its SHA-256 is {digest}")
 
 
 def _signatures(
@@ -203,9 +298,9 @@ def _lost(place: Path, listed: Mapping[str, str], judged: Container[str]) -> Ite
     """Say which listed files of a folder are gone or others; those `judged` and tables are not looked at again."""
     for name in (name for name in listed if "/" not in name and name not in judged):
         if not (place / name).is_file():
-            yield VerificationClaim(name, "hash", "FAILED", f"it is missing; {checksums.SUMS} lists it")
-        elif not checksums.match(place, listed, [name]):
-            yield VerificationClaim(name, "hash", "FAILED", f"it is not as {checksums.SUMS} lists it")
+            yield VerificationClaim(name, "hash", "FAILED", f"it is missing; {disk.SUMS} lists it")
+        elif not disk.match(place, listed, [name]):
+            yield VerificationClaim(name, "hash", "FAILED", f"it is not as {disk.SUMS} lists it")
 
 
 def _judge_tables(place: Path, recorded: Recorded, listed: Mapping[str, str], *, deep: bool) -> VerificationVerdict:
@@ -220,10 +315,10 @@ def _judge_tables(place: Path, recorded: Recorded, listed: Mapping[str, str], *,
         from ...evidence.run_folder import evidence_files
 
         return judge_files(contents, evidence_files(recorded.run), "tables")
-    found = checksums.hashes(contents)
+    found = disk.hashes(contents)
     wrong = sorted(name for name in {*found, *known} if found.get(name) != known.get(name))
     if wrong:
         return VerificationVerdict(
-            "tables", "FAILED", f"{wrong[0]} is not as {checksums.SUMS} lists it; {count(len(wrong), 'fault')}"
+            "tables", "FAILED", f"{wrong[0]} is not as {disk.SUMS} lists it; {count(len(wrong), 'fault')}"
         )
-    return VerificationVerdict("tables", "ok", f"{len(found)} files have the SHA-256 that {checksums.SUMS} lists")
+    return VerificationVerdict("tables", "ok", f"{len(found)} files have the SHA-256 that {disk.SUMS} lists")

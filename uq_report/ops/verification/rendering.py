@@ -16,9 +16,7 @@ from ...evidence.run import Run
 from ...render.outline import OutlinePart, outline
 from ...report.kinds import FORMS, DocumentForm, document
 from ...runner import plugins
-from .claims import VerificationVerdict
-from .evidence import RUN, first_change, judge_files, sha256
-from .reports import Report, inside, printed
+from .evidence import RUN, Report, VerificationVerdict, first_change, inside, judge_files, printed, sha256
 from .signatures import starts_with
 
 # Packages that decide the bytes of a report.

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...core.support.errors import InputError, words_of
 from ...core.support.text import clean, count
-from .claims import State, VerificationVerdict
+from .evidence import State, VerificationVerdict
 
 LEVELS = {1: "no changes allowed", 2: "form filling and further signatures allowed", 3: "comments allowed too"}
 
@@ -28,7 +28,7 @@ def judge_signatures(
         Whether signatures must be judged.
     """
     try:
-        from .pdf_reader import MemoryPdfReader
+        from .revisions import MemoryPdfReader
     except ImportError:
         state: State = "fault" if required else "not judged"
         yield VerificationVerdict("signature", state, "signature found, not judged: install uq_report[sign]")
@@ -65,8 +65,7 @@ def trusted(files: Sequence[str | Path]) -> list[Any]:
 
 def starts_with(data: bytes, rendered: bytes) -> bool:
     """Return whether the first revision of a PDF, which its signatures follow, is exactly the rendered report."""
-    from .pdf_reader import MemoryPdfReader
-    from .revisions import first_revision
+    from .revisions import MemoryPdfReader, first_revision
 
     return first_revision(MemoryPdfReader(data)) == rendered.rstrip()
 
