@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 
 from ..core.support.errors import InputError
 from ..core.support.safe_loading import bytes_of
-from ..runner.setting_errors import refuse, settled
+from ..runner.settings import refuse, settled
 from .audit_file import AuditFile
 
 DEFAULT_FOLDER = "uq-report"

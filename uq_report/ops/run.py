@@ -65,7 +65,7 @@ def gate_reasons(run: Run, fail_on: Severity | None = None) -> tuple[str, ...]:
     >>> finding = Finding(code="UQ101", title="", severity="medium", statement="", evidence=("a",), rests_on="")
     >>> outcome = Outcome(check="reliability", state="found", findings=(finding,))
     >>> run = Run(as_of="2026-01-31", subject={}, settings={}, environment={}, outcomes=(outcome,))
-    >>> gate_reasons(run), reasons(run, "high")
+    >>> gate_reasons(run), gate_reasons(run, "high")
     ((), ())
     >>> gate_reasons(run, "low")
     ('1 open finding at or above low: UQ101 (medium)',)

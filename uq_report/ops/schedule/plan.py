@@ -15,8 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from ...core.support.errors import InputError, MissingDependencyError
 from ...core.support.safe_loading import bytes_of
 from ...jobs.reading import read_audit
-from ...runner.setting_errors import validated
-from ...runner.settings import Positive, SettingsPart, Text
+from ...runner.settings import Positive, SettingsPart, Text, validated
 from ..history import History
 from .service import tells_cpu_time
 
