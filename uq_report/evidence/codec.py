@@ -40,16 +40,6 @@ def current(content: Any, source: str = "run.json") -> dict[str, Any]:
     return now
 
 
-def readable(content: Any, source: str = "run.json") -> dict[str, Any]:
-    """Return what `current` does of a run that `codec.read` can read too; its tables are looked at and not made."""
-    now = current(content, source)
-    try:
-        decoded(Run, now, {Result: check_result})
-    except BROKEN as error:
-        raise broken(source, FORMAT, words_of(error)) from error
-    return now
-
-
 def broken(source: str, format: int, reason: str) -> InputError:
     """Return the refusal of a file that does not follow the schema of its format."""
     return InputError(

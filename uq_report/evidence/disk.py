@@ -13,16 +13,26 @@ import hashlib
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from filelock import FileLock
 
+from ..core.support.errors import InputError
 from ..core.support.safe_loading import bytes_of
 
 RUN, CLOCK, EVIDENCE, SUMS = "run.json", "clock.json", "evidence", "SHA256SUMS"
 _LINE = re.compile(r"(?P<digest>[0-9a-f]{64})  (?P<name>.+)")
+
+
+def file_content(path: str | Path, must: str, remedy: str = "Check the path.", most: int = sys.maxsize - 1) -> bytes:
+    """Return the content of a file of at most so many bytes; `must` says what it has to be, `remedy` what to do."""
+    try:
+        return bytes_of(Path(path), most)
+    except OSError as error:
+        raise InputError(f"{must}; got {str(path)!r} ({error.strerror}). {remedy}") from error
 
 
 def hashes(files: Mapping[str, bytes]) -> dict[str, str]:

@@ -20,7 +20,7 @@ from ..core.support.text import clean
 from ..evidence.run_folder import write_files
 from .history import Heads, History
 from .history.heads import heads_of_json, read_heads
-from .verification.evidence import VerificationVerdict
+from .verification.evidence import VerificationVerdict, failed, left_open, proven
 from .verification.signatures import trusted
 
 SIGNED, STAMPED = ".p7s", ".tsr"
@@ -74,7 +74,7 @@ def judge_anchor(file: Path, trust: Sequence[Path] = ()) -> list[VerificationVer
     signature, stamp = beside(file, SIGNED), beside(file, STAMPED)
     if trust and not (signature.exists() or stamp.exists()):
         reason = f"{file.name} has no signature {signature.name} beside it, and --trust asks for one."
-        return [VerificationVerdict("signature", "FAILED", reason)]
+        return [failed("signature", reason)]
     anchors = _trusted(trust) if signature.exists() or stamp.exists() else []
     verdicts = []
     if signature.exists():
@@ -105,7 +105,7 @@ def _guarded(
     try:
         return judge(proof, file, anchors)
     except Exception as error:  # noqa: BLE001 - see above
-        return VerificationVerdict(name, "FAILED", f"{proof.name} is no {name} that can be read ({words_of(error)}).")
+        return failed(name, f"{proof.name} is no {name} that can be read ({words_of(error)}).")
 
 
 def _signature(proof: Path, file: Path, anchors: list[Any]) -> VerificationVerdict:
@@ -119,15 +119,13 @@ def _signature(proof: Path, file: Path, anchors: list[Any]) -> VerificationVerdi
     who = clean(status.signing_cert.subject.human_friendly, 200)
     if not (status.intact and status.valid):
         reason = f"{proof.name}, of {who}, is not a signature of {file.name}: one of them was changed."
-        return VerificationVerdict("signature", "FAILED", reason)
+        return failed("signature", reason)
     if not anchors:
-        return VerificationVerdict("signature", "not judged", f"{proof.name} is signed by {who}; {_NAME_IT}")
+        return left_open("signature", f"{proof.name} is signed by {who}; {_NAME_IT}")
     if not status.bottom_line:
         reason = f"{proof.name} is signed by {who}, who does not lead to a trusted certificate, or whose time is over."
-        return VerificationVerdict("signature", "FAILED", reason)
-    return VerificationVerdict(
-        "signature", "ok", f"{proof.name} is signed by {who}, who leads to a trusted certificate."
-    )
+        return failed("signature", reason)
+    return proven("signature", f"{proof.name} is signed by {who}, who leads to a trusted certificate.")
 
 
 def _stamp(proof: Path, file: Path, anchors: list[Any], *, needed: bool) -> VerificationVerdict:
@@ -146,10 +144,10 @@ def _stamp(proof: Path, file: Path, anchors: list[Any], *, needed: bool) -> Veri
     who = f"{when} of {clean(status.signing_cert.subject.human_friendly, 200)}"
     if not (status.intact and status.valid):
         reason = f"{proof.name}, {who}, is not a time stamp of {file.name}: one of them was changed."
-        return VerificationVerdict("time stamp", "FAILED", reason)
+        return failed("time stamp", reason)
     if status.trusted:
-        return VerificationVerdict("time stamp", "ok", f"{proof.name} is {who}, who leads to a trusted certificate.")
+        return proven("time stamp", f"{proof.name} is {who}, who leads to a trusted certificate.")
     if needed:
         reason = f"{proof.name} is {who}, who does not lead to a trusted certificate, or whose time is over."
-        return VerificationVerdict("time stamp", "FAILED", reason)
-    return VerificationVerdict("time stamp", "not judged", f"{proof.name} is {who}; {_NAME_IT}")
+        return failed("time stamp", reason)
+    return left_open("time stamp", f"{proof.name} is {who}; {_NAME_IT}")

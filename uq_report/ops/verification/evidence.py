@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from ...core.support.errors import InputError, words_of
 from ...core.support.safe_loading import json_of
 from ...evidence import codec
+from ...evidence.disk import RUN, file_content
 from ...evidence.run import FORMAT, Run
 
 State = Literal["ok", "FAILED", "not judged", "fault"]
@@ -31,6 +32,26 @@ class VerificationVerdict(NamedTuple):
     name: str
     state: State
     reason: str
+
+
+def proven(name: str, reason: str) -> VerificationVerdict:
+    """Return the verdict on what holds."""
+    return VerificationVerdict(name, "ok", reason)
+
+
+def failed(name: str, reason: str) -> VerificationVerdict:
+    """Return the verdict on what does not hold."""
+    return VerificationVerdict(name, "FAILED", reason)
+
+
+def left_open(name: str, reason: str) -> VerificationVerdict:
+    """Return the verdict on what nobody asked to judge, or gave no means to."""
+    return VerificationVerdict(name, "not judged", reason)
+
+
+def fault(name: str, reason: str) -> VerificationVerdict:
+    """Return the verdict on what was to be judged and could not be."""
+    return VerificationVerdict(name, "fault", reason)
 
 
 @dataclass(frozen=True)
@@ -110,38 +131,13 @@ class Verification:
         }
 
 
-RUN = "run.json"
 NOT_WRITTEN = "it was not written again to compare it; --deep does"
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """What is recorded in a file, as JSON, and verdicts.
+def judge_run(data: bytes, file: str, *, known: str = "") -> tuple[Run | None, list[VerificationVerdict]]:
+    """Read the run in `data`, and judge whether its bytes and fields are as they must be; None if there is no run.
 
-    `content` is None if there is no run in it.
-    """
-
-    content: Mapping[str, Any] | None
-    verdicts: list[VerificationVerdict]
-
-    @cached_property
-    def run(self) -> Run:
-        """The run with its tables: what makes them is loaded here, and not to read facts."""
-        from ...evidence import codec
-
-        return codec.decode(self.content or {})
-
-    def written_again(self) -> bytes:
-        """Return the bytes that uq_report writes of the run."""
-        from ...evidence import codec
-
-        return codec.dumps(self.run)
-
-
-def judge_run(data: bytes, file: str, *, known: str = "") -> Recorded:
-    """Read the run in `data`, and judge whether its bytes and fields are as they must be.
-
-    With a reason why its bytes are `known` to be those written, they are not written again, and no table is made.
+    With a reason why its bytes are `known` to be those written, they are not written again.
 
     Raises
     ------
@@ -151,50 +147,42 @@ def judge_run(data: bytes, file: str, *, known: str = "") -> Recorded:
     try:
         content = json_of(data, "it")
     except ValueError as error:
-        return Recorded(None, [VerificationVerdict("canonical", "FAILED", f"it is no JSON ({error})")])
+        return None, [failed("canonical", f"it is no JSON ({error})")]
     if isinstance(content, dict) and isinstance(content.get("format"), int) and content["format"] != FORMAT:
         codec.current(content, file)
     try:
-        recorded = Recorded(codec.readable(content, file), [])
-        again = data if known else recorded.written_again()
+        run = codec.read(content, file)
+        again = data if known else codec.dumps(run)
     except Exception as error:  # noqa: BLE001 - of a changed file anything can be of a type that nobody expects
-        return Recorded(None, [VerificationVerdict("canonical", "FAILED", words_of(error))])
-    schema = VerificationVerdict("schema", "ok", f"it follows the published schema of format {FORMAT}")
-    recorded.verdicts.extend([*_judge_bytes(data, again, known), schema])
-    return recorded
+        return None, [failed("canonical", words_of(error))]
+    return run, [
+        *_judge_bytes(data, again, known),
+        proven("schema", f"it follows the published schema of format {FORMAT}"),
+    ]
 
 
 def _judge_bytes(data: bytes, again: bytes, known: str) -> list[VerificationVerdict]:
     """Compare the bytes of a run with those `again` written, unless they are known."""
     if known:
-        return [VerificationVerdict("hash", "ok", known), VerificationVerdict("canonical", "not judged", NOT_WRITTEN)]
+        return [proven("hash", known), left_open("canonical", NOT_WRITTEN)]
     if again == data:
-        return [VerificationVerdict("canonical", "ok", f"its {len(data)} bytes are those uq_report writes")]
-    return [
-        VerificationVerdict(
-            "canonical", "FAILED", f"it is not written as uq_report writes it; {first_change(data, again)}"
-        )
-    ]
+        return [proven("canonical", f"its {len(data)} bytes are those uq_report writes")]
+    return [failed("canonical", f"it is not written as uq_report writes it; {first_change(data, again)}")]
 
 
-def judge_files(
-    files: Mapping[str, bytes], expected: Mapping[str, bytes], name: str, excuse: str = ""
-) -> VerificationVerdict:
+def judge_files(files: Mapping[str, bytes], expected: Mapping[str, bytes], name: str) -> VerificationVerdict:
     """Say whether files are exactly those made again from run.json: none changed, missing or added.
 
-    With an `excuse`, what differs here from where they were made, other files disprove nothing.
+    Only uq_report itself writes them, so that other versions of libraries excuse nothing.
     """
     faults = [f"{n} is missing" for n in expected if n not in files]
     faults += [f"{n} was not made from run.json" for n in files if n not in expected]
     changed = [n for n in expected if n in files and files[n] != expected[n]]
     faults += [f"{n}: {first_change(files[n], expected[n])}" for n in changed]
-    more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
-    listed = "; ".join(faults[:3]) + more
     if not faults:
-        return VerificationVerdict(name, "ok", f"{len(expected)} files equal those made again from run.json")
-    if excuse:
-        return VerificationVerdict(name, "not judged", f"{excuse}, which may make other files: {listed}")
-    return VerificationVerdict(name, "FAILED", listed)
+        return proven(name, f"{len(expected)} files equal those made again from run.json")
+    more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
+    return failed(name, "; ".join(faults[:3]) + more)
 
 
 def first_change(data: bytes, expected: bytes) -> str:
@@ -235,7 +223,7 @@ class Report:
     @cached_property
     def sha256(self) -> str:
         """Of its bytes."""
-        return hashlib.sha256(self.data).hexdigest()
+        return sha256(self.data)
 
     @cached_property
     def sections(self) -> set[str]:
@@ -253,9 +241,7 @@ class Report:
         InputError
             The PDF cannot be read, or two files inside have one name.
         """
-        if self.format != "pdf":
-            return {}
-        return _attachments(self.data)
+        return _attachments(self.data) if self.format == "pdf" else {}
 
     @property
     def has_signature(self) -> bool:
@@ -271,12 +257,7 @@ def open_report(path: Path) -> Report:
     InputError
         The file cannot be read.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(
-            f"verify.path must be a report or a run folder; got {str(path)!r} ({error.strerror}). Check the path."
-        ) from error
+    data = file_content(path, "verify.path must be a report or a run folder")
     ending = path.suffix.lower()
     page = data[:100].lstrip().lower().startswith(b"<!doctype html")
     pdf = data.startswith(b"%PDF-") or ending == ".pdf"
@@ -288,20 +269,18 @@ def inside(report: Report, evidence: bytes) -> VerificationVerdict:
     try:
         own = report.attachments.get(RUN)
     except InputError as error:
-        return VerificationVerdict("evidence", "FAILED", str(error))
+        return failed("evidence", str(error))
     if own == evidence:
-        return VerificationVerdict("evidence", "ok", f"the run.json inside has SHA-256 {sha256(evidence)}")
+        return proven("evidence", f"the run.json inside has SHA-256 {sha256(evidence)}")
     fault = "there is no run.json inside" if own is None else first_change(own, evidence)
-    return VerificationVerdict(
-        "evidence", "FAILED", f"the run.json inside is not that of SHA-256 {sha256(evidence)}: {fault}"
-    )
+    return failed("evidence", f"the run.json inside is not that of SHA-256 {sha256(evidence)}: {fault}")
 
 
 def printed(report: Report, digest: str) -> VerificationVerdict:
     """Judge whether a report prints the SHA-256 of the evidence; comments, styles and scripts are no print."""
     if digest in _SILENT.sub("", report.data.decode("utf-8", "replace")):
-        return VerificationVerdict("evidence", "ok", f"it is made from run.json of SHA-256 {digest}")
-    return VerificationVerdict("evidence", "FAILED", f"it does not print the SHA-256 of run.json, {digest}")
+        return proven("evidence", f"it is made from run.json of SHA-256 {digest}")
+    return failed("evidence", f"it does not print the SHA-256 of run.json, {digest}")
 
 
 def _attachments(data: bytes) -> dict[str, bytes]:

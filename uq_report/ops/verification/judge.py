@@ -10,21 +10,23 @@ from typing import Any
 from ...core.support.errors import InputError, UQReportError
 from ...core.support.text import clean, count, is_sha256
 from ...evidence import disk
-from ...evidence.disk import CLOCK, EVIDENCE
+from ...evidence.disk import CLOCK, EVIDENCE, RUN, file_content
+from ...evidence.run import Run
 from ...report import NAMES
 from .evidence import (
-    RUN,
-    Recorded,
     Report,
     State,
     Verification,
     VerificationClaim,
     VerificationVerdict,
+    failed,
     inside,
     judge_files,
     judge_run,
+    left_open,
     open_report,
     printed,
+    proven,
     sha256,
 )
 from .signatures import judge_signatures
@@ -33,25 +35,22 @@ _FILES = {"model": "model", "data": "data_file", "train": "train_file"}
 _TABLES = {"data": ("X", "y"), "train": ("train_X", "train_y")}
 
 
-def judge_inputs(
-    run: Mapping[str, Any], files: Mapping[str, str | Path | None], folder: Path
-) -> Iterator[VerificationVerdict]:
+def judge_inputs(run: Run, files: Mapping[str, str | Path | None], folder: Path) -> Iterator[VerificationVerdict]:
     """Say of model, data and training data whether they are the ones audited.
 
     Parameters
     ----------
-    run : mapping
-        The JSON of one.
+    run : Run
     files : mapping of str to path
         ``"model"``, ``"data"`` and ``"train"`` as the user named them, None for what was not named.
     folder : Path
         Where recorded file names are looked for.
     """
     for role in _FILES:
-        if role != "train" or run["subject"].get("has_train") or files.get(role) is not None:
-            yield _judge_input(role, run["subject"], files.get(role), folder)
-    if run["challenger"] is not None:  # its rows are those of the champion
-        yield _judge_input("model", run["challenger"]["subject"], None, folder)._replace(name="challenger model")
+        if role != "train" or run.subject.get("has_train") or files.get(role) is not None:
+            yield _judge_input(role, run.subject, files.get(role), folder)
+    if run.challenger is not None:  # its rows are those of the champion
+        yield _judge_input("model", run.challenger.subject, None, folder)._replace(name="challenger model")
 
 
 def _judge_input(role: str, subject: Mapping[str, Any], named: str | Path | None, folder: Path) -> VerificationVerdict:
@@ -60,22 +59,15 @@ def _judge_input(role: str, subject: Mapping[str, Any], named: str | Path | None
     place = Path(named) if named is not None else _recorded_file(folder, str(names.get(role, "")))
     if place is None:
         listed = recorded or ", ".join(f"{key} {hashes[key]}" for key in _TABLES.get(role, ()) if key in hashes)
-        return VerificationVerdict(role, "not judged", f"not given; recorded: {listed or 'no hash'}")
-    try:
-        digest = sha256(place.read_bytes())
-    except OSError as error:
-        raise InputError(
-            f"verify.{role} must be a file; got {str(place)!r} ({error.strerror}). Check the path."
-        ) from error
+        return left_open(role, f"not given; recorded: {listed or 'no hash'}")
+    digest = sha256(file_content(place, f"verify.{role} must be a file"))
     if recorded == digest:
-        return VerificationVerdict(role, "ok", f"{place.name}: SHA-256 {recorded[:16]}…")
+        return proven(role, f"{place.name}: SHA-256 {recorded[:16]}…")
     if is_sha256(recorded):
-        return VerificationVerdict(
-            role, "FAILED", f"{place.name}: the SHA-256 is {digest}; the run recorded {recorded}"
-        )
+        return failed(role, f"{place.name}: the SHA-256 is {digest}; the run recorded {recorded}")
     if role in _TABLES and hashes.get(_TABLES[role][0]):
         return _judge_table(role, subject, place)
-    return VerificationVerdict(role, "not judged", f"no hash was recorded ({recorded or 'none'})")
+    return left_open(role, f"no hash was recorded ({recorded or 'none'})")
 
 
 def _judge_table(role: str, subject: Mapping[str, Any], place: Path) -> VerificationVerdict:
@@ -88,18 +80,15 @@ def _judge_table(role: str, subject: Mapping[str, Any], place: Path) -> Verifica
         features = [str(entry["name"]) for entry in subject.get("features", ())]
         rows = table[features]
     except (UQReportError, KeyError) as error:
-        return VerificationVerdict(role, "FAILED", f"{place.name} does not hold the audited features: {error}")
+        return failed(role, f"{place.name} does not hold the audited features: {error}")
     hashes, (of_rows, of_target) = _mapping(subject, "hashes"), _TABLES[role]
     if hashes[of_rows] not in (table_sha256(rows), table_sha256(rows.to_numpy())):
         remark = "the rows were audited in memory, and a file may read back with other types or digits"
-        return VerificationVerdict(
-            role, "FAILED", f"the features in {place.name} do not have the recorded hash; {remark}"
-        )
+        return failed(role, f"the features in {place.name} do not have the recorded hash; {remark}")
     others = (table[name].to_numpy() for name in table.columns if name not in features)
     target = any(vector_sha256(values) == hashes.get(of_target) for values in others)
     rest = "and the target" if target else "the target is not judged"
-    reason = f"{place.name}: the features have the recorded hash {str(hashes[of_rows])[:16]}…; {rest}"
-    return VerificationVerdict(role, "ok", reason)
+    return proven(role, f"{place.name}: the features have the recorded hash {str(hashes[of_rows])[:16]}…; {rest}")
 
 
 def _recorded_file(folder: Path, name: str) -> Path | None:
@@ -175,25 +164,24 @@ def verify(  # noqa: PLR0913 - files and flags
     evidence, source = _evidence(place, reports, run)
     digest = sha256(evidence)
     known = "" if deep or listed.get(RUN) != digest else _LISTED.format(digest[:16])
-    recorded = judge_run(evidence, source, known=known)
-    claims = [VerificationClaim(source, *verdict) for verdict in recorded.verdicts]
-    if recorded.content is not None:
+    recorded, verdicts = judge_run(evidence, source, known=known)
+    claims = [VerificationClaim(source, *verdict) for verdict in verdicts]
+    if recorded is not None:
         listing = partial(_compare_listed, digest=digest, listed=listed)
         compare: Callable[..., Iterator[VerificationVerdict]] = _remaker(recorded, templates) if deep else listing
         for report in reports:
-            signatures = list(_signatures(report, recorded.content, anchors, required))
-            verdicts = *compare(report, evidence, signatures), *_judge_hash(report, listed, deep=deep), *signatures
+            signatures = list(_signatures(report, recorded, anchors, required))
+            verdicts = [*compare(report, evidence, signatures), *_judge_hash(report, listed, deep=deep), *signatures]
             claims += [VerificationClaim(report.name, *verdict) for verdict in verdicts]
         if required and not any(report.format == "pdf" for report in reports):
-            claims.append(
-                VerificationClaim(str(path), "signature", "FAILED", "one is asked for, and only a PDF can have one")
-            )
+            lacking = "one is asked for, and only a PDF can have one"
+            claims.append(VerificationClaim(str(path), *failed("signature", lacking)))
         if place.is_dir():
             own = {RUN} if known and run is None else set()
             claims += _lost(place, listed, own | {report.name for report in reports})
             claims.append(VerificationClaim(EVIDENCE, *_judge_tables(place, recorded, listed, deep=deep)))
         inputs = {"model": model, "data": data, "train": train}
-        claims += [VerificationClaim(source, *verdict) for verdict in judge_inputs(recorded.content, inputs, folder)]
+        claims += [VerificationClaim(source, *verdict) for verdict in judge_inputs(recorded, inputs, folder)]
     return Verification(str(path), digest, tuple(claims))
 
 
@@ -231,11 +219,11 @@ def _evidence(place: Path, reports: Sequence[Report], named: FilePath | None) ->
         ) from error
 
 
-def _remaker(recorded: Recorded, templates: FilePath | None) -> Callable[..., Iterator[VerificationVerdict]]:
+def _remaker(run: Run, templates: FilePath | None) -> Callable[..., Iterator[VerificationVerdict]]:
     """Return what compares a report with the one made again: what that takes is loaded here, and not to read hashes."""
     from .rendering import Maker, compare
 
-    return partial(compare, Maker(recorded.run, None if templates is None else Path(templates)))
+    return partial(compare, Maker(run, None if templates is None else Path(templates)))
 
 
 def _compare_listed(
@@ -245,12 +233,10 @@ def _compare_listed(
     if report.format != "pdf":
         yield printed(report, digest)
     elif listed.get(report.name) == report.sha256 and listed.get(RUN) == digest:
-        yield VerificationVerdict(
-            "evidence", "ok", f"{disk.SUMS} lists it as made from run.json of SHA-256 {listed[RUN]}"
-        )
+        yield proven("evidence", f"{disk.SUMS} lists it as made from run.json of SHA-256 {listed[RUN]}")
     else:
         yield inside(report, evidence)
-    yield VerificationVerdict("rendering", "not judged", NOT_RENDERED)
+    yield left_open("rendering", NOT_RENDERED)
 
 
 def _judge_hash(report: Report, listed: Mapping[str, str], *, deep: bool) -> Iterator[VerificationVerdict]:
@@ -258,39 +244,34 @@ def _judge_hash(report: Report, listed: Mapping[str, str], *, deep: bool) -> Ite
     digest, recorded = report.sha256, listed.get(report.name)
     others = [name for name, one in listed.items() if one == digest and name != report.name]
     if recorded == digest:
-        yield VerificationVerdict("hash", "ok", _LISTED.format(digest[:16]))
+        yield proven("hash", _LISTED.format(digest[:16]))
     elif recorded is not None and others and not report.has_signature:
-        reason = f"its signature was cut off: it is {others[0]} again, and {disk.SUMS} lists other bytes"
-        yield VerificationVerdict("hash", "FAILED", reason)
+        yield failed("hash", f"its signature was cut off: it is {others[0]} again, and {disk.SUMS} lists other bytes")
     elif recorded is not None:
-        yield VerificationVerdict("hash", "FAILED", f"its SHA-256 is {digest}; {disk.SUMS} lists {recorded}")
+        yield failed("hash", f"its SHA-256 is {digest}; {disk.SUMS} lists {recorded}")
     elif not deep:
-        yield VerificationVerdict("hash", "not judged", f"no {disk.SUMS} lists it; its SHA-256 is {digest}")
+        yield left_open("hash", f"no {disk.SUMS} lists it; its SHA-256 is {digest}")
 
 
-def _signatures(
-    report: Report, run: Mapping[str, Any], trust: Sequence[FilePath], required: bool
-) -> Iterator[VerificationVerdict]:
+def _signatures(report: Report, run: Run, trust: Sequence[FilePath], required: bool) -> Iterator[VerificationVerdict]:
     """Judge the signatures of a report; say so if there must be one and is none, or run.json names more of them."""
     verdicts = list(judge_signatures(report.data, trust, required=required)) if report.has_signature else []
     yield from verdicts
     if report.format != "pdf":
         return
     if required and not verdicts:
-        yield VerificationVerdict("signature", "FAILED", "there is none, and one is asked for")
+        yield failed("signature", "there is none, and one is asked for")
     if names := _signers(run):
         missing = [name for name in names if f"signature {name}" not in {verdict.name for verdict in verdicts}]
         lost = f"it lacks {', '.join(missing)}, which run.json names: not signed yet, or the signature was cut off"
         state: State = "ok" if not missing else "FAILED" if required else "not judged"
-        yield VerificationVerdict(
-            "signers", state, lost if missing else f"it bears {', '.join(names)}, which run.json names"
-        )
+        borne = f"it bears {', '.join(names)}, which run.json names"
+        yield VerificationVerdict("signers", state, lost if missing else borne)
 
 
-def _signers(run: Mapping[str, Any]) -> list[str]:
+def _signers(run: Run) -> list[str]:
     """Return the signatures that run.json names, as verdicts call them."""
-    about = run["settings"].get("about")
-    named = str(about.get("signers", "")) if isinstance(about, Mapping) else ""
+    named = str(_mapping(run.settings, "about").get("signers", ""))
     return [repr(clean(name.strip(), 60)) for name in named.split(",") if name.strip()]
 
 
@@ -303,22 +284,20 @@ def _lost(place: Path, listed: Mapping[str, str], judged: Container[str]) -> Ite
             yield VerificationClaim(name, "hash", "FAILED", f"it is not as {disk.SUMS} lists it")
 
 
-def _judge_tables(place: Path, recorded: Recorded, listed: Mapping[str, str], *, deep: bool) -> VerificationVerdict:
+def _judge_tables(place: Path, run: Run, listed: Mapping[str, str], *, deep: bool) -> VerificationVerdict:
     """Compare evidence/*.csv of a folder with their listed hashes; with those made again if none is listed, or deep."""
     folder = place / EVIDENCE
     known = {name: digest for name, digest in listed.items() if name.startswith(f"{EVIDENCE}/")}
     if not folder.is_dir() and not known:
-        return VerificationVerdict("tables", "not judged", "there is no such folder beside the report")
+        return left_open("tables", "there is no such folder beside the report")
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     contents = {file.relative_to(place).as_posix(): file.read_bytes() for file in files}
     if deep or not known:
         from ...evidence.run_folder import evidence_files
 
-        return judge_files(contents, evidence_files(recorded.run), "tables")
+        return judge_files(contents, evidence_files(run), "tables")
     found = disk.hashes(contents)
     wrong = sorted(name for name in {*found, *known} if found.get(name) != known.get(name))
     if wrong:
-        return VerificationVerdict(
-            "tables", "FAILED", f"{wrong[0]} is not as {disk.SUMS} lists it; {count(len(wrong), 'fault')}"
-        )
-    return VerificationVerdict("tables", "ok", f"{len(found)} files have the SHA-256 that {disk.SUMS} lists")
+        return failed("tables", f"{wrong[0]} is not as {disk.SUMS} lists it; {count(len(wrong), 'fault')}")
+    return proven("tables", f"{len(found)} files have the SHA-256 that {disk.SUMS} lists")

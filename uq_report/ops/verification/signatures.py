@@ -8,7 +8,7 @@ from typing import Any
 
 from ...core.support.errors import InputError, words_of
 from ...core.support.text import clean, count
-from .evidence import State, VerificationVerdict
+from .evidence import State, VerificationVerdict, failed, left_open, proven
 
 LEVELS = {1: "no changes allowed", 2: "form filling and further signatures allowed", 3: "comments allowed too"}
 
@@ -38,13 +38,13 @@ def judge_signatures(
         reader = MemoryPdfReader(data)
         signatures = list(reader.embedded_signatures)
         if not signatures:
-            yield VerificationVerdict("signature", "FAILED", "there are remains of a signature, and no signature field")
+            yield failed("signature", "there are remains of a signature, and no signature field")
         for position, signature in enumerate(signatures, 1):
             yield from _judge(signature, data, anchors, last=position == len(signatures))
         if signatures:
             yield _revisions(reader)
     except Exception as error:  # noqa: BLE001 - a damaged signature can fail in any way in the reader
-        yield VerificationVerdict("signature", "FAILED", f"it cannot be read ({words_of(error)})")
+        yield failed("signature", f"it cannot be read ({words_of(error)})")
 
 
 def trusted(files: Sequence[str | Path]) -> list[Any]:
@@ -77,7 +77,7 @@ def _judge(signature: Any, data: bytes, anchors: list[Any], *, last: bool) -> It
 
     name = f"signature {clean(signature.field_name, 60)!r}"
     if signature.sig_object_type != "/Sig":
-        yield VerificationVerdict(name, "FAILED", f"it must be a signature; got {clean(signature.sig_object_type, 40)}")
+        yield failed(name, f"it must be a signature; got {clean(signature.sig_object_type, 40)}")
         return
     context = ValidationContext(trust_roots=anchors, allow_fetching=False)
     status = validate_pdf_signature(signature, signer_validation_context=context)
@@ -107,13 +107,9 @@ def _revisions(reader: Any) -> VerificationVerdict:
     faults, size = list(foreign(reader)), len(first_revision(reader))
     if faults:
         more = f"; and {count(len(faults) - 1, 'other fault')}" if len(faults) > 1 else ""
-        return VerificationVerdict(
-            "revisions", "FAILED", f"more was added to the report than signatures: {faults[0]}{more}"
-        )
+        return failed("revisions", f"more was added to the report than signatures: {faults[0]}{more}")
     added = count(reader.total_revisions - 1, "revision")
-    return VerificationVerdict(
-        "revisions", "ok", f"the first {size} bytes are the report; {added} after it: signatures alone"
-    )
+    return proven("revisions", f"the first {size} bytes are the report; {added} after it: signatures alone")
 
 
 def _signer(status: Any, anchors: list[Any], name: str) -> VerificationVerdict:
@@ -125,15 +121,13 @@ def _signer(status: Any, anchors: list[Any], name: str) -> VerificationVerdict:
         when = f"time stamp {stamp.timestamp.isoformat(timespec='seconds')}"
     signed = f"{who}; {when}"
     if stamp is not None and not (stamp.intact and stamp.valid):
-        return VerificationVerdict(name, "FAILED", f"{signed}, which is NOT valid")
+        return failed(name, f"{signed}, which is NOT valid")
     if not anchors:
-        return VerificationVerdict(name, "not judged", f"{signed}; name the certificate it must lead to by --trust")
+        return left_open(name, f"{signed}; name the certificate it must lead to by --trust")
     if status.bottom_line:
-        return VerificationVerdict(
-            name, "ok", f"{signed}; leads to a trusted certificate; revocation was not looked up"
-        )
+        return proven(name, f"{signed}; leads to a trusted certificate; revocation was not looked up")
     reason = "the time stamp is not trusted" if status.trusted else "does not lead to a trusted certificate, or expired"
-    return VerificationVerdict(name, "FAILED", f"{signed}; {reason}")
+    return failed(name, f"{signed}; {reason}")
 
 
 def _is_tidy(signature: Any, data: bytes) -> bool:
