@@ -13,7 +13,6 @@ import hashlib
 import os
 import re
 import shutil
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -27,10 +26,10 @@ RUN, CLOCK, EVIDENCE, SUMS = "run.json", "clock.json", "evidence", "SHA256SUMS"
 _LINE = re.compile(r"(?P<digest>[0-9a-f]{64})  (?P<name>.+)")
 
 
-def file_content(path: str | Path, must: str, remedy: str = "Check the path.", most: int = sys.maxsize - 1) -> bytes:
-    """Return the content of a file of at most so many bytes; `must` says what it has to be, `remedy` what to do."""
+def file_content(path: str | Path, must: str, remedy: str = "Check the path.", most: int | None = None) -> bytes:
+    """Return the content of a file; `must` says what it has to be, `remedy` what to do, `most` how many bytes it has."""
     try:
-        return bytes_of(Path(path), most)
+        return Path(path).read_bytes() if most is None else bytes_of(Path(path), most)
     except OSError as error:
         raise InputError(f"{must}; got {str(path)!r} ({error.strerror}). {remedy}") from error
 
