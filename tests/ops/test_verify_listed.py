@@ -51,7 +51,7 @@ def change(file: Path, position: int) -> None:
 
 
 def test_nothing_is_loaded_that_makes_reports_or_reads_what_is_listed(folder: Path) -> None:
-    heavy = ["numpy", "pandas", "scipy", "joblib", "jinja2", "pypdf", "uq_report.runner", "uq_report.report.kinds"]
+    heavy = ["scipy", "joblib", "jinja2", "pypdf", "uq_report.runner", "uq_report.report.kinds"]
     code = f"""
 import sys
 from uq_report.ops.verification import verify

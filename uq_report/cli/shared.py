@@ -140,26 +140,12 @@ app = typer.Typer(
 )
 
 FORMATS = "html, pdf, markdown or junit; repeat for more. Default: html, pdf."
-TEMPLATE = "audit, brief (two pages) or model-card."
-TEMPLATES = "Folder of a theme, see templates/README.md."
-ANNEX = "What follows an audit's sign-off: none, short, or full (every method's tables and figures)."
-PDF_SECONDS = "Processor seconds that printing a PDF may take. Default: 300."
-TEMPLATE_SECONDS = "Processor seconds that the templates of a theme may take. Default: 60."
-TEMPLATE_MEMORY = "Megabytes that the templates of a theme may take. Default: 2048."
-PDF_MEMORY = "Megabytes that printing a PDF may take. Default: 2048."
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing unless something fails.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 HistoryFolder = Annotated[Path | None, typer.Option("--history", help="Folder of filed runs, see `history`.")]
 Formats = Annotated[list[str] | None, typer.Option("--format", help=FORMATS)]
-Template = Annotated[str, typer.Option(help=TEMPLATE)]
-Templates = Annotated[Path | None, typer.Option(help=TEMPLATES)]
-Annex = Annotated[str, typer.Option(help=ANNEX)]
-PdfSeconds = Annotated[float | None, typer.Option(help=PDF_SECONDS)]
-PdfMemory = Annotated[int | None, typer.Option(help=PDF_MEMORY)]
-TemplateSeconds = Annotated[float | None, typer.Option(help=TEMPLATE_SECONDS)]
-TemplateMemory = Annotated[int | None, typer.Option(help=TEMPLATE_MEMORY)]
 
 
 def begun(text: str, quiet: bool) -> None:

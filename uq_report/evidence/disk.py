@@ -27,7 +27,7 @@ _LINE = re.compile(r"(?P<digest>[0-9a-f]{64})  (?P<name>.+)")
 
 
 def file_content(path: str | Path, must: str, remedy: str = "Check the path.", most: int | None = None) -> bytes:
-    """Return the content of a file; `must` says what it has to be, `remedy` what to do, `most` how many bytes it has."""
+    """Return the content of a file: `must` says what it is, `remedy` what to do, `most` how many bytes it may have."""
     try:
         return Path(path).read_bytes() if most is None else bytes_of(Path(path), most)
     except OSError as error:

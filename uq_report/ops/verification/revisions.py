@@ -15,38 +15,6 @@ from typing import Any
 from pyhanko.pdf_utils import generic
 from pyhanko.pdf_utils.reader import PdfFileReader
 
-
-class MemoryPdfReader(PdfFileReader):  # type: ignore[misc] # an extra, Any to the types
-    """Reads a PDF in memory; what an index does not say plainly is left to pyHanko."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self._indexes: dict[int, tuple[list[int], int, bytes]] = {}
-        super().__init__(io.BytesIO(data))
-
-    def _get_object_from_stream(self, idnum: int, stmnum: int, idx: int) -> Any:
-        numbers, first, content = self._index(stmnum)
-        if not 0 <= 2 * idx + 1 < len(numbers) or numbers[2 * idx] != idnum:
-            return super()._get_object_from_stream(idnum, stmnum, idx)
-        place = io.BytesIO(content)
-        place.seek(first + numbers[2 * idx + 1])
-        item = generic.read_object(place, generic.Reference(idnum, 0, self))
-        if isinstance(item, generic.StreamObject | generic.IndirectObject):
-            return super()._get_object_from_stream(idnum, stmnum, idx)
-        return item
-
-    def _index(self, stmnum: int) -> tuple[list[int], int, bytes]:
-        """Return object numbers and offsets in turn, where the offsets count from, and the content."""
-        if stmnum not in self._indexes:
-            stream: Any = generic.Reference(stmnum, 0, self).get_object()
-            content = bytes(stream.data)
-            first = int(stream["/First"])
-            words = content[:first].split()
-            plain = len(words) == 2 * int(stream["/N"]) and all(word.isdigit() for word in words)
-            self._indexes[stmnum] = ([int(word) for word in words] if plain else [], first, content)
-        return self._indexes[stmnum]
-
-
 _ROOT = frozenset({"/AcroForm", "/Extensions", "/Perms", "/Version"})
 _INFO = frozenset({"/ModDate", "/Producer"})
 _PAGE = frozenset({"/Annots", "/Tabs"})
@@ -56,14 +24,14 @@ _WORD = re.compile(rb">([^<>]+)<|\s(?!xmlns)[\w:]+=\"([^\"]*)\"")
 _DATED = re.compile(rb"\d{4}-\d\d-\d\dT[\d:.+Z-]+|.*\bpyHanko\b.*|")  # the time of the change, and the program
 
 
-def first_revision(reader: MemoryPdfReader) -> bytes:
+def first_revision(data: bytes) -> bytes:
     """Return the part of a PDF that its later revisions follow, without blanks at its end."""
-    data, place = reader.data, reader.xrefs.get_startxref_for_revision(0)
+    place = PdfFileReader(io.BytesIO(data)).xrefs.get_startxref_for_revision(0)
     end = re.search(rb"startxref\s+%d\s+%%%%EOF" % place, data)
     return data[: end.end()] if end else b""
 
 
-def foreign(reader: MemoryPdfReader) -> Iterator[str]:
+def foreign(reader: PdfFileReader) -> Iterator[str]:
     """Yield what the revisions of a signed PDF change beside adding their signatures."""
     signatures, last = list(reader.embedded_signatures), reader.total_revisions - 1
     if sorted(signature.signed_revision for signature in signatures) != [*range(1, last + 1)]:
@@ -77,7 +45,7 @@ def foreign(reader: MemoryPdfReader) -> Iterator[str]:
         yield from (f"revision {revision + 1} changes {part}" for part in _changes(reader, revision, widgets))
 
 
-def _fields(reader: MemoryPdfReader) -> tuple[set[int], list[str]]:
+def _fields(reader: PdfFileReader) -> tuple[set[int], list[str]]:
     """Return the numbers of the form's fields, and what they show or do beside being signatures."""
     form = reader.root["/AcroForm"]
     faults = [f"its form has {key}" for key in sorted(form.keys() - _FORM)]
@@ -93,7 +61,7 @@ def _fields(reader: MemoryPdfReader) -> tuple[set[int], list[str]]:
     return numbers, faults
 
 
-def _changes(reader: MemoryPdfReader, revision: int, widgets: set[int]) -> Iterator[str]:
+def _changes(reader: PdfFileReader, revision: int, widgets: set[int]) -> Iterator[str]:
     """Yield what one revision changes of the one before, beside what a signature needs."""
     xrefs = reader.xrefs
     before, after = (reader.get_historical_resolver(number) for number in (revision - 1, revision))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,21 +29,21 @@ def judge_signatures(
         Whether signatures must be judged.
     """
     try:
-        from .revisions import MemoryPdfReader
+        from pyhanko.pdf_utils.reader import PdfFileReader
     except ImportError:
         state: State = "fault" if required else "not judged"
         yield VerificationVerdict("signature", state, "signature found, not judged: install uq_report[sign]")
         return
     anchors = trusted(trust)
     try:
-        reader = MemoryPdfReader(data)
+        reader = PdfFileReader(io.BytesIO(data))
         signatures = list(reader.embedded_signatures)
         if not signatures:
             yield failed("signature", "there are remains of a signature, and no signature field")
         for position, signature in enumerate(signatures, 1):
             yield from _judge(signature, data, anchors, last=position == len(signatures))
         if signatures:
-            yield _revisions(reader)
+            yield _revisions(reader, data)
     except Exception as error:  # noqa: BLE001 - a damaged signature can fail in any way in the reader
         yield failed("signature", f"it cannot be read ({words_of(error)})")
 
@@ -65,9 +66,9 @@ def trusted(files: Sequence[str | Path]) -> list[Any]:
 
 def starts_with(data: bytes, rendered: bytes) -> bool:
     """Return whether the first revision of a PDF, which its signatures follow, is exactly the rendered report."""
-    from .revisions import MemoryPdfReader, first_revision
+    from .revisions import first_revision
 
-    return first_revision(MemoryPdfReader(data)) == rendered.rstrip()
+    return first_revision(data) == rendered.rstrip()
 
 
 def _judge(signature: Any, data: bytes, anchors: list[Any], *, last: bool) -> Iterator[VerificationVerdict]:
@@ -100,11 +101,11 @@ def _judge(signature: Any, data: bytes, anchors: list[Any], *, last: bool) -> It
     yield _signer(status, anchors, f"signer of {name.removeprefix('signature ')}")
 
 
-def _revisions(reader: Any) -> VerificationVerdict:
+def _revisions(reader: Any, data: bytes) -> VerificationVerdict:
     """Say whether each revision after the first adds a signature and nothing else."""
     from .revisions import first_revision, foreign
 
-    faults, size = list(foreign(reader)), len(first_revision(reader))
+    faults, size = list(foreign(reader)), len(first_revision(data))
     if faults:
         more = f"; and {count(len(faults) - 1, 'other fault')}" if len(faults) > 1 else ""
         return failed("revisions", f"more was added to the report than signatures: {faults[0]}{more}")
