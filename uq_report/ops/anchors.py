@@ -24,6 +24,9 @@ from .verification.evidence import VerificationVerdict, failed, left_open, prove
 from .verification.signatures import trusted
 
 SIGNED, STAMPED = ".p7s", ".tsr"
+_Judge = Callable[
+    [Path, Path, list[Any]], tuple[str, bool, bool, bool]
+]  # words, and whether it holds, is trusted, must be
 _NAME_IT = "name the certificate this must lead to by --trust."
 
 
@@ -98,17 +101,23 @@ def _trusted(trust: Sequence[Path]) -> list[Any]:
     return trusted(trust)
 
 
-def _guarded(
-    name: str, judge: Callable[..., VerificationVerdict], proof: Path, file: Path, anchors: list[Any]
-) -> VerificationVerdict:
-    """Return a verdict; damaged bytes can fail in any way in the reader."""
+def _guarded(name: str, judge: _Judge, proof: Path, file: Path, anchors: list[Any]) -> VerificationVerdict:
+    """Return a verdict on a proof: is it of the file, and who vouches for it; `needed` says that somebody must."""
     try:
-        return judge(proof, file, anchors)
-    except Exception as error:  # noqa: BLE001 - see above
+        words, holds, trusted, needed = judge(proof, file, anchors)
+    except Exception as error:  # noqa: BLE001 - damaged bytes can fail in any way in the reader
         return failed(name, f"{proof.name} is no {name} that can be read ({words_of(error)}).")
+    told = f"{proof.name} is {words}"
+    if not holds:
+        return failed(name, f"{told}, and is not a {name} of {file.name}: one of them was changed.")
+    if trusted:
+        return proven(name, f"{told}, who leads to a trusted certificate.")
+    if needed:
+        return failed(name, f"{told}, who does not lead to a trusted certificate, or whose time is over.")
+    return left_open(name, f"{told}; {_NAME_IT}")
 
 
-def _signature(proof: Path, file: Path, anchors: list[Any]) -> VerificationVerdict:
+def _signature(proof: Path, file: Path, anchors: list[Any]) -> tuple[str, bool, bool, bool]:
     from asn1crypto.cms import ContentInfo
     from pyhanko.sign.validation import async_validate_detached_cms
     from pyhanko_certvalidator import ValidationContext
@@ -117,18 +126,10 @@ def _signature(proof: Path, file: Path, anchors: list[Any]) -> VerificationVerdi
     context = ValidationContext(trust_roots=anchors, allow_fetching=False)
     status = asyncio.run(async_validate_detached_cms(file.read_bytes(), signed, signer_validation_context=context))
     who = clean(status.signing_cert.subject.human_friendly, 200)
-    if not (status.intact and status.valid):
-        reason = f"{proof.name}, of {who}, is not a signature of {file.name}: one of them was changed."
-        return failed("signature", reason)
-    if not anchors:
-        return left_open("signature", f"{proof.name} is signed by {who}; {_NAME_IT}")
-    if not status.bottom_line:
-        reason = f"{proof.name} is signed by {who}, who does not lead to a trusted certificate, or whose time is over."
-        return failed("signature", reason)
-    return proven("signature", f"{proof.name} is signed by {who}, who leads to a trusted certificate.")
+    return f"signed by {who}", status.intact and status.valid, bool(anchors) and status.bottom_line, bool(anchors)
 
 
-def _stamp(proof: Path, file: Path, anchors: list[Any], *, needed: bool) -> VerificationVerdict:
+def _stamp(proof: Path, file: Path, anchors: list[Any], *, needed: bool) -> tuple[str, bool, bool, bool]:
     """Judge the answer of a time stamp service, RFC 3161 section 2.4.2."""
     from asn1crypto.tsp import TimeStampResp
     from pyhanko.sign.validation.generic_cms import validate_tst_signed_data
@@ -140,14 +141,7 @@ def _stamp(proof: Path, file: Path, anchors: list[Any], *, needed: bool) -> Veri
     context = ValidationContext(trust_roots=anchors, allow_fetching=False)
     fields = asyncio.run(validate_tst_signed_data(token, context, lambda name: hashlib.new(name, data).digest()))
     status = TimestampSignatureStatus(**fields)
-    when = status.timestamp.isoformat(timespec="seconds")
-    who = f"{when} of {clean(status.signing_cert.subject.human_friendly, 200)}"
-    if not (status.intact and status.valid):
-        reason = f"{proof.name}, {who}, is not a time stamp of {file.name}: one of them was changed."
-        return failed("time stamp", reason)
-    if status.trusted:
-        return proven("time stamp", f"{proof.name} is {who}, who leads to a trusted certificate.")
-    if needed:
-        reason = f"{proof.name} is {who}, who does not lead to a trusted certificate, or whose time is over."
-        return failed("time stamp", reason)
-    return left_open("time stamp", f"{proof.name} is {who}; {_NAME_IT}")
+    who = (
+        f"{status.timestamp.isoformat(timespec='seconds')} of {clean(status.signing_cert.subject.human_friendly, 200)}"
+    )
+    return who, status.intact and status.valid, status.trusted, needed

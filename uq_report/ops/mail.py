@@ -1,13 +1,13 @@
 """A mail after a run, over STARTTLS or TLS with the server's certificate checked; off unless ``[email]`` asks for it.
 
 Secrets come from the environment alone. A mail that fails is reported; it changes neither the report nor the exit code,
-because the audit itself is done. What it says and when one is due is `alerts`. Whatever else is to happen after a run,
+because the audit itself is done. A mail is due once when something changes, and once when it is over; what was mailed
+last is kept beside the audit's runs in its history. Whatever else is to happen after a run,
 the exit code and ``--json``, or `uq.run`, say all that it needs.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import smtplib
@@ -20,9 +20,12 @@ from email.errors import MessageError
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+from pydantic import TypeAdapter
 
 from ..core.support.errors import InputError, LockedError
 from ..core.support.safe_loading import bytes_of
@@ -50,7 +53,7 @@ class RunEnd:
         Of the audit.
     exit_code : int
     summary : mapping
-        As `gates.summary` gives it; of a run that failed, its exit code and reasons.
+        As `run.summary_of` gives it; of a run that failed, its exit code and reasons.
     reports : tuple of Path
         The report files; empty for a run that failed.
     open : tuple of Finding
@@ -199,17 +202,11 @@ def _counts(now: State, before: State) -> Iterator[str]:
 
 def read_state(file: Path | None) -> State | None:
     """Return what was mailed last, nothing of a new history; None where nobody knows."""
-    if file is None:
-        return None
     try:
-        if file.stat().st_size > _LARGEST:
-            return None
-        content = json.loads(file.read_bytes())
-        findings = {str(key): str(text) for key, text in content["findings"].items()}
-        return State(int(content["code"]), str(content["why"]), findings)
+        return None if file is None else TypeAdapter(State).validate_json(bytes_of(file, _LARGEST))
     except FileNotFoundError:
         return State()
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (OSError, ValueError):
         return None
 
 
@@ -229,12 +226,7 @@ def keep_state(file: Path | None, state: State) -> None:
 USER, PASSWORD = "UQ_REPORT_SMTP_USER", "UQ_REPORT_SMTP_PASSWORD"
 SECONDS = 30.0
 MAX_ATTACHED = 20_000_000  # bytes; many servers refuse more
-_TYPES = {
-    ".html": ("text", "html"),
-    ".pdf": ("application", "pdf"),
-    ".md": ("text", "markdown"),
-    ".xml": ("text", "xml"),
-}
+_TYPES = {".html": "text/html", ".pdf": "application/pdf", ".md": "text/markdown", ".xml": "text/xml"}
 
 
 def refused(part: EmailPart | None) -> list[str]:
@@ -270,7 +262,7 @@ def send_after(
 ) -> str:
     """Send the mail of a run, if one is due; return a sentence if that failed, else nothing.
 
-    What was mailed is kept in `file`; see `alerts.is_due`. A mail that failed is due again after the next run.
+    What was mailed is kept in `file`; see `is_due`. A mail that failed is due again after the next run.
     """
     if part is None:
         return ""
@@ -304,7 +296,7 @@ def message(part: EmailPart, subject: str, body: str, reports: Sequence[Path]) -
         body, files = f"{body}\nThe report is too large to attach.\n", []
     mail.set_content(body)
     for file, data in files:
-        maintype, subtype = _TYPES.get(file.suffix, ("application", "octet-stream"))
+        maintype, _, subtype = _TYPES.get(file.suffix, "application/octet-stream").partition("/")
         mail.add_attachment(data, maintype=maintype, subtype=subtype, filename=file.name)
     return mail
 
@@ -326,18 +318,13 @@ def send(part: EmailPart, mail: EmailMessage, environ: Mapping[str, str]) -> Non
             "would travel in the clear."
         )
     context = ssl.create_default_context()
-    with _connected(part, context) as server:
+    connected = partial(smtplib.SMTP_SSL, context=context) if part.security == "tls" else smtplib.SMTP
+    with connected(part.host, part.port, timeout=SECONDS) as server:
         if part.security == "starttls":
             server.starttls(context=context)
         if user:
             server.login(user, password)
         server.send_message(mail)
-
-
-def _connected(part: EmailPart, context: ssl.SSLContext) -> smtplib.SMTP:
-    if part.security == "tls":
-        return smtplib.SMTP_SSL(part.host, part.port, timeout=SECONDS, context=context)
-    return smtplib.SMTP(part.host, part.port, timeout=SECONDS)
 
 
 UNKNOWN = "it was killed, or the machine went down"

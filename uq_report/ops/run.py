@@ -236,24 +236,10 @@ def run(
     if not done.unchanged:
         _prune(place, name)
     served = Path(place.history) if place.history is not None else done.folder
-    _send_mail(
-        audit,
-        RunEnd(
-            name,
-            DONE if code == TEMPORARY else code,
-            summary,
-            reports=done.reports,
-            open=done.findings,
-            served=served,
-            unchanged=done.unchanged,
-        ),
-    )
-    return CompletedAudit(
-        **vars(done),
-        exit_code=code,
-        reasons=reasons,
-        summary={**summary, "unchanged": done.unchanged},
-    )
+    told = DONE if code == TEMPORARY else code
+    _send_mail(audit, RunEnd(name, told, summary, done.reports, done.findings, served, done.unchanged))
+    said = {**summary, "unchanged": done.unchanged}
+    return CompletedAudit(**vars(done), exit_code=code, reasons=reasons, summary=said)
 
 
 @contextmanager

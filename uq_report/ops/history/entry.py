@@ -10,15 +10,15 @@ import os
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from math import isfinite
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from ...core.support.errors import InputError, words_of
+from pydantic import Field, TypeAdapter
+
+from ...core.support.errors import InputError
 from ...core.support.safe_loading import bytes_of, json_of
-from ...core.support.text import is_sha256
 from ...evidence.canonical import canonical
 from ...evidence.disk import RUN
 
@@ -99,6 +99,7 @@ def _folders(place: Path) -> list[Path]:
 ENTRY, PRUNED = "entry.json", "pruned.txt"
 FORMAT = 1
 _LARGEST = 10**9  # runs of one audit
+Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,12 +135,12 @@ class HistoryEntry:
     """
 
     name: str
-    sequence: int
+    sequence: Annotated[int, Field(gt=0, lt=_LARGEST)]
     as_of: str
     label: str
     task: str
     filed: str
-    run_sha256: str
+    run_sha256: Hash
     inputs: str
     findings: Mapping[str, int] = field(default_factory=dict)
     checks: Mapping[str, int] = field(default_factory=dict)
@@ -177,9 +178,7 @@ class HistoryEntry:
         return canonical(asdict(self))
 
 
-_FIELDS = frozenset(field.name for field in fields(HistoryEntry))
-_TEXTS = frozenset(part.name for part in fields(HistoryEntry) if part.type == "str")
-_MAPS = frozenset({"findings", "checks", "scores"})
+_ENTRY = TypeAdapter(HistoryEntry)
 
 
 class FiledRun(NamedTuple):
@@ -214,28 +213,16 @@ def entry_of_json(data: bytes | str, source: str) -> HistoryEntry:
     """Return the entry of its JSON; refuse anything else."""
     try:
         content = json_of(data, source)
-        number = int(content["format"])
-        entry = None if number > FORMAT else HistoryEntry(**{key: content[key] for key in content if key in _FIELDS})
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
+        number = content.get("format") if isinstance(content, dict) else None
+        entry = None if isinstance(number, int) and number > FORMAT else _ENTRY.validate_python(content, strict=True)
+    except ValueError as error:
         raise InputError(
-            f"{source} must be an entry of a history; got something else ({words_of(error)}). Restore it from a copy."
+            f"{source} must be an entry of a history, with its name, number and run; got something else. "
+            "Restore it from a copy."
         ) from error
     if entry is None:
         raise InputError(f"{source} must have format {FORMAT}; got {number}. Upgrade uq_report to read it.")
-    if not (_typed(entry) and is_sha256(entry.run_sha256)):
-        raise InputError(f"{source} must name its audit, number and run; it does not. Restore it from a copy.")
     return entry
-
-
-def _typed(entry: HistoryEntry) -> bool:
-    """Return whether each field holds what it must, whatever a file said."""
-    texts = all(isinstance(getattr(entry, name), str) for name in _TEXTS)
-    tables = [getattr(entry, name) for name in _MAPS]
-    if not (texts and all(isinstance(table, dict) for table in tables)):
-        return False
-    numbers = [number for table in tables for number in table.values()]
-    whole = type(entry.sequence) is int and type(entry.format) is int and 0 < entry.sequence < _LARGEST
-    return whole and all(type(number) is int or (type(number) is float and isfinite(number)) for number in numbers)
 
 
 def read_entry(folder: Path) -> HistoryEntry:

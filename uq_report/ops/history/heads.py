@@ -17,13 +17,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from pydantic import PositiveInt, TypeAdapter
 
 from ...core.support.errors import InputError, LockedError
-from ...core.support.safe_loading import bytes_of, json_of
-from ...core.support.text import is_sha256
+from ...core.support.safe_loading import SMALL
 from ...evidence.canonical import canonical
-from ...evidence.disk import write_through
-from .entry import PRUNED, HistoryEntry, audit_folders, read_entry, run_folders, slug
+from ...evidence.disk import file_content, write_through
+from .entry import PRUNED, Hash, HistoryEntry, audit_folders, read_entry, run_folders, slug
 
 
 @contextmanager
@@ -81,9 +81,9 @@ class Head:
     """The last entry of an audit: its number and hash; and which runs retention deleted."""
 
     name: str
-    sequence: int
-    hash: str
-    deleted: tuple[int, ...] = ()
+    sequence: PositiveInt
+    hash: Hash
+    deleted: tuple[PositiveInt, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,32 +110,24 @@ class Heads:
         return canonical({"format": HEADS_FORMAT, "sha256": self.sha256, **asdict(self)})
 
 
+_HEADS = TypeAdapter(Heads)
+
+
 def heads_of_json(data: bytes, source: str) -> Heads:
     """Return the heads of their JSON; refuse anything but what `Heads.dumps` writes."""
-    try:
-        content = json_of(data, source)
-        parts = content["audits"].items()
-        audits = {key: Head(**{**head, "deleted": tuple(head["deleted"])}) for key, head in parts}
-        heads = Heads(audits, content["made_again"])
-        sound = all(map(_sound, audits.items())) and isinstance(heads.made_again, str) and heads.dumps() == data
-    except (ValueError, KeyError, TypeError, AttributeError):
-        sound = False
-    if not sound:
-        raise InputError(
-            f"{source} must be the heads of a history as uq_report writes them; got something else, or it was changed. "
-            "Restore it from a copy."
-        )
-    return heads
+    with suppress(ValueError):
+        heads = _HEADS.validate_json(data, strict=True)
+        if heads.dumps() == data and all(slug(head.name) == folder for folder, head in heads.audits.items()):
+            return heads
+    raise InputError(
+        f"{source} must be the heads of a history as uq_report writes them; got something else, or it was changed. "
+        "Restore it from a copy."
+    )
 
 
 def read_heads(file: Path) -> Heads:
     """Return the heads in a file."""
-    try:
-        return heads_of_json(bytes_of(file), str(file))
-    except OSError as error:
-        raise InputError(
-            f"{file} must be a file with the heads of a history; got {error.strerror}. Check the path."
-        ) from error
+    return heads_of_json(file_content(file, "heads must be a file with the heads of a history", most=SMALL), str(file))
 
 
 def of_folders(root: Path, known: Heads) -> Heads:
@@ -224,10 +216,3 @@ def _write(root: Path, heads: Heads) -> None:
 def _pruned(audit: Path) -> tuple[int, ...]:
     """Return the runs of an audit that are marked as deleted, for want of a better witness."""
     return tuple(run.sequence for run in run_folders(audit) if (run.path / PRUNED).is_file())
-
-
-def _sound(item: tuple[str, Head]) -> bool:
-    folder, head = item
-    numbers = (head.sequence, *head.deleted)
-    whole = all(isinstance(number, int) and not isinstance(number, bool) and number > 0 for number in numbers)
-    return whole and isinstance(head.name, str) and slug(head.name) == folder and is_sha256(str(head.hash))

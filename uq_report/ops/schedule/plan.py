@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
@@ -13,8 +12,7 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from ...core.support.errors import InputError, MissingDependencyError
-from ...core.support.safe_loading import bytes_of
-from ...jobs.reading import read_audit
+from ...jobs.reading import read_audit, toml_content
 from ...runner.settings import Positive, SettingsPart, Text, validated
 from ..history import History
 from .service import tells_cpu_time
@@ -184,13 +182,7 @@ def read_schedule(path: str | Path) -> ScheduleFile:
         The file cannot be read, is no TOML, or has mistakes: all of them, by key.
     """
     file = Path(path)
-    try:
-        content = tomllib.loads(bytes_of(file).decode())
-    except OSError as error:
-        raise InputError(f"schedule must be readable; got {str(path)!r} ({error.strerror}). Check the path.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{file.name} must be TOML in UTF-8; got something else: {error}.") from error
-    schedule = validated(ScheduleFile, content, file.name)
+    schedule = validated(ScheduleFile, toml_content(file, "schedule"), file.name)
     folder = file.resolve().parent
     files = [str((folder / audit.file).resolve()) for audit in schedule.audit]
     doubled = sorted({name for name in files if files.count(name) > 1})
@@ -279,16 +271,8 @@ def _job(scheduled: ScheduledAudit, times: Cron) -> Job:
     if audit.output.history is not None and audit.name is None:
         raise InputError("output.name must be given, or model.label, for a schedule to find its last runs; it is not.")
     late = None if scheduled.misfire is None else timedelta(seconds=scheduled.misfire)
-    return Job(
-        Path(scheduled.file),
-        label,
-        times,
-        late,
-        scheduled.timeout,
-        audit.output.history,
-        audit.name,
-        scheduled.cpu_time,
-    )
+    where = (audit.output.history, audit.name)
+    return Job(Path(scheduled.file), label, times, late, scheduled.timeout, *where, scheduled.cpu_time)
 
 
 def _check_distinct(planned: list[Job]) -> None:
