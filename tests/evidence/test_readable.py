@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -15,8 +14,6 @@ import pytest
 from uq_report.core.model.results import RowSample
 from uq_report.core.support.errors import InputError
 from uq_report.evidence import codec
-from uq_report.evidence.canonical import Block, canonical
-from uq_report.evidence.tables import number_text, rounded
 
 from ..ops import store_runs
 
@@ -98,22 +95,3 @@ def test_a_state_that_its_findings_contradict_is_told() -> None:
     next(outcome for outcome in other["outcomes"] if outcome["state"] == "found")["findings"] = []
     with pytest.raises(InputError, match="contradicts 0 findings"):
         codec.read(other)
-
-
-def test_numbers_are_written_as_python_writes_them() -> None:
-    stream = np.random.default_rng(3)
-    wide = stream.normal(size=4000) * 10.0 ** stream.uniform(-320, 300, size=4000)
-    edges = [0.0, -0.0, 1e-4, np.nextafter(1e-4, 0), -9.9999e-5, 1e-5, 1e16, np.nextafter(1e16, 0), -1e16, 5e-324, 1e22]
-    numbers = np.array([*edges, *wide, *stream.normal(size=4000), *rounded(wide)])
-    assert number_text(numbers) == json.dumps(numbers.tolist(), separators=(",", ":")).encode()
-    assert number_text(np.array([np.nan, 1e-7])) == b"[null,1e-07]"
-    assert number_text(np.array([], dtype=float)) == number_text(np.array([], dtype=int)) == b"[]"
-    assert number_text(np.array([-(2**63), 2**63 - 1])) == b"[-9223372036854775808,9223372036854775807]"
-
-
-def test_blocks_stand_where_their_values_would() -> None:
-    values = {"b": [[1, 2], {"z": [3], "y": "\ud800"}], "a": []}
-    blocks = {"b": [Block(b"[1,2]"), {"z": Block(b"[3]"), "y": "\ud800"}], "a": Block(b"[]")}
-    assert canonical(blocks) == canonical(values)
-    with pytest.raises(TypeError, match="set is no JSON value"):
-        canonical({"a": {1}})

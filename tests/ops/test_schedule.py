@@ -420,11 +420,12 @@ def test_processor_time_is_that_of_the_session_alone(tmp_path: Path, monkeypatch
         (tmp_path / str(pid) / "stat").write_text(f"{pid} (a) b ) {head.format(session=session)} {times}")
     (tmp_path / "10").mkdir()  # it has ended meanwhile
     (tmp_path / "meminfo").touch()
-    monkeypatch.setattr(service, "PROC", tmp_path)
+    for module in (plan, service):
+        monkeypatch.setattr(module, "PROC", tmp_path)
     assert service.cpu_seconds(7) == pytest.approx(255 * tick)
     assert service.cpu_seconds(9) == pytest.approx(4000 * tick)
     assert service.cpu_seconds(1) == 0
-    assert not service.tells_cpu_time()
+    assert not plan.tells_cpu_time()
 
 
 def test_processor_time_is_read_and_refused_where_nobody_tells_it(
@@ -433,7 +434,7 @@ def test_processor_time_is_read_and_refused_where_nobody_tells_it(
     limits = 'cron = "@daily"\ntimeout = "2h"\ncpu_time = "90s"'
     credit, motor = jobs(read_schedule(write(folder, limits)))
     assert (credit.timeout, credit.cpu_time, motor.cpu_time) == (7200.0, 90.0, None)
-    monkeypatch.setattr(service, "PROC", folder)
+    monkeypatch.setattr(plan, "PROC", folder)
     with pytest.raises(InputError, match=r"cpu_time must be left out on a system that does not tell .*; got"):
         read_schedule(write(folder, limits))
     read_schedule(write(folder, 'cron = "@daily"'))

@@ -114,7 +114,7 @@ def test_one_changed_byte_is_seen_anywhere(
     if name != "run.json":  # the evidence is the same all along
         keep_documents(monkeypatch)
     data = (folder / name).read_bytes()
-    marks = {0, 1, len(data) - 1, *range(0, len(data), max(1, len(data) // 24))}
+    marks = {0, 1, len(data) - 1, *range(0, len(data), max(1, len(data) // 12))}
     for mark in (b"xref", b"startxref", b"/EmbeddedFile", b"rdf:Description", b"-->", b"\n", b": ", b","):
         marks |= {data.find(mark), data.rfind(mark)} - {-1}
     for position in sorted(marks):
@@ -133,6 +133,8 @@ def test_white_space_in_run_json_and_any_change_of_the_tables_are_seen(folder: P
     assert state(found, "run.json", "canonical") == state(found, "brief.html", "evidence") == "FAILED"
     run.write_bytes(original)
     content = table.read_bytes()
+    for report in folder.glob("brief.*"):  # tables are judged by themselves
+        report.unlink()
     for position in range(0, len(content), 37):
         table.write_bytes(flipped(content, position))
         assert state(verify(folder), "evidence", "tables") == "FAILED"
@@ -172,6 +174,7 @@ def test_with_other_versions_other_bytes_are_not_assessed(tmp_path: Path, monkey
     assert state(verify(folder / "brief.html"), "brief.html", "bytes") == "ok"  # equal bytes need no equal versions
     page = (folder / "brief.html").read_text()
     (folder / "brief.html").write_text(page.replace("<style>", "<style> ", 1))
+    keep_documents(monkeypatch)
     monkeypatch.setattr(rendering.Maker, "_rendered", _repainted(rendering.Maker._rendered))
     for name in ("brief.html", "brief.pdf"):
         found = verify(folder / name)
@@ -270,7 +273,11 @@ def test_model_and_data_are_held_against_their_hashes(folder: Path, rendered_onc
     assert judged(files, {}, data=folder / "test.csv") == ("not judged", "FAILED")
 
 
-def test_the_command_tells_each_claim_and_its_exit_code(folder: Path, rendered_once: None, tmp_path: Path) -> None:
+def test_the_command_tells_each_claim_and_its_exit_code(
+    folder: Path, rendered_once: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_documents(monkeypatch)
+
     def call(*words: str) -> Any:
         return CliRunner().invoke(cli.app, ["verify", "--deep", *words])
 

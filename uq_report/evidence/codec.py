@@ -152,13 +152,12 @@ def sha256(run: Run) -> str:
 
 def as_saved(result: Result) -> Result:
     """Return a result exactly as `loads` will give it back; refuse one that cannot be saved."""
-    again: Result = _fields_as_saved(KINDS[result.kind], result, result.id)
-    return again
+    return _decode_result(_encode_result(result))
 
 
 def outcome_as_saved(outcome: Outcome) -> Outcome:
     """Return an outcome exactly as `loads` will give it back; refuse one that cannot be saved."""
-    again: Outcome = _as_saved(Outcome, outcome, f"outcome of {outcome.check}")
+    again: Outcome = decoded(Outcome, _encoded(Outcome, outcome, f"outcome of {outcome.check}"), _READERS)
     return again
 
 
@@ -182,7 +181,7 @@ def _encoded_fields(cls: Any, value: Any, where: str) -> dict[str, Any]:
     return {name: _encoded(hint, getattr(value, name), f"{where}.{name}") for name, hint in fields_of(cls).items()}
 
 
-def _encode_result(result: Result, _: str) -> dict[str, Any]:
+def _encode_result(result: Result, _: str = "") -> dict[str, Any]:
     return {"kind": result.kind, **_encoded_fields(type(result), result, result.id)}
 
 
@@ -190,20 +189,6 @@ def _decode_result(content: Mapping[str, Any]) -> Result:
     check_result(content)
     result: Result = decoded_fields(KINDS[content["kind"]], content, _READERS)
     return result
-
-
-def _fields_as_saved(cls: Any, value: Any, where: str) -> Any:
-    hints = fields_of(cls).items()
-    return cls(**{name: _as_saved(hint, getattr(value, name), f"{where}.{name}") for name, hint in hints})
-
-
-def _as_saved(hint: Any, value: Any, where: str) -> Any:
-    """Return a part of a result as it will be read."""
-    if isinstance(value, pd.DataFrame):
-        return tables.frame_as_saved(value, where)
-    if isinstance(value, RowValues):
-        return tables.rows_as_saved(value, where)
-    return decoded(hint, _encoded(hint, value, where), _READERS)
 
 
 # What writes and what reads the types whose JSON is not that of their fields alone.

@@ -203,11 +203,13 @@ def _counts(now: State, before: State) -> Iterator[str]:
 def read_state(file: Path | None) -> State | None:
     """Return what was mailed last, nothing of a new history; None where nobody knows."""
     try:
-        return None if file is None else TypeAdapter(State).validate_json(bytes_of(file, _LARGEST))
+        data = b"" if file is None else bytes_of(file, _LARGEST)
+        state = TypeAdapter(State).validate_json(data)
     except FileNotFoundError:
         return State()
     except (OSError, ValueError):
         return None
+    return state if canonical(asdict(state)) == data else None
 
 
 def keep_state(file: Path | None, state: State) -> None:

@@ -214,7 +214,7 @@ def entry_of_json(data: bytes | str, source: str) -> HistoryEntry:
     try:
         content = json_of(data, source)
         number = content.get("format") if isinstance(content, dict) else None
-        entry = None if isinstance(number, int) and number > FORMAT else _ENTRY.validate_python(content, strict=True)
+        entry = None if isinstance(number, int) and number > FORMAT else _ENTRY.validate_json(data, strict=True)
     except ValueError as error:
         raise InputError(
             f"{source} must be an entry of a history, with its name, number and run; got something else. "

@@ -15,13 +15,13 @@ from ...core.support.errors import InputError, MissingDependencyError
 from ...jobs.reading import read_audit, toml_content
 from ...runner.settings import Positive, SettingsPart, Text, validated
 from ..history import History
-from .service import tells_cpu_time
 
 try:
     from cronsim import CronSim, CronSimError
 except ImportError as error:
     raise MissingDependencyError("schedule", "cronsim", "schedule") from error
 
+PROC = Path("/proc")
 _SHORTHANDS = {
     "@hourly": "0 * * * *",
     "@daily": "0 0 * * *",
@@ -107,6 +107,11 @@ def _is_zone(text: str) -> str:
     except (ValueError, OSError, KeyError) as error:
         raise ValueError("a time zone such as Europe/Vienna") from error
     return text
+
+
+def tells_cpu_time() -> bool:
+    """Say whether the system tells the processor time of other processes, as Linux does."""
+    return (PROC / "self" / "stat").is_file()
 
 
 def _is_told(seconds: float) -> float:

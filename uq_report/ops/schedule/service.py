@@ -27,7 +27,7 @@ from ...core.support.processes import command
 from ...core.support.text import clean
 from .. import mail
 from ..history.heads import locked
-from .plan import Job
+from .plan import PROC, Job
 
 Level = Literal["info", "warning", "error"]
 Style = Literal["auto", "plain", "journal"]
@@ -90,7 +90,6 @@ State = Literal["done", "unchanged", "findings", "locked", "failed", "timeout", 
 _STATES: Mapping[int, State] = {0: "done", 1: "findings", 75: "locked"}
 _TAIL = 65536
 POLL = 1.0  # seconds between two looks at the processor time
-PROC = Path("/proc")
 _PATIENCE = 10.0  # from the request to end to the end itself
 
 
@@ -213,11 +212,6 @@ def wait(child: subprocess.Popen[bytes], timeout: float | None, cpu_time: float 
         if cpu_time is not None and cpu_seconds(child.pid) > cpu_time:
             return f"stopped after {cpu_time:g} s of processor time"
     return f"stopped after {timeout:g} s"
-
-
-def tells_cpu_time() -> bool:
-    """Say whether the system tells the processor time of other processes, as Linux does."""
-    return (PROC / "self" / "stat").is_file()
 
 
 def cpu_seconds(session: int) -> float:
