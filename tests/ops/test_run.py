@@ -23,7 +23,7 @@ from uq_report.cli.flags import FlagKey
 from uq_report.core.support.errors import InputError, LockedError, RenderError
 from uq_report.evidence import codec
 from uq_report.jobs.audit_file import AuditFile
-from uq_report.ops import report_files
+from uq_report.ops import run
 from uq_report.ops.history import History
 from uq_report.ops.run import CompletedAudit
 
@@ -170,7 +170,7 @@ def test_an_error_is_raised_after_it_is_mailed(
     def fails(*_: Any, **__: Any) -> Any:
         raise RenderError("html must find its template; got none.")
 
-    monkeypatch.setattr(report_files, "reports_of", fails)
+    monkeypatch.setattr(run, "reports_of", fails)
     with pytest.raises(RenderError):
         uq.run("audit.toml", MAIL)
     assert "Subject: scores: the audit failed (exit code 4)" in post_box[1]

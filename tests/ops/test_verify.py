@@ -259,7 +259,7 @@ def test_model_and_data_are_held_against_their_hashes(folder: Path, rendered_onc
         return claims[0].state, claims[1].state
 
     def rendering_free(made: Any, place: Path, given: dict[str, Path]) -> Any:
-        from uq_report.ops.verification.judge import judge_inputs
+        from uq_report.ops.verification import judge_inputs
 
         return judge_inputs(made, given, place)
 

@@ -12,7 +12,7 @@ from .flags import FLAGS, fills, flags_of
 from .shared import Quiet, app, begun, errors_reported, logged, print_json, print_line, say
 
 if TYPE_CHECKING:
-    from ..ops.report_files import WrittenAudit
+    from ..ops.run import WrittenAudit
 
 
 _LOOK = flags_of("output", "template", "templates", "appendix")
@@ -43,7 +43,7 @@ def demo(
             say(f"Fitting the {which} model ...", err=True)
         from ..jobs import demo as samples
         from ..jobs.audit_file import OutputPart
-        from ..ops.report_files import audit_subject
+        from ..ops.run import audit_subject
         from ..runner.settings import make_settings
 
         subject, texts = samples.build(which)

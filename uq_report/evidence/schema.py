@@ -1,6 +1,6 @@
 """Whether a run's JSON follows the published schema: the part of JSON Schema that ``run.schema.json`` uses.
 
-It is checked whenever a run is loaded, so that every reader can rely on it; lists of plain numbers take no time.
+It is checked whenever a run is loaded, so that every reader can rely on it.
 """
 
 from __future__ import annotations
@@ -133,8 +133,6 @@ class _SchemaPart:
         return None
 
     def _in_array(self, value: list[Any]) -> _Fault | None:
-        if self.items and self.items.keys() <= {"type", "minimum"} and _are_plain(value, self.items):
-            return None
         rest = repeat(self._item)
         for place, (item, part) in enumerate(zip(value, chain(self.first, rest), strict=False)):
             if found := part.fault(item):
@@ -150,18 +148,6 @@ class _SchemaPart:
         if faults.count(None) == 1:
             return None
         return faults[-1] or _Fault("", "follow one alternative only")
-
-
-def _are_plain(values: list[Any], items: Schema) -> bool:
-    """Say whether all of a list are numbers, truth values or nothing, as `items` wants; no by one look is no fault."""
-    types = {*map(type, values)}
-    if not types <= {int, float, bool, type(None)} & _allowed(_names(items)):
-        return False
-    numbers = [value for value in values if value is not None] if type(None) in types else values
-    if types <= {float, type(None)} and "minimum" not in items:
-        return math.isfinite(sum(numbers))  # as no sum is of which a part is not
-    least = max(items.get("minimum", -_LARGEST), -_LARGEST)
-    return not numbers or (least <= min(numbers) and max(numbers) < _LARGEST)
 
 
 def _names(schema: Schema) -> tuple[str, ...]:
