@@ -216,7 +216,7 @@ def test_the_scheduler_tells_at_once_what_it_saw_and_at_its_next_step_what_it_di
     assert step(signal.SIGKILL).count("run.killed") == 1
     assert subjects(mails) == []
     left()
-    monkeypatch.setattr("uq_report.ops.mail.mail.send_after", lambda *_: "no route")
+    monkeypatch.setattr("uq_report.ops.mail.send_after", lambda *_: "no route")
     again = step(signal.SIGTERM)
     assert again.index("run.killed") < again.index("run.start"), "before anything is run"
     monkeypatch.setattr("uq_report.ops.mail.tell", lambda *_: 1 / 0)

@@ -134,7 +134,7 @@ def read(content: Any, source: str = "run.json") -> Run:
 
 
 def decode(content: Mapping[str, Any]) -> Run:
-    """Return the run of JSON that `records.current` let pass."""
+    """Return the run of JSON that `current` let pass."""
     run: Run = decoded(Run, content, _READERS)
     return run
 

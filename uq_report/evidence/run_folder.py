@@ -1,7 +1,7 @@
 """The folder of one run: everything is written beside its place first, then moved there.
 
 If anything fails before the move, the files of the last run are untouched; if a move fails, they are put back.
-If the process is killed, every file is the old or the new one, and the next writer ends its work; see `stage`.
+If the process is killed, every file is the old or the new one, and the next writer ends its work; see `disk`.
 """
 
 from __future__ import annotations

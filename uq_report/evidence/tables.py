@@ -37,7 +37,7 @@ def encode_rows(rows: RowValues, where: str) -> dict[str, Any]:
 
 
 def decode_rows(content: Mapping[str, Any]) -> RowValues:
-    """Return the row values of JSON that `sizes` let pass."""
+    """Return the row values of JSON that `schema` let pass."""
     array, drawn = np.array(content["values"], dtype=float).reshape(content["shape"]), content.get("sample")
     sample = None
     if drawn is not None:
@@ -59,7 +59,7 @@ def encode_frame(frame: pd.DataFrame, where: str) -> dict[str, Any]:
 
 
 def decode_frame(content: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the frame of JSON that `sizes` let pass."""
+    """Return the frame of JSON that `schema` let pass."""
     index = pd.RangeIndex(content["rows"])
     return pd.DataFrame({column["name"]: _decode_column(column) for column in content["columns"]}, index=index)
 

@@ -120,17 +120,8 @@ class OutputForm(NamedTuple):
 
 def look_at(deny: Sequence[str], place: OutputPart, *, filed: bool) -> OutputForm:
     """Return where an audit goes and in which form; refuse what would fail there, before anything is computed."""
-    reports = reports_of(
-        place.formats,
-        deny,
-        template=place.template,
-        templates=place.templates,
-        appendix=place.appendix,
-        pdf_cpu_seconds=place.pdf_cpu_seconds,
-        pdf_memory_mb=place.pdf_memory_mb,
-        template_cpu_seconds=place.template_cpu_seconds,
-        template_memory_mb=place.template_memory_mb,
-    )
+    style = place.model_dump(exclude={"folder", "formats", "history", "name", "keep"})
+    reports = reports_of(place.formats, deny, **style)
     folder = place.folder or (None if filed else DEFAULT_FOLDER)
     if folder is not None:
         run_folder.check_place(folder, reports.renderers)

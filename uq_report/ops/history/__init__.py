@@ -7,8 +7,8 @@
       credit-scoring/           one audit, under a safe form of its name
         .lock                   held while a run is filed; never deleted
         .held/                  a run whose report is being made; the next writer files it if that one was killed
-        mailed.json             what was mailed last, see `ops.alerts`; anybody may delete it, and no check reads it
-        started                 when the run began that is at work, or was killed, see `ops.killed`; gone at its end
+        mailed.json             what was mailed last, see `ops.mail`; anybody may delete it, and no check reads it
+        started                 when the run began that is at work, or was killed, see `ops.mail`; gone at its end
         latest                  the name of the newest run's folder, swapped last; its time: when that was confirmed
         000007_2026-01-31_8f14e45fceea/
           entry.json run.json report.html report.pdf evidence/ clock.json SHA256SUMS

@@ -200,12 +200,12 @@ class Beside(NamedTuple):
 
     @property
     def started(self) -> Path:
-        """The file that says since when a run is at work, which stays where it was killed; see `ops.killed`."""
+        """The file that says since when a run is at work, which stays where it was killed; see `ops.mail`."""
         return self.audit / STARTED
 
     @property
     def mailed(self) -> Path:
-        """The file that keeps what was mailed; see `ops.alerts`."""
+        """The file that keeps what was mailed; see `ops.mail`."""
         return self.audit / MAILED
 
 
