@@ -121,8 +121,8 @@ def full(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 
 
 def test_a_disk_that_is_full_for_the_report_keeps_the_results(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as disk:
-        full(disk, "report.html")
+    with monkeypatch.context() as patched:
+        full(patched, "report.html")
         result = run("--output", "out", "--format", "html")
     assert result.exit_code == 74
     assert "No space left on device" in result.stderr
