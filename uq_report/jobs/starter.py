@@ -19,7 +19,7 @@ from ..core.model.describe import scalar, task
 from ..core.model.subject import Subject
 from ..core.support.text import clean, is_sha256
 from .audit_file import AuditFile
-from .mistakes import features_of, roles
+from .description_errors import features_of, roles
 from .sources import read_model
 from .subject import subject_of, table_of
 

@@ -16,7 +16,7 @@ from ..core.validation.residuals import Residuals
 from ..runner import plugins
 from ..runner.settings import refuse
 from .audit_file import AuditFile, DataPart
-from .mistakes import (
+from .description_errors import (
     column_mistakes,
     difference,
     drift,

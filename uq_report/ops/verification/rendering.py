@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from ...core.support.errors import InputError, RenderError, words_of
 from ...core.support.text import clean
 from ...document.document import Document
+from ...evidence.disk import RUN
 from ...evidence.run import Run
 from ...render.outline import OutlinePart, outline
 from ...report.kinds import FORMS, DocumentForm, document
 from ...runner import plugins
 from .evidence import (
-    RUN,
     Report,
     VerificationVerdict,
     failed,
