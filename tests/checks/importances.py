@@ -12,7 +12,7 @@ from uq_report.core.model.subject import Subject
 from uq_report.core.statistics.verdicts import judge
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun, Run
-from uq_report.runner.setting_errors import make_settings
+from uq_report.runner.settings import make_settings
 
 Table = Mapping[str, Mapping[str, tuple[float, float]]]
 ROLES = {

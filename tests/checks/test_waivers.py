@@ -13,8 +13,7 @@ from uq_report.evidence.finding import Finding, Outcome, Waived, Waiver
 from uq_report.evidence.run import Run
 from uq_report.runner import plugins
 from uq_report.runner.judge import judge, waive
-from uq_report.runner.setting_errors import make_settings
-from uq_report.runner.settings import Settings, WaiverSettings
+from uq_report.runner.settings import Settings, WaiverSettings, make_settings
 from uq_report.testing import linear_subject
 
 DAY = "2026-06-30"

@@ -17,7 +17,7 @@ import typer
 from typer.testing import CliRunner
 
 from uq_report import cli
-from uq_report.cli import errors as boundary
+from uq_report.cli import shared as boundary
 from uq_report.core.support import errors
 from uq_report.core.support.errors import EXIT_CODES, InputError, UQReportError
 

@@ -16,7 +16,7 @@ import uq_report as uq
 from uq_report import cli
 from uq_report.api import reports
 from uq_report.core.support import libraries
-from uq_report.evidence import checksums
+from uq_report.evidence import disk
 from uq_report.inputs.loaders.factory import FactoryLoader
 from uq_report.ops import caches, doctor
 from uq_report.render.html import HtmlRenderer
@@ -208,10 +208,10 @@ def test_failed_rendering_is_exit_code_4_and_costs_its_own_file(folder: Path, mo
     assert "what is missing of the report: uq-report render out" in result.stderr
     after = {name: Path("out", name).read_bytes() for name in before}
     assert [name for name in before if after[name] == before[name]] == ["report.html"]
-    assert "report.md" in checksums.loads(Path("out"))
-    assert "report.html" not in checksums.loads(Path("out")), "a report of another run is not vouched for"
+    assert "report.md" in disk.loads(Path("out"))
+    assert "report.html" not in disk.loads(Path("out")), "a report of another run is not vouched for"
     assert call("render", "out", "--format", "html").exit_code == 0
-    assert "report.html" in checksums.loads(Path("out"))
+    assert "report.html" in disk.loads(Path("out"))
 
 
 def test_an_interrupt_is_exit_code_130(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from uq_report.core.validation.lifetimes import LIFETIME, is_lifetimes, lifetime
 from uq_report.distributions import Normal, Survival
 from uq_report.methods.groups.contrasts import row_values
 from uq_report.methods.segments.explain import SegmentTerm, term_of
-from uq_report.runner.setting_errors import make_settings
+from uq_report.runner.settings import make_settings
 
 TIMES, EVENTS = [2.0, 3.0, 4.0], [True, False, True]
 WANTED = recorded(np.array(TIMES), np.array(EVENTS))

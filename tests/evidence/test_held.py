@@ -8,8 +8,8 @@ from weakref import ref
 
 import pytest
 
-from uq_report.evidence.caching import once
 from uq_report.evidence.codec import dumps
+from uq_report.evidence.frozen import once
 from uq_report.evidence.run import Run
 
 RUN = Run(as_of="2026-11-21", subject={}, settings={}, environment={})

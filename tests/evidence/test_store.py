@@ -11,10 +11,9 @@ import pytest
 
 from uq_report.core.model.results import KINDS
 from uq_report.core.support.errors import InputError
-from uq_report.evidence import atomic_write, codec, run_folder
+from uq_report.evidence import codec, disk, run_folder
 from uq_report.evidence import run_folder as folder
-from uq_report.evidence.codec import encode
-from uq_report.evidence.records import migrated
+from uq_report.evidence.codec import encode, migrated
 from uq_report.evidence.run_folder import guarded_csv
 
 from ..ops import store_runs
@@ -146,7 +145,7 @@ def test_an_old_report_stays_whole_if_writing_fails(
     old = replace(store_runs.run(), as_of="2020-01-01")
     run_folder.write(old, tmp_path, reports={"report.html": b"old", "report.pdf": b"old"}, clock={})
     before = _content(tmp_path)
-    real = atomic_write.write_through
+    real = disk.write_through
 
     def full(file: Path, content: bytes) -> None:
         if file.name == broken:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from uq_report.ops.history import History, Retention, build_key
+from uq_report.ops.history import History, Retention, filing
 from uq_report.runner.settings import Settings
 
 from ..system.store_crash import NAME, add
@@ -25,7 +25,7 @@ def at(moment: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
         def now(cls, tz: object = None) -> datetime:  # type: ignore[override]
             return moment
 
-    monkeypatch.setattr(build_key, "datetime", Clock)
+    monkeypatch.setattr(filing, "datetime", Clock)
 
 
 def test_runs_filed_while_the_clock_goes_back_keep_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

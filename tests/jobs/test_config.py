@@ -3,8 +3,7 @@
 import pytest
 
 from uq_report.core.support.errors import InputError
-from uq_report.runner.setting_errors import make_settings
-from uq_report.runner.settings import Settings, logical_date
+from uq_report.runner.settings import Settings, logical_date, make_settings
 
 
 def test_every_mistake_is_reported_together_by_key() -> None:

@@ -19,8 +19,7 @@ from uq_report.evidence.importance import CoverCorrected, CoverCorrectedLine
 from uq_report.evidence.run import Run
 from uq_report.evidence.subject import SubjectFacts
 from uq_report.jobs import demo
-from uq_report.jobs.demo import filed, wind
-from uq_report.jobs.demo.split import split
+from uq_report.jobs.demo import samples, wind
 
 NEEDED = ["calibration", "cid", "cover", "pfi", "support"]
 MADE = ("parcels", "pumps", "wind")  # without the packages that bring data
@@ -85,7 +84,7 @@ def plain(line: CoverCorrectedLine) -> tuple[float, float]:
 
 
 def test_the_doubt_of_wind_splits_and_its_lack_of_rows_shows_in_strong_wind() -> None:
-    subject = wind.subject()
+    subject = wind.wind()
     told = subject.adapter.predict(subject.model, subject.X)
     assert isinstance(told, NormalMixture)
     aleatoric, epistemic = told.aleatoric_variance(), told.epistemic_variance()
@@ -120,13 +119,7 @@ def test_the_recorded_hash_is_that_of_the_file_and_stands_in_the_run(pumps: Run,
     expected = hashlib.sha256((tmp_path / "model.joblib").read_bytes()).hexdigest()
     facts = SubjectFacts.of(pumps)
     assert (facts.hashes["model"], facts.sources["model"]) == (expected, "random-forest.joblib")
-    assert filed.filed(subject).hashes == subject.hashes
-
-
-def test_no_row_is_in_training_and_audit() -> None:
-    training, audited = split(1000)
-    assert not set(training) & set(audited)
-    assert len(training) + len(audited) == 1000
+    assert samples.filed(subject).hashes == subject.hashes
 
 
 def test_another_name_is_refused() -> None:

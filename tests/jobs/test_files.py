@@ -161,12 +161,12 @@ def test_other_types_and_new_levels_are_reported(folder: Path) -> None:
     trained.assign(region=trained["region"].replace("east", "west ")).to_csv("other.csv", index=False)
     told = subject(source="test.csv", train="other.csv").sources["train_against_data"]
     assert told.startswith("region has levels that the training rows have not: east (")
-    from uq_report.jobs import columns
+    from uq_report.jobs import description_errors
 
-    sentences = list(columns.drift(pd.read_csv("drifted.csv"), trained, ()))
+    sentences = list(description_errors.drift(pd.read_csv("drifted.csv"), trained, ()))
     assert "age is float64 here and int64 in the training rows" in sentences
     assert "region has levels that the training rows have not: west (3 rows)" in sentences
-    assert list(columns.drift(rows[["age"]] * 0 + 99, trained, ["age"])) == [
+    assert list(description_errors.drift(rows[["age"]] * 0 + 99, trained, ["age"])) == [
         "age has levels that the training rows have not: 99 (60 rows)"
     ]
 

@@ -15,10 +15,9 @@ import uq_report as uq
 from uq_report.core.support.errors import InputError
 from uq_report.evidence.finding import Finding, Severity
 from uq_report.jobs.audit_file import EmailPart
-from uq_report.ops import alerts
-from uq_report.ops.alerts import RunEnd, State, body, is_due, keep, read, subject
+from uq_report.ops import mail
 from uq_report.ops.history import History
-from uq_report.ops.mail import send_after
+from uq_report.ops.mail import RunEnd, State, body, is_due, keep_state, read_state, send_after, subject
 
 PART = EmailPart(host="h", sender="a@b.org", to=("c@d.org",), when="findings")
 
@@ -109,9 +108,9 @@ def test_a_failure_keeps_what_is_known_of_findings_and_its_end_is_said() -> None
 
 
 def test_many_findings_are_cut_and_counted() -> None:
-    for number, cut in ((alerts.MOST, False), (alerts.MOST + 1, True)):
+    for number, cut in ((mail.MOST, False), (mail.MOST + 1, True)):
         lines = body(PART, ended(*(finding(f"UQ{i}") for i in range(number))), State()).splitlines()
-        assert sum(line.startswith("New: ") for line in lines) == alerts.MOST
+        assert sum(line.startswith("New: ") for line in lines) == mail.MOST
         assert ("... and 1 more: see the report." in lines) is cut
 
 
@@ -130,13 +129,13 @@ def test_a_link_leads_to_the_page_below_the_address_of_the_history(tmp_path: Pat
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"code":0,"why":"","findings":[]}', "[" * 99999, "x" * 1_000_001])
 def test_a_file_that_says_nothing_is_not_believed(tmp_path: Path, text: str) -> None:
     file = tmp_path / "mailed.json"
-    assert read(file) == State()
-    assert read(None) is None
-    keep(file, after(ended(finding())))
-    assert read(file) == after(ended(finding()))
+    assert read_state(file) == State()
+    assert read_state(None) is None
+    keep_state(file, after(ended(finding())))
+    assert read_state(file) == after(ended(finding()))
     assert [place.name for place in tmp_path.iterdir()] == ["mailed.json"]
     file.write_text(text)
-    assert read(file) is None
+    assert read_state(file) is None
 
 
 def test_a_mail_that_failed_is_due_again_and_one_that_cannot_be_kept_is_said(

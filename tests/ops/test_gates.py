@@ -15,7 +15,7 @@ from uq_report import cli, testing
 from uq_report.core.support.errors import Cause
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun, Run
-from uq_report.ops import gates
+from uq_report.ops.run import gate_reasons
 
 from ..packages import Packages, explainer
 
@@ -38,37 +38,37 @@ CUT_OR_BROKEN: tuple[Cause, ...] = ("limit", "fault")
 @pytest.mark.parametrize("cause", CUT_OR_BROKEN)
 def test_what_was_cut_or_broke_is_required_where_a_check_reads_it(cause: Cause) -> None:
     run = run_with(cause, PASSED, looked_for("pfi"))
-    assert gates.reasons(run, "critical") == (f"required, and not run: explainers.pfi: {WHY}",)
-    assert gates.reasons(run) == ()
-    assert gates.reasons(run_with(cause, PASSED, looked_for("ale")), "observation") == ()
+    assert gate_reasons(run, "critical") == (f"required, and not run: explainers.pfi: {WHY}",)
+    assert gate_reasons(run) == ()
+    assert gate_reasons(run_with(cause, PASSED, looked_for("ale")), "observation") == ()
 
 
 @pytest.mark.parametrize("cause", sorted({*get_args(Cause)} - {*CUT_OR_BROKEN}))
 def test_what_does_not_apply_is_not_required(cause: Cause) -> None:
-    assert gates.reasons(run_with(cause, PASSED, looked_for("pfi")), "observation") == ()
+    assert gate_reasons(run_with(cause, PASSED, looked_for("pfi")), "observation") == ()
 
 
 def test_a_check_that_fails_is_required() -> None:
     run = run_with("fault", PASSED, group="checks", name="leak")
-    assert gates.reasons(run, "critical") == (f"required, and not run: checks.leak: {WHY}",)
+    assert gate_reasons(run, "critical") == (f"required, and not run: checks.leak: {WHY}",)
 
 
 def test_no_verdict_at_all_fails_and_an_undecided_one_does_not() -> None:
     none = ("nothing was measured: no check came to a verdict",)
-    assert gates.reasons(run_with("not asked", looked_for("pfi")), "critical") == none
+    assert gate_reasons(run_with("not asked", looked_for("pfi")), "critical") == none
     worded = Outcome(check="claims", state="skipped", reason="No verdict.")
-    assert gates.reasons(run_with("not asked", worded), "critical") == none
+    assert gate_reasons(run_with("not asked", worded), "critical") == none
     undecided = Outcome(check="claims", state="skipped", reason=WHY, undecided=("UQ401",))
-    assert gates.reasons(run_with("not asked", undecided), "critical") == ()
+    assert gate_reasons(run_with("not asked", undecided), "critical") == ()
 
 
 def test_the_runner_says_by_which_cause_a_part_did_not_run(packages: Packages) -> None:
     packages.explainer("odd", explainer("odd", "raise ValueError('no')"))
     subject = testing.linear_subject(40)
     cut = uq.audit(subject, explainers=["pfi"], checks=["claims"], time_limit=1e-6, progress=False).run
-    assert "explainers.pfi: the time limit of 1e-06 s" in gates.reasons(cut, "critical")[1]
+    assert "explainers.pfi: the time limit of 1e-06 s" in gate_reasons(cut, "critical")[1]
     few = uq.audit(subject, explainers=["pfi"], checks=["claims"], row_budget=41, progress=False).run
-    assert "explainers.pfi: engine.row_budget must allow" in gates.reasons(few, "critical")[1]
+    assert "explainers.pfi: engine.row_budget must allow" in gate_reasons(few, "critical")[1]
     broken = uq.audit(subject, explainers=["odd"], progress=False).run
     assert next(entry.cause for entry in broken.not_run if entry.name == "odd") == "fault"
 

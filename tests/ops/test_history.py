@@ -17,10 +17,10 @@ from typer.testing import CliRunner, Result
 
 from uq_report import cli
 from uq_report.core.support.errors import InputError, LockedError
-from uq_report.evidence import atomic_write, codec, run_folder
+from uq_report.evidence import codec, disk, run_folder
 from uq_report.evidence.run import Run
-from uq_report.ops.history import FiledRun, History, Retention, delete, entry, names
-from uq_report.ops.history.build_key import inputs_key
+from uq_report.ops.history import FiledRun, History, Retention, delete, entry
+from uq_report.ops.history.filing import inputs_key
 
 from . import store_runs
 
@@ -112,16 +112,16 @@ def test_any_name_stays_in_its_place(tmp_path: Path, name: str) -> None:
     assert folder.resolve().is_relative_to((tmp_path / "history").resolve())
     assert len(folder.relative_to(tmp_path / "history").parts) == 2
     assert folder.parent.name.isascii()
-    assert history.runs(name)[0].entry.name == names.checked(name)
+    assert history.runs(name)[0].entry.name == entry.checked(name)
     assert history.find(name).folder == folder
     assert {place.name for place in tmp_path.iterdir()} == {"history"}
 
 
 def test_different_names_never_share_a_folder() -> None:
-    given = {names.checked(name) for name in [*HOSTILE, "credit", "credit!", "Credit", "credit-8c8b8a8d"]}
-    given |= {names.slug(name) for name in given}  # the folder name of another audit is a name as well
-    assert len({names.slug(name) for name in given}) == len(given)
-    assert names.slug("e\u0301") == names.slug("\u00e9")
+    given = {entry.checked(name) for name in [*HOSTILE, "credit", "credit!", "Credit", "credit-8c8b8a8d"]}
+    given |= {entry.slug(name) for name in given}  # the folder name of another audit is a name as well
+    assert len({entry.slug(name) for name in given}) == len(given)
+    assert entry.slug("e\u0301") == entry.slug("\u00e9")
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\x00b", "x" * 300, "two\nlines", "\x1b[31m", "\udcff"])
@@ -181,7 +181,7 @@ def test_an_entry_of_another_folder_is_refused(history: History) -> None:
     first, third = history.find("credit@1").folder, history.find("credit@3").folder
     shutil.copy(first / "entry.json", third / "entry.json")
     with pytest.raises(InputError, match="must belong to its folder"):
-        entry.read(third)
+        entry.read_entry(third)
 
 
 def test_links_are_refused(history: History, tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_waiting_for_the_lock(history: History) -> None:
 
 
 def test_a_full_disk_leaves_nothing_behind(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = atomic_write.write_through
+    real = disk.write_through
 
     def full(file: Path, content: bytes) -> None:
         if file.name == "run.json":

@@ -18,12 +18,12 @@ from typer.testing import CliRunner, Result
 
 from uq_report import cli
 from uq_report.core.support.errors import InputError
-from uq_report.evidence import checksums
+from uq_report.evidence import disk
 from uq_report.evidence.run import Run
 from uq_report.ops.anchors import is_anchor, judge_anchor, sign_anchor, write_anchor
 from uq_report.ops.history import FiledRun, Heads, History, Retention, delete
 from uq_report.ops.history import entry as entries
-from uq_report.ops.history.heads import HEADS, loads, read
+from uq_report.ops.history.heads import HEADS, heads_of_json, read_heads
 
 from . import store_runs, verify_cases
 
@@ -71,8 +71,8 @@ def edited(file: Path, old: str, new: str) -> None:
 
 def listed_anew(place: Path) -> None:
     """Write the list of a run's hashes again, as a forger would who knows of it."""
-    files = {name: (place / name).read_bytes() for name in checksums.loads(place)}
-    (place / checksums.SUMS).write_bytes(checksums.dumps(checksums.hashes(files)))
+    files = {name: (place / name).read_bytes() for name in disk.loads(place)}
+    (place / disk.SUMS).write_bytes(disk.dumps(disk.hashes(files)))
 
 
 def exchanged(place: Path, name: str, *, anew: bool = False) -> None:
@@ -84,7 +84,7 @@ def exchanged(place: Path, name: str, *, anew: bool = False) -> None:
 
 def entered_anew(place: Path, **changed: Any) -> None:
     """Write an entry again with a hash that fits."""
-    forged = replace(entries.read(place), **changed)
+    forged = replace(entries.read_entry(place), **changed)
     (place / "entry.json").write_bytes(replace(forged, hash=forged.expected_hash()).dumps())
 
 
@@ -178,7 +178,7 @@ def test_an_anchor_tells_of_a_history_that_was_forged_as_a_whole(history: Histor
         add(forged, day)
     add(forged, 5, "motor")
     assert forged.check() == []
-    told = forged.check(read(tmp_path / "anchor.json"))
+    told = forged.check(read_heads(tmp_path / "anchor.json"))
     assert "credit: the anchor knows 4 runs; it ends with number 3." in told
     add(forged, 9)
     assert "credit@4: it is not the run that the anchor knows." in forged.check(anchor)
@@ -224,20 +224,20 @@ GOOD = {"format": 1, "made_again": "", "sha256": "", "audits": {}}
     ],
 )
 def test_heads_are_refused_unless_they_are_as_written(changed: dict[str, Any]) -> None:
-    assert loads(Heads().dumps(), "f") == Heads()
+    assert heads_of_json(Heads().dumps(), "f") == Heads()
     content = json.loads(Heads().dumps()) | changed
     with pytest.raises(InputError, match="must be the heads of a history"):
-        loads(json.dumps(content, sort_keys=True, separators=(",", ":")).encode() + b"\n", "f")
+        heads_of_json(json.dumps(content, sort_keys=True, separators=(",", ":")).encode() + b"\n", "f")
 
 
 def test_entries_of_wrong_types_are_refused(history: History) -> None:
-    good = asdict(entries.read(folder(history, 4)))
+    good = asdict(entries.read_entry(folder(history, 4)))
     for key, value in (
         ("sequence", True), ("sequence", 0), ("as_of", 1), ("findings", []), ("findings", {"high": "1"}),
         ("scores", {"nll": float("nan")}), ("filed", None), ("sums_sha256", 1), ("format", 1.5),
     ):  # fmt: skip
         with pytest.raises(InputError, match="Restore it from a copy"):
-            entries.loads(json.dumps(good | {key: value}), "entry.json")
+            entries.entry_of_json(json.dumps(good | {key: value}), "entry.json")
 
 
 def call(*words: object) -> Result:
@@ -248,13 +248,13 @@ def test_the_command_exports_compares_and_moves_an_anchor_on(history: History, t
     anchor, words = tmp_path / "anchor.json", ("history", "--history", history.root)
     made = call(*words, "--anchor", anchor)
     assert made.exit_code == 0, made.output
-    head = read(anchor).sha256
+    head = read_heads(anchor).sha256
     assert f"head {head}. Keep it elsewhere." in made.stdout
     good = call(*words, "--check", "--anchor", anchor)
     assert (good.exit_code, f"All that the anchor {head} knows is there." in good.stdout) == (0, True)
     add(history, 6)
     assert call(*words, "--anchor", anchor).exit_code == 0
-    assert read(anchor).audits["credit"].sequence == 5
+    assert read_heads(anchor).audits["credit"].sequence == 5
     kept = anchor.read_bytes()
     shutil.rmtree(history.root / "motor")
     (history.root / HEADS).unlink()

@@ -18,9 +18,9 @@ import pytest
 import uq_report as uq
 from uq_report.core.support.errors import InputError
 from uq_report.jobs.audit_file import EmailPart
-from uq_report.ops import crash_notice
-from uq_report.ops.alerts import RunEnd, State, is_due, never_ended, subject
+from uq_report.ops import mail
 from uq_report.ops.history import History
+from uq_report.ops.mail import RunEnd, State, is_due, never_ended, subject
 
 PART = EmailPart(host="h", sender="a@b.org", to=("c@d.org",), when="findings")
 AUDIT = """
@@ -107,8 +107,8 @@ def test_a_run_that_is_killed_is_told_by_the_next_one_with_its_time(folder: Path
 def test_one_kill_after_another_is_mailed_once(folder: Path, mails: list[EmailMessage]) -> None:
     for day in (29, 30, 31):
         left(f"2026-01-{day}T06:00:00+00:00\n")
-        assert crash_notice.tell_if_left(folder / "audit.toml", "filed", "scores") == [
-            f"A run started at 2026-01-{day}T06:00:00+00:00 and never ended: {crash_notice.UNKNOWN}."
+        assert mail.tell_if_left(folder / "audit.toml", "filed", "scores") == [
+            f"A run started at 2026-01-{day}T06:00:00+00:00 and never ended: {mail.UNKNOWN}."
         ]
     assert len(subjects(mails)) == 1
     assert History("filed").check() == []
@@ -122,7 +122,7 @@ def test_a_kill_is_due_for_everybody_and_so_is_its_end(when: Any) -> None:
     assert subject(dead, State()) == "credit: the audit was started and never ended"
     known = State.of(dead, State())
     assert not is_due(part, again, known)
-    assert is_due(part, never_ended("credit", "", crash_notice.UNKNOWN), known)
+    assert is_due(part, never_ended("credit", "", mail.UNKNOWN), known)
     assert is_due(part, RunEnd("credit", 0, unchanged=True), known)
     assert subject(RunEnd("credit", 0, {"rating": "Use"}), known).startswith("credit: the audit runs again, Use")
 
@@ -132,7 +132,7 @@ def test_a_mark_that_does_not_say_when_is_told_without_a_time(
     folder: Path, mails: list[EmailMessage], text: str
 ) -> None:
     left(text)
-    (told,) = crash_notice.tell_if_left(folder / "audit.toml", "filed", "scores")
+    (told,) = mail.tell_if_left(folder / "audit.toml", "filed", "scores")
     assert told.startswith("A run started" + (" at 2026-01-31T00:00:00" if text == "2026-01-31" else " and never"))
 
 
@@ -143,9 +143,7 @@ def test_a_mail_that_fails_is_told_again_at_the_next_step(folder: Path, monkeypa
     mark = left()
     monkeypatch.setattr("uq_report.ops.mail.send", fail)
     for _ in range(2):
-        assert "Mail: email failed: OSError: no route." in crash_notice.tell_if_left(
-            folder / "audit.toml", "filed", "scores"
-        )
+        assert "Mail: email failed: OSError: no route." in mail.tell_if_left(folder / "audit.toml", "filed", "scores")
         assert mark.exists()
 
 
@@ -179,8 +177,8 @@ def test_what_a_kill_leaves_half_written_goes_with_the_next_filing(folder: Path)
 
 
 def test_an_audit_at_work_is_not_taken_for_killed(folder: Path, mails: list[EmailMessage]) -> None:
-    with History("filed").filing("scores") as filing, crash_notice.at_work(filing):
-        assert crash_notice.tell_if_left(folder / "audit.toml", "filed", "scores") == []
+    with History("filed").filing("scores") as filing, mail.at_work(filing):
+        assert mail.tell_if_left(folder / "audit.toml", "filed", "scores") == []
         assert filing.beside.started.exists()
     assert subjects(mails) == []
 
@@ -189,7 +187,7 @@ def test_a_mark_that_cannot_be_written_stops_nothing(folder: Path, monkeypatch: 
     def refuse(*_: Any) -> None:
         raise PermissionError("read only")
 
-    monkeypatch.setattr(crash_notice, "put", refuse)
+    monkeypatch.setattr(mail, "put", refuse)
     assert uq.run("audit.toml").exit_code == 0
 
 
@@ -209,7 +207,7 @@ def test_the_scheduler_tells_at_once_what_it_saw_and_at_its_next_step_what_it_di
         return told.getvalue()
 
     left()
-    crash_notice.tell_if_left(folder / "audit.toml", "filed", "scores")
+    mail.tell_if_left(folder / "audit.toml", "filed", "scores")
     assert len(subjects(mails)) == 1
     told = step(signal.SIGKILL)
     assert told.count("run.killed audit=scores") == 1
@@ -218,10 +216,10 @@ def test_the_scheduler_tells_at_once_what_it_saw_and_at_its_next_step_what_it_di
     assert step(signal.SIGKILL).count("run.killed") == 1
     assert subjects(mails) == []
     left()
-    monkeypatch.setattr("uq_report.ops.crash_notice.mail.send_after", lambda *_: "no route")
+    monkeypatch.setattr("uq_report.ops.mail.send_after", lambda *_: "no route")
     again = step(signal.SIGTERM)
     assert again.index("run.killed") < again.index("run.start"), "before anything is run"
-    monkeypatch.setattr("uq_report.ops.crash_notice.tell", lambda *_: 1 / 0)
+    monkeypatch.setattr("uq_report.ops.mail.tell", lambda *_: 1 / 0)
     assert "It cannot be told whether the last run was killed: ZeroDivisionError: division by zero" in step(
         signal.SIGTERM
     )

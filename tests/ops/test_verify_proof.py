@@ -29,7 +29,7 @@ from pyhanko.sign.fields import SigFieldSpec
 
 from uq_report import cli
 from uq_report.core.support.errors import InputError, RenderError, words_of
-from uq_report.evidence import checksums
+from uq_report.evidence import disk
 from uq_report.ops import verification
 from uq_report.ops.signing import SignatureTerms, Signed, load_signer, sign
 from uq_report.ops.verification import Verification, rendering
@@ -191,7 +191,7 @@ def test_trust_asks_for_a_signature_and_says_so_if_there_is_none(
 def test_without_the_library_a_signature_asked_for_could_not_be_judged(
     signed: Signed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "uq_report.ops.verification.pdf_reader", None)
+    monkeypatch.setitem(__import__("sys").modules, "uq_report.ops.verification.signatures", None)
     assert verification.verify(signed.path).ok
     assert verification.verify(signed.path, require_signature=True).outcome == "could not be judged"
 
@@ -201,7 +201,7 @@ def test_a_signature_cut_off_is_told_where_the_folder_knows_of_it(
     verify: Callable[..., Verification], signed: Signed
 ) -> None:
     folder = signed.path.parent
-    assert checksums.match(folder, checksums.loads(folder), ["signed.pdf", "brief.pdf", "run.json"])
+    assert disk.match(folder, disk.loads(folder), ["signed.pdf", "brief.pdf", "run.json"])
     assert verify(folder).ok
     assert "signature 'Validator'" in states(verify(folder))
     signed.path.write_bytes(signed.path.read_bytes()[: signed.unsigned_bytes])
@@ -241,7 +241,7 @@ def test_a_signature_cut_off_is_told_where_run_json_names_it(
 def test_listed_files_that_are_gone_or_others_are_told(place: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(place / "run", tmp_path / "run"))
     (folder / "note.txt").write_text("a")
-    (folder / "SHA256SUMS").write_bytes(checksums.dumps(checksums.loads(folder) | checksums.hashes({"note.txt": b"a"})))
+    (folder / "SHA256SUMS").write_bytes(disk.dumps(disk.loads(folder) | disk.hashes({"note.txt": b"a"})))
     assert verification.verify(folder).ok
     (folder / "note.txt").write_text("b")
     assert [claim.file for claim in verification.verify(folder).failed] == ["note.txt"]

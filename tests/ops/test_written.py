@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 import uq_report as uq
 from uq_report import cli, testing
 from uq_report.core.support.errors import OutputError, RenderError
-from uq_report.evidence import atomic_write, checksums, run_folder
+from uq_report.evidence import disk, run_folder
 from uq_report.ops.history import History
 from uq_report.render import libraries
 from uq_report.render.html import HtmlRenderer
@@ -110,7 +110,7 @@ def test_a_machine_without_pango_is_refused_first(folder: Path, monkeypatch: pyt
 
 def full(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Let the disk be full for files of this name."""
-    real = atomic_write.write_through
+    real = disk.write_through
 
     def fails(file: Path, content: bytes) -> None:
         if file.name == name:
@@ -121,15 +121,15 @@ def full(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 
 
 def test_a_disk_that_is_full_for_the_report_keeps_the_results(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as disk:
-        full(disk, "report.html")
+    with monkeypatch.context() as patched:
+        full(patched, "report.html")
         result = run("--output", "out", "--format", "html")
     assert result.exit_code == 74
     assert "No space left on device" in result.stderr
     assert "The results are saved in out; what is missing of the report: uq-report render out" in result.stderr
     assert uq.load("out").run.subject["label"] == "m"
     assert CliRunner().invoke(cli.app, ["render", "out", "--format", "html"]).exit_code == 0
-    assert checksums.match(Path("out"), checksums.loads(Path("out")), ["report.html", "run.json"])
+    assert disk.match(Path("out"), disk.loads(Path("out")), ["report.html", "run.json"])
 
 
 def test_a_disk_that_is_full_at_once_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +187,7 @@ def test_a_process_killed_while_it_renders_loses_no_result(folder: Path) -> None
         last = filing.previous()
     (filed,) = history.runs("m")
     assert last is not None
-    assert filed.entry.run_sha256 == checksums.loads(Path("out"))["run.json"]
+    assert filed.entry.run_sha256 == disk.loads(Path("out"))["run.json"]
     assert (filed.folder / "run.json").read_bytes() == Path("out/run.json").read_bytes()
     assert (history.check(), (filed.folder.parent / ".held").exists()) == ([], False)
 
@@ -224,7 +224,7 @@ def test_python_saves_first_too(tmp_path: Path) -> None:
     with pytest.raises(RenderError) as caught:
         run_folder.write_first(audited.run, tmp_path, reports=stops(), clock={})
     assert caught.value.__notes__[0] == f"Written in {tmp_path}: report.md."
-    assert checksums.match(tmp_path, checksums.loads(tmp_path), ["report.md", "run.json"])
+    assert disk.match(tmp_path, disk.loads(tmp_path), ["report.md", "run.json"])
 
 
 def test_what_stands_in_the_way_is_an_output_error(tmp_path: Path) -> None:

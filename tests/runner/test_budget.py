@@ -30,7 +30,7 @@ from uq_report.evidence.run import Run
 from uq_report.methods.cid.explain import CoveredInformation
 from uq_report.methods.rsens.explain import RSens
 from uq_report.runner import audit as auditing
-from uq_report.runner import budget, time_estimates
+from uq_report.runner import budget
 from uq_report.runner.prepare import make_explainer, ordered
 from uq_report.runner.settings import Settings
 from uq_report.testing import linear_subject
@@ -214,7 +214,7 @@ def test_few_rows_tell_what_all_rows_take(
 
     engine = Engine(replace(subject, model=counted), {})
     watch = budget.TimeBudget(seconds=limit)
-    dist = time_estimates.predicted(engine, watch)
+    dist = budget.predicted(engine, watch)
     fits = 100 * seconds < limit
     assert calls == [*asked, *([100] if fits else [])]
     assert (bool(engine.withheld), bool(watch.cut)) == (not fits, not fits)
@@ -231,7 +231,7 @@ def test_a_call_that_takes_longer_by_chance_says_nothing_of_rows(monkeypatch: py
         return predict(X)
 
     engine = Engine(replace(subject, model=uneven), {})
-    assert len(time_estimates.predicted(engine, budget.TimeBudget(seconds=1.0))) == 1000
+    assert len(budget.predicted(engine, budget.TimeBudget(seconds=1.0))) == 1000
     assert calls == [1, 10, 10, 100, 1000]
 
 
@@ -245,7 +245,7 @@ def test_a_model_that_fails_on_few_rows_is_asked_for_all(monkeypatch: pytest.Mon
         return predict(X)
 
     engine = Engine(replace(subject, model=many), {})
-    assert len(time_estimates.predicted(engine, budget.TimeBudget(seconds=1e-3))) == 100
+    assert len(budget.predicted(engine, budget.TimeBudget(seconds=1e-3))) == 100
     assert not engine.withheld
 
 
@@ -268,7 +268,7 @@ def test_what_a_classifier_decides_counts_where_it_is_asked_again(monkeypatch: p
     for limit, fits in ((1.2, False), (2.4, True)):
         clock.now = 0.0
         engine = Engine(subject, {})
-        dist = time_estimates.predicted(engine, budget.TimeBudget(seconds=limit))
+        dist = budget.predicted(engine, budget.TimeBudget(seconds=limit))
         assert (not engine.withheld) == fits
         assert clock.now < limit
         assert cast("Any", dist).positive == 1

@@ -13,9 +13,17 @@ from uq_report.core.model.results import Importance, RowValues
 from uq_report.core.support.errors import InputError
 from uq_report.evidence import codec
 from uq_report.evidence.run import Run
-from uq_report.runner import row_sampling
-from uq_report.runner.differences import BOUND, PAIRED, differences
-from uq_report.runner.row_sampling import LEAST_ROWS, MOST_ROWS, NUMBERS, kept_rows, with_kept_rows
+from uq_report.runner.differences import (
+    BOUND,
+    LEAST_ROWS,
+    MOST_ROWS,
+    NUMBERS,
+    PAIRED,
+    as_saved,
+    differences,
+    kept_rows,
+    with_kept_rows,
+)
 
 from ..ops import store_runs
 from .test_changes import importance, run
@@ -130,8 +138,8 @@ def test_what_an_audit_gives_is_what_its_file_gives(monkeypatch: pytest.MonkeyPa
     subject = uq.explain(lambda rows: Normal(rows[:, 0], np.exp(rows[:, 1])), X, X[:, 0])
     chosen: dict[str, Any] = {"explainers": ("pfi", "agreement"), "as_of": "2026-01-01"}
     whole = uq.audit(subject, **chosen).run
-    monkeypatch.setattr(row_sampling, "LEAST_ROWS", 10)
-    monkeypatch.setattr(row_sampling, "NUMBERS", 0)
+    monkeypatch.setattr("uq_report.runner.differences.LEAST_ROWS", 10)
+    monkeypatch.setattr("uq_report.runner.differences.NUMBERS", 0)
     some = uq.audit(subject, **chosen).run
     assert values(some).values.shape[2] == 10
     assert codec.dumps(codec.loads(codec.dumps(some))) == codec.dumps(some)
@@ -141,12 +149,12 @@ def test_what_an_audit_gives_is_what_its_file_gives(monkeypatch: pytest.MonkeyPa
 
 def test_values_of_which_a_sample_will_be_kept_stay_as_they_are() -> None:
     many, some = importance(terms(1)), importance(terms(1, MOST_ROWS))
-    assert row_sampling.as_saved(many).rows is many.rows
-    rounded = row_sampling.as_saved(some).rows
+    assert as_saved(many).rows is many.rows
+    rounded = as_saved(some).rows
     assert rounded is not None
     assert some.rows is not None
     np.testing.assert_array_equal(rounded.values, np.vectorize(lambda x: float(f"{x:.10g}"))(some.rows.values))
-    assert row_sampling.as_saved(many).estimates.equals(codec.as_saved(many).estimates)
+    assert as_saved(many).estimates.equals(codec.as_saved(many).estimates)
     infinite = replace(many, rows=replace(values(run(many)), values=np.full((1, 3, N), np.inf)))
     with pytest.raises(InputError, match="must be finite to be saved"):
-        row_sampling.as_saved(infinite)
+        as_saved(infinite)

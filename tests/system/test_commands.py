@@ -12,10 +12,14 @@ import sysconfig
 import venv
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
+
+from uq_report import cli
 
 from ..ops.verify_cases import PASSPHRASE, Keys
 
@@ -57,6 +61,7 @@ name = "credit"
 """
 
 Call = Callable[..., subprocess.CompletedProcess[str]]
+Here = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +110,19 @@ def call(script: Path, place: Path) -> Call:
     return called
 
 
+@pytest.fixture
+def here(place: Path, monkeypatch: pytest.MonkeyPatch) -> Here:
+    """Return a function that runs a command of the working folder in this process: a second look needs no start."""
+    monkeypatch.chdir(place)
+
+    def called(*arguments: str, code: int = 0) -> Any:
+        done = CliRunner().invoke(cli.app, arguments)
+        assert done.exit_code == code, f"{arguments}: {done.exit_code}\n{done.output}"
+        return done
+
+    return called
+
+
 @pytest.fixture(scope="module")
 def runs(call: Call, place: Path) -> Path:
     """File two runs of one audit, the first from flags and the second from a file; return their history."""
@@ -131,17 +149,17 @@ def test_every_command_is_tested_here(call: Call, script: Path) -> None:
     assert call("--version").stdout == "uq-report 0.1.0\n"
 
 
-def test_wrong_usage_ends_with_2(call: Call) -> None:
+def test_wrong_usage_ends_with_2(call: Call, here: Here) -> None:
     assert "No such option" in call("run", "--modle", "m.skops", code=2).stderr
-    assert "--model and --data" in call("run", code=2).stderr
-    assert "No such command" in call("audit", code=2).stderr
+    assert "--model and --data" in here("run", code=2).stderr
+    assert "No such command" in here("audit", code=2).stderr
 
 
-def test_wrong_input_ends_with_3(call: Call) -> None:
+def test_wrong_input_ends_with_3(call: Call, here: Here) -> None:
     done = call("run", "--model", "made_for_commands:model", "--data", "none.csv", code=3)
     assert (done.stdout, done.stderr.count("Error: ")) == ("", 1)
-    call("show", "nowhere", code=3)
-    call("sign", "none.pdf", "--key", "none", "--cert", "none", "-o", "signed.pdf", code=3)
+    here("show", "nowhere", code=3)
+    here("sign", "none.pdf", "--key", "none", "--cert", "none", "-o", "signed.pdf", code=3)
 
 
 def test_a_finding_at_the_gate_ends_with_1(call: Call, runs: Path) -> None:
@@ -151,14 +169,14 @@ def test_a_finding_at_the_gate_ends_with_1(call: Call, runs: Path) -> None:
     assert "UQ95" in done.stderr
 
 
-def test_init_writes_a_file_that_config_accepts(call: Call, place: Path) -> None:
+def test_init_writes_a_file_that_config_accepts(call: Call, here: Here, place: Path) -> None:
     started = ("init", "--model", "made_for_commands:model", "--data", "test.csv", "--target", "default")
     assert call(*started, "-o", "started.toml").stdout.startswith("Written: started.toml.")
-    call(*started, "-o", "started.toml", code=3)
+    here(*started, "-o", "started.toml", code=3)
     assert call("config", "check", "started.toml").stdout == "started.toml: no mistakes found\n"
     (place / "broken.toml").write_text((place / "started.toml").read_text() + "\n[budgit]\nrows = 1\n")
-    assert "Did you mean 'budget'?" in call("config", "check", "broken.toml", code=3).stderr
-    schema = json.loads(call("config", "schema").stdout)
+    assert "Did you mean 'budget'?" in here("config", "check", "broken.toml", code=3).stderr
+    schema = json.loads(here("config", "schema").stdout)
     assert {"model", "data", "mlflow"} <= set(schema["properties"])
 
 
@@ -170,26 +188,28 @@ def test_every_template_is_rendered_in_every_format(call: Call, runs: Path, plac
     assert written == {f"{TEMPLATES[template]}{suffix}" for suffix in FORMATS.values()}
 
 
-def test_history_show_and_compare(call: Call, runs: Path, place: Path) -> None:
+def test_history_show_and_compare(call: Call, here: Here, runs: Path, place: Path) -> None:
     call("run", "audit.toml", "--quiet", "--fail-on", "critical")
     listed = json.loads(call("history", "--history", "filed", "--json").stdout)
     assert {run["name"] for run in listed} == {"credit"}
-    assert call("history", "--history", "filed", "--check").stdout.startswith("Nothing was lost or changed")
+    assert here("history", "--history", "filed", "--check").stdout.startswith("Nothing was lost or changed")
     assert "policy" in call("show", "credit", "--history", "filed").stdout
-    changed = json.loads(call("compare", "credit@1", "credit", "--history", "filed", "--json").stdout)
+    changed = json.loads(here("compare", "credit@1", "credit", "--history", "filed", "--json").stdout)
     assert changed["previous"]["as_of"] == "2026-01-31"
     call("compare", "credit@1", "credit", "--history", "filed", "-o", "compared", "--format", "markdown", "--quiet")
     assert [file.name for file in (place / "compared").iterdir()] == ["report.md"]
 
 
-def test_verify_accepts_what_is_whole_and_ends_with_5_on_a_changed_table(call: Call, runs: Path, place: Path) -> None:
+def test_verify_accepts_what_is_whole_and_ends_with_5_on_a_changed_table(
+    call: Call, here: Here, runs: Path, place: Path
+) -> None:
     told = json.loads(call("verify", "out", "--data", "test.csv", "--json").stdout)
     assert told["ok"] is True
     page = place / "out" / "report.html"
     whole = page.read_bytes()
     try:
         page.write_bytes(whole.replace(b"2026-01-31", b"2026-01-30", 1))
-        call("verify", "out", "--quiet", code=5)
+        here("verify", "out", "--quiet", code=5)
     finally:
         page.write_bytes(whole)
 
@@ -217,15 +237,15 @@ def test_index(call: Call, runs: Path, place: Path) -> None:
     assert "credit" in (place / "filed" / "index.html").read_text(encoding="utf-8")
 
 
-def test_schedule_once(call: Call, runs: Path, place: Path) -> None:
+def test_schedule_once(call: Call, here: Here, runs: Path, place: Path) -> None:
     pytest.importorskip("cronsim", reason="schedules need cronsim")
     (place / "nightly.toml").write_text(
         AUDIT.format(rule="nll <= 9").replace('"credit"', '"nightly"').replace('"low"', '"critical"')
     )
     (place / "audits.toml").write_text('[[audit]]\nfile = "nightly.toml"\ncron = "* * * * *"\n')
-    assert "nightly" in call("schedule", "audits.toml", "--dry-run").stdout
+    assert "nightly" in here("schedule", "audits.toml", "--dry-run").stdout
     call("schedule", "audits.toml", "--once")
-    listed = json.loads(call("history", "nightly", "--history", "filed", "--json").stdout)
+    listed = json.loads(here("history", "nightly", "--history", "filed", "--json").stdout)
     assert [run["as_of"] for run in listed] == ["2026-02-28"]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from uq_report.core.support.errors import InputError
-from uq_report.evidence import atomic_write
+from uq_report.evidence import disk
 from uq_report.evidence import run_folder as folder
 from uq_report.evidence.run_folder import write_files
 
@@ -83,7 +83,7 @@ def test_a_killed_writer_leaves_whole_files_and_the_next_one_mends_the_folder(
 
 def test_a_writer_at_work_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second writer in the middle of the first one's work does not take its stage for one left behind."""
-    real: Callable[..., None] = atomic_write.write_through
+    real: Callable[..., None] = disk.write_through
     began: list[Path] = []
 
     def slow(file: Path, content: bytes) -> None:

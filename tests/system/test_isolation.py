@@ -19,7 +19,7 @@ from uq_report.core.support.errors import InputError
 from uq_report.core.support.processes import command, safe_paths
 from uq_report.core.support.user_modules import look_in
 from uq_report.inputs.loaders.factory import FactoryLoader
-from uq_report.ops.schedule.child import run_command
+from uq_report.ops.schedule.service import run_command
 
 CHECKOUT = Path(__file__).parents[2]
 # Of the standard library, of ours and of others; what no environment of these tests has, and libraries ask for.

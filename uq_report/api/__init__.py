@@ -24,8 +24,7 @@ from ..core.validation.lifetimes import is_lifetimes
 from ..core.validation.residuals import Residuals, Shorthand
 from ..evidence import ids, run_folder
 from ..evidence.run import Run
-from ..runner.setting_errors import make_settings, refuse, settled
-from ..runner.settings import Settings
+from ..runner.settings import Settings, make_settings, refuse, settled
 from . import to_dalex
 from .calls import check_explained, names, on_subject
 from .outputs import AuditRuns

@@ -10,13 +10,11 @@ import typer
 from ..core.support.errors import DONE, INTERRUPTED, USAGE
 from ..ops import caches
 from . import audits as audits
-from . import configs as configs
 from . import doctor as doctor
 from . import history as history
 from . import schedules as schedules
 from . import verify as verify
-from .errors import Mistake, errors_reported, print_line, takes_any_text, unprinted
-from .shared import app
+from .shared import Mistake, app, errors_reported, print_line, takes_any_text, unprinted
 
 
 def main() -> None:

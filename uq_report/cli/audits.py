@@ -7,33 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..core.support.errors import DONE, RENDER
-from .flags import FLAGS, fills
-from .shared import (
-    Annex,
-    Formats,
-    Output,
-    PdfMemory,
-    PdfSeconds,
-    Quiet,
-    Template,
-    TemplateMemory,
-    Templates,
-    TemplateSeconds,
-    app,
-    begun,
-    errors_reported,
-    logged,
-    print_line,
-    say,
-)
+from ..core.support.errors import DONE, RENDER, InputError
+from .flags import FLAGS, fills, flags_of
+from .shared import Quiet, app, begun, errors_reported, logged, print_json, print_line, say
 
 if TYPE_CHECKING:
-    from ..ops.report_files import WrittenAudit
+    from ..ops.run import WrittenAudit
+
+
+_LOOK = flags_of("output", "template", "templates", "appendix")
+_LIMITED = ("pdf_cpu_seconds", "pdf_memory_mb", "template_cpu_seconds", "template_memory_mb")
+_LIMITS = [flag._replace(more={}) for flag in flags_of("output", *_LIMITED)]  # the renderers refuse what cannot be
 
 
 @app.command()
-def demo(  # noqa: PLR0913, PLR0917 - flags
+@fills(_LOOK, others=False)
+def demo(
+    changes: dict[str, Any],
     which: Annotated[
         Literal["credit", "parcels", "pumps", "wind", "faulty"],
         typer.Argument(
@@ -42,12 +32,9 @@ def demo(  # noqa: PLR0913, PLR0917 - flags
             "other. wind: a regression.",
         ),
     ] = "credit",
-    output: Output = Path("uq-report-demo"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")] = Path("uq-report-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random stream.")] = 0,
     as_of: Annotated[str | None, typer.Option(help="The report's date, YYYY-MM-DD.")] = None,
-    template: Template = "audit",
-    templates: Templates = None,
-    appendix: Annex = "short",
     quiet: Quiet = False,
 ) -> None:
     """Audit a model fitted on the spot, on real or simulated data that come with the installed packages."""
@@ -56,13 +43,13 @@ def demo(  # noqa: PLR0913, PLR0917 - flags
             say(f"Fitting the {which} model ...", err=True)
         from ..jobs import demo as samples
         from ..jobs.audit_file import OutputPart
-        from ..ops.report_files import audit_subject
-        from ..runner.setting_errors import make_settings
+        from ..ops.run import audit_subject
+        from ..runner.settings import make_settings
 
         subject, texts = samples.build(which)
         settings = make_settings({**texts, "seed": seed, "as_of": as_of}, "audit")
-        style = None if templates is None else str(templates)
-        place = OutputPart(folder=str(output), template=template, templates=style, appendix=appendix)
+        look = {key: str(value) for key, value in _of_output(changes).items()}
+        place = OutputPart.model_validate({"folder": str(output), **look})
         done = audit_subject(subject, settings, place, progress=False if quiet else None)
         if not quiet:
             _print_answer(done)
@@ -115,17 +102,11 @@ def run(
 
 
 @app.command()
-def render(  # noqa: PLR0913, PLR0917 - flags
+@fills([*flags_of("output", "formats"), *_LOOK, *_LIMITS], others=False)
+def render(
+    changes: dict[str, Any],
     saved: Annotated[Path, typer.Argument(metavar="RUN", help="A run.json, or the folder that holds it.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder; that of the run by default.")] = None,
-    formats: Formats = None,
-    template: Template = "audit",
-    templates: Templates = None,
-    appendix: Annex = "short",
-    pdf_cpu_seconds: PdfSeconds = None,
-    pdf_memory_mb: PdfMemory = None,
-    template_cpu_seconds: TemplateSeconds = None,
-    template_memory_mb: TemplateMemory = None,
     quiet: Quiet = False,
 ) -> None:
     """Render a saved run again; the model is not needed."""
@@ -134,21 +115,15 @@ def render(  # noqa: PLR0913, PLR0917 - flags
         from ..api import load
 
         folder = output or (saved if saved.is_dir() else saved.parent)
-        chosen = formats or ("html", "pdf")
-        load(saved).write_reports(
-            folder,
-            chosen,
-            template=template,
-            templates=templates,
-            appendix=appendix,
-            pdf_cpu_seconds=pdf_cpu_seconds,
-            pdf_memory_mb=pdf_memory_mb,
-            template_cpu_seconds=template_cpu_seconds,
-            template_memory_mb=template_memory_mb,
-            progress=False if quiet else None,
-        )
+        form = {"formats": ("html", "pdf"), **_of_output(changes)}
+        load(saved).write_reports(folder, **form, progress=False if quiet else None)
         if not quiet:
             say(f"Report rendered in {folder}")
+
+
+def _of_output(changes: dict[str, Any]) -> dict[str, Any]:
+    """Return what flags give for the section output, by its keys."""
+    return {key.removeprefix("output."): value for key, value in changes.items()}
 
 
 def _print_answer(done: WrittenAudit) -> None:
@@ -161,3 +136,60 @@ def _print_answer(done: WrittenAudit) -> None:
     counts = f"results: {len(run.results)}, findings: {len(run.findings)}, explainers not run: {left_out}"
     say(f"Report in {done.folder}: {', '.join(sorted(file.name for file in done.reports))} ({counts})")
     say("\n".join(as_lines(answer_of(RunReader(run)))))
+
+
+config = typer.Typer(help="Check an audit.toml, or print its schema.", no_args_is_help=True)
+app.add_typer(config, name="config")
+_INIT = ("model", "data", "target", "event", "train", "protected", "ignore", "trusted", "query", "allow_pickle")
+
+
+@app.command()
+@fills([flag for flag in FLAGS if flag.name in _INIT], required=("model", "data"))
+def init(
+    changes: dict[str, Any],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("audit.toml"),
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Look at a model and its data, and write a commented audit.toml that runs as it is."""
+    with errors_reported():
+        from ..evidence import run_folder
+        from ..jobs import starter
+        from ..jobs.reading import describe_audit
+        from ..runner.settings import refuse
+
+        if output.exists() and not force:
+            raise InputError(
+                f"init.output must be a new file; {output} is there already. Name another, or add --force."
+            )
+        description = describe_audit(None, changes)
+        refuse(description.mistakes)
+        run_folder.write_files(output.parent, {output.name: starter(description.left(), output.parent).encode()})
+        if not quiet:
+            say(f"Written: {output}. Run it with: uq-report run {output}")
+
+
+@config.command()
+def check(
+    file: Annotated[Path, typer.Argument(metavar="AUDIT.TOML", help="The file to check.")],
+    quiet: Quiet = False,
+) -> None:
+    """List every mistake in an audit.toml; its tables are read, the model is not loaded, and nothing is run."""
+    with errors_reported():
+        from ..jobs import mistakes_of
+        from ..jobs.reading import describe_audit
+        from ..runner.settings import refuse
+
+        description = describe_audit(file)
+        refuse([*description.mistakes, *mistakes_of(description.left())], description.who)
+        if not quiet:
+            say(f"{file}: no mistakes found")
+
+
+@config.command()
+def schema() -> None:
+    """Print the JSON Schema of audit.toml, with the options of all installed plugins, for editors."""
+    with errors_reported():
+        from ..jobs import installed_schema
+
+        print_json(installed_schema())

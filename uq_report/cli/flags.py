@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from ..evidence.finding import Severity
-from .shared import ANNEX, FORMATS, PDF_MEMORY, PDF_SECONDS, TEMPLATE, TEMPLATE_MEMORY, TEMPLATE_SECONDS, TEMPLATES
+from .shared import FORMATS
 
 MANY = list[str]
 
@@ -114,34 +114,52 @@ FLAGS = (
     Flag("output.history", "Folder of filed runs, see `history`.", Path),
     Flag("output.name", "Name of the audit in the history. Default: the label."),
     Flag("output.formats", FORMATS, MANY, more={"names": ["--format"]}),
-    Flag("output.template", TEMPLATE),
-    Flag("output.templates", TEMPLATES, Path),
-    Flag("output.appendix", ANNEX),
-    Flag("output.pdf_cpu_seconds", PDF_SECONDS, float),
-    Flag("output.pdf_memory_mb", PDF_MEMORY, int, more={"min": 1}),
-    Flag("output.template_cpu_seconds", TEMPLATE_SECONDS, float),
-    Flag("output.template_memory_mb", TEMPLATE_MEMORY, int, more={"min": 1}),
+    Flag("output.template", "audit, brief (two pages) or model-card. Default: audit."),
+    Flag("output.templates", "Folder of a theme, see templates/README.md.", Path),
+    Flag(
+        "output.appendix",
+        "What follows an audit's sign-off: none, short, or full (every method's tables and figures). Default: short.",
+    ),
+    Flag("output.pdf_cpu_seconds", "Processor seconds that printing a PDF may take. Default: 300.", float),
+    Flag("output.pdf_memory_mb", "Megabytes that printing a PDF may take. Default: 2048.", int, more={"min": 1}),
+    Flag(
+        "output.template_cpu_seconds", "Processor seconds that the templates of a theme may take. Default: 60.", float
+    ),
+    Flag(
+        "output.template_memory_mb",
+        "Megabytes that the templates of a theme may take. Default: 2048.",
+        int,
+        more={"min": 1},
+    ),
     Flag("mlflow.tracking_uri", "Tracking store of MLflow to log to.", word="mlflow", more={"metavar": "URI"}),
     Flag("mlflow.experiment", "Experiment in MLflow. Default: uq_report."),
 )
 _SET = Flag("", "Any other key of audit.toml; repeat.", MANY, "settings", {"names": ["--set"], "metavar": "KEY=VALUE"})
 
 
-def fills(flags: Iterable[Flag], required: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command flags, and ``--set``; their values reach it as `changes`, its first argument.
+def flags_of(section: str, *names: str) -> list[Flag]:
+    """Return flags that fill keys of a section, by their names."""
+    return [flag for flag in FLAGS if flag.key in {f"{section}.{name}" for name in names}]
+
+
+def fills(
+    flags: Sequence[Flag], required: Sequence[str] = (), *, others: bool = True
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command flags; their values reach it as `changes`, its first argument.
 
     Parameters
     ----------
-    flags : iterable of Flag
-    required : bool
-        Whether model and data must be there.
+    flags : sequence of Flag
+    required : sequence of str
+        The flags that must be there.
+    others : bool
+        Whether ``--set`` fills other keys.
     """
-    flags = tuple(flags)
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def called(**values: Any) -> None:
-            changes = _pairs(values.pop(_SET.name))
+            changes = _pairs(values.pop(_SET.name, None))
             for flag in flags:
                 value = values.pop(flag.name)
                 if value is not None and value != []:
@@ -149,7 +167,8 @@ def fills(flags: Iterable[Flag], required: bool = False) -> Callable[[Callable[.
             command(**values, changes=changes)
 
         _, *own = signature(command, eval_str=True).parameters.values()
-        options = [flag.parameter(required=required and flag.word in ("model", "data")) for flag in (*flags, _SET)]
+        every = (*flags, _SET) if others else flags
+        options = [flag.parameter(required=flag.name in required) for flag in every]
         parameters = [*options, *(parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in own)]
         vars(called)["__signature__"] = Signature(parameters)  # what Typer reads
         return called

@@ -131,9 +131,9 @@ def _check(place: History, anchor: Path | None, trust: Sequence[Path], as_json: 
     known, verdicts = None, []
     if anchor is not None:
         from ..ops.anchors import judge_anchor
-        from ..ops.history.heads import read
+        from ..ops.history.heads import read_heads
 
-        known, verdicts = read(anchor), judge_anchor(anchor, trust)
+        known, verdicts = read_heads(anchor), judge_anchor(anchor, trust)
     troubles = [verdict.reason for verdict in verdicts if verdict.state == "FAILED"] + place.check(known)
     page = place.root / "index.html"
     if page.exists():
@@ -154,9 +154,9 @@ def _check(place: History, anchor: Path | None, trust: Sequence[Path], as_json: 
 def _write_anchor(place: History, file: Path) -> None:
     """Write an anchor of a history in which nothing is wrong, also by the anchor that it takes the place of."""
     from ..ops.anchors import write_anchor
-    from ..ops.history.heads import read
+    from ..ops.history.heads import read_heads
 
-    _end(place.check(read(file) if file.exists() else None))
+    _end(place.check(read_heads(file) if file.exists() else None))
     heads = write_anchor(place, file)
     say(f"Anchor of {count(len(heads.audits), 'audit')} in {file}, head {heads.sha256}. Keep it elsewhere.")
 

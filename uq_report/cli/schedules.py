@@ -70,7 +70,7 @@ def _need_histories(audits: list[Job]) -> None:
 
 
 def _print_times(audits: list[Job]) -> None:
-    from ..ops.schedule.lines import now as clock
+    from ..ops.schedule.service import now as clock
 
     moment = clock()
     rows: list[tuple[str, ...]] = [("AUDIT", "DUE NOW", "NEXT", "THEN", "FILE")]

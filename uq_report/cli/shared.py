@@ -2,19 +2,131 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import logging
+import os
 import sys
+import tempfile
+import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import IO, Annotated, Any, NoReturn
 
 import typer
 
 from .. import __version__
+from ..core.support.errors import INTERNAL, INTERRUPTED, OutputError, UQReportError, words_of
+from ..core.support.text import harmless
 from ..ops import caches
-from .errors import errors_reported, print_line, say
+
+# A mistake of the command line: of the click that typer brings, or of the installed one.
+Mistake: type[Any] = typer.BadParameter.__mro__[1]
+# What our sentences use beyond ASCII, for terminals that have no more.
+_PLAIN = {"\u2212": "-", "\u2013": "-", "\u2014": "-", "\u2026": "...", "\u00d7": "x", "\u00b7": "|", "\u202f": " "}
+_PLAIN |= {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " ", "\u2009": " ", "\u2265": ">="}
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    r"""Replace what an encoding has not: our own characters by ASCII, those of names by their code (``\xe4``)."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(c) or c.encode("ascii", "backslashreplace").decode() for c in text), error.end
+
+
+codecs.register_error("uq_report.plain", _plain)
+
+
+def takes_any_text(stream: IO[str]) -> None:
+    """Let a stream replace what its encoding has not, instead of failing."""
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="uq_report.plain")
+
+
+def say(text: object, *, err: bool = False) -> None:
+    """Print text, whatever names are in it: a terminal must not act on them.
+
+    Raises
+    ------
+    OutputError
+        Standard output takes no more (a full disk, a closed pipe). Where standard error does not, nobody can be told.
+    """
+    stream = sys.stderr if err else sys.stdout
+    takes_any_text(stream)
+    try:
+        stream.write(f"{harmless(str(text))}\n")
+        stream.flush()
+    except OSError as error:
+        refused = unprinted(error, stream)
+        if not err:
+            raise refused from error
+
+
+def unprinted(error: OSError, stream: IO[str]) -> OutputError:
+    """Return the error of a stream that takes no more, and spare the end of Python a second one by the same stream."""
+    with suppress(OSError, ValueError):
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, stream.fileno())
+        os.close(nothing)
+    return OutputError(
+        f"standard output must take what is printed; got {error.strerror}. Files that were written are whole."
+    )
+
+
+def print_line(content: Any) -> None:
+    """Print JSON on one line."""
+    say(json.dumps(content))
+
+
+@contextmanager
+def errors_reported(as_json: bool = False) -> Iterator[None]:
+    """Turn errors into one clear message, also a line of JSON if asked for, and an exit code.
+
+    What an error's notes say was saved is printed behind it.
+    """
+    try:
+        yield
+    except (typer.Exit, typer.Abort, Mistake):
+        raise
+    except UQReportError as error:
+        _end(error, error.exit_code, f"Error: {error}", as_json)
+    except KeyboardInterrupt as error:
+        _end(error, INTERRUPTED, "Interrupted.", as_json)
+    except Exception as error:  # noqa: BLE001 - the last place: whatever was not foreseen ends here, never as a gate's code
+        _end(error, INTERNAL, f"Error: {internal(error)}", as_json)
+
+
+def internal(error: BaseException) -> str:
+    """Return the message of a fault that nobody foresaw: its cause, its place, and the file with the details."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    cause = words_of(error).removesuffix(".")
+    return f"uq_report failed on what it does not foresee: {cause}{place}. {_details(error)}"
+
+
+def _details(error: BaseException) -> str:
+    """Write the whole story of an error to a file and say where; return it where there is no room for a file."""
+    story = "".join(traceback.format_exception(error))
+    try:
+        descriptor, name = tempfile.mkstemp(prefix="uq-report-", suffix=".log")
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"uq_report {__version__}, Python {sys.version.split()[0]}, {sys.platform}\n{story}")
+    except OSError:
+        return f"No file could be written with the details:\n{story}"
+    return f"Details: {name}. Please report it with that file."
+
+
+def _end(error: BaseException, code: int, message: str, as_json: bool) -> NoReturn:
+    """Print a message with the notes of its error, and end."""
+    lines = [*message.splitlines(), *getattr(error, "__notes__", ())]
+    if as_json:
+        with suppress(OutputError):
+            print_line({"exit_code": code, "reasons": [lines[0].removeprefix("Error: "), *lines[1:]]})
+    say("\n".join(lines), err=True)
+    raise typer.Exit(code) from error
+
 
 __all__ = ["errors_reported", "print_line", "say"]  # of `boundary`, for every command
 
@@ -28,26 +140,12 @@ app = typer.Typer(
 )
 
 FORMATS = "html, pdf, markdown or junit; repeat for more. Default: html, pdf."
-TEMPLATE = "audit, brief (two pages) or model-card."
-TEMPLATES = "Folder of a theme, see templates/README.md."
-ANNEX = "What follows an audit's sign-off: none, short, or full (every method's tables and figures)."
-PDF_SECONDS = "Processor seconds that printing a PDF may take. Default: 300."
-TEMPLATE_SECONDS = "Processor seconds that the templates of a theme may take. Default: 60."
-TEMPLATE_MEMORY = "Megabytes that the templates of a theme may take. Default: 2048."
-PDF_MEMORY = "Megabytes that printing a PDF may take. Default: 2048."
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing unless something fails.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 HistoryFolder = Annotated[Path | None, typer.Option("--history", help="Folder of filed runs, see `history`.")]
 Formats = Annotated[list[str] | None, typer.Option("--format", help=FORMATS)]
-Template = Annotated[str, typer.Option(help=TEMPLATE)]
-Templates = Annotated[Path | None, typer.Option(help=TEMPLATES)]
-Annex = Annotated[str, typer.Option(help=ANNEX)]
-PdfSeconds = Annotated[float | None, typer.Option(help=PDF_SECONDS)]
-PdfMemory = Annotated[int | None, typer.Option(help=PDF_MEMORY)]
-TemplateSeconds = Annotated[float | None, typer.Option(help=TEMPLATE_SECONDS)]
-TemplateMemory = Annotated[int | None, typer.Option(help=TEMPLATE_MEMORY)]
 
 
 def begun(text: str, quiet: bool) -> None:

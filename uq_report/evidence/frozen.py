@@ -1,9 +1,12 @@
-"""What a run and its document are made of: values that never change, named by their fields."""
+"""Values that never change: their classes, and what is made once of each."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import Field, dataclass, field
-from typing import Any, ClassVar, dataclass_transform
+from functools import wraps
+from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
+from weakref import finalize
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
@@ -15,3 +18,36 @@ class Frozen:
     def __init_subclass__(cls) -> None:
         """Take fields by keyword."""
         dataclass(frozen=True, kw_only=True)(cls)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def once(make: F) -> F:
+    """Let a function make what it returns of its first argument, and of the names after it, once.
+
+    Values are distinguished by identity, so that a run or a result, which have no hash, can be the first. What is
+    returned must not hold that value itself, or neither would ever be let go.
+
+    Examples
+    --------
+    >>> from uq_report.evidence.run import Run
+    >>> run = Run(as_of="2026-11-21", subject={}, settings={}, environment={})
+    >>> words = once(lambda run, word: [run.as_of, word])
+    >>> words(run, "a") is words(run, "a"), words(run, "a") is words(run, "b")
+    (True, False)
+    """
+    known: dict[int, dict[tuple[Any, ...], Any]] = {}
+
+    @wraps(make)
+    def made(value: Any, *names: Any) -> Any:
+        key = id(value)
+        if key not in known:
+            known[key] = {}
+            finalize(value, known.pop, key, None).atexit = False
+        of_value = known[key]
+        if names not in of_value:
+            of_value[names] = make(value, *names)
+        return of_value[names]
+
+    return cast("F", made)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+from . import columns as col
 from . import ids
 from .information import ItemLine
 from .view import UNKNOWN, EstimateLine, View
@@ -143,3 +144,51 @@ class DalexRows(Attributions):
 
     id: ClassVar[str] = ids.DALEX_ROWS
     lines: tuple[BreakDownLine, ...]
+
+
+class PairedLine(EstimateLine):
+    """A difference with its paired interval, and what each model has."""
+
+    champion: float
+    challenger: float
+
+
+class CompareScores(View):
+    """Differences of mean scores."""
+
+    id: ClassVar[str] = ids.COMPARE_SCORES
+    lines: tuple[PairedLine, ...]
+
+
+class PairedImportanceLine(PairedLine):
+    """A difference of importances, with each model's verdict."""
+
+    champion_verdict: str
+    challenger_verdict: str
+
+
+class CompareImportance(View):
+    """Differences of permutation importances."""
+
+    id: ClassVar[str] = ids.COMPARE_IMPORTANCE
+    lines: tuple[PairedImportanceLine, ...]
+
+
+class Reliance(NamedTuple):
+    """A feature that one model alone relies on for a measure, and which (``"only the champion"``)."""
+
+    measure: str
+    feature: str
+    who: str
+
+
+class CompareReliance(View):
+    """What one model relies on and the other does not."""
+
+    id: ClassVar[str] = ids.COMPARE_RELIANCE
+
+    @property
+    def reliances(self) -> tuple[Reliance, ...]:
+        """The features that one model alone relies on."""
+        cells = self.result.frame[[col.MEASURE, col.FEATURE, col.ITEM]].astype(str)
+        return tuple(Reliance(*row) for row in cells.itertuples(index=False))

@@ -1,7 +1,7 @@
 """The folder of one run: everything is written beside its place first, then moved there.
 
 If anything fails before the move, the files of the last run are untouched; if a move fails, they are put back.
-If the process is killed, every file is the old or the new one, and the next writer ends its work; see `stage`.
+If the process is killed, every file is the old or the new one, and the next writer ends its work; see `disk`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ import pandas as pd
 from ..core.support.errors import InputError, OutputError
 from ..core.support.safe_loading import LARGE, bytes_of, json_of
 from ..core.support.text import file_stem
-from . import atomic_write, checksums
-from .atomic_write import write_through
-from .checksums import CLOCK, EVIDENCE, RUN
+from . import disk
 from .codec import dumps, loads
+from .disk import CLOCK, EVIDENCE, RUN, write_through
 from .run import Run
 
 _LEAST = 2**20  # bytes; a disk with less is full: the smallest runs need as much
@@ -49,8 +48,8 @@ def write(run: Run, folder: str | Path, *, reports: Mapping[str, bytes], clock: 
         Durations, host and workers; the only file that differs between equal runs.
     """
     files = contents(run, reports=reports, clock=clock)
-    listed = checksums.hashes({name: content for name, content in files.items() if name != CLOCK})
-    return write_files(folder, {**files, checksums.SUMS: checksums.dumps(listed)})
+    listed = disk.hashes({name: content for name, content in files.items() if name != CLOCK})
+    return write_files(folder, {**files, disk.SUMS: disk.dumps(listed)})
 
 
 def write_first(
@@ -92,11 +91,11 @@ def _write_made(folder: str | Path, reports: Iterable[tuple[str, bytes]], run: b
 
 def write_listed(folder: str | Path, files: Mapping[str, bytes], run: bytes) -> Path:
     """Write files alone into a folder; its SHA256SUMS lists them if they are of `run`, a run.json, that it lists."""
-    listed, more = checksums.loads(Path(folder)), {}
+    listed, more = disk.loads(Path(folder)), {}
     if listed:
         others = {name: digest for name, digest in listed.items() if name not in files}
-        same = checksums.hashes({RUN: run})[RUN] == listed.get(RUN)
-        more = {checksums.SUMS: checksums.dumps({**others, **(checksums.hashes(files) if same else {})})}
+        same = disk.hashes({RUN: run})[RUN] == listed.get(RUN)
+        more = {disk.SUMS: disk.dumps({**others, **(disk.hashes(files) if same else {})})}
     return write_files(folder, {**files, **more})
 
 
@@ -110,7 +109,7 @@ def check_place(folder: str | Path, names: Iterable[str] = ()) -> None:
     """
     target = Path(folder)
     above = next(place for place in (target.absolute(), *target.absolute().parents) if place.exists())
-    blocked = [str(target / name) for name in (RUN, CLOCK, checksums.SUMS, *names) if (target / name).is_dir()]
+    blocked = [str(target / name) for name in (RUN, CLOCK, disk.SUMS, *names) if (target / name).is_dir()]
     blocked += [str(target / EVIDENCE)] if (target / EVIDENCE).is_file() else []
     problems = (
         (not above.is_dir(), f"{str(above)!r} is a file"),
@@ -137,9 +136,9 @@ def write_files(folder: str | Path, files: Mapping[str, bytes]) -> Path:
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=target, prefix=atomic_write.PREFIX) as place, atomic_write.hold(Path(place)):
+        with TemporaryDirectory(dir=target, prefix=disk.PREFIX) as place, disk.hold(Path(place)):
             for name, content in files.items():
-                write_through(Path(place, atomic_write.NEW, name), content)
+                write_through(Path(place, disk.NEW, name), content)
             _publish(list(dict.fromkeys(Path(name).parts[0] for name in files)), Path(place))
     except OSError as error:
         raise OutputError(f"run.write.folder must be writable; got {str(folder)!r}: {error}. Name another.") from error
@@ -199,7 +198,7 @@ def evidence_files(run: Run) -> dict[str, bytes]:
 
 def _publish(names: list[str], place: Path) -> None:
     """Move each of `names` out of a stage to its place; put the old ones back if a move fails."""
-    target, new, old, mark = place.parent, place / atomic_write.NEW, place / atomic_write.OLD, place / atomic_write.MARK
+    target, new, old, mark = place.parent, place / disk.NEW, place / disk.OLD, place / disk.MARK
     old.mkdir()
     write_through(mark, b"")
     moved: list[str] = []
@@ -212,7 +211,7 @@ def _publish(names: list[str], place: Path) -> None:
         mark.unlink()
         for name in moved:
             if not (new / name).exists():
-                atomic_write.remove(target / name)
+                disk.remove(target / name)
             if (old / name).exists():
                 (old / name).replace(target / name)
         raise

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import field, fields
-from functools import cache
-from typing import Any, Self, get_type_hints
+from collections.abc import Mapping
+from dataclasses import field, fields, is_dataclass
+from types import UnionType
+from typing import Any, Self, get_args, get_origin, get_type_hints
 
 from .frozen import Frozen
 from .run import Run
@@ -108,62 +108,34 @@ class SubjectFacts(Frozen):
 
 def _read(cls: type, recorded: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of `cls` that are recorded; a value of another type is left out."""
-    hints = _hints(cls)
-    values = {f.name: _READERS[hints[f.name]](recorded.get(f.name)) for f in fields(cls)}
+    hints = get_type_hints(cls)
+    values = {f.name: _value(hints[f.name], recorded.get(f.name)) for f in fields(cls)}
     return {name: value for name, value in values.items() if value is not None}
 
 
-# that mypy does not see it of types is why this is no decorator
-_hints: Callable[[type], Mapping[str, Any]] = cache(get_type_hints)
+def _value(hint: Any, value: Any) -> Any:
+    """Return a recorded value as its type has it, or None; True is no whole number, and mappings are sorted by key."""
+    kind, parts = get_origin(hint), get_args(hint)
+    if kind is UnionType:
+        return _value(parts[0], value)
+    if kind is tuple:
+        return _items(parts, value)
+    if kind is Mapping:
+        keys = sorted(value, key=str) if isinstance(value, Mapping) else ()
+        return {str(key): _value(parts[1], value[key]) for key in keys}
+    if is_dataclass(hint):
+        return hint(**_read(hint, value)) if isinstance(value, Mapping) else None  # type: ignore[arg-type, operator]
+    if hint is str:
+        return None if value is None else str(value)
+    return value if hint is Any or type(value) is hint else None
 
 
-def _only(kind: type) -> Callable[[Any], Any]:
-    """Return a reader of values of one type; True is no whole number."""
-    return lambda value: value if type(value) is kind else None
-
-
-def _items(value: Any) -> tuple[Any, ...] | None:
-    return tuple(value) if isinstance(value, list | tuple) else None
-
-
-def _texts(value: Any) -> tuple[str, ...] | None:
-    return tuple(map(str, _items(value) or ()))
-
-
-def _by_key(reader: Callable[[Any], Any]) -> Callable[[Any], dict[str, Any] | None]:
-    """Return a reader of mappings, in the order of their keys, which is that of a saved run."""
-
-    def read(value: Any) -> dict[str, Any] | None:
-        return {str(key): reader(value[key]) for key in sorted(value, key=str)} if isinstance(value, Mapping) else None
-
-    return read
-
-
-def _levels(value: Any) -> tuple[tuple[str, int], ...] | None:
-    pairs = (level for level in _items(value) or () if isinstance(level, list | tuple) and len(level) == 2)
-    return tuple((str(level), count) for level, count in pairs)
-
-
-def _features(value: Any) -> tuple[FeatureFacts, ...] | None:
-    listed = (item for item in _items(value) or () if isinstance(item, Mapping))
-    return tuple(FeatureFacts(**_read(FeatureFacts, item)) for item in listed)
-
-
-def _assumption(value: Any) -> AssumptionFacts | None:
-    return AssumptionFacts(**_read(AssumptionFacts, value)) if isinstance(value, Mapping) else None
-
-
-_READERS: Mapping[Any, Callable[[Any], Any]] = {
-    str: lambda value: None if value is None else str(value),
-    int | None: _only(int),
-    bool | None: _only(bool),
-    Any: lambda value: value,
-    tuple[Any, ...] | None: _items,
-    tuple[str, ...]: _texts,
-    tuple[tuple[str, int], ...]: _levels,
-    tuple[FeatureFacts, ...]: _features,
-    AssumptionFacts | None: _assumption,
-    Mapping[str, str]: _by_key(str),
-    Mapping[str, Any]: _by_key(lambda value: value),
-    Mapping[str, tuple[str, ...]]: _by_key(_texts),
-}
+def _items(parts: tuple[Any, ...], value: Any) -> tuple[Any, ...] | None:
+    """Return a recorded list: of any length with items of one type, or of a fixed one, as a level and its count."""
+    listed = isinstance(value, list | tuple)
+    if Ellipsis not in parts:
+        return tuple(map(_value, parts, value)) if listed and len(value) == len(parts) else None
+    if parts[0] is Any:
+        return tuple(value) if listed else None
+    known = [_value(parts[0], item) for item in (value if listed else ())]
+    return tuple(item for item in known if item is not None)

@@ -17,8 +17,7 @@ import pandas as pd
 
 from ..core.model.results import Omission, Result
 from ..core.support.errors import InputError
-from .caching import once
-from .frozen import Frozen
+from .frozen import Frozen, once
 from .run import Run
 
 L = TypeVar("L", bound="EstimateLine")

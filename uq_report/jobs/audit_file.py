@@ -7,10 +7,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from ..core.support.errors import UQReportError
 from ..core.support.text import is_sha256
 from ..core.traits.stochastic import MEMBERS, Stochastic
 from ..core.validation.residuals import Scale, Shorthand
 from ..evidence.finding import Severity
+from ..runner import plugins
+from ..runner.options import options_of, summary
 from ..runner.settings import (
     About,
     Action,
@@ -250,3 +253,30 @@ class AuditFile(SettingsPart):
 def audit_schema() -> dict[str, Any]:
     """Return the JSON Schema of ``audit.toml``; what options a plugin has, only the plugin knows."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **AuditFile.model_json_schema()}
+
+
+def installed_schema() -> dict[str, Any]:
+    """Return the schema of an ``audit.toml`` as it can be read on this machine, for editors.
+
+    A name that no plugin has, and an option that a plugin has not, are mistakes in the file, and so in the schema.
+    """
+    schema = audit_schema()
+    for name, group in (("explainers", plugins.EXPLAINERS), ("checks", plugins.CHECKS)):
+        options = {plugin.name: _plugin_options(plugin) for plugin in plugins.find(group)}
+        section = schema["properties"][name]
+        schema["properties"][name] = {**section, "properties": options, "additionalProperties": False}
+    return schema
+
+
+def _plugin_options(plugin: plugins.Plugin) -> dict[str, Any]:
+    """Return the table of one plugin's options; of a plugin that cannot be imported any are taken, as by the reader."""
+    try:
+        cls = plugins.load(plugin)
+    except UQReportError as error:
+        return {"type": "object", "description": str(error)}
+    return {
+        "type": "object",
+        "description": summary(cls),
+        "properties": {name: option.schema() for name, option in options_of(cls).items()},
+        "additionalProperties": False,
+    }

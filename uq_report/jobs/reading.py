@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from ..core.support.errors import InputError
-from ..core.support.safe_loading import bytes_of
-from ..runner.setting_errors import refuse, settled
+from ..core.support.safe_loading import SMALL
+from ..evidence.disk import file_content
+from ..runner.settings import refuse, settled
 from .audit_file import AuditFile
 
 DEFAULT_FOLDER = "uq-report"
@@ -67,7 +68,7 @@ def describe_audit(path: str | Path | None, changes: Mapping[str, Any] | None = 
     """
     content: dict[str, Any] = {}
     if path is not None:
-        base, content = Path(path).resolve().parent, _content(Path(path))
+        base, content = Path(path).resolve().parent, toml_content(Path(path), "audit file")
         _place_all(content, base)
     for key, value in _by_key(changes or {}):
         _put(content, key, value)
@@ -103,13 +104,11 @@ def toml_value(text: str) -> Any:
         return text
 
 
-def _content(file: Path) -> dict[str, Any]:
+def toml_content(file: Path, what: str) -> dict[str, Any]:
+    """Return the content of a TOML file; `what` names it where it cannot be read."""
+    data = file_content(file, f"{what} must be readable", most=SMALL)
     try:
-        return tomllib.loads(bytes_of(file).decode("utf-8-sig"))
-    except OSError as error:
-        raise InputError(
-            f"audit file must be readable; got {str(file)!r} ({error.strerror}). Check the path."
-        ) from error
+        return tomllib.loads(data.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{file.name} must be TOML in UTF-8; got something else: {error}. Correct it.") from error
 

@@ -18,8 +18,8 @@ from ..core.engine.fast_path_evaluator import first_distribution
 from ..core.model.describe import scalar, task
 from ..core.model.subject import Subject
 from ..core.support.text import clean, is_sha256
-from . import columns
 from .audit_file import AuditFile
+from .description_errors import features_of, roles
 from .sources import read_model
 from .subject import subject_of, table_of
 
@@ -67,7 +67,7 @@ def _without_strangers(audit: AuditFile, table: pd.DataFrame) -> AuditFile:
     if fitted is None:
         return audit
     taken = {*map(str, fitted), *data.protected}
-    strangers = [name for name in columns.features_of(audit, map(str, table.columns)) if name not in taken]
+    strangers = [name for name in features_of(audit, map(str, table.columns)) if name not in taken]
     return audit.model_copy(update={"data": data.model_copy(update={"ignore": (*data.ignore, *strangers)})})
 
 
@@ -103,9 +103,9 @@ def _data(audit: AuditFile, subject: Subject, table: pd.DataFrame, base: Path) -
         value = _relative(value, base) if value and key == "train" else value
         yield f"{key} = {_toml(value)}  # {comment}" if value else f"#{key} = {_toml(candidate)}  # {comment}"
     yield "# Columns:"
-    roles = {name: key.split(".")[1].partition("[")[0] for key, name in reversed(columns.roles(audit).items())}
+    by_name = {name: key.split(".")[1].partition("[")[0] for key, name in reversed(roles(audit).items())}
     for name in table.columns[:_MAX_LISTED]:
-        role = roles.get(str(name)) or subject.kinds.get(str(name), "protected")
+        role = by_name.get(str(name)) or subject.kinds.get(str(name), "protected")
         yield f"#   {clean(name)}: {role}, {table[name].dtype}, {table[name].nunique()} values"
     if table.shape[1] > _MAX_LISTED:
         yield f"#   and {table.shape[1] - _MAX_LISTED} more"

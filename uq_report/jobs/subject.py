@@ -14,10 +14,19 @@ from ..core.model.subject import Subject
 from ..core.support.errors import InputError, UQReportError, nearest
 from ..core.validation.residuals import Residuals
 from ..runner import plugins
-from ..runner.setting_errors import refuse
-from . import columns
+from ..runner.settings import refuse
 from .audit_file import AuditFile, DataPart
-from .options import option_mistakes, unregistered
+from .description_errors import (
+    column_mistakes,
+    difference,
+    drift,
+    features_of,
+    option_mistakes,
+    roles,
+    schema,
+    train_mistakes,
+    unregistered,
+)
 from .sources import ReadModel, check_source, read_model, read_table, source_name
 
 _log = logging.getLogger(__name__)
@@ -84,16 +93,16 @@ def _examined(audit: AuditFile) -> tuple[AuditTables | None, list[str]]:
     except UQReportError as error:
         return None, [*mistakes, str(error)]
     name, names = source_name(audit.data.source), list(map(str, tables.rows.columns))
-    mistakes += columns.column_mistakes(audit, names, name)
+    mistakes += column_mistakes(audit, names, name)
     if tables.training is not None:
         trained = list(map(str, tables.training.columns))
         mistakes += _lacking_outcomes(audit, names, trained, tables.train_name)
         # Whether protected attributes are features is the model's to say.
         here, there = (
-            [column for column in columns.features_of(audit, side) if column not in audit.data.protected]
+            [column for column in features_of(audit, side) if column not in audit.data.protected]
             for side in (names, trained)
         )
-        mistakes += columns.train_mistakes(here, there, (name, tables.train_name))
+        mistakes += train_mistakes(here, there, (name, tables.train_name))
     return tables, mistakes
 
 
@@ -129,7 +138,7 @@ def _tables(audit: AuditFile) -> AuditTables:
 
 def _features(audit: AuditFile, model: Any, tables: AuditTables) -> list[str]:
     """Return the features in the model's order; refuse columns that the model does not know."""
-    name, candidates = source_name(audit.data.source), columns.features_of(audit, map(str, tables.rows.columns))
+    name, candidates = source_name(audit.data.source), features_of(audit, map(str, tables.rows.columns))
     protected = audit.data.protected
     fitted = getattr(model, "feature_names_in_", None)
     if fitted is None:
@@ -138,16 +147,15 @@ def _features(audit: AuditFile, model: Any, tables: AuditTables) -> list[str]:
         features = list(map(str, fitted))
         lacking = [feature for feature in features if feature not in candidates]
         extra = [column for column in candidates if column not in features and column not in protected]
-        difference = columns.difference(", ".join(map(repr, lacking)), ", ".join(map(repr, extra)))
-        if difference:
+        if apart := difference(", ".join(map(repr, lacking)), ", ".join(map(repr, extra))):
             raise InputError(
-                f"data must have the columns that the model was fitted on; got {name}: {difference}. "
+                f"data must have the columns that the model was fitted on; got {name}: {apart}. "
                 "A column that is no feature has a role (target, clusters, protected ...) or stands in data.ignore."
             )
     if tables.training is not None:
-        trained = columns.features_of(audit, map(str, tables.training.columns))
+        trained = features_of(audit, map(str, tables.training.columns))
         own = [column for column in trained if column in features or column not in protected]
-        refuse(columns.train_mistakes(features, own, (name, tables.train_name)))
+        refuse(train_mistakes(features, own, (name, tables.train_name)))
     return features
 
 
@@ -217,10 +225,10 @@ def _predictions(audit: AuditFile, tables: AuditTables) -> ReadModel:
         raise InputError("model.source must be given; it is missing.")
     loader = plugins.load(plugins.named(plugins.find(plugins.LOADERS, audit.run.deny), _PREDICTIONS, "loader"))()
     rows = tables.rows
-    names = [name for key, name in columns.roles(audit).items() if key.startswith("data.predictions.")]
+    names = [name for key, name in roles(audit).items() if key.startswith("data.predictions.")]
     model = loader.load(
         source_name(audit.data.source),
-        X=rows[_used(audit, columns.features_of(audit, map(str, rows.columns)))],
+        X=rows[_used(audit, features_of(audit, map(str, rows.columns)))],
         predictions=rows[names],
         part=part.model_dump(),
         y=_outcomes(audit.data, rows),
@@ -244,11 +252,11 @@ def _sources(audit: AuditFile, tables: AuditTables, features: list[str]) -> dict
         "ignored": ", ".join(data.ignore),
         "query": data.query,
         "train_query": data.train_query,
-        "data_columns": columns.schema(tables.rows),
+        "data_columns": schema(tables.rows),
     }
     if tables.training is not None:
-        changes = list(columns.drift(tables.rows[features], tables.training[features], data.categorical))
-        sources["train_columns"] = columns.schema(tables.training)
+        changes = list(drift(tables.rows[features], tables.training[features], data.categorical))
+        sources["train_columns"] = schema(tables.training)
         sources["train_against_data"] = "; ".join(changes) or "same columns and types, no new levels"
         for sentence in changes:
             _log.warning("%s: %s", name, sentence)

@@ -19,11 +19,14 @@ from ..core.support.safe_loading import bytes_of
 from ..core.support.text import clean
 from ..evidence.run_folder import write_files
 from .history import Heads, History
-from .history.heads import loads, read
-from .verification.claims import VerificationVerdict
+from .history.heads import heads_of_json, read_heads
+from .verification.evidence import VerificationVerdict, failed, left_open, proven
 from .verification.signatures import trusted
 
 SIGNED, STAMPED = ".p7s", ".tsr"
+_Judge = Callable[
+    [Path, Path, list[Any]], tuple[str, bool, bool, bool]
+]  # words, and whether it holds, is trusted, must be
 _NAME_IT = "name the certificate this must lead to by --trust."
 
 
@@ -39,7 +42,7 @@ def write_anchor(history: History, file: Path) -> Heads:
 def is_anchor(file: Path) -> bool:
     """Return whether a file is an anchor, by its content."""
     try:
-        read(file)
+        read_heads(file)
     except InputError:
         return False
     return True
@@ -57,7 +60,7 @@ def sign_anchor(file: Path, output: Path, signer: Any, timestamper: Any = None) 
     timestamper : pyhanko TimeStamper, optional
     """
     data = file.read_bytes()
-    loads(data, str(file))
+    heads_of_json(data, str(file))
     try:
         made = asyncio.run(signer.async_sign_general_data(data, "sha256", timestamper=timestamper))
     except Exception as error:  # the library, the key and the time stamp service can fail in any way
@@ -74,7 +77,7 @@ def judge_anchor(file: Path, trust: Sequence[Path] = ()) -> list[VerificationVer
     signature, stamp = beside(file, SIGNED), beside(file, STAMPED)
     if trust and not (signature.exists() or stamp.exists()):
         reason = f"{file.name} has no signature {signature.name} beside it, and --trust asks for one."
-        return [VerificationVerdict("signature", "FAILED", reason)]
+        return [failed("signature", reason)]
     anchors = _trusted(trust) if signature.exists() or stamp.exists() else []
     verdicts = []
     if signature.exists():
@@ -98,17 +101,23 @@ def _trusted(trust: Sequence[Path]) -> list[Any]:
     return trusted(trust)
 
 
-def _guarded(
-    name: str, judge: Callable[..., VerificationVerdict], proof: Path, file: Path, anchors: list[Any]
-) -> VerificationVerdict:
-    """Return a verdict; damaged bytes can fail in any way in the reader."""
+def _guarded(name: str, judge: _Judge, proof: Path, file: Path, anchors: list[Any]) -> VerificationVerdict:
+    """Return a verdict on a proof: is it of the file, and who vouches for it; `needed` says that somebody must."""
     try:
-        return judge(proof, file, anchors)
-    except Exception as error:  # noqa: BLE001 - see above
-        return VerificationVerdict(name, "FAILED", f"{proof.name} is no {name} that can be read ({words_of(error)}).")
+        words, holds, trusted, needed = judge(proof, file, anchors)
+    except Exception as error:  # noqa: BLE001 - damaged bytes can fail in any way in the reader
+        return failed(name, f"{proof.name} is no {name} that can be read ({words_of(error)}).")
+    told = f"{proof.name} is {words}"
+    if not holds:
+        return failed(name, f"{told}, and is not a {name} of {file.name}: one of them was changed.")
+    if trusted:
+        return proven(name, f"{told}, who leads to a trusted certificate.")
+    if needed:
+        return failed(name, f"{told}, who does not lead to a trusted certificate, or whose time is over.")
+    return left_open(name, f"{told}; {_NAME_IT}")
 
 
-def _signature(proof: Path, file: Path, anchors: list[Any]) -> VerificationVerdict:
+def _signature(proof: Path, file: Path, anchors: list[Any]) -> tuple[str, bool, bool, bool]:
     from asn1crypto.cms import ContentInfo
     from pyhanko.sign.validation import async_validate_detached_cms
     from pyhanko_certvalidator import ValidationContext
@@ -117,20 +126,10 @@ def _signature(proof: Path, file: Path, anchors: list[Any]) -> VerificationVerdi
     context = ValidationContext(trust_roots=anchors, allow_fetching=False)
     status = asyncio.run(async_validate_detached_cms(file.read_bytes(), signed, signer_validation_context=context))
     who = clean(status.signing_cert.subject.human_friendly, 200)
-    if not (status.intact and status.valid):
-        reason = f"{proof.name}, of {who}, is not a signature of {file.name}: one of them was changed."
-        return VerificationVerdict("signature", "FAILED", reason)
-    if not anchors:
-        return VerificationVerdict("signature", "not judged", f"{proof.name} is signed by {who}; {_NAME_IT}")
-    if not status.bottom_line:
-        reason = f"{proof.name} is signed by {who}, who does not lead to a trusted certificate, or whose time is over."
-        return VerificationVerdict("signature", "FAILED", reason)
-    return VerificationVerdict(
-        "signature", "ok", f"{proof.name} is signed by {who}, who leads to a trusted certificate."
-    )
+    return f"signed by {who}", status.intact and status.valid, bool(anchors) and status.bottom_line, bool(anchors)
 
 
-def _stamp(proof: Path, file: Path, anchors: list[Any], *, needed: bool) -> VerificationVerdict:
+def _stamp(proof: Path, file: Path, anchors: list[Any], *, needed: bool) -> tuple[str, bool, bool, bool]:
     """Judge the answer of a time stamp service, RFC 3161 section 2.4.2."""
     from asn1crypto.tsp import TimeStampResp
     from pyhanko.sign.validation.generic_cms import validate_tst_signed_data
@@ -142,14 +141,7 @@ def _stamp(proof: Path, file: Path, anchors: list[Any], *, needed: bool) -> Veri
     context = ValidationContext(trust_roots=anchors, allow_fetching=False)
     fields = asyncio.run(validate_tst_signed_data(token, context, lambda name: hashlib.new(name, data).digest()))
     status = TimestampSignatureStatus(**fields)
-    when = status.timestamp.isoformat(timespec="seconds")
-    who = f"{when} of {clean(status.signing_cert.subject.human_friendly, 200)}"
-    if not (status.intact and status.valid):
-        reason = f"{proof.name}, {who}, is not a time stamp of {file.name}: one of them was changed."
-        return VerificationVerdict("time stamp", "FAILED", reason)
-    if status.trusted:
-        return VerificationVerdict("time stamp", "ok", f"{proof.name} is {who}, who leads to a trusted certificate.")
-    if needed:
-        reason = f"{proof.name} is {who}, who does not lead to a trusted certificate, or whose time is over."
-        return VerificationVerdict("time stamp", "FAILED", reason)
-    return VerificationVerdict("time stamp", "not judged", f"{proof.name} is {who}; {_NAME_IT}")
+    who = (
+        f"{status.timestamp.isoformat(timespec='seconds')} of {clean(status.signing_cert.subject.human_friendly, 200)}"
+    )
+    return who, status.intact and status.valid, status.trusted, needed

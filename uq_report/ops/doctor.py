@@ -39,68 +39,66 @@ class DoctorLine(NamedTuple):
     detail: str
 
 
+_State = tuple[str, str]  # and the detail
+
+
 def examine() -> list[DoctorLine]:
     """Look at everything once; import the libraries that fail at import when parts of them are missing."""
-    return [
-        DoctorLine("Python", "ready", platform.python_version()),
-        _self(),
-        _weasyprint(),
-        _subsetter(),
-        _fonts(),
-        _home(),
-        *(_extra(name, libraries) for name, libraries in plugins.extras("uq_report").items() if name in LOSSES),
-    ]
+    looks = {
+        "uq_report": _self,
+        "WeasyPrint": _weasyprint,
+        "HarfBuzz subsetter": _subsetter,
+        "Fonts": _fonts,
+        "Home": _home,
+    }
+    lines = [DoctorLine("Python", "ready", platform.python_version())]
+    lines += [DoctorLine(what, *look()) for what, look in looks.items()]
+    extras = plugins.extras("uq_report").items()
+    return lines + [DoctorLine(f"extra {name}", *_extra(name, parts)) for name, parts in extras if name in LOSSES]
 
 
-def _self() -> DoctorLine:
+def _self() -> _State:
     built_in = [plugin for plugin in plugins.find(plugins.EXPLAINERS) if plugin.distribution == "uq_report"]
     if not built_in:
-        return DoctorLine(
-            "uq_report", "missing", "it is not installed, so no plugin is registered: pip install uq_report"
-        )
-    return DoctorLine("uq_report", "ready", f"{built_in[0].version}, {len(built_in)} explainers")
+        return "missing", "it is not installed, so no plugin is registered: pip install uq_report"
+    return "ready", f"{built_in[0].version}, {len(built_in)} explainers"
 
 
-def _weasyprint() -> DoctorLine:
+def _weasyprint() -> _State:
     try:
-        version = import_module("weasyprint").__version__
+        return "ready", str(import_module("weasyprint").__version__)
     except OSError as error:
-        return DoctorLine("WeasyPrint", "missing", f"{str(error).splitlines()[0]}. {PANGO}")
+        return "missing", f"{str(error).splitlines()[0]}. {PANGO}"
     except ImportError as error:
-        return DoctorLine("WeasyPrint", "missing", f"{error}. pip install weasyprint")
-    return DoctorLine("WeasyPrint", "ready", str(version))
+        return "missing", f"{error}. pip install weasyprint"
 
 
-def _subsetter() -> DoctorLine:
+def _subsetter() -> _State:
     if find_library("harfbuzz-subset"):
-        return DoctorLine("HarfBuzz subsetter", "ready", "equal inputs give equal bytes of the PDF")
-    return DoctorLine("HarfBuzz subsetter", "optional", f"not found: bytes of the PDF may differ between runs. {PANGO}")
+        return "ready", "equal inputs give equal bytes of the PDF"
+    return "optional", f"not found: bytes of the PDF may differ between runs. {PANGO}"
 
 
-def _fonts() -> DoctorLine:
+def _fonts() -> _State:
     fonts = import_module("matplotlib.font_manager").fontManager.ttflist
     if any(font.name == "DejaVu Sans" and "matplotlib" not in font.fname for font in fonts):
-        return DoctorLine("Fonts", "ready", "DejaVu Sans is installed")
-    return DoctorLine(
-        "Fonts", "optional", "DejaVu Sans is not installed: another font is used. apt-get install fonts-dejavu-core"
-    )
+        return "ready", "DejaVu Sans is installed"
+    return "optional", "DejaVu Sans is not installed: another font is used. apt-get install fonts-dejavu-core"
 
 
-def _home() -> DoctorLine:
+def _home() -> _State:
     private = caches.announcement()
-    return DoctorLine("Home", "optional" if private else "ready", private or "caches of libraries have their place")
+    return "optional" if private else "ready", private or "caches of libraries have their place"
 
 
-def _extra(name: str, libraries: Sequence[str]) -> DoctorLine:
+def _extra(name: str, libraries: Sequence[str]) -> _State:
     """Look for the libraries of an extra; a name that an installed library goes by is enough."""
     found = {library: installed(_MODULES.get(library, library.replace("-", "_"))) for library in libraries}
     missing = [library for library, there in found.items() if not there]
-    versions = plugins.versions(library for library, there in found.items() if there)
-    known = {library.lower(): version for library, version in versions.items()}
-    there = ", ".join(
-        f"{library} {known.get(library.lower(), '')}".strip() for library, there in found.items() if there
-    )
+    present = [library for library, there in found.items() if there]
+    known = {library.lower(): version for library, version in plugins.versions(present).items()}
+    there = ", ".join(f"{library} {known.get(library.lower(), '')}".strip() for library in present)
     if not missing:
-        return DoctorLine(f"extra {name}", "ready", there)
+        return "ready", there
     lost = f"not installed: {', '.join(missing)}. Without: {LOSSES[name]}. pip install 'uq_report[{name}]'"
-    return DoctorLine(f"extra {name}", "optional", f"{lost}{there and f'. Installed: {there}'}")
+    return "optional", f"{lost}{there and f'. Installed: {there}'}"

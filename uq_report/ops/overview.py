@@ -13,8 +13,8 @@ from urllib.parse import quote
 from ..core.support.errors import InputError, UQReportError
 from ..core.support.text import clean, count
 from ..document.document import Badge
-from ..evidence import checksums, run_folder
-from ..evidence.checksums import RUN
+from ..evidence import disk, run_folder
+from ..evidence.disk import RUN
 from ..evidence.finding import SEVERITIES
 from ..evidence.outcomes import LOG_SCORE
 from ..render.environment import render
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 def rated(filed: FiledRun) -> Badge:
     """Return the recommendation of a run that is kept; of an entry that has none, the run is read."""
     try:
-        if not checksums.match(filed.folder, {RUN: filed.entry.run_sha256}, [RUN]):
+        if not disk.match(filed.folder, {RUN: filed.entry.run_sha256}, [RUN]):
             _log.warning("Not rated: %s: run.json is not the file that was filed", filed.entry.reference)
             return UNREADABLE
         if filed.entry.rating in WORDS:

@@ -1,16 +1,20 @@
-"""One audit from its description to its end: audited, written, filed, judged, logged, and mailed."""
+"""One audit from its description to its end: audited, written, filed, judged, logged, and mailed.
+
+Where it goes is looked at first, results are saved next, and the report comes last.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import api, runner
-from ..api.reports import report_names
+from ..api.reports import Reports, report_names, reports_of
 from ..api.views import AuditRun
 from ..core.engine.fast_path_evaluator import Progress
 from ..core.model.subject import Subject
@@ -20,6 +24,7 @@ from ..core.support.errors import (
     INTERNAL,
     RENDER,
     TEMPORARY,
+    Cause,
     InputError,
     LockedError,
     OutputError,
@@ -27,19 +32,207 @@ from ..core.support.errors import (
     UQReportError,
     words_of,
 )
-from ..evidence.run import Run
+from ..core.support.text import clean, count
+from ..document.text import unmarked
+from ..evidence import codec, run_folder
+from ..evidence.finding import SEVERITIES, Finding, Severity
+from ..evidence.run import NotRun, Run
 from ..jobs import subject_of
 from ..jobs.audit_file import AuditFile, OutputPart
-from ..jobs.reading import describe_audit
-from . import crash_notice, gates, mail
-from .alerts import RunEnd
-from .history import History, Retention, delete
-from .history.build_key import inputs_key
-from .history.filing import Filing
-from .report_files import WrittenAudit, audit_subject, look_at
-from .tracking import finished as tracking
+from ..jobs.reading import DEFAULT_FOLDER, describe_audit
+from ..reading.run_reader import RunReader
+from ..report.answer.synthesis import because
+from ..report.rating import rating, rests_on
+from ..runner.settings import Settings
+from . import mail
+from .history import FiledRun, History, Retention, delete
+from .history.filing import Filing, inputs_key
+from .mail import RunEnd
+from .tracking import record as tracking
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenAudit:
+    """An audit in its folder, not yet judged; see `CompletedAudit`. `failed` says which reports could not be made."""
+
+    run: AuditRun
+    folder: Path
+    reports: tuple[Path, ...]
+    reference: str = ""
+    unchanged: bool = False
+    failed: tuple[str, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Open findings, in the order of the checks."""
+        return self.run.findings
+
+
+def audit_subject(
+    subject: Subject,
+    settings: Settings,
+    place: OutputPart,
+    filing: Filing | None = None,
+    *,
+    previous: str | Path | Run | AuditRun | None = None,
+    progress: bool | Callable[[Progress], None] | None = None,
+) -> WrittenAudit:
+    """Audit a subject; save the results, render the report once, and file both, if there is a history.
+
+    What the report needs, and the place it goes to, are looked at before anything is computed. A file of it that cannot
+    be made costs nothing else, and what stops the report is told what is saved.
+    """
+    form = look_at(settings.deny, place, filed=filing is not None)
+    last = previous or (None if filing is None else filing.previous())
+    try:
+        run = api.audit(subject, settings, progress=progress, previous=last)
+    except KeyboardInterrupt as error:
+        error.add_note("No results were saved.")
+        raise
+    for entry in run.run.not_run:
+        if entry.group == "explainers":
+            _log.info("Not run: %s: %s", entry.name, entry.reason)
+    if filing is not None:
+        filing.hold(run.run, run.clock)
+    _log.info("Writing the report ...")
+    reports: dict[str, bytes] = {}
+    stopped: BaseException | None = None
+    try:
+        _write(run, form, reports, progress)
+    except BaseException as error:  # noqa: BLE001 - an interrupt too; what is computed is filed before it goes on
+        stopped = error
+    filed = None if filing is None else filing.add(run.run, reports=reports, clock=run.clock)
+    if filed is not None and stopped is not None:
+        stopped.add_note(f"The results are filed as {filed.entry.reference} in {filed.folder}")
+    if stopped is not None and not isinstance(stopped, RenderError):
+        raise stopped
+    return _written(run, form, filed, reports, stopped)
+
+
+class OutputForm(NamedTuple):
+    """What an audit is rendered to, and the folder it is written to."""
+
+    reports: Reports
+    folder: str | None
+
+
+def look_at(deny: Sequence[str], place: OutputPart, *, filed: bool) -> OutputForm:
+    """Return where an audit goes and in which form; refuse what would fail there, before anything is computed."""
+    style = place.model_dump(exclude={"folder", "formats", "history", "name", "keep"})
+    reports = reports_of(place.formats, deny, **style)
+    folder = place.folder or (None if filed else DEFAULT_FOLDER)
+    if folder is not None:
+        run_folder.check_place(folder, reports.renderers)
+    return OutputForm(reports, folder)
+
+
+def _write(
+    run: AuditRun, form: OutputForm, reports: dict[str, bytes], progress: bool | Callable[[Progress], None] | None
+) -> None:
+    """Save an audit in its folder, if it has one, and then render it into `reports` and the folder."""
+
+    def made() -> Iterator[tuple[str, bytes]]:
+        for name, content in form.reports.of(run.run, progress):
+            reports[name] = content
+            yield name, content
+
+    if form.folder is None:
+        dict(made())
+    else:
+        run_folder.write_first(run.run, form.folder, reports=made(), clock=run.clock)
+
+
+def _written(
+    run: AuditRun, form: OutputForm, filed: FiledRun | None, reports: dict[str, bytes], stopped: RenderError | None
+) -> WrittenAudit:
+    folder = Path(form.folder or "") if filed is None else filed.folder
+    return WrittenAudit(
+        run=run,
+        folder=folder,
+        reports=tuple(folder / name for name in reports),
+        reference="" if filed is None else filed.entry.reference,
+        failed=() if stopped is None else (*str(stopped).splitlines(), *getattr(stopped, "__notes__", ())),
+    )
+
+
+_REQUIRED: tuple[Cause, ...] = ("limit", "fault")  # what was cut or broke, rather than did not apply
+_VERDICTS = ("found", "passed", "ignored")
+
+
+def gate_reasons(run: Run, fail_on: Severity | None = None) -> tuple[str, ...]:
+    """Say why a run fails: an open finding of at least `fail_on`, or something required that was not measured.
+
+    Waived findings are not open. Of the plugins in the settings' ``require``, those named themselves must have run;
+    a distribution must be installed, and that is refused before a run starts. With `fail_on`, what the checks of the
+    run read is required as well: the gate fails where a limit cut it or it broke, and where no check came to a
+    verdict. What does not apply (no training rows, no protected attribute) or was not chosen is not required.
+
+    Examples
+    --------
+    >>> from uq_report.evidence.finding import Finding, Outcome
+    >>> finding = Finding(code="UQ101", title="", severity="medium", statement="", evidence=("a",), rests_on="")
+    >>> outcome = Outcome(check="reliability", state="found", findings=(finding,))
+    >>> run = Run(as_of="2026-01-31", subject={}, settings={}, environment={}, outcomes=(outcome,))
+    >>> gate_reasons(run), gate_reasons(run, "high")
+    ((), ())
+    >>> gate_reasons(run, "low")
+    ('1 open finding at or above low: UQ101 (medium)',)
+    >>> gate_reasons(Run(as_of="2026-01-31", subject={}, settings={}, environment={}), "low")
+    ('nothing was measured: no check came to a verdict',)
+    """
+    gate = () if fail_on is None else SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    failing = [f"{finding.code} ({finding.severity})" for finding in run.findings if finding.severity in gate]
+    words = f"{count(len(failing), 'open finding')} at or above {fail_on}: {', '.join(dict.fromkeys(failing))}"
+    unmeasured = () if fail_on is None else _unmeasured(run)
+    return (*([words] if failing else []), *dict.fromkeys((*_required(run), *unmeasured)))
+
+
+def summary_of(run: Run, failures: Sequence[str], folder: str | Path) -> dict[str, Any]:
+    """Return what a pipeline reads of a run, as JSON values; every severity is there, also with 0."""
+    counts = Counter(finding.severity for finding in run.findings)
+    return {
+        "reasons": list(failures),
+        "label": run.subject["label"],
+        "as_of": run.as_of,
+        "rating": rating(run.outcomes).text,
+        "because": unmarked(because(RunReader(run))),
+        "rests_on": rests_on(run.outcomes),
+        "findings": {severity: counts[severity] for severity in SEVERITIES},
+        "waived": sum(len(outcome.waived) for outcome in run.outcomes),
+        "checks": {outcome.check: outcome.state for outcome in run.outcomes},
+        "not_run": {entry.name: clean(entry.reason) for entry in run.not_run if entry.group == "explainers"},
+        "not_reproducible": run.not_reproducible,
+        "run_sha256": codec.sha256(run),
+        "folder": str(folder),
+    }
+
+
+def _required(run: Run) -> Iterator[str]:
+    """Yield a sentence for every required explainer or check that did not run."""
+    for word in run.settings.get("require", ()):
+        for entry in run.not_run:
+            if word in (entry.name, f"{entry.group}.{entry.name}"):
+                yield _not_run(entry)
+
+
+def _unmeasured(run: Run) -> Iterator[str]:
+    """Yield a sentence for everything that the checks of a run read, or that reads, and that was cut or broke."""
+    if not any(o.state in _VERDICTS or o.undecided for o in run.outcomes):
+        yield "nothing was measured: no check came to a verdict"
+    for entry in run.not_run:
+        if entry.cause in _REQUIRED and _is_read(entry, run):
+            yield _not_run(entry)
+
+
+def _is_read(entry: NotRun, run: Run) -> bool:
+    """Say whether a check looked for this explainer's results in vain, or is itself what did not run."""
+    return entry.group == "checks" or any(entry.name in outcome.missing for outcome in run.outcomes)
+
+
+def _not_run(entry: NotRun) -> str:
+    return f"required, and not run: {entry.group}.{entry.name}: {clean(entry.reason)}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,41 +335,27 @@ def run(
         with nullcontext() if place.history is None else _filing(audit, place.history, name) as filing:
             done = None if force or previous is not None else _unchanged(audit, subject, filing)
             done = done or audit_subject(subject, audit.settings(), place, filing, previous=previous, progress=progress)
-    failing = gates.reasons(done.run.run, audit.policy.fail_on)
+    failing = gate_reasons(done.run.run, audit.policy.fail_on)
     reasons = (*failing, *done.failed)
     tracking_code = _log_to_mlflow(audit, done)
     code = FINDINGS if failing else RENDER if done.failed else tracking_code
-    summary = {"exit_code": code, **gates.summary(done.run.run, reasons, done.folder)}
+    summary = {"exit_code": code, **summary_of(done.run.run, reasons, done.folder)}
     if not done.unchanged:
         _prune(place, name)
     served = Path(place.history) if place.history is not None else done.folder
-    _send_mail(
-        audit,
-        RunEnd(
-            name,
-            DONE if code == TEMPORARY else code,
-            summary,
-            reports=done.reports,
-            open=done.findings,
-            served=served,
-            unchanged=done.unchanged,
-        ),
-    )
-    return CompletedAudit(
-        **vars(done),
-        exit_code=code,
-        reasons=reasons,
-        summary={**summary, "unchanged": done.unchanged},
-    )
+    told = DONE if code == TEMPORARY else code
+    _send_mail(audit, RunEnd(name, told, summary, done.reports, done.findings, served, done.unchanged))
+    said = {**summary, "unchanged": done.unchanged}
+    return CompletedAudit(**vars(done), exit_code=code, reasons=reasons, summary=said)
 
 
 @contextmanager
 def _filing(audit: AuditFile, history: str, name: str) -> Iterator[Filing]:
     """Hold the lock of an audit and mark it as at work; a run before that was killed is told."""
     with History(history).filing(name) as filing:
-        for sentence in crash_notice.tell(audit.email, filing):
+        for sentence in mail.tell(audit.email, filing):
             _log.error("%s", sentence)
-        with crash_notice.at_work(filing):
+        with mail.at_work(filing):
             yield filing
 
 

@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..core.support.errors import InputError, MissingDependencyError, check_options, words_of
-from ..evidence.checksums import RUN
 from ..evidence.codec import loads
+from ..evidence.disk import RUN, file_content
 from ..evidence.run_folder import write_listed
 from .history.entry import ENTRY
 from .verification import VerificationClaim, verify
-from .verification.evidence import sha256
-from .verification.reports import Report, open_report
+from .verification.evidence import Report, open_report, sha256
 from .verification.signatures import judge_signatures
 
 try:
@@ -317,9 +316,4 @@ def _public(key: Any) -> bytes:
 
 
 def _read(file: str | Path, what: str) -> bytes:
-    try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        raise InputError(
-            f"sign.{what} must be a file; got {str(file)!r} ({error.strerror}). Check the path."
-        ) from error
+    return file_content(file, f"sign.{what} must be a file")

@@ -12,7 +12,7 @@ from ..core.model.results import Result
 from ..core.statistics.curve_gap import CurveGap, parting
 from ..document.plots.frames import has_interval
 from ..evidence import columns as col
-from ..evidence.caching import once
+from ..evidence.frozen import once
 from .run_reader import RunReader
 from .sentences import where
 

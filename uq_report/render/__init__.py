@@ -1,7 +1,7 @@
 """A document becomes bytes: HTML, PDF, Markdown, JUnit.
 
-Where a library has no door for what a report needs, names inside it are used, here and in
-`ops.verification`. These are all of them; a test fails once a version comes that they were not tried with.
+Where a library has no door for what a report needs, names inside it are used. These are all
+of them; a test fails once a version comes that they were not tried with.
 
 ========== ===== ================================= =============================== ================================
 Library    Below Where it stands                   Name                            What we use it for
@@ -13,6 +13,5 @@ weasyprint 71    weasyprint.pdf.tags               ParentTree                   
 weasyprint 71    weasyprint.pdf.metadata           generate_rdf_metadata           `printer`: PDF/UA-1
 weasyprint 71    weasyprint.pdf.anchors            /Filespec                       `printer`: media types
 jinja2     3.2   jinja2.compiler.CodeGenerator     visit_ScopedEvalContextModifier `environment`: escaping
-pyhanko    0.39  pyhanko.pdf_utils.reader          _get_object_from_stream         `pdf_reader`: long reports
 ========== ===== ================================= =============================== ================================
 """

@@ -11,7 +11,7 @@ import pandas as pd
 from ..core.support.text import file_stem
 from ..document.document import Attachment, Badge, Cell, CheckEntry, Document, Section, Table, inside
 from ..document.text import clean, unmarked
-from ..evidence.checksums import RUN
+from ..evidence.disk import RUN
 from ..evidence.finding import Outcome
 from ..evidence.run import Run
 from ..evidence.run_folder import guarded_csv

@@ -24,19 +24,18 @@ from ..core.predictive import Distribution
 from ..core.support.errors import Cause, InputError, PluginError, UnsupportedError, UQReportError, cause_of, words_of
 from ..core.support.limits import limited
 from ..evidence import codec
-from ..evidence.json_values import plain
+from ..evidence.canonical import plain
 from ..evidence.run import NotRun, Run
 from . import plugins, provenance
-from .budget import TimeBudget, about
+from .budget import TimeBudget, about, predicted
 from .changes import changes, check_comparable
 from .compare import check_pair, compare
+from .differences import as_saved, with_kept_rows
 from .judge import judge
 from .plugins import Catalog
 from .prepare import Prepared, load_fast_paths, load_measures, make_explainer, prepare
 from .provenance import described, measure_facts, method_of, with_measures
-from .row_sampling import as_saved, with_kept_rows
 from .settings import Settings
-from .time_estimates import predicted
 
 Callback = Callable[[Progress], None]
 _log = logging.getLogger(__name__)

@@ -6,6 +6,7 @@ importances is itself an importance of the difference, row by row, and its inter
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from ..evidence import columns as col
 from ..evidence import ids
 from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE
 from ..evidence.run import Run
+from .differences import Difference
 
 COVERS = "new test rows, paired"
 SCORES = ("loss", "nll", "entropy")
@@ -86,7 +88,7 @@ def _scores(engines: tuple[Engine, Engine], paired: _Paired) -> Diagnostic:
             reason = f"{name} is infinite for {infinite[0]} rows of the champion and {infinite[1]} of the challenger"
             omissions[name] = Omission(name, "", reason)
         else:
-            table.append(_line(name, "", before[name], after[name], paired))
+            table.append(_line(name, "", (before[name], after[name]), paired))
     estimates = pd.DataFrame(table, columns=[*ESTIMATE_COLUMNS, "champion", "challenger"])
     return Diagnostic(
         id=ids.COMPARE_SCORES,
@@ -123,7 +125,7 @@ def _importance(runs: tuple[Run, Run], paired: _Paired) -> Importance:
     for measure, feature in [pair for pair in sides[0].lines if pair in sides[1].lines] if sides else ():
         before, after = (side.rows.of(measure, feature) for side in sides)
         verdicts = [side.lines[measure, feature][col.VERDICT] for side in sides]
-        line = _line(measure, feature, before, after, paired)
+        line = _line(measure, feature, (before, after), paired)
         table.append(line | dict(zip(VERDICTS, verdicts, strict=True)))
         frames.append(_repeats(sides, measure, feature))
     return Importance(
@@ -194,21 +196,13 @@ def _repeats(sides: Sequence[_Side], measure: str, feature: str) -> pd.DataFrame
     return joined.assign(value=joined["value_1"] - joined["value_0"])[list(Importance.columns)]
 
 
-def _line(measure: str, feature: str, before: FloatArray, after: FloatArray, paired: _Paired) -> dict[str, object]:
+def _line(measure: str, feature: str, rows: tuple[FloatArray, FloatArray], paired: _Paired) -> dict[str, object]:
     """Return the means of both and of their difference, with its paired interval."""
-    sampling, confidence = paired
-    mean, error = sampling.mean(after - before)
-    lower, upper = sampling.interval(mean, error, confidence)
-    has_error = bool(np.isfinite(error))
-    return {
-        "measure": measure,
-        "feature": feature,
-        "estimate": float(mean),
-        "std_error": float(error),
-        "lower": float(lower),
-        "upper": float(upper),
-        "confidence": confidence if has_error else np.nan,
-        "covers": COVERS if has_error else "none",
-        "champion": float(sampling.weights @ before),
-        "challenger": float(sampling.weights @ after),
+    pair = Difference.paired(*rows, paired.sampling)
+    has_error = math.isfinite(pair.error)
+    numbers = (pair.difference, pair.error, *pair.interval(paired.confidence))
+    facts = (paired.confidence, COVERS) if has_error else (np.nan, "none")
+    return dict(zip(ESTIMATE_COLUMNS, (measure, feature, *numbers, *facts), strict=True)) | {
+        "champion": pair.before,
+        "challenger": pair.now,
     }

@@ -1,10 +1,10 @@
-"""Differences of the estimates of two runs, with intervals that say what they rest on.
+"""Differences of estimates of two models or of two runs, with intervals that say what they rest on.
 
 With `b` and `a` an estimate before and now, the interval is ``a - b ± t se``, and `se` is
 
-- *paired*: of the mean of the row terms' differences, where both runs hold row terms of the same rows (the hash of
-  X is equal), without weights or clusters, and these terms average to the estimates; of a sample of the rows, where
-  the runs keep no more, which is named;
+- *paired*: of the mean of the row terms' differences. Two models audited together are always paired; two runs are
+  where both hold row terms of the same rows (the hash of X is equal), without weights or clusters, and these terms
+  average to the estimates; of a sample of the rows, where the runs keep no more, which is named;
 - *same rows, standard errors added*: ``se_a + se_b``, which is enough whatever the dependence (Cauchy-Schwarz);
 - *independent*: ``√(se_a² + se_b²)``, where the rows are not the same.
 
@@ -12,23 +12,29 @@ With `b` and `a` an estimate before and now, the interval is ``a - b ± t se``, 
 stays in paired row terms, so the interval is wide enough for two runs of different seeds as well. The level is that
 of the later run, whatever the earlier one had. A difference counts as a change if its p-value is at most one less the
 level after Holm's adjustment over all values compared.
+
+Explainers, checks and the comparison of two models read the row terms of all rows. Only the comparison with a later run
+reads them after that, so a run keeps those of a random sample of many rows: s rows give the standard error of such a
+difference up to a share of 1/√(2s).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr
 
-from ..core.model.results import Importance, Result, RowValues
+from ..core.model.results import Importance, Result, RowSample, RowValues
+from ..core.model.sampling import Sampling, t_quantile
 from ..core.statistics.inference import CONFIDENCE
 from ..core.statistics.verdicts import holm
-from ..core.support.arrays import FloatArray
+from ..core.support.arrays import FloatArray, IntArray
+from ..evidence import codec, ids
 from ..evidence import columns as col
-from ..evidence import ids
 from ..evidence.run import Run, ValueChange
 
 PAIRED = "same rows, paired"
@@ -40,9 +46,41 @@ ROUNDING = 1e-9  # of a value's size: a smaller difference is rounding
 CLOSE = 1e-6
 LEAST = 100  # rows, if there are as many, whose terms are compared
 SCOPE = "Curves, interactions and contributions to single rows: only importances, scores and ranks are compared."
+MOST_ROWS, LEAST_ROWS = 2000, LEAST  # kept of a result, where it has as many
+NUMBERS = 100_000  # of a result, unless `LEAST_ROWS` are more
 
 _Key = tuple[str, str, str]  # measure, feature, item
 _Record = dict[str, Any]
+
+
+class Difference(NamedTuple):
+    """An estimate now less the same before, with its standard error; `how` says what that rests on."""
+
+    before: float
+    now: float
+    difference: float
+    error: float
+    dof: int
+    how: str = PAIRED
+
+    @classmethod
+    def paired(cls, before: FloatArray, now: FloatArray, sampling: Sampling) -> Difference:
+        """Return the difference of two means over the same rows."""
+        mean, error = sampling.mean(now - before)
+        weights = sampling.weights
+        return cls(float(weights @ before), float(weights @ now), float(mean), float(error), sampling.units - 1)
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided, of no difference."""
+        if self.difference == 0:
+            return 1.0
+        return float(2 * stdtr(self.dof, -abs(self.difference) / self.error)) if self.error > 0 else 0.0
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Return the t-interval."""
+        reach = t_quantile(0.5 + level / 2, self.dof) * self.error
+        return self.difference - reach, self.difference + reach
 
 
 def differences(previous: Run, run: Run) -> tuple[tuple[ValueChange, ...], list[str]]:
@@ -51,22 +89,24 @@ def differences(previous: Run, run: Run) -> tuple[tuple[ValueChange, ...], list[
         if previous.subject.get(fact) != run.subject.get(fact):
             return (), [f"All values: the {fact.replace('_', ' ')} of the two runs differ, so they mean other things."]
     rows = _Rows.of(previous, run)
-    gaps, lines, ranks = [SCOPE], list[_Line](), list[ValueChange]()
-    for now in run.results:
+    gaps, found, ranks = [SCOPE], list[tuple[str, _Key, Difference]](), list[ValueChange]()
+    for now in filter(_is_compared, run.results):
         before = previous.find(now.id)
-        if not _is_compared(now):
-            continue
         if before is None:
             gaps.append(f"{now.id}: it is not in the previous run.")
         elif now.id == RANKING:
             ranks += _rank_changes(before, now, gaps)
         else:
-            lines += _lines(before, now, rows, gaps)
+            found += [(now.id, key, difference) for key, difference in _of_result(before, now, rows, gaps)]
     gone = [r.id for r in previous.results if _is_compared(r) and run.find(r.id) is None]
     gaps += [f"{name}: it is only in the previous run." for name in gone]
     level = float(run.settings.get("confidence", CONFIDENCE))
-    changed = holm([line.p_value for line in lines]) <= 1 - level
-    return (*(line.change(level, bool(is_new)) for line, is_new in zip(lines, changed, strict=True)), *ranks), gaps
+    changed = holm([difference.p_value for _, _, difference in found]) <= 1 - level
+    values = [
+        _change(name, key, one[:3], one.interval(level), f"{100 * level:g} %, {one.how}", bool(is_new))
+        for (name, key, one), is_new in zip(found, changed, strict=True)
+    ]
+    return (*values, *ranks), gaps
 
 
 class _Rows(NamedTuple):
@@ -97,54 +137,13 @@ class _Rows(NamedTuple):
         return cls(equal("X"), plain, maybe_same, fixed, units)
 
 
-class _Line(NamedTuple):
-    """One estimate in both runs, with the standard error of the difference."""
-
-    key: _Key
-    result: str
-    before: float
-    now: float
-    error: float
-    dof: int
-    how: str
-
-    @property
-    def difference(self) -> float:
-        """The difference; exactly 0 where it is rounding."""
-        size = max(abs(self.before), abs(self.now), self.error)
-        difference = self.now - self.before
-        return 0.0 if abs(difference) <= ROUNDING * size else difference
-
-    @property
-    def p_value(self) -> float:
-        """Two-sided, of no difference."""
-        if self.difference == 0:
-            return 1.0
-        return float(2 * stdtr(self.dof, -abs(self.difference) / self.error)) if self.error > 0 else 0.0
-
-    def change(self, level: float, changed: bool) -> ValueChange:
-        """Return the line for the report."""
-        reach = float(stdtrit(self.dof, 0.5 + level / 2)) * self.error
-        ends = (self.difference - reach, self.difference + reach)
-        values = (self.before, self.now, self.difference)
-        return _change(self.result, self.key, values, ends, f"{100 * level:g} %, {self.how}", changed)
-
-
 def _change(
     result: str, key: _Key, values: tuple[float, float, float], ends: tuple[float, float], interval: str, changed: bool
 ) -> ValueChange:
-    (before, now, difference), (lower, upper) = values, ends
+    names = ("before", "now", "difference", "lower", "upper")
+    numbers: dict[str, Any] = dict(zip(names, (*values, *ends), strict=True))
     return ValueChange(
-        result=result,
-        measure=_label(key),
-        feature=key[1],
-        before=before,
-        now=now,
-        difference=difference,
-        lower=lower,
-        upper=upper,
-        interval=interval,
-        changed=changed,
+        result=result, measure=_label(key), feature=key[1], interval=interval, changed=changed, **numbers
     )
 
 
@@ -154,22 +153,22 @@ def _is_compared(result: Result) -> bool:
     return len(result.estimates) > 0 and (isinstance(result, Importance) or scores or result.id == RANKING)
 
 
-def _lines(before: Result, now: Result, rows: _Rows, gaps: list[str]) -> list[_Line]:
-    """Return the lines of one result; say what has no counterpart or no standard error."""
+def _of_result(before: Result, now: Result, rows: _Rows, gaps: list[str]) -> list[tuple[_Key, Difference]]:
+    """Return the differences of one result; say what has no counterpart or no standard error."""
     old, new = _table(before), _table(now)
     if len(old) < len(before.estimates) or len(new) < len(now.estimates):
         gaps.append(f"{now.id}: it has several values of one measure and feature.")
         return []
-    lines: list[_Line] = []
+    found: list[tuple[_Key, Difference]] = []
     apart: dict[str, list[_Key]] = {}
     for key in dict.fromkeys([*new, *old]):
         reason = _not_compared(old.get(key), new.get(key), fixed=rows.fixed and before.options == now.options)
         if reason:
             apart.setdefault(reason, []).append(key)
         else:
-            lines.append(_line(key, (before, now), (old[key], new[key]), rows))
+            found.append((key, _difference(key, (before, now), (old[key], new[key]), rows)))
     gaps += [_gap(now.id, keys, reason) for reason, keys in apart.items()]
-    return lines
+    return found
 
 
 def _not_compared(a: _Record | None, b: _Record | None, *, fixed: bool) -> str:
@@ -185,57 +184,51 @@ def _not_compared(a: _Record | None, b: _Record | None, *, fixed: bool) -> str:
     return ""
 
 
-def _line(key: _Key, results: tuple[Result, Result], values: tuple[_Record, _Record], rows: _Rows) -> _Line:
+def _difference(key: _Key, results: tuple[Result, Result], values: tuple[_Record, _Record], rows: _Rows) -> Difference:
+    """Return the difference of two estimates: paired where their row terms are, else by their standard errors."""
     a, b = (float(value[col.ESTIMATE]) for value in values)
     errors = [float(value[col.STD_ERROR]) for value in values]
     dof = max(1, min([rows.units - 1, *(int(r.meta.get(col.DEGREES_OF_FREEDOM, rows.units - 1)) for r in results)]))
-    terms = _terms(key, results, (a, b)) if rows.same and rows.plain else None
     error, how = (sum(errors), BOUND) if rows.maybe_same else (math.hypot(*errors), INDEPENDENT)
-    if terms is not None:
-        error, how = float(np.std(terms.few, ddof=1) / np.sqrt(terms.of)), terms.words
-        dof = min(dof, len(terms.few) - 1)
-    return _Line(key, results[1].id, a, b, error, dof, how)
+    pairs = _pairs(key, results, (a, b)) if rows.same and rows.plain else None
+    if pairs is not None:
+        error, how, dof = pairs.error, pairs.how, min(dof, pairs.dof)
+    difference = 0.0 if abs(b - a) <= ROUNDING * max(abs(a), abs(b), error) else b - a
+    return Difference(a, b, difference, error, dof, how)
 
 
-class _Pairs(NamedTuple):
-    """Differences of the row terms, of all `of` rows or a `few` of them."""
+def _pairs(key: _Key, results: tuple[Result, Result], values: tuple[float, float]) -> Difference | None:
+    """Return the paired difference in the rows of which both results keep terms.
 
-    few: FloatArray
-    of: int
-
-    @property
-    def words(self) -> str:
-        """How the interval is made."""
-        return PAIRED if len(self.few) == self.of else f"{PAIRED} by {len(self.few):,} of {self.of:,}"
-
-
-def _terms(key: _Key, results: tuple[Result, Result], values: tuple[float, float]) -> _Pairs | None:
-    """Return the differences of the row terms; None if they are no pairs, or no terms of the estimates."""
+    None if the terms are no pairs, no terms of the estimates, or of too few rows.
+    """
     measure, feature, item = key
     samples = [result.meta.get(col.ROWS_USED) for result in results]
+    kept = [result.rows for result in results]
     if item or samples[0] != samples[1]:
         return None
-    both = []
-    for result, value in zip(results, values, strict=True):
-        rows = result.rows
-        if rows is None or measure not in rows.measures or feature not in rows.features:
-            return None
-        terms = rows.of(measure, feature)
-        if len(terms) < 2 or not np.isfinite(terms).all():
-            return None
-        if abs(rows.mean(measure, feature) - value) > CLOSE * max(abs(value), float(np.abs(terms).mean())):
-            return None
-        both.append((rows, terms))
-    return _pairs(both[0], both[1])
-
-
-def _pairs(before: tuple[RowValues, FloatArray], now: tuple[RowValues, FloatArray]) -> _Pairs | None:
-    """Return the differences in the rows that both keep; None of other rows, or of too few."""
-    (a, old), (b, new) = before, now
-    if a.n != b.n:
+    terms = [_terms(rows, measure, feature, value) for rows, value in zip(kept, values, strict=True)]
+    (a, old), (b, new) = zip(kept, terms, strict=True)
+    if a is None or b is None or old is None or new is None or a.n != b.n:
         return None
     _, at, here = np.intersect1d(a.positions, b.positions, assume_unique=True, return_indices=True)
-    return _Pairs(new[here] - old[at], a.n) if len(at) >= min(a.n, LEAST) else None
+    few = len(at)
+    if few < min(a.n, LEAST):
+        return None
+    paired = Difference.paired(old[at], new[here], Sampling(np.full(few, 1 / few), few))
+    how = PAIRED if few == a.n else f"{PAIRED} by {few:,} of {a.n:,}"
+    return paired._replace(error=paired.error * math.sqrt(few / a.n), how=how)
+
+
+def _terms(rows: RowValues | None, measure: str, feature: str, value: float) -> FloatArray | None:
+    """Return the row terms of an estimate; None where there are none, or these do not average to it."""
+    if rows is None or measure not in rows.measures or feature not in rows.features:
+        return None
+    terms = rows.of(measure, feature)
+    if len(terms) < 2 or not np.isfinite(terms).all():
+        return None
+    reach = CLOSE * max(abs(value), float(np.abs(terms).mean()))
+    return terms if abs(rows.mean(measure, feature) - value) <= reach else None
 
 
 def _table(result: Result) -> dict[_Key, _Record]:
@@ -282,3 +275,54 @@ def _rank(key: _Key, a: _Record, b: _Record) -> ValueChange:
     before, now = float(a[col.ESTIMATE]), float(b[col.ESTIMATE])
     lower, upper = float(b[col.LOWER] - a[col.UPPER]), float(b[col.UPPER] - a[col.LOWER])
     return _change(RANKING, key, (before, now, now - before), (lower, upper), RANKS, lower > 0 or upper < 0)
+
+
+def with_kept_rows(run: Run) -> Run:
+    """Return the run, and its challenger, with row values of a sample of the rows where there are many."""
+    challenger = None if run.challenger is None else with_kept_rows(run.challenger)
+    return replace(run, results=tuple(map(_kept, run.results)), challenger=challenger)
+
+
+def as_saved(result: Result) -> Result:
+    """Return a result exactly as run.json will give it back, but row values of which it will keep a sample as they are.
+
+    To round them would cost more than most explainers do. Infinite ones are refused as any others.
+    """
+    rows = result.rows
+    if rows is None or rows.n <= _most(rows) or np.isinf(rows.values).any():
+        return codec.as_saved(result)
+    return replace(codec.as_saved(replace(result, rows=None)), rows=rows)
+
+
+def kept_rows(n: int, most: int) -> IntArray:
+    """Return which `most` of n rows are kept, ascending.
+
+    They are those of the smallest of independent uniform keys, which n alone decides: two runs of the same rows keep
+    the same, and a smaller sample lies within a larger one.
+
+    Examples
+    --------
+    >>> kept_rows(5, 2).tolist(), set(kept_rows(9, 3)) <= set(kept_rows(9, 5))
+    ([3, 4], True)
+    """
+    keys = np.random.default_rng(n).random(n)
+    return np.sort(np.argsort(keys, kind="stable")[:most])
+
+
+def _kept(result: Result) -> Result:
+    rows = result.rows
+    if rows is None or rows.sample is not None:
+        return result
+    n, most = rows.n, _most(rows)
+    if n <= most:
+        return result
+    at = kept_rows(n, most)
+    sample = RowSample(n, at, rows.values.mean(axis=2))
+    note = f"Of the values row by row, run.json keeps those of {most:,} of the {n:,} rows, drawn at random."
+    few = replace(rows, values=rows.values[:, :, at], sample=sample)
+    return codec.as_saved(replace(result, rows=few, notes=(*result.notes, note)))
+
+
+def _most(rows: RowValues) -> int:
+    """Return of how many rows values are kept."""
+    return min(MOST_ROWS, max(LEAST_ROWS, NUMBERS // max(1, len(rows.measures) * len(rows.features))))

@@ -17,8 +17,7 @@ from ..evidence.run import NotRun
 from . import plugins
 from .options import options_of, read_options
 from .plugins import Catalog, Plugin
-from .setting_errors import refuse
-from .settings import Settings
+from .settings import Settings, refuse
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from ..core.predictive import Distribution
 from ..core.support.text import count, short
 from ..distributions import Categorical
 from ..evidence import columns as col
-from ..evidence.json_values import plain
+from ..evidence.canonical import plain
 from ..evidence.run import MethodRecord, NotRun, PluginRecord, Run
 from . import plugins
 from .options import summary

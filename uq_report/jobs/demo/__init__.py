@@ -14,12 +14,11 @@ from typing import Any
 
 from ...core.model.subject import Subject
 from ...core.support.errors import InputError
-from . import credit, faulty, parcels, pumps, wind
+from . import samples, wind
 
-SAMPLES: Mapping[str, Callable[[], Subject]] = MappingProxyType(
-    {module.__name__.rpartition(".")[2]: module.subject for module in (credit, parcels, pumps, wind, faulty)}
-)
-BEFORE: Mapping[str, Callable[[], Subject]] = MappingProxyType({"faulty": faulty.before})  # what to compare with
+_MADE = (samples.credit, samples.parcels, samples.pumps, wind.wind, samples.faulty)
+SAMPLES: Mapping[str, Callable[[], Subject]] = MappingProxyType({made.__name__: made for made in _MADE})
+BEFORE: Mapping[str, Callable[[], Subject]] = MappingProxyType({"faulty": samples.faulty_before})  # to compare with
 
 
 def build(which: str) -> tuple[Subject, dict[str, Any]]:

@@ -19,11 +19,10 @@ from sklearn.preprocessing import PolynomialFeatures, SplineTransformer, Standar
 from ...api import explain
 from ...core.model.subject import Subject
 from ...core.support.arrays import FloatArray
-from .filed import filed
+from .samples import filed
 
 TRAINING, AUDITED, MEMBERS = 1500, 800, 5
 SEED = 0
-PARTS, VARIANCES = ("aleatoric", "epistemic"), ("aleatoric_variance", "epistemic_variance")
 _LOG_CHI_SQUARE = -1.2704  # mean of the log of a squared standard normal
 _Pair = tuple[FloatArray, FloatArray]
 
@@ -49,7 +48,7 @@ class MeanAndSpread(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sci
         return (mean, np.exp(self.noise_.predict(X) / 2)) if return_std else mean
 
 
-def subject() -> Subject:
+def wind() -> Subject:
     """Return the subject: five members, each fitted to a bootstrap sample of the training rows."""
     rng = np.random.default_rng(SEED)
     train, audited = _draw(TRAINING, rng), _draw(AUDITED, rng)

@@ -8,13 +8,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...core.support.errors import InputError
-from ...evidence import checksums
-from ...evidence.checksums import RUN
-from . import entry as entries
-from . import names
-from .entry import ENTRY, PRUNED, HistoryEntry
-from .heads import HEADS, LOCK, Head, Heads, read
-from .names import HELD, LATEST, MAILED, STAGE, STARTED
+from ...evidence import disk
+from ...evidence.disk import RUN
+from .entry import (
+    ENTRY,
+    HELD,
+    LATEST,
+    MAILED,
+    PRUNED,
+    STAGE,
+    STARTED,
+    HistoryEntry,
+    audit_folders,
+    read_entry,
+    run_folders,
+)
+from .heads import HEADS, LOCK, Head, Heads, read_heads
 
 NOTE = b"Deleted by retention; entry.json stays as a link in the chain of hashes.\n"
 
@@ -40,7 +49,7 @@ def troubles(root: Path, anchor: Heads | None = None) -> list[str]:
     found: list[str] = []
     known, present = Heads(), True
     try:
-        known = read(root / HEADS)  # before the folders, which may grow meanwhile
+        known = read_heads(root / HEADS)  # before the folders, which may grow meanwhile
     except InputError as error:
         present = (root / HEADS).exists()
         found += [str(error)] if present else []
@@ -62,7 +71,7 @@ def _audits(root: Path, found: list[str]) -> list[Path]:
     """Return the folders of audits; a link among them is told, and not followed."""
     links = sorted(place.name for place in root.iterdir() if place.is_symlink()) if root.is_dir() else []
     found += [f"{name} is a link, and no part of the history." for name in links]
-    return names.audit_folders(root)
+    return audit_folders(root)
 
 
 def _gone(known: Heads, chains: dict[str, list[HistoryEntry]], source: str) -> Iterator[str]:
@@ -79,10 +88,10 @@ def _gone(known: Heads, chains: dict[str, list[HistoryEntry]], source: str) -> I
 
 def _chain(audit: Path, head: Head | None, found: list[str]) -> Iterator[HistoryEntry]:
     """Yield the entries of an audit that can be read, and collect what is wrong with it."""
-    before, sequence, folders = "", 0, names.run_folders(audit)
+    before, sequence, folders = "", 0, run_folders(audit)
     for folder in folders:
         try:
-            entry = entries.read(folder.path)
+            entry = read_entry(folder.path)
         except InputError as error:
             found.append(str(error))
             before, sequence = "?", folder.sequence
@@ -129,9 +138,9 @@ def _listed(folder: Path, entry: HistoryEntry, present: dict[str, Path], deleted
 
     What a killed deletion left, which the next one removes, must be as it was filed too.
     """
-    file, listed = present.pop(checksums.SUMS, None), checksums.loads(folder)
+    file, listed = present.pop(disk.SUMS, None), disk.loads(folder)
     if file is None and not deleted:
-        yield f"{checksums.SUMS} is missing."
+        yield f"{disk.SUMS} is missing."
     elif file is not None and entry.sums_sha256 and (fault := _fault(file, entry.sums_sha256)):
         yield fault
     listed = {**listed, RUN: entry.run_sha256}

@@ -1,26 +1,105 @@
-"""What a history keeps of each run beside its content: entry.json, a link in the audit's chain of hashes."""
+"""What a history keeps of each run beside its content: its folder, and entry.json, a link in the chain of hashes.
+
+Any text names an audit, and no name leads out of its place.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import os
+import re
+import unicodedata
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from math import isfinite
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from ...core.support.errors import InputError, words_of
+from pydantic import Field, TypeAdapter
+
+from ...core.support.errors import InputError
 from ...core.support.safe_loading import bytes_of, json_of
-from ...core.support.text import is_sha256
 from ...evidence.canonical import canonical
-from ...evidence.checksums import RUN
-from . import names
-from .names import MAILED, STARTED
+from ...evidence.disk import RUN
+
+MAX_NAME = 200
+LATEST, MAILED, STARTED = "latest", "mailed.json", "started"
+STAGE, HELD = ".new", ".held"
+_LONGEST = 40
+_RUN = re.compile(r"(?P<sequence>\d{6,12})_(?P<as_of>\d{4}-\d{2}-\d{2})_(?P<digest>[0-9a-f]{12})")
+
+
+class RunFolder(NamedTuple):
+    """The folder of one filed run: its place, and its number within the audit."""
+
+    path: Path
+    sequence: int
+
+
+def checked(name: str) -> str:
+    """Return an audit's name, composed (NFC); refuse one that is empty, too long, or holds control characters."""
+    text = unicodedata.normalize("NFC", name).strip()
+    if not text or len(text) > MAX_NAME or any(unicodedata.category(c) in ("Cc", "Cs") for c in text):
+        quoted = repr(name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…")
+        raise InputError(
+            f"history.name must be 1 to {MAX_NAME} characters of one line, no control characters; got {quoted} "
+            f"({len(name)} characters). Name the audit otherwise."
+        )
+    return text
+
+
+def slug(name: str) -> str:
+    """Return the folder name of an audit: plain ASCII, and different for different names.
+
+    A name that is no such folder name already gets eight digits of its SHA-256.
+
+    Examples
+    --------
+    >>> slug("credit-scoring"), slug("../Kreditprüfung")
+    ('credit-scoring', 'kreditpr-fung-659100e4')
+    """
+    text = checked(name)
+    plain = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:_LONGEST].strip("-")
+    if plain == text and not re.search(r"-[0-9a-f]{8}$", plain):
+        return plain
+    return f"{plain or 'audit'}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def run_folder(sequence: int, as_of: str, run_sha256: str) -> str:
+    """Return the folder name of a run; refuse an `as_of` that is no date."""
+    name = f"{sequence:06d}_{as_of}_{run_sha256[:12]}"
+    if not _RUN.fullmatch(name):
+        raise InputError(f"run.as_of must be a date written YYYY-MM-DD to be filed; got {as_of!r}. Correct it.")
+    return name
+
+
+def audit_folders(root: Path) -> list[Path]:
+    """Return the folders of the audits in a history; links are no part of it."""
+    return [place for place in _folders(root) if not place.name.startswith(".")]
+
+
+def run_folders(audit: Path) -> list[RunFolder]:
+    """Return the folders of an audit's runs in the order they were filed."""
+    named = ((place, _RUN.fullmatch(place.name)) for place in _folders(audit))
+    folders = [RunFolder(place, int(match["sequence"])) for place, match in named if match]
+    return sorted(folders, key=lambda folder: (folder.sequence, folder.path.name))
+
+
+def _folders(place: Path) -> list[Path]:
+    try:
+        with os.scandir(place) as listing:
+            names = [entry.name for entry in listing if entry.is_dir(follow_symlinks=False)]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise InputError(f"history must be a readable folder; got {place} ({error.strerror}). Name another.") from error
+    return [place / name for name in sorted(names)]
+
 
 ENTRY, PRUNED = "entry.json", "pruned.txt"
 FORMAT = 1
 _LARGEST = 10**9  # runs of one audit
+Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,12 +135,12 @@ class HistoryEntry:
     """
 
     name: str
-    sequence: int
+    sequence: Annotated[int, Field(gt=0, lt=_LARGEST)]
     as_of: str
     label: str
     task: str
     filed: str
-    run_sha256: str
+    run_sha256: Hash
     inputs: str
     findings: Mapping[str, int] = field(default_factory=dict)
     checks: Mapping[str, int] = field(default_factory=dict)
@@ -75,7 +154,7 @@ class HistoryEntry:
     @property
     def folder(self) -> str:
         """The name of the run's folder within that of its audit."""
-        return names.run_folder(self.sequence, self.as_of, self.run_sha256)
+        return run_folder(self.sequence, self.as_of, self.run_sha256)
 
     @property
     def reference(self) -> str:
@@ -99,9 +178,7 @@ class HistoryEntry:
         return canonical(asdict(self))
 
 
-_FIELDS = frozenset(field.name for field in fields(HistoryEntry))
-_TEXTS = frozenset(part.name for part in fields(HistoryEntry) if part.type == "str")
-_MAPS = frozenset({"findings", "checks", "scores"})
+_ENTRY = TypeAdapter(HistoryEntry)
 
 
 class FiledRun(NamedTuple):
@@ -123,51 +200,39 @@ class Beside(NamedTuple):
 
     @property
     def started(self) -> Path:
-        """The file that says since when a run is at work, which stays where it was killed; see `ops.killed`."""
+        """The file that says since when a run is at work, which stays where it was killed; see `ops.mail`."""
         return self.audit / STARTED
 
     @property
     def mailed(self) -> Path:
-        """The file that keeps what was mailed; see `ops.alerts`."""
+        """The file that keeps what was mailed; see `ops.mail`."""
         return self.audit / MAILED
 
 
-def loads(data: bytes | str, source: str) -> HistoryEntry:
+def entry_of_json(data: bytes | str, source: str) -> HistoryEntry:
     """Return the entry of its JSON; refuse anything else."""
     try:
         content = json_of(data, source)
-        number = int(content["format"])
-        entry = None if number > FORMAT else HistoryEntry(**{key: content[key] for key in content if key in _FIELDS})
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
+        number = content.get("format") if isinstance(content, dict) else None
+        entry = None if isinstance(number, int) and number > FORMAT else _ENTRY.validate_json(data, strict=True)
+    except ValueError as error:
         raise InputError(
-            f"{source} must be an entry of a history; got something else ({words_of(error)}). Restore it from a copy."
+            f"{source} must be an entry of a history, with its name, number and run; got something else. "
+            "Restore it from a copy."
         ) from error
     if entry is None:
         raise InputError(f"{source} must have format {FORMAT}; got {number}. Upgrade uq_report to read it.")
-    if not (_typed(entry) and is_sha256(entry.run_sha256)):
-        raise InputError(f"{source} must name its audit, number and run; it does not. Restore it from a copy.")
     return entry
 
 
-def _typed(entry: HistoryEntry) -> bool:
-    """Return whether each field holds what it must, whatever a file said."""
-    texts = all(isinstance(getattr(entry, name), str) for name in _TEXTS)
-    tables = [getattr(entry, name) for name in _MAPS]
-    if not (texts and all(isinstance(table, dict) for table in tables)):
-        return False
-    numbers = [number for table in tables for number in table.values()]
-    whole = type(entry.sequence) is int and type(entry.format) is int and 0 < entry.sequence < _LARGEST
-    return whole and all(type(number) is int or (type(number) is float and isfinite(number)) for number in numbers)
-
-
-def read(folder: Path) -> HistoryEntry:
+def read_entry(folder: Path) -> HistoryEntry:
     """Return the entry in a run's folder; refuse one that belongs to another folder."""
     file = folder / ENTRY
     try:
-        entry = loads(bytes_of(file), str(file))
+        entry = entry_of_json(bytes_of(file), str(file))
     except OSError as error:
         raise InputError(f"{file} must be readable; got {error.strerror}. Restore it from a copy.") from error
-    if (names.slug(entry.name), entry.folder) != (folder.parent.name, folder.name):
+    if (slug(entry.name), entry.folder) != (folder.parent.name, folder.name):
         raise InputError(f"{file} must belong to its folder; got that of {entry.reference}. Restore it from a copy.")
     return entry
 

@@ -7,24 +7,71 @@ import json
 import logging
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ...core.support.errors import InputError, OutputError, UQReportError
-from ...evidence import checksums
-from ...evidence.atomic_write import remove, write_through
-from ...evidence.checksums import CLOCK, RUN
+from ...core.support.text import is_sha256
+from ...evidence import disk
+from ...evidence.canonical import canonical, plain
 from ...evidence.codec import dumps
+from ...evidence.disk import CLOCK, RUN, remove, write_through
+from ...evidence.outcomes import scores_of
 from ...evidence.run import Run
 from ...evidence.run_folder import contents, read
-from . import entry as entries
-from . import heads, names
-from .build_key import make_entry
-from .entry import ENTRY, Beside, FiledRun, HistoryEntry
-from .names import HELD, LATEST, STAGE
+from ...report.rating import rating
+from . import heads
+from .entry import ENTRY, HELD, LATEST, STAGE, Beside, FiledRun, HistoryEntry, lost, read_entry, run_folders
+
+
+def make_entry(name: str, run: Run, run_sha256: str, sums_sha256: str, before: HistoryEntry | None) -> HistoryEntry:
+    """Return the entry of a run that follows `before`."""
+    waived = sum(len(outcome.waived) for outcome in run.outcomes)
+    bare = HistoryEntry(
+        name=name,
+        sequence=1 if before is None else before.sequence + 1,
+        as_of=run.as_of,
+        label=str(run.subject["label"]),
+        task=str(run.subject["task"]),
+        filed=datetime.now(UTC).isoformat(timespec="seconds"),
+        run_sha256=run_sha256,
+        inputs=inputs_key(run),
+        findings=dict(Counter(f.severity for f in run.findings)) | ({"waived": waived} if waived else {}),
+        checks=dict(Counter(outcome.state for outcome in run.outcomes)),
+        scores=scores_of(run),
+        rating=rating(run.outcomes).text,
+        sums_sha256=sums_sha256,
+        previous_hash="" if before is None else before.hash,
+    )
+    return HistoryEntry(**(asdict(bare) | {"hash": bare.expected_hash()}))
+
+
+def inputs_key(run: Run) -> str:
+    """Return one hash of the model, the data, the settings and all versions: equal keys promise equal numbers.
+
+    Works on the facts alone, before any result is there. The report's date has no part in it, but what it decides
+    does: whether each waiver holds and each action is overdue. Empty where the model has no hash, since nothing then
+    says that it is the same.
+    """
+    if not is_sha256(str(run.subject.get("hashes", {}).get("model", ""))):
+        return ""
+    settings = {key: value for key, value in run.settings.items() if key != "as_of"}
+    dated = [part["expires"] for part in settings.get("waivers", ())] + [
+        part["due"] for part in settings.get("actions", ())
+    ]
+    content = {
+        "subject": run.subject,
+        "settings": settings,
+        "environment": run.environment,
+        "past": [run.as_of > day for day in dated],
+    }
+    return hashlib.sha256(canonical(plain(content, "run"))).hexdigest()
+
 
 _log = logging.getLogger(__name__)
 
@@ -67,9 +114,9 @@ class Filing:
 
     def previous(self) -> Run | None:
         """Return the run filed last, or the one before if that cannot be read; None if there is none."""
-        for folder in reversed(names.run_folders(self._audit)):
+        for folder in reversed(run_folders(self._audit)):
             try:
-                entry, data = entries.read(folder.path), folder.path / RUN
+                entry, data = read_entry(folder.path), folder.path / RUN
                 if not data.is_file():
                     continue
                 if hashlib.sha256(data.read_bytes()).hexdigest() != entry.run_sha256:
@@ -92,11 +139,11 @@ class Filing:
         last = self._last()
         if last is not None and last.run_sha256 == digest and self._whole(last, files.keys() - {CLOCK}):
             return self._published(last)
-        listed = checksums.dumps(checksums.hashes(files))
+        listed = disk.dumps(disk.hashes(files))
         entry = make_entry(self.name, run, digest, hashlib.sha256(listed).hexdigest(), self._before(last))
         target = self._audit / entry.folder
         try:
-            self._write({**files, checksums.SUMS: listed, ENTRY: entry.dumps()}, target)
+            self._write({**files, disk.SUMS: listed, ENTRY: entry.dumps()}, target)
         except OSError as error:
             shutil.rmtree(self._audit / STAGE, ignore_errors=True)
             raise OutputError(f"history must be writable; got {target}: {error}. Nothing was filed.") from error
@@ -119,7 +166,7 @@ class Filing:
         last, required = self._last(), {RUN, *reports}
         if last is None or not inputs or last.inputs != inputs or not self._whole(last, required):
             return None
-        if copy is not None and not checksums.match(copy, checksums.loads(self._audit / last.folder), required):
+        if copy is not None and not disk.match(copy, disk.loads(self._audit / last.folder), required):
             return None
         if read(self._audit / last.folder)[0].not_reproducible:  # cut by a limit: another attempt may get further
             return None
@@ -130,26 +177,26 @@ class Filing:
     def _whole(self, entry: HistoryEntry, required: Iterable[str]) -> bool:
         """Say whether all files of a run are there with their hashes, and those wanted are among them."""
         folder = self._audit / entry.folder
-        listed = checksums.loads(folder)
-        return listed.get(RUN) == entry.run_sha256 and checksums.match(folder, listed, {*listed, *required})
+        listed = disk.loads(folder)
+        return listed.get(RUN) == entry.run_sha256 and disk.match(folder, listed, {*listed, *required})
 
     def _last(self) -> HistoryEntry | None:
         """Return the entry filed last; one that cannot be read still counts in the numbers."""
-        folders = names.run_folders(self._audit)
+        folders = run_folders(self._audit)
         if not folders:
             return None
         try:
-            return entries.read(folders[-1].path)
+            return read_entry(folders[-1].path)
         except InputError as error:
             _log.warning("The chain of hashes breaks here: %s", error)
-            return entries.lost(self.name, folders[-1].sequence)
+            return lost(self.name, folders[-1].sequence)
 
     def _before(self, last: HistoryEntry | None) -> HistoryEntry | None:
         """Return what the next entry follows: the recorded head, so that what is gone leaves a gap, or a later run."""
         head = self._head
         if head is None or (last is not None and last.sequence > head.sequence):
             return last
-        return replace(entries.lost(self.name, head.sequence), hash=head.hash)
+        return replace(lost(self.name, head.sequence), hash=head.hash)
 
     def _write(self, files: Mapping[str, bytes], target: Path) -> None:
         """Write the files beside their place and down to the disk, and move them there at once."""

@@ -10,23 +10,68 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ...core.support.errors import InputError
-from ...core.support.safe_loading import bytes_of, json_of
-from ...core.support.text import is_sha256
-from ...evidence.atomic_write import write_through
+from filelock import FileLock, Timeout
+from pydantic import PositiveInt, TypeAdapter
+
+from ...core.support.errors import InputError, LockedError
+from ...core.support.safe_loading import SMALL
 from ...evidence.canonical import canonical
-from . import entry as entries
-from . import names
-from .entry import PRUNED, HistoryEntry
-from .lock import locked
+from ...evidence.disk import file_content, write_through
+from .entry import PRUNED, Hash, HistoryEntry, audit_folders, read_entry, run_folders, slug
+
+
+@contextmanager
+def locked(file: Path, what: str, wait: float = 0.0) -> Iterator[None]:
+    """Hold the lock of a file; it is made if it is missing, and never deleted.
+
+    Parameters
+    ----------
+    file : Path
+        A link there is refused.
+    what : str
+        What is locked, for the message.
+    wait : float
+        Seconds to wait for another process.
+
+    Raises
+    ------
+    LockedError
+        If another process holds it; the message names that process.
+    """
+    lock = FileLock(file, timeout=wait)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise LockedError(
+            f"{what} must not be in work elsewhere; process {_holder(file)} holds its lock. Try again later."
+        ) from error
+    except OSError as error:
+        raise InputError(
+            f"{file} must be a lock file of the history, no link, and writable; got {error.strerror}. Remove it."
+        ) from error
+    try:
+        with suppress(OSError):  # Windows lets nobody else open it
+            file.write_text(f"{os.getpid()}\n", encoding="ascii")
+        yield
+    finally:
+        lock.release()
+
+
+def _holder(file: Path) -> str:
+    """Return the process that holds a lock, if its file can be read."""
+    with suppress(OSError):
+        return file.read_text(encoding="ascii", errors="replace").strip() or "unknown"
+    return "unknown"
+
 
 HEADS, LOCK = "heads.json", ".lock"
-FORMAT = 1
+HEADS_FORMAT = 1
 _STAGE = ".new-heads.json"
 _WAIT = 60.0
 
@@ -36,9 +81,9 @@ class Head:
     """The last entry of an audit: its number and hash; and which runs retention deleted."""
 
     name: str
-    sequence: int
-    hash: str
-    deleted: tuple[int, ...] = ()
+    sequence: PositiveInt
+    hash: Hash
+    deleted: tuple[PositiveInt, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,47 +107,39 @@ class Heads:
 
     def dumps(self) -> bytes:
         """Return the heads as JSON."""
-        return canonical({"format": FORMAT, "sha256": self.sha256, **asdict(self)})
+        return canonical({"format": HEADS_FORMAT, "sha256": self.sha256, **asdict(self)})
 
 
-def loads(data: bytes, source: str) -> Heads:
+_HEADS = TypeAdapter(Heads)
+
+
+def heads_of_json(data: bytes, source: str) -> Heads:
     """Return the heads of their JSON; refuse anything but what `Heads.dumps` writes."""
-    try:
-        content = json_of(data, source)
-        parts = content["audits"].items()
-        audits = {key: Head(**{**head, "deleted": tuple(head["deleted"])}) for key, head in parts}
-        heads = Heads(audits, content["made_again"])
-        sound = all(map(_sound, audits.items())) and isinstance(heads.made_again, str) and heads.dumps() == data
-    except (ValueError, KeyError, TypeError, AttributeError):
-        sound = False
-    if not sound:
-        raise InputError(
-            f"{source} must be the heads of a history as uq_report writes them; got something else, or it was changed. "
-            "Restore it from a copy."
-        )
-    return heads
+    with suppress(ValueError):
+        heads = _HEADS.validate_json(data, strict=True)
+        if heads.dumps() == data and all(slug(head.name) == folder for folder, head in heads.audits.items()):
+            return heads
+    raise InputError(
+        f"{source} must be the heads of a history as uq_report writes them; got something else, or it was changed. "
+        "Restore it from a copy."
+    )
 
 
-def read(file: Path) -> Heads:
+def read_heads(file: Path) -> Heads:
     """Return the heads in a file."""
-    try:
-        return loads(bytes_of(file), str(file))
-    except OSError as error:
-        raise InputError(
-            f"{file} must be a file with the heads of a history; got {error.strerror}. Check the path."
-        ) from error
+    return heads_of_json(file_content(file, "heads must be a file with the heads of a history", most=SMALL), str(file))
 
 
 def of_folders(root: Path, known: Heads) -> Heads:
     """Return the heads that the folders of a history have, and where they end too early those that are known."""
     audits = dict(known.audits)
-    for audit in names.audit_folders(root):
-        for folder in reversed(names.run_folders(audit)):
+    for audit in audit_folders(root):
+        for folder in reversed(run_folders(audit)):
             head = audits.get(audit.name)
             if head is not None and folder.sequence <= head.sequence:
                 break
             try:
-                audits[audit.name] = following(head, entries.read(folder.path))
+                audits[audit.name] = following(head, read_entry(folder.path))
             except InputError:
                 continue
             break
@@ -161,7 +198,7 @@ def flush(folder: Path) -> None:
 def _known(root: Path) -> Heads:
     """Return the heads; if they are missing or broken, make them of what is there, and say so in them."""
     try:
-        return read(root / HEADS)
+        return read_heads(root / HEADS)
     except InputError:
         made = of_folders(root, Heads())
         known = Heads({folder: replace(head, deleted=_pruned(root / folder)) for folder, head in made.audits.items()})
@@ -178,11 +215,4 @@ def _write(root: Path, heads: Heads) -> None:
 
 def _pruned(audit: Path) -> tuple[int, ...]:
     """Return the runs of an audit that are marked as deleted, for want of a better witness."""
-    return tuple(run.sequence for run in names.run_folders(audit) if (run.path / PRUNED).is_file())
-
-
-def _sound(item: tuple[str, Head]) -> bool:
-    folder, head = item
-    numbers = (head.sequence, *head.deleted)
-    whole = all(isinstance(number, int) and not isinstance(number, bool) and number > 0 for number in numbers)
-    return whole and isinstance(head.name, str) and names.slug(head.name) == folder and is_sha256(str(head.hash))
+    return tuple(run.sequence for run in run_folders(audit) if (run.path / PRUNED).is_file())

@@ -4,12 +4,12 @@ A run in a process of its own can crash, leak or hang without harm to the others
 histories of the audits, so that a restart makes up for a missed run, once.
 """
 
-from .file import ScheduledAudit as ScheduledAudit
-from .file import ScheduleFile as ScheduleFile
-from .file import read_schedule as read_schedule
-from .lines import Lines as Lines
 from .plan import Job as Job
+from .plan import ScheduledAudit as ScheduledAudit
+from .plan import ScheduleFile as ScheduleFile
 from .plan import jobs as jobs
+from .plan import read_schedule as read_schedule
+from .service import Lines as Lines
 from .service import Service as Service
 from .service import alone as alone
 from .service import stopped_by_signals as stopped_by_signals

@@ -2,15 +2,199 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
-from ...core.support.errors import InputError
-from ...jobs.reading import read_audit
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from ...core.support.errors import InputError, MissingDependencyError
+from ...jobs.reading import read_audit, toml_content
+from ...runner.settings import Positive, SettingsPart, Text, validated
 from ..history import History
-from .cron import Cron
-from .file import ScheduledAudit, ScheduleFile
+
+try:
+    from cronsim import CronSim, CronSimError
+except ImportError as error:
+    raise MissingDependencyError("schedule", "cronsim", "schedule") from error
+
+PROC = Path("/proc")
+_SHORTHANDS = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+_TO_SUNDAY = re.compile(r"(?<!\bsun)(?<!\b0)-(sun|0)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Cron:
+    """The times of a cron expression of five fields in a time zone.
+
+    0 and 7 are Sunday, and a day of the month or a day of the week is enough where both are given. A run at an hour
+    that a change of clocks skips starts right after it; at an hour that is repeated, it starts once.
+
+    Raises
+    ------
+    ValueError
+        If it is no cron expression; the message says what is.
+
+    Examples
+    --------
+    >>> Cron("0 6 * * 1", UTC).after(datetime(2026, 1, 1, tzinfo=UTC)).isoformat()
+    '2026-01-05T06:00:00+00:00'
+    """
+
+    text: str
+    zone: tzinfo
+
+    def __post_init__(self) -> None:
+        if len(self._fields.split()) != 5:
+            raise ValueError("five fields, minute hour day month weekday, or @daily, @weekly ...")
+        try:
+            CronSim(self._fields, datetime.now(UTC))
+        except CronSimError as error:
+            raise ValueError(f"a cron expression ({str(error).lower()})") from error
+
+    def after(self, moment: datetime) -> datetime | None:
+        """Return the first time after `moment`; None if there is none."""
+        return next(CronSim(self._fields, moment.astimezone(self.zone)), None)
+
+    def latest(self, moment: datetime) -> datetime | None:
+        """Return the last time at or before `moment`; None if there is none."""
+        # the library steps in whole seconds, back from the one it is given
+        second = moment.replace(microsecond=0) + timedelta(seconds=1)
+        return next(CronSim(self._fields, second.astimezone(self.zone), reverse=True), None)
+
+    @property
+    def _fields(self) -> str:
+        """The expression as the library reads it: a span of weekdays that ends on Sunday ends on 7."""
+        text = self.text.strip()
+        rest, _, weekdays = _SHORTHANDS.get(text, text).rpartition(" ")
+        return f"{rest} {_TO_SUNDAY.sub('-7', weekdays)}"
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
+_LONGEST = 10 * 366 * 86400.0
+
+
+def _seconds(value: Any) -> Any:
+    """Return a duration in seconds."""
+    if isinstance(value, str):
+        match = _DURATION.fullmatch(value.strip())
+        value = float(match[1]) * _UNITS[match[2]] if match else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _LONGEST:
+        raise ValueError('a duration such as "90s", "15m", "6h", "1d", "1w", or seconds')
+    return value
+
+
+def _is_cron(text: str) -> str:
+    Cron(text, UTC)
+    return text
+
+
+def _is_zone(text: str) -> str:
+    try:
+        ZoneInfo(text)
+    except (ValueError, OSError, KeyError) as error:
+        raise ValueError("a time zone such as Europe/Vienna") from error
+    return text
+
+
+def tells_cpu_time() -> bool:
+    """Say whether the system tells the processor time of other processes, as Linux does."""
+    return (PROC / "self" / "stat").is_file()
+
+
+def _is_told(seconds: float) -> float:
+    if not tells_cpu_time():
+        raise ValueError("left out on a system that does not tell the processor time of its processes")
+    return seconds
+
+
+Duration = Annotated[float, BeforeValidator(_seconds)]
+CpuTime = Annotated[float, AfterValidator(_is_told), BeforeValidator(_seconds)]
+CronText = Annotated[str, AfterValidator(_is_cron)]
+Zone = Annotated[str, AfterValidator(_is_zone)]
+
+
+class ScheduledAudit(SettingsPart):
+    """One audit and its times.
+
+    Parameters
+    ----------
+    file : str
+        Its ``audit.toml``.
+    cron : str
+        Five fields as in crontab(5).
+    misfire : float, optional
+        How late a run may start, ``"1d"``; later it is told as missed and waits for its next time. No limit by default.
+    timeout : float, optional
+        After which a run is stopped, by the clock.
+    cpu_time : float, optional
+        After which it is stopped, of the processor, for it and all that it starts.
+    """
+
+    file: Text
+    cron: CronText
+    misfire: Duration | None = None
+    timeout: Duration | None = None
+    cpu_time: CpuTime | None = None
+
+
+class ScheduleFile(SettingsPart):
+    """A schedule as written in ``audits.toml``.
+
+    Parameters
+    ----------
+    audit : tuple of ScheduledAudit
+    timezone : str, optional
+        Of the cron expressions; that of the machine by default.
+    workers : int
+        How many audits may run at once.
+    grace : float
+        How long a running audit may go on when the scheduler is stopped.
+    """
+
+    audit: Annotated[tuple[ScheduledAudit, ...], Field(min_length=1)]
+    timezone: Zone | None = None
+    workers: Positive = 1
+    grace: Duration = 60.0
+
+    def zone(self) -> tzinfo:
+        """Return the time zone of the cron expressions."""
+        if self.timezone is not None:
+            return ZoneInfo(self.timezone)
+        from tzlocal import get_localzone
+
+        return get_localzone()
+
+
+def read_schedule(path: str | Path) -> ScheduleFile:
+    """Return the schedule a TOML file describes; the files in it are relative to it.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, is no TOML, or has mistakes: all of them, by key.
+    """
+    file = Path(path)
+    schedule = validated(ScheduleFile, toml_content(file, "schedule"), file.name)
+    folder = file.resolve().parent
+    files = [str((folder / audit.file).resolve()) for audit in schedule.audit]
+    doubled = sorted({name for name in files if files.count(name) > 1})
+    if doubled:
+        raise InputError(f"{file.name}.audit.file must be named once; got {doubled[0]!r} twice. Join their times.")
+    audits = (audit.model_copy(update={"file": name}) for audit, name in zip(schedule.audit, files, strict=True))
+    return schedule.model_copy(update={"audit": tuple(audits)})
 
 
 @dataclass(frozen=True)
@@ -92,16 +276,8 @@ def _job(scheduled: ScheduledAudit, times: Cron) -> Job:
     if audit.output.history is not None and audit.name is None:
         raise InputError("output.name must be given, or model.label, for a schedule to find its last runs; it is not.")
     late = None if scheduled.misfire is None else timedelta(seconds=scheduled.misfire)
-    return Job(
-        Path(scheduled.file),
-        label,
-        times,
-        late,
-        scheduled.timeout,
-        audit.output.history,
-        audit.name,
-        scheduled.cpu_time,
-    )
+    where = (audit.output.history, audit.name)
+    return Job(Path(scheduled.file), label, times, late, scheduled.timeout, *where, scheduled.cpu_time)
 
 
 def _check_distinct(planned: list[Job]) -> None:

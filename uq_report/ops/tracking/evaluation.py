@@ -16,8 +16,7 @@ from ...api import audit, explain
 from ...api.views import Style
 from ...core.model.subject import Subject
 from ...core.support.errors import InputError, nearest
-from ...runner.setting_errors import make_settings, refuse
-from ...runner.settings import Settings
+from ...runner.settings import Settings, make_settings, refuse
 from .record import PREFIX, log_folder, report_files
 
 

@@ -12,15 +12,27 @@ from typing import Any, NamedTuple
 from ...core.support.errors import InputError, RenderError, words_of
 from ...core.support.text import clean
 from ...document.document import Document
+from ...evidence.disk import RUN
 from ...evidence.run import Run
 from ...render.outline import OutlinePart, outline
 from ...report.kinds import FORMS, DocumentForm, document
 from ...runner import plugins
-from .claims import VerificationVerdict
-from .evidence import RUN, first_change, judge_files, sha256
-from .reports import Report, inside, printed
+from .evidence import (
+    Report,
+    VerificationVerdict,
+    failed,
+    fault,
+    first_change,
+    inside,
+    judge_files,
+    left_open,
+    printed,
+    proven,
+    sha256,
+)
 from .signatures import starts_with
 
+ESTIMATES = ".estimates.csv"  # attached tables of the evidence
 # Packages that decide the bytes of a report.
 _DECIDING = ("uq_report", "numpy", "pandas", "matplotlib", "jinja2", "weasyprint")
 
@@ -107,10 +119,10 @@ def compare(
     rendered = maker.like(report)
     yield inside(report, evidence) if report.format == "pdf" else printed(report, sha256(evidence))
     if report.format == "pdf" and rendered is not None:
-        yield _judge_attachments(report, rendered, evidence, "; ".join(maker.differing))
+        yield _judge_attachments(report, rendered, evidence, maker.differing)
     if rendered is None or maker.fault:
         remedy = "if it was made with a theme, name it by --templates"
-        yield VerificationVerdict("bytes", "fault", f"it could not be rendered here ({maker.fault}); {remedy}")
+        yield fault("bytes", f"it could not be rendered here ({maker.fault}); {remedy}")
     elif report.data.startswith(rendered.data):
         yield _same_start(report, rendered, _signed(report, rendered, signatures))
     else:
@@ -136,14 +148,22 @@ def differing(recorded: Mapping[str, Any]) -> list[str]:
     return [f"{key} {then.get(key, 'not recorded')}, here {now.get(key, 'none')}" for key in deciding]
 
 
-def _judge_attachments(report: Report, rendered: Rendered, evidence: bytes, excuse: str) -> VerificationVerdict:
-    """Compare the attachments of a PDF with those made again; other versions excuse a difference."""
+def _judge_attachments(
+    report: Report, rendered: Rendered, evidence: bytes, other: Sequence[str]
+) -> VerificationVerdict:
+    """Compare the attachments of a PDF, run.json and tables, with those made again.
+
+    No other library writes them; what another version of uq_report lays out in tables of its own is left aside.
+    """
     expected = {attachment.name: attachment.content for attachment in rendered.document.attachments} | {RUN: evidence}
     try:
-        excused = excuse if report.attachments.get(RUN) == evidence else ""
-        return judge_files(report.attachments, expected, "attachments", excused)
+        files = dict(report.attachments)
     except InputError as error:
-        return VerificationVerdict("attachments", "FAILED", str(error))
+        return failed("attachments", str(error))
+    if any(line.startswith("uq_report ") for line in other):
+        evident = {name for name in {*files, *expected} if name == RUN or name.endswith(ESTIMATES)}
+        files, expected = ({n: data for n, data in each.items() if n in evident} for each in (files, expected))
+    return judge_files(files, expected, "attachments")
 
 
 def _signed(report: Report, rendered: Rendered, signatures: Sequence[VerificationVerdict]) -> bool | None:
@@ -159,14 +179,14 @@ def _same_start(report: Report, rendered: Rendered, signed: bool | None) -> Veri
     size = len(rendered.data)
     after = len(report.data) - size
     if not after:
-        return VerificationVerdict("bytes", "ok", f"the evidence renders to the same {size} bytes")
+        return proven("bytes", f"the evidence renders to the same {size} bytes")
     if signed:
         start = f"the first {size} bytes, SHA-256 {sha256(rendered.data)}, are what the evidence renders to"
-        return VerificationVerdict("bytes", "ok", f"{start}; the other {after} are signatures")
+        return proven("bytes", f"{start}; the other {after} are signatures")
     follow = f"{after} bytes follow the rendered report"
     if signed is None and report.has_signature:
-        return VerificationVerdict("bytes", "not judged", f"{follow} and may change what is shown; see the signature")
-    return VerificationVerdict("bytes", "FAILED", f"{follow}, and no valid signature accounts for them")
+        return left_open("bytes", f"{follow} and may change what is shown; see the signature")
+    return failed("bytes", f"{follow}, and no valid signature accounts for them")
 
 
 def _other_bytes(report: Report, rendered: Rendered, other: Sequence[str]) -> VerificationVerdict:
@@ -174,10 +194,10 @@ def _other_bytes(report: Report, rendered: Rendered, other: Sequence[str]) -> Ve
     place = first_change(report.data, rendered.data)
     if other:
         reason = f"not assessed: it renders to other bytes ({place}) with {'; '.join(other)}"
-        return VerificationVerdict("bytes", "fault", f"{reason}; verify it with the recorded versions")
+        return fault("bytes", f"{reason}; verify it with the recorded versions")
     hint = "; fonts and Pango, which are not recorded, can be another cause" if report.format == "pdf" else ""
     remedy = "If it was made with a theme, name it by --templates"
-    return VerificationVerdict("bytes", "FAILED", f"the evidence renders to other bytes ({place}){hint}. {remedy}")
+    return failed("bytes", f"the evidence renders to other bytes ({place}){hint}. {remedy}")
 
 
 def _walk(parts: Sequence[OutlinePart]) -> Iterator[OutlinePart]:

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pyhanko.pdf_utils import generic
-
-from .pdf_reader import MemoryPdfReader
+from pyhanko.pdf_utils.reader import PdfFileReader
 
 _ROOT = frozenset({"/AcroForm", "/Extensions", "/Perms", "/Version"})
 _INFO = frozenset({"/ModDate", "/Producer"})
@@ -25,14 +24,14 @@ _WORD = re.compile(rb">([^<>]+)<|\s(?!xmlns)[\w:]+=\"([^\"]*)\"")
 _DATED = re.compile(rb"\d{4}-\d\d-\d\dT[\d:.+Z-]+|.*\bpyHanko\b.*|")  # the time of the change, and the program
 
 
-def first_revision(reader: MemoryPdfReader) -> bytes:
+def first_revision(data: bytes) -> bytes:
     """Return the part of a PDF that its later revisions follow, without blanks at its end."""
-    data, place = reader.data, reader.xrefs.get_startxref_for_revision(0)
+    place = PdfFileReader(io.BytesIO(data)).xrefs.get_startxref_for_revision(0)
     end = re.search(rb"startxref\s+%d\s+%%%%EOF" % place, data)
     return data[: end.end()] if end else b""
 
 
-def foreign(reader: MemoryPdfReader) -> Iterator[str]:
+def foreign(reader: PdfFileReader) -> Iterator[str]:
     """Yield what the revisions of a signed PDF change beside adding their signatures."""
     signatures, last = list(reader.embedded_signatures), reader.total_revisions - 1
     if sorted(signature.signed_revision for signature in signatures) != [*range(1, last + 1)]:
@@ -46,7 +45,7 @@ def foreign(reader: MemoryPdfReader) -> Iterator[str]:
         yield from (f"revision {revision + 1} changes {part}" for part in _changes(reader, revision, widgets))
 
 
-def _fields(reader: MemoryPdfReader) -> tuple[set[int], list[str]]:
+def _fields(reader: PdfFileReader) -> tuple[set[int], list[str]]:
     """Return the numbers of the form's fields, and what they show or do beside being signatures."""
     form = reader.root["/AcroForm"]
     faults = [f"its form has {key}" for key in sorted(form.keys() - _FORM)]
@@ -62,7 +61,7 @@ def _fields(reader: MemoryPdfReader) -> tuple[set[int], list[str]]:
     return numbers, faults
 
 
-def _changes(reader: MemoryPdfReader, revision: int, widgets: set[int]) -> Iterator[str]:
+def _changes(reader: PdfFileReader, revision: int, widgets: set[int]) -> Iterator[str]:
     """Yield what one revision changes of the one before, beside what a signature needs."""
     xrefs = reader.xrefs
     before, after = (reader.get_historical_resolver(number) for number in (revision - 1, revision))

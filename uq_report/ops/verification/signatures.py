@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...core.support.errors import InputError, words_of
 from ...core.support.text import clean, count
-from .claims import State, VerificationVerdict
+from .evidence import State, VerificationVerdict, failed, left_open, proven
 
 LEVELS = {1: "no changes allowed", 2: "form filling and further signatures allowed", 3: "comments allowed too"}
 
@@ -28,23 +29,23 @@ def judge_signatures(
         Whether signatures must be judged.
     """
     try:
-        from .pdf_reader import MemoryPdfReader
+        from pyhanko.pdf_utils.reader import PdfFileReader
     except ImportError:
         state: State = "fault" if required else "not judged"
         yield VerificationVerdict("signature", state, "signature found, not judged: install uq_report[sign]")
         return
     anchors = trusted(trust)
     try:
-        reader = MemoryPdfReader(data)
+        reader = PdfFileReader(io.BytesIO(data))
         signatures = list(reader.embedded_signatures)
         if not signatures:
-            yield VerificationVerdict("signature", "FAILED", "there are remains of a signature, and no signature field")
+            yield failed("signature", "there are remains of a signature, and no signature field")
         for position, signature in enumerate(signatures, 1):
             yield from _judge(signature, data, anchors, last=position == len(signatures))
         if signatures:
-            yield _revisions(reader)
+            yield _revisions(reader, data)
     except Exception as error:  # noqa: BLE001 - a damaged signature can fail in any way in the reader
-        yield VerificationVerdict("signature", "FAILED", f"it cannot be read ({words_of(error)})")
+        yield failed("signature", f"it cannot be read ({words_of(error)})")
 
 
 def trusted(files: Sequence[str | Path]) -> list[Any]:
@@ -65,10 +66,9 @@ def trusted(files: Sequence[str | Path]) -> list[Any]:
 
 def starts_with(data: bytes, rendered: bytes) -> bool:
     """Return whether the first revision of a PDF, which its signatures follow, is exactly the rendered report."""
-    from .pdf_reader import MemoryPdfReader
     from .revisions import first_revision
 
-    return first_revision(MemoryPdfReader(data)) == rendered.rstrip()
+    return first_revision(data) == rendered.rstrip()
 
 
 def _judge(signature: Any, data: bytes, anchors: list[Any], *, last: bool) -> Iterator[VerificationVerdict]:
@@ -78,7 +78,7 @@ def _judge(signature: Any, data: bytes, anchors: list[Any], *, last: bool) -> It
 
     name = f"signature {clean(signature.field_name, 60)!r}"
     if signature.sig_object_type != "/Sig":
-        yield VerificationVerdict(name, "FAILED", f"it must be a signature; got {clean(signature.sig_object_type, 40)}")
+        yield failed(name, f"it must be a signature; got {clean(signature.sig_object_type, 40)}")
         return
     context = ValidationContext(trust_roots=anchors, allow_fetching=False)
     status = validate_pdf_signature(signature, signer_validation_context=context)
@@ -101,20 +101,16 @@ def _judge(signature: Any, data: bytes, anchors: list[Any], *, last: bool) -> It
     yield _signer(status, anchors, f"signer of {name.removeprefix('signature ')}")
 
 
-def _revisions(reader: Any) -> VerificationVerdict:
+def _revisions(reader: Any, data: bytes) -> VerificationVerdict:
     """Say whether each revision after the first adds a signature and nothing else."""
     from .revisions import first_revision, foreign
 
-    faults, size = list(foreign(reader)), len(first_revision(reader))
+    faults, size = list(foreign(reader)), len(first_revision(data))
     if faults:
         more = f"; and {count(len(faults) - 1, 'other fault')}" if len(faults) > 1 else ""
-        return VerificationVerdict(
-            "revisions", "FAILED", f"more was added to the report than signatures: {faults[0]}{more}"
-        )
+        return failed("revisions", f"more was added to the report than signatures: {faults[0]}{more}")
     added = count(reader.total_revisions - 1, "revision")
-    return VerificationVerdict(
-        "revisions", "ok", f"the first {size} bytes are the report; {added} after it: signatures alone"
-    )
+    return proven("revisions", f"the first {size} bytes are the report; {added} after it: signatures alone")
 
 
 def _signer(status: Any, anchors: list[Any], name: str) -> VerificationVerdict:
@@ -126,15 +122,13 @@ def _signer(status: Any, anchors: list[Any], name: str) -> VerificationVerdict:
         when = f"time stamp {stamp.timestamp.isoformat(timespec='seconds')}"
     signed = f"{who}; {when}"
     if stamp is not None and not (stamp.intact and stamp.valid):
-        return VerificationVerdict(name, "FAILED", f"{signed}, which is NOT valid")
+        return failed(name, f"{signed}, which is NOT valid")
     if not anchors:
-        return VerificationVerdict(name, "not judged", f"{signed}; name the certificate it must lead to by --trust")
+        return left_open(name, f"{signed}; name the certificate it must lead to by --trust")
     if status.bottom_line:
-        return VerificationVerdict(
-            name, "ok", f"{signed}; leads to a trusted certificate; revocation was not looked up"
-        )
+        return proven(name, f"{signed}; leads to a trusted certificate; revocation was not looked up")
     reason = "the time stamp is not trusted" if status.trusted else "does not lead to a trusted certificate, or expired"
-    return VerificationVerdict(name, "FAILED", f"{signed}; {reason}")
+    return failed(name, f"{signed}; {reason}")
 
 
 def _is_tidy(signature: Any, data: bytes) -> bool:

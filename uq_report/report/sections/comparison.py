@@ -14,8 +14,8 @@ from math import copysign, inf
 from ...document.blocks import intervals_caption, left_out, make_figure, paragraphs, tables
 from ...document.document import Badge, Block, Callout, Column, Columns, Figure, Fold, Section, Split, Table, Verdict
 from ...document.text import clean, joined, mention, name, sentence, value_words
-from ...evidence.comparison import CompareImportance, CompareReliance, CompareScores, PairedLine
 from ...evidence.finding import SEVERITIES, Finding
+from ...evidence.rows import CompareImportance, CompareReliance, CompareScores, PairedLine
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import of_measure, table_of
