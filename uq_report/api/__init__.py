@@ -26,7 +26,7 @@ from ..evidence import ids, run_folder
 from ..evidence.run import Run
 from ..runner.setting_errors import make_settings, refuse, settled
 from ..runner.settings import Settings
-from . import to_dalex
+from . import interop
 from .calls import check_explained, names, on_subject
 from .outputs import AuditRuns
 from .progress import reported
@@ -321,12 +321,12 @@ def dalex_explainer(subject: Subject, measure: str = "prediction", *, y: Any = N
     subject : Subject
     measure : str
     y : label or number, optional
-        For a measure of y, that of the row to explain by ``predict_parts``; see `api.to_dalex`.
+        For a measure of y, that of the row to explain by ``predict_parts``; see `api.interop`.
     label : str
         Shown in dalex's plots.
     """
     engine = runner.make_engine(subject, runner.load_measures(), make_settings({}), None)
-    return to_dalex.dalex_explainer(subject, engine, measure, y, label)
+    return interop.dalex_explainer(subject, engine, measure, y, label)
 
 
 @overload

@@ -9,8 +9,7 @@ from typing import Any
 
 from ..core.engine.fast_path_evaluator import Progress
 from ..core.support.errors import InputError, RenderError, UQReportError, nearest, words_of
-from ..document.contract import Prepares
-from ..document.document import Document
+from ..document.document import Document, Prepares
 from ..evidence.run import Run
 from ..report import EXTENTS, NAMES
 from ..report.kinds import document

@@ -19,9 +19,8 @@ from ..evidence.run import Run, RunChanges
 from ..reading.run_reader import RunReader
 from ..report.answer import answer_of, as_html, as_lines
 from ..runner import figures
+from .interop import to_dalex, to_shap
 from .reports import FORMATS, reports_of
-from .to_dalex import to_dalex
-from .to_shap import to_shap
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

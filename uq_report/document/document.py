@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from string import ascii_uppercase
-from typing import Any, ClassVar, Final, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 from ..core.support.errors import RenderError
 from ..core.support.text import file_stem
@@ -324,3 +324,39 @@ def texts(part: Any) -> Iterator[str]:
     else:
         for name in _FIELDS.get(type(part), ()):
             yield from texts(getattr(part, name))
+
+
+@runtime_checkable
+class DrawsFigures(Protocol):
+    """A renderer that says whether its files show figures: for one that shows none, none is drawn."""
+
+    draws: ClassVar[bool]
+
+
+@runtime_checkable
+class Prepares(Protocol):
+    """A renderer that can say before an audit whether what it needs is there."""
+
+    def ready(self, kind: str) -> None:
+        """Refuse what would make every document of a kind fail: a template, a library; raises `RenderError`."""
+
+
+@runtime_checkable
+class Renderer(Protocol):
+    """Turns a document into the bytes of one file.
+
+    Class variables
+    ---------------
+    name : the entry-point name, and what users type: ``run.render("html")``
+    extension : of the file written, with its dot
+    """
+
+    name: ClassVar[str]
+    extension: ClassVar[str]
+    api_version: ClassVar[int]
+
+    def render(self, document: Document) -> bytes:
+        """Return the whole file; the same document gives the same bytes, without a clock or a network.
+
+        Raises `RenderError` where that is not possible.
+        """

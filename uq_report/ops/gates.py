@@ -14,7 +14,7 @@ from ..evidence import codec
 from ..evidence.finding import SEVERITIES, Severity
 from ..evidence.run import NotRun, Run
 from ..reading.run_reader import RunReader
-from ..report.answer.synthesis import because
+from ..report.answer.section import because
 from ..report.rating import rating, rests_on
 
 _REQUIRED: tuple[Cause, ...] = ("limit", "fault")  # what was cut or broke, rather than did not apply

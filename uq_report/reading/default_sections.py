@@ -13,9 +13,10 @@ from ..core.model.results import Result
 from ..core.support.text import count
 from ..document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, notes_of
 from ..document.document import Block, Bullets, Column, Paragraph, Section, Table
-from ..document.plots import attribution, diagnostic
+from ..document.plots import attribution
+from ..document.plots.frames import number
 from ..document.plots.importance import paired
-from ..document.plots.words import number
+from ..document.plots.registered import runs
 from ..document.text import clean, joined, name, sentence
 from ..evidence import columns as col
 from ..evidence.rows import Attributions
@@ -200,7 +201,7 @@ def _exactness(result: Result, row: int) -> str:
 def _diagnostic(e: RunReader, result: Result) -> list[Block]:
     """Return a figure where items run along x, and the table in any case."""
     alt = f"{clean(result.title)}: {count(len(result.frame), 'value')}; the numbers stand in the table."
-    figures = [_figure(e, result, ".", alt)] if diagnostic.runs(result.frame) else []
+    figures = [_figure(e, result, ".", alt)] if runs(result.frame) else []
     return [*figures, *table_only(e, result)]
 
 

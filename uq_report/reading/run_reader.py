@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, runtime_che
 from ..core.model.results import MeasureFacts, Result
 from ..core.support.errors import UnsupportedError
 from ..document.document import Badge, Cell, Section, Tone
-from ..document.plots.words import words
+from ..document.plots.frames import words
 from ..document.text import ABSENT, clean, items, joined, name, sentence
 from ..evidence import columns as col
 from ..evidence import ids

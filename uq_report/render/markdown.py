@@ -29,9 +29,8 @@ from ..document.document import (
 )
 from ..document.text import unmarked
 from .filters import SIGNS, capped, rows, short
-from .formats import integer, show
 from .outline import Outline, OutlinePart, outline
-from .text import clean
+from .text import clean, integer, show
 
 # What Markdown, or GitHub's reading of it, takes for markup: anywhere, and at the start of a line.
 _MARKUP = re.compile(r"[\\`*{}\[\]<|~$]|(?<![^\W_])_|_(?![^\W_])|&(?=[#\w])")

@@ -22,14 +22,13 @@ from .answer.section import answer
 from .placing import PluginSections
 from .rating import counted, rating
 from .sections.appendix import appendix as behind
-from .sections.calibration import sure
-from .sections.changes import changes
-from .sections.comparison import comparison, merged
+from .sections.comparison import changes, comparison, merged
 from .sections.drivers import drives
 from .sections.findings import findings
 from .sections.limitations import limitations
+from .sections.model import sign_off
+from .sections.outcomes import sure
 from .sections.sheets import sheets
-from .sections.signoff import sign_off
 
 CSV = "text/csv"
 # Every point of a curve, every row of a local explanation: those stand in run.json, which keeps a report small.

@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from ..core.support.errors import InputError
-from ..document.plots.contract import FigurePlugin
+from ..document.plots.registered import FigurePlugin
 from ..runner import plugins
 from ..runner.figures import draw_with
 from .contract import require, require_declared

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..document.contract import Renderer
+from ..document.document import Renderer
 from ..runner import plugins
 from .contract import require, require_declared
 from .known import known_document

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from ...core.model.results import Result
 from ...document.plots import importance
-from ...document.plots.contract import figure_plugin
-from ...document.plots.frames import several
-from ...document.plots.words import axis_label, words
+from ...document.plots.frames import axis_label, several, words
+from ...document.plots.registered import figure_plugin
 from ...evidence import ids
 from ...evidence.segments import ALL_ROWS, SegmentsView
 from ...evidence.view import table_of

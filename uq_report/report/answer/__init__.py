@@ -1,6 +1,5 @@
 """The answer of page 1: what the evidence supports, from tested sentences that never contradict each other."""
 
-from .data import Conclusion, as_html, as_lines
-from .synthesis import answer_of
+from .section import Conclusion, answer_of, as_html, as_lines
 
 __all__ = ["Conclusion", "answer_of", "as_html", "as_lines"]

@@ -12,8 +12,8 @@ from ...evidence.finding import Finding
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DIFFERENCE, Claims
 from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, CalibrationView, Decisions, ScoreLine, rows_within
 from ...evidence.view import by_feature
-from ...reading.amounts import amount, apart, percent, scaled, share, unbracketed
 from ...reading.run_reader import RunReader
+from ...reading.sentences import amount, apart, percent, scaled, share, unbracketed
 
 SKILL = "How good is it?"
 # the first with a skill is shown

@@ -18,8 +18,7 @@ from ...reading.rank_ranges import FeatureRanking, leading
 from ...reading.run_reader import OPEN, RunReader, as_cell, severity_badge
 from ...reading.sentences import NUMBERS
 from ..answer.drivers import rankings
-from ..answer.section import answer
-from ..answer.synthesis import rest
+from ..answer.section import answer, rest
 from ..assemble import framed, read
 from ..rating import NO_VERDICT
 from ..sections.comparison import comparison

@@ -14,9 +14,9 @@ from ...reading.run_reader import OPEN, RunReader, as_cell
 from ..answer.section import answer
 from ..assemble import framed, read, tables_in
 from ..placing import PluginSections
-from ..sections.calibration import sure
-from ..sections.data import data
 from ..sections.limitations import omissions
+from ..sections.model import data
+from ..sections.outcomes import sure
 
 GROUPS = "UQ8"  # codes of findings on protected attributes
 FINDINGS = 10

@@ -14,15 +14,13 @@ from ...evidence.importance import Pfi
 from ...reading.run_reader import OPEN, RunReader
 from .. import FULL, NONE
 from ..placing import PluginSections
-from .changes import changes_in_full
-from .data import data
+from .comparison import changes_in_full
+from .findings import STATES, checks_ended, monitoring, rules
 from .limitations import limits_of_methods, omissions
 from .mapping import mapping
-from .methods import methods, references
-from .model import model
+from .model import data, model
 from .outcomes import outcomes_in_full
-from .reproducibility import reproducibility
-from .rules import STATES, checks_ended, monitoring, rules
+from .reproducibility import methods, references, reproducibility
 from .uncertainty import calibration_in_full
 
 GATE = {

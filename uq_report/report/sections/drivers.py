@@ -14,9 +14,8 @@ from ...evidence.information import COVERED, SHARE, Cid
 from ...evidence.view import by_feature, largest_first, of_measure
 from ...reading.run_reader import RunReader
 from ...runner import figures
-from ..plots import importance_map
-from .method_agreement import UNMOVED, contradictions, corrections, leads
-from .ranking import RankingColumn, changed, ranking_table, rankings
+from ..plots import draw_map
+from .ranking import UNMOVED, RankingColumn, changed, contradictions, corrections, leads, ranking_table, rankings
 
 TITLE = "What drives it"
 PAIR = ("nll", "entropy")
@@ -70,7 +69,7 @@ def _map(e: RunReader) -> Section:
         "drives-map-figure",
         f"{finding} Each dot: wrong values of that feature, shuffled between rows.",
         f"Scatter of {count(len(axes['nll']), 'feature')}. {finding} Farthest up {up}, farthest across {across}.",
-        lambda: importance_map.draw(view.result),
+        lambda: draw_map(view.result),
         view.id,
     )
     return Section(id="drives-map", title=title, blocks=(figure, *_read(e, readings)))

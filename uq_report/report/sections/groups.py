@@ -23,8 +23,8 @@ from ...evidence.outcomes import (
     UseLine,
 )
 from ...evidence.view import of_feature, of_measure
-from ...reading.amounts import amount, apart, points, unbracketed
 from ...reading.run_reader import RunReader
+from ...reading.sentences import amount, apart, points, unbracketed
 
 TITLE = "Who is affected?"
 ATTRIBUTES, LEVELS = 3, 6  # in tables of the front part

@@ -13,7 +13,6 @@ from ...document.text import clean, items, joined, mentions, name, sentence
 from ...reading.run_reader import RunReader
 from ..rating import NO_VERDICT
 
-TITLE = "Limits"
 INPUT_MISSING = "must be given"  # in the reason of a part that lacks an input
 ALWAYS = (
     "The model is taken as it is: no interval covers fitting it to other rows.",
@@ -33,7 +32,7 @@ def limitations(e: RunReader) -> Section:
     if len(here) > room:
         more = f"{count(len(here) - room + 1, 'further limit')} of this run: see the appendix in full."
         here = [*here[: room - 1], more]
-    return Section(id="limitations", title=TITLE, blocks=(Bullets(items=(*here, *ALWAYS)),))
+    return Section(id="limitations", title="Limits", blocks=(Bullets(items=(*here, *ALWAYS)),))
 
 
 def _assumed(e: RunReader) -> Iterator[str]:

@@ -15,7 +15,6 @@ from ...evidence import ids
 from ...reading.run_reader import RunReader
 from .model import chosen
 
-TITLE = "Headings of other texts"
 DECIDED = ("found", "passed", "ignored")  # states in which a check came to a verdict
 LEAD = (
     "Where this report answers a heading of another text, and what people must add. An answer is something to judge, "
@@ -100,7 +99,7 @@ def mapping(e: RunReader, sections: Iterable[Section], *, whole: bool) -> Sectio
     parts = tuple(_part(e, framework, places) for framework in frameworks()) if whole else ()
     if not whole:
         blocks += _condensed(e, places)
-    return Section(id="mapping", title=TITLE, blocks=blocks, sections=parts, appendix=True)
+    return Section(id="mapping", title="Headings of other texts", blocks=blocks, sections=parts, appendix=True)
 
 
 def _condensed(e: RunReader, places: Places) -> tuple[Block, ...]:
