@@ -24,7 +24,7 @@ from ...evidence.outcomes import (
 from ...evidence.segments import OFF_SUPPORT, SegmentsView
 from ...reading.run_reader import GATE, RunReader
 from ...reading.sentences import share, unbracketed
-from ...reading.tables import INTERVAL, Field, line_table, plain_table
+from ...reading.tables import CAUTION, INTERVAL, Field, line_table, plain_table
 
 ENTROPIES, VARIANCES = ("epistemic", "aleatoric"), ("epistemic_variance", "aleatoric_variance")
 LEAD = (
