@@ -217,10 +217,6 @@ def _line(**content: object) -> bytes:
     return json.dumps(content).encode() + b"\n"
 
 
-if __name__ == "__main__":
-    serve(main)
-
-
 LONG = 3  # pages; a table on two is heard as two tables, each with its head, unless one of them is hardly a table
 
 
@@ -303,3 +299,7 @@ def _below(pdf: Any, element: Any) -> Iterator[bytes]:
         if isinstance(kid, bytes):
             yield kid
             yield from _below(pdf, _at(pdf, kid))
+
+
+if __name__ == "__main__":
+    serve(main)

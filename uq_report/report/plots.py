@@ -13,6 +13,7 @@ from ..core.support.arrays import FloatArray
 from ..document.plots import style
 from ..document.plots.frames import choose, has_interval, interval_words, optional, signed, words
 from ..document.plots.matrix import rectangles
+from ..document.text import legible
 from ..evidence import columns as col
 
 if TYPE_CHECKING:
@@ -277,7 +278,7 @@ def _stack(panels: Sequence[SheetPanel], counts: pd.Series[float], edges: Sequen
 def _rows(panels: Sequence[SheetPanel], counts: pd.Series[float]) -> Figure:
     """Draw a row per level, panels side by side, and the numbers of rows as bars at the right."""
     order = most_frequent(panels[0].average, counts.rename_axis(col.X).rename(col.VALUE).reset_index())
-    names = [style.name(level, LETTERS) for level in order[col.LEVEL]]
+    names = [style.name(legible(level), LETTERS) for level in order[col.LEVEL]]
     left = LETTER * max(map(len, names)) + 0.1
     width, body = (WIDTH - left - RIGHT) / (len(panels) + 0.5 * bool(len(counts))), LEVEL_ROW * len(order) + 0.08
     with style.drawing(TOP + TITLE + body + BOTTOM + UNITS, WIDTH, placed=True) as figure:
