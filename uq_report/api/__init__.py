@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
-from typing import Any, cast, overload
+from typing import Any, TypeAlias, cast, overload
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from .outputs import AuditRuns
 from .progress import reported
 from .views import AuditRun, ResultView
 
+Reporting: TypeAlias = bool | Callable[[Progress], None] | None
+Earlier: TypeAlias = str | Path | Run | AuditRun
 _TRIED_ROWS = 200
 _FEW_LABELS = 20  # so many rows may well be of as many classes
 _AS_ARGUMENTS = "Pass single ones as arguments: uq.audit(subject, seed=1)."
@@ -334,8 +336,8 @@ def audit(
     subject: Subject | Sequence[Subject],
     settings: Settings | None = None,
     *,
-    progress: bool | Callable[[Progress], None] | None = None,
-    previous: str | Path | Run | AuditRun | None = None,
+    progress: Reporting = None,
+    previous: Earlier | None = None,
     **fields: Any,
 ) -> AuditRun: ...
 @overload
@@ -343,7 +345,7 @@ def audit(
     subject: Mapping[str, Subject],
     settings: Settings | None = None,
     *,
-    progress: bool | Callable[[Progress], None] | None = None,
+    progress: Reporting = None,
     previous: None = None,
     **fields: Any,
 ) -> AuditRuns: ...
@@ -352,8 +354,8 @@ def audit(
     subject: Subject | Sequence[Subject] | Mapping[str, Subject],
     settings: Settings | None = None,
     *,
-    progress: bool | Callable[[Progress], None] | None = None,
-    previous: str | Path | Run | AuditRun | None = None,
+    progress: Reporting = None,
+    previous: Earlier | None = None,
     **fields: Any,
 ) -> AuditRun | AuditRuns:
     """Run every explainer and check that applies, and return the audit.
@@ -392,7 +394,7 @@ def audit(
 def _audits(
     subjects: Mapping[str, Subject],
     settings: Settings | None,
-    progress: bool | Callable[[Progress], None] | None,
+    progress: Reporting,
     previous: object,
     fields: Mapping[str, Any],
 ) -> AuditRuns:
@@ -413,7 +415,7 @@ def _settings(fields: Mapping[str, Any]) -> Settings:
     return cast("Settings", settings)
 
 
-def compare(previous: str | Path | Run | AuditRun, run: str | Path | Run | AuditRun) -> AuditRun:
+def compare(previous: Earlier, run: Earlier) -> AuditRun:
     """Return the audit `run` with its changes since `previous`, whatever it was compared with before.
 
     If the two are of unrelated models (another task, no feature or class in common), ``run.changes.unrelated`` says
@@ -424,7 +426,7 @@ def compare(previous: str | Path | Run | AuditRun, run: str | Path | Run | Audit
     return AuditRun(replace(now, changes=runner.changes(before, now)), clock)
 
 
-def _run(source: str | Path | Run | AuditRun) -> Run:
+def _run(source: Earlier) -> Run:
     if isinstance(source, AuditRun | Run):
         return source.run if isinstance(source, AuditRun) else source
     if not isinstance(source, str | Path):

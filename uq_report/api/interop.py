@@ -1,9 +1,10 @@
-"""Importance and Profile results as dalex's own objects, and measures as dalex's explainers."""
+"""Results as objects of other libraries: dalex's importances, profiles and explainers, and `shap.Explanation`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from numbers import Real
 from typing import Any
 
@@ -51,7 +52,7 @@ def to_dalex(result: Result, label: str = "", variable_type: str = "numerical") 
     is 0. Its ``_baseline_`` is the loss with y shuffled; where a measure's mean does not read y it
     equals the full model's value, as in dalex itself.
     """
-    dalex = _dalex("to_dalex")
+    dalex = _library("to_dalex", ids.DALEX)
     prefix = label or result.id
     if isinstance(result, Importance):
         kind = dalex.model_explanations.VariableImportance
@@ -85,7 +86,7 @@ def dalex_explainer(subject: Subject, engine: Engine, measure: str, y: Any = Non
     Pass ``loss_function=mean_measure`` of `uq_report.core.traits.interop` to ``model_parts``, and ``N=None``:
     dalex's own losses compare with y, which only the prediction stands for.
     """
-    dalex = _dalex("dalex_explainer")
+    dalex = _library("dalex_explainer", ids.DALEX)
     selected, omitted = engine.select([measure])
     if not selected:
         raise UnsupportedError(
@@ -144,13 +145,12 @@ class MeasureModel:
         return own
 
 
-def _dalex(who: str) -> Any:
-    """Import dalex."""
+def _library(who: str, name: str) -> Any:
+    """Import an optional library."""
     try:
-        import dalex
+        return import_module(name)
     except ImportError as error:
-        raise MissingDependencyError(who, ids.DALEX) from error
-    return dalex
+        raise MissingDependencyError(who, name) from error
 
 
 def _measures(result: Result) -> list[str]:
@@ -234,7 +234,7 @@ def to_shap(result: Attribution, measure: str, data: pd.DataFrame | None = None)
         levels stand as their position among the sorted ones, and ``display_data`` as they are.
         ``error_std`` holds the Monte-Carlo standard errors; shap's plots do not draw them.
     """
-    shap = _shap()
+    shap = _library("to_shap", ids.SHAP)
     own = result.frame[result.frame[col.MEASURE] == measure]
     if own.empty:
         raise InputError(
@@ -261,15 +261,6 @@ def to_shap(result: Attribution, measure: str, data: pd.DataFrame | None = None)
         feature_names=features,
         error_std=_errors(result, measure, values),
     )
-
-
-def _shap() -> Any:
-    """Import shap."""
-    try:
-        import shap
-    except ImportError as error:
-        raise MissingDependencyError("to_shap", ids.SHAP) from error
-    return shap
 
 
 def _recorded(result: Attribution, rows: Sequence[int], features: Sequence[str]) -> pd.DataFrame | None:

@@ -266,25 +266,12 @@ def printable(value: object) -> object:
 
 # What figures are drawn in, and what stands for it on a dark page. Others are data on a scale, which stay.
 DARK = {
-    "#fff": "#12171d",
-    "#1f2328": "#e4e9f0",
-    "#5d6570": "#a9b5c4",
-    "#e4e7eb": "#2c3540",
-    "#dfe3e8": "#333e4a",
-    "#8b94a0": "#8d98a6",
-    "#9fbfd8": "#45698a",
-    "#0b5c9e": "#6cb0f0",
-    "#b8450b": "#f59a62",
-    "#00785a": "#55c9a6",
-    "#0b4f8a": "#5ea4e6",
-    "#e08214": "#eda04a",
-    "#3f9c78": "#5fbb98",
-    "#8c3f8c": "#cf8fd0",
-    "#6aa9dc": "#8fc3ee",
-    "#7a5a00": "#cfae4f",
-    "#c2527a": "#e58aa9",
-    "#555b63": "#a3abb6",
-}
+    "#fff": "#12171d", "#1f2328": "#e4e9f0", "#5d6570": "#a9b5c4", "#e4e7eb": "#2c3540",
+    "#dfe3e8": "#333e4a", "#8b94a0": "#8d98a6", "#9fbfd8": "#45698a", "#0b5c9e": "#6cb0f0",
+    "#b8450b": "#f59a62", "#00785a": "#55c9a6", "#0b4f8a": "#5ea4e6", "#e08214": "#eda04a",
+    "#3f9c78": "#5fbb98", "#8c3f8c": "#cf8fd0", "#6aa9dc": "#8fc3ee", "#7a5a00": "#cfae4f",
+    "#c2527a": "#e58aa9", "#555b63": "#a3abb6",
+}  # fmt: skip
 # fmt: off
 PLAIN = frozenset((
     "svg", "g", "defs", "clipPath", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan",

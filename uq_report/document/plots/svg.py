@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SVG = "{http://www.w3.org/2000/svg}"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+_COMMAND = re.compile(r"\s*([MLQCz])\s*")
 _REFERENCE = re.compile(r"#([\w-]+)")
 _FONT = re.compile(r"(?:(?P<weight>\d+|bold) )?(?P<size>[\d.]+px) ")  # the shorthand of matplotlib before 3.9
 _DOUBLED = re.compile(r"#(.)\1(.)\2(.)\3")
@@ -77,7 +78,8 @@ def _attributes(element: ET.Element, ids: Mapping[str, str]) -> Iterator[tuple[s
         elif name in (_HREF, "clip-path"):
             yield name.removeprefix("{http://www.w3.org/1999/xlink}"), _renamed(value, ids)
         elif name in _PLACES:
-            yield name, _NUMBER.sub(lambda number: f"{round(float(number[0]), 1):g}", value)
+            short = _NUMBER.sub(lambda number: f"{round(float(number[0]), 1):g}", value)
+            yield name, _COMMAND.sub(r"\1", short) if name == "d" else short
         elif name != "style":
             yield name, value
     for name, value in look.items():
