@@ -11,7 +11,7 @@ import pandas as pd
 from ..core.model.measures import without_parts
 from ..core.model.results import Result
 from ..core.support.text import count
-from ..document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, notes_of
+from ..document.blocks import TOP, intervals_caption, left_out, make_figure, make_section, make_table, notes_of
 from ..document.document import Block, Bullets, Column, Paragraph, Section, Table
 from ..document.plots import attribution
 from ..document.plots.frames import number
@@ -35,7 +35,7 @@ def part(e: RunReader, result: Result) -> Section:
     codes = [finding.code for finding in e.findings_on((result.id,))]
     about = [Paragraph(text=f"Findings on this result: {joined(codes)}.")] if codes else []
     title = clean(result.title, 120)
-    return Section(id=f"result-{result.id}", title=title, blocks=(*about, *blocks, *left_out(result)))
+    return make_section(f"result-{result.id}", title, (*about, *blocks, *left_out(result)))
 
 
 def measures_of(result: Result) -> list[str]:

@@ -101,6 +101,19 @@ class RunReader:
         """Return what people wrote as a cell: open where they wrote nothing, never made up."""
         return self.about(key) or OPEN
 
+    def facts(self, rows: Iterable[tuple[str, str]]) -> tuple[tuple[str, Cell], ...]:
+        """Return recorded facts by their labels.
+
+        A fact is named as an attribute of the subject (``"n"``), an entry of one (``"hashes.X"``), or a text that
+        people wrote (``"about.owner"``).
+        """
+        return tuple((label, self._fact(*key.rpartition(".")[::2])) for label, key in rows)
+
+    def _fact(self, place: str, key: str) -> Cell:
+        if place == "about":
+            return self.about_cell(key)
+        return as_cell(getattr(self.subject, place).get(key) if place else getattr(self.subject, key))
+
     @property
     def group_words(self) -> str:
         """Say which features are changed together, and under which name; empty if none are."""

@@ -10,7 +10,7 @@ from math import isfinite
 from ...core.statistics.inference import MIN_CLUSTERS
 from ...core.statistics.interval_reliability import LEAST_EVENTS, few_events
 from ...core.support.text import count
-from ...document.blocks import make_figure, paragraphs
+from ...document.blocks import make_figure, make_section, paragraphs
 from ...document.document import Badge, Block, Card, Cards, Section, Step, Steps, Verdict
 from ...document.plots.frames import interval_words
 from ...document.text import clean, first_sentence, joined, mentioned, name, spaced, unmarked
@@ -41,12 +41,12 @@ def answer(e: RunReader) -> Section:
     drives: tuple[Block, ...] = (Steps(steps=tuple(Step(lead="", text=text) for text in page.drives)), *picture(e))
     to_do: tuple[Block, ...] = (Steps(steps=page.actions), *paragraphs(page.foot))
     parts = (
-        Section(id="answer-drives", title="What drives it", blocks=drives),
-        Section(id="answer-actions", title="What to do", blocks=to_do),
+        make_section("answer-drives", "What drives it", drives),
+        make_section("answer-actions", "What to do", to_do),
     )
     verdict: Block = Verdict(badge=page.recommendation, text=page.because, note=page.rule)
     blocks = (verdict, *paragraphs(page.assumption, page.undecidable), Cards(cards=page.cards))
-    return Section(id="answer", title="The answer", blocks=blocks, sections=parts)
+    return make_section("answer", "The answer", blocks, parts)
 
 
 def picture(e: RunReader) -> tuple[Block, ...]:

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from math import copysign, inf
 
 from ...core.support.text import count
-from ...document.blocks import bullets, intervals_caption, left_out, make_figure, paragraphs, tables
+from ...document.blocks import bullets, intervals_caption, left_out, make_figure, make_section, paragraphs, tables
 from ...document.document import (
     Badge,
     Block,
@@ -67,7 +67,7 @@ def comparison(e: RunReader) -> Section | None:
     blocks += [] if scores is None else [_scores(e, scores), *left_out(scores.result)]
     blocks += _findings(alone)
     blocks += [] if importance is None else [_importance(e, importance, m) for m in importance.measures]
-    return Section(id="comparison", title="Champion against challenger", blocks=tuple(blocks))
+    return make_section("comparison", "Champion against challenger", tuple(blocks))
 
 
 def better(e: RunReader) -> tuple[Badge, str]:
@@ -288,9 +288,7 @@ def changes(e: RunReader) -> Section | None:
     lead = spaced(f"Compared with the run of {day} (“{label}”).", in_short(since), CLOSED * closed)
     rows = [] if since.unrelated else [*_changed_findings(since), *_changed_values(e, since)]
     table = tables("changes-table", "What changed, worst first.", ("what", "change", "before", "now"), rows)
-    return Section(
-        id="changes", title="What changed", blocks=(*paragraphs(lead), *table, *paragraphs(_not_compared(since)))
-    )
+    return make_section("changes", "What changed", (*paragraphs(lead), *table, *paragraphs(_not_compared(since))))
 
 
 def _not_compared(since: RunChanges) -> str:
@@ -372,7 +370,7 @@ def changes_in_full(e: RunReader) -> Section | None:
         *tables("changes-inputs", "Hashes, versions and settings that differ.", ("input", "before", "now"), inputs),
         *bullets(f"Not compared: {clean(part).rstrip('.')}." for part in since.not_compared),
     )
-    return Section(id="changes-full", title="Compared with the previous run", blocks=blocks)
+    return make_section("changes-full", "Compared with the previous run", blocks)
 
 
 def _value_row(e: RunReader, value: ValueChange) -> Row:

@@ -14,7 +14,7 @@ from ...checks.rates import rates
 from ...core.model.results import Result
 from ...core.support.references import cite
 from ...core.support.text import MAX_TEXT, count
-from ...document.blocks import make_table, paragraphs, tables
+from ...document.blocks import make_section, make_table, paragraphs, tables
 from ...document.document import Badge, Block, Bullets, Callout, Cell, Column, Facts, Fold, Section, Table, Tone
 from ...document.plots.frames import optional
 from ...document.text import (
@@ -80,7 +80,7 @@ def rules(e: RunReader) -> Section:
         "rules-table", caption, columns, sorted(rows, key=lambda row: row[0]), note=SEVERITY
     )
     blocks = blocks or paragraphs("No check of this run states a rule.")
-    return Section(id="rules", title="Rules and severities", blocks=(*blocks, *_judged(e)))
+    return make_section("rules", "Rules and severities", (*blocks, *_judged(e)))
 
 
 def _basis(reference: str) -> str:
@@ -102,7 +102,7 @@ def checks_ended(e: RunReader) -> Section:
     ]
     columns, caption = ("check", "state", "findings or reason"), "Each check ends in exactly one state."
     blocks: tuple[Block, ...] = (*paragraphs(ended(e)), *tables("checks-table", caption, columns, rows))
-    return Section(id="checks", title="How every check ended", blocks=blocks)
+    return make_section("checks", "How every check ended", blocks)
 
 
 def ended(e: RunReader) -> str:
@@ -186,7 +186,7 @@ def monitoring(e: RunReader) -> Section:
     caption = "Rules of the checks, and how they stand now."
     table = tables("monitoring-rules", caption, columns, sorted(rows, key=lambda row: row[0]))
     blocks: tuple[Block, ...] = (*paragraphs(MONITORING_LEAD, now), Facts(rows=procedure), *table, *_margins(e))
-    return Section(id="monitoring", title=MONITORING, blocks=blocks)
+    return make_section("monitoring", MONITORING, blocks)
 
 
 def _state(outcome: Outcome, rule: RuleRecord) -> tuple[Badge, str]:
@@ -281,7 +281,7 @@ def findings(e: RunReader) -> Section:
     blocks: list[Block] = [*paragraphs(spaced(nothing_open(e), ended(e))), *_register(e)]
     blocks += [block for group in every if group not in noted for block in _block(e, group)]
     blocks += [_observations(noted)] if noted else []
-    return Section(id="findings", title="Findings", blocks=tuple(blocks), sections=_waivers(e))
+    return make_section("findings", "Findings", tuple(blocks), _waivers(e))
 
 
 def nothing_open(e: RunReader) -> str:
@@ -429,7 +429,7 @@ def _waivers(e: RunReader) -> tuple[Section, ...]:
     )
     heads = ("finding", "severity", "feature", "waiver", "state")
     blocks = tables("waivers-table", caption, heads, [*_waived(e), *_idle(e)])
-    return (Section(id="findings-waived", title="Waived findings and waivers", blocks=blocks),) if blocks else ()
+    return (make_section("findings-waived", "Waived findings and waivers", blocks),) if blocks else ()
 
 
 def _waived(e: RunReader) -> Iterator[tuple[Cell, ...]]:

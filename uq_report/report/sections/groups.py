@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from ...core.support.text import count
-from ...document.blocks import bullets, paragraphs, tables
+from ...document.blocks import bullets, make_section, paragraphs, tables
 from ...document.document import Block, Card, Column, Section, Table
 from ...document.text import clean, joined, mention, name, value_words
 from ...evidence.outcomes import (
@@ -48,7 +48,7 @@ def affected(e: RunReader) -> Section | None:
         sentences = [sentence for attribute in attributes for sentence in attribute.sentences()]
         blocks = (*own, *bullets([*sentences, *_proxies(e, view), *_withheld(e, view)]))
         blocks = blocks or paragraphs("No group has enough rows to be shown.")
-    return Section(id="sure-groups", title=TITLE, blocks=blocks)
+    return make_section("sure-groups", TITLE, blocks)
 
 
 @dataclass(frozen=True)

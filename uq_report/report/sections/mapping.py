@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ...document.blocks import bullets, make_table, paragraphs
+from ...document.blocks import bullets, make_section, make_table, paragraphs
 from ...document.document import Block, Figure, Section, Table, inside, numbers
 from ...document.text import joined, name
 from ...evidence import ids
@@ -162,7 +162,7 @@ def _part(e: RunReader, framework: Framework, places: Places) -> Section:
     rows = [_row(e, requirement, places, named=True) for requirement in framework.requirements]
     caption = f"{framework.title}: where its headings are answered, as of {framework.mapped}."
     table = make_table(f"{key}-table", caption, COLUMNS, rows)
-    return Section(id=key, title=framework.title, blocks=(*paragraphs(about), table))
+    return make_section(key, framework.title, (*paragraphs(about), table))
 
 
 def _row(e: RunReader, requirement: Requirement, places: Places, *, named: bool) -> tuple[str, str | None, str | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...core.support.text import count
-from ...document.blocks import make_table, paragraphs, tables
+from ...document.blocks import make_section, make_table, paragraphs, tables
 from ...document.document import Block, Callout, Cell, Column, Facts, Section
 from ...document.text import ABSENT, clean, items, joined, name, plain
 from ...evidence.subject import FeatureFacts, SubjectFacts
@@ -20,6 +20,13 @@ TEXTS = (
     ("Users", "users"), ("Owner", "owner"), ("Tier", "tier"), ("When a threshold is crossed", "response"),
     ("Next review", "next_review"),
 )  # fmt: skip
+IDENTITY = (
+    ("Name", "label"), ("Version", "about.version"), ("Class", "model_class"), ("File", "sources.model"),
+    ("Caution", "sources.model_loading"), ("SHA-256", "hashes.model"), ("Task", "task"),
+    ("Predictive distribution", "family"), ("Classes", "classes"),
+)  # fmt: skip
+READ = (("Decides for", "decisions"), ("Read by the adapter", "adapter"), ("Why this adapter", "adapter_reason"))
+OPTIONAL = ("Caution", "Decides for", "How it is called")  # left out where they are not recorded
 WITH_METHODS = ("assumptions", "response")  # which the sections by method open with
 
 
@@ -27,40 +34,17 @@ def model(e: RunReader, *, whole: bool = True) -> Section:
     """Return purpose and materiality, the model's identity, and the parameters somebody chose, or all of them."""
     texts = [(label, key) for label, key in TEXTS if not (whole and key in WITH_METHODS)]
     purpose = Facts(rows=tuple((label, e.about_cell(key)) for label, key in texts))
-    identity = Section(id="model-identity", title="Identity", blocks=(Facts(rows=_identity(e)),))
-    parameters = Section(id="model-parameters", title="Parameters", blocks=_parameters(e, whole=whole))
-    return Section(
-        id="model",
-        title="Model, purpose and materiality",
-        blocks=(*paragraphs(LEAD), purpose),
-        sections=(identity, parameters),
-    )
+    identity = make_section("model-identity", "Identity", (Facts(rows=_identity(e)),))
+    parameters = make_section("model-parameters", "Parameters", _parameters(e, whole=whole))
+    return make_section("model", "Model, purpose and materiality", (*paragraphs(LEAD), purpose), (identity, parameters))
 
 
 def _identity(e: RunReader) -> tuple[tuple[str, Cell], ...]:
-    about = e.subject
-    caution = about.sources.get("model_loading")
-    return (
-        ("Name", as_cell(about.label)),
-        ("Version", e.about_cell("version")),
-        ("Class", as_cell(about.model_class)),
-        ("File", as_cell(about.sources.get("model"))),
-        *((("Caution", as_cell(caution)),) if caution is not None else ()),
-        ("SHA-256", as_cell(about.hashes.get("model"))),
-        ("Task", as_cell(about.task)),
-        ("Predictive distribution", as_cell(about.family)),
-        ("Classes", as_cell(about.classes)),
-        (_positive(e), as_cell(about.positive_class)),
-        *((("Decides for", as_cell(about.decisions)),) if about.decisions else ()),
-        ("Read by the adapter", as_cell(about.adapter)),
-        ("Why this adapter", as_cell(about.adapter_reason)),
-        *((("How it is called", as_cell(" ".join(about.notes))),) if about.notes else ()),
-    )
-
-
-def _positive(e: RunReader) -> str:
-    """Return what the class is called whose probability is the prediction: of several classes none is positive."""
-    return "Class whose probability is shown" if len(e.subject.classes or ()) > 2 else "Positive class"
+    several = len(e.subject.classes or ()) > 2  # of which none is positive
+    positive = ("Class whose probability is shown" if several else "Positive class", "positive_class")
+    rows = e.facts((*IDENTITY, positive, *READ))
+    notes = [("How it is called", as_cell(" ".join(e.subject.notes)))]
+    return tuple(row for row in (*rows, *notes) if row[0] not in OPTIONAL or row[1] != ABSENT)
 
 
 def chosen(e: RunReader) -> dict[str, str] | None:
@@ -112,11 +96,11 @@ HASHED = {
 def data(e: RunReader, placed: PluginSections, *, whole: bool = True) -> Section:
     """Return origin and facts of the rows, and hashes; in full every feature and the quality of the data."""
     parts = (
-        Section(id="data-rows", title="Rows and features", blocks=_rows_and_features(e.subject, whole=whole)),
+        make_section("data-rows", "Rows and features", _rows_and_features(e.subject, whole=whole)),
         *(placed.chapter("data") if whole else ()),
-        Section(id="hashes", title="Hashes", blocks=_hashes(e.subject.hashes)),
+        make_section("hashes", "Hashes", _hashes(e.subject.hashes)),
     )
-    return Section(id="data", title="Data and lineage", blocks=(Facts(rows=_lineage(e)),), sections=parts)
+    return make_section("data", "Data and lineage", (Facts(rows=_lineage(e)),), parts)
 
 
 def _lineage(e: RunReader) -> tuple[tuple[str, Cell], ...]:
@@ -210,6 +194,10 @@ PEOPLE = (
     "Only people can judge whether the features may be used by law and policy, whether effects agree with what is "
     "known, and whether rows, thresholds and severities fit the use of the model."
 )
+SIGNED = (
+    ("Author of this report", "about.author"), ("Independence of the review", "about.independence"),
+    ("Signatures", "about.signers"), ("Status", "about.status"),
+)  # fmt: skip
 NO_TEXT = ("title", "status", "classification", "signers")  # what need not be completed
 
 
@@ -217,14 +205,9 @@ def sign_off(e: RunReader) -> Section:
     """Return the lines to sign, what is open, and how to prove and sign the file."""
     rows = [(role, e.about_cell(key), BLANK, BLANK) for role, key in ROLES]
     table = make_table("sign-off-table", "To be dated and signed.", ("role", "name", "date", "signature"), rows)
-    facts = (
-        ("Author of this report", e.about_cell("author")),
-        ("Independence of the review", e.about_cell("independence")),
-        *([("Signatures", e.about_cell("signers"))] if e.about("signers") else []),
-        ("Status", e.about_cell("status")),
-    )
+    facts = e.facts(row for row in SIGNED if row[1] != "about.signers" or e.about("signers"))
     blocks: tuple[Block, ...] = (table, Facts(rows=facts), *paragraphs(_to_complete(e), PEOPLE, HOW))
-    return Section(id="sign-off", title="Sign-off", blocks=blocks)
+    return make_section("sign-off", "Sign-off", blocks)
 
 
 def _to_complete(e: RunReader) -> str:

@@ -7,7 +7,7 @@ from math import isfinite
 
 from ...core.support.numbers import unit_phrase
 from ...core.support.text import count
-from ...document.blocks import left_out, make_table, paragraphs
+from ...document.blocks import left_out, make_section, make_table, paragraphs
 from ...document.document import Block, Column, Paragraph, Section, Table
 from ...document.plots.frames import interval_words
 from ...document.text import clean, joined, mentions, name, value_words
@@ -51,7 +51,7 @@ def scores(e: RunReader) -> Section:
     blocks: tuple[Block, ...] = paragraphs(e.why_missing(CalibrationView.id))
     if view is not None:
         blocks = (*paragraphs(_skill(e, view.lines)), _scores(view), *_decisions(e))
-    return Section(id="sure-scores", title="How good is it?", blocks=blocks)
+    return make_section("sure-scores", "How good is it?", blocks)
 
 
 def _scores(view: CalibrationView) -> Table:
@@ -142,7 +142,7 @@ def outcomes_in_full(e: RunReader, placed: PluginSections) -> Section:
         table = scores_table(view, lines, "scores-table", "Scores on the audited rows.")
         blocks = (table, *left_out(view.result))
     sections = (*placed.chapter("outcomes"), *placed.chapter("uncertainty-quality"))
-    return Section(id="outcomes", title="Outcomes in full", blocks=blocks, sections=sections)
+    return make_section("outcomes", "Outcomes in full", blocks, sections)
 
 
 CLAIMS_SHOWN = 5  # features in the table of claims
@@ -161,7 +161,7 @@ NO_SEGMENT = (
 def sure(e: RunReader) -> Section:
     """Return scores and decisions, reliability, claims, segments of high uncertainty, and who is affected."""
     parts = (scores(e), believed(e), claimed(e), unsure(e), affected(e))
-    return Section(id="sure", title="How good, how sure", blocks=_intervals(e), sections=tuple(filter(None, parts)))
+    return make_section("sure", "How good, how sure", _intervals(e), tuple(filter(None, parts)))
 
 
 def _intervals(e: RunReader) -> tuple[Paragraph, ...]:
@@ -179,7 +179,7 @@ def claimed(e: RunReader) -> Section | None:
     blocks: tuple[Block, ...] = (*paragraphs(f"{CLAIMS}{_apart(view)}"), _table(e, view))
     if not view.part(DELIVERED):
         blocks = paragraphs("Without outcomes nothing shows whether unseen rows confirm what the model claims.")
-    return Section(id="sure-claims", title="Does the model know what it claims to know?", blocks=blocks)
+    return make_section("sure-claims", "Does the model know what it claims to know?", blocks)
 
 
 def _apart(view: Claims) -> str:
@@ -243,7 +243,7 @@ def unsure(e: RunReader) -> Section | None:
         rows = [_segment(view, key, SegmentFeatures.find(e.run)) for key in keys]
         caption = "Segments of rows that stand out, on rows that did not make them."
         blocks = (make_table("sure-segments-table", caption, columns, rows, evidence=view.id),)
-    return Section(id="sure-segments", title=SEGMENTS_TITLE, blocks=blocks)
+    return make_section("sure-segments", SEGMENTS_TITLE, blocks)
 
 
 def _segment(view: SegmentsView, key: str, features: SegmentFeatures | None) -> tuple[str | int, ...]:

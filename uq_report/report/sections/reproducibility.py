@@ -10,7 +10,7 @@ from typing import Any
 from ...core.statistics.inference import CONFIDENCE
 from ...core.support.references import WORKS, cite
 from ...core.support.text import count
-from ...document.blocks import bullets, make_table, paragraphs, tables
+from ...document.blocks import bullets, make_section, make_table, paragraphs, tables
 from ...document.document import Block, Callout, Cell, Column, Facts, Section, Table, texts
 from ...document.text import ABSENT, clean, joined, name, spaced
 from ...evidence import ids
@@ -43,14 +43,14 @@ OF_MODELS = {"sklearn": "scikit-learn", "onnx": "onnxruntime"}  # a module's pac
 def reproducibility(e: RunReader, sha256: str, *, whole: bool = True) -> Section:
     """Return how to rebuild and verify the report, hashes, what was set, versions and plugins."""
     parts = [
-        Section(id="reproducibility-settings", title="What was set", blocks=_settings(e, whole=whole)),
-        Section(id="reproducibility-versions", title="Versions", blocks=_versions(e, whole=whole)),
+        make_section("reproducibility-settings", "What was set", _settings(e, whole=whole)),
+        make_section("reproducibility-versions", "Versions", _versions(e, whole=whole)),
         inventory(e, whole=whole),
     ]
     if whole:
-        parts.append(Section(id="reproducibility-evidence", title="RunReader", blocks=(_results(e),)))
+        parts.append(make_section("reproducibility-evidence", "RunReader", (_results(e),)))
     blocks = (*_warning(e), *paragraphs(LEAD), Facts(rows=_facts(e, sha256)), *paragraphs(FILES))
-    return Section(id="reproducibility", title="Reproducibility", blocks=blocks, sections=tuple(parts))
+    return make_section("reproducibility", "Reproducibility", blocks, tuple(parts))
 
 
 def _warning(e: RunReader) -> tuple[Block, ...]:
@@ -169,7 +169,7 @@ def inventory(e: RunReader, *, whole: bool) -> Section:
     if plugins:
         listed = [_every_plugin(plugins)] if whole else []
         blocks = (*paragraphs(_counted(plugins)), *_fast_paths(plugins), *_strangers(plugins), *listed)
-    return Section(id="plugins", title="Plugins", blocks=blocks)
+    return make_section("plugins", "Plugins", blocks)
 
 
 def foreign(plugin: PluginRecord | Plugin) -> bool:
@@ -231,7 +231,7 @@ def methods(e: RunReader, *, whole: bool = True) -> Section:
         did = "What the methods of this run do was not recorded." if e.results else "No method has results in this run."
         blocks = paragraphs(did)
     sections = tuple(map(_card, e.methods_in_use)) if whole else ()
-    return Section(id="methods", title="Methods", blocks=blocks, sections=sections)
+    return make_section("methods", "Methods", blocks, sections)
 
 
 def in_short(method: MethodRecord) -> str:
@@ -263,7 +263,7 @@ def _card(method: MethodRecord) -> Section:
         ("Rests on", f"{cite(card.references).rstrip('.')}." if card.references else ""),
     )
     facts = Facts(rows=tuple((label, text) for label, text in rows if text))
-    return Section(id=f"method-{method.name}", title=clean(card.title, 120), blocks=(facts,))
+    return make_section(f"method-{method.name}", clean(card.title, 120), (facts,))
 
 
 def references(sections: Iterable[Section]) -> Section:
@@ -273,7 +273,7 @@ def references(sections: Iterable[Section]) -> Section:
     works = bullets(f"{work.short.rstrip('.')}. {work.full}" for work in WORKS.values() if work.short in text)
     explained: tuple[Block, ...] = (Facts(rows=terms),) if terms else paragraphs("No term needs words.")
     parts = (
-        Section(id="works", title="Works cited in this report", blocks=works or paragraphs("No work is cited.")),
-        Section(id="glossary", title="Terms used in this report", blocks=explained),
+        make_section("works", "Works cited in this report", works or paragraphs("No work is cited.")),
+        make_section("glossary", "Terms used in this report", explained),
     )
     return Section(id="references", title="References and glossary", sections=parts, appendix=True)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from ...core.support.text import count, file_stem
-from ...document.blocks import make_figure, paragraphs
+from ...document.blocks import make_figure, make_section, paragraphs
 from ...document.document import Block, Column, Section, Split, Table
 from ...document.plots.frames import number
 from ...document.text import interval, items, joined, mention, mentions, name, position, spaced, value_words
@@ -309,9 +309,9 @@ def sheets(e: RunReader) -> Section | None:
     others = [feature for feature in in_order(ledger) if feature not in chosen]
     sections = [_sheet(ledger, feature) for feature in chosen]
     if others:
-        sections.append(Section(id="features-others", title="All other features", blocks=(_others(ledger, others),)))
+        sections.append(make_section("features-others", "All other features", (_others(ledger, others),)))
     missing = "" if ledger.average is not None else f"There are no curves. {e.why_missing(ids.PDP)}"
-    return Section(id="features", title="Features", blocks=paragraphs(LEAD, missing), sections=tuple(sections))
+    return make_section("features", "Features", paragraphs(LEAD, missing), tuple(sections))
 
 
 def _sheet(ledger: Ledger, feature: str) -> Section:

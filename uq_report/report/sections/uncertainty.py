@@ -7,7 +7,7 @@ from math import isfinite, isnan, nan
 
 from ...core.support.numbers import share_words
 from ...core.support.text import count
-from ...document.blocks import intervals_caption, make_figure, notes_of, paragraphs
+from ...document.blocks import intervals_caption, make_figure, make_section, notes_of, paragraphs
 from ...document.document import Block, Column, Section, Split, Table
 from ...document.text import clean, joined, name, plain, sentence, spaced, value_words
 from ...evidence.importance import Pfi
@@ -43,7 +43,7 @@ def believed(e: RunReader) -> Section:
         halves, texts = [halves[0], texts], ()
     sides = (Split(left=halves[0], right=halves[1]),) if halves else ()
     blocks = (*paragraphs(gate_words(e)), *sides, *texts)
-    return Section(id="sure-believed", title="Can its stated uncertainty be believed?", blocks=blocks)
+    return make_section("sure-believed", "Can its stated uncertainty be believed?", blocks)
 
 
 def gate_words(e: RunReader) -> str:
@@ -224,7 +224,7 @@ def calibration_in_full(e: RunReader) -> Section:
         lines = [line for line in view.lines if line.judges_uncertainty or line.is_tested]
         caption = "Calibration tests and sharpness."
         blocks = (*paragraphs(LEAD), scores_table(view, lines, "calibration-table", caption, tests=True))
-    return Section(id="calibration", title="Calibration in full", blocks=(*blocks, *_tables(e)))
+    return make_section("calibration", "Calibration in full", (*blocks, *_tables(e)))
 
 
 def _tables(e: RunReader) -> Iterator[Block]:
