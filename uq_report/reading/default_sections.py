@@ -32,7 +32,7 @@ ROWS = 6
 def part(e: RunReader, result: Result) -> Section:
     """Return one result as a section of its own."""
     blocks = PARTS.get(result.kind, table_only)(e, result)
-    codes = [finding.code for finding in e.findings_on((result.id,))]
+    codes = [finding.code for finding in e.findings if result.id in finding.evidence]
     about = [Paragraph(text=f"Findings on this result: {joined(codes)}.")] if codes else []
     title = clean(result.title, 120)
     return make_section(f"result-{result.id}", title, (*about, *blocks, *left_out(result)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -48,12 +48,6 @@ class Gate:
     word: str
     tone: Tone
     reason: str
-    measures: tuple[str, ...] = ()
-
-    @property
-    def passed(self) -> bool:
-        """Whether uncertainty may be read without a warning."""
-        return self.tone == "good"
 
 
 def _no_figures(result: Result, **_: Any) -> NoReturn:
@@ -173,14 +167,6 @@ class RunReader:
         """The SHA-256 of these bytes."""
         return sha256(self.content).hexdigest()
 
-    def findings_on(self, results: Collection[str], feature: str = "") -> tuple[Finding, ...]:
-        """Return the findings that rest on any of these results, and are about `feature` if one is named."""
-        return tuple(
-            finding
-            for finding in self.findings
-            if set(results) & set(finding.evidence) and (not feature or feature in finding.features)
-        )
-
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """All findings, worst first, each under the one that explains it."""
@@ -289,8 +275,7 @@ def gate_of(outcomes: Iterable[Outcome]) -> Gate:
         return Gate("not assessed", "unknown", sentence(outcome.reason))
     failed = [finding for finding in findings if finding.code == FAILED]
     decisive = failed or findings
-    measures = tuple(dict.fromkeys(m for finding in decisive for m in finding.measures))
     waived = outcome.state == "ignored"
     reasons = [*(finding.statement for finding in decisive), *([outcome.reason] if waived else [])]
     word = f"{'fails' if failed else 'cannot be judged'}{', waived' if waived else ''}"
-    return Gate(word, "bad" if failed else "warning", " ".join(map(sentence, reasons)), measures)
+    return Gate(word, "bad" if failed else "warning", " ".join(map(sentence, reasons)))

@@ -52,11 +52,16 @@ def largest_words(table: pd.DataFrame, facts: MeasureFacts, most: int = 3) -> st
     ``"Largest: age 0.156 nats (0.127 to 0.185), amount ..."``
     """
     parts = [
-        f"{name(row.feature)} {value_words(row.estimate, row.lower, row.upper, facts.unit)}{mark(row)}"
+        f"{name(row.feature)} {estimate_words(row, facts.unit)}{mark(row)}"
         for row in ordered(table, facts.sign).head(most).itertuples()
     ]
     lead = "Largest" if facts.sign > 0 else f"Lowest ({_lower(facts)})"
     return f"{lead}: {joined(parts)}."
+
+
+def estimate_words(line: Any, unit: str = "") -> str:
+    """Return the estimate of a line with its interval; empty without a line."""
+    return "" if line is None else value_words(line.estimate, line.lower, line.upper, unit)
 
 
 def verdict_words(table: pd.DataFrame) -> str:

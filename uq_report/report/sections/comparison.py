@@ -36,6 +36,7 @@ from ...evidence.run import FindingChange, Run, RunChanges, ValueChange
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import of_measure, table_of
 from ...reading.run_reader import RunReader, as_cell, severity_badge
+from ...reading.sentences import estimate_words
 from ...reading.tables import FEATURE, INTERVAL, Field, line_table
 from .findings import about
 
@@ -95,7 +96,7 @@ def better(e: RunReader) -> tuple[Badge, str]:
 
 
 def _value(e: RunReader, line: PairedLine) -> str:
-    return value_words(line.estimate, line.lower, line.upper, e.words(line.measure).unit)
+    return estimate_words(line, e.words(line.measure).unit)
 
 
 def _errors(line: PairedLine) -> float:
@@ -177,7 +178,7 @@ def _scores(e: RunReader, view: CompareScores) -> Block:
 def _importance(e: RunReader, view: CompareImportance, measure: str) -> Fold:
     """Return the figure and the table of one measure."""
     lines, title = of_measure(view.lines, measure), e.words(measure).title
-    values = [f"{name(line.feature)} {value_words(line.estimate, line.lower, line.upper)}" for line in lines]
+    values = [f"{name(line.feature)} {estimate_words(line)}" for line in lines]
     figure = make_figure(
         f"comparison-figure-{measure}",
         f"Importance for {title}, challenger less champion. {intervals_caption(table_of(lines))}",

@@ -24,7 +24,7 @@ from ...evidence.outcomes import (
 )
 from ...evidence.view import of_feature, of_measure
 from ...reading.run_reader import RunReader
-from ...reading.sentences import amount, apart, points, unbracketed
+from ...reading.sentences import amount, apart, estimate_words, points, unbracketed
 
 TITLE = "Who is affected?"
 ATTRIBUTES, LEVELS = 3, 6  # in tables of the front part
@@ -168,7 +168,7 @@ def _proxy(lines: Sequence[ProxyLine], attribute: str) -> str:
     if together is None:
         return ""
     can = "tell" if together.lower > 0 else "are not shown to tell"
-    skill = unbracketed(value_words(together.estimate, together.lower, together.upper))
+    skill = unbracketed(estimate_words(together))
     closest = f", closest is {mention(single.item)} (association {value_words(single.estimate)})" if single else ""
     return f"The other features {can} {mention(attribute)} (skill {skill}){closest}."
 

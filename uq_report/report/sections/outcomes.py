@@ -13,11 +13,11 @@ from ...document.plots.frames import interval_words
 from ...document.text import clean, joined, mentions, name, value_words
 from ...evidence import ids
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims
-from ...evidence.outcomes import CalibrationView, DecisionLine, Decisions, ScoreLine
-from ...evidence.segments import SegmentFeatures, SegmentLine, SegmentsView
+from ...evidence.outcomes import LOG_SCORE, CalibrationView, DecisionLine, Decisions, ScoreLine
+from ...evidence.segments import SegmentFeatures, SegmentsView
 from ...evidence.view import by_feature, largest_first
 from ...reading.run_reader import RunReader
-from ...reading.sentences import amount, is_share, mark, share, unreliable_words
+from ...reading.sentences import amount, estimate_words, is_share, mark, share, unreliable_words
 from ..placing import PluginSections
 from .groups import affected
 from .uncertainty import believed, item_words, scores_table
@@ -25,6 +25,8 @@ from .uncertainty import believed, item_words, scores_table
 COUNTED = 6  # classes up to which the table counts every pair
 MOST = 8  # classes in the table of the front part
 BASELINE, SKILL = "_baseline", "_skill"
+# the first with a skill is shown on page 1
+SCORE_NAMES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS", "interval_score": "interval score"}
 TITLES = {
     "log_score": "log score (surprise at the outcome; lower is better)",
     "brier": "Brier score (lower is better)",
@@ -36,13 +38,7 @@ TITLES = {
     "squared_error": "mean squared error (lower is better)",
 }
 RATES = {"recall": "found", "precision": "right where decided so"}
-SHORT = {
-    "log_score": "log score",
-    "nll": "log score",
-    "brier": "Brier score",
-    "crps": "CRPS",
-    "interval_score": "interval score",
-}
+SHORT = {**SCORE_NAMES, "nll": SCORE_NAMES[LOG_SCORE]}
 
 
 def scores(e: RunReader) -> Section:
@@ -76,7 +72,7 @@ def _cell(line: ScoreLine | None) -> str:
     if line is None:
         return ""
     if line.item == "roc_auc":  # a probability that nobody reads in percent
-        return value_words(line.estimate, line.lower, line.upper)
+        return estimate_words(line)
     return amount(line)
 
 
@@ -201,23 +197,14 @@ def _table(e: RunReader, view: Claims) -> Table:
     ordered = largest_first(view.part(CLAIMED))
     lines = [x for x in ordered if x.feature != ALL_FEATURES][:CLAIMS_SHOWN]
     lines += [x for x in ordered if x.feature == ALL_FEATURES]
-    rows = [
-        (
-            name(x.feature),
-            _words(x),
-            _words(confirmed.get(x.feature)),
-            _confirmed_share(view, x, difference.get(x.feature)),
-        )
-        for x in lines
-    ]
+    rows = []
+    for x in lines:
+        amounts = [estimate_words(each) + mark(each) for each in (x, confirmed.get(x.feature))]
+        rows.append((name(x.feature), *amounts, _confirmed_share(view, x, difference.get(x.feature))))
     columns = [Column("feature"), Column("claimed", unit=unit), Column("confirmed", unit=unit), Column("share of it")]
     pairs = (x for line in lines for x in (line, confirmed.get(line.feature)) if x is not None)
     note = unreliable_words(line.unreliable for line in pairs)
     return make_table("sure-claims-table", "The largest claims.", columns, rows, evidence=view.id, note=note)
-
-
-def _words(line: ClaimLine | None) -> str:
-    return "" if line is None else value_words(line.estimate, line.lower, line.upper) + mark(line)
 
 
 def _confirmed_share(view: Claims, claim: ClaimLine, difference: ClaimLine | None) -> str:
@@ -250,9 +237,5 @@ def _segment(view: SegmentsView, key: str, features: SegmentFeatures | None) -> 
     lines = view.of(key)
     first = next(iter(lines.values()))
     closest = None if features is None else features.leading(key, first.grown)
-    means = (_mean(lines.get(measure)) for measure in view.measures)
+    means = (estimate_words(lines.get(measure)) for measure in view.measures)
     return (clean(first.item), first.n, *means, "" if closest is None else name(closest.feature))
-
-
-def _mean(line: SegmentLine | None) -> str:
-    return "" if line is None else value_words(line.estimate, line.lower, line.upper)

@@ -19,11 +19,11 @@ from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, RAW, RSensView
 from ...evidence.profiles import PdpDistribution
 from ...evidence.subject import FeatureFacts
 from ...evidence.view import EstimateLine
-from ...reading.effects import FALLS, RISES, ROLES, Move, curve, has_levels, move, parts
+from ...reading.effects import FALLS, RISES, ROLES, Move, Point, curve, has_levels, move, parts
 from ...reading.feature_index import Ledger, in_order, leaders
-from ...reading.rank_ranges import FeatureRanking
+from ...reading.rank_ranges import FeatureRanking, RankedFeature
 from ...reading.run_reader import RunReader
-from ...reading.sentences import DAGGER, mark, range_words, unreliable_words
+from ...reading.sentences import DAGGER, estimate_words, mark, range_words, unreliable_words
 from ...reading.tables import parts_of
 from ..plots import SheetPanel, draw_sheet, most_frequent
 
@@ -56,7 +56,7 @@ def effect(ledger: Ledger, feature: str) -> str:
 
 def _moves(course: Move, unit: str) -> str:
     a, b = course.ends
-    start, end = rounded(a.estimate, a.lower, a.upper, unit), rounded(b.estimate, b.lower, b.upper)
+    start, end = rounded(a, unit), rounded(b)
     at = "for" if course.levels else "at"
     if course.direction in (RISES, FALLS):
         verb = "rises" if course.direction == RISES else "falls"
@@ -75,7 +75,7 @@ def _doubt(ledger: Ledger, feature: str, course: Move | None) -> str:
         return ", nor has the model's doubt" if course is None else "; the model's doubt has no clear direction"
     if course is None:
         return f"; the model's doubt {_moves(own, unit)}"
-    ends = [rounded(end.estimate, end.lower, end.upper) for end in own.ends]
+    ends = [rounded(end) for end in own.ends]
     span = f"{ends[0]} to {f'{ends[1]} {unit}'.strip()}"
     if own.direction and own.direction == course.direction:
         return f", and so does the model's doubt ({span})"
@@ -91,11 +91,11 @@ def cost(ledger: Ledger, feature: str) -> str:
     if line is None or ledger.loss is None or ledger.loss.sign < 0:
         return ""
     unit = ledger.loss.unit
-    value = rounded(line.estimate, line.lower, line.upper, unit)
+    value = rounded(line, unit)
     if line.verdict == POSITIVE:
         return f"Wrong values cost {value} on unseen rows{_claim(ledger, feature)}{_noticed(ledger, feature)}."
     if line.verdict == NEGATIVE:
-        less = rounded(-line.estimate, line.lower, line.upper, unit)
+        less = rounded(line, unit, sign=-1)
         return f"Wrong values lower the loss on unseen rows by {less}{_doubted(ledger, feature)}."
     if line.verdict == ABOUT_0:
         return f"Wrong values cost about nothing on unseen rows ({value}){_doubted(ledger, feature)}."
@@ -123,7 +123,7 @@ def _claimed(ledger: Ledger, feature: str) -> tuple[str, int]:
     claimed, excess = ledger.claimed.get(feature), ledger.excess.get(feature)
     if claimed is None or excess is None:
         return "", 0
-    claim = rounded(claimed.estimate, claimed.lower, claimed.upper)
+    claim = rounded(claimed)
     shows = excess.has_interval and not excess.unreliable
     return claim, int(shows and excess.lower > 0) - int(shows and excess.upper < 0)
 
@@ -133,7 +133,7 @@ def _noticed(ledger: Ledger, feature: str) -> str:
     line = ledger.doubts.get(feature)
     if line is None or ledger.doubt is None or ledger.doubt.sign < 0:
         return ""
-    size = rounded(abs(line.estimate), line.lower, line.upper, ledger.doubt.unit)
+    size = rounded(line, ledger.doubt.unit, sign=0)
     return {
         ABOUT_0: ", but the doubt hardly changes then",
         POSITIVE: f", and the doubt then rises by {size}",
@@ -150,11 +150,11 @@ def disagreement(ledger: Ledger, feature: str) -> str:
     if line.verdict == ABOUT_0:
         return "Next to nothing of that doubt is disagreement of the members." if raised else ""
     if line.verdict == POSITIVE and raised and line.estimate < doubt.estimate:
-        whole, lost = rounded(doubt.estimate, doubt.lower, doubt.upper, parts.unit), ledger.losses.get(feature)
+        whole, lost = rounded(doubt, parts.unit), ledger.losses.get(feature)
         noticed = lost is not None and lost.verdict == POSITIVE and bool(_noticed(ledger, feature))
         lead = f"Of these {whole}," if noticed else f"The doubt then rises by {whole}, of which"
-        return f"{lead} {rounded(line.estimate, line.lower, line.upper)} is disagreement of the members."
-    size = rounded(abs(line.estimate), line.lower, line.upper, parts.unit)
+        return f"{lead} {rounded(line)} is disagreement of the members."
+    size = rounded(line, parts.unit, sign=0)
     way = {POSITIVE: "more", NEGATIVE: "less"}.get(line.verdict, "")
     return f"The members then disagree {way}, by {size}." if way else ""
 
@@ -167,19 +167,14 @@ def cover(ledger: Ledger, feature: str) -> str:
         return ""
     if not line.change_lower > 0 or line.change < line.margin:
         return ""
-    more = rounded(line.change, line.change_lower, line.change_upper, ledger.loss.unit)
+    more = value_words(line.change, line.change_lower, line.change_upper, ledger.loss.unit).partition(" (")[0]
     return f"Where {joined(mentions(others), FEW)} cannot stand in for it, wrong values cost {more} more."
 
 
-def rounded(estimate: float, lower: float, upper: float, unit: str = "") -> str:
-    """Return an estimate rounded to its interval, without the interval.
-
-    Examples
-    --------
-    >>> rounded(0.03674, 0.00079, 0.0726, "nats")
-    '0.037 nats'
-    """
-    return value_words(estimate, lower, upper, unit).partition(" (")[0]
+def rounded(line: RankedFeature | EstimateLine | Point, unit: str = "", sign: int = 1) -> str:
+    """Return `sign` times an estimate, of `sign` 0 its size, rounded to its interval and without that."""
+    value = sign * line.estimate if sign else abs(line.estimate)
+    return value_words(value, line.lower, line.upper, unit).partition(" (")[0]
 
 
 class SheetRow(NamedTuple):
@@ -235,7 +230,7 @@ def _ranked(ranking: FeatureRanking | None, feature: str, what: str) -> Iterator
 
 def _sheet_row(what: str, line: EstimateLine, rank: str = "", unreliable: str = "") -> SheetRow:
     """Return the line of an estimate, its interval marked where it is not to be trusted."""
-    row = SheetRow(what, value_words(line.estimate, line.lower, line.upper), rank, unreliable)
+    row = SheetRow(what, estimate_words(line), rank, unreliable)
     return row._replace(value=f"{row.value}{mark(row)}")
 
 
@@ -422,4 +417,4 @@ def _cell(ranking: FeatureRanking, feature: str) -> str | None:
     line = ranking.lines.get(feature)
     if line is None:
         return None
-    return value_words(line.estimate, line.lower, line.upper) + DAGGER * (feature in ranking.unreliable)
+    return estimate_words(line) + DAGGER * (feature in ranking.unreliable)

@@ -23,7 +23,7 @@ from ...evidence.outcomes import (
 )
 from ...evidence.segments import OFF_SUPPORT, SegmentsView
 from ...reading.run_reader import GATE, RunReader
-from ...reading.sentences import share, unbracketed
+from ...reading.sentences import estimate_words, share, unbracketed
 from ...reading.tables import CAUTION, INTERVAL, Field, line_table, plain_table
 
 ENTROPIES, VARIANCES = ("epistemic", "aleatoric"), ("epistemic_variance", "aleatoric_variance")
@@ -87,7 +87,7 @@ def _gain(view: CalibrationView) -> str:
     gain = view.of("recalibration_gain")
     if gain is None or not gain.lower > 0:
         return ""
-    return f"Recalibrating would save {value_words(gain.estimate, gain.lower, gain.upper, 'nats')} a row."
+    return f"Recalibrating would save {estimate_words(gain, 'nats')} a row."
 
 
 def _half(e: RunReader, diagram: type[Bins]) -> tuple[Block, ...]:
