@@ -1,4 +1,4 @@
-"""Sentences about results. They state what an interval allows, and nothing more."""
+"""Sentences and amounts about results. They state what an interval allows, and nothing more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables made from estimates."""
+"""Tables made from estimates, those of the two parts of an uncertainty included."""
 
 from __future__ import annotations
 

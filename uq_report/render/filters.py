@@ -1,4 +1,4 @@
-"""The filters and tests templates may use, beside Jinja's own."""
+"""The filters and tests templates may use, beside Jinja's own; figures as part of the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door every text passes on its way into a page."""
+"""Texts and numbers on their way into a page: `core.numbers`, aligned down a column."""
 
 from __future__ import annotations
 

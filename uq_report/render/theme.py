@@ -1,4 +1,4 @@
-"""The files of a theme: read in their folder and nowhere else."""
+"""The files of a theme: read in their folder and nowhere else, and pages that load ``data:`` addresses alone."""
 
 from __future__ import annotations
 

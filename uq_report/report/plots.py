@@ -1,4 +1,8 @@
-"""What decides the prediction, what it costs when wrong, and what the uncertainty follows: one row per feature."""
+"""Figures of the report itself: the drivers of page 1, the map of loss and uncertainty, and a feature's sheet.
+
+Those of a method stand with the method. The axes of a sheet have fixed places: a layout that is searched for costs
+more than all the drawing.
+"""
 
 from __future__ import annotations
 

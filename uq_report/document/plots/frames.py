@@ -1,4 +1,4 @@
-"""Small, checked readings of a result's frames that several figures share."""
+"""Small, checked readings of results that several figures share, and how measures and ranks are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A square matrix of pairs: few levels of one hue scale, numbers in the cells, and the scale beside it."""
+"""Figures made of cells: matrices of pairs, ranks with their intervals, and surfaces along two features.
+
+Cells of one colour are one path, so that a figure stays small and needs no raster image.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What draws a result: the contract of figures, entry-point group ``uq_report.figures``."""
+"""The contract of figures, entry-point group ``uq_report.figures``, and the figures of whole kinds of results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Page 1: what the evidence supports and why, with a picture, complete without turning the page."""
+"""Page 1: what the evidence supports, why, and what to do, made once; as a section, as lines and as HTML."""
 
 from __future__ import annotations
 

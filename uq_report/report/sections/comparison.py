@@ -1,6 +1,6 @@
-"""Champion against challenger, the worst first: which predicts better, what one alone has, what drives them apart.
+"""What sets two audits apart: champion against challenger on the same rows, and a run against the previous one.
 
-Then all other sections of the two audits, block next to block.
+Of two models all other sections follow, block next to block.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What was looked for: every rule, what it observed against its limit, how every check ended, and what to monitor."""
+"""The findings with what to do, the rules they rest on, how every check ended, and what to monitor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which model this is, what it is for and how much rests on it: as recorded, and as people said."""
+"""What was audited and who answers for it: model and purpose, data and lineage, sign-off."""
 
 from __future__ import annotations
 

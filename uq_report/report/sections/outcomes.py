@@ -1,4 +1,4 @@
-"""How good the model is on unseen rows: its scores beside those of a forecast without features, and its decisions."""
+"""How good the model is on unseen rows: scores, decisions, claims against what is confirmed, segments that differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One ranking table for all methods, of the prediction, the loss, the uncertainty and the distribution."""
+"""One ranking table for all methods, where their rankings agree, and what correction for cover changes."""
 
 from __future__ import annotations
 

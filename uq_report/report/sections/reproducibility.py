@@ -1,4 +1,4 @@
-"""All that is needed to make this report again, and to see that it was not changed."""
+"""What is needed to make this report again: settings, versions, plugins, cards of the methods, and works cited."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of a feature's sheet: two or three sentences, each only as far as its evidence goes, and a small table."""
+"""A sheet for each leading feature: sentences on its effects and importances, its figure, and a small table."""
 
 from __future__ import annotations
 
