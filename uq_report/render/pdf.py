@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..core.support.errors import RenderError, check_options
 from ..core.support.libraries import installed
@@ -166,15 +166,10 @@ def _read(done: subprocess.CompletedProcess[bytes], limits: PdfRenderer) -> tupl
             f"If memory ran out, raise memory_mb ({limits.memory_mb})."
         )
     for category, message in head["warnings"]:
-        warnings.warn(message, _category(category), stacklevel=4)
+        warnings.warn(message, getattr(builtins, category, UserWarning), stacklevel=4)
     if noise:
         warnings.warn(f"pdf: {noise}", stacklevel=4)
     return pdf, head["problems"]
-
-
-def _category(name: str) -> type[Warning]:
-    category: Any = getattr(builtins, name, UserWarning)
-    return category if isinstance(category, type) and issubclass(category, Warning) else UserWarning
 
 
 def _too_slow(what: str) -> RenderError:

@@ -101,10 +101,7 @@ def _cover(e: RunReader) -> tuple[tuple[str, Cell], ...]:
             ("Recommendation for the challenger", rating(other.outcomes)),
         )
     return (
-        ("Model", as_cell(e.subject.label)),
-        ("Version", e.about_cell("version")),
-        ("Class", as_cell(e.subject.model_class)),
-        ("Rows", as_cell(e.subject.n)),
+        *e.facts((("Model", "label"), ("Version", "about.version"), ("Class", "model_class"), ("Rows", "n"))),
         ("Open findings", counted(e.findings)),
         ("Calibration gate", Badge(e.gate.word, e.gate.tone)),
         ("Status", e.about("status") or "draft"),
