@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.api.to_dalex import dalex_explainer, to_dalex
+from uq_report.api.interop import dalex_explainer, to_dalex
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import ENTROPY, EPISTEMIC, NLL, PREDICTION
 from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Profile

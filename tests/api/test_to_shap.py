@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.api.to_shap import to_shap
+from uq_report.api.interop import to_shap
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import ENTROPY
 from uq_report.core.model.results import ESTIMATE_COLUMNS, Attribution

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from uq_report.document.plots import importance
-from uq_report.report.plots import importance_map
+from uq_report.report.plots import draw_map
 
 from . import results
 
@@ -86,7 +86,7 @@ def test_estimates_without_interval_or_verdict_are_plain_dots() -> None:
 
 
 def test_the_map_puts_entropy_across_and_likelihood_up() -> None:
-    (axes,) = importance_map.draw(results.importance()).axes
+    (axes,) = draw_map(results.importance()).axes
     assert dots(axes, "o") == [(0.001, 0.3), (0.2, -0.2), (0.1, 0.01)]
     assert sorted(text.get_text() for text in axes.texts) == ["a", "b", "c"]
 
@@ -99,7 +99,7 @@ def test_labels_of_a_crowd_never_overlap_and_the_missing_ones_are_counted() -> N
         for row in base.estimates.iloc[[0, 4]].to_dict("records")
     ]
     found = type(base)(id="pfi", explainer="pfi", title="p", frame=base.frame, estimates=results.table(crowd))
-    figure = importance_map.draw(found)
+    figure = draw_map(found)
     (axes,) = figure.axes
     figure.canvas.draw()
     boxes = [Text.get_window_extent(text) for text in axes.texts]  # without the thin lines
@@ -111,7 +111,7 @@ def test_labels_of_a_crowd_never_overlap_and_the_missing_ones_are_counted() -> N
 def test_features_inside_both_margins_are_counted_not_labelled() -> None:
     found = results.importance()
     found.estimates.loc[found.estimates["feature"] == "a", ["estimate", "lower", "upper"]] = [0.001, -0.001, 0.002]
-    (axes,) = importance_map.draw(found).axes
+    (axes,) = draw_map(found).axes
     assert "1 inside both margins" in axes.get_title(loc="right")
     assert "a" not in [text.get_text() for text in axes.texts]
 

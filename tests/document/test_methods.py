@@ -8,7 +8,7 @@ import pytest
 from matplotlib.axes import Axes
 
 from uq_report.core.model.results import Diagnostic, Importance
-from uq_report.document.plots import matrix, rank_intervals
+from uq_report.document.plots import matrix
 from uq_report.document.plots.svg import to_svg
 from uq_report.methods.cid import figure as covered
 from uq_report.methods.cid import graph_figure as graph
@@ -76,10 +76,10 @@ def test_matrix_of_any_size_is_vectors_only(d: int) -> None:
 
 def test_ranks_carry_their_intervals_only_where_there_are_some() -> None:
     rows = {"estimate": [1.0, 2.0], "lower": [1.0, np.nan], "upper": [2.0, np.nan]}
-    one = rank_intervals.DrawnRanks("PFI", "nll", pd.DataFrame(rows, index=["a", "b"]))
-    other = rank_intervals.DrawnRanks("SHAP", "nll", pd.DataFrame({k: v[:1] for k, v in rows.items()}, index=["b"]))
-    assert rank_intervals.order([one, other]) == ["a", "b"]
-    figure = rank_intervals.draw([one, other], ["a", "b"], "loss")
+    one = matrix.DrawnRanks("PFI", "nll", pd.DataFrame(rows, index=["a", "b"]))
+    other = matrix.DrawnRanks("SHAP", "nll", pd.DataFrame({k: v[:1] for k, v in rows.items()}, index=["b"]))
+    assert matrix.rank_order([one, other]) == ["a", "b"]
+    figure = matrix.draw_ranks([one, other], ["a", "b"], "loss")
     assert texts(figure.axes[0]) == ["1 to 2", "2", "1 to 2"]
 
 

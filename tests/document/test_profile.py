@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import StepPatch
 
-from uq_report.document.plots import profile, surface
+from uq_report.document.plots import profile
+from uq_report.document.plots.matrix import draw_surface
 
 from . import results
 
@@ -89,7 +90,7 @@ def test_a_profile_without_rows_or_intervals_is_a_line() -> None:
 
 
 def test_surface_cells_tile_the_plane_and_levels_follow_the_values() -> None:
-    figure = surface.draw(results.surface())
+    figure = draw_surface(results.surface())
     axes, scale = figure.axes
     corners = results.corners(axes.patches)
     assert (corners[:, 0].min(), corners[:, 0].max()) == (-0.5, 4.0)
@@ -104,8 +105,8 @@ def test_extrapolated_cells_of_a_surface_are_crossed_out() -> None:
     places = {"x": [0.0, 0.0, 1.0, 1.0, 3.0, 3.0], "x_2": [0.0, 2.0] * 3}
     estimates = found.estimates.reindex(range(6)).assign(**names, **places)
     marked = replace(found, estimates=estimates.assign(extrapolated=[False, True, *[False] * 4]))
-    assert not list(surface.draw(found).axes[0].lines)
-    across, back = surface.draw(marked).axes[0].lines
+    assert not list(draw_surface(found).axes[0].lines)
+    across, back = draw_surface(marked).axes[0].lines
     assert [np.asarray(line.get_xdata())[:2].tolist() for line in (across, back)] == [[-0.5, 0.5], [0.5, -0.5]]
     assert np.asarray(across.get_ydata())[:2].tolist() == [1.0, 3.0]
 
@@ -113,5 +114,5 @@ def test_extrapolated_cells_of_a_surface_are_crossed_out() -> None:
 def test_a_constant_surface_is_one_level() -> None:
     found = results.surface()
     flat = type(found)(id="s", explainer="s", title="s", frame=found.frame.assign(value=2.0), estimates=results.empty())
-    axes, _ = surface.draw(flat).axes
+    axes, _ = draw_surface(flat).axes
     assert len(axes.patches) == 1

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.patches import Rectangle
 
 from uq_report.core.model.results import Diagnostic
-from uq_report.document.plots import attribution, diagnostic
+from uq_report.document.plots import attribution, registered
 from uq_report.runner import figures
 
 from . import results
@@ -112,7 +112,7 @@ def test_any_other_table_is_lines_over_x_or_dots() -> None:
         "other", [{"item": i, "x": float(x), "estimate": float(x)} for i in "pq" for x in range(4)]
     )
     single = results.diagnostic("other", [{"item": i, "x": 0.0, "estimate": 1.0} for i in "pq"])
-    assert diagnostic.runs(running.frame)
-    assert not diagnostic.runs(single.frame)
+    assert registered.runs(running.frame)
+    assert not registered.runs(single.frame)
     assert [len(np.asarray(line.get_xdata())) for line in figures.draw(running).axes[0].lines] == [4, 4]
     assert [text.get_text() for text in figures.draw(single).axes[0].get_yticklabels()] == ["p", "q"]

@@ -10,7 +10,7 @@ import pytest
 
 from uq_report.document.plots import style
 from uq_report.document.plots.svg import to_svg
-from uq_report.report.plots import sheet
+from uq_report.report import plots as sheet
 
 ROLES = ("prediction", "loss", "uncertainty")
 NONE = pd.DataFrame({"x": [], "value": []})
@@ -35,14 +35,14 @@ def counted(*numbers: float) -> pd.DataFrame:
 @pytest.mark.parametrize("levels", [(), tuple("abcdefgh")], ids=["numbers", "levels"])
 def test_there_is_a_panel_per_measure_and_one_for_the_rows(roles: tuple[str, ...], levels: tuple[str, ...]) -> None:
     average = points([0.1 * k for k in range(8)], levels)
-    assert len(sheet.draw(panels(average, roles), NONE).axes) == len(roles)
-    figure = sheet.draw(panels(average, roles), counted(*range(8)))
+    assert len(sheet.draw_sheet(panels(average, roles), NONE).axes) == len(roles)
+    figure = sheet.draw_sheet(panels(average, roles), counted(*range(8)))
     assert len(figure.axes) == len(roles) + 1
     assert [text.get_color() for text in figure.texts][: len(roles)] == [style.ROLE[role] for role in roles]
 
 
 def test_a_figure_has_half_a_line_and_its_text_is_not_small() -> None:
-    figure = sheet.draw(panels(points([0.1 * k for k in range(20)])), counted(*range(20)))
+    figure = sheet.draw_sheet(panels(points([0.1 * k for k in range(20)])), counted(*range(20)))
     width, height = figure.get_size_inches()
     assert (width, height <= 2.4) == (3.2, True)
     ticks = [text for axes in figure.axes for text in axes.get_xticklabels() + axes.get_yticklabels()]
@@ -50,18 +50,18 @@ def test_a_figure_has_half_a_line_and_its_text_is_not_small() -> None:
 
 
 def test_many_numbers_are_a_line_in_its_band_and_few_are_points_with_intervals() -> None:
-    line = sheet.draw(panels(points([0.1 * k for k in range(7)]))[:1], NONE).axes[0]
+    line = sheet.draw_sheet(panels(points([0.1 * k for k in range(7)]))[:1], NONE).axes[0]
     assert (len(line.lines), len(line.patches)) == (1, 1)
     corners = np.asarray(line.patches[0].get_path().vertices)
     assert np.allclose([corners[:, 1].min(), corners[:, 1].max()], [-0.1, 0.7])
-    dots, intervals = sheet.draw(panels(points([0.5, 0.7]))[:1], NONE).axes[0].lines
+    dots, intervals = sheet.draw_sheet(panels(points([0.5, 0.7]))[:1], NONE).axes[0].lines
     assert dots.get_linestyle() == "None"
     ends = np.asarray(intervals.get_ydata()).reshape(-1, 3)[:, :2]
     assert np.allclose(ends, [[0.4, 0.6], [0.6, 0.8]])
 
 
 def test_a_level_stands_in_the_row_of_its_name() -> None:
-    axes = sheet.draw(panels(points([0.5, 0.9, 0.1], ("mid", "high", "low"))), counted(3, 2, 1)).axes
+    axes = sheet.draw_sheet(panels(points([0.5, 0.9, 0.1], ("mid", "high", "low"))), counted(3, 2, 1)).axes
     names = {
         label.get_text(): float(y) for label, y in zip(axes[0].get_yticklabels(), axes[0].get_yticks(), strict=True)
     }
@@ -76,7 +76,7 @@ def test_beyond_twelve_levels_the_most_frequent_are_kept() -> None:
     levels = tuple(f"level {k}" for k in range(15))
     average, rows = points([0.01 * k for k in range(15)], levels), counted(*range(15))
     assert sorted(sheet.most_frequent(average, rows)["x"]) == list(range(3, 15))
-    assert len(sheet.draw(panels(average), rows).axes[0].get_yticks()) == 12
+    assert len(sheet.draw_sheet(panels(average), rows).axes[0].get_yticks()) == 12
     assert len(sheet.most_frequent(average.head(12), rows)) == 12
 
 
@@ -90,29 +90,29 @@ def test_the_local_effect_keeps_its_shape_at_the_height_of_the_average() -> None
 def test_a_local_effect_is_dashed_and_named() -> None:
     average = points([0.1 * k for k in range(8)])
     panel = panels(average)[0]._replace(local=points([0.2 * k for k in range(8)]))
-    axes = sheet.draw([panel], NONE).axes[0]
+    axes = sheet.draw_sheet([panel], NONE).axes[0]
     assert [text.get_text() for text in axes.texts] == ["local"]
     assert axes.lines[1].is_dashed()
-    assert not sheet.draw(panels(average)[:1], NONE).axes[0].texts
+    assert not sheet.draw_sheet(panels(average)[:1], NONE).axes[0].texts
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-9, -3.5, 1e7])
 def test_a_flat_curve_of_any_size_can_be_drawn(value: float) -> None:
     for levels in ((), tuple("abcdefgh")):
-        svg = to_svg(sheet.draw(panels(points([value] * 8, levels, half=0.0)), counted(*[1] * 8)))
+        svg = to_svg(sheet.draw_sheet(panels(points([value] * 8, levels, half=0.0)), counted(*[1] * 8)))
         assert b"nan" not in svg
         assert len(svg) < 12_000
 
 
 def test_names_are_safe() -> None:
     levels = ("<b>$x$</b>", "b\u202e\x1b[31m", "\u4e2d" * 40)
-    svg = to_svg(sheet.draw(panels(points([0.1, 0.2, 0.3], levels)), counted(1, 2, 3))).decode()
+    svg = to_svg(sheet.draw_sheet(panels(points([0.1, 0.2, 0.3], levels)), counted(1, 2, 3))).decode()
     assert "&lt;b&gt;$x$&lt;/b&gt;" in svg
     assert not [bad for bad in ("\u202e", "\x1b", "\u4e2d", "<image") if bad in svg]
 
 
 def test_numbers_on_an_axis_keep_apart_and_within() -> None:
-    narrow = sheet.draw(panels(points([0.5, 0.9, 0.1], ("mid", "high", "low"))), NONE)
+    narrow = sheet.draw_sheet(panels(points([0.5, 0.9, 0.1], ("mid", "high", "low"))), NONE)
     for axes in narrow.axes:
         inches = axes.get_position().width * 3.2
         ticks, (low, high) = axes.get_xticks(), axes.get_xlim()

@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgb
 
 from uq_report.core.model.results import MeasureFacts
 from uq_report.document.plots import style
-from uq_report.document.plots.words import axis_label, number, words
+from uq_report.document.plots.frames import axis_label, number, words
 
 
 def luminance(color: str) -> float:

@@ -19,7 +19,6 @@ import pytest
 
 import uq_report as uq
 from uq_report.distributions import Categorical
-from uq_report.document.plots.letters import width
 from uq_report.render.filters import breakable
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
@@ -27,7 +26,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="open files are 
 MANY = 5 * int(os.environ.get("UQ_STUDY_REPS", "100"))
 PARTS = 5  # of which the median counts: what happens once, in whatever is beside it in the process, is no audit's
 MOST = 10_000  # bytes an audit may leave beside `BOUNDED`, on average
-BOUNDED = (breakable, width)  # words of pages, 4096 each: some 30 kB an audit of new words until they are full
+BOUNDED = (breakable,)  # words of pages, 4096 each: some 30 kB an audit of new words until they are full
 FAST = {"pfi": {"n_repeats": 2}, "pdp": {"grid_resolution": 3, "max_ice": 3}, "calibration": {"n_draws": 99}}
 
 

@@ -22,7 +22,7 @@ from uq_report import cli, testing
 from uq_report.core.support.errors import OutputError, RenderError
 from uq_report.evidence import disk, run_folder
 from uq_report.ops.history import History
-from uq_report.render import libraries
+from uq_report.render import pdf as libraries
 from uq_report.render.html import HtmlRenderer
 from uq_report.render.markdown import MarkdownRenderer
 
@@ -96,7 +96,7 @@ def test_a_place_that_can_be_written_to_is_not_refused(tmp_path: Path, monkeypat
 
 
 def test_a_machine_without_pango_is_refused_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    libraries.check.cache_clear()
+    libraries.check_libraries.cache_clear()
     monkeypatch.setattr(libraries, "_loads", lambda _: False)
     complaint = "OSError: cannot load library 'libpango-1.0-0': libpango-1.0-0: cannot open shared object file"
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(stderr=complaint))
@@ -104,8 +104,8 @@ def test_a_machine_without_pango_is_refused_first(folder: Path, monkeypatch: pyt
     assert "pdf needs libpango-1.0-0, which this machine lacks. Debian and Ubuntu: apt-get install libpango" in message
     assert "uq-report doctor" in message
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(stderr=""))
-    libraries.check()  # WeasyPrint found them by other names
-    libraries.check.cache_clear()
+    libraries.check_libraries()  # WeasyPrint found them by other names
+    libraries.check_libraries.cache_clear()
 
 
 def full(monkeypatch: pytest.MonkeyPatch, name: str) -> None:

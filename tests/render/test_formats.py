@@ -9,7 +9,7 @@ import pytest
 
 from uq_report.document.document import Badge, Cell, Column, Table
 from uq_report.render.filters import rows
-from uq_report.render.formats import FORMATS, integer, number, percent, pvalue, show, show_column
+from uq_report.render.text import FORMATS, integer, number, percent, pvalue, show, show_column
 
 
 @pytest.mark.parametrize(

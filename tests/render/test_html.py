@@ -12,8 +12,7 @@ from typing import Any
 import html5lib
 import pytest
 
-from uq_report.document.contract import Renderer
-from uq_report.document.document import Attachment, Bullets, Column, Document, Section, Table
+from uq_report.document.document import Attachment, Bullets, Column, Document, Renderer, Section, Table
 from uq_report.render.environment import templates_dir
 from uq_report.render.filters import MOST_CARRIED
 from uq_report.render.html import HtmlRenderer, page

@@ -8,7 +8,7 @@ import pytest
 
 from uq_report.document.plots import style
 from uq_report.render.environment import templates_dir
-from uq_report.render.inline import DARK, inline
+from uq_report.render.filters import DARK, inline
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">{}</svg>'
 

@@ -7,8 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from uq_report.document.contract import Renderer
-from uq_report.document.document import CheckEntry, Document
+from uq_report.document.document import CheckEntry, Document, Renderer
 from uq_report.render.junit import JunitRenderer
 
 CHECKS = (

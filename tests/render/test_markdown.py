@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
-from uq_report.document.contract import Renderer
-from uq_report.document.document import Column, Columns, Document, Paragraph, Section, Table
+from uq_report.document.document import Column, Columns, Document, Paragraph, Renderer, Section, Table
 from uq_report.render.markdown import MarkdownRenderer, code, escape
 
 from .conftest import make

@@ -16,12 +16,10 @@ from pypdf import PdfReader
 from weasyprint.urls import FatalURLFetchingError
 
 from uq_report.core.support.errors import RenderError
-from uq_report.document.contract import Renderer
-from uq_report.document.document import Column, Document, Facts, Figure, Paragraph, Section, Table
+from uq_report.document.document import Column, Document, Facts, Figure, Paragraph, Renderer, Section, Table
 from uq_report.render.html import page
 from uq_report.render.pdf import PdfRenderer
-from uq_report.render.printer import DataOnly, print_page
-from uq_report.render.tags import LONG
+from uq_report.render.printer import LONG, DataOnly, print_page
 
 from .structure import elements, kids
 

@@ -11,10 +11,9 @@ from jinja2.exceptions import TemplateNotFound
 from uq_report.core.support.errors import RenderError
 from uq_report.document.document import Document
 from uq_report.render import apart, environment
-from uq_report.render.addresses import refuse_addresses
 from uq_report.render.environment import fill, ready
 from uq_report.render.html import HtmlRenderer, page
-from uq_report.render.style import MAX_FILE, StyleLoader
+from uq_report.render.theme import MAX_FILE, StyleLoader, refuse_addresses
 
 posix = pytest.mark.skipif(os.name != "posix", reason="limits of time and memory, and links, are POSIX")
 

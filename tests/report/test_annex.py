@@ -12,9 +12,8 @@ from uq_report.document.document import Facts, Section, Table, texts
 from uq_report.evidence.run import MethodRecord, PluginRecord, Run
 from uq_report.reading.run_reader import RunReader
 from uq_report.report.placing import PluginSections
-from uq_report.report.sections.methods import in_short, methods
 from uq_report.report.sections.model import model
-from uq_report.report.sections.reproducibility import computing, inventory, reproducibility
+from uq_report.report.sections.reproducibility import computing, in_short, inventory, methods, reproducibility
 
 from . import reading
 from .synthetic import make_run

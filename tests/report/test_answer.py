@@ -21,10 +21,9 @@ from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import NotRun, Run
 from uq_report.reading.run_reader import RunReader
-from uq_report.report.answer import Conclusion, answer_of, as_html, as_lines
 from uq_report.report.answer.cards import NO, OPEN, PARTLY, UNTESTED, YES
 from uq_report.report.answer.drivers import rankings
-from uq_report.report.answer.synthesis import rest
+from uq_report.report.answer.section import Conclusion, answer_of, as_html, as_lines, rest
 from uq_report.report.rating import rating
 
 from .. import samples

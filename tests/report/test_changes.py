@@ -9,7 +9,7 @@ import pytest
 from uq_report.document.document import Badge, Bullets, Paragraph, Section, Table
 from uq_report.evidence.run import FindingChange, InputChange, RunChanges, ValueChange
 from uq_report.reading.run_reader import RunReader
-from uq_report.report.sections.changes import changes, changes_in_full, in_short
+from uq_report.report.sections.comparison import changes, changes_in_full, in_short
 
 from .cases import Case
 from .synthetic import make_run

@@ -20,7 +20,7 @@ from uq_report.evidence.run import Run
 from uq_report.evidence.view import by_feature, of_measure
 from uq_report.reading.rank_ranges import RankedFeature, ranked_features
 from uq_report.reading.run_reader import RunReader
-from uq_report.report.sections import method_agreement, ranking
+from uq_report.report.sections import ranking
 from uq_report.report.sections.drivers import drives
 from uq_report.report.sections.ranking import ROWS, SOURCES, RankingColumn, changed, rankings
 
@@ -157,22 +157,22 @@ def test_who_leads_is_said_only_of_what_intervals_leave_alone_at_the_head() -> N
     sure, open_ = {"a": (1, 1, 1), "b": (2, 2, 3)}, {"a": (1, 1, 2), "b": (2, 1, 2)}
     wide = {feature: (k, 1, 5) for k, feature in enumerate("abcde", 1)}
     found = [column(SHAPLEY, sure), column(ALONE, open_), column(DOUBT, wide), column(DROPPED, sure, known=False)]
-    assert unmarked(method_agreement.leads(e, found)) == (
+    assert unmarked(ranking.leads(e, found)) == (
         "a leads the prediction. 400 rows cannot tell which feature leads the loss (a or b) and the rise of the doubt "
         "(any of 5)."
     )
-    assert unmarked(method_agreement.leads(e, [column(SHAPLEY, sure), column(WHOLE, sure)])) == (
+    assert unmarked(ranking.leads(e, [column(SHAPLEY, sure), column(WHOLE, sure)])) == (
         "a leads all 2 rankings that have intervals."
     )
-    assert "not tested" in method_agreement.leads(e, found[3:])
+    assert "not tested" in ranking.leads(e, found[3:])
 
 
 def test_what_no_feature_moves_has_no_leader_that_more_rows_would_tell() -> None:
     e, open_ = RunReader(make_run()), {"a": (1, 1, 2), "b": (1, 1, 2)}
     doubt = column(DOUBT, open_)
     still = replace(doubt, table=doubt.table.assign(estimate=0.0))
-    assert "the rise of the doubt" in method_agreement.leads(e, [column(ALONE, open_), doubt])
-    assert "doubt" not in method_agreement.leads(e, [column(ALONE, open_), still])
+    assert "the rise of the doubt" in ranking.leads(e, [column(ALONE, open_), doubt])
+    assert "doubt" not in ranking.leads(e, [column(ALONE, open_), still])
 
 
 def disagreement(feature: str, one: ranking.Source, other: ranking.Source, *evidence: str) -> dict[str, Any]:
@@ -189,27 +189,27 @@ def explained(*cases: Mapping[str, Any]) -> RunReader:
 def test_rankings_part_only_where_their_intervals_do(last: int, apart: bool) -> None:
     high, low = {"a": (1, 1, last), "b": (2, 1, 2)}, {"a": (2, 2, 2), "b": (1, 1, 2)}
     found = [column(MOVES, high), column(WHOLE, low)]
-    assert [case.feature for case in method_agreement.partings(found)] == ["a"] * apart
-    assert method_agreement.partings([found[0], column(SHAPLEY, low)]) == []  # another question
-    assert method_agreement.partings([found[0], column(WHOLE, low, known=False)]) == []
+    assert [case.feature for case in ranking.partings(found)] == ["a"] * apart
+    assert ranking.partings([found[0], column(SHAPLEY, low)]) == []  # another question
+    assert ranking.partings([found[0], column(WHOLE, low, known=False)]) == []
 
 
 def test_each_parting_has_its_cause() -> None:
     high, low = {"a": (1, 1, 1), "b": (2, 2, 2)}, {"a": (2, 2, 2), "b": (1, 1, 1)}
     nothing, other = explained(), MOVES._replace(words="another size")
-    by_kind = method_agreement.contradictions(nothing, [column(DOUBT, low), column(MOVES, high)])
+    by_kind = ranking.contradictions(nothing, [column(DOUBT, low), column(MOVES, high)])
     assert len(by_kind) == 1
     assert unmarked(by_kind[0]) == (
-        f"{method_agreement.KINDS}: a ranks 1 in the moves of the doubt, but 2 in the rise of the doubt; "
+        f"{ranking.KINDS}: a ranks 1 in the moves of the doubt, but 2 in the rise of the doubt; "
         "b ranks 1 in the rise of the doubt, but 2 in the moves of the doubt."
     )
-    (whole,) = method_agreement.contradictions(nothing, [column(MOVES, high), column(WHOLE, low)])
-    assert whole.startswith(method_agreement.WHOLE)
-    (unknown,) = method_agreement.contradictions(nothing, [column(MOVES, high), column(other, low)])
-    assert unknown.startswith(method_agreement.UNKNOWN)
+    (whole,) = ranking.contradictions(nothing, [column(MOVES, high), column(WHOLE, low)])
+    assert whole.startswith(ranking.WHOLE)
+    (unknown,) = ranking.contradictions(nothing, [column(MOVES, high), column(other, low)])
+    assert unknown.startswith(ranking.UNKNOWN)
     shown = explained(disagreement("a", MOVES, WHOLE, ids.ALE, ids.PDP))
-    causes = method_agreement.contradictions(shown, [column(MOVES, high), column(WHOLE, low)])
-    assert [cause.partition(":")[0] for cause in causes] == [method_agreement.CAUSES[ids.ALE], method_agreement.WHOLE]
+    causes = ranking.contradictions(shown, [column(MOVES, high), column(WHOLE, low)])
+    assert [cause.partition(":")[0] for cause in causes] == [ranking.CAUSES[ids.ALE], ranking.WHOLE]
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_a_correction_says_who_moves_from_where_to_where_and_by_whom() -> None:
     still = made.cover(ABC)
     still.estimates[["change", "change_lower", "change_upper"]] = 0.0
     unmoved = told(run_of([*made.cid(ABC), still]))
-    assert method_agreement.UNMOVED in text_of(unmoved)
+    assert ranking.UNMOVED in text_of(unmoved)
     assert [b.id for b in all_blocks(unmoved) if isinstance(b, Figure)] == ["drives-map-figure"]
     alone = replace(made.cover(ABC), meta={"partners": {feature: [] for feature in ABC}})
     bare = run_of([*made.cid(ABC), alone])

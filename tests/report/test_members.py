@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 import uq_report as uq
 from uq_report.document.document import Document, Section, Table, inside, texts
 from uq_report.methods.rsens.section import HIDDEN, SQUARES
-from uq_report.reading.members import CAUTION, CURVES, SIZES, SUMS
+from uq_report.reading.tables import CAUTION, CURVES, SIZES, SUMS
 from uq_report.report.assemble import document
 
 KEYS = ("drivers-split-table", "profiles-split-table", "local-effects-split-table", "shap-split-table")

@@ -13,12 +13,10 @@ from uq_report.reading.run_reader import OPEN, RunReader
 from uq_report.report.assemble import shell
 from uq_report.report.placing import PluginSections
 from uq_report.report.sections.appendix import SOUNDNESS, chapter
-from uq_report.report.sections.data import data
+from uq_report.report.sections.findings import monitoring
 from uq_report.report.sections.limitations import limitations, limits_of_methods, omissions
-from uq_report.report.sections.model import model
+from uq_report.report.sections.model import data, model, sign_off
 from uq_report.report.sections.reproducibility import reproducibility
-from uq_report.report.sections.rules import monitoring
-from uq_report.report.sections.signoff import sign_off
 from uq_report.runner.settings import About
 
 from .cases import Case

@@ -21,7 +21,7 @@ from uq_report.document.document import (
 )
 from uq_report.evidence.glossary import TERMS
 from uq_report.report.assemble import document
-from uq_report.report.sections.methods import references
+from uq_report.report.sections.reproducibility import references
 from uq_report.runner import plugins
 
 from . import reading

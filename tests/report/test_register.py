@@ -14,8 +14,7 @@ from uq_report.evidence.finding import SEVERITIES, Finding, Outcome, Symptom
 from uq_report.evidence.run import FindingChange, RunChanges
 from uq_report.reading.run_reader import OPEN, RunReader
 from uq_report.report.assemble import document
-from uq_report.report.sections.findings import findings, grouped
-from uq_report.report.sections.rules import checks_ended, ended, observed_words, rules
+from uq_report.report.sections.findings import checks_ended, ended, findings, grouped, observed_words, rules
 
 from .findings_made import PASSED, finding, rule, run_with, waived
 

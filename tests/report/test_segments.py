@@ -18,7 +18,7 @@ from uq_report.evidence.run import NotRun, Run
 from uq_report.methods.segments.section import SegmentsSection
 from uq_report.reading.run_reader import RunReader
 from uq_report.report.assemble import document
-from uq_report.report.sections.calibration import NO_SEGMENT, unsure
+from uq_report.report.sections.outcomes import NO_SEGMENT, unsure
 from uq_report.runner import figures
 
 from .reading import all_blocks, table_of, text_of

@@ -22,7 +22,7 @@ from uq_report.reading.effects import FALLS, RISES, TURNS, move
 from uq_report.reading.feature_index import Ledger, leaders
 from uq_report.reading.rank_ranges import ranked_features
 from uq_report.reading.run_reader import RunReader
-from uq_report.report.sections import sheet_words
+from uq_report.report.sections import sheets as sheet_words
 from uq_report.report.sections.sheets import sheets
 
 from .. import samples

@@ -19,9 +19,9 @@ from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFF
 from uq_report.evidence.outcomes import rows_within
 from uq_report.evidence.run import NotRun, Run
 from uq_report.evidence.segments import OFF_SUPPORT
-from uq_report.reading.members import CAUTION
 from uq_report.reading.run_reader import RunReader
-from uq_report.report.sections.calibration import sure
+from uq_report.reading.tables import CAUTION
+from uq_report.report.sections.outcomes import sure
 from uq_report.report.sections.uncertainty import gate_words, parts_words
 
 from . import people_results

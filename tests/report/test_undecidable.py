@@ -14,7 +14,7 @@ from uq_report.evidence import ids
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DIFFERENCE
 from uq_report.reading.run_reader import RunReader
 from uq_report.report.answer.cards import confirmed
-from uq_report.report.answer.synthesis import undecidable
+from uq_report.report.answer.section import undecidable
 
 from .cases import Case, estimates
 from .synthetic import make_run

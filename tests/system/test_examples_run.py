@@ -17,7 +17,7 @@ import pytest
 
 from uq_report.core.support.errors import DONE, EXIT_CODES, FINDINGS, INPUT, INTERNAL, RENDER, TEMPORARY, USAGE
 from uq_report.ops.history import History
-from uq_report.render.libraries import PANGO
+from uq_report.render.pdf import PANGO
 
 from ..jobs import audits_made
 from ..ops import store_runs

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
-from typing import Any, cast, overload
+from typing import Any, TypeAlias, cast, overload
 
 import numpy as np
 
@@ -25,12 +25,14 @@ from ..core.validation.residuals import Residuals, Shorthand
 from ..evidence import ids, run_folder
 from ..evidence.run import Run
 from ..runner.settings import Settings, make_settings, refuse, settled
-from . import to_dalex
+from . import interop
 from .calls import check_explained, names, on_subject
 from .outputs import AuditRuns
 from .progress import reported
 from .views import AuditRun, ResultView
 
+Reporting: TypeAlias = bool | Callable[[Progress], None] | None
+Earlier: TypeAlias = str | Path | Run | AuditRun
 _TRIED_ROWS = 200
 _FEW_LABELS = 20  # so many rows may well be of as many classes
 _AS_ARGUMENTS = "Pass single ones as arguments: uq.audit(subject, seed=1)."
@@ -320,12 +322,12 @@ def dalex_explainer(subject: Subject, measure: str = "prediction", *, y: Any = N
     subject : Subject
     measure : str
     y : label or number, optional
-        For a measure of y, that of the row to explain by ``predict_parts``; see `api.to_dalex`.
+        For a measure of y, that of the row to explain by ``predict_parts``; see `api.interop`.
     label : str
         Shown in dalex's plots.
     """
     engine = runner.make_engine(subject, runner.load_measures(), make_settings({}), None)
-    return to_dalex.dalex_explainer(subject, engine, measure, y, label)
+    return interop.dalex_explainer(subject, engine, measure, y, label)
 
 
 @overload
@@ -333,8 +335,8 @@ def audit(
     subject: Subject | Sequence[Subject],
     settings: Settings | None = None,
     *,
-    progress: bool | Callable[[Progress], None] | None = None,
-    previous: str | Path | Run | AuditRun | None = None,
+    progress: Reporting = None,
+    previous: Earlier | None = None,
     **fields: Any,
 ) -> AuditRun: ...
 @overload
@@ -342,7 +344,7 @@ def audit(
     subject: Mapping[str, Subject],
     settings: Settings | None = None,
     *,
-    progress: bool | Callable[[Progress], None] | None = None,
+    progress: Reporting = None,
     previous: None = None,
     **fields: Any,
 ) -> AuditRuns: ...
@@ -351,8 +353,8 @@ def audit(
     subject: Subject | Sequence[Subject] | Mapping[str, Subject],
     settings: Settings | None = None,
     *,
-    progress: bool | Callable[[Progress], None] | None = None,
-    previous: str | Path | Run | AuditRun | None = None,
+    progress: Reporting = None,
+    previous: Earlier | None = None,
     **fields: Any,
 ) -> AuditRun | AuditRuns:
     """Run every explainer and check that applies, and return the audit.
@@ -391,7 +393,7 @@ def audit(
 def _audits(
     subjects: Mapping[str, Subject],
     settings: Settings | None,
-    progress: bool | Callable[[Progress], None] | None,
+    progress: Reporting,
     previous: object,
     fields: Mapping[str, Any],
 ) -> AuditRuns:
@@ -412,7 +414,7 @@ def _settings(fields: Mapping[str, Any]) -> Settings:
     return cast("Settings", settings)
 
 
-def compare(previous: str | Path | Run | AuditRun, run: str | Path | Run | AuditRun) -> AuditRun:
+def compare(previous: Earlier, run: Earlier) -> AuditRun:
     """Return the audit `run` with its changes since `previous`, whatever it was compared with before.
 
     If the two are of unrelated models (another task, no feature or class in common), ``run.changes.unrelated`` says
@@ -423,7 +425,7 @@ def compare(previous: str | Path | Run | AuditRun, run: str | Path | Run | Audit
     return AuditRun(replace(now, changes=runner.changes(before, now)), clock)
 
 
-def _run(source: str | Path | Run | AuditRun) -> Run:
+def _run(source: Earlier) -> Run:
     if isinstance(source, AuditRun | Run):
         return source.run if isinstance(source, AuditRun) else source
     if not isinstance(source, str | Path):

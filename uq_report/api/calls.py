@@ -29,7 +29,8 @@ def on_subject(verb: Callable[P, R]) -> Callable[P, R]:
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         given = args[0] if args else kwargs.get("subject")
         if not _fits(name, given):
-            raise InputError(f"{name}.subject must be {_allowed(name)}; got {_got(given)}. {_remedy(name, given)}")
+            allowed = "one subject, or champion and challenger" if name == "audit" else "a subject"
+            raise InputError(f"{name}.subject must be {allowed}; got {_got(given)}. {_remedy(name, given)}")
         return verb(*args, **kwargs)
 
     return checked
@@ -75,10 +76,6 @@ def _fits(verb: str, given: Any) -> bool:
     if verb == "audit" and isinstance(given, Sequence) and not isinstance(given, str):
         return len(given) == 2 and all(isinstance(each, Subject) for each in given)
     return isinstance(given, Subject)
-
-
-def _allowed(verb: str) -> str:
-    return "one subject, or champion and challenger" if verb == "audit" else "a subject"
 
 
 def _got(given: Any) -> str:

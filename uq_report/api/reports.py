@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..core.engine.fast_path_evaluator import Progress
-from ..core.support.errors import InputError, RenderError, UQReportError, nearest, words_of
-from ..document.contract import Prepares
-from ..document.document import Document
+from ..core.support.errors import InputError, RenderError, UQReportError, words_of
+from ..document.document import Document, Prepares
 from ..evidence.run import Run
-from ..report import EXTENTS, NAMES
-from ..report.kinds import document
+from ..report.kinds import check_form, document
 from ..runner import plugins
 from .progress import reported
 
@@ -90,8 +88,7 @@ def reports_of(  # noqa: PLR0913 - what `write` takes
     RenderError
         What a renderer needs is missing: a template, a library of the system.
     """
-    _refuse_unknown("template", template, NAMES)
-    _refuse_unknown("appendix", appendix, EXTENTS)
+    check_form(template, appendix)
     classes = {name: _renderer(name, deny) for name in formats}
     if templates is not None and not any(_takes(renderer, "templates") for renderer in classes.values()):
         raise InputError(
@@ -120,11 +117,6 @@ def reports_of(  # noqa: PLR0913 - what `write` takes
 def report_names(formats: Iterable[str], template: str = "audit", deny: Iterable[str] = ()) -> list[str]:
     """Return the names of the files of a report in these formats."""
     return [_file_name(template, _renderer(name, deny)) for name in formats]
-
-
-def _refuse_unknown(what: str, name: str, allowed: Iterable[str]) -> None:
-    if name not in allowed:
-        raise InputError(f"report.{what} must be one of {list(allowed)}; got {name!r}. {nearest(name, allowed)}")
 
 
 def _file_name(template: str, renderer: Any) -> str:

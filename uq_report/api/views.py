@@ -17,11 +17,10 @@ from ..evidence import run_folder
 from ..evidence.finding import Finding
 from ..evidence.run import Run, RunChanges
 from ..reading.run_reader import RunReader
-from ..report.answer import answer_of, as_html, as_lines
+from ..report.answer.section import answer_of, as_html, as_lines
 from ..runner import figures
+from .interop import to_dalex, to_shap
 from .reports import FORMATS, reports_of
-from .to_dalex import to_dalex
-from .to_shap import to_shap
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -129,7 +129,7 @@ def _of_output(changes: dict[str, Any]) -> dict[str, Any]:
 def _print_answer(done: WrittenAudit) -> None:
     """Say where the report is, and what it answers."""
     from ..reading.run_reader import RunReader
-    from ..report.answer import answer_of, as_lines
+    from ..report.answer.section import answer_of, as_lines
 
     run = done.run.run
     left_out = sum(entry.group == "explainers" for entry in run.not_run)

@@ -14,7 +14,7 @@ from ..core.model.results import Result
 from ..core.support.errors import UQReportError
 from ..core.support.text import count
 from ..evidence import columns as col
-from .document import Badge, Bullets, Callout, Cell, Column, Figure, Paragraph, Table
+from .document import Badge, Block, Bullets, Callout, Cell, Column, Facts, Figure, Paragraph, Section, Table
 from .plots.frames import has_interval, interval_words
 from .text import MENTION, clean, joined, mention, name
 
@@ -163,6 +163,16 @@ def omission_words(measure: str, reason: str, features: Iterable[str] = ()) -> s
 def paragraphs(*texts: str) -> tuple[Paragraph, ...]:
     """Return a paragraph for each text that is not empty."""
     return tuple(Paragraph(text=text) for text in texts if text)
+
+
+def fact_list(*rows: tuple[str, Cell]) -> Facts:
+    """Return labels with their values."""
+    return Facts(rows=rows)
+
+
+def make_section(key: str, title: str, blocks: Iterable[Block] = (), parts: Iterable[Section] = ()) -> Section:
+    """Return a section with its sub-sections."""
+    return Section(id=key, title=title, blocks=tuple(blocks), sections=tuple(parts))
 
 
 def bullets(items: Iterable[str]) -> tuple[Bullets, ...]:

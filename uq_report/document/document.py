@@ -5,11 +5,11 @@ Renderers see nothing else, and block fields are public API for templates.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import count
 from string import ascii_uppercase
-from typing import Any, ClassVar, Final, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 from ..core.support.errors import RenderError
 from ..core.support.text import file_stem
@@ -286,26 +286,11 @@ def numbers(sections: Sequence[Section]) -> list[str]:
     return [*[""] * opens, *named]
 
 
-# The fields of each part that hold texts, or parts that hold some, in reading order.
-_FIELDS: Mapping[type, tuple[str, ...]] = {
-    Section: ("title", "aside", "blocks", "sections"),
-    Paragraph: ("text",),
-    Bullets: ("items",),
-    Callout: ("title", "text"),
-    Facts: ("rows",),
-    Table: ("caption", "note", "columns", "rows"),
-    Column: ("label",),
-    Badge: ("text",),
-    Figure: ("caption", "alt"),
-    Verdict: ("badge", "text", "note"),
-    Cards: ("cards",),
-    Card: ("title", "headline", "aside", "texts"),
-    Steps: ("steps",),
-    Step: ("lead", "text", "aside"),
-    Fold: ("title", "blocks"),
-    Split: ("left", "right"),
-    Columns: ("left", "right"),
-}
+# Fields that hold no words for a reader, or words that stand elsewhere too.
+_WORDLESS = frozenset((
+    "id", "appendix", "feature", "evidence", "code", "tone", "svg", "kind", "unit", "total_rows", "rest", "counts",
+    "numbered", "names",
+))  # fmt: skip
 
 
 def texts(part: Any) -> Iterator[str]:
@@ -314,13 +299,50 @@ def texts(part: Any) -> Iterator[str]:
     Examples
     --------
     >>> list(texts([Section(id="s", title="Title", blocks=(Paragraph(text="Words."),))]))
-    ['Title', '', 'Words.']
+    ['Title', 'Words.', '']
     """
     if isinstance(part, str):
         yield part
+    elif is_dataclass(part):
+        for each in fields(part):
+            if each.name not in _WORDLESS:
+                yield from texts(getattr(part, each.name))
     elif isinstance(part, Iterable):
         for item in part:
             yield from texts(item)
-    else:
-        for name in _FIELDS.get(type(part), ()):
-            yield from texts(getattr(part, name))
+
+
+@runtime_checkable
+class DrawsFigures(Protocol):
+    """A renderer that says whether its files show figures: for one that shows none, none is drawn."""
+
+    draws: ClassVar[bool]
+
+
+@runtime_checkable
+class Prepares(Protocol):
+    """A renderer that can say before an audit whether what it needs is there."""
+
+    def ready(self, kind: str) -> None:
+        """Refuse what would make every document of a kind fail: a template, a library; raises `RenderError`."""
+
+
+@runtime_checkable
+class Renderer(Protocol):
+    """Turns a document into the bytes of one file.
+
+    Class variables
+    ---------------
+    name : the entry-point name, and what users type: ``run.render("html")``
+    extension : of the file written, with its dot
+    """
+
+    name: ClassVar[str]
+    extension: ClassVar[str]
+    api_version: ClassVar[int]
+
+    def render(self, document: Document) -> bytes:
+        """Return the whole file; the same document gives the same bytes, without a clock or a network.
+
+        Raises `RenderError` where that is not possible.
+        """

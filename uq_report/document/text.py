@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from ..core.support import numbers, text
 from ..core.support.numbers import interval, number, share_words, value_words
-from .plots.letters import legible
 
 __all__ = ["interval", "number", "share_words", "value_words"]  # of core.numbers, for those who write sentences
 
@@ -19,6 +19,25 @@ LONGEST = 240  # characters of a sentence that stands for a whole text
 _END = re.compile(r"(?:(?<=[^.][^\W\d][.!?])|(?<=[\d)%”][.!?]))\s+")
 # Marks around the name of a feature, which lead to its sheet; `clean` lets none in from outside.
 MENTION = re.compile("\ue000([^\ue000\ue001]*)\ue001")
+
+
+def legible(line: str) -> str:
+    """Return text with every character DejaVu Sans lacks shown as its code point.
+
+    Examples
+    --------
+    >>> legible("Größe ≥ 3 中")
+    'Größe ≥ 3 [U+4E2D]'
+    """
+    return line if line.isascii() else "".join(c if ord(c) in _glyphs() else text.code_point(c) for c in line)
+
+
+@cache
+def _glyphs() -> frozenset[int]:
+    from matplotlib.font_manager import FontProperties, findfont  # heavy, and most commands draw nothing
+    from matplotlib.ft2font import FT2Font
+
+    return frozenset(FT2Font(findfont(FontProperties(family=["DejaVu Sans"]))).get_charmap())
 
 
 def clean(value: object, limit: int = text.MAX_TEXT) -> str:

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 from ..core.support.libraries import installed
-from ..render.libraries import PANGO
+from ..render.pdf import PANGO
 from ..runner import plugins
 from . import caches
 

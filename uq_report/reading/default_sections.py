@@ -11,11 +11,12 @@ import pandas as pd
 from ..core.model.measures import without_parts
 from ..core.model.results import Result
 from ..core.support.text import count
-from ..document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, notes_of
+from ..document.blocks import TOP, intervals_caption, left_out, make_figure, make_section, make_table, notes_of
 from ..document.document import Block, Bullets, Column, Paragraph, Section, Table
-from ..document.plots import attribution, diagnostic
+from ..document.plots import attribution
+from ..document.plots.frames import number
 from ..document.plots.importance import paired
-from ..document.plots.words import number
+from ..document.plots.registered import runs
 from ..document.text import clean, joined, name, sentence
 from ..evidence import columns as col
 from ..evidence.rows import Attributions
@@ -31,10 +32,10 @@ ROWS = 6
 def part(e: RunReader, result: Result) -> Section:
     """Return one result as a section of its own."""
     blocks = PARTS.get(result.kind, table_only)(e, result)
-    codes = [finding.code for finding in e.findings_on((result.id,))]
+    codes = [finding.code for finding in e.findings if result.id in finding.evidence]
     about = [Paragraph(text=f"Findings on this result: {joined(codes)}.")] if codes else []
     title = clean(result.title, 120)
-    return Section(id=f"result-{result.id}", title=title, blocks=(*about, *blocks, *left_out(result)))
+    return make_section(f"result-{result.id}", title, (*about, *blocks, *left_out(result)))
 
 
 def measures_of(result: Result) -> list[str]:
@@ -200,7 +201,7 @@ def _exactness(result: Result, row: int) -> str:
 def _diagnostic(e: RunReader, result: Result) -> list[Block]:
     """Return a figure where items run along x, and the table in any case."""
     alt = f"{clean(result.title)}: {count(len(result.frame), 'value')}; the numbers stand in the table."
-    figures = [_figure(e, result, ".", alt)] if diagnostic.runs(result.frame) else []
+    figures = [_figure(e, result, ".", alt)] if runs(result.frame) else []
     return [*figures, *table_only(e, result)]
 
 

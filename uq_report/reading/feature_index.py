@@ -17,9 +17,9 @@ from ..evidence.profiles import Ale, HLine, HStatisticView, Pdp
 from ..evidence.subject import FeatureFacts
 from ..evidence.view import EstimateLine, by_feature, lines_of, of_measure
 from .effects import by_role
-from .members import parts_of
 from .rank_ranges import FeatureRanking
 from .run_reader import RunReader
+from .tables import parts_of
 
 OBSERVATION = "observation"
 SHEETS = 8  # at most

@@ -13,8 +13,7 @@ import pandas as pd
 
 from ..core.model.results import MeasureFacts, Result
 from ..core.statistics.ranking import ranks
-from ..document.plots.frames import has_interval
-from ..document.plots.ranks import places_words, tied
+from ..document.plots.frames import has_interval, places_words, tied
 from ..evidence import columns as col
 from ..evidence import ids
 from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, runtime_che
 from ..core.model.results import MeasureFacts, Result
 from ..core.support.errors import UnsupportedError
 from ..document.document import Badge, Cell, Section, Tone
-from ..document.plots.words import words
+from ..document.plots.frames import words
 from ..document.text import ABSENT, clean, items, joined, name, sentence
 from ..evidence import columns as col
 from ..evidence import ids
@@ -48,12 +48,6 @@ class Gate:
     word: str
     tone: Tone
     reason: str
-    measures: tuple[str, ...] = ()
-
-    @property
-    def passed(self) -> bool:
-        """Whether uncertainty may be read without a warning."""
-        return self.tone == "good"
 
 
 def _no_figures(result: Result, **_: Any) -> NoReturn:
@@ -100,6 +94,19 @@ class RunReader:
     def about_cell(self, key: str) -> Cell:
         """Return what people wrote as a cell: open where they wrote nothing, never made up."""
         return self.about(key) or OPEN
+
+    def facts(self, rows: Iterable[tuple[str, str]]) -> tuple[tuple[str, Cell], ...]:
+        """Return recorded facts by their labels.
+
+        A fact is named as an attribute of the subject (``"n"``), an entry of one (``"hashes.X"``), or a text that
+        people wrote (``"about.owner"``).
+        """
+        return tuple((label, self._fact(*key.rpartition(".")[::2])) for label, key in rows)
+
+    def _fact(self, place: str, key: str) -> Cell:
+        if place == "about":
+            return self.about_cell(key)
+        return as_cell(getattr(self.subject, place).get(key) if place else getattr(self.subject, key))
 
     @property
     def group_words(self) -> str:
@@ -159,14 +166,6 @@ class RunReader:
     def digest(self) -> str:
         """The SHA-256 of these bytes."""
         return sha256(self.content).hexdigest()
-
-    def findings_on(self, results: Collection[str], feature: str = "") -> tuple[Finding, ...]:
-        """Return the findings that rest on any of these results, and are about `feature` if one is named."""
-        return tuple(
-            finding
-            for finding in self.findings
-            if set(results) & set(finding.evidence) and (not feature or feature in finding.features)
-        )
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -276,8 +275,7 @@ def gate_of(outcomes: Iterable[Outcome]) -> Gate:
         return Gate("not assessed", "unknown", sentence(outcome.reason))
     failed = [finding for finding in findings if finding.code == FAILED]
     decisive = failed or findings
-    measures = tuple(dict.fromkeys(m for finding in decisive for m in finding.measures))
     waived = outcome.state == "ignored"
     reasons = [*(finding.statement for finding in decisive), *([outcome.reason] if waived else [])]
     word = f"{'fails' if failed else 'cannot be judged'}{', waived' if waived else ''}"
-    return Gate(word, "bad" if failed else "warning", " ".join(map(sentence, reasons)), measures)
+    return Gate(word, "bad" if failed else "warning", " ".join(map(sentence, reasons)))

@@ -1,4 +1,4 @@
-"""Sentences about results. They state what an interval allows, and nothing more."""
+"""Sentences and amounts about results. They state what an interval allows, and nothing more."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from ..document.plots.frames import has_interval, interval_words, optional
 from ..document.plots.importance import VERDICTS
 from ..document.text import joined, name, position, value_words
 from ..evidence import columns as col
+from ..evidence.information import ItemLine
+from ..evidence.outcomes import GroupLine, ScoreLine
 
 NUMBERS = (col.ESTIMATE, col.LOWER, col.UPPER)
 DAGGER = "†"  # marks an interval that is not to be trusted
@@ -50,11 +52,16 @@ def largest_words(table: pd.DataFrame, facts: MeasureFacts, most: int = 3) -> st
     ``"Largest: age 0.156 nats (0.127 to 0.185), amount ..."``
     """
     parts = [
-        f"{name(row.feature)} {value_words(row.estimate, row.lower, row.upper, facts.unit)}{mark(row)}"
+        f"{name(row.feature)} {estimate_words(row, facts.unit)}{mark(row)}"
         for row in ordered(table, facts.sign).head(most).itertuples()
     ]
     lead = "Largest" if facts.sign > 0 else f"Lowest ({_lower(facts)})"
     return f"{lead}: {joined(parts)}."
+
+
+def estimate_words(line: Any, unit: str = "") -> str:
+    """Return the estimate of a line with its interval; empty without a line."""
+    return "" if line is None else value_words(line.estimate, line.lower, line.upper, unit)
 
 
 def verdict_words(table: pd.DataFrame) -> str:
@@ -144,3 +151,79 @@ def where(row: pd.Series[Any]) -> str:
     """Return the place of a point of a curve as a reader says it: its level, or its value of the feature."""
     level = str(row[col.LEVEL])
     return name(level) if level else position(row[col.X])
+
+
+SHARES = ("probability", "share")
+
+
+def is_share(unit: str) -> bool:
+    """Say whether a unit is that of a probability or a share.
+
+    Examples
+    --------
+    >>> is_share("share of rows"), is_share("squared probability")
+    (True, False)
+    """
+    return unit.startswith(SHARES)
+
+
+def scaled(estimate: float, lower: float, upper: float, unit: str, of_share: str = "points", sign: int = 1) -> str:
+    """Return `sign` times an estimate with its unit and interval; of a share a hundred times that, in `of_share`.
+
+    Examples
+    --------
+    >>> scaled(0.058, 0.05, 0.066, "probability of bad"), scaled(20.4, 18.8, 22.0, "units of y")
+    ('5.8 points (5.0 to 6.6)', '20.4 units of the outcome (18.8 to 22.0)')
+    """
+    scale = sign * (100 if is_share(unit) else 1)
+    low, high = sorted((scale * lower, scale * upper))
+    return value_words(scale * estimate, low, high, of_share if is_share(unit) else unit)
+
+
+def percent(estimate: float, lower: float, upper: float, sign: int = 1) -> str:
+    """Return `sign` times a share in percent.
+
+    Examples
+    --------
+    >>> percent(0.15, 0.08, 0.21), percent(-0.92, -1.09, -0.75, -1)
+    ('15 % (8 to 21)', '92 % (75 to 109)')
+    """
+    return scaled(estimate, lower, upper, "share", "%", sign)
+
+
+def amount(line: ScoreLine | GroupLine, of_share: str = "%") -> str:
+    """Return an estimate with its interval: shares in percent, or in `of_share`."""
+    return scaled(line.estimate, line.lower, line.upper, line.unit, of_share) + mark(line)
+
+
+def points(line: GroupLine) -> str:
+    """Return a difference with its interval, of probabilities and shares in points."""
+    return amount(line, "points")
+
+
+def share(line: ItemLine) -> str:
+    """Return a share between 0 and 1 with its interval in percent."""
+    return percent(line.estimate, line.lower, line.upper)
+
+
+def apart(words: str) -> tuple[str, str]:
+    """Return a number, and the interval that stands in brackets behind it.
+
+    Examples
+    --------
+    >>> apart("0.76 (0.70 to 0.83)"), apart("0.76")
+    (('0.76', ' (0.70 to 0.83)'), ('0.76', ''))
+    """
+    number, bracket, around = words.partition(" (")
+    return number, bracket + around
+
+
+def unbracketed(words: str) -> str:
+    """Return a number with its interval behind a comma, for words that stand in brackets themselves.
+
+    Examples
+    --------
+    >>> unbracketed("0.76 (0.70 to 0.83)"), unbracketed("0.76")
+    ('0.76, 0.70 to 0.83', '0.76')
+    """
+    return words.replace(" (", ", ").rstrip(")")

@@ -32,7 +32,7 @@ from ..core.support.processes import command
 from ..core.support.text import clean
 from .bounds import CLOCK
 from .filters import FILTERS, GLOBALS, TESTS, printable
-from .style import StyleLoader
+from .theme import StyleLoader
 
 HELP = "templates/README.md lists the fields."
 TEMPLATES = 2  # the version of what themes may rely on

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 from ..core.support.errors import RenderError
-from .addresses import refuse_addresses
 from .bounds import CLOCK, limit, serve
 from .environment import checked, fill
+from .theme import refuse_addresses
 
 
 def main(arguments: Sequence[str], source: BinaryIO, target: BinaryIO) -> int:

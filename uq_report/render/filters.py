@@ -1,10 +1,11 @@
-"""The filters and tests templates may use, beside Jinja's own."""
+"""The filters and tests templates may use, beside Jinja's own; figures as part of the page."""
 
 from __future__ import annotations
 
 import re
+import xml.etree.ElementTree as ET
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise
@@ -15,11 +16,8 @@ from markupsafe import Markup
 from ..core.support.errors import RenderError
 from ..document.document import Attachment, Badge, Block, Cell, Column, Document, Figure, Table
 from ..document.text import MENTION, unmarked
-from .formats import allowed, integer, number, percent, pvalue, show, show_column
-from .inline import DARK, inline
 from .outline import UNLINKED, Outline
-from .text import anchor, clean
-from .widths import PADDING, ROOM, extents, shares
+from .text import allowed, anchor, clean, integer, number, percent, pvalue, show, show_column
 
 # After an underscore or a slash, before a letter that follows a dot or a colon, and within very long words.
 _JOINT = re.compile(r"[_/|\\](?=\w)|[.:](?=[^\W\d])|[^\W_]{24}(?=\w)")
@@ -134,17 +132,6 @@ def density(table: Table) -> str:
     """
     count = len(table.columns)
     return "slim" if count <= 3 else "normal" if count <= 7 else "dense" if count <= 10 else "wide"
-
-
-def columns(table: Table, lines: Sequence[Sequence[CellText]], share: float = 1.0) -> list[str]:
-    """Return the widths of a printed table's columns in percent, its cells as `rows` gives them.
-
-    `share` is the part of the page that it has beside something else; the last column does not break there.
-    """
-    tight = density(table)
-    heads = [breakable(f"{column.label} {column.unit}") for column in table.columns]
-    sizes = list(extents(heads, lines, PADDING[tight], share < 1))
-    return [f"{100 * part:.2f}" for part in shares(sizes, share * ROOM[tight])]
 
 
 def short(text: str, limit: int = 200) -> str:
@@ -277,24 +264,87 @@ def printable(value: object) -> object:
     return value
 
 
+# What figures are drawn in, and what stands for it on a dark page. Others are data on a scale, which stay.
+DARK = {
+    "#fff": "#12171d", "#1f2328": "#e4e9f0", "#5d6570": "#a9b5c4", "#e4e7eb": "#2c3540",
+    "#dfe3e8": "#333e4a", "#8b94a0": "#8d98a6", "#9fbfd8": "#45698a", "#0b5c9e": "#6cb0f0",
+    "#b8450b": "#f59a62", "#00785a": "#55c9a6", "#0b4f8a": "#5ea4e6", "#e08214": "#eda04a",
+    "#3f9c78": "#5fbb98", "#8c3f8c": "#cf8fd0", "#6aa9dc": "#8fc3ee", "#7a5a00": "#cfae4f",
+    "#c2527a": "#e58aa9", "#555b63": "#a3abb6",
+}  # fmt: skip
+# fmt: off
+PLAIN = frozenset((
+    "svg", "g", "defs", "clipPath", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan",
+    "use", "title",
+))
+LOOKS = frozenset((
+    "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx", "ry", "d", "id", "points", "width", "height",
+    "transform", "viewBox", "clip-path", "clip-rule", "fill", "fill-opacity", "fill-rule", "stroke", "stroke-opacity",
+    "stroke-width", "stroke-linecap", "stroke-linejoin", "stroke-dasharray", "stroke-dashoffset", "stroke-miterlimit",
+    "opacity", "font-family", "font-size", "font-style", "font-weight", "text-anchor", "textLength", "lengthAdjust",
+    "href", "dominant-baseline", "version", "data-axes",
+))
+# fmt: on
+_SPACE = "{http://www.w3.org/2000/svg}"
+_ID = re.compile(r"#([^)]+)")
+
+
+def inline(svg: bytes, name: str, alt: str) -> Markup | None:
+    """Return a figure as an element of the page, heard as `alt`; None if it holds anything but shapes and text.
+
+    Parameters
+    ----------
+    svg : bytes
+    name : str
+        Unique on the page; the figure's ids begin with it.
+    alt : str
+
+    Examples
+    --------
+    >>> inline(b'<svg xmlns="http://www.w3.org/2000/svg"><path id="a" d="M0 0"/></svg>', "map", "A dot.")
+    Markup('<svg role="img" aria-label="A dot."><path id="map-a" d="M0 0"/></svg>')
+    >>> inline(b'<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>', "map", "A script.")
+    """
+    if b"<!" in svg:
+        return None
+    try:
+        root = ET.fromstring(svg)  # noqa: S314 - no declarations, so no entities
+    except ET.ParseError:
+        return None
+    colours: set[str] = set()
+    for element in root.iter():
+        element.tag = str(element.tag).removeprefix(_SPACE)
+        if element.tag not in PLAIN or not _own(element, name, colours):
+            return None
+    root.attrib = {"role": "img", "aria-label": clean(alt), **_class(colours), **root.attrib}
+    return Markup(ET.tostring(root, encoding="unicode").replace(" />", "/>"))  # noqa: S704 - plain shapes, escaped
+
+
+def _own(element: ET.Element, name: str, colours: set[str]) -> bool:
+    """Prefix the ids of an element and note its colours; return whether its attributes are plain."""
+    for key, value in element.attrib.items():
+        if key not in LOOKS or ("url(" in value and key != "clip-path"):
+            return False
+        if key == "id":
+            element.set(key, f"{name}-{value}")
+        elif key in ("href", "clip-path"):
+            if not value.startswith(("#", "url(#")):
+                return False
+            element.set(key, _ID.sub(rf"#{name}-\1", value))
+        elif key in ("fill", "stroke") and value != "none":
+            colours.add(value)
+    return True
+
+
+def _class(colours: set[str]) -> dict[str, str]:
+    """Return the mark of a figure that stays light: one with colours that mean values, under which text must stand."""
+    return {} if colours <= DARK.keys() else {"class": "paper"}
+
+
 _FUNCTIONS: tuple[Callable[..., object], ...] = (
-    *(
-        anchor,
-        breakable,
-        columns,
-        csp_hash,
-        data_uri,
-        density,
-        digest,
-        download,
-        drawing,
-        heard,
-        integer,
-        number,
-        partial,
-    ),
-    *(percent, prose, pvalue, rows, short, show, size, tone),
-)
+    anchor, breakable, csp_hash, data_uri, density, digest, download, drawing, heard, integer, number, partial, percent,
+    prose, pvalue, rows, short, show, size, tone,
+)  # fmt: skip
 FILTERS = {function.__name__: function for function in _FUNCTIONS}
 GLOBALS = {"dark": DARK, "signs": SIGNS}
 TESTS = {"capped": capped, "carried": carried, "downloadable": downloadable}

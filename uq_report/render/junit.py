@@ -40,13 +40,10 @@ class JunitRenderer:
         checks = document.checks
         failed = sum(check.state == "found" for check in checks)
         passed = sum(check.state == "passed" for check in checks)
-        counts = {
-            "tests": str(len(checks)),
-            "failures": str(failed),
-            "errors": "0",
-            "skipped": str(len(checks) - failed - passed),
-        }
-        suite = ET.Element("testsuite", {"name": _text(document.title), **counts})
+        skipped = len(checks) - failed - passed
+        counts = {"tests": len(checks), "failures": failed, "errors": 0, "skipped": skipped}
+        texts = {name: str(number) for name, number in counts.items()}
+        suite = ET.Element("testsuite", {"name": _text(document.title), **texts})
         for check in checks:
             suite.append(_case(check))
         ET.indent(suite)

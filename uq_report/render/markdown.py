@@ -7,31 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..document.document import (
-    Badge,
-    Block,
-    Bullets,
-    Callout,
-    Card,
-    Cards,
-    Cell,
-    Columns,
-    Document,
-    Facts,
-    Figure,
-    Fold,
-    Paragraph,
-    Split,
-    Step,
-    Steps,
-    Table,
-    Verdict,
-)
+from ..document import document as kinds
 from ..document.text import unmarked
 from .filters import SIGNS, capped, rows, short
-from .formats import integer, show
 from .outline import Outline, OutlinePart, outline
-from .text import clean
+from .text import clean, integer, show
 
 # What Markdown, or GitHub's reading of it, takes for markup: anywhere, and at the start of a line.
 _MARKUP = re.compile(r"[\\`*{}\[\]<|~$]|(?<![^\W_])_|_(?![^\W_])|&(?=[#\w])")
@@ -82,7 +62,7 @@ class MarkdownRenderer:
 
     Examples
     --------
-    >>> empty = Document(title="Model card", subtitle="", as_of="2026-11-21", generator="uq", evidence_sha256="0")
+    >>> empty = kinds.Document(title="Model card", subtitle="", as_of="2026-11-21", generator="uq", evidence_sha256="0")
     >>> MarkdownRenderer().render(empty).splitlines()[0]
     b'# Model card'
     """
@@ -92,7 +72,7 @@ class MarkdownRenderer:
     api_version: ClassVar[int] = 1
     draws: ClassVar[bool] = False
 
-    def render(self, document: Document) -> bytes:
+    def render(self, document: kinds.Document) -> bytes:
         """Return the file in UTF-8."""
         plan = outline(document)
         facts = (
@@ -117,11 +97,11 @@ def _part(part: OutlinePart, plan: Outline) -> Iterator[str]:
         yield from _part(inner, plan)
 
 
-def _block(block: Block, plan: Outline) -> str:
+def _block(block: kinds.Block, plan: Outline) -> str:
     return _BLOCKS[type(block)](block, plan)
 
 
-def _callout(block: Callout, _: Outline) -> str:
+def _callout(block: kinds.Callout, _: Outline) -> str:
     sign = SIGNS[block.tone]
     lines = [f"> **{sign.shape} {sign.word}: {escape(block.title)}**", f"> {escape(block.text)}"]
     if block.evidence:
@@ -129,19 +109,19 @@ def _callout(block: Callout, _: Outline) -> str:
     return "\n>\n".join(lines)
 
 
-def _facts(rows_: tuple[tuple[str, Cell], ...]) -> str:
+def _facts(rows_: tuple[tuple[str, kinds.Cell], ...]) -> str:
     return "\n".join(f"- **{escape(label)}:** {_cell(cell)}" for label, cell in rows_)
 
 
-def _cell(cell: Cell) -> str:
-    return _badge(cell.text, cell.tone) if isinstance(cell, Badge) else escape(show(cell))
+def _cell(cell: kinds.Cell) -> str:
+    return _badge(cell.text, cell.tone) if isinstance(cell, kinds.Badge) else escape(show(cell))
 
 
 def _badge(text: str, tone: str) -> str:
     return f"{SIGNS[tone].shape} {escape(text)}"
 
 
-def _table(block: Table, plan: Outline) -> str:
+def _table(block: kinds.Table, plan: Outline) -> str:
     heads = [escape(f"{c.label} ({c.unit})" if c.unit else c.label) or " " for c in block.columns]
     rules = ["---" if c.kind == "text" else "---:" for c in block.columns]
     lines = [[_badge(cell.text, cell.tone) if cell.tone else escape(cell.text) for cell in row] for row in rows(block)]
@@ -157,16 +137,16 @@ def _in_table(text: str) -> str:
     return re.sub(r"(?<!\\)\|", r"\|", text)
 
 
-def _figure(block: Figure, plan: Outline) -> str:
+def _figure(block: kinds.Figure, plan: Outline) -> str:
     return f"{_caption(block, plan)}\n\n{escape(block.alt)}"
 
 
-def _caption(block: Table | Figure, plan: Outline) -> str:
+def _caption(block: kinds.Table | kinds.Figure, plan: Outline) -> str:
     evidence = f" Evidence: {code(block.evidence)}" if block.evidence else ""
     return f"**{plan.labels[block.id]}.** {escape(block.caption)}{evidence}"
 
 
-def _columns(block: Columns, plan: Outline) -> str:
+def _columns(block: kinds.Columns, plan: Outline) -> str:
     """Return two blocks one below the other, each under its name."""
     sides = zip(block.names, (block.left, block.right), strict=True)
     return "\n\n".join(
@@ -174,12 +154,12 @@ def _columns(block: Columns, plan: Outline) -> str:
     )
 
 
-def _verdict(block: Verdict, _: Outline) -> str:
+def _verdict(block: kinds.Verdict, _: Outline) -> str:
     lines = [f"**{_badge(block.badge.text, block.badge.tone)}.** {escape(block.text)}", escape(block.note)]
     return "\n\n".join(filter(None, lines))
 
 
-def _card(card: Card) -> str:
+def _card(card: kinds.Card) -> str:
     """Return a card: its question and answer, sentences, and counts as a table."""
     head = f"**{escape(card.title)}** {escape(card.headline)} {escape(card.aside)}".strip()
     table = [f"| {' | '.join(escape(cell) or ' ' for cell in row)} |" for row in card.counts]
@@ -188,32 +168,32 @@ def _card(card: Card) -> str:
     return "\n\n".join(filter(None, [head, " ".join(map(escape, card.texts)), "\n".join(table)]))
 
 
-def _steps(block: Steps, _: Outline) -> str:
+def _steps(block: kinds.Steps, _: Outline) -> str:
     signs = (f"{k}." if block.numbered else "-" for k in range(1, len(block.steps) + 1))
     return "\n".join(f"{sign} {_step(step)}" for sign, step in zip(signs, block.steps, strict=True))
 
 
-def _step(step: Step) -> str:
+def _step(step: kinds.Step) -> str:
     lead = f"**{escape(step.lead)}**" if step.lead else ""
     aside = f"({escape(step.aside)})" if step.aside else ""
     return " ".join(filter(None, (lead, escape(step.text), aside)))
 
 
-def _several(blocks: Iterable[Block], plan: Outline) -> str:
+def _several(blocks: Iterable[kinds.Block], plan: Outline) -> str:
     return "\n\n".join(_block(block, plan) for block in blocks)
 
 
 _BLOCKS: Mapping[type, Callable[[Any, Outline], str]] = {
-    Paragraph: lambda block, _: escape(block.text),
-    Bullets: lambda block, _: "\n".join(f"- {escape(item)}" for item in block.items),
-    Callout: _callout,
-    Facts: lambda block, _: _facts(block.rows),
-    Table: _table,
-    Figure: _figure,
-    Verdict: _verdict,
-    Cards: lambda block, _: "\n\n".join(map(_card, block.cards)),
-    Steps: _steps,
-    Fold: lambda block, plan: f"**{escape(block.title)}**\n\n{_several(block.blocks, plan)}",
-    Split: lambda block, plan: _several((*block.left, *block.right), plan),
-    Columns: _columns,
+    kinds.Paragraph: lambda block, _: escape(block.text),
+    kinds.Bullets: lambda block, _: "\n".join(f"- {escape(item)}" for item in block.items),
+    kinds.Callout: _callout,
+    kinds.Facts: lambda block, _: _facts(block.rows),
+    kinds.Table: _table,
+    kinds.Figure: _figure,
+    kinds.Verdict: _verdict,
+    kinds.Cards: lambda block, _: "\n\n".join(map(_card, block.cards)),
+    kinds.Steps: _steps,
+    kinds.Fold: lambda block, plan: f"**{escape(block.title)}**\n\n{_several(block.blocks, plan)}",
+    kinds.Split: lambda block, plan: _several((*block.left, *block.right), plan),
+    kinds.Columns: _columns,
 }

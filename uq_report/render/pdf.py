@@ -6,22 +6,26 @@ It is printed in a process of its own, with limits: an endless page costs an err
 from __future__ import annotations
 
 import builtins
+import ctypes
 import json
 import math
 import pickle
+import re
 import signal
 import subprocess
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import cache
+from typing import ClassVar
 
 from ..core.support.errors import RenderError, check_options
+from ..core.support.libraries import installed
 from ..core.support.processes import command
 from ..core.support.text import clean
 from ..document.document import Attachment, Document
-from . import libraries
 from .bounds import CLOCK
 from .environment import ready
 from .html import Styled, page
@@ -75,7 +79,7 @@ class PdfRenderer(Styled):
     def ready(self, kind: str) -> None:
         """Refuse templates that are missing or do not parse, and a machine without the libraries that print."""
         ready(self.templates, kind, self.limits)
-        libraries.check()
+        check_libraries()
 
     def render(self, document: Document) -> bytes:
         """Return the PDF; its dates are the document's `as_of`.
@@ -154,7 +158,7 @@ def _read(done: subprocess.CompletedProcess[bytes], limits: PdfRenderer) -> tupl
     if "error" in head:
         raise RenderError(head["error"])
     if head.get("size") != len(pdf):  # without memory, libraries in C end the child by a signal
-        libraries.refuse(done.stderr.decode(errors="replace"))
+        refuse_missing(done.stderr.decode(errors="replace"))
         code = done.returncode
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         raise RenderError(
@@ -162,16 +166,74 @@ def _read(done: subprocess.CompletedProcess[bytes], limits: PdfRenderer) -> tupl
             f"If memory ran out, raise memory_mb ({limits.memory_mb})."
         )
     for category, message in head["warnings"]:
-        warnings.warn(message, _category(category), stacklevel=4)
+        warnings.warn(message, getattr(builtins, category, UserWarning), stacklevel=4)
     if noise:
         warnings.warn(f"pdf: {noise}", stacklevel=4)
     return pdf, head["problems"]
 
 
-def _category(name: str) -> type[Warning]:
-    category: Any = getattr(builtins, name, UserWarning)
-    return category if isinstance(category, type) and issubclass(category, Warning) else UserWarning
-
-
 def _too_slow(what: str) -> RenderError:
     return RenderError(f"pdf.cpu_seconds must be enough for the page; {what}. {_LESS}")
+
+
+PANGO = "Debian and Ubuntu: apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
+# Each by its names on Linux, macOS and Windows.
+_NAMES = {
+    name: (f"lib{stem}.so.{number}", f"lib{stem}.{number}.dylib", f"lib{stem}.dylib", f"lib{stem}-{number}.dll")
+    for name, stem, number in (
+        ("GObject", "gobject-2.0", 0), ("Pango", "pango-1.0", 0), ("PangoFT2", "pangoft2-1.0", 0),
+        ("HarfBuzz", "harfbuzz", 0), ("Fontconfig", "fontconfig", 1),
+    )
+}  # fmt: skip
+_UNLOADED = re.compile(r"cannot load library '?([^':]+)|No module named '(weasyprint|pydyf|cffi)\b")
+_NO_FONTS = "No fonts configured in FontConfig"  # WeasyPrint's words; Pango then ends the process
+_SECONDS = 60
+
+
+@cache
+def check_libraries() -> None:
+    """Refuse a machine that cannot print; where a name is not found here, WeasyPrint itself is asked.
+
+    Raises
+    ------
+    RenderError
+        What is missing, the package that brings it, and what looks at everything.
+    """
+    if installed("weasyprint") and all(map(_loads, _NAMES.values())):
+        return
+    with suppress(OSError, subprocess.TimeoutExpired):  # then the page is tried
+        words = command("weasyprint", "--version")
+        done = subprocess.run(words, capture_output=True, timeout=_SECONDS, check=False, text=True)  # noqa: S603 - our own interpreter
+        refuse_missing(done.stderr)
+
+
+def refuse_missing(complaint: str) -> None:
+    """Raise the error of a library or of fonts that are missing, if that is what a process complains of.
+
+    Examples
+    --------
+    >>> refuse_missing("all is well")
+    >>> refuse_missing("OSError: cannot load library 'libpango-1.0-0': no such file")
+    Traceback (most recent call last):
+        ...
+    uq_report.core.support.errors.RenderError: pdf needs libpango-1.0-0, which this machine lacks. ...
+    """
+    if _NO_FONTS in complaint:
+        raise RenderError(
+            "pdf needs a font, and Fontconfig finds none on this machine. Debian and Ubuntu: apt-get install "
+            "fonts-dejavu-core. uq-report doctor looks at the rest."
+        )
+    match = _UNLOADED.search(complaint)
+    if match is None:
+        return
+    remedy = PANGO if match[1] else f"pip install {match[2]}"
+    missing = match[1] or match[2]
+    raise RenderError(f"pdf needs {missing}, which this machine lacks. {remedy}. uq-report doctor looks at the rest.")
+
+
+def _loads(names: tuple[str, ...]) -> bool:
+    for name in names:
+        with suppress(OSError):
+            ctypes.CDLL(name)
+            return True
+    return False

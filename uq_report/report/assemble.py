@@ -22,14 +22,13 @@ from .answer.section import answer
 from .placing import PluginSections
 from .rating import counted, rating
 from .sections.appendix import appendix as behind
-from .sections.calibration import sure
-from .sections.changes import changes
-from .sections.comparison import comparison, merged
+from .sections.comparison import changes, comparison, merged
 from .sections.drivers import drives
 from .sections.findings import findings
 from .sections.limitations import limitations
+from .sections.model import sign_off
+from .sections.outcomes import sure
 from .sections.sheets import sheets
-from .sections.signoff import sign_off
 
 CSV = "text/csv"
 # Every point of a curve, every row of a local explanation: those stand in run.json, which keeps a report small.
@@ -102,10 +101,7 @@ def _cover(e: RunReader) -> tuple[tuple[str, Cell], ...]:
             ("Recommendation for the challenger", rating(other.outcomes)),
         )
     return (
-        ("Model", as_cell(e.subject.label)),
-        ("Version", e.about_cell("version")),
-        ("Class", as_cell(e.subject.model_class)),
-        ("Rows", as_cell(e.subject.n)),
+        *e.facts((("Model", "label"), ("Version", "about.version"), ("Class", "model_class"), ("Rows", "n"))),
         ("Open findings", counted(e.findings)),
         ("Calibration gate", Badge(e.gate.word, e.gate.tone)),
         ("Status", e.about("status") or "draft"),

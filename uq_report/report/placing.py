@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from ..core.model.results import Result
 from ..document import slots
+from ..document.blocks import make_section
 from ..document.document import Callout, Paragraph, Section
 from ..document.text import clean, joined, name, spaced
 from ..evidence import columns as col
@@ -89,7 +90,7 @@ class PluginSections:
         definition = clean(method.card.definition) if method is not None else ""
         lead = Paragraph(text=spaced(_origin(self.evidence, explainer), definition))
         parts = self._parts(results)
-        return (Section(id=f"explainer-{explainer}", title=title, blocks=(lead,), sections=parts),)
+        return (make_section(f"explainer-{explainer}", title, (lead,), parts),)
 
 
 def _load(plugin: Plugin) -> tuple[Plugin, SectionPlugin] | None:
@@ -124,7 +125,7 @@ def guarded(make: Callable[[], S], what: str, key: str) -> S | Section:
         _log.warning("%s could not be shown", what, exc_info=True)
         text = f"{clean(what, 100)} could not be shown: {clean(error, 300)} Its numbers are in the evidence."
         blocks = (Callout(tone="warning", title="A part is missing", text=text),)
-        return Section(id=f"missing-{key}", title=clean(key, 120), blocks=blocks)
+        return make_section(f"missing-{key}", clean(key, 120), blocks)
 
 
 def _origin(e: RunReader, explainer: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.model.results import Result
 from ..core.support.errors import UnsupportedError
-from ..document.plots.contract import FigurePlugin, TakesCompanions
+from ..document.plots.registered import FigurePlugin, TakesCompanions
 from . import plugins
 
 if TYPE_CHECKING:

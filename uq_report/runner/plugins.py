@@ -26,8 +26,8 @@ from ..core.model.loader import Cautions, HasSha256, Loader, TakesOptions
 from ..core.model.measures import Measure
 from ..core.support.errors import MissingDependencyError, PluginError, nearest, words_of
 from ..core.support.libraries import NeedsLibraries, installed
-from ..document.contract import DrawsFigures, Prepares, Renderer
-from ..document.plots.contract import FigurePlugin, TakesCompanions
+from ..document.document import DrawsFigures, Prepares, Renderer
+from ..document.plots.registered import FigurePlugin, TakesCompanions
 from ..document.slots import CHAPTERS, chapter_of
 from ..reading.run_reader import SectionPlugin
 

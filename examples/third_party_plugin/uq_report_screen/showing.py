@@ -8,7 +8,7 @@ from uq_report.core.model.results import Result
 from uq_report.document import slots
 from uq_report.document.blocks import interval_columns, intervals_caption, left_out, make_figure, make_table
 from uq_report.document.document import Column, Document, Paragraph, Section
-from uq_report.document.plots.words import words
+from uq_report.document.plots.frames import words
 from uq_report.document.text import joined, name
 from uq_report.evidence.view import of_measure
 from uq_report.reading.run_reader import RunReader

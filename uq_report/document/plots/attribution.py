@@ -13,10 +13,9 @@ from ...core.model.results import Result
 from ...evidence import columns as col
 from ...evidence.rows import Attributions
 from . import style
-from .frames import choose, several
+from .frames import axis_label, choose, number, several, signed
 from .importance import wrapped
-from .shapes import rectangles
-from .words import axis_label, number, signed
+from .matrix import rectangles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,16 +1,18 @@
-"""Small, checked readings of a result's frames that several figures share."""
+"""Small, checked readings of results that several figures share, and how measures and ranks are written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...core.model.results import Result
+from ...core.model.results import MeasureFacts, Result
 from ...core.support.arrays import FloatArray
 from ...core.support.errors import InputError
+from ...core.support.numbers import number, signed
 from ...evidence import columns as col
 
 
@@ -61,3 +63,42 @@ def interval_words(table: pd.DataFrame) -> str:
     covers = [str(c) for c in dict.fromkeys(intervals[col.COVERS]) if c and c != "none"]
     over = f" over {covers[0]}" if len(covers) == 1 else " (see the caption)" if covers else ""
     return f"{100 * level:.0f} % interval{over}" if np.isfinite(level) else f"interval{over}"
+
+
+__all__ = ["axis_label", "number", "signed", "words"]
+
+
+def words(measure: str, measures: Mapping[str, MeasureFacts]) -> MeasureFacts:
+    """Return what the result records of a measure, else its name without a unit.
+
+    Examples
+    --------
+    >>> words("rank_loss", {})
+    MeasureFacts(title='rank loss', unit='', role='', direction='larger')
+    """
+    return measures.get(measure) or MeasureFacts(measure.replace("_", " "), "", "")
+
+
+def axis_label(measure: str, measures: Mapping[str, MeasureFacts]) -> str:
+    """Return ``"title (unit)"`` for an axis, ``"title (of it), unit"`` where the title has brackets of its own."""
+    facts = words(measure, measures)
+    if not facts.unit:
+        return facts.title
+    return f"{facts.title}, {facts.unit}" if facts.title.endswith(")") else f"{facts.title} ({facts.unit})"
+
+
+def tied(ranked: Mapping[str, float]) -> dict[str, tuple[int, int]]:
+    """Return the first and the last place of each feature: the same, unless others share its rank.
+
+    Examples
+    --------
+    >>> tied({"a": 1, "b": 2, "c": 2})
+    {'a': (1, 1), 'b': (2, 3), 'c': (2, 3)}
+    """
+    shared = Counter(ranked.values())
+    return {feature: (int(rank), int(rank) + shared[rank] - 1) for feature, rank in ranked.items()}
+
+
+def places_words(first: float, last: float) -> str:
+    """Return places in words: ``"2"``, ``"2 to 4"``."""
+    return " to ".join(f"{place:.0f}" for place in dict.fromkeys((first, last)))

@@ -13,8 +13,7 @@ from ...core.model.results import Importance, Interaction, Result
 from ...evidence import columns as col
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, directed
 from . import style
-from .frames import choose, has_interval, interval_words, numbers, several
-from .words import axis_label, words
+from .frames import axis_label, choose, has_interval, interval_words, numbers, several, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

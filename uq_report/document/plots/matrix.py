@@ -1,19 +1,24 @@
-"""A square matrix of pairs: few levels of one hue scale, numbers in the cells, and the scale beside it."""
+"""Figures made of cells: matrices of pairs, ranks with their intervals, and surfaces along two features.
+
+Cells of one colour are one path, so that a figure stays small and needs no raster image.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from ...core.model.results import Result
+from ...evidence import columns as col
 from . import style
-from .shapes import cells, draw_scale, levels, name_sides, write
-from .words import number
+from .frames import axis_label, choose, number, places_words, tied
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 NUMBERS = 12  # features up to which cells have room for their number
@@ -54,7 +59,7 @@ def draw(
     d = len(names)
     with style.drawing(0.9 + 0.34 * d if d <= NUMBERS else 1.2 + 0.2 * d) as figure:
         axes, side = figure.subplots(1, 2, width_ratios=(16, 1))
-        _cells(axes, values, bounds, hollow)
+        _matrix_cells(axes, values, bounds, hollow)
         name_sides(axes, names, [style.name(label, 20) for label in names], 2)
         if d > ASLANT or max(len(label) for label in names) * d > 50:
             style.aslant(axes)
@@ -75,7 +80,7 @@ def _shades(bounds: Any) -> list[int]:
     return [round(k) for k in np.linspace(0, len(style.LEVELS) - 1, len(bounds) - 1)]
 
 
-def _cells(axes: Axes, values: Any, bounds: Any, hollow: Collection[tuple[int, int]]) -> None:
+def _matrix_cells(axes: Axes, values: Any, bounds: Any, hollow: Collection[tuple[int, int]]) -> None:
     level = np.array(_shades(bounds))[levels(values, bounds)]
     filled = [(int(r), int(c)) for r, c in np.argwhere(np.isfinite(values))]
     for k, color in enumerate(style.LEVELS):
@@ -84,3 +89,197 @@ def _cells(axes: Axes, values: Any, bounds: Any, hollow: Collection[tuple[int, i
     for place in filled if len(values) <= NUMBERS else ():
         text, bare = number(float(values[place]), 2), place in hollow
         write(axes, place, f"({text})" if bare else text, dark=level[place] >= DARK and not bare)
+
+
+Rectangle = tuple[float, float, float, float]
+
+
+def rectangles(axes: Axes, boxes: Iterable[Rectangle], color: str, edge: str = "none", linewidth: float = 0.0) -> None:
+    """Fill rectangles (left, right, bottom, top), in data coordinates, with one colour as one path."""
+    corners = [[(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0)] for x0, x1, y0, y1 in boxes]
+    if corners:
+        from matplotlib.patches import PathPatch  # heavy, and most commands draw nothing
+        from matplotlib.path import Path
+
+        codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
+        path = Path(np.concatenate([np.array(c, dtype=float) for c in corners]), codes * len(corners))
+        axes.add_patch(PathPatch(path, facecolor=color, edgecolor=edge, linewidth=linewidth))
+
+
+def cells(axes: Axes, places: Iterable[tuple[int, int]], color: str, edge: str = "none") -> None:
+    """Fill the cells of a matrix at these rows and columns."""
+    rectangles(axes, ((c - 0.48, c + 0.48, r - 0.46, r + 0.46) for r, c in places), color, edge, 0.7)
+
+
+def write(axes: Axes, place: tuple[int, int], text: str, dark: bool, size: float = style.SMALL) -> None:
+    """Write into a cell, white where it is `dark`."""
+    look: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": size}
+    axes.text(place[1], place[0], text, color="white" if dark else style.INK, **look)
+
+
+def name_sides(axes: Axes, rows: Sequence[str], columns: Sequence[str], least: int) -> None:
+    """Name the sides of a matrix, which is as wide as `least` columns."""
+    axes.set_xlim(-0.5, max(len(columns), least) - 0.5)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_yticks(range(len(rows)), [style.name(row) for row in rows])
+    axes.set_xticks(range(len(columns)), columns)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def levels(values: Any, bounds: Any) -> Any:
+    """Return which of the levels between `bounds` each value is in."""
+    return np.clip(np.searchsorted(bounds, values, side="right") - 1, 0, max(len(bounds) - 2, 0))
+
+
+def draw_scale(axes: Axes, bounds: Any, shades: Sequence[int], label: str, *, every: int = 2, digits: int = 3) -> None:
+    """Draw the scale of a map, a shade per level, by hand: a colour bar would put a raster image into the SVG."""
+    for k, shade in enumerate(shades):
+        rectangles(axes, [(0.0, 1.0, float(k), float(k + 1))], style.LEVELS[shade], style.LEVELS[shade], 0.3)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, len(shades))
+    axes.set_xticks([])
+    axes.yaxis.tick_right()
+    axes.yaxis.set_label_position("right")
+    axes.set_yticks(range(0, len(bounds), every), [number(float(bound), digits) for bound in bounds[::every]])
+    axes.set_ylabel(label)
+
+
+TINY = 6.5
+ASLANT_RANKS = 6  # columns above which headings stand aslant
+# the last rank of each shade, darkest first; above the last one cells stay white
+SHADES = ((1, "#1d4f7c"), (3, "#5b8db8"), (5, "#a9c6de"), (10, "#e1eaf2"))
+
+
+class DrawnRanks(NamedTuple):
+    """One method's ranks: its two headings, and a table indexed by feature with ``estimate``, ``lower``, ``upper``."""
+
+    method: str
+    measure: str
+    table: pd.DataFrame
+
+
+def rank_order(rankings: Sequence[DrawnRanks]) -> list[str]:
+    """Return the features by their mean rank over the rankings that hold them."""
+    table = pd.DataFrame({k: ranking.table[col.ESTIMATE] for k, ranking in enumerate(rankings)}, dtype=float)
+    return [str(feature) for feature in table.mean(axis=1).sort_values(kind="stable").index]
+
+
+def draw_ranks(rankings: Sequence[DrawnRanks], features: Sequence[str], role: str = "") -> Figure:
+    """Draw the ranks of `features`: the interval of each, or its estimate where it has none, ties as ``2 to 4``."""
+    many = len(rankings) > ASLANT_RANKS
+    with style.drawing(0.34 * len(features) + (1.15 if many else 0.75)) as figure:
+        axes = figure.subplots()
+        for c, ranking in enumerate(rankings):
+            _column(axes, c, _places(ranking.table).reindex(list(features)))
+        axes.xaxis.tick_top()
+        heads = [(" " if many else "\n").join((style.name(r.method, 20), style.name(r.measure, 18))) for r in rankings]
+        name_sides(axes, features, heads, 3)
+        axes.tick_params(axis="x", labelcolor=style.ROLE.get(role, style.INK))
+        if many:
+            style.aslant(axes, ha="left")
+    return figure
+
+
+def _places(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the ranks, and in `words` what is determined of each: its interval, or which places it shares."""
+    shared = tied({str(feature): rank for feature, rank in table[col.ESTIMATE].dropna().items()})
+    ends = table[[col.LOWER, col.UPPER]]
+    sure = {str(feature): tuple(row) for feature, row in zip(ends.index, ends.to_numpy(float), strict=True)}
+    chosen = {feature: sure[feature] if np.isfinite(sure[feature]).all() else shared[feature] for feature in shared}
+    return table[[col.ESTIMATE]].assign(words=pd.Series({f: places_words(*ends) for f, ends in chosen.items()}))
+
+
+def _column(axes: Axes, c: int, table: pd.DataFrame) -> None:
+    rank = table[col.ESTIMATE].to_numpy(dtype=float)
+    for k, (limit, color) in enumerate(SHADES):
+        above = SHADES[k - 1][0] if k else 0
+        rows = np.flatnonzero((rank > above) & (rank <= limit)).tolist()
+        cells(axes, ((r, c) for r in rows), color)
+    for r in np.flatnonzero(np.isfinite(rank)).tolist():
+        text = str(table["words"].iloc[r])
+        write(axes, (r, c), text, rank[r] <= SHADES[1][0], style.SMALL if text.isdigit() else TINY)
+
+
+def draw_surface(result: Result, measure: str | None = None, pair: tuple[str, str] | None = None) -> Figure:
+    """Draw the average of one measure over the grid of two features, in ten levels; extrapolated cells are crossed out.
+
+    Parameters
+    ----------
+    result : Profile
+        With ``feature_2``, ``x_2`` and ``level_2`` filled.
+    pair : (str, str), optional
+        The first one by default.
+    """
+    chosen = choose(result, "measure", measure, result.frame[col.MEASURE])
+    frame = result.frame[(result.frame[col.MEASURE] == chosen) & (result.frame[col.CURVE] < 0)]
+    first, second = choose(result, "pair", pair, zip(frame[col.FEATURE], frame[col.FEATURE_2], strict=True))
+    frame = frame[(frame[col.FEATURE] == first) & (frame[col.FEATURE_2] == second)]
+    table = frame.set_index([col.X_2, col.X])[col.VALUE].unstack()  # noqa: PD010 - one value per cell, nothing to aggregate
+    with style.drawing(3.9) as figure:
+        axes, scale = figure.subplots(1, 2, width_ratios=(14, 1))
+        bounds = _level_bounds(table)
+        _surface_cells(axes, table, bounds)
+        _cross_out(axes, result.estimates, (chosen, first, second))
+        style.plain(axes)
+        _ticks(axes.xaxis, frame, col.X, col.LEVEL)
+        _ticks(axes.yaxis, frame, col.X_2, col.LEVEL_2)
+        axes.set_xlabel(style.name(first, 40))
+        axes.set_ylabel(style.name(second, 40))
+        draw_scale(scale, bounds, range(max(len(bounds) - 1, 1)), axis_label(chosen, result.measures))
+    return figure
+
+
+def edges(centres: Any) -> Any:
+    """Return cell edges half-way between sorted centres.
+
+    Examples
+    --------
+    >>> edges([0.0, 1.0, 3.0])
+    array([-0.5,  0.5,  2. ,  4. ])
+    """
+    at = np.asarray(centres, dtype=float)
+    if len(at) == 1:
+        return np.array([at[0] - 0.5, at[0] + 0.5])
+    middle = (at[1:] + at[:-1]) / 2
+    return np.concatenate([[2 * at[0] - middle[0]], middle, [2 * at[-1] - middle[-1]]])
+
+
+def _level_bounds(table: pd.DataFrame) -> Any:
+    """Return the limits of the levels; a constant surface is one level."""
+    values = table.to_numpy(dtype=float)
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    return np.linspace(low, high, len(style.LEVELS) + 1) if high > low else np.array([low, low])
+
+
+def _surface_cells(axes: Axes, table: pd.DataFrame, bounds: Any) -> None:
+    across, up = edges(table.columns), edges(table.index)
+    values = table.to_numpy(dtype=float)
+    level = levels(values, bounds)
+    for k, color in enumerate(style.LEVELS):
+        cells = np.argwhere((level == k) & np.isfinite(values))
+        rectangles(axes, ((across[c], across[c + 1], up[r], up[r + 1]) for r, c in cells), color, color, 0.3)
+    axes.set_xlim(across[0], across[-1])
+    axes.set_ylim(up[0], up[-1])
+
+
+def _cross_out(axes: Axes, estimates: pd.DataFrame, curve: tuple[str, str, str]) -> None:
+    """Cross out the cells of points that the result marks as extrapolated."""
+    if col.EXTRAPOLATED not in estimates.columns:
+        return
+    part = estimates[(estimates[[col.MEASURE, col.FEATURE, col.FEATURE_2]] == curve).all(axis=1)]
+    marked = part[part[col.EXTRAPOLATED].astype(bool)]
+    ends = []
+    for place in (col.X, col.X_2):
+        points = np.unique(part[place].to_numpy(dtype=float))
+        at, bounds = np.searchsorted(points, marked[place].to_numpy(dtype=float)), edges(points)
+        ends.append(np.column_stack([bounds[at], bounds[at + 1], np.full(len(at), np.nan)]))
+    for across in (ends[0], ends[0][:, [1, 0, 2]]):
+        axes.plot(across.ravel(), ends[1].ravel(), color="white", linewidth=0.8)
+
+
+def _ticks(axis: Axis, frame: pd.DataFrame, place: str, level: str) -> None:
+    points = frame[[place, level]].drop_duplicates().sort_values(place, kind="stable")
+    texts = [str(text) for text in points[level]]
+    if any(texts):
+        axis.set_ticks(list(points[place]), [style.name(text, 12) for text in texts])

@@ -13,9 +13,8 @@ from ...core.model.results import Result
 from ...evidence import columns as col
 from ...evidence.profiles import PdpDistribution, PdpOwn
 from . import style
-from .frames import choose, has_interval, interval_words, several
+from .frames import axis_label, choose, has_interval, interval_words, several
 from .importance import wrapped
-from .words import axis_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

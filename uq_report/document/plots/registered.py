@@ -1,18 +1,106 @@
-"""The figures of whole kinds of results, as they are registered; a method registers its own."""
+"""The contract of figures, entry-point group ``uq_report.figures``, and the figures of whole kinds of results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+
+import pandas as pd
 
 from ...core.model import results as kinds
 from ...core.model.results import Result
 from ...evidence import columns as col
-from . import attribution, diagnostic, importance, profile, surface
-from .contract import figure_plugin
+from . import attribution, importance, profile, style
+from .frames import axis_label, choose
+from .matrix import draw_surface
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+@runtime_checkable
+class FigurePlugin(Protocol):
+    """Draws results of one id, or of one kind.
+
+    Class variables
+    ---------------
+    name : the entry-point name: the id of the results it draws (``"method.part"``), or their kind (``"profile"``);
+        an id comes before a kind
+    """
+
+    name: ClassVar[str]
+    api_version: ClassVar[int]
+
+    def draw(self, result: Result, **choice: Any) -> Figure:
+        """Return a figure of the result's frames; `choice` is what a caller may pick (``measure=``, ``feature=``)."""
+
+
+@runtime_checkable
+class TakesCompanions(Protocol):
+    """Optional: a figure that also takes other results of the same explainer, where they are there.
+
+    ``companions`` maps an argument of `draw` to the end of their id: ``{"own": "own"}`` for a profile's ``.own``.
+    """
+
+    companions: ClassVar[Mapping[str, str]]
+
+
+def figure_plugin(name: str, draw: Callable[..., Figure]) -> type[FigurePlugin]:
+    """Return the plugin that draws results of this id or kind by `draw`."""
+    words = {"__doc__": draw.__doc__, "__module__": draw.__module__, "name": name, "api_version": 1}
+    return type("RegisteredFigure", (), {**words, "draw": staticmethod(draw)})
+
+
+LINES = 8
+DOTS = 30
+
+
+def draw_diagnostic(result: Result, measure: str | None = None) -> Figure:
+    """Draw the values of one measure: a line per item over ``x``, or a dot per feature and item.
+
+    Parameters
+    ----------
+    result : Diagnostic
+    measure : str, optional
+        The first one by default.
+    """
+    chosen = choose(result, "measure", measure, result.frame[col.MEASURE])
+    part = result.frame[result.frame[col.MEASURE] == chosen]
+    label = axis_label(str(chosen), result.measures) if chosen else "value"
+    return _lines(part, label) if runs(part) else _dots(part, label)
+
+
+def runs(part: pd.DataFrame) -> bool:
+    """Say whether any item has several places along x."""
+    return len(part) > 0 and bool(part.groupby([col.FEATURE, col.ITEM], sort=False)[col.X].nunique().max() > 2)
+
+
+def _lines(part: pd.DataFrame, label: str) -> Figure:
+    with style.drawing(3.2) as figure:
+        axes = style.plain(figure.subplots(), "both")
+        handles = []
+        for position, ((feature, item), rows) in enumerate(part.groupby([col.FEATURE, col.ITEM], sort=False)):
+            if position == LINES:
+                break
+            look: dict[str, Any] = {**style.class_style(position), **style.marker(position, 4), "linewidth": 1.1}
+            ordered = rows.sort_values(col.X, kind="stable")
+            axes.plot(ordered[col.X], ordered[col.VALUE], **look)
+            handles.append(style.line(label=style.name(" ".join(filter(None, (str(feature), str(item)))), 30), **look))
+        axes.set(xlabel="x", ylabel=label)
+        style.key(figure, handles if len(handles) > 1 else [])
+    return figure
+
+
+def _dots(part: pd.DataFrame, label: str) -> Figure:
+    part = part.head(DOTS)
+    names = [" ".join(filter(None, (str(f), str(i)))) for f, i in zip(part[col.FEATURE], part[col.ITEM], strict=True)]
+    with style.drawing(0.26 * len(part) + 0.7) as figure:
+        axes = style.plain(figure.subplots(), "x")
+        axes.axvline(0, color=style.INK, linewidth=0.8)
+        axes.plot(part[col.VALUE], range(len(part)), "o", color=style.ROLE["prediction"], markersize=5)
+        style.name_rows([axes], [style.name(name, 34) for name in names])
+        axes.set_xlabel(label)
+    return figure
 
 
 class ProfileFigure:
@@ -26,10 +114,10 @@ class ProfileFigure:
         """Draw curves, or surfaces where the result has pairs."""
         if not (result.frame[col.FEATURE_2].astype(str) != "").any():
             return profile.draw(result, **choice)
-        return surface.draw(result, **{key: value for key, value in choice.items() if key not in self.companions})
+        return draw_surface(result, **{key: value for key, value in choice.items() if key not in self.companions})
 
 
 ImportanceFigure = figure_plugin(kinds.Importance.kind, importance.draw)
 InteractionFigure = figure_plugin(kinds.Interaction.kind, importance.draw_pairs)
 AttributionFigure = figure_plugin(kinds.Attribution.kind, attribution.draw)
-DiagnosticFigure = figure_plugin(kinds.Diagnostic.kind, diagnostic.draw)
+DiagnosticFigure = figure_plugin(kinds.Diagnostic.kind, draw_diagnostic)

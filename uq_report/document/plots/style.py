@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...core.support.text import short
-from .letters import legible, width
+from ..text import legible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -205,7 +205,7 @@ def key(figure: Figure, samples: Sequence[KeySample], columns: int = 2) -> None:
     if not samples:
         return
     room = 72 * figure.get_size_inches()[0]
-    widths = [width(sample.label, SMALL) + 4.0 * SMALL for sample in samples]  # 4: the sign, and blanks around it
+    widths = [(0.6 * len(sample.label) + 4.0) * SMALL for sample in samples]  # 4: the sign, and blanks around it
     while columns > 1 and sum(max(part) for part in np.array_split(widths, columns) if len(part)) > room:
         columns -= 1
     handles = [Patch(label=s.label, **s.look) if s.patch else Line2D([], [], label=s.label, **s.look) for s in samples]

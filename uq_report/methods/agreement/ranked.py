@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...core.support.text import count
-from ...document.plots.rank_intervals import DrawnRanks
-from ...document.plots.ranks import places_words, tied
+from ...document.plots.frames import places_words, tied
+from ...document.plots.matrix import DrawnRanks
 from ...document.text import clean, joined, name
 from ...evidence import columns as col
 from ...evidence import ids

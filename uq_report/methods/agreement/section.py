@@ -12,8 +12,8 @@ from ...core.support.text import count
 from ...document import slots
 from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, paragraphs
 from ...document.document import Block, Column, Paragraph, Section, Table
-from ...document.plots import matrix, rank_intervals
-from ...document.plots.words import number
+from ...document.plots import matrix
+from ...document.plots.frames import number
 from ...document.text import clean, joined, name
 from ...evidence.information import KENDALL, OVERLAP, AgreementPairs, AgreementStability, AgreementView, PairLine
 from ...evidence.view import largest_first, table_of
@@ -91,7 +91,7 @@ def _ranks(view: AgreementView, role: str, ranked: Sequence[Ranked], key: str) -
     """Return the matrix of ranks of one question."""
     figured, rest = ranked[:COLUMNS], len(ranked) - COLUMNS
     columns = [ranking.column() for ranking in figured]
-    features = rank_intervals.order(columns)
+    features = matrix.rank_order(columns)
     more = f" In the evidence: {count(rest, 'further ranking')}." if rest > 0 else ""
     capped = f", the first {TOP} of {len(features)} features by mean rank" if len(features) > TOP else ""
     some = any(len(ranking.lines) < len(features) for ranking in figured)
@@ -102,7 +102,7 @@ def _ranks(view: AgreementView, role: str, ranked: Sequence[Ranked], key: str) -
         f"Ranks for {_question(role)}{capped}: the interval of each, or its estimate where there is none; "
         f"shades by the estimate.{gaps} {intervals}{more}",
         f"Matrix of ranks, a row per feature and a column per method. {_answer(role, ranked)}",
-        lambda: rank_intervals.draw(columns, features[:TOP], role),
+        lambda: matrix.draw_ranks(columns, features[:TOP], role),
         view.id,
     )
     return Section(id=key, title=f"Ranks for {_question(role)}", blocks=(figure,))

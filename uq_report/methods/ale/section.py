@@ -13,9 +13,8 @@ from ...document.text import clean, items, joined, mention, plain, value_words
 from ...evidence.profiles import Ale
 from ...reading.effects import comparable, curve, parts, profile_measures
 from ...reading.feature_index import Ledger
-from ...reading.members import split_ends
 from ...reading.run_reader import RunReader
-from ...reading.tables import ends_table
+from ...reading.tables import ends_table, split_ends
 from ..shared.wording import ResultSection
 
 LEAD = (

@@ -9,8 +9,8 @@ import pandas as pd
 
 from ...core.model.results import Result
 from ...document.plots import style
-from ...document.plots.contract import figure_plugin
 from ...document.plots.frames import has_interval, interval_words, optional
+from ...document.plots.registered import figure_plugin
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.outcomes import Reliability

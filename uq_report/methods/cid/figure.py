@@ -10,10 +10,9 @@ import pandas as pd
 
 from ...core.model.results import Result
 from ...document.plots import style
-from ...document.plots.contract import figure_plugin
-from ...document.plots.frames import choose, has_interval, interval_words
-from ...document.plots.shapes import rectangles
-from ...document.plots.words import axis_label, words
+from ...document.plots.frames import axis_label, choose, has_interval, interval_words, words
+from ...document.plots.matrix import rectangles
+from ...document.plots.registered import figure_plugin
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import CoverCorrected

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...core.model.results import Result
 from ...document.plots import style
-from ...document.plots.contract import figure_plugin
-from ...document.plots.words import number
+from ...document.plots.frames import number
+from ...document.plots.registered import figure_plugin
 from ...evidence import ids
 from ...evidence.information import PARTIAL_CORRELATION, CidGraph
 

@@ -12,7 +12,7 @@ from ...core.support.text import count
 from ...document import slots
 from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, notes_of
 from ...document.document import Block, Bullets, Cell, Column, Facts, Paragraph, Section
-from ...document.plots.words import number
+from ...document.plots.frames import number
 from ...document.text import clean, joined, name, sentence, value_words
 from ...evidence.importance import CoverCorrected, RSensView
 from ...evidence.information import COVERED, MUTUAL, SHARE, Cid, CidCorrected, CidCover, CidGraph, ItemLine

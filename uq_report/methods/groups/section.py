@@ -14,7 +14,7 @@ from ...document import slots
 from ...document.blocks import intervals_caption, left_out, make_figure, make_table, notes_of, paragraphs
 from ...document.document import Block, Column, Paragraph, Section
 from ...document.plots import importance
-from ...document.plots.words import axis_label
+from ...document.plots.frames import axis_label
 from ...document.text import joined, name, value_words
 from ...evidence import columns as col
 from ...evidence import ids, outcomes

@@ -14,10 +14,9 @@ from ...evidence import columns as col
 from ...evidence.profiles import Pdp, PdpDistribution, PdpOwn
 from ...reading.effects import curve, has_levels, profile_measures
 from ...reading.feature_index import Ledger, leaders
-from ...reading.members import split_ends
 from ...reading.run_reader import RunReader
 from ...reading.sentences import range_words
-from ...reading.tables import ends_table
+from ...reading.tables import ends_table, split_ends
 from ..shared.wording import ResultSection
 
 LEAD = (

@@ -8,8 +8,8 @@ import numpy as np
 
 from ...core.model.results import Result
 from ...document.plots import style
-from ...document.plots.contract import figure_plugin
-from ...document.plots.words import words
+from ...document.plots.frames import words
+from ...document.plots.registered import figure_plugin
 from ...evidence import ids
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, Claims
 from ...evidence.view import by_feature, largest_first

@@ -11,10 +11,9 @@ from ...document.document import Block, Paragraph, Section
 from ...document.plots import importance
 from ...evidence.importance import Pfi, PfiDelta
 from ...evidence.view import of_measure, table_of
-from ...reading.members import parts_of, split_table
 from ...reading.run_reader import RunReader
 from ...reading.sentences import importance_alt, largest_words, margin_words, verdict_words
-from ...reading.tables import importance_table
+from ...reading.tables import importance_table, parts_of, split_table
 from ..shared.wording import ResultSection
 
 

@@ -27,11 +27,10 @@ from ...evidence.importance import (
     RSensView,
 )
 from ...evidence.view import largest_first, of_measure, table_of
-from ...reading.members import HEEDED, side_by_side
 from ...reading.rank_ranges import ranked_features
 from ...reading.run_reader import RunReader
 from ...reading.sentences import largest_words
-from ...reading.tables import FEATURE, INTERVAL, Field, line_table
+from ...reading.tables import FEATURE, HEEDED, INTERVAL, Field, line_table, side_by_side
 from ..shared.wording import SHORT, ResultSection
 
 PAIRS = 15

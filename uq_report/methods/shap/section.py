@@ -10,8 +10,8 @@ from ...document.document import Section
 from ...evidence import ids
 from ...evidence.importance import ShapImportance
 from ...evidence.rows import Shap
-from ...reading.members import split_table
 from ...reading.run_reader import RunReader
+from ...reading.tables import split_table
 from ..shared.libraries import LibrarySection
 
 

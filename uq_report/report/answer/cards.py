@@ -10,16 +10,15 @@ from ...document.document import Card
 from ...document.text import clean, interval, name, sentence, value_words
 from ...evidence.finding import Finding
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DIFFERENCE, Claims
-from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, CalibrationView, Decisions, ScoreLine, rows_within
+from ...evidence.outcomes import CONFIDENCE_GAP, CalibrationView, Decisions, ScoreLine, rows_within
 from ...evidence.view import by_feature
-from ...reading.amounts import amount, apart, percent, scaled, share, unbracketed
 from ...reading.run_reader import RunReader
+from ...reading.sentences import amount, apart, estimate_words, percent, scaled, share, unbracketed
+from ..sections.outcomes import SCORE_NAMES
 
 SKILL = "How good is it?"
-# the first with a skill is shown
-SCORES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS", "interval_score": "interval score"}
 AREA, ACCURACY = "roc_auc", "accuracy"
-ITEMS = (AREA, ACCURACY, *SCORES)  # what the card can show
+ITEMS = (AREA, ACCURACY, *SCORE_NAMES)  # what the card can show
 CHANCE = 0.5  # area of a model that orders no better than chance
 MOST = 3  # classes whose decisions are counted
 BASELINE = "a baseline that ignores the features"
@@ -53,7 +52,7 @@ class SkillEstimate(NamedTuple):
 
 def skill_of(e: RunReader) -> SkillEstimate | None:
     """Return the skill of the first score that has a baseline."""
-    for score in SCORES:
+    for score in SCORE_NAMES:
         own, line, base = (_score(e, f"{score}{end}") for end in ("", "_skill", "_baseline"))
         if own is not None and line is not None and base is not None and base.estimate > 0 and line.has_interval:
             of = base.estimate
@@ -74,7 +73,7 @@ def good(e: RunReader) -> tuple[str, int]:
     if area is None:
         loss = f" (loss {'lower' if skill.side > 0 else 'higher'} by {unbracketed(skill.words)})"
         return f"{text}{loss if skill.side else ''}", skill.side
-    within = f"AUC {unbracketed(value_words(area.estimate, area.lower, area.upper))}"
+    within = f"AUC {unbracketed(estimate_words(area))}"
     orders = "though it orders them better than chance " if skill.side < 1 and area.lower > CHANCE else ""
     return f"{text}{', ' if orders else ' '}{orders}({within})", skill.side
 
@@ -94,13 +93,13 @@ def _headline(e: RunReader, skill: SkillEstimate | None) -> tuple[str, str]:
     """Return the score that a reader knows best, and what stands beside it."""
     area, right = _score(e, AREA), _score(e, ACCURACY)
     if area is not None:
-        words, what = value_words(area.estimate, area.lower, area.upper), "AUC"
+        words, what = estimate_words(area), "AUC"
     elif right is not None:
         words, what = share(right), "of rows decided rightly"
     elif skill is not None and skill.side > 0:
         words, what = skill.words, SHARE
     else:
-        score = next((line for key in SCORES if (line := _score(e, key)) is not None), None)
+        score = next((line for key in SCORE_NAMES if (line := _score(e, key)) is not None), None)
         words, what = (amount(score, "points"), "loss") if score is not None else ("", "")
     number, around = apart(words)
     return number, f"{what}{around}"
@@ -118,7 +117,7 @@ def _closed(skill: SkillEstimate) -> str:
 
 def _losses(skill: SkillEstimate) -> str:
     """Return the score of the model beside that of the baseline."""
-    called = SCORES[skill.score.item]
+    called = SCORE_NAMES[skill.score.item]
     return f"Its loss ({called}) is {amount(skill.score, 'points')}; that of {BASELINE} {value_words(skill.baseline)}."
 
 

@@ -17,9 +17,9 @@ from ...document.text import joined, mention, mentions, name, value_words
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, ShapImportance
-from ...reading.amounts import scaled
 from ...reading.rank_ranges import FeatureRanking, RankedFeature, answers
 from ...reading.run_reader import RunReader
+from ...reading.sentences import scaled
 
 PREDICTION, LOSS, DOUBT = "prediction", "loss", "uncertainty"
 NAMED = 4  # features in a sentence

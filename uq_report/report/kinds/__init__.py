@@ -10,7 +10,7 @@ from ...core.support.errors import InputError, nearest
 from ...document.blocks import undrawn
 from ...document.document import Document
 from ...evidence.run import Run
-from .. import AUDIT, BRIEF, EXTENTS, FULL, MODEL_CARD, NONE, SHORT, assemble
+from .. import AUDIT, BRIEF, EXTENTS, FULL, MODEL_CARD, NAMES, NONE, SHORT, assemble
 from .brief import brief
 from .model_card import model_card
 
@@ -31,6 +31,13 @@ KINDS: Mapping[str, Callable[[Run], Document]] = {
 FORMS: Final = (*(DocumentForm("audit", extent) for extent in (SHORT, NONE, FULL)), *map(DocumentForm, [*KINDS][1:]))
 
 
+def check_form(kind: str, appendix: str) -> None:
+    """Refuse another kind of document, or another appendix."""
+    for what, given, allowed in (("template", kind, NAMES), ("appendix", appendix, EXTENTS)):
+        if given not in allowed:
+            raise InputError(f"report.{what} must be one of {list(allowed)}; got {given!r}. {nearest(given, allowed)}")
+
+
 def document(run: Run, kind: str = "audit", *, appendix: str = SHORT, draws: bool = True) -> Document:
     """Return a run as a document of one kind; each has the template of its name.
 
@@ -48,11 +55,6 @@ def document(run: Run, kind: str = "audit", *, appendix: str = SHORT, draws: boo
     InputError
         For another kind or appendix.
     """
-    if appendix not in EXTENTS:
-        raise InputError(
-            f"report.appendix must be one of {list(EXTENTS)}; got {appendix!r}. {nearest(appendix, EXTENTS)}"
-        )
-    if kind not in KINDS:
-        raise InputError(f"report.template must be one of {sorted(KINDS)}; got {kind!r}. {nearest(kind, KINDS)}")
+    check_form(kind, appendix)
     with nullcontext() if draws else undrawn():
         return assemble.document(run, appendix=appendix) if kind == "audit" else KINDS[kind](run)

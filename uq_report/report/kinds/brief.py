@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...core.support.text import count, short
-from ...document.blocks import make_table, paragraphs, tables
+from ...document.blocks import make_section, make_table, paragraphs, tables
 from ...document.document import Block, Column, Document, Facts, Paragraph, Section, Verdict
 from ...document.text import clean, first_sentence, joined, name, sentence, value_words
 from ...evidence import columns as col
@@ -18,8 +18,7 @@ from ...reading.rank_ranges import FeatureRanking, leading
 from ...reading.run_reader import OPEN, RunReader, as_cell, severity_badge
 from ...reading.sentences import NUMBERS
 from ..answer.drivers import rankings
-from ..answer.section import answer
-from ..answer.synthesis import rest
+from ..answer.section import answer, rest
 from ..assemble import framed, read
 from ..rating import NO_VERDICT
 from ..sections.comparison import comparison
@@ -57,7 +56,7 @@ def _ranking(e: RunReader) -> Section:
     title = "Leading features"
     ranked = [ranking for ranking in rankings(e).values() if len(ranking.table)]
     if not ranked:
-        return Section(id="leading", title=title, blocks=paragraphs("No importance was computed in this run."))
+        return make_section("leading", title, paragraphs("No importance was computed in this run."))
     pairs = ((Column("rank"), Column(ranking.heading, unit=ranking.facts.unit)) for ranking in ranked)
     rows = [
         (clean(short(feature, LABEL)), *(cell for ranking in ranked for cell in _cells(ranking, feature)))
@@ -67,7 +66,7 @@ def _ranking(e: RunReader) -> Section:
     caption = "Ranks and importances, each with the interval that these rows allow."
     columns = [Column("feature"), *(column for pair in pairs for column in pair)]
     table = make_table("leading-table", caption, columns, rows, evidence=ranked[-1].result.id, note=f"{note}.")
-    return Section(id="leading", title=title, blocks=(table,))
+    return make_section("leading", title, (table,))
 
 
 def _cells(ranking: FeatureRanking, feature: str) -> tuple[str | None, str | None]:
@@ -87,7 +86,7 @@ def _further(e: RunReader) -> Section | None:
     note = f"{count(more, 'further finding')}: see the register in the audit." if more > 0 else ""
     heads = ("code", "severity", "finding", "about")
     blocks = tables("further-table", "In the order of the register.", heads, rows, note=note)
-    return Section(id="further", title="Further open findings", blocks=blocks) if blocks else None
+    return make_section("further", "Further open findings", blocks) if blocks else None
 
 
 def _about(finding: Finding) -> str:
@@ -100,7 +99,7 @@ def _compared(e: RunReader) -> Section | None:
     if section is None:
         return None
     texts = [first_sentence(block.text) for block in section.blocks if isinstance(block, Verdict | Paragraph)][:3]
-    return Section(id="comparison", title=section.title, blocks=paragraphs(*texts))
+    return make_section("comparison", section.title, paragraphs(*texts))
 
 
 def _people(e: RunReader) -> Section:
@@ -110,7 +109,7 @@ def _people(e: RunReader) -> Section:
     silent = [key.replace("_", " ") for key in PEOPLE if not e.about(key)]
     still = f"{sentence(OPEN.text)[:-1]} by people: {joined(silent)}." if silent else ""
     blocks: tuple[Block, ...] = (Facts(rows=(*stated, *hashes)), *paragraphs(still, _unreached(e)))
-    return Section(id="people", title="People and identity", blocks=blocks)
+    return make_section("people", "People and identity", blocks)
 
 
 def _unreached(e: RunReader) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from ...core.support.references import cite
 from ...core.support.text import count
-from ...document.blocks import bullets, paragraphs, tables
-from ...document.document import Block, Bullets, Cell, Document, Facts, Section, Table
+from ...document.blocks import bullets, fact_list, make_section, paragraphs, tables
+from ...document.document import Block, Bullets, Document, Facts, Section, Table
 from ...document.text import clean, items, joined, sentence
 from ...evidence.importance import Pfi
 from ...evidence.run import Run
@@ -14,10 +16,25 @@ from ...reading.run_reader import OPEN, RunReader, as_cell
 from ..answer.section import answer
 from ..assemble import framed, read, tables_in
 from ..placing import PluginSections
-from ..sections.calibration import sure
-from ..sections.data import data
 from ..sections.limitations import omissions
+from ..sections.model import data
+from ..sections.outcomes import sure
 
+# the id and title of a section, and its facts
+Stated: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...]]
+DETAILS: Stated = ("details", "Model details", (
+    ("Name", "label"), ("Version", "about.version"), ("Class", "model_class"), ("Task", "task"),
+    ("Predictive distribution", "family"), ("Classes", "classes"), ("Owner, for questions", "about.owner"),
+    ("Tier", "about.tier"), ("SHA-256 of the model", "hashes.model"),
+))  # fmt: skip
+USE: Stated = ("use", "Intended use", (
+    ("Purpose", "about.purpose"), ("Intended use", "about.intended_use"), ("Intended users", "about.users"),
+    ("Out-of-scope use", "about.out_of_scope"),
+))  # fmt: skip
+EVALUATION: Stated = ("evaluation", "Evaluation data", (
+    ("Origin", "about.data_origin"), ("How rows were split", "about.data_split"), ("Licence", "about.data_licence"),
+    ("Rows", "n"), ("Features", "d"), ("Outcomes given", "has_y"), ("SHA-256 of the rows", "hashes.X"),
+))  # fmt: skip
 GROUPS = "UQ8"  # codes of findings on protected attributes
 FINDINGS = 10
 
@@ -26,50 +43,34 @@ def model_card(run: Run) -> Document:
     """Return the model card of a run."""
     e = read(run)
     # scores over all rows and by group; what drives them stands in the answer
-    quantitative = Section(id="quantitative", title="Quantitative analyses", sections=sure(e).sections)
-    own = (_details(e), _use(e), _factors(e), _metrics(e), _evaluation(e), _training(e), quantitative)
+    quantitative = make_section("quantitative", "Quantitative analyses", parts=sure(e).sections)
+    own = (
+        _stated(e, DETAILS),
+        _stated(e, USE),
+        _factors(e),
+        _metrics(e),
+        _stated(e, EVALUATION, *paragraphs(scope(e))),
+        _training(e),
+        quantitative,
+    )
     sections = (answer(e), *own, _ethics(e), _caveats(e))
     return framed(e, "model-card", f"Model card: {clean(as_cell(e.subject.label), 120)}", sections)
 
 
-def _facts(*rows: tuple[str, Cell]) -> Facts:
-    return Facts(rows=rows)
-
-
-def _details(e: RunReader) -> Section:
-    about = e.subject
-    facts = _facts(
-        ("Name", as_cell(about.label)),
-        ("Version", e.about_cell("version")),
-        ("Class", as_cell(about.model_class)),
-        ("Task", as_cell(about.task)),
-        ("Predictive distribution", as_cell(about.family)),
-        ("Classes", as_cell(about.classes)),
-        ("Owner, for questions", e.about_cell("owner")),
-        ("Tier", e.about_cell("tier")),
-        ("SHA-256 of the model", as_cell(about.hashes.get("model"))),
-    )
-    return Section(id="details", title="Model details", blocks=(facts,))
-
-
-def _use(e: RunReader) -> Section:
-    facts = _facts(
-        ("Purpose", e.about_cell("purpose")),
-        ("Intended use", e.about_cell("intended_use")),
-        ("Intended users", e.about_cell("users")),
-        ("Out-of-scope use", e.about_cell("out_of_scope")),
-    )
-    return Section(id="use", title="Intended use", blocks=(facts,))
+def _stated(e: RunReader, section: Stated, *lead: Block) -> Section:
+    """Return a section of recorded facts."""
+    key, title, rows = section
+    return make_section(key, title, (*lead, Facts(rows=e.facts(rows))))
 
 
 def _factors(e: RunReader) -> Section:
     protected = e.subject.protected
-    facts = _facts(
+    facts = fact_list(
         ("Protected attributes", as_cell(protected) if protected else "none named"),
         ("Groups of features, changed together", e.group_words or "none"),
         ("Factors that matter in use, instruments and environments included", OPEN),
     )
-    return Section(id="factors", title="Factors", blocks=(facts, *_table(data(e, PluginSections(e)), "data-features")))
+    return make_section("factors", "Factors", (facts, *_table(data(e, PluginSections(e)), "data-features")))
 
 
 def _metrics(e: RunReader) -> Section:
@@ -83,7 +84,7 @@ def _metrics(e: RunReader) -> Section:
         "Intervals are over new test rows for the fitted model, unless a caption says otherwise. No threshold for "
         "decisions is part of the model as audited; which measure fits the use is for people to say."
     )
-    return Section(id="metrics", title="Metrics", blocks=(*paragraphs(text), *table))
+    return make_section("metrics", "Metrics", (*paragraphs(text), *table))
 
 
 def scope(e: RunReader) -> str:
@@ -99,39 +100,26 @@ def scope(e: RunReader) -> str:
     )
 
 
-def _evaluation(e: RunReader) -> Section:
-    facts = _facts(
-        ("Origin", e.about_cell("data_origin")),
-        ("How rows were split", e.about_cell("data_split")),
-        ("Licence", e.about_cell("data_licence")),
-        ("Rows", as_cell(e.subject.n)),
-        ("Features", as_cell(e.subject.d)),
-        ("Outcomes given", as_cell(e.subject.has_y)),
-        ("SHA-256 of the rows", as_cell(e.subject.hashes.get("X"))),
-    )
-    return Section(id="evaluation", title="Evaluation data", blocks=(*paragraphs(scope(e)), facts))
-
-
 def _training(e: RunReader) -> Section:
     train = f"yes, {count(e.subject.n_train or 0, 'row')}" if e.subject.has_train else "no"
-    facts = _facts(
+    facts = fact_list(
         ("Training rows given to the audit", train),
         ("SHA-256 of the training rows", as_cell(e.subject.hashes.get("train_X"))),
         ("Collection, consent and preprocessing", OPEN),
     )
-    return Section(id="training", title="Training data", blocks=(facts,))
+    return make_section("training", "Training data", (facts,))
 
 
 def _ethics(e: RunReader) -> Section:
     findings = [f for f in e.findings if f.code.startswith(GROUPS)]
-    facts = _facts(
+    facts = fact_list(
         ("Risks, harms and how they are reduced", OPEN),
         ("Sensitive data and human life", OPEN),
         ("Open findings on groups and protected attributes", joined([f.code for f in findings]) or "none"),
     )
     none = "" if e.subject.protected else "No protected attribute was named, so nothing was looked for by group."
     statements = bullets(f"{f.code}: {sentence(f.statement)}" for f in findings)
-    return Section(id="ethics", title="Ethical considerations", blocks=(facts, *paragraphs(none), *statements))
+    return make_section("ethics", "Ethical considerations", (facts, *paragraphs(none), *statements))
 
 
 def _caveats(e: RunReader) -> Section:
@@ -146,7 +134,7 @@ def _caveats(e: RunReader) -> Section:
         f"The headings of this card are those of {cite('mitchell')}.",
     )
     blocks: tuple[Block, ...] = (Bullets(items=caveats), *_table(omissions(e), "not-run-table"))
-    return Section(id="caveats", title="Caveats and recommendations", blocks=blocks)
+    return make_section("caveats", "Caveats and recommendations", blocks)
 
 
 def _table(section: Section, key: str) -> tuple[Table, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ...document import slots
-from ...document.blocks import bullets, paragraphs
+from ...document.blocks import bullets, make_section, paragraphs
 from ...document.document import Badge, Block, Facts, Figure, Paragraph, Section, Table
 from ...document.text import clean, items, joined, name, sentence, spaced
 from ...evidence.finding import Outcome
@@ -14,15 +14,13 @@ from ...evidence.importance import Pfi
 from ...reading.run_reader import OPEN, RunReader
 from .. import FULL, NONE
 from ..placing import PluginSections
-from .changes import changes_in_full
-from .data import data
+from .comparison import changes_in_full
+from .findings import STATES, checks_ended, monitoring, rules
 from .limitations import limits_of_methods, omissions
 from .mapping import mapping
-from .methods import methods, references
-from .model import model
+from .model import data, model
 from .outcomes import outcomes_in_full
-from .reproducibility import reproducibility
-from .rules import STATES, checks_ended, monitoring, rules
+from .reproducibility import methods, references, reproducibility
 from .uncertainty import calibration_in_full
 
 GATE = {
@@ -115,7 +113,7 @@ def _by_method(e: RunReader, placed: PluginSections) -> tuple[Section, ...]:
 def _by_strangers(placed: PluginSections) -> tuple[Section, ...]:
     """Return what plugins of other distributions show, which stands in a report as our own does."""
     sections = placed.strangers()
-    return (Section(id="plugins-shown", title="Shown by other packages", sections=sections),) if sections else ()
+    return (make_section("plugins-shown", "Shown by other packages", parts=sections),) if sections else ()
 
 
 def _beyond(sections: Iterable[Section], front: set[str]) -> tuple[Section, ...]:
@@ -144,7 +142,7 @@ def chapter(placed: PluginSections, key: str) -> Section:
     more = (_reversed(e), e.group_words) if key == slots.PREDICTION else ()
     own = (_assumptions(e), _directions(e)) if key == SOUNDNESS else ()
     blocks = paragraphs(spaced(LEADS[key], *more))
-    return Section(id=key, title=CHAPTERS[key], blocks=blocks, sections=(*own, *placed.chapter(key)))
+    return make_section(key, CHAPTERS[key], blocks, (*own, *placed.chapter(key)))
 
 
 def _reversed(e: RunReader) -> str:
@@ -158,7 +156,7 @@ def _reversed(e: RunReader) -> str:
 def _assumptions(e: RunReader) -> Section:
     title, text = "Assumptions and design choices", e.about("assumptions")
     block: Block = Paragraph(text=text) if text else Facts(rows=((title, OPEN),))
-    return Section(id="assumptions", title=title, blocks=(block,))
+    return make_section("assumptions", title, (block,))
 
 
 def _directions(e: RunReader) -> Section:
@@ -166,7 +164,7 @@ def _directions(e: RunReader) -> Section:
     outcomes = [o for o in e.run.outcomes if any(rule.code.startswith(DIRECTIONS) for rule in o.rules)]
     blocks = tuple(block for outcome in outcomes for block in _ended(outcome))
     blocks = blocks or paragraphs("No check held the effects against a stated direction.")
-    return Section(id="directions", title="Stated directions of effects", blocks=blocks)
+    return make_section("directions", "Stated directions of effects", blocks)
 
 
 def _ended(outcome: Outcome) -> tuple[Block, ...]:

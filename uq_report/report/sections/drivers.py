@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...core.support.text import count
-from ...document.blocks import bullets, make_figure, paragraphs
+from ...document.blocks import bullets, make_figure, make_section, paragraphs
 from ...document.document import Block, Bullets, Section
 from ...document.text import joined, mention, mentions, name, sentence
 from ...evidence import ids
@@ -14,9 +14,8 @@ from ...evidence.information import COVERED, SHARE, Cid
 from ...evidence.view import by_feature, largest_first, of_measure
 from ...reading.run_reader import RunReader
 from ...runner import figures
-from ..plots import importance_map
-from .method_agreement import UNMOVED, contradictions, corrections, leads
-from .ranking import RankingColumn, changed, ranking_table, rankings
+from ..plots import draw_map
+from .ranking import UNMOVED, RankingColumn, changed, contradictions, corrections, leads, ranking_table, rankings
 
 TITLE = "What drives it"
 PAIR = ("nll", "entropy")
@@ -46,10 +45,10 @@ def drives(e: RunReader) -> Section:
     """Return the ranking of all features by all methods, what they agree on, the map and covered information."""
     columns = rankings(e)
     if not columns:
-        return Section(id="drives", title=TITLE, blocks=paragraphs("No importance was computed in this run."))
+        return make_section("drives", TITLE, paragraphs("No importance was computed in this run."))
     words: tuple[Block, ...] = (*paragraphs(leads(e, columns)), *bullets(contradictions(e, columns)))
     blocks = (ranking_table(e, columns), *words)
-    return Section(id="drives", title=TITLE, blocks=blocks, sections=(_map(e), *_cover(e, columns)))
+    return make_section("drives", TITLE, blocks, (_map(e), *_cover(e, columns)))
 
 
 def _map(e: RunReader) -> Section:
@@ -57,12 +56,12 @@ def _map(e: RunReader) -> Section:
     view, title = Pfi.find(e.run), "Loss against doubt"
     if view is None or not set(PAIR) <= set(view.measures):
         text = e.why_missing(Pfi.id) if view is None else _unmapped(e, view)
-        return Section(id="drives-map", title=title, blocks=paragraphs(text))
+        return make_section("drives-map", title, paragraphs(text))
     axes = {measure: by_feature(of_measure(view.lines, measure)) for measure in PAIR}
     lacking = [feature for feature in axes["entropy"] if feature not in axes["nll"]]
     if lacking:
         text = f"There is no map of loss against doubt: the log score has no importance of {joined(mentions(lacking))}."
-        return Section(id="drives-map", title=title, blocks=paragraphs(text))
+        return make_section("drives-map", title, paragraphs(text))
     readings = _readings(e, [line.feature for line in largest_first(axes["nll"].values())])
     finding = _finding(e, readings)
     up, across = (name(largest_first(axes[measure].values())[0].feature) for measure in PAIR)
@@ -70,10 +69,10 @@ def _map(e: RunReader) -> Section:
         "drives-map-figure",
         f"{finding} Each dot: wrong values of that feature, shuffled between rows.",
         f"Scatter of {count(len(axes['nll']), 'feature')}. {finding} Farthest up {up}, farthest across {across}.",
-        lambda: importance_map.draw(view.result),
+        lambda: draw_map(view.result),
         view.id,
     )
-    return Section(id="drives-map", title=title, blocks=(figure, *_read(e, readings)))
+    return make_section("drives-map", title, (figure, *_read(e, readings)))
 
 
 def _unmapped(e: RunReader, view: Pfi) -> str:
@@ -122,7 +121,7 @@ def _cover(e: RunReader, columns: Sequence[RankingColumn]) -> tuple[Section, ...
     moves, repeated = corrections(e, columns), _repeated(e)
     text = BOTH_OPEN if (moves, repeated) == (UNMOVED, UNREPEATED) else f"{moves} {repeated}".strip()
     blocks = (*paragraphs(text), *_picture(e, columns))
-    return (Section(id="drives-cover", title="Features that stand in for each other", blocks=blocks),) if text else ()
+    return (make_section("drives-cover", "Features that stand in for each other", blocks),) if text else ()
 
 
 def _repeated(e: RunReader) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from ...core.support.text import count
-from ...document.blocks import bullets, paragraphs, tables
+from ...document.blocks import bullets, make_section, paragraphs, tables
 from ...document.document import Block, Card, Column, Section, Table
 from ...document.text import clean, joined, mention, name, value_words
 from ...evidence.outcomes import (
@@ -23,8 +23,8 @@ from ...evidence.outcomes import (
     UseLine,
 )
 from ...evidence.view import of_feature, of_measure
-from ...reading.amounts import amount, apart, points, unbracketed
 from ...reading.run_reader import RunReader
+from ...reading.sentences import amount, apart, estimate_words, points, unbracketed
 
 TITLE = "Who is affected?"
 ATTRIBUTES, LEVELS = 3, 6  # in tables of the front part
@@ -48,7 +48,7 @@ def affected(e: RunReader) -> Section | None:
         sentences = [sentence for attribute in attributes for sentence in attribute.sentences()]
         blocks = (*own, *bullets([*sentences, *_proxies(e, view), *_withheld(e, view)]))
         blocks = blocks or paragraphs("No group has enough rows to be shown.")
-    return Section(id="sure-groups", title=TITLE, blocks=blocks)
+    return make_section("sure-groups", TITLE, blocks)
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def _proxy(lines: Sequence[ProxyLine], attribute: str) -> str:
     if together is None:
         return ""
     can = "tell" if together.lower > 0 else "are not shown to tell"
-    skill = unbracketed(value_words(together.estimate, together.lower, together.upper))
+    skill = unbracketed(estimate_words(together))
     closest = f", closest is {mention(single.item)} (association {value_words(single.estimate)})" if single else ""
     return f"The other features {can} {mention(attribute)} (skill {skill}){closest}."
 

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ...core.support.text import count
-from ...document.blocks import bullets, paragraphs, tables
+from ...document.blocks import bullets, make_section, paragraphs, tables
 from ...document.document import Block, Bullets, Section
 from ...document.text import clean, items, joined, mentions, name, sentence
 from ...reading.run_reader import RunReader
 from ..rating import NO_VERDICT
 
-TITLE = "Limits"
 INPUT_MISSING = "must be given"  # in the reason of a part that lacks an input
 ALWAYS = (
     "The model is taken as it is: no interval covers fitting it to other rows.",
@@ -33,7 +32,7 @@ def limitations(e: RunReader) -> Section:
     if len(here) > room:
         more = f"{count(len(here) - room + 1, 'further limit')} of this run: see the appendix in full."
         here = [*here[: room - 1], more]
-    return Section(id="limitations", title=TITLE, blocks=(Bullets(items=(*here, *ALWAYS)),))
+    return make_section("limitations", "Limits", (Bullets(items=(*here, *ALWAYS)),))
 
 
 def _assumed(e: RunReader) -> Iterator[str]:
@@ -129,7 +128,7 @@ def limits_of_methods(e: RunReader) -> Section:
     cards = (method.card for method in e.methods_in_use)
     blocks: tuple[Block, ...] = bullets(f"{clean(card.title)}: {clean(card.fails)}" for card in cards if card.fails)
     blocks = blocks or paragraphs("They were not recorded." if e.results else "No method was in use.")
-    return Section(id="limitations-methods", title="Limits of the methods in use", blocks=blocks)
+    return make_section("limitations-methods", "Limits of the methods in use", blocks)
 
 
 def omissions(e: RunReader) -> Section:
@@ -145,7 +144,7 @@ def omissions(e: RunReader) -> Section:
         *_left_out(e),
         *tables("not-run-checks", "Checks that reached no verdict.", ("check", "state", "reason"), checks),
     )
-    return Section(id="not-run", title="What was not run, and why", blocks=blocks)
+    return make_section("not-run", "What was not run, and why", blocks)
 
 
 def _left_out(e: RunReader) -> tuple[Block, ...]:

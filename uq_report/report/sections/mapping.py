@@ -8,14 +8,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ...document.blocks import bullets, make_table, paragraphs
+from ...document.blocks import bullets, make_section, make_table, paragraphs
 from ...document.document import Block, Figure, Section, Table, inside, numbers
 from ...document.text import joined, name
 from ...evidence import ids
 from ...reading.run_reader import RunReader
 from .model import chosen
 
-TITLE = "Headings of other texts"
 DECIDED = ("found", "passed", "ignored")  # states in which a check came to a verdict
 LEAD = (
     "Where this report answers a heading of another text, and what people must add. An answer is something to judge, "
@@ -100,7 +99,7 @@ def mapping(e: RunReader, sections: Iterable[Section], *, whole: bool) -> Sectio
     parts = tuple(_part(e, framework, places) for framework in frameworks()) if whole else ()
     if not whole:
         blocks += _condensed(e, places)
-    return Section(id="mapping", title=TITLE, blocks=blocks, sections=parts, appendix=True)
+    return Section(id="mapping", title="Headings of other texts", blocks=blocks, sections=parts, appendix=True)
 
 
 def _condensed(e: RunReader, places: Places) -> tuple[Block, ...]:
@@ -163,7 +162,7 @@ def _part(e: RunReader, framework: Framework, places: Places) -> Section:
     rows = [_row(e, requirement, places, named=True) for requirement in framework.requirements]
     caption = f"{framework.title}: where its headings are answered, as of {framework.mapped}."
     table = make_table(f"{key}-table", caption, COLUMNS, rows)
-    return Section(id=key, title=framework.title, blocks=(*paragraphs(about), table))
+    return make_section(key, framework.title, (*paragraphs(about), table))
 
 
 def _row(e: RunReader, requirement: Requirement, places: Places, *, named: bool) -> tuple[str, str | None, str | None]:

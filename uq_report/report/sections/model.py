@@ -1,14 +1,18 @@
-"""Which model this is, what it is for and how much rests on it: as recorded, and as people said."""
+"""What was audited and who answers for it: model and purpose, data and lineage, sign-off."""
 
 from __future__ import annotations
 
-from ...core.support.text import count
-from ...document.blocks import paragraphs, tables
-from ...document.document import Block, Cell, Facts, Section
-from ...document.text import clean
-from ...reading.run_reader import RunReader, as_cell
+from collections.abc import Mapping
 
-TITLE = "Model, purpose and materiality"
+from ...core.support.text import count
+from ...document.blocks import make_section, make_table, paragraphs, tables
+from ...document.document import Block, Callout, Cell, Column, Facts, Section
+from ...document.text import ABSENT, clean, items, joined, name, plain
+from ...evidence.subject import FeatureFacts, SubjectFacts
+from ...reading.run_reader import OPEN, RunReader, as_cell
+from ...runner.settings import About
+from ..placing import PluginSections
+
 LEAD = "What only people can say comes from the settings of the audit; where they said nothing it stands open."
 TEXTS = (
     ("Purpose", "purpose"), ("Intended use", "intended_use"), ("Out of scope", "out_of_scope"),
@@ -16,6 +20,13 @@ TEXTS = (
     ("Users", "users"), ("Owner", "owner"), ("Tier", "tier"), ("When a threshold is crossed", "response"),
     ("Next review", "next_review"),
 )  # fmt: skip
+IDENTITY = (
+    ("Name", "label"), ("Version", "about.version"), ("Class", "model_class"), ("File", "sources.model"),
+    ("Caution", "sources.model_loading"), ("SHA-256", "hashes.model"), ("Task", "task"),
+    ("Predictive distribution", "family"), ("Classes", "classes"),
+)  # fmt: skip
+READ = (("Decides for", "decisions"), ("Read by the adapter", "adapter"), ("Why this adapter", "adapter_reason"))
+OPTIONAL = ("Caution", "Decides for", "How it is called")  # left out where they are not recorded
 WITH_METHODS = ("assumptions", "response")  # which the sections by method open with
 
 
@@ -23,35 +34,17 @@ def model(e: RunReader, *, whole: bool = True) -> Section:
     """Return purpose and materiality, the model's identity, and the parameters somebody chose, or all of them."""
     texts = [(label, key) for label, key in TEXTS if not (whole and key in WITH_METHODS)]
     purpose = Facts(rows=tuple((label, e.about_cell(key)) for label, key in texts))
-    identity = Section(id="model-identity", title="Identity", blocks=(Facts(rows=_identity(e)),))
-    parameters = Section(id="model-parameters", title="Parameters", blocks=_parameters(e, whole=whole))
-    return Section(id="model", title=TITLE, blocks=(*paragraphs(LEAD), purpose), sections=(identity, parameters))
+    identity = make_section("model-identity", "Identity", (Facts(rows=_identity(e)),))
+    parameters = make_section("model-parameters", "Parameters", _parameters(e, whole=whole))
+    return make_section("model", "Model, purpose and materiality", (*paragraphs(LEAD), purpose), (identity, parameters))
 
 
 def _identity(e: RunReader) -> tuple[tuple[str, Cell], ...]:
-    about = e.subject
-    caution = about.sources.get("model_loading")
-    return (
-        ("Name", as_cell(about.label)),
-        ("Version", e.about_cell("version")),
-        ("Class", as_cell(about.model_class)),
-        ("File", as_cell(about.sources.get("model"))),
-        *((("Caution", as_cell(caution)),) if caution is not None else ()),
-        ("SHA-256", as_cell(about.hashes.get("model"))),
-        ("Task", as_cell(about.task)),
-        ("Predictive distribution", as_cell(about.family)),
-        ("Classes", as_cell(about.classes)),
-        (_positive(e), as_cell(about.positive_class)),
-        *((("Decides for", as_cell(about.decisions)),) if about.decisions else ()),
-        ("Read by the adapter", as_cell(about.adapter)),
-        ("Why this adapter", as_cell(about.adapter_reason)),
-        *((("How it is called", as_cell(" ".join(about.notes))),) if about.notes else ()),
-    )
-
-
-def _positive(e: RunReader) -> str:
-    """Return what the class is called whose probability is the prediction: of several classes none is positive."""
-    return "Class whose probability is shown" if len(e.subject.classes or ()) > 2 else "Positive class"
+    several = len(e.subject.classes or ()) > 2  # of which none is positive
+    positive = ("Class whose probability is shown" if several else "Positive class", "positive_class")
+    rows = e.facts((*IDENTITY, positive, *READ))
+    notes = [("How it is called", as_cell(" ".join(e.subject.notes)))]
+    return tuple(row for row in (*rows, *notes) if row[0] not in OPTIONAL or row[1] != ABSENT)
 
 
 def chosen(e: RunReader) -> dict[str, str] | None:
@@ -86,3 +79,142 @@ def _counted(many: int, differing: dict[str, str] | None) -> str:
         return f"None of {count(many, 'parameter')} differs from its default."
     verb = "differs from its default" if len(differing) == 1 else "differ from their defaults"
     return f"{len(differing)} of {count(many, 'parameter')} {verb}."
+
+
+LEVELS = 4
+SOURCES = {
+    "ignored": "Columns left out", "query": "Query of the data", "train_query": "Query of the training data",
+    "data_columns": "Columns of the data, as read", "train_columns": "Columns of the training data, as read",
+    "train_against_data": "Data against the training data",
+}  # fmt: skip
+HASHED = {
+    "data_file": "the file of the data", "train_file": "the file of the training data", "model": "the model",
+    "X": "the rows", "y": "the outcomes", "train_X": "the training rows", "train_y": "the training outcomes",
+}  # fmt: skip
+
+
+def data(e: RunReader, placed: PluginSections, *, whole: bool = True) -> Section:
+    """Return origin and facts of the rows, and hashes; in full every feature and the quality of the data."""
+    parts = (
+        make_section("data-rows", "Rows and features", _rows_and_features(e.subject, whole=whole)),
+        *(placed.chapter("data") if whole else ()),
+        make_section("hashes", "Hashes", _hashes(e.subject.hashes)),
+    )
+    return make_section("data", "Data and lineage", (Facts(rows=_lineage(e)),), parts)
+
+
+def _lineage(e: RunReader) -> tuple[tuple[str, Cell], ...]:
+    """Return what people wrote of the data, and the names of its files."""
+    files = tuple(
+        (SOURCES.get(key, f"File or column of {name(key)}"), as_cell(source))
+        for key, source in e.subject.sources.items()
+        if key not in ("model", "model_loading")
+    )
+    texts = (("Origin", "data_origin"), ("How rows were split", "data_split"), ("Licence", "data_licence"))
+    return (*((label, e.about_cell(key)) for label, key in texts), *files)
+
+
+def _rows_and_features(about: SubjectFacts, *, whole: bool) -> tuple[Block, ...]:
+    together = [f"{name(group)}: {joined(items(members))}" for group, members in about.groups.items()]
+    facts = (
+        ("Rows", as_cell(about.n)),
+        ("Drawn from", f"{about.sampled_from} rows, at random" if about.sampled_from else "all rows given"),
+        ("Features", as_cell(about.d)),
+        ("Outcomes given", as_cell(about.has_y)),
+        ("Training data given", f"yes, {count(about.n_train or 0, 'row')}" if about.has_train else "no"),
+        ("Sample weights", as_cell(about.weights)),
+        _dependence(about),
+        ("Feature groups", "; ".join(together) or "none"),
+        ("Protected attributes", as_cell(about.protected) if about.protected else "none named"),
+        *_outcome(about),
+    )
+    return (Facts(rows=facts), *_warnings(about.features), *(_features(about.features) if whole else ()))
+
+
+def _dependence(about: SubjectFacts) -> tuple[str, Cell]:
+    """Return how rows depend on each other, as far as it was stated."""
+    if about.block_length is None or about.clusters is None:
+        return "Clusters of rows", about.clusters or "none"
+    blocks, length = count(about.clusters, "block"), count(about.block_length, "successive row")
+    return "Rows in order of time", f"{blocks} of about {length} (length {about.block_rule})"
+
+
+def _outcome(about: SubjectFacts) -> tuple[tuple[str, Cell], ...]:
+    """Return the facts of the outcome; counts by class where there are classes."""
+    facts = {key: as_cell(value) for key, value in about.y_summary.items()}
+    counts = about.y_summary.get("counts")
+    if about.classes is not None and isinstance(counts, list | tuple):
+        facts["counts"] = joined([f"{name(c)}: {n}" for c, n in zip(about.classes, counts, strict=False)])
+    return tuple((f"Outcome, {name(key).replace('_', ' ')}", cell) for key, cell in facts.items())
+
+
+def _warnings(features: tuple[FeatureFacts, ...]) -> tuple[Block, ...]:
+    """Warn of columns that make importances misleading."""
+    constant = [name(f.name) for f in features if f.constant]
+    copies = [f"{name(f.name)} repeats {name(f.duplicate_of)}" for f in features if f.duplicate_of]
+    missing = [f"{name(f.name)} ({f.missing})" for f in features if f.missing]
+    warnings = (
+        (constant, "Constant columns", "The model cannot be shown to use them on these rows: {}."),
+        (copies, "Copies", "{}. Their importances share what they have in common."),
+        (missing, "Missing values", "Rows without a value, by feature: {}."),
+    )
+    return tuple(Callout(tone="warning", title=t, text=text.format(joined(f))) for f, t, text in warnings if f)
+
+
+def _features(features: tuple[FeatureFacts, ...]) -> tuple[Block, ...]:
+    if not features:
+        return paragraphs("The features were not recorded.")
+    numbers = (Column("distinct", "integer"), Column("missing", "integer"))
+    columns = ("feature", "kind", "range or most frequent levels", *numbers)
+    rows = [(name(f.name), clean(f.kind), _range(f), f.distinct, f.missing) for f in features]
+    return (make_table("data-features", "Features on the audited rows.", columns, rows),)
+
+
+def _range(feature: FeatureFacts) -> str:
+    if feature.top_levels:
+        return joined([f"{name(level)} ({times})" for level, times in feature.top_levels], LEVELS)
+    if feature.min is None or feature.max is None:
+        return ABSENT
+    return " to ".join(plain(x) if isinstance(x, int | float) else clean(x) for x in (feature.min, feature.max))
+
+
+def _hashes(hashes: Mapping[str, str]) -> tuple[Block, ...]:
+    rows = tuple((f"SHA-256 of {HASHED.get(key, name(key))}", as_cell(value)) for key, value in hashes.items())
+    text = "A report belongs to the model and data with these hashes, and to no others."
+    return (*paragraphs(text), Facts(rows=rows or (("Hashes", as_cell(None)),)))
+
+
+BLANK = "____________________"
+ROLES = (("Preparer", "preparer"), ("Reviewer", "validator"), ("Approver", "approver"))
+HOW = (
+    "Prove the file with “uq-report verify --deep report.pdf”, sign it with “uq-report sign report.pdf”; a draft must "
+    "not be signed."
+)
+PEOPLE = (
+    "Only people can judge whether the features may be used by law and policy, whether effects agree with what is "
+    "known, and whether rows, thresholds and severities fit the use of the model."
+)
+SIGNED = (
+    ("Author of this report", "about.author"), ("Independence of the review", "about.independence"),
+    ("Signatures", "about.signers"), ("Status", "about.status"),
+)  # fmt: skip
+NO_TEXT = ("title", "status", "classification", "signers")  # what need not be completed
+
+
+def sign_off(e: RunReader) -> Section:
+    """Return the lines to sign, what is open, and how to prove and sign the file."""
+    rows = [(role, e.about_cell(key), BLANK, BLANK) for role, key in ROLES]
+    table = make_table("sign-off-table", "To be dated and signed.", ("role", "name", "date", "signature"), rows)
+    facts = e.facts(row for row in SIGNED if row[1] != "about.signers" or e.about("signers"))
+    blocks: tuple[Block, ...] = (table, Facts(rows=facts), *paragraphs(_to_complete(e), PEOPLE, HOW))
+    return make_section("sign-off", "Sign-off", blocks)
+
+
+def _to_complete(e: RunReader) -> str:
+    """Say in one line what must be completed before a signature."""
+    empty = [key.replace("_", " ") for key in About.model_fields if key not in NO_TEXT and not e.about(key)]
+    unowned = sum(e.action(finding)[0] == OPEN for finding in e.findings if finding.severity != "observation")
+    still = [f"owner and due date of {count(unowned, 'finding')}"] * bool(unowned)
+    still += [f"the texts on {joined(empty, len(empty))}"] * bool(empty)
+    still += [f"the status, which is {clean(e.about('status') or 'draft', 20)}"] * (e.about("status") != "final")
+    return f"To be completed: {'; '.join(still)}." if still else "Nothing is left to be completed."

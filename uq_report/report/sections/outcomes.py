@@ -1,23 +1,32 @@
-"""How good the model is on unseen rows: its scores beside those of a forecast without features, and its decisions."""
+"""How good the model is on unseen rows: scores, decisions, claims against what is confirmed, segments that differ."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 
 from ...core.support.numbers import unit_phrase
 from ...core.support.text import count
-from ...document.blocks import left_out, make_table, paragraphs
-from ...document.document import Block, Column, Section, Table
-from ...document.text import clean, joined, name, value_words
-from ...evidence.outcomes import CalibrationView, DecisionLine, Decisions, ScoreLine
-from ...reading.amounts import amount, is_share, share
+from ...document.blocks import left_out, make_section, make_table, paragraphs
+from ...document.document import Block, Column, Paragraph, Section, Table
+from ...document.plots.frames import interval_words
+from ...document.text import clean, joined, mentions, name, value_words
+from ...evidence import ids
+from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims
+from ...evidence.outcomes import LOG_SCORE, CalibrationView, DecisionLine, Decisions, ScoreLine
+from ...evidence.segments import SegmentFeatures, SegmentsView
+from ...evidence.view import by_feature, largest_first
 from ...reading.run_reader import RunReader
-from ...reading.tables import INTERVAL, Field, line_table
+from ...reading.sentences import amount, estimate_words, is_share, mark, share, unreliable_words
 from ..placing import PluginSections
+from .groups import affected
+from .uncertainty import believed, item_words, scores_table
 
 COUNTED = 6  # classes up to which the table counts every pair
 MOST = 8  # classes in the table of the front part
 BASELINE, SKILL = "_baseline", "_skill"
+# the first with a skill is shown on page 1
+SCORE_NAMES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS", "interval_score": "interval score"}
 TITLES = {
     "log_score": "log score (surprise at the outcome; lower is better)",
     "brier": "Brier score (lower is better)",
@@ -29,13 +38,7 @@ TITLES = {
     "squared_error": "mean squared error (lower is better)",
 }
 RATES = {"recall": "found", "precision": "right where decided so"}
-SHORT = {
-    "log_score": "log score",
-    "nll": "log score",
-    "brier": "Brier score",
-    "crps": "CRPS",
-    "interval_score": "interval score",
-}
+SHORT = {**SCORE_NAMES, "nll": SCORE_NAMES[LOG_SCORE]}
 
 
 def scores(e: RunReader) -> Section:
@@ -44,7 +47,7 @@ def scores(e: RunReader) -> Section:
     blocks: tuple[Block, ...] = paragraphs(e.why_missing(CalibrationView.id))
     if view is not None:
         blocks = (*paragraphs(_skill(e, view.lines)), _scores(view), *_decisions(e))
-    return Section(id="sure-scores", title="How good is it?", blocks=blocks)
+    return make_section("sure-scores", "How good is it?", blocks)
 
 
 def _scores(view: CalibrationView) -> Table:
@@ -60,7 +63,7 @@ def _scores(view: CalibrationView) -> Table:
 
 def _score(line: ScoreLine) -> str:
     """Return a score's name, with the unit that a cell leaves out."""
-    title = TITLES.get(line.item, _item(line))
+    title = TITLES.get(line.item, item_words(line))
     left_out = " " in line.unit and not unit_phrase(line.unit) and not is_share(line.unit)
     return f"{title}, {name(line.unit)}" if left_out else title
 
@@ -69,7 +72,7 @@ def _cell(line: ScoreLine | None) -> str:
     if line is None:
         return ""
     if line.item == "roc_auc":  # a probability that nobody reads in percent
-        return value_words(line.estimate, line.lower, line.upper)
+        return estimate_words(line)
     return amount(line)
 
 
@@ -135,20 +138,104 @@ def outcomes_in_full(e: RunReader, placed: PluginSections) -> Section:
         table = scores_table(view, lines, "scores-table", "Scores on the audited rows.")
         blocks = (table, *left_out(view.result))
     sections = (*placed.chapter("outcomes"), *placed.chapter("uncertainty-quality"))
-    return Section(id="outcomes", title="Outcomes in full", blocks=blocks, sections=sections)
+    return make_section("outcomes", "Outcomes in full", blocks, sections)
 
 
-def _item(line: ScoreLine) -> str:
-    return name(line.item).replace("_", " ")
+CLAIMS_SHOWN = 5  # features in the table of claims
+CLAIMS = (
+    "If a feature's values were wrong, the model expects its loss to rise by what it claims; the outcomes of unseen "
+    "rows confirm that or not."
+)
+SEGMENTS_TITLE = "Where is it unsure or wrong?"
+SEGMENTS_SHOWN = 4  # segments in the front part
+NO_SEGMENT = (
+    "No segment of rows that a small tree sets apart is shown to be less sure, or more wrong, than the others on rows "
+    "that the tree has not seen."
+)
 
 
-def scores_table(
-    view: CalibrationView, lines: Sequence[ScoreLine], key: str, caption: str, *, tests: bool = False
-) -> Table:
-    """Return scores with their intervals, and with their tests where these are asked for and there are any."""
-    fields: list[Field] = [("item", _item), ("unit", lambda line: name(line.unit))]
-    fields += [(Column("estimate", "number"), "estimate"), INTERVAL]
-    if tests and any(line.is_tested for line in lines):
-        fields += [(Column("p", "pvalue"), "p_value"), (Column("p, adjusted", "pvalue"), "p_adjusted")]
-        fields.append((Column("mean if calibrated", "number"), "null_mean"))
-    return line_table(key, caption, lines, fields, of=view.result)
+def sure(e: RunReader) -> Section:
+    """Return scores and decisions, reliability, claims, segments of high uncertainty, and who is affected."""
+    parts = (scores(e), believed(e), claimed(e), unsure(e), affected(e))
+    return make_section("sure", "How good, how sure", _intervals(e), tuple(filter(None, parts)))
+
+
+def _intervals(e: RunReader) -> tuple[Paragraph, ...]:
+    """Say once which intervals stand in brackets."""
+    results = map(e.find, (ids.CALIBRATION, ids.CALIBRATION_DECISIONS, ids.PFI_CLAIMS, ids.SEGMENTS, ids.GROUPS))
+    kinds = [*filter(None, dict.fromkeys(interval_words(r.estimates) for r in results if r is not None))]
+    return paragraphs(f"In brackets stands the {joined(kinds)}." if kinds else "")
+
+
+def claimed(e: RunReader) -> Section | None:
+    """Return the leading claims beside what is confirmed, or that nothing shows it; None where none was computed."""
+    view = Claims.find(e.run)
+    if view is None or not view.part(CLAIMED):
+        return None
+    blocks: tuple[Block, ...] = (*paragraphs(f"{CLAIMS}{_apart(view)}"), _table(e, view))
+    if not view.part(DELIVERED):
+        blocks = paragraphs("Without outcomes nothing shows whether unseen rows confirm what the model claims.")
+    return make_section("sure-claims", "Does the model know what it claims to know?", blocks)
+
+
+def _apart(view: Claims) -> str:
+    """Name the features that are shown to be worth less, or more, than the model claims."""
+    decisive = [x for x in view.part(DIFFERENCE) if x.feature != ALL_FEATURES and x.has_interval and not x.unreliable]
+    less = [x.feature for x in largest_first(decisive) if x.lower > view.margin]
+    more = [x.feature for x in largest_first(decisive, -1) if x.upper < -view.margin]
+    sides = (("less", less), ("more", more))
+    texts = [
+        f"{word} than claimed of {joined(mentions(features), CLAIMS_SHOWN)}" for word, features in sides if features
+    ]
+    return f" They confirm {joined(texts)}." if texts else ""
+
+
+def _table(e: RunReader, view: Claims) -> Table:
+    """Return the largest claims and that of all features together."""
+    confirmed, difference = (by_feature(view.part(item)) for item in (DELIVERED, DIFFERENCE))
+    unit = e.words(view.measures[0], view.result).unit
+    ordered = largest_first(view.part(CLAIMED))
+    lines = [x for x in ordered if x.feature != ALL_FEATURES][:CLAIMS_SHOWN]
+    lines += [x for x in ordered if x.feature == ALL_FEATURES]
+    rows = []
+    for x in lines:
+        amounts = [estimate_words(each) + mark(each) for each in (x, confirmed.get(x.feature))]
+        rows.append((name(x.feature), *amounts, _confirmed_share(view, x, difference.get(x.feature))))
+    columns = [Column("feature"), Column("claimed", unit=unit), Column("confirmed", unit=unit), Column("share of it")]
+    pairs = (x for line in lines for x in (line, confirmed.get(line.feature)) if x is not None)
+    note = unreliable_words(line.unreliable for line in pairs)
+    return make_table("sure-claims-table", "The largest claims.", columns, rows, evidence=view.id, note=note)
+
+
+def _confirmed_share(view: Claims, claim: ClaimLine, difference: ClaimLine | None) -> str:
+    """Return the confirmed share; none of next to nothing, or where its interval is in doubt."""
+    tiny = claim.estimate < view.margin
+    if tiny or difference is None or difference.unreliable or not isfinite(difference.share_lower):
+        return ""
+    share, lower, upper = (100 * x for x in (difference.share, difference.share_lower, difference.share_upper))
+    return value_words(share, lower, upper, "%")
+
+
+def unsure(e: RunReader) -> Section | None:
+    """Return the leading segments with their uncertainty and loss; None where none were looked for."""
+    view = SegmentsView.find(e.run)
+    if view is None or not view.lines:
+        return None
+    keys = view.raised(1)[:SEGMENTS_SHOWN]
+    blocks: tuple[Block, ...] = paragraphs(NO_SEGMENT)
+    if keys:
+        titles = [e.words(measure, view.result).title for measure in view.measures]
+        columns: list[Column | str] = ["rows where", Column("rows", "integer"), *titles]
+        columns.append("brought closest by exchanging")
+        rows = [_segment(view, key, SegmentFeatures.find(e.run)) for key in keys]
+        caption = "Segments of rows that stand out, on rows that did not make them."
+        blocks = (make_table("sure-segments-table", caption, columns, rows, evidence=view.id),)
+    return make_section("sure-segments", SEGMENTS_TITLE, blocks)
+
+
+def _segment(view: SegmentsView, key: str, features: SegmentFeatures | None) -> tuple[str | int, ...]:
+    lines = view.of(key)
+    first = next(iter(lines.values()))
+    closest = None if features is None else features.leading(key, first.grown)
+    means = (estimate_words(lines.get(measure)) for measure in view.measures)
+    return (clean(first.item), first.n, *means, "" if closest is None else name(closest.feature))

@@ -1,22 +1,24 @@
-"""All that is needed to make this report again, and to see that it was not changed."""
+"""What is needed to make this report again: settings, versions, plugins, cards of the methods, and works cited."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core.statistics.inference import CONFIDENCE
+from ...core.support.references import WORKS, cite
 from ...core.support.text import count
-from ...document.blocks import bullets, make_table, paragraphs, tables
-from ...document.document import Block, Callout, Cell, Column, Facts, Section, Table
+from ...document.blocks import bullets, make_section, make_table, paragraphs, tables
+from ...document.document import Block, Callout, Cell, Column, Facts, Section, Table, texts
 from ...document.text import ABSENT, clean, joined, name, spaced
 from ...evidence import ids
-from ...evidence.run import PluginRecord
+from ...evidence.glossary import TERMS
+from ...evidence.run import MethodRecord, PluginRecord
 from ...reading.run_reader import RunReader, as_cell, version
 from ...runner.plugins import Plugin
 
-TITLE = "Reproducibility"
 RUNTIME = ("python", "platform")
 LEAD = (
     "The report is made from run.json alone: the rebuild command writes it again without the model, and the verify "
@@ -41,14 +43,14 @@ OF_MODELS = {"sklearn": "scikit-learn", "onnx": "onnxruntime"}  # a module's pac
 def reproducibility(e: RunReader, sha256: str, *, whole: bool = True) -> Section:
     """Return how to rebuild and verify the report, hashes, what was set, versions and plugins."""
     parts = [
-        Section(id="reproducibility-settings", title="What was set", blocks=_settings(e, whole=whole)),
-        Section(id="reproducibility-versions", title="Versions", blocks=_versions(e, whole=whole)),
+        make_section("reproducibility-settings", "What was set", _settings(e, whole=whole)),
+        make_section("reproducibility-versions", "Versions", _versions(e, whole=whole)),
         inventory(e, whole=whole),
     ]
     if whole:
-        parts.append(Section(id="reproducibility-evidence", title="RunReader", blocks=(_results(e),)))
+        parts.append(make_section("reproducibility-evidence", "RunReader", (_results(e),)))
     blocks = (*_warning(e), *paragraphs(LEAD), Facts(rows=_facts(e, sha256)), *paragraphs(FILES))
-    return Section(id="reproducibility", title=TITLE, blocks=blocks, sections=tuple(parts))
+    return make_section("reproducibility", "Reproducibility", blocks, tuple(parts))
 
 
 def _warning(e: RunReader) -> tuple[Block, ...]:
@@ -167,7 +169,7 @@ def inventory(e: RunReader, *, whole: bool) -> Section:
     if plugins:
         listed = [_every_plugin(plugins)] if whole else []
         blocks = (*paragraphs(_counted(plugins)), *_fast_paths(plugins), *_strangers(plugins), *listed)
-    return Section(id="plugins", title="Plugins", blocks=blocks)
+    return make_section("plugins", "Plugins", blocks)
 
 
 def foreign(plugin: PluginRecord | Plugin) -> bool:
@@ -215,3 +217,63 @@ def _every_plugin(plugins: Sequence[PluginRecord]) -> Table:
     rows = [(*identity, *end) for identity, end in zip(names, ends, strict=True)]
     caption = "Every plugin that was found, with the rows predicted for it and how it ended."
     return make_table("plugins-table", caption, columns, rows)
+
+
+UNITS = "All logarithms are natural; entropy and the negative log-likelihood are in nats."
+_END = re.compile(r"\.\s(?=[A-Z])|;\s")  # of a sentence or a half of one, not of an abbreviation
+
+
+def methods(e: RunReader, *, whole: bool = True) -> Section:
+    """Return the methods that have results in this run: a paragraph on each, or their cards in full."""
+    rows = tuple((clean(method.card.title, 120), in_short(method)) for method in e.methods_in_use)
+    blocks = (*paragraphs(UNITS), *((Facts(rows=rows),) if not whole else ()))
+    if not rows:
+        did = "What the methods of this run do was not recorded." if e.results else "No method has results in this run."
+        blocks = paragraphs(did)
+    sections = tuple(map(_card, e.methods_in_use)) if whole else ()
+    return make_section("methods", "Methods", blocks, sections)
+
+
+def in_short(method: MethodRecord) -> str:
+    """Return what a method estimates, what it assumes first, how it fails first, and its source, as one paragraph."""
+    card = method.card
+    parts = (
+        clean(card.definition),
+        _labelled("Assumes", card.assumes),
+        _labelled("Fails", card.fails),
+        f"Source: {cite(card.references).rstrip('.')}." if card.references else "",
+    )
+    return spaced(*parts)
+
+
+def _labelled(label: str, text: str) -> str:
+    first = _END.split(clean(text), maxsplit=1)[0].rstrip(".")
+    return f"{label}: {first}." if first else ""
+
+
+def _card(method: MethodRecord) -> Section:
+    card = method.card
+    options = [(key, value) for key, value in sorted(method.options.items()) if value is not None]
+    rows = (
+        ("What it is", clean(card.definition)),
+        ("Assumes", clean(card.assumes)),
+        ("Fails when", clean(card.fails)),
+        ("Intervals", clean(card.interval)),
+        ("Options", joined([f"{name(key)}: {clean(value, 60)}" for key, value in options], 20)),
+        ("Rests on", f"{cite(card.references).rstrip('.')}." if card.references else ""),
+    )
+    facts = Facts(rows=tuple((label, text) for label, text in rows if text))
+    return make_section(f"method-{method.name}", clean(card.title, 120), (facts,))
+
+
+def references(sections: Iterable[Section]) -> Section:
+    """Return the glossary of the terms, and the list of the works, that stand in `sections`."""
+    text = "\n".join(texts(sections))
+    terms = tuple(pair for pair in TERMS.items() if re.search(rf"\b{re.escape(pair[0])}\b", text, re.IGNORECASE))
+    works = bullets(f"{work.short.rstrip('.')}. {work.full}" for work in WORKS.values() if work.short in text)
+    explained: tuple[Block, ...] = (Facts(rows=terms),) if terms else paragraphs("No term needs words.")
+    parts = (
+        make_section("works", "Works cited in this report", works or paragraphs("No work is cited.")),
+        make_section("glossary", "Terms used in this report", explained),
+    )
+    return Section(id="references", title="References and glossary", sections=parts, appendix=True)

@@ -1,28 +1,292 @@
-"""A sheet for each leading feature: its effects, importances and ranks, what covers it, and one sentence of reading."""
+"""A sheet for each leading feature: sentences on its effects and importances, its figure, and a small table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from typing import NamedTuple
 
 import pandas as pd
 
 from ...core.support.text import count, file_stem
-from ...document.blocks import make_figure, paragraphs
+from ...document.blocks import make_figure, make_section, paragraphs
 from ...document.document import Block, Column, Section, Split, Table
-from ...document.text import items, joined, name, position, spaced, value_words
+from ...document.plots.frames import number
+from ...document.text import interval, items, joined, mention, mentions, name, position, spaced, value_words
 from ...evidence import columns as col
 from ...evidence import ids
+from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, RAW, RSensView
 from ...evidence.profiles import PdpDistribution
 from ...evidence.subject import FeatureFacts
-from ...reading.effects import ROLES, curve, has_levels, parts
+from ...evidence.view import EstimateLine
+from ...reading.effects import FALLS, RISES, ROLES, Move, Point, curve, has_levels, move, parts
 from ...reading.feature_index import Ledger, in_order, leaders
-from ...reading.rank_ranges import FeatureRanking
+from ...reading.rank_ranges import FeatureRanking, RankedFeature
 from ...reading.run_reader import RunReader
-from ...reading.sentences import DAGGER, range_words, unreliable_words
-from ..plots import sheet as figures
-from .sheet_words import reading, table
+from ...reading.sentences import DAGGER, estimate_words, mark, range_words, unreliable_words
+from ...reading.tables import parts_of
+from ..plots import SheetPanel, draw_sheet, most_frequent
 
-TITLE = "Features"
+FEW = 2  # partners named
+QUANTITIES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "the doubt"}
+
+
+def reading(ledger: Ledger, feature: str) -> str:
+    """Return what the feature does to the prediction and the uncertainty, what permuted values cost, and who covers it.
+
+    Intervals stand in the table and in the figure; here numbers are rounded to them.
+    """
+    parts = (effect, cost, disagreement, cover)
+    return spaced(*(part(ledger, feature) for part in parts))
+
+
+def effect(ledger: Ledger, feature: str) -> str:
+    """Say how the average prediction moves along a feature, and whether the uncertainty moves with it."""
+    measure = ledger.measures.get("prediction")
+    points = curve(ledger.average, measure or "", feature)
+    if measure is None or points.empty:
+        return ""
+    unit, course = ledger.e.words(measure).unit, move(points)
+    doubt = _doubt(ledger, feature, course)
+    if course is None:
+        return f"The prediction has no clear direction{doubt}."
+    what = f"predicted {unit}" if unit.startswith("probability") else "prediction"
+    return f"The {what} {_moves(course, unit)}{doubt}."
+
+
+def _moves(course: Move, unit: str) -> str:
+    a, b = course.ends
+    start, end = rounded(a, unit), rounded(b)
+    at = "for" if course.levels else "at"
+    if course.direction in (RISES, FALLS):
+        verb = "rises" if course.direction == RISES else "falls"
+        return f"{verb} from {start} at {a.where} to {end} at {b.where}"
+    return f"is lowest {at} {a.where} ({start}) and highest {at} {b.where} ({end})"
+
+
+def _doubt(ledger: Ledger, feature: str, course: Move | None) -> str:
+    """Say how the uncertainty moves, next to the prediction where that has a course."""
+    measure = ledger.measures.get("uncertainty", "")
+    points = curve(ledger.average, measure, feature)
+    if points.empty:
+        return ""
+    unit, own = ledger.e.words(measure).unit, move(points)
+    if own is None:
+        return ", nor has the model's doubt" if course is None else "; the model's doubt has no clear direction"
+    if course is None:
+        return f"; the model's doubt {_moves(own, unit)}"
+    ends = [rounded(end) for end in own.ends]
+    span = f"{ends[0]} to {f'{ends[1]} {unit}'.strip()}"
+    if own.direction and own.direction == course.direction:
+        return f", and so does the model's doubt ({span})"
+    if own.direction and own.direction == -course.direction:
+        return f", while the model's doubt {'rises' if own.direction == RISES else 'falls'} ({span})"
+    at, highest = "for" if own.levels else "at", ends[0 if own.direction == FALLS else 1]
+    return f"; the model's doubt is highest {at} {own.high.where} ({highest} {unit})"
+
+
+def cost(ledger: Ledger, feature: str) -> str:
+    """Say what permuted values cost out of sample, against what the model claims, and whether uncertainty rises."""
+    line = ledger.losses.get(feature)
+    if line is None or ledger.loss is None or ledger.loss.sign < 0:
+        return ""
+    unit = ledger.loss.unit
+    value = rounded(line, unit)
+    if line.verdict == POSITIVE:
+        return f"Wrong values cost {value} on unseen rows{_claim(ledger, feature)}{_noticed(ledger, feature)}."
+    if line.verdict == NEGATIVE:
+        less = rounded(line, unit, sign=-1)
+        return f"Wrong values lower the loss on unseen rows by {less}{_doubted(ledger, feature)}."
+    if line.verdict == ABOUT_0:
+        return f"Wrong values cost about nothing on unseen rows ({value}){_doubted(ledger, feature)}."
+    ends = interval(line.lower, line.upper)
+    between = f" ({f'{ends} {unit}'.strip()}){mark(line)}" if ends else ""
+    return f"What wrong values cost on unseen rows is open{between}{_doubted(ledger, feature)}."
+
+
+def _claim(ledger: Ledger, feature: str) -> str:
+    """Compare a cost that is shown with what the model claims."""
+    claim, side = _claimed(ledger, feature)
+    if not claim or not side:
+        return f", against {claim} claimed" if claim else ""
+    return f", {'less' if side > 0 else 'more'} than the {claim} the model claims"
+
+
+def _doubted(ledger: Ledger, feature: str) -> str:
+    """Say what the model claims where no cost is shown, if it claims more than unseen rows confirm."""
+    claim, side = _claimed(ledger, feature)
+    return f", though the model claims {claim}" if side > 0 else ""
+
+
+def _claimed(ledger: Ledger, feature: str) -> tuple[str, int]:
+    """Return what the model claims, and 1 where that is shown to be too much, -1 too little, else 0."""
+    claimed, excess = ledger.claimed.get(feature), ledger.excess.get(feature)
+    if claimed is None or excess is None:
+        return "", 0
+    claim = rounded(claimed)
+    shows = excess.has_interval and not excess.unreliable
+    return claim, int(shows and excess.lower > 0) - int(shows and excess.upper < 0)
+
+
+def _noticed(ledger: Ledger, feature: str) -> str:
+    """Say whether the uncertainty rises with a loss that does; nothing where that cannot be told."""
+    line = ledger.doubts.get(feature)
+    if line is None or ledger.doubt is None or ledger.doubt.sign < 0:
+        return ""
+    size = rounded(line, ledger.doubt.unit, sign=0)
+    return {
+        ABOUT_0: ", but the doubt hardly changes then",
+        POSITIVE: f", and the doubt then rises by {size}",
+        NEGATIVE: f", yet the doubt then falls by {size}",
+    }.get(line.verdict, "")
+
+
+def disagreement(ledger: Ledger, feature: str) -> str:
+    """Say how much of the rise of uncertainty is disagreement of the model's members, where that is shown."""
+    line, doubt, parts = ledger.disagreements.get(feature), ledger.doubts.get(feature), ledger.disagreement
+    if line is None or doubt is None or parts is None:
+        return ""
+    raised = doubt.verdict == POSITIVE and doubt.measure == parts_of(parts.result.estimates[col.MEASURE])[0]
+    if line.verdict == ABOUT_0:
+        return "Next to nothing of that doubt is disagreement of the members." if raised else ""
+    if line.verdict == POSITIVE and raised and line.estimate < doubt.estimate:
+        whole, lost = rounded(doubt, parts.unit), ledger.losses.get(feature)
+        noticed = lost is not None and lost.verdict == POSITIVE and bool(_noticed(ledger, feature))
+        lead = f"Of these {whole}," if noticed else f"The doubt then rises by {whole}, of which"
+        return f"{lead} {rounded(line)} is disagreement of the members."
+    size = rounded(line, parts.unit, sign=0)
+    way = {POSITIVE: "more", NEGATIVE: "less"}.get(line.verdict, "")
+    return f"The members then disagree {way}, by {size}." if way else ""
+
+
+def cover(ledger: Ledger, feature: str) -> str:
+    """Say what others hide of a feature, where that is shown."""
+    line = ledger.covered.get(feature)
+    others = ledger.partners.get(feature, ())
+    if line is None or line.unreliable or not others or ledger.loss is None:
+        return ""
+    if not line.change_lower > 0 or line.change < line.margin:
+        return ""
+    more = value_words(line.change, line.change_lower, line.change_upper, ledger.loss.unit).partition(" (")[0]
+    return f"Where {joined(mentions(others), FEW)} cannot stand in for it, wrong values cost {more} more."
+
+
+def rounded(line: RankedFeature | EstimateLine | Point, unit: str = "", sign: int = 1) -> str:
+    """Return `sign` times an estimate, of `sign` 0 its size, rounded to its interval and without that."""
+    value = sign * line.estimate if sign else abs(line.estimate)
+    return value_words(value, line.lower, line.upper, unit).partition(" (")[0]
+
+
+class SheetRow(NamedTuple):
+    """A line of the table: what, its value in words, and its rank.
+
+    `unreliable` says why the interval of the value is not to be trusted, empty where it is.
+    """
+
+    what: str
+    value: str
+    rank: str = ""
+    unreliable: str = ""
+
+
+def table(ledger: Ledger, feature: str, key: str) -> Table | None:
+    """Return the table of one feature; None where the run says nothing of it."""
+    lines = [*_lines(ledger, feature)]
+    ranked = any(line.rank for line in lines)
+    labels = ("what", f"value{_level(ledger, feature)}", *["rank"] * ranked)
+    rows = tuple((line.what, line.value, *[line.rank or None] * ranked) for line in lines)
+    note = unreliable_words((line.unreliable for line in lines), f"The interval of {name(feature)}")
+    source, columns = ids.PFI if feature in ledger.losses else "", tuple(map(Column, labels))
+    caption = f"{mention(feature)} in numbers{_units(ledger)}."
+    return Table(id=key, caption=caption, columns=columns, rows=rows, evidence=source, note=note) if rows else None
+
+
+def _lines(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
+    """Yield what the run knows of a feature, line by line."""
+    yield from _ranked(ledger.ranking(ids.SHAP_IMPORTANCE, "prediction"), feature, "Shapley size")
+    yield from _ranked(ledger.loss, feature, "cost of wrong values")
+    claim = ledger.claimed.get(feature)
+    yield from [_sheet_row("the model claims", claim, unreliable=claim.unreliable)] if claim is not None else []
+    yield from _corrected(ledger, feature)
+    yield from _trained(ledger, feature)
+    yield from _together(ledger, feature)
+    yield from _ranked(ledger.doubt, feature, "doubt rises by")
+    view = RSensView.find(ledger.e.run)
+    step = "unit" if view is not None and view.ranked_by == RAW else "standard deviation"
+    yield from _ranked(ledger.ranking(ids.RSENS, ""), feature, f"R-sens per {step}")
+    yield from _ranked(ledger.ranking(ids.DALEX_PARTS, "prediction"), feature, "DALEX drop-out loss")
+    yield from _interacting(ledger, feature)
+    codes = ledger.codes(feature)
+    yield from [SheetRow("findings", codes)] if codes else []
+
+
+def _ranked(ranking: FeatureRanking | None, feature: str, what: str) -> Iterator[SheetRow]:
+    """Yield a feature's line in a ranking."""
+    line = None if ranking is None else ranking.lines.get(feature)
+    if ranking is not None and line is not None and isfinite(line.estimate):
+        place = ranking.features.get(feature)
+        yield _sheet_row(what, line, "" if place is None else place.words, ranking.unreliable.get(feature, ""))
+
+
+def _sheet_row(what: str, line: EstimateLine, rank: str = "", unreliable: str = "") -> SheetRow:
+    """Return the line of an estimate, its interval marked where it is not to be trusted."""
+    row = SheetRow(what, estimate_words(line), rank, unreliable)
+    return row._replace(value=f"{row.value}{mark(row)}")
+
+
+def _units(ledger: Ledger) -> str:
+    """Say the units of the lines once: ``"; loss and uncertainty in nats"``."""
+    units: dict[str, list[str]] = {}
+    for what, ranking in (("loss", ledger.loss), ("doubt", ledger.doubt)):
+        if ranking is not None and ranking.unit:
+            units.setdefault(ranking.unit, []).append(what)
+    words = [f"{joined(what)} in {unit}" for unit, what in units.items()]
+    return f"; {joined(words)}" if words else ""
+
+
+def _corrected(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
+    """Yield the importance with the partners lost too, which could replace it."""
+    others = ledger.partners.get(feature)
+    if others:
+        what = f"corrected for cover by {joined(mentions(others), FEW)}"
+        yield from _ranked(ledger.ranking(ids.COVER, "loss"), feature, what)
+
+
+def _trained(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
+    """Yield the cost on the training rows where it lies outside the interval of that on unseen rows."""
+    line, trained = ledger.losses.get(feature), ledger.trained.get(feature)
+    if line is None or trained is None or not line.has_interval:
+        return
+    if not line.lower <= trained.estimate <= line.upper:
+        yield SheetRow("on training rows", value_words(trained.estimate))
+
+
+def _together(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
+    """Yield what a feature costs together with those that it is changed with."""
+    group = ledger.group_of(feature)
+    if group:
+        others = [member for member in ledger.e.subject.groups[group] if member != feature]
+        yield from _ranked(ledger.loss, group, f"cost together with {joined(mentions(others), FEW)}")
+
+
+def _interacting(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
+    """Yield the pair of the feature with the largest share of interaction, in which measure, and with whom."""
+    pairs = [pair for pair in ledger.interactions if feature in (pair.feature, pair.feature_2)]
+    if pairs:
+        most = max(pairs, key=lambda pair: pair.estimate)
+        other = most.feature_2 if most.feature == feature else most.feature
+        facts = ledger.e.words(most.measure)
+        where = QUANTITIES.get(facts.role, facts.title)
+        yield SheetRow(f"interacts most with {mention(other)}", f"H² {number(most.estimate, 2)} in {where}")
+
+
+def _level(ledger: Ledger, feature: str) -> str:
+    """Return the level of the intervals in brackets, where there is one for all."""
+    lines = [ranking.lines.get(feature) for ranking in ledger.leading]
+    levels = {round(100 * line.confidence) for line in lines if line is not None and line.has_interval}
+    return f" ({levels.pop()} %)" if len(levels) == 1 else ""
+
+
 LINES = 40  # of the table of the others
 LEAD = (
     "A curve is the average over all rows with the feature set to one value, in its band; grey bars count the rows. "
@@ -40,9 +304,9 @@ def sheets(e: RunReader) -> Section | None:
     others = [feature for feature in in_order(ledger) if feature not in chosen]
     sections = [_sheet(ledger, feature) for feature in chosen]
     if others:
-        sections.append(Section(id="features-others", title="All other features", blocks=(_others(ledger, others),)))
+        sections.append(make_section("features-others", "All other features", (_others(ledger, others),)))
     missing = "" if ledger.average is not None else f"There are no curves. {e.why_missing(ids.PDP)}"
-    return Section(id="features", title=TITLE, blocks=paragraphs(LEAD, missing), sections=tuple(sections))
+    return make_section("features", "Features", paragraphs(LEAD, missing), tuple(sections))
 
 
 def _sheet(ledger: Ledger, feature: str) -> Section:
@@ -93,17 +357,17 @@ def _figure(ledger: Ledger, feature: str, key: str) -> Block | None:
         f"{key}-figure",
         _caption(panels, counts, feature),
         " ".join([shape, *ranges]),
-        lambda: figures.draw(panels, counts, edges),
+        lambda: draw_sheet(panels, counts, edges),
         ledger.average.id,
     )
 
 
-def _panel(ledger: Ledger, role: str, measure: str, feature: str) -> figures.SheetPanel:
+def _panel(ledger: Ledger, role: str, measure: str, feature: str) -> SheetPanel:
     average, local = (curve(result, measure, feature) for result in (ledger.average, ledger.local))
     apart = len(average) and parts(local, average) is not None
     facts = ledger.e.words(measure)
     title = role if role in ("prediction", "loss") else f"doubt, {facts.title}"
-    return figures.SheetPanel(role, title, facts.unit, average, local if apart else local.head(0))
+    return SheetPanel(role, title, facts.unit, average, local if apart else local.head(0))
 
 
 def _counts(e: RunReader, feature: str) -> tuple[pd.DataFrame, Sequence[float] | None]:
@@ -115,10 +379,10 @@ def _counts(e: RunReader, feature: str) -> tuple[pd.DataFrame, Sequence[float] |
     return frame.loc[frame[col.FEATURE] == feature, [col.X, col.VALUE]], view.edges.get(feature)
 
 
-def _caption(panels: Sequence[figures.SheetPanel], counts: pd.DataFrame, feature: str) -> str:
+def _caption(panels: Sequence[SheetPanel], counts: pd.DataFrame, feature: str) -> str:
     """Return the caption: what is drawn, and what is left out."""
     average = panels[0].average
-    more = len(average) - len(figures.most_frequent(average, counts)) if has_levels(average) else 0
+    more = len(average) - len(most_frequent(average, counts)) if has_levels(average) else 0
     return spaced(f"Effects of {name(feature)}.", f"{count(more, 'rarer level')} not drawn." if more else "")
 
 
@@ -153,4 +417,4 @@ def _cell(ranking: FeatureRanking, feature: str) -> str | None:
     line = ranking.lines.get(feature)
     if line is None:
         return None
-    return value_words(line.estimate, line.lower, line.upper) + DAGGER * (feature in ranking.unreliable)
+    return estimate_words(line) + DAGGER * (feature in ranking.unreliable)

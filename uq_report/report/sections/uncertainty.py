@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite, isnan, nan
 
 from ...core.support.numbers import share_words
 from ...core.support.text import count
-from ...document.blocks import intervals_caption, make_figure, notes_of, paragraphs
-from ...document.document import Block, Section, Split
-from ...document.text import clean, joined, plain, sentence, spaced, value_words
+from ...document.blocks import intervals_caption, make_figure, make_section, notes_of, paragraphs
+from ...document.document import Block, Column, Section, Split, Table
+from ...document.text import clean, joined, name, plain, sentence, spaced, value_words
 from ...evidence.importance import Pfi
 from ...evidence.outcomes import (
     CONFIDENCE_GAP,
@@ -22,11 +22,9 @@ from ...evidence.outcomes import (
     rows_within,
 )
 from ...evidence.segments import OFF_SUPPORT, SegmentsView
-from ...reading.amounts import share, unbracketed
-from ...reading.members import CAUTION
 from ...reading.run_reader import GATE, RunReader
-from ...reading.tables import plain_table
-from .outcomes import scores_table
+from ...reading.sentences import estimate_words, share, unbracketed
+from ...reading.tables import CAUTION, INTERVAL, Field, line_table, plain_table
 
 ENTROPIES, VARIANCES = ("epistemic", "aleatoric"), ("epistemic_variance", "aleatoric_variance")
 LEAD = (
@@ -45,7 +43,7 @@ def believed(e: RunReader) -> Section:
         halves, texts = [halves[0], texts], ()
     sides = (Split(left=halves[0], right=halves[1]),) if halves else ()
     blocks = (*paragraphs(gate_words(e)), *sides, *texts)
-    return Section(id="sure-believed", title="Can its stated uncertainty be believed?", blocks=blocks)
+    return make_section("sure-believed", "Can its stated uncertainty be believed?", blocks)
 
 
 def gate_words(e: RunReader) -> str:
@@ -89,7 +87,7 @@ def _gain(view: CalibrationView) -> str:
     gain = view.of("recalibration_gain")
     if gain is None or not gain.lower > 0:
         return ""
-    return f"Recalibrating would save {value_words(gain.estimate, gain.lower, gain.upper, 'nats')} a row."
+    return f"Recalibrating would save {estimate_words(gain, 'nats')} a row."
 
 
 def _half(e: RunReader, diagram: type[Bins]) -> tuple[Block, ...]:
@@ -226,7 +224,7 @@ def calibration_in_full(e: RunReader) -> Section:
         lines = [line for line in view.lines if line.judges_uncertainty or line.is_tested]
         caption = "Calibration tests and sharpness."
         blocks = (*paragraphs(LEAD), scores_table(view, lines, "calibration-table", caption, tests=True))
-    return Section(id="calibration", title="Calibration in full", blocks=(*blocks, *_tables(e)))
+    return make_section("calibration", "Calibration in full", (*blocks, *_tables(e)))
 
 
 def _tables(e: RunReader) -> Iterator[Block]:
@@ -237,3 +235,20 @@ def _tables(e: RunReader) -> Iterator[Block]:
             result, key = view.result, f"{view.id.replace('.', '-')}-table"
             title = f"{clean(result.title)}: the numbers. {intervals_caption(result.estimates)}"
             yield plain_table(result.estimates, key, title, result.id, notes_of(result))
+
+
+def item_words(line: ScoreLine) -> str:
+    """Return the item of a score in words."""
+    return name(line.item).replace("_", " ")
+
+
+def scores_table(
+    view: CalibrationView, lines: Sequence[ScoreLine], key: str, caption: str, *, tests: bool = False
+) -> Table:
+    """Return scores with their intervals, and with their tests where these are asked for and there are any."""
+    fields: list[Field] = [("item", item_words), ("unit", lambda line: name(line.unit))]
+    fields += [(Column("estimate", "number"), "estimate"), INTERVAL]
+    if tests and any(line.is_tested for line in lines):
+        fields += [(Column("p", "pvalue"), "p_value"), (Column("p, adjusted", "pvalue"), "p_adjusted")]
+        fields.append((Column("mean if calibrated", "number"), "null_mean"))
+    return line_table(key, caption, lines, fields, of=view.result)

@@ -1,26 +1,203 @@
-"""A feature's sheet: prediction, loss and uncertainty along it in small panels on common places, and its rows beside.
+"""Figures of the report itself: the drivers of page 1, the map of loss and uncertainty, and a feature's sheet.
 
-Axes have fixed places: a layout that is searched for costs more than all the drawing.
+Those of a method stand with the method. The axes of a sheet have fixed places: a layout that is searched for costs
+more than all the drawing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ...document.plots import style
-from ...document.plots.frames import has_interval
-from ...document.plots.letters import legible
-from ...document.plots.shapes import rectangles
-from ...document.plots.words import signed
-from ...evidence import columns as col
+from ..core.model.results import Result
+from ..core.support.arrays import FloatArray
+from ..document.plots import style
+from ..document.plots.frames import choose, has_interval, interval_words, optional, signed, words
+from ..document.plots.matrix import rectangles
+from ..document.text import legible
+from ..evidence import columns as col
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+TITLES = {
+    "prediction": "What decides\nthe prediction",
+    "loss": "What it costs\nwhen wrong",
+    "uncertainty": "What the doubt\nfollows",
+}
+ROW, FRAME = 0.165, 0.75  # inches
+NAME = 22
+
+
+class DriverPanel(NamedTuple):
+    """One question: the role of its measure, the axis in words, its estimates, and what the model claims.
+
+    What lies within `margin` counts as 0; NaN where nothing does.
+    """
+
+    role: str
+    label: str
+    table: pd.DataFrame
+    claimed: Mapping[str, float]
+    margin: float
+
+
+def draw_drivers(panels: Sequence[DriverPanel], features: Sequence[str]) -> Figure:
+    """Draw the panels side by side; a dot is an estimate, its line the interval."""
+    with style.drawing(ROW * max(3, len(features)) + FRAME) as figure:
+        row = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        for axes, panel in zip(row, panels, strict=True):
+            _driver_panel(axes, panel, features)
+        row[0].set_yticks(range(len(features)), [style.name(feature, NAME) for feature in features])
+        row[0].set_ylim(len(features) - 0.4, -0.6)
+        for axes in row:
+            axes.tick_params(left=False)
+    return figure
+
+
+def _driver_panel(axes: Axes, panel: DriverPanel, features: Sequence[str]) -> None:
+    """Draw one question; row k stands for feature k."""
+    style.plain(axes, "x")
+    axes.spines["left"].set_visible(False)
+    if np.isfinite(panel.margin):
+        axes.axvspan(-panel.margin, panel.margin, color=style.BAND, linewidth=0, zorder=0)
+    axes.axvline(0, color=style.INK, linewidth=0.8)
+    part = panel.table.set_index(col.FEATURE).reindex(list(features))
+    estimate, lower, upper = (
+        pd.to_numeric(part[name]).to_numpy(dtype=float) for name in (col.ESTIMATE, col.LOWER, col.UPPER)
+    )
+    at, color = np.arange(len(features), dtype=float), style.ROLE.get(panel.role, style.INK)
+    axes.plot(*style.segments(lower, upper, at), color=color, linewidth=2.0)
+    axes.plot(estimate, at, linestyle="", marker="o", markersize=4.5, color=color)
+    claimed = np.array([panel.claimed.get(feature, np.nan) for feature in features], dtype=float)
+    if np.isfinite(claimed).any():
+        shape: dict[str, Any] = {"marker": "D", "markersize": 4.5, "markerfacecolor": "white", "markeredgewidth": 1.0}
+        axes.plot(claimed, at, linestyle="", color=style.INK, **shape)
+    axes.set_title(TITLES[panel.role], fontsize=style.SMALL, color=color)
+    axes.set_xlabel(panel.label, fontsize=style.SMALL)
+    axes.xaxis.set_major_locator(style.round_numbers(3, None))
+
+
+MOST = 40  # features, by the larger of the two importances
+LABELLED = 20  # features, those farthest out
+QUIET: dict[str, Any] = {"fontsize": style.SMALL, "fontweight": "normal", "color": style.MUTED}
+CHARACTER = 0.62  # mean width of a DejaVu Sans character in units of its size, rounded up
+REACH = (7.0, 13.0, 22.0, 34.0, 48.0)
+DIRECTIONS = ((1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1))
+
+
+def draw_map(result: Result) -> Figure:
+    """Draw each feature at (Entropy-PFI, Likelihood-PFI) with both intervals and both margins of "about 0".
+
+    Features inside both margins are not labelled: the grey square says all that is known of them; of others the 20
+    farthest out are.
+    """
+    across, up = (_measure(result, measure) for measure in ("entropy", "nll"))
+    both = across.index.intersection(up.index, sort=False)
+    reach = np.maximum(across.loc[both, col.ESTIMATE].abs(), up.loc[both, col.ESTIMATE].abs())
+    features = list(reach.sort_values(ascending=False, kind="stable").index[:MOST])
+    across, up = across.loc[features], up.loc[features]
+    with style.drawing(3.3, placed=True) as figure:
+        axes = style.plain(figure.subplots())
+        _margins(axes, across, up)
+        color = style.ROLE["uncertainty"]
+        axes.plot(*style.segments(across[col.LOWER], across[col.UPPER], up[col.ESTIMATE]), color=color, linewidth=1.1)
+        starts, at = style.segments(up[col.LOWER], up[col.UPPER], across[col.ESTIMATE])
+        axes.plot(at, starts, color=style.ROLE["loss"], linewidth=1.1)
+        axes.plot(across[col.ESTIMATE], up[col.ESTIMATE], "o", color=style.INK, markersize=4.5)
+        units = [words(measure, result.measures).unit for measure in ("entropy", "nll")]
+        axes.set_xlabel(f"how much less sure the model becomes (Entropy-PFI, {units[0]})")
+        axes.set_ylabel(f"how much worse it predicts\n(Likelihood-PFI, {units[1]})")
+        axes.margins(0.08)
+        axes.set_title(_legend_words(across, up), **QUIET, loc="left")
+        axes.set_title(" ", **QUIET, loc="right")
+        _name_points(figure, axes, across, up)
+    return figure
+
+
+def _measure(result: Result, measure: str) -> pd.DataFrame:
+    """Return the estimates of a measure by feature, with their margins."""
+    choose(result, "measure", measure, result.estimates[col.MEASURE])
+    table = result.estimates[result.estimates[col.MEASURE] == measure].set_index(col.FEATURE)
+    return table.assign(**{col.MARGIN: pd.to_numeric(optional(table, col.MARGIN))})
+
+
+def _margins(axes: Axes, across: pd.DataFrame, up: pd.DataFrame) -> None:
+    for part, span, line in ((across, axes.axvspan, axes.axvline), (up, axes.axhspan, axes.axhline)):
+        margin = part[col.MARGIN].max()
+        if np.isfinite(margin):
+            span(-margin, margin, color=style.BAND, linewidth=0, zorder=0)
+        line(0, color=style.MUTED, linewidth=0.6)
+
+
+def _legend_words(across: pd.DataFrame, up: pd.DataFrame) -> str:
+    """Say what bars and bands are, where there are some."""
+    intervals = dict.fromkeys(filter(None, (interval_words(across), interval_words(up))))
+    bars = f"bars: {' and '.join(intervals)}" if intervals else ""
+    band = "grey: about 0" if across[col.MARGIN].notna().any() else ""
+    return " · ".join(filter(None, (bars, band)))
+
+
+def _name_points(figure: Figure, axes: Axes, across: pd.DataFrame, up: pd.DataFrame) -> None:
+    """Name the features outside the margins, as far as there is room, and count the others."""
+    x, y = across[col.ESTIMATE].to_numpy(dtype=float), up[col.ESTIMATE].to_numpy(dtype=float)
+    hidden = np.all([part[col.ESTIMATE].abs() < part[col.MARGIN] for part in (across, up)], axis=0)
+    named, points = np.flatnonzero(~hidden)[:LABELLED], np.column_stack([x, y])
+    ends = [(np.column_stack([across[end], y]), np.column_stack([x, up[end]])) for end in (col.LOWER, col.UPPER)]
+    bars = np.stack([np.concatenate(end) for end in ends], axis=1).astype(float)
+    texts = [style.name(across.index[k], 22) for k in named]
+    done = place(figure, axes, points[named], texts, bars[np.isfinite(bars).all(axis=(1, 2))])
+    counts = ((int(hidden.sum()), "inside both margins"), (int((~hidden).sum()) - done, "for lack of room"))
+    text = ", ".join(f"{count} {why}" for count, why in counts if count)
+    if text:
+        axes.set_title(f"not labelled: {text}", **QUIET, loc="right")
+
+
+def place(figure: Figure, axes: Axes, points: FloatArray, texts: Sequence[str], bars: FloatArray) -> int:
+    """Write texts next to points (data coordinates, the most important first); return how many have room.
+
+    They hide neither each other, nor points, nor bars, given by their two ends: greedy, deterministic, linear in words.
+    Labels far from their point get a thin line. The figure is fitted before.
+    """
+    style.fit(figure)
+    scale, frame = 72.0 / figure.dpi, axes.get_window_extent()
+    origin = np.array([frame.x0, frame.y0])
+    spots = (axes.transData.transform(points) - origin) * scale if len(points) else points
+    ends = (axes.transData.transform(bars.reshape(-1, 2)).reshape(bars.shape) - origin) * scale
+    # boxes as (left, bottom, right, top) in points from the lower left corner of the axes
+    boxes = [*np.hstack([spots - 3.5, spots + 3.5]), *np.hstack([ends.min(axis=1) - 1.0, ends.max(axis=1) + 1.0])]
+    corner, done = np.array([frame.width, frame.height]) * scale, 0
+    for point, spot, text in zip(points, spots, texts, strict=True):
+        box, far = _free(spot, text, corner, np.array(boxes))
+        if box is not None:
+            boxes.append(box)
+            _write(axes, point, text, (box[:2] + box[2:]) / 2 - spot, far)
+            done += 1
+    return done
+
+
+def _free(spot: FloatArray, text: str, corner: FloatArray, boxes: FloatArray) -> tuple[FloatArray | None, bool]:
+    """Return the nearest free box for a text, and whether it is so far away that it needs a line."""
+    half = np.array([CHARACTER * style.SMALL * len(text) / 2, 0.62 * style.SMALL])
+    for reach in REACH:
+        for dx, dy in DIRECTIONS:
+            away = (dx * (reach * (0.75 if dy else 1.0) + half[0]), dy * (reach * 0.75 + half[1] * 0.6))
+            low, high = spot + away - half, spot + away + half
+            apart = (boxes[:, 2:] <= low) | (boxes[:, :2] >= high)  # on either axis is enough
+            if (low >= 0).all() and (high <= corner).all() and apart.any(axis=1).all():
+                return np.concatenate([low, high]), reach > REACH[1]
+    return None, False
+
+
+def _write(axes: Axes, point: FloatArray, text: str, offset: FloatArray, far: bool) -> None:
+    line = {"arrowstyle": "-", "color": style.MUTED, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3} if far else None
+    where: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": style.SMALL, "arrowprops": line}
+    axes.annotate(text, (point[0], point[1]), (offset[0], offset[1]), textcoords="offset points", **where)
+
 
 WIDTH = 3.2  # inches: half of a printed line
 LEFT, RIGHT, TOP, BOTTOM = 0.42, 0.16, 0.04, 0.2  # inches around stacked panels
@@ -48,7 +225,7 @@ class SheetPanel(NamedTuple):
     local: pd.DataFrame
 
 
-def draw(panels: Sequence[SheetPanel], counts: pd.DataFrame, edges: Sequence[float] | None = None) -> Figure:
+def draw_sheet(panels: Sequence[SheetPanel], counts: pd.DataFrame, edges: Sequence[float] | None = None) -> Figure:
     """Draw the panels of one feature, and how its rows lie.
 
     Parameters
@@ -92,7 +269,7 @@ def _stack(panels: Sequence[SheetPanel], counts: pd.Series[float], edges: Sequen
             _title(figure, style.name(text, LINE), panel.role, (LEFT, top + PANEL + 0.045))
         if len(counts):
             axes = _axes(figure, (LEFT, top - bars, WIDTH - LEFT - RIGHT, BARS))
-            _bars(axes, counts, edges)
+            _row_bars(axes, counts, edges)
             axes.set_xlim(ends)
         axes.tick_params(axis="x", length=3, labelbottom=True)
         if len(x) > FEW:
@@ -197,7 +374,7 @@ def aligned(average: pd.DataFrame, local: pd.DataFrame) -> tuple[Any, Any]:
     return x, y - y.mean() + np.interp(x, at, level).mean() if len(x) else y
 
 
-def _bars(axes: Axes, counts: pd.Series[float], edges: Sequence[float] | None) -> None:
+def _row_bars(axes: Axes, counts: pd.Series[float], edges: Sequence[float] | None) -> None:
     """Draw the rows by bin, or by value where there are no bins."""
     at, values = counts.index.to_numpy(dtype=float), counts.to_numpy(dtype=float)
     if edges is not None and len(edges) == len(at) + 1:

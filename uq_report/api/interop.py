@@ -1,8 +1,11 @@
-"""Importance and Profile results as dalex's own objects, and measures as dalex's explainers."""
+"""Results as objects of other libraries: dalex's importances, profiles and explainers, and `shap.Explanation`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -10,15 +13,16 @@ import pandas as pd
 
 from ..core.engine.fast_path_evaluator import Engine
 from ..core.model.measures import Measure
-from ..core.model.results import Importance, Profile, Result
+from ..core.model.results import Attribution, Importance, Profile, Result
 from ..core.model.subject import Subject
 from ..core.support.arrays import AnyArray, FloatArray
-from ..core.support.errors import InputError, MissingDependencyError, UnsupportedError
+from ..core.support.errors import InputError, MissingDependencyError, UnsupportedError, nearest
 from ..core.traits.interop import from_frame, numeric_target, to_frame
 from ..evidence import columns as col
 from ..evidence import ids
 from ..evidence.importance import WithLosses
 from ..evidence.profiles import DalexProfile
+from ..evidence.rows import Attributions
 
 FULL, BASELINE = "_full_model_", "_baseline_"
 VARIABLE_TYPES = ("numerical", "categorical")
@@ -48,7 +52,7 @@ def to_dalex(result: Result, label: str = "", variable_type: str = "numerical") 
     is 0. Its ``_baseline_`` is the loss with y shuffled; where a measure's mean does not read y it
     equals the full model's value, as in dalex itself.
     """
-    dalex = _dalex("to_dalex")
+    dalex = _library("to_dalex", ids.DALEX)
     prefix = label or result.id
     if isinstance(result, Importance):
         kind = dalex.model_explanations.VariableImportance
@@ -82,7 +86,7 @@ def dalex_explainer(subject: Subject, engine: Engine, measure: str, y: Any = Non
     Pass ``loss_function=mean_measure`` of `uq_report.core.traits.interop` to ``model_parts``, and ``N=None``:
     dalex's own losses compare with y, which only the prediction stands for.
     """
-    dalex = _dalex("dalex_explainer")
+    dalex = _library("dalex_explainer", ids.DALEX)
     selected, omitted = engine.select([measure])
     if not selected:
         raise UnsupportedError(
@@ -141,13 +145,12 @@ class MeasureModel:
         return own
 
 
-def _dalex(who: str) -> Any:
-    """Import dalex."""
+def _library(who: str, name: str) -> Any:
+    """Import an optional library."""
     try:
-        import dalex
+        return import_module(name)
     except ImportError as error:
-        raise MissingDependencyError(who, ids.DALEX) from error
-    return dalex
+        raise MissingDependencyError(who, name) from error
 
 
 def _measures(result: Result) -> list[str]:
@@ -211,3 +214,95 @@ def _profile(kind: Any, result: Profile, measure: str, label: str, variable_type
     )
     profiles.mean_prediction = float(DalexProfile.from_result(result).mean.get(measure, own[col.VALUE].mean()))
     return profiles
+
+
+def to_shap(result: Attribution, measure: str, data: pd.DataFrame | None = None) -> Any:
+    """Return one measure's attributions as a `shap.Explanation` that every function of `shap.plots` takes.
+
+    Parameters
+    ----------
+    result : Attribution
+        One value for each feature and row; a result of the explainer ``shap``, live or from a saved run.
+    measure : str
+    data : DataFrame, optional
+        The explained rows, in the order of the result; by default the feature values the result keeps.
+
+    Returns
+    -------
+    shap.Explanation
+        ``values`` (rows, features), ``base_values`` (rows,), ``data`` (rows, features) in numbers, where
+        levels stand as their position among the sorted ones, and ``display_data`` as they are.
+        ``error_std`` holds the Monte-Carlo standard errors; shap's plots do not draw them.
+    """
+    shap = _library("to_shap", ids.SHAP)
+    own = result.frame[result.frame[col.MEASURE] == measure]
+    if own.empty:
+        raise InputError(
+            f"to_shap.measure must be one that {result.id!r} has values of; got {measure!r}. "
+            f"{nearest(measure, result.frame[col.MEASURE].unique())}"
+        )
+    features = [str(name) for name in dict.fromkeys(result.frame[col.FEATURE])]
+    rows = [int(row) for row in dict.fromkeys(own[col.ROW])]
+    values = own.pivot_table(index=col.ROW, columns=col.FEATURE, values=col.VALUE).reindex(index=rows, columns=features)
+    if values.isna().any(axis=None):
+        raise InputError(
+            f"to_shap.result must have one value for each feature and row; got {result.id!r} with gaps. "
+            "Break-down with interactions has no such table."
+        )
+    table = _recorded(result, rows, features) if data is None else _matching(data, rows, features)
+    numbers = None if table is None else np.column_stack([_numbers(table[name].tolist()) for name in features])
+    plain = table is None or all(map(_is_numeric, table.to_numpy(dtype=object).T))
+    return shap.Explanation(
+        values.to_numpy(),
+        base_values=own.groupby(col.ROW, sort=False)[col.BASE].first().to_numpy(),
+        data=numbers,
+        display_data=None if plain or table is None else table.to_numpy(dtype=object),
+        instance_names=[str(row) for row in rows],
+        feature_names=features,
+        error_std=_errors(result, measure, values),
+    )
+
+
+def _recorded(result: Attribution, rows: Sequence[int], features: Sequence[str]) -> pd.DataFrame | None:
+    """Return the feature values that the result keeps for its rows, or None if it keeps none."""
+    view = Attributions.from_result(result)
+    values = [view.values_of(row) for row in rows]
+    if not all(set(features) <= set(own) for own in values):
+        return None
+    return pd.DataFrame({name: pd.Series([own[name] for own in values], dtype=object) for name in features})
+
+
+def _matching(data: pd.DataFrame, rows: Sequence[int], features: Sequence[str]) -> pd.DataFrame:
+    """Return the user's rows with the result's features, or refuse them."""
+    missing = [name for name in features if name not in data.columns]
+    if missing or len(data) != len(rows):
+        raise InputError(
+            f"to_shap.data must hold the {len(rows)} explained rows with the columns {list(features)}; got {len(data)} "
+            f"rows without {missing}. Pass subject.X.iloc[result.frame['row'].unique()]."
+        )
+    return data[list(features)]
+
+
+def _is_numeric(column: Iterable[Any]) -> bool:
+    """Say whether every value is a number or missing; truth values are levels."""
+    return all(
+        pd.isna(value) or (isinstance(value, Real) and not isinstance(value, bool | np.bool_)) for value in column
+    )
+
+
+def _numbers(column: Sequence[Any]) -> FloatArray:
+    """Return a column as numbers: itself, or each level's position among the sorted ones; missing is NaN."""
+    values = pd.Series(column, dtype=object)
+    if not _is_numeric(column):
+        codes, _ = pd.factorize(values.map(str, na_action="ignore"), sort=True)
+        return np.where(codes < 0, np.nan, codes)
+    return values.where(values.notna(), np.nan).to_numpy(dtype=float)
+
+
+def _errors(result: Attribution, measure: str, values: pd.DataFrame) -> FloatArray | None:
+    """Return the standard errors in the layout of `values`, or None where there are none."""
+    table = result.estimates[result.estimates[col.MEASURE] == measure]
+    if col.ROW not in table.columns or table[col.STD_ERROR].isna().any():
+        return None
+    errors = table.pivot_table(index=col.ROW, columns=col.FEATURE, values=col.STD_ERROR)
+    return errors.reindex(index=values.index, columns=values.columns).to_numpy()

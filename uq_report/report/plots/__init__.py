@@ -1,1 +1,0 @@
-"""Figures of the report itself; those of a method stand with the method."""
