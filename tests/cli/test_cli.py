@@ -17,7 +17,7 @@ from uq_report import cli
 from uq_report.api import reports
 from uq_report.core.support import libraries
 from uq_report.evidence import checksums
-from uq_report.inputs.loaders.factory import FactoryLoader
+from uq_report.inputs.loaders.pickle_ import FactoryLoader
 from uq_report.ops import caches, doctor
 from uq_report.render.html import HtmlRenderer
 from uq_report.report.rating import WORDS

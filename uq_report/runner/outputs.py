@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.support.errors import InputError, to_type
-from ..core.validation import inputs, tables
+from ..core.validation import inputs
 from ..core.validation.lifetimes import are_lifetimes
 from ..core.validation.multioutput import Output, listed, output_column, output_names, output_position
 from ..core.validation.residuals import Residuals
@@ -98,7 +98,7 @@ def _picked(
     residuals = own.get("residuals")
     if isinstance(residuals, Residuals) and residuals.rows is not None:
         own["residuals"] = replace(residuals, rows=_train(residuals.rows, position, names))
-    table, features = tables.table(own["X"], "X", model)
+    table, features = inputs.table(own["X"], "X", model)
     rows = inputs.training(own["train"], table, features, model)
     picker = output_picker(model, deny)
     own["model"], remark = (Output(model, position), "") if picker is None else picker.output(model, position, rows)

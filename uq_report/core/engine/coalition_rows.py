@@ -16,8 +16,7 @@ from ..predictive import Distribution
 from ..support.arrays import AnyArray, FloatArray, Table
 from ..support.errors import BudgetError
 from .batching import rows_of
-from .fast_path import COMPARED
-from .fast_path_checks import Candidates, Comparison, compared
+from .fast_path import COMPARED, Candidates, Comparison, compared
 
 
 class FastCoalitions(Protocol):

@@ -164,9 +164,7 @@ class Evaluator(Caller):
         """
         self._ask_model()
         task = self._task(rows, measures)
-        wider = self._joined_rows // task.n
-        mixed = self.batch_rows is not None and wider <= task.width
-        parts = grouped(variants, max(task.width, wider), mixed=mixed)
+        parts = grouped(variants, task.width, mixed=self.batch_rows is not None)
         return self._reported(self._mapped(parts, task, rows, total), total)
 
     def _reported(self, groups: Iterator[VariantGroup], total: int) -> Iterator[VariantGroup]:
@@ -226,11 +224,6 @@ class Evaluator(Caller):
         """Leave behind what belongs to the parent process."""
         return self.__dict__ | {"progress": None, "limits": None, "_workers": None}
 
-    @property
-    def _joined_rows(self) -> int:
-        """The rows of the same columns that may share a group, beyond those of a call; 0 without fast paths."""
-        return 0
-
     def _calls(self) -> CallPlan:
         most = self.batch_rows or max(self.subject.n, self.rows_together)
         beside = self.batch_rows is not None and not isinstance(self.subject.adapter, KeepsOrder)
@@ -270,13 +263,14 @@ class Evaluator(Caller):
         plain = min(task.width, max(BESIDE, ceil(share))) if alone else task.width
         for first, group in parts:
             self._charge(task.n * len(group))
-            name, step = self._predictor(group, task, plain)
+            name = self._predictor(group, task)
+            step = task.width if name else plain
             for start in range(0, len(group), step):
                 yield first + start, group[start : start + step], name
 
-    def _predictor(self, group: Sequence[Variant], task: BatchEvaluator, plain: int) -> tuple[str, int]:
-        """Return the fast path that predicts a group, none here, and how many variants stay together, `plain` here."""
-        return "", plain
+    def _predictor(self, group: Sequence[Variant], task: BatchEvaluator) -> str:
+        """Return the fast path that predicts a group: none here."""
+        return ""
 
     def _counted(self, done: BatchResult) -> VariantGroup:
         """Return the results of a group."""

@@ -24,8 +24,16 @@ from ..support.errors import BudgetError
 from .batching import BatchEvaluator, BatchResult, CallPlan, VariantGroup, needed, refuse_base, rows_in_calls, rows_of
 from .coalition_rows import CoalitionEvaluator, FastCoalitions, Mixes, PlainCoalitions
 from .evaluator import Evaluator, Progress
-from .fast_path import COMPARED, FastPath, answers
-from .fast_path_checks import Candidates, CheckedFastPaths, Comparison, FastPathStats, compared, compared_rows
+from .fast_path import (
+    Candidates,
+    CheckedFastPaths,
+    Comparison,
+    FastPath,
+    FastPathStats,
+    answers,
+    compared,
+    compared_rows,
+)
 from .model_caller import first_rows
 
 __all__ = ["Engine", "Progress", "first_distribution"]
@@ -48,7 +56,6 @@ class Engine(Evaluator):
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be used."""
-        self._joins = self.batch_rows is None  # fast paths may ask for more rows at once
         super().__post_init__()
         # shared by the engines of one run: what fast paths did; by those of one subject: the shortcuts for its rows
         self.served = {path.name: FastPathStats(path.title) for path in self.fast_paths}
@@ -96,24 +103,18 @@ class Engine(Evaluator):
         _ = self._shortcuts  # workers are sent what was found, and do not look for it again
         return super().__getstate__() | {"fast_paths": ()}
 
-    @property
-    def _joined_rows(self) -> int:
-        return max(map(self._shortcuts.together, self._shortcuts), default=0) if self._joins else 0
-
     def _task(self, rows: IntArray | None, measures: Sequence[Measure]) -> FastPathBatchEvaluator:
         calls = FastPathCallPlan(**vars(self._calls()), short=self._by_shortcut)
         return FastPathBatchEvaluator(calls, self.subject.X, rows, measures, self.y, self.baseline)
 
-    def _predictor(self, group: Sequence[Variant], task: BatchEvaluator, plain: int) -> tuple[str, int]:
+    def _predictor(self, group: Sequence[Variant], task: BatchEvaluator) -> str:
         names = [measure.name for measure in task.measures]
 
         def compare(shortcut: str, changes: Sequence[Variant]) -> Comparison:
             with parallel_config("sequential"):  # inside a model, joblib would end the workers that wait for groups
-                most = self._shortcuts.rows_compared(shortcut)
-                return cast("FastPathBatchEvaluator", task).compared(shortcut, changes, most)
+                return cast("FastPathBatchEvaluator", task).compared(shortcut, changes)
 
-        name = self._shortcuts.chosen(group, names, compare, task.needs)
-        return name, max(task.width, self._shortcuts.together(name) // task.n) if name else plain
+        return self._shortcuts.chosen(group, names, compare, task.needs)
 
     def _counted(self, done: BatchResult) -> VariantGroup:
         """Return the results of a group, and count its rows for the fast path that was chosen for it."""
@@ -169,12 +170,12 @@ class FastPathBatchEvaluator(BatchEvaluator):
             self._measured(dist, (at.start, at.stop, len(group)), values[:, :, at])
         return values
 
-    def compared(self, shortcut: str, changes: Sequence[Variant], most: int = COMPARED) -> Comparison:
-        """Return how far a fast path is from the model itself on some rows, `most` at most, under each of the changes.
+    def compared(self, shortcut: str, changes: Sequence[Variant]) -> Comparison:
+        """Return how far a fast path is from the model itself on some rows under each of the changes.
 
         The model is asked in one call.
         """
-        at = compared_rows(self.n, len(changes), most)
+        at = compared_rows(self.n, len(changes))
         few, rows = [variant.part(at) for variant in changes], self.at[at]
         table = make_buffer(take_rows(self.rows, at), len(few)).filled(self.source, 0, len(at), few)
         plain = self.calls.plain(table)

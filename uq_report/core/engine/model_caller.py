@@ -17,7 +17,7 @@ from ..model.subject import Subject
 from ..predictive import DecisionRule, Distribution
 from ..support.arrays import FloatArray, IntArray, Table, same_table, take_rows
 from ..support.errors import BudgetError, InputError, ModelError, UnsupportedError, UQReportError
-from ..validation.failures import failure
+from ..validation.cell_validation import failure
 
 # rows that changes of the same columns share a call up to, where nobody knows better: more rows cost more memory,
 # fewer cost a call each

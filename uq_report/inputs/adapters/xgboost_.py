@@ -16,7 +16,7 @@ from ...core.support.arrays import AnyArray, FloatArray, Table
 from ...core.support.errors import InputError
 from ...distributions import Categorical, LogNormal, Scipy, Weibull
 from .boosted import BoostedAdapter, classes_of, comes_from, numbers_of, softmax_of
-from .dispersion import DispersionEstimate, dispersed
+from .glm import DispersionEstimate, dispersed
 from .outputs import class_labels, predicted_labels, probabilities
 from .sklearn_ import transform, unwrap
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
+from ...core.model.measures import OneMinusAUC
 from ...core.model.variants import Variant
-from ...core.statistics.auc import OneMinusAUC
 from ...core.support.arrays import FloatArray, IntArray
 from ...core.traits.interop import numeric_target
 from .calls import Dalex

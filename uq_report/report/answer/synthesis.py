@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...core.statistics.inference import MIN_CLUSTERS
-from ...core.statistics.interval_reliability import LEAST_EVENTS, few_events
+from ...core.statistics.verdicts import LEAST_EVENTS, few_events
 from ...core.support.text import count
 from ...document.document import Step
 from ...document.text import clean, first_sentence, joined, mentioned, name, spaced

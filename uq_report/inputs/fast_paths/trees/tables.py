@@ -18,7 +18,6 @@ from .walkable import Walkable
 BLOCK = 1 << 21  # sums of a score in a table, and places of rows x trees, from which rows are parted: 16 MiB
 KEPT = 1 << 24  # sums and places of all that is kept: 128 MiB
 CROSSED = 300  # rows that may take several columns from other rows: of all pairs, more shuffles than usual ask for
-TOGETHER = 1 << 19  # changed rows of a column that a walk of many rows in blocks is for
 _VISIT = 20  # sums of a table that cost as much as a row's way down a tree, or less
 
 
@@ -91,19 +90,14 @@ class TreeTables:
         return max(1, BLOCK // max(values, len(forest.trees)))
 
     @property
-    def together(self) -> int:
-        """How many changed rows of a column should be asked for at once; 0 where tables are kept."""
-        return 0 if self._n <= self.block else TOGETHER
-
-    @property
     def _n(self) -> int:
         return int(self._codes.rows.shape[1])
 
     def serves(self, column: int) -> bool:
         """Say whether rows get other values of a column for less than they go down the trees."""
-        forest, changes = self._walkable.forest, max(1, self.together // self._n)
+        forest = self._walkable.forest
         values = len(self._codes.distinct[column]) * forest.channels
-        return self._n <= self.block or values <= _VISIT * len(forest.trees) * changes
+        return self._n <= self.block or values <= _VISIT * len(forest.trees)
 
     @staticmethod
     def crosses(n: int) -> bool:

@@ -28,11 +28,6 @@ class Walks:
         self._codes = TreeCodes(walkable, X)
         self._tables = TreeTables(walkable, self._codes)
 
-    @property
-    def rows_together(self) -> int:
-        """How many changed rows of a column should be asked for at once; 0 where tables are kept."""
-        return self._tables.together
-
     def covers(self, variant: Variant) -> bool:
         """Say whether a change is worth a walk: of one column nearly always, of several where all of it is asked."""
         columns = _columns(variant)
