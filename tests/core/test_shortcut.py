@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from uq_report.core.engine.fast_path import (
@@ -17,7 +16,6 @@ from uq_report.core.engine.fast_path import (
     compared,
 )
 from uq_report.core.model.variants import Variant
-from uq_report.core.support.errors import ModelError
 
 PLAIN = np.array([[0.0, -2.0, 1.0], [np.inf, 5e-7, 0.0]])
 USUAL = np.zeros(2)

@@ -11,7 +11,7 @@ from ...core.model.adapter import Adapter, class_names
 from ...core.support.arrays import FloatArray
 from ...core.support.errors import InputError, ModelError
 from ...distributions import Categorical
-from ...distributions.numerics.rowwise import row_sum
+from ...distributions.numerics.validate import row_sum
 from .glm import check_dispersion, remarks_on
 from .sklearn_ import each_alone, rows_of_trees, takes_largest, unwrap
 

@@ -21,7 +21,7 @@ from ...core.statistics.verdicts import holm
 from ...core.support.arrays import AnyArray
 from ...core.support.errors import InputError, check_options
 from ...distributions import Categorical
-from ...distributions.families.lifetime_families import Lifetimes
+from ...distributions.families.weibull import Lifetimes
 from ..shared.estimates import estimate, share_of
 from ..shared.options import at_least
 from .nulls import MonteCarlo

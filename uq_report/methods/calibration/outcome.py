@@ -14,7 +14,7 @@ from ...core.predictive import Distribution
 from ...core.support.arrays import AnyArray, FloatArray, IntArray
 from ...core.support.numbers import number
 from ...distributions import Categorical
-from ...distributions.families.lifetime_families import Lifetimes
+from ...distributions.families.weibull import Lifetimes
 from .nulls import LEVELS, MonteCarlo, class_tests, crps_test, event_of, pit_tests
 from .recalibration import class_gain, number_gain
 from .scores import CalibrationScore, class_baseline, class_scores, crps_baseline, number_scores
