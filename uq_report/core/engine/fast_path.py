@@ -50,13 +50,6 @@ class Shortcut(Protocol):
 
 
 @runtime_checkable
-class RoundsPredictions(Protocol):
-    """Optional: a shortcut of a model whose own predictions are rounded more than `TOLERANCE` (single precision)."""
-
-    tolerance: float
-
-
-@runtime_checkable
 class Partial(Protocol):
     """Optional: a shortcut, or a mixer, that may not know all that the model does, and what its distributions answer.
 
@@ -190,10 +183,8 @@ class Candidates(Generic[Way]):
         served, (rows, difference, failed) = self.served[name], found
         served.compared += rows
         served.difference = max(served.difference, difference)
-        way = self[name]
-        tolerance = way.tolerance if isinstance(way, RoundsPredictions) else TOLERANCE
-        if failed or not difference <= tolerance:
-            far = f"{difference:.1g} of a measure's largest value, more than {tolerance:g}"
+        if failed or not difference <= TOLERANCE:
+            far = f"{difference:.1g} of a measure's largest value, more than {TOLERANCE:g}"
             served.dropped = failed or (
                 f"its predictions differ from the model's own by {far if math.isfinite(difference) else 'infinity'}"
             )

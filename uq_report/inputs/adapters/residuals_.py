@@ -101,10 +101,7 @@ LEVELS = (0.025, 0.05, 0.1, 0.175, 0.25, 0.375, 0.5, 0.625, 0.75, 0.825, 0.9, 0.
 _TRAINED = 'uq.explain(model, X, y, train=(X_train, y_train), residuals="{}")'
 
 # objectives without a link
-_SUMS = {
-    "lightgbm.LGBMRegressor": ("None", "regression", "regression_l1", "huber", "quantile"),
-    "xgboost.XGBRegressor": ("None", "reg:squarederror", "reg:absoluteerror", "reg:quantileerror"),
-}
+_SUMS = {"lightgbm.LGBMRegressor": ("None", "regression", "regression_l1", "huber", "quantile")}
 
 Scale = Callable[[Table, FloatArray], FloatArray]
 Around = Callable[[FloatArray, FloatArray], Distribution]  # the prediction and the scale of rows

@@ -15,12 +15,11 @@ from .lightgbm import LIGHTGBM
 from .regression import REGRESSION
 from .sklearn import SKLEARN
 from .walkable import TreeReader
-from .xgboost import XGBOOST
 
 if TYPE_CHECKING:
     from .walks import Walks
 
-READERS: Mapping[str, TreeReader] = {**SKLEARN, **REGRESSION, **LIGHTGBM, **XGBOOST}
+READERS: Mapping[str, TreeReader] = {**SKLEARN, **REGRESSION, **LIGHTGBM}
 WORTH = 100_000  # rows x trees from which walks are used: loading them takes as long as predicting fewer, 0.3 s
 
 
