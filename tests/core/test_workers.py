@@ -99,7 +99,7 @@ def cluster() -> Iterator[str]:
 
 class TestPacks:
     def test_rows_that_are_predicted_alone_are_parted_among_workers(self) -> None:
-        """What one worker predicts in a call of all rows, two do in shares, of as many changes as stand beside."""
+        """What one worker predicts in a call of all rows, two do in shares."""
         told: list[int] = []
 
         def model(X: FloatArray) -> Any:

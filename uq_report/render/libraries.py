@@ -8,8 +8,7 @@ import subprocess
 from contextlib import suppress
 from functools import cache
 
-from ..core.support.errors import RenderError
-from ..core.support.libraries import installed
+from ..core.support.errors import RenderError, installed
 from ..core.support.processes import command
 
 PANGO = "Debian and Ubuntu: apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ..core.engine.coalition_rows import Mixes
 from ..core.engine.fast_path import FastPath
-from ..core.engine.fast_path_evaluator import Engine
+from ..core.engine.fast_path_evaluator import Engine, Mixes
 from ..core.model.subject import Subject
 from ..core.model.variants import Mix, Variant
 from ..core.support.arrays import same_table

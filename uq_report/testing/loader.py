@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..core.model.loader import HasSha256, Loader, TakesOptions
+from ..core.model.adapter import HasSha256, Loader, TakesOptions
 from ..core.support.text import is_sha256
 from ..runner import plugins
 from .contract import require, require_declared

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from ...core.engine.coalition_rows import CoalitionEvaluator
+from ...core.engine.fast_path_evaluator import CoalitionEvaluator
 from ...core.model.measures import Measure
 from ...core.model.variants import Mix
 from ...core.support.arrays import BoolArray, FloatArray, IntArray, take_rows

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ....core.engine.fast_path import Shortcut
 from ....core.model.adapter import Adapter, class_names
 from ....core.support.arrays import Table
-from ....core.support.errors import MissingDependencyError
-from ....core.support.libraries import installed
+from ....core.support.errors import MissingDependencyError, installed
 from ...adapters.sklearn_ import unwrap
 from .lightgbm import LIGHTGBM
 from .regression import REGRESSION
