@@ -56,29 +56,6 @@ def column(X: Table, position: int) -> Any:
     return X[:, position]
 
 
-def columns(X: Table) -> list[Any]:
-    """Return all columns of `X`, each as `column` does; those of one numpy type together, as pandas is slow by each.
-
-    Examples
-    --------
-    >>> columns(pd.DataFrame({"a": [1, 2], "b": ["x", "y"], "c": [3, 4]}))[2]
-    array([3, 4])
-    """
-    if not isinstance(X, pd.DataFrame):
-        return list(X.T)
-    alike: dict[Any, list[int]] = {}
-    for position, dtype in enumerate(X.dtypes.array):
-        plain = isinstance(dtype, np.dtype) and dtype.kind in "biufO"
-        alike.setdefault(dtype if plain else position, []).append(position)
-    found: dict[int, Any] = {}
-    for positions in alike.values():
-        if len(positions) > 1:
-            found |= zip(positions, X.iloc[:, positions].to_numpy().T, strict=True)
-        else:
-            found[positions[0]] = column(X, positions[0])
-    return [found[position] for position in range(len(found))]
-
-
 class ColumnLookup(dict[int, Any]):
     """The columns of a table, each looked up once.
 
