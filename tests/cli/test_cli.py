@@ -15,9 +15,9 @@ from typer.testing import CliRunner, Result
 import uq_report as uq
 from uq_report import cli
 from uq_report.api import reports
-from uq_report.core.support import libraries
+from uq_report.core.support.errors import installed
 from uq_report.evidence import disk
-from uq_report.inputs.loaders.factory import FactoryLoader
+from uq_report.inputs.loaders.pickle_ import FactoryLoader
 from uq_report.ops import caches, doctor
 from uq_report.render.html import HtmlRenderer
 from uq_report.report.rating import WORDS
@@ -288,7 +288,7 @@ def test_plugins_names_the_library_that_is_missing(monkeypatch: pytest.MonkeyPat
 
 def test_a_library_that_is_blocked_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "shap", None)
-    assert [libraries.installed(name) for name in ("json", "shap", "no_such_library")] == [True, False, False]
+    assert [installed(name) for name in ("json", "shap", "no_such_library")] == [True, False, False]
 
 
 def test_plugins_that_import_a_library_of_an_extra_say_so() -> None:

@@ -6,25 +6,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import (
-    BaggingClassifier,
-    GradientBoostingClassifier,
-    HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, TunedThresholdClassifierCV
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
 
 import uq_report as uq
 from uq_report.core.engine.fast_path_evaluator import Engine
-from uq_report.core.model.decisions import ASKED, MOST_PROBABLE, OWN, roundest, rule_of
+from uq_report.core.model.decisions import MOST_PROBABLE, OWN, roundest, rule_of
 from uq_report.core.model.measures import ZERO_ONE
 from uq_report.core.model.variants import Variant
 from uq_report.core.support.errors import UnsupportedError
 from uq_report.distributions import Categorical
-from uq_report.inputs.adapters.sklearn_ import takes_largest
 
 
 def rows(n: int = 300, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -125,79 +120,6 @@ def test_a_predict_that_gives_no_classes_is_told(predict: Any, words: str) -> No
     assert rule is not None
     assert rule.words.startswith("the most probable class, as the model's predict gives no class for each row")
     assert words.replace("it failed", "it failed: division") in rule.words
-
-
-def trees(kind: str) -> Any:
-    """Return a model of few trees, whose classes tie in many rows."""
-    options = {"n_estimators": 2, "max_depth": 2, "random_state": 0}
-    if kind == "xgboost":
-        return pytest.importorskip("xgboost").XGBClassifier(n_jobs=1, **options)
-    if kind == "lightgbm":
-        return pytest.importorskip("lightgbm").LGBMClassifier(n_jobs=1, verbose=-1, **options)
-    if kind == "histogram":
-        return HistGradientBoostingClassifier(max_iter=3)
-    if kind == "bag":
-        return BaggingClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=2, random_state=0)
-    classes = {"forest": RandomForestClassifier, "boosting": GradientBoostingClassifier}
-    model = classes[kind](**options)
-    return make_pipeline(StandardScaler(), model) if kind == "boosting" else model
-
-
-@pytest.mark.parametrize("kind", ["forest", "bag", "boosting", "histogram", "xgboost", "lightgbm"])
-@pytest.mark.parametrize("classes", [2, 3])
-def test_decisions_of_trees_are_those_of_the_model_for_few_of_its_rows(kind: str, classes: int) -> None:
-    X = np.random.default_rng(1).normal(size=(2000, 2)).round(1)
-    y = np.digitize(X[:, 0] + X[:, 1], [0, 1][: classes - 1])
-    model = trees(kind).fit(X[:60], y[:60])
-    subject = uq.explain(model, X, y)
-    expected, asked = model.predict(X), []
-    final = type(model[-1] if kind == "boosting" else model)
-    name = "predict_proba" if kind in ("forest", "bag") else "predict"
-    own = getattr(final, name)
-
-    def counted(self: Any, rows: Any, *given: Any, **more: Any) -> Any:
-        asked.append(len(rows))
-        return own(self, rows, *given, **more)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(final, name, counted)
-        found = Engine(subject, {"zero_one": ZERO_ONE}).baseline
-    assert np.array_equal(found.decisions(), found.encode(expected))  # type: ignore[attr-defined]
-    assert found.rule == MOST_PROBABLE
-    tied = np.ptp(np.sort(found.probabilities, axis=1)[:, -2:], axis=1) <= 1e-9  # type: ignore[attr-defined]
-    assert asked[0] <= (len(X) if name == "predict_proba" else ASKED + tied.sum())
-    assert len(asked) == 1
-
-
-def test_trees_that_decide_otherwise_are_asked_for_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y = rows(1000)
-    model = RandomForestClassifier(20, max_depth=3, random_state=0).fit(X, y)
-    subject = uq.explain(model, X, y)
-
-    def low(self: Any, rows: Any) -> Any:
-        return np.where(self.predict_proba(rows)[:, 0] >= 0.2, "bad", "good")
-
-    monkeypatch.setattr(RandomForestClassifier, "predict", low)
-    found = Engine(subject, {"zero_one": ZERO_ONE}).baseline
-    assert "read off the decisions" in str(found.rule)
-    assert np.array_equal(found.decisions(), found.encode(model.predict(X)))  # type: ignore[attr-defined]
-
-
-def test_only_classes_that_are_known_take_the_largest_probability() -> None:
-    X, y = rows(60)
-    forest = RandomForestClassifier(3, random_state=0)
-    own = type("Own", (RandomForestClassifier,), {})
-    known = [forest, make_pipeline(StandardScaler(), forest), GridSearchCV(forest, {"max_depth": [2]}, cv=2)]
-    for model, largest in [
-        *((model, True) for model in known),
-        (own(3), False),
-        (FixedThresholdClassifier(forest), False),
-    ]:
-        assert takes_largest(model.fit(X, y)) is largest
-    assert not takes_largest(fixed(0.5))
-    assert not takes_largest(pytest.importorskip("catboost").CatBoostClassifier())
-    assert not takes_largest(pytest.importorskip("lightgbm").LGBMClassifier(objective=lambda *_: None))
-    assert takes_largest(pytest.importorskip("lightgbm").LGBMClassifier())
 
 
 def test_predict_is_called_once_on_the_unchanged_rows() -> None:

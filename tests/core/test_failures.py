@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from uq_report.core.support.errors import InputError, ModelError
-from uq_report.core.validation.failures import failure
+from uq_report.core.validation.cell_validation import failure
 
 INF, NAN = np.inf, np.nan
 BOTH = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, NAN, NAN], "c": [1.0, 2.0, -INF], "d": ["x", None, "z"]})

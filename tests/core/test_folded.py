@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from uq_report.core.statistics.inference import PairTerms, shuffled_pairs, standard_error
-from uq_report.core.statistics.shuffle_sums import LEAST, ShuffleSums, fit
-from uq_report.core.statistics.two_way_variance import two_way
+from uq_report.core.statistics.two_way_variance import LEAST, ShuffleSums, fit, two_way
 from uq_report.core.support.arrays import FloatArray, IntArray
 
 N, M = 40, 9

@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 
 import uq_report as uq
+from uq_report.core.support.arrays import as_frame
 from uq_report.core.support.errors import InputError
-from uq_report.core.support.frames import as_frame
-from uq_report.core.validation.inputs import kinds
-from uq_report.core.validation.tables import table
+from uq_report.core.validation.inputs import kinds, table
 from uq_report.distributions import Normal
 
 pa = pytest.importorskip("pyarrow", reason="Arrow tables need pyarrow")

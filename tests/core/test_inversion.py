@@ -18,7 +18,7 @@ from uq_report.distributions import (
     StudentT,
     Weibull,
 )
-from uq_report.distributions.numerics.inversion import bracket, inverse
+from uq_report.distributions.numerics.numeric import bracket, inverse
 
 ONE = np.ones(1)
 

@@ -8,9 +8,8 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score, zero_one_loss
 
 from uq_report.core.model import measures as built_in
-from uq_report.core.model.measures import Measure, Role
+from uq_report.core.model.measures import Measure, OneMinusAUC, Role
 from uq_report.core.predictive import Distribution
-from uq_report.core.statistics.auc import OneMinusAUC
 from uq_report.core.support.arrays import AnyArray, FloatArray
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import (

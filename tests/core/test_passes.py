@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.engine import batching
 from uq_report.core.engine.batching import (
-    BatchEvaluator,
-    CallPlan,
     grouped,
     last_kept,
     refuse_base,
@@ -19,7 +16,7 @@ from uq_report.core.engine.batching import (
 from uq_report.core.engine.fast_path import COMPARED
 from uq_report.core.engine.fast_path_evaluator import FastPathBatchEvaluator, FastPathCallPlan
 from uq_report.core.model.measures import KL, NLL, PREDICTION
-from uq_report.core.model.variants import Variant, make_buffer
+from uq_report.core.model.variants import Variant
 from uq_report.core.support.arrays import IntArray, Table
 from uq_report.core.support.errors import ModelError, UnsupportedError
 from uq_report.distributions import Normal
@@ -50,10 +47,10 @@ class Model:
         return Normal(changed.sum(axis=2).ravel() + self.apart, 1.0)
 
     def task(
-        self, *, rows: IntArray | None = None, most: int = 100, beside: bool = False, measures: Any = (PREDICTION,)
+        self, *, rows: IntArray | None = None, most: int = 100, measures: Any = (PREDICTION,)
     ) -> FastPathBatchEvaluator:
         base = Normal(X.sum(axis=1), 1.0)
-        calls = FastPathCallPlan(self.plain, most, beside, short=self.short)
+        calls = FastPathCallPlan(self.plain, most, short=self.short)
         return FastPathBatchEvaluator(calls, X, rows, measures, Y, base)
 
 
@@ -104,67 +101,6 @@ def test_the_model_is_asked_for_so_many_rows_where_a_shortcut_of_wider_groups_fa
     np.testing.assert_array_equal(values, [[X.sum(axis=1), 7 + X[:, 1], X.sum(axis=1)]])
 
 
-@pytest.mark.parametrize(
-    ("most", "beside", "calls"),
-    [(18, True, [18]), (17, False, [12, 6]), (17, True, [9, 9]), (8, True, [6, 6, 6]), (5, True, [3] * 6)],
-)
-def test_changes_stand_side_by_side_in_calls_of_few_rows(
-    monkeypatch: pytest.MonkeyPatch, most: int, *, beside: bool, calls: list[int]
-) -> None:
-    """Six rows under three changes; the rows of all calls are about as many, and no call holds more than `most`."""
-    monkeypatch.setattr(batching, "FEWEST", 1)
-    model, seen = Model(), []
-
-    def plain(rows: Any) -> Normal:
-        seen.append(len(rows))
-        return Model.plain(model, rows)
-
-    model.plain = plain  # type: ignore[method-assign]
-    task = model.task(most=most, beside=beside)
-    for number in range(3):
-        values = task(0, [Variant(), PUT, Variant()][number:]).group.values
-        np.testing.assert_array_equal(values, [[X.sum(axis=1), 7 + X[:, 1], X.sum(axis=1)][number:]])
-        assert number or seen == calls
-
-
-@pytest.mark.parametrize(
-    ("most", "rows", "beside", "width"),
-    [
-        (2000, 1000, False, 2),
-        (2000, 1000, True, batching.BESIDE),
-        (batching.BESIDE * batching.FEWEST - 1, 1000, True, batching.BESIDE - 1),
-        (batching.FEWEST, 1000, True, 1),
-        (2000, 50, True, 40),
-        (2000, batching.VALUES // 2, True, 2),
-        (2000, batching.VALUES + 1, True, 1),
-    ],
-)
-def test_so_many_changes_share_a_group(most: int, rows: int, *, beside: bool, width: int) -> None:
-    model, many = Model(), np.zeros((rows, 1))
-    calls = CallPlan(model.plain, most, beside)
-    assert BatchEvaluator(calls, many, None, (PREDICTION,), None, Normal(many[:, 0], 1.0)).width == width
-
-
-@pytest.mark.parametrize(("cells", "made"), [(84, 3), (83, 6)])
-def test_rows_laid_out_stay_for_the_next_group_where_they_are_few(
-    monkeypatch: pytest.MonkeyPatch, cells: int, made: int
-) -> None:
-    """Six rows of two columns in groups of up to seven changes, of which three are in three calls."""
-    monkeypatch.setattr(batching, "FEWEST", 1)
-    monkeypatch.setattr(batching, "CELLS", cells)
-    laid = []
-
-    def lay(rows: Any, variants: int) -> Any:
-        laid.append(variants)
-        return make_buffer(rows, variants)
-
-    monkeypatch.setattr(batching, "make_buffer", lay)
-    task = Model().task(most=7, beside=True)
-    for _ in range(2):
-        task(0, [Variant(), PUT, Variant()])
-    assert len(laid) == made
-
-
 def test_a_comparison_asks_both_for_the_same_rows() -> None:
     """The mean is at most 26 with a 7 in the first column, 21 without: the largest of all rows."""
     model = Model(apart=1e-6)
@@ -193,7 +129,6 @@ def test_a_comparison_takes_so_many_rows_from_first_to_last(rows: int, changes: 
     assert task.compared("p", [Variant()] * changes) == (each * changes, 0.0, "")
     assert len(seen[0]) == each
     assert (seen[0][0], seen[0][-1]) == (0, len(many) - 1)
-    assert task.compared("p", [Variant()] * changes, most=3).rows == 3 * changes
 
 
 @pytest.mark.parametrize(("measure", "largest"), [(PREDICTION, 21.0), (KL, 1.0)])

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from uq_report.core.engine.fast_path import TOGETHER, TOLERANCE
-from uq_report.core.engine.fast_path_checks import (
+from uq_report.core.engine.fast_path import (
+    TOLERANCE,
     CheckedFastPaths,
     Comparison,
     FastPathStats,
     compared,
 )
 from uq_report.core.model.variants import Variant
-from uq_report.core.support.errors import ModelError
 
 PLAIN = np.array([[0.0, -2.0, 1.0], [np.inf, 5e-7, 0.0]])
 USUAL = np.zeros(2)
@@ -132,53 +130,6 @@ def test_each_column_and_kind_of_change_is_compared_once_for_every_measure() -> 
     assert served["p"] == FastPathStats("walks", compared=32 * 8, difference=7 * 1e-16)
 
 
-def test_columns_not_asked_yet_join_a_comparison_by_values_of_their_own() -> None:
-    X = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": list("xyz"), "c": pd.Categorical(list("uvu")), "d": [7, 8, 9]})
-    cases: list[tuple[Variant, list[tuple[tuple[int, ...], Any]]]] = [
-        (Variant((0,), donors=DONORS), [((1,), DONORS), ((2,), DONORS)]),
-        (Variant((0,), (5.0,)), [((1,), "x"), ((2,), "u")]),
-        (Variant((0,), (np.array([4.0, 5.0]),)), [((1,), ["z", "y"]), ((2,), ["u", "v"])]),
-    ]
-    for change, joined in cases:
-        asked = Asked()
-        chooser, served = shortcuts(Path("p", 1, beyond=3), X=X)
-        assert chooser.chosen([change], ["nll"], asked) == "p"
-        ((first, *others),) = asked
-        assert first is change
-        for other, (columns, own) in zip(others, joined, strict=True):
-            given = np.asarray(other.values[0] if other.donors is None else other.donors)
-            assert other.columns == columns
-            assert np.array_equal(given, own)
-        assert chooser.chosen(others, ["nll"], asked) == "p"
-        assert len(asked) == 1
-        assert served["p"].compared == 3 * 32
-
-
-@pytest.mark.parametrize(("width", "calls"), [(TOGETHER, 1), (TOGETHER + 1, 2)])
-def test_so_many_changes_share_a_call_of_the_model(width: int, calls: int) -> None:
-    asked = Asked()
-    chooser, _ = shortcuts(Path("p", 1), X=np.zeros((3, width)))
-    for c in range(width):
-        chooser.chosen([Variant((c,), donors=DONORS)], ["nll"], asked)
-    assert len(asked) == calls
-    assert sum(map(len, asked)) == width
-
-
-def test_changes_that_nobody_asked_for_fail_no_run() -> None:
-    asked = Asked()
-    chooser, served = shortcuts(Path("p", 1), X=np.zeros((3, 2)))
-
-    def compare(name: str, changes: Sequence[Variant]) -> Comparison:
-        if len(changes) > 1:
-            raise ModelError("the model refuses column 1")
-        return asked(name, changes)
-
-    assert chooser.chosen([ALONE], ["nll"], compare) == "p"
-    assert not served["p"].dropped
-    with pytest.raises(ModelError, match="refuses"):
-        chooser.chosen([OTHER, BOTH], ["nll"], compare)
-
-
 def test_the_lowest_rank_that_covers_the_whole_group_predicts_it() -> None:
     chooser, _ = shortcuts(Path("a", 2), Path("z", 1, beyond=5))
     near, far = Variant((0,), (1.0,)), Variant((5,), (1.0,))
@@ -225,25 +176,3 @@ def test_an_infinite_difference_is_reported_in_words() -> None:
     assert chooser.chosen([CONSTANT], ["nll"], lambda name, changes: Comparison(9, np.inf)) == ""
     assert served["p"].dropped == "its predictions differ from the model's own by infinity"
     assert "inf " not in str(served["p"])
-
-
-def test_pairs_of_columns_not_asked_yet_join_a_comparison_of_pairs() -> None:
-    X = np.arange(18.0).reshape(3, 6)
-    for change, joined in (
-        (Variant((1, 4), donors=DONORS), [((0, 2), DONORS), ((3, 5), DONORS)]),
-        (Variant((1, 4, 5), (7.0, 8.0, 9.0)), [((0, 2), (0.0, 2.0)), ((3, 1), (3.0, 1.0))]),
-        (Variant((1, 4), (DONORS, DONORS)), [((0, 2), ([12.0, 6.0, 0.0], [14.0, 8.0, 2.0])), ((3, 5), None)]),
-    ):
-        asked = Asked()
-        chooser, served = shortcuts(Path("p", 1), X=X)
-        assert chooser.chosen([change], ["nll"], asked) == "p"
-        ((first, *others),) = asked
-        assert first is change
-        assert [other.columns for other in others] == [columns for columns, _ in joined]
-        for other, (_, own) in zip(others, joined, strict=True):
-            given = other.values if other.donors is None else other.donors
-            assert own is None or np.array_equal(np.asarray(given), np.asarray(own))
-        every = [Variant((a, b), change.values[:2], change.donors) for a in range(6) for b in range(6) if a != b]
-        assert chooser.chosen(every, ["nll"], asked) == "p"
-        assert len(asked) == 1
-        assert served["p"].compared == 3 * 32

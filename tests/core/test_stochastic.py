@@ -12,10 +12,8 @@ from sklearn.linear_model import LogisticRegression
 
 import uq_report as uq
 from uq_report import jobs as files
-from uq_report.core.engine.batching import FEWEST
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.support.errors import InputError, ModelError, UnsupportedError
-from uq_report.core.traits.model_notes import unread_output
 from uq_report.core.traits.stochastic import (
     ROWS,
     TOLERANCE,
@@ -25,6 +23,7 @@ from uq_report.core.traits.stochastic import (
     mixture,
     seed_argument,
     two_calls,
+    unread_output,
 )
 from uq_report.distributions import Categorical, CategoricalMixture, Mixture, Normal, NormalMixture, Poisson, StudentT
 from uq_report.jobs.audit_file import AuditFile
@@ -134,11 +133,8 @@ def test_members_that_follow_a_global_stream_repeat_and_leave_it_alone() -> None
 
 
 def test_unused_features_of_members_have_no_importance() -> None:
-    """Unchanged and changed rows get the same draws, so their difference holds no noise of the draws.
-
-    The rows are twice as many as two changes beside each other need, which would move them to other draws.
-    """
-    rows = np.random.default_rng(0).normal(size=(4 * FEWEST, 2))
+    """Unchanged and changed rows get the same draws, so their difference holds no noise of the draws."""
+    rows = np.random.default_rng(0).normal(size=(400, 2))
     subject = uq.explain(global_noise, rows, rows[:, 0], stochastic="members", n_members=5)
     table = uq.importance(subject, ["nll"], n_repeats=5).result.estimates.set_index("feature")["estimate"]
     assert table["x1"] == 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from uq_report.core.support.errors import InputError
-from uq_report.core.validation.tables import table
+from uq_report.core.validation.inputs import table
 
 RECORDS = [{"a": 1.0}, {"a": 2.0}]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from uq_report.core.statistics.interval_reliability import (
+from uq_report.core.statistics.verdicts import (
     LEAST_EFFECTIVE,
     LEAST_EVENTS,
     effective_units,

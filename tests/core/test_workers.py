@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.engine import worker_transport, workers
+from uq_report.core.engine import workers
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.engine.workers import Workers
 from uq_report.core.model.measures import ENTROPY, KL, NLL, PREDICTION
@@ -87,7 +87,7 @@ def dask(processes: int) -> Iterator[str]:
     options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
     with distributed.LocalCluster(n_workers=processes, **options) as local:
         yield local.scheduler_address
-        worker_transport._connected.cache_clear()
+        workers._connected.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def cluster() -> Iterator[str]:
 
 class TestPacks:
     def test_rows_that_are_predicted_alone_are_parted_among_workers(self) -> None:
-        """What one worker predicts in a call of all rows, two do in shares, of as many changes as stand beside."""
+        """What one worker predicts in a call of all rows, two do in shares."""
         told: list[int] = []
 
         def model(X: FloatArray) -> Any:
@@ -234,14 +234,14 @@ class TestRefusals:
 
     def test_a_scheduler_that_does_not_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.importorskip("distributed", reason="the dask extra is not installed")
-        monkeypatch.setattr(worker_transport, "PATIENCE", 0.2)
+        monkeypatch.setattr(workers, "PATIENCE", 0.2)
         with pytest.raises(WorkersError, match=r"got 'tcp://127.0.0.1:9', which did not answer within 0.2 s") as raised:
             means(subject(), scheduler="tcp://127.0.0.1:9")
         assert raised.value.exit_code == 75
 
     def test_a_scheduler_without_workers(self, monkeypatch: pytest.MonkeyPatch) -> None:
         distributed = pytest.importorskip("distributed", reason="the dask extra is not installed")
-        monkeypatch.setattr(worker_transport, "PATIENCE", 0.3)
+        monkeypatch.setattr(workers, "PATIENCE", 0.3)
         with (
             distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty,
             distributed.Client(empty),

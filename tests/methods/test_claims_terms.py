@@ -7,7 +7,7 @@ import pytest
 
 from uq_report.core.model.measures import KL, NLL
 from uq_report.core.statistics.inference import PairTerms, shuffled_pairs, standard_error
-from uq_report.core.statistics.interval_reliability import Distrust
+from uq_report.core.statistics.verdicts import Distrust
 from uq_report.core.support.arrays import FloatArray
 from uq_report.distributions import Categorical, Intervals, Survival
 from uq_report.methods.pfi.claims import (

@@ -10,9 +10,8 @@ import pytest
 
 from uq_report import testing
 from uq_report.core.engine.fast_path_evaluator import Engine
-from uq_report.core.model.measures import ENTROPY, PREDICTION
+from uq_report.core.model.measures import ENTROPY, PREDICTION, OneMinusAUC
 from uq_report.core.model.results import Importance
-from uq_report.core.statistics.auc import OneMinusAUC
 from uq_report.core.support.errors import InputError
 from uq_report.core.traits.interop import mean_measure
 from uq_report.methods.dalex import parts

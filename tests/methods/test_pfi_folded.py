@@ -10,7 +10,7 @@ import pytest
 
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import Result
-from uq_report.core.statistics.shuffle_sums import LEAST, ShuffleSums
+from uq_report.core.statistics.two_way_variance import LEAST, ShuffleSums
 from uq_report.core.support.arrays import FloatArray
 from uq_report.distributions import Categorical
 from uq_report.methods.pfi import shuffling

@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.engine.worker_transport import Broadcast, SharedBytes
+from uq_report.core.engine.workers import Broadcast, SharedBytes
 from uq_report.core.support.errors import InputError
 from uq_report.core.support.processes import command, safe_paths
 from uq_report.core.support.user_modules import look_in
-from uq_report.inputs.loaders.factory import FactoryLoader
+from uq_report.inputs.loaders.pickle_ import FactoryLoader
 from uq_report.ops.schedule.service import run_command
 
 CHECKOUT = Path(__file__).parents[2]
@@ -186,7 +186,7 @@ def test_what_is_sent_says_where_its_modules_are(tmp_path: Path, monkeypatch: py
     words = [
         sys.executable,
         "-c",
-        f"import numpy as np; from uq_report.core.engine.worker_transport import SharedBytes; print({read})",
+        f"import numpy as np; from uq_report.core.engine.workers import SharedBytes; print({read})",
     ]
     assert run(words, CHECKOUT).stdout == "7\n"
     assert pickle.loads(pickle.dumps(Broadcast(model))).read().value == 7

@@ -9,7 +9,7 @@ from scipy import stats
 from uq_report.core.support.arrays import BoolArray, FloatArray
 from uq_report.distributions import NormalMixture
 from uq_report.distributions.mixtures import mixture_information
-from uq_report.distributions.mixtures.mixture_grid import NormalMixtureParameters, _densities, even_integral
+from uq_report.distributions.mixtures.mixture_information import NormalMixtureParameters, _densities, even_integral
 
 RNG = np.random.default_rng(12)
 

@@ -18,8 +18,7 @@ from ..core.predictive import Distribution
 from ..core.support.arrays import AnyArray
 from ..core.support.errors import InputError
 from ..core.traits.block_length import with_long_blocks
-from ..core.traits.model_notes import with_model_notes
-from ..core.traits.stochastic import MEMBERS, Stochastic, steady
+from ..core.traits.stochastic import MEMBERS, Stochastic, steady, with_model_notes
 from ..core.validation.lifetimes import is_lifetimes
 from ..core.validation.residuals import Residuals, Shorthand
 from ..evidence import ids, run_folder

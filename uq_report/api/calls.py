@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from ..core.model.subject import Subject
+from ..core.support.arrays import as_frame
 from ..core.support.errors import InputError
-from ..core.support.frames import as_frame
 from ..core.validation.cell_validation import shown
 from ..evidence.run import Run
 from .views import AuditRun

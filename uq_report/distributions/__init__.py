@@ -1,34 +1,26 @@
 """The families of predictive distributions, one file each."""
 
 from .families.beta import Beta
-from .families.categorical import Categorical
+from .families.categorical import Categorical, Ordinal
 from .families.gamma import Gamma
-from .families.half_normal import HalfNormal
-from .families.laplace import Laplace
-from .families.log_logistic import LogLogistic
-from .families.logistic import Logistic
-from .families.lognormal import LogNormal
-from .families.negative_binomial import NegativeBinomial
+from .families.laplace import HalfNormal, Laplace, Logistic
 from .families.normal import Normal
-from .families.ordinal import Ordinal
-from .families.poisson import Poisson
+from .families.poisson import NegativeBinomial, Poisson
 from .families.scipy_distribution import Scipy
 from .families.student_t import StudentT
 from .families.tweedie import Tweedie
-from .families.weibull import Weibull
+from .families.weibull import LogLogistic, LogNormal, Weibull
 from .mixtures.categorical_mixture import CategoricalMixture
 from .mixtures.mixture import Mixture
 from .mixtures.normal_mixture import NormalMixture
 from .tables.draws import CountDraws, Draws
 from .tables.histogram import Histogram
-from .tables.intervals import Intervals
-from .tables.label_sets import LabelSets
+from .tables.intervals import Intervals, LabelSets
 from .tables.quantiles import Quantiles
 from .tables.smoothed import Smoothed
 from .tables.survival import Survival
 from .wrappers.censored import Censored
-from .wrappers.discretised import Discretised
-from .wrappers.truncated import Truncated
+from .wrappers.wrapping import Discretised, Truncated
 from .wrappers.zero_inflated import ZeroInflated
 
 __all__ = [

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
-from ..core.model.loader import Cautions, HasSha256, Loader, TakesOptions
+from ..core.model.adapter import Cautions, HasSha256, Loader, TakesOptions
 from ..core.support.errors import InputError
 from ..core.support.text import is_sha256
 from ..runner import plugins

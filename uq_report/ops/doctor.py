@@ -8,7 +8,7 @@ from ctypes.util import find_library
 from importlib import import_module
 from typing import NamedTuple
 
-from ..core.support.libraries import installed
+from ..core.support.errors import installed
 from ..render.pdf import PANGO
 from ..runner import plugins
 from . import caches

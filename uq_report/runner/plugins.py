@@ -21,11 +21,21 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get
 from ..checks.rule import Check
 from ..core.engine.fast_path import FastPath
 from ..core.explainer import Costs, Explainer, HasCard, HasPriority, RunsAfter
-from ..core.model.adapter import Adapter, Differentiates, FixedRowsOnly, HasScores, PicksOutput, SharesCalls, Unpacks
-from ..core.model.loader import Cautions, HasSha256, Loader, TakesOptions
+from ..core.model.adapter import (
+    Adapter,
+    Cautions,
+    Differentiates,
+    FixedRowsOnly,
+    HasScores,
+    HasSha256,
+    Loader,
+    PicksOutput,
+    SharesCalls,
+    TakesOptions,
+    Unpacks,
+)
 from ..core.model.measures import Measure
-from ..core.support.errors import MissingDependencyError, PluginError, nearest, words_of
-from ..core.support.libraries import NeedsLibraries, installed
+from ..core.support.errors import MissingDependencyError, NeedsLibraries, PluginError, installed, nearest, words_of
 from ..document.document import DrawsFigures, Prepares, Renderer
 from ..document.plots.registered import FigurePlugin, TakesCompanions
 from ..document.slots import CHAPTERS, chapter_of

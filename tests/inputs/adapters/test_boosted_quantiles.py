@@ -10,8 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import uq_report as uq
 from uq_report.core.support.errors import InputError
-from uq_report.inputs.adapters.quantile_levels import levels_of
-from uq_report.inputs.adapters.quantiles import QuantilesAdapter
+from uq_report.inputs.adapters.quantiles import QuantilesAdapter, levels_of
 
 from .typed_lines import typed
 from .whole_audit import whole_audit

@@ -13,7 +13,7 @@ from tests.inputs.adapters.whole_audit import whole_audit
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Draws, Intervals, LabelSets
 from uq_report.evidence.run import Run
-from uq_report.inputs.adapters.crepes_ import CrepesAdapter
+from uq_report.inputs.adapters.conformal import CrepesAdapter
 
 pytest.importorskip("crepes", reason="these tests use crepes")
 from crepes import WrapClassifier, WrapRegressor

@@ -8,7 +8,7 @@ import pytest
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
-from uq_report.inputs.adapters.torch.adapter import TorchAdapter
+from uq_report.inputs.adapters.torch_ import TorchAdapter
 
 torch = pytest.importorskip("torch", reason="the torch adapter reads torch modules")
 gpytorch = pytest.importorskip("gpytorch", reason="the torch adapter reads gpytorch models")

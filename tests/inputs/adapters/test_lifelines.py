@@ -11,7 +11,7 @@ import uq_report as uq
 from uq_report.core.support.errors import UQReportError
 from uq_report.core.validation.lifetimes import lifetimes
 from uq_report.distributions import Censored, Survival
-from uq_report.inputs.adapters.lifelines_ import LifelinesAdapter
+from uq_report.inputs.adapters.survival_curves import LifelinesAdapter
 
 from .typed_lines import typed
 from .whole_audit import whole_audit

@@ -16,7 +16,7 @@ from tests.inputs.adapters.whole_audit import whole_audit
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Intervals, LabelSets
 from uq_report.evidence.run import Run
-from uq_report.inputs.adapters.mapie_ import MapieAdapter
+from uq_report.inputs.adapters.conformal import MapieAdapter
 
 pytest.importorskip("mapie", reason="these tests use MAPIE")
 from mapie.classification import CrossConformalClassifier, SplitConformalClassifier

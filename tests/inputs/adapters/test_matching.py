@@ -39,7 +39,7 @@ from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.dalex_ import DalexAdapter
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
 from uq_report.inputs.adapters.function import FunctionAdapter
-from uq_report.inputs.adapters.poisson import PoissonAdapter
+from uq_report.inputs.adapters.glm import PoissonAdapter
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 
 ADAPTERS: tuple[Adapter, ...] = (

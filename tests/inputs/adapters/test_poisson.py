@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Poisson
-from uq_report.inputs.adapters.poisson import PoissonAdapter
+from uq_report.inputs.adapters.glm import PoissonAdapter
 
 ADAPTER = PoissonAdapter()
 RNG = np.random.default_rng(0)

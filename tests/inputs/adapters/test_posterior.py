@@ -10,7 +10,7 @@ import uq_report as uq
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Categorical, CountDraws, Draws, Normal, Ordinal
-from uq_report.inputs.adapters.draws import DrawsAdapter
+from uq_report.inputs.adapters.predictions import DrawsAdapter
 
 from .typed_lines import typed
 from .whole_audit import whole_audit

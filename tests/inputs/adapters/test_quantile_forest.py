@@ -12,7 +12,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 import uq_report as uq
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Quantiles
-from uq_report.inputs.adapters.quantile_forest import QuantileForestAdapter
+from uq_report.inputs.adapters.quantiles import QuantileForestAdapter
 
 from .typed_lines import typed
 from .whole_audit import whole_audit

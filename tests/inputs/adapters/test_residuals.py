@@ -29,9 +29,8 @@ from uq_report.core.support.errors import InputError, ModelError, UQReportError
 from uq_report.core.validation.residuals import Residuals
 from uq_report.distributions import Normal, NormalMixture, Smoothed
 from uq_report.distributions.tables.quantiles import Quantiles
-from uq_report.inputs.adapters.residuals.adapter import FLOOR, ResidualsAdapter
-from uq_report.inputs.adapters.residuals.bags import out_of_bag
-from uq_report.inputs.adapters.residuals.points import folds
+from uq_report.inputs.adapters.residual_rows import folds, out_of_bag
+from uq_report.inputs.adapters.residuals_ import FLOOR, ResidualsAdapter
 
 from .whole_audit import whole_audit
 

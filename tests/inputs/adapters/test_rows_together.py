@@ -16,7 +16,7 @@ from uq_report.core.model.measures import ENTROPY, NLL
 from uq_report.core.model.subject import make_subject
 from uq_report.core.model.variants import Variant
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
-from uq_report.inputs.adapters.poisson import PoissonAdapter
+from uq_report.inputs.adapters.glm import PoissonAdapter
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 
 RNG = np.random.default_rng(0)

@@ -43,7 +43,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from uq_report.core.model.adapter import Adapter
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
-from uq_report.inputs.adapters.poisson import PoissonAdapter
+from uq_report.inputs.adapters.glm import PoissonAdapter
 from uq_report.inputs.adapters.sklearn_ import unwrap
 
 RNG = np.random.default_rng(0)

@@ -17,8 +17,7 @@ from tests.inputs.adapters.typed_lines import typed
 from tests.inputs.adapters.whole_audit import whole_audit
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Draws, Mixture, Normal, NormalMixture, Quantiles
-from uq_report.inputs.adapters.skpro_ import SkproAdapter
-from uq_report.inputs.adapters.skpro_families import FAMILIES, from_skpro
+from uq_report.inputs.adapters.skpro_ import FAMILIES, SkproAdapter, from_skpro
 
 pytest.importorskip("skpro", reason="these tests use skpro")
 from skpro import distributions

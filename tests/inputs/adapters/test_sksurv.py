@@ -9,7 +9,7 @@ import pytest
 import uq_report as uq
 from uq_report.core.support.errors import InputError, UnsupportedError
 from uq_report.distributions import Survival
-from uq_report.inputs.adapters.sksurv_ import SksurvAdapter
+from uq_report.inputs.adapters.survival_curves import SksurvAdapter
 
 from .typed_lines import typed
 from .whole_audit import whole_audit

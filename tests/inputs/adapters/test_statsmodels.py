@@ -14,7 +14,7 @@ from tests.inputs.adapters.typed_lines import typed
 from tests.inputs.adapters.whole_audit import whole_audit
 from uq_report.core.support.errors import InputError, ModelError
 from uq_report.distributions import Categorical, Normal, Ordinal, StudentT
-from uq_report.inputs.adapters.statsmodels.adapter import StatsmodelsAdapter
+from uq_report.inputs.adapters.statsmodels_ import StatsmodelsAdapter
 
 pytest.importorskip("statsmodels", reason="these tests use statsmodels")
 import statsmodels.api as sm

@@ -16,7 +16,7 @@ from uq_report.core.model.subject import make_subject
 from uq_report.core.support.errors import InputError, ModelError
 from uq_report.distributions import Categorical, Normal, NormalMixture, Poisson, StudentT
 from uq_report.inputs.adapters.function import FunctionAdapter
-from uq_report.inputs.adapters.torch.adapter import TorchAdapter
+from uq_report.inputs.adapters.torch_ import TorchAdapter
 from uq_report.methods.rsens.explain import RSens
 
 from .typed_lines import typed
@@ -263,7 +263,7 @@ def test_modules_match_and_nothing_else_does() -> None:
 def test_asking_does_not_import_torch() -> None:
     code = (
         "import sys\n"
-        "from uq_report.inputs.adapters.torch.adapter import TorchAdapter\n"
+        "from uq_report.inputs.adapters.torch_ import TorchAdapter\n"
         "TorchAdapter().matches(object()); TorchAdapter().batch_rows(object())\n"
         "print('torch' in sys.modules)\n"
     )

@@ -34,7 +34,6 @@ from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from uq_report.api import explain
-from uq_report.core.engine.fast_path import TOLERANCE
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.adapter import class_names
 from uq_report.core.model.subject import Subject, make_subject
@@ -47,15 +46,14 @@ from uq_report.distributions import Categorical, CategoricalMixture
 from uq_report.inputs.adapters import sklearn_
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
-from uq_report.inputs.fast_paths.trees import nodes, tables
 from uq_report.inputs.fast_paths.trees import path as paths
+from uq_report.inputs.fast_paths.trees import walk as walking
 from uq_report.inputs.fast_paths.trees import walks as shortcuts
 from uq_report.inputs.fast_paths.trees.forest import Forest, Tree
 from uq_report.inputs.fast_paths.trees.mix import mixed_sums
 from uq_report.inputs.fast_paths.trees.path import TreePath
 from uq_report.inputs.fast_paths.trees.walk import BaseLeaves, pick, settled, walk
 from uq_report.inputs.fast_paths.trees.walks import Walks
-from uq_report.inputs.fast_paths.trees.xgboost import SINGLE
 from uq_report.methods.h_statistic.explain import HStatistic
 from uq_report.methods.pdp.explain import PartialDependence
 from uq_report.methods.pfi.explain import PermutationImportance
@@ -91,16 +89,13 @@ FORESTS: dict[str, Callable[[], Any]] = {
 
 
 def changes(subject: Subject, rows: IntArray, seed: int) -> list[Variant]:
-    """Return each column with donors, a constant, and a value for each row, in mixed order; of few rows sets too."""
+    """Return each column with donors, a constant, and a value for each row, in mixed order."""
     rng = np.random.default_rng(seed)
     source, found = ColumnLookup(subject.X), []
     for c in range(subject.X.shape[1]):
         found.append(Variant((c,), donors=rng.integers(0, subject.n, len(rows))))
         found.append(Variant((c,), (source[c][rng.integers(subject.n)],)))
         found.append(Variant((c,), (source[c][rng.integers(0, subject.n, len(rows))],)))
-    for several in ((3, 0), (1, 2, 4)) if len(rows) < N else ():  # of many, Python would walk for long
-        found.append(Variant(several, donors=rng.integers(0, subject.n, len(rows))))
-        found.append(Variant(several, tuple(source[c][rng.integers(subject.n)] for c in several)))
     return [found[v] for v in rng.permutation(len(found))]
 
 
@@ -325,40 +320,16 @@ def test_lightgbm_stopped_early_counts_and_boosters_agree() -> None:
     compare(lightgbm.train(steep, lightgbm.Dataset(WHOLE, Y2), 5), WHOLE, Y2)
 
 
-@pytest.mark.parametrize("y", [Y2, Y3])
-@pytest.mark.parametrize("X", [GAPS, FRAME], ids=["gaps", "frame"])
-def test_xgboost_agrees_to_its_own_single_precision(X: Any, y: IntArray) -> None:
-    xgboost = pytest.importorskip("xgboost")
-    options = {"n_estimators": 8, "max_depth": 4, "enable_categorical": True, "max_cat_to_onehot": 2, "n_jobs": 1}
-    model = xgboost.XGBClassifier(**options).fit(X, y, sample_weight=WEIGHTS)
-    compare(model, X, y, SINGLE)
-    subject = explain(model, X, y)
-    assert walks(subject).tolerance == SINGLE > TOLERANCE
-    compare(model.get_booster(), X, y, SINGLE)
-
-
-def test_xgboost_stopped_early_and_counts_agree() -> None:
-    xgboost = pytest.importorskip("xgboost")
-    stopped = xgboost.XGBClassifier(n_estimators=40, learning_rate=0.9, early_stopping_rounds=2, n_jobs=1)
-    stopped.fit(GAPS[:60], Y2[:60], eval_set=[(GAPS[60:], Y2[60:])], verbose=False)
-    assert stopped.best_iteration + 1 < stopped.get_booster().num_boosted_rounds()
-    compare(stopped, GAPS, Y2, SINGLE)
-    counts = xgboost.XGBRegressor(objective="count:poisson", n_estimators=5, n_jobs=1).fit(GAPS, COUNTS)
-    compare(counts, GAPS, COUNTS, SINGLE)
-
-
 def boosted(kind: str) -> Any:
     """Return a regressor that predicts points."""
     if kind == "histogram":
         return HistGradientBoostingRegressor(max_iter=9, min_samples_leaf=4)
-    if kind == "lightgbm":
-        return pytest.importorskip("lightgbm").LGBMRegressor(n_estimators=8, min_child_samples=3, verbose=-1)
-    return pytest.importorskip("xgboost").XGBRegressor(n_estimators=8, n_jobs=1)
+    return pytest.importorskip("lightgbm").LGBMRegressor(n_estimators=8, min_child_samples=3, verbose=-1)
 
 
 @pytest.mark.parametrize("form", ["normal", "empirical", "conformal"])
 @pytest.mark.parametrize(
-    ("kind", "tolerance"), [("histogram", 1e-12), ("lightgbm", 1e-12), ("xgboost", SINGLE)]
+    ("kind", "tolerance"), [("histogram", 1e-12), ("lightgbm", 1e-12)]
 )  # fmt: skip
 def test_distributions_laid_over_boosted_points_agree(kind: str, tolerance: float, form: Any) -> None:
     asked = Residuals(form=form, rows=(GAPS[60:], WHOLE[60:, 0]))
@@ -393,8 +364,6 @@ def refused() -> dict[str, Callable[[], tuple[Any, Any]]]:
         "linear leaves": lambda: (of_lightgbm(linear_tree=True), WHOLE),
         "zeros as missing": lambda: (of_lightgbm(zero_as_missing=True), WHOLE),
         "averaged trees": lambda: (of_lightgbm(boosting_type="rf", subsample=0.5, subsample_freq=1), WHOLE),
-        "dropped trees": lambda: (of_xgboost(booster="dart"), WHOLE),
-        "a number for missing": lambda: (of_xgboost(missing=-1.0), WHOLE),
     }
 
 
@@ -406,10 +375,6 @@ def of_lightgbm(**options: Any) -> Any:
     lightgbm = pytest.importorskip("lightgbm")
     given = {"n_estimators": 3, "min_child_samples": 3, "verbose": -1, "num_threads": 1}
     return lightgbm.LGBMClassifier(**given, **options).fit(WHOLE, Y2)
-
-
-def of_xgboost(**options: Any) -> Any:
-    return pytest.importorskip("xgboost").XGBClassifier(n_estimators=3, n_jobs=1, **options).fit(WHOLE, Y2)
 
 
 @pytest.mark.parametrize("name", list(refused()))
@@ -437,8 +402,6 @@ def test_few_rows_and_trees_are_left_to_the_model(monkeypatch: pytest.MonkeyPatc
         (lambda: GradientBoostingClassifier(n_estimators=2).fit(WHOLE, Y3), 6),
         (lambda: HistGradientBoostingClassifier(max_iter=2).fit(WHOLE, Y3), 6),
         (of_lightgbm, 3),
-        (lambda: of_xgboost(num_parallel_tree=2), 6),
-        (lambda: of_xgboost(booster="gblinear"), 0),
     ],
 )
 def test_trees_are_counted_before_they_are_read(monkeypatch: pytest.MonkeyPatch, model: Any, trees: int) -> None:
@@ -480,17 +443,14 @@ def test_one_column_of_many_rows_is_covered_while_a_table_costs_less_than_the_tr
     shortcut = walks(subject)
     values = len(shortcut._codes.distinct[1]) * 3  # of three classes
     shuffled, alike = Variant((1,), donors=np.arange(N)), Variant((1,), (0.0,))
-    for block, visit, together, covered in (
-        (1, values / 7, 0, True),
-        (1, values / 7 - 0.1, 0, False),
-        (1, values / 14, 2 * N, True),
-        (1, values / 14, 2 * N - 1, False),
-        (N * max(values, 7) - 1, 0, 2 * N, False),
-        (N * max(map(len, shortcut._codes.distinct)) * 3, 0, 0, True),
+    for block, visit, covered in (
+        (1, values / 7, True),
+        (1, values / 7 - 0.1, False),
+        (N * max(values, 7) - 1, 0, False),
+        (N * max(map(len, shortcut._codes.distinct)) * 3, 0, True),
     ):
-        monkeypatch.setattr(tables, "BLOCK", block)
-        monkeypatch.setattr(tables, "_VISIT", visit)
-        monkeypatch.setattr(tables, "TOGETHER", together)
+        monkeypatch.setattr(shortcuts, "BLOCK", block)
+        monkeypatch.setattr(shortcuts, "_VISIT", visit)
         shortcut = walks(subject)
         assert shortcut.covers(shuffled) is covered
         assert shortcut.covers(alike)
@@ -505,24 +465,24 @@ def test_rows_walked_in_blocks_are_what_they_are_together(name: str, monkeypatch
     )
     model, X = {"forest": (FORESTS["forest"](), GAPS), "categories": (categories, FRAME)}[name]
     subject, rows = explain(model.fit(X, Y3), X, Y3), np.arange(N)
-    group = [*changes(subject, rows, 2), Variant((3, 0), tuple(ColumnLookup(subject.X)[c][7] for c in (3, 0)))]
+    group = changes(subject, rows, 2)
     whole = walks(subject).predict(group, rows)
-    monkeypatch.setattr(tables, "BLOCK", 2**11)
+    monkeypatch.setattr(shortcuts, "BLOCK", 2**11)
     shortcut = walks(subject)
     assert 1 < shortcut._tables.block < N
     parted = shortcut.predict(group, rows)
     assert np.array_equal(parted.parameters, whole.parameters)
     if name == "forest":
         assert np.array_equal(parted.aleatoric(), whole.aleatoric())
-    assert all(shortcut._tables.kept((c,), rows, split=False) is None for c in range(5))
+    assert all(shortcut._tables.kept(c, rows, split=False) is None for c in range(5))
 
 
 def test_what_is_walked_and_kept_stays_within_its_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """A block of rows is settled once for all columns; shuffles of a column share a walk, though each fills a call."""
     subject = explain(FORESTS["forest"]().fit(WHOLE, Y2), WHOLE, Y2)
     usual = evaluated(subject, fast_paths=(TreePath(),))[0]
-    monkeypatch.setattr(tables, "BLOCK", 2**11)
-    monkeypatch.setattr(tables, "KEPT", 2**12)
+    monkeypatch.setattr(shortcuts, "BLOCK", 2**11)
+    monkeypatch.setattr(shortcuts, "KEPT", 2**12)
     monkeypatch.setattr(sklearn_, "ROWWISE_BATCH", N)
     walked: list[tuple[int, int]] = []
     sizes: list[int] = []
@@ -536,8 +496,8 @@ def test_what_is_walked_and_kept_stays_within_its_limits(monkeypatch: pytest.Mon
         sizes.append(codes.shape[1])
         return settled(own, codes)
 
-    monkeypatch.setattr(tables, "walk", noted)
-    monkeypatch.setattr(tables, "settled", placed)
+    monkeypatch.setattr(shortcuts, "walk", noted)
+    monkeypatch.setattr(shortcuts, "settled", placed)
     parted, engine = evaluated(subject, fast_paths=(TreePath(),))
     shortcut = engine._shortcuts["trees"]
     assert isinstance(shortcut, Walks)
@@ -551,31 +511,13 @@ def test_what_is_walked_and_kept_stays_within_its_limits(monkeypatch: pytest.Mon
     assert sum(held.size for held in shortcut._tables._kept.values()) <= 2**12
 
 
-def test_several_columns_are_covered_where_all_rows_take_one_value_or_few_rows_take_theirs(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_several_columns_are_left_to_the_model() -> None:
     subject = explain(FORESTS["forest"]().fit(WHOLE, Y3), WHOLE, Y3)
     shortcut, rows = walks(subject), np.arange(N)
-    monkeypatch.setattr(tables, "CROSSED", N)
-    assert shortcut.covers(Variant((0, 1), donors=rows))
-    monkeypatch.setattr(tables, "CROSSED", N - 1)
-    assert not shortcut.covers(Variant((0, 1), donors=rows))
-    assert shortcut.covers(Variant((0, 1), (0.0, 0.0)))
-    assert not shortcut.covers(Variant((0, 1), (0.0, WHOLE[:, 1])))
-    monkeypatch.setattr(shortcut._codes, "digits", lambda _: [2**31, 2**31])
-    assert shortcut.covers(Variant((0, 1), (0.0, 0.0)))
-    monkeypatch.setattr(shortcut._codes, "digits", lambda _: [2**31, 2**32])
-    assert not shortcut.covers(Variant((0, 1), (0.0, 0.0)))
-
-
-def test_one_value_for_many_rows_is_walked_for_that_value_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "CROSSED", N - 1)
-    subject = explain(FORESTS["forest"]().fit(WHOLE, Y3), WHOLE, Y3)
-    shortcut, rows = walks(subject), np.arange(N)
-    group = [Variant((0, 3), (x, float(k))) for x, k in product((-1.0, 0.0), (0, 5))]
+    group = [Variant((0,), (x,)) for x in (-1.0, -0.5, 0.0, 0.5)]
     ours, own = shortcut.predict(group, rows), plain(subject, group, rows)
     assert np.allclose(ours.parameters, own.parameters, rtol=0, atol=1e-12)
-    assert [len(kept.asked) for kept in shortcut._tables._kept.values() if isinstance(kept, tables.SumTable)] == [4]
+    assert not shortcut.covers(Variant((0, 1), donors=rows))
 
 
 def test_scores_do_not_depend_on_what_else_is_asked() -> None:
@@ -598,21 +540,21 @@ def test_tables_are_used_again_and_stay_at_home(monkeypatch: pytest.MonkeyPatch)
         walked.append(column)
         return walk(own, at, column, asked)
 
-    monkeypatch.setattr(tables, "walk", noted)
+    monkeypatch.setattr(shortcuts, "walk", noted)
     for shift in range(3):
         shortcut.predict([Variant((0,), donors=np.roll(rows, shift))], rows)
     assert walked == []
     sizes = [N * len(own) for own in shortcut._codes.distinct]
     places = shortcut._tables.settled(rows).size
-    monkeypatch.setattr(tables, "KEPT", sizes[0] + sizes[1] + places)
+    monkeypatch.setattr(shortcuts, "KEPT", sizes[0] + sizes[1] + places)
     for c in (1, 0, 1):
         shortcut.predict([Variant((c,), donors=rows)], rows)
     assert walked == [1]
-    monkeypatch.setattr(tables, "KEPT", sizes[0] + sizes[4] - 1)
+    monkeypatch.setattr(shortcuts, "KEPT", sizes[0] + sizes[4] - 1)
     for c in (4, 0, 4, 0, 0):
         shortcut.predict([Variant((c,), donors=rows)], rows)
     assert walked[1:] == [4, 0, 4, 0]
-    monkeypatch.setattr(tables, "KEPT", 1)
+    monkeypatch.setattr(shortcuts, "KEPT", 1)
     shortcut.predict([Variant((3,), donors=rows)], rows)
     assert [held.size for held in shortcut._tables._kept.values()] == [sizes[3]]
     assert shortcut._tables.__getstate__()["_kept"] == {}
@@ -682,7 +624,7 @@ def test_walks_in_parts_with_looks_at_the_limits_between_are_what_they_are_at_on
         4: lambda: mixed_sums(forest, codes[:, 0].copy(), codes[:, 1:5].copy(), owned),
     }
     together = {count: way() for count, way in ways.items()}
-    monkeypatch.setattr(nodes, "TOGETHER", 1)
+    monkeypatch.setattr(walking, "TOGETHER", 1)
     for count, way in ways.items():
         looks = Mock()
         with limited(looks):
@@ -750,14 +692,6 @@ def test_walks_that_differ_from_the_model_are_left(monkeypatch: pytest.MonkeyPat
     values, engine = evaluated(subject, fast_paths=(TreePath(),))
     assert "differ from the model's own" in engine.served["trees"].dropped
     assert np.array_equal(values, evaluated(subject)[0])
-
-
-def test_single_precision_is_believed_to_its_own_tolerance() -> None:
-    xgboost = pytest.importorskip("xgboost")
-    subject = explain(xgboost.XGBClassifier(n_estimators=30, n_jobs=1).fit(WHOLE, Y2), WHOLE, Y2)
-    served = evaluated(subject, fast_paths=(TreePath(),))[1].served["trees"]
-    assert not served.dropped
-    assert TOLERANCE < served.difference < SINGLE
 
 
 def test_compiled_walks_are_those_that_python_runs() -> None:

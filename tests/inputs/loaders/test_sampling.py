@@ -11,9 +11,8 @@ import pytest
 
 from uq_report.core.support.errors import InputError
 from uq_report.inputs.loaders import csv_
-from uq_report.inputs.loaders.csv_ import CsvLoader
+from uq_report.inputs.loaders.csv_ import CsvLoader, Reservoir
 from uq_report.inputs.loaders.parquet import FeatherLoader, ParquetLoader
-from uq_report.inputs.loaders.reservoir import Reservoir
 
 
 def drawn(parts: list[int], size: int, seed: int) -> list[int]:

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from uq_report.core.support.errors import InputError, LockedError
-from uq_report.inputs.loaders.sql import SqlLoader
-from uq_report.inputs.loaders.sql_words import is_passing, masked, message
+from uq_report.inputs.loaders.sql import SqlLoader, is_passing, masked, message
 
 pytest.importorskip("sqlalchemy", reason="the SQL loader needs SQLAlchemy")
 

@@ -16,9 +16,6 @@ from ..support.arrays import AnyArray, ColumnLookup, FloatArray, IntArray, Table
 from ..support.errors import ModelError, UnsupportedError, UQReportError
 from ..support.limits import check_limits
 
-BESIDE, FEWEST = 20, 100  # changes of a row that stand side by side, and rows of a call for each of them
-VALUES, CELLS = 2**21, 2**23  # of a measure made together; of rows laid out that stay from group to group
-
 Key = TypeVar("Key")
 Kept = TypeVar("Kept")
 
@@ -32,15 +29,10 @@ class VariantGroup(NamedTuple):
 
 @dataclass(frozen=True)
 class CallPlan:
-    """How a table is predicted by the model.
-
-    A call holds at most `most` rows: few rows under many changes, rather than many under few, where changes of a row
-    may stand `beside` each other, as trees route them through the same branches.
-    """
+    """How a table is predicted by the model: a call holds at most `most` rows."""
 
     plain: Callable[[Table], Distribution]
     most: int
-    beside: bool = False
 
 
 class BatchResult(NamedTuple):
@@ -81,10 +73,8 @@ class BatchEvaluator:
         if any(measure.needs_base for measure in measures):
             self.base = base if rows is None else base.take(rows)
         self.n = len(self.rows)
-        most = calls.most
-        self.width = max(1, most // self.n, min(BESIDE, most // FEWEST, VALUES // self.n) if calls.beside else 1)
-        cells = self.n * self.width * self.rows.shape[1]
-        self.keeps = 2 * len(self._blocks(self.width)) if cells <= CELLS else 2
+        self.width = max(1, calls.most // self.n)
+        self.keeps = 2 * len(self._blocks(self.width))
         self.buffers: dict[tuple[int, ...], Buffer] = {}
         self.outcomes: dict[tuple[int, ...], tuple[AnyArray | None, Distribution | None]] = {}
         self.needs = needed(measures)

@@ -21,17 +21,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..model.adapter import KeepsOrder
-from ..model.derivatives import Derivatives
+from ..model.adapter import Differentiates
+from ..model.derivatives import EPS, Derivatives, Predict, changes, finite_differences, floating, spread, step_lengths
 from ..model.measures import EPISTEMIC, LOSS, SPLIT, Measure, split_of
 from ..model.results import Omission
 from ..model.subject import Subject
 from ..model.variants import Variant
 from ..statistics.inference import CONFIDENCE
-from ..support.arrays import AnyArray, FloatArray, IntArray, Table
+from ..support.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
 from ..support.errors import InputError, nearest
 from .batching import (
-    BESIDE,
     BatchEvaluator,
     BatchResult,
     CallPlan,
@@ -42,9 +41,69 @@ from .batching import (
     rows_in_calls,
     rows_of,
 )
-from .differentiation import derivatives
 from .model_caller import Caller
 from .workers import FULL, PER_WORKER, Workers, packed
+
+_MOST = 10_000_000  # numbers in an exact second derivative
+_PROOF_ROWS, _PROOF_DIRECTIONS, _AGREE = 3, 2, 1e-4
+
+
+def derivatives(
+    subject: Subject,
+    columns: Sequence[int],
+    order: int,
+    rows: IntArray | None,
+    predict: Predict,
+    batch: int | None,
+    proven: set[int],
+) -> Derivatives:
+    """Return the derivatives of the parameters of `rows` with respect to numeric `columns`, up to `order`.
+
+    `proven` holds the columns in which an exact rule agreed with differences before, and is added to.
+    """
+    if order not in (1, 2):
+        raise InputError(f"engine.derivatives.order must be 1 or 2; got {order}.")
+    X = floating(subject.X if rows is None else take_rows(subject.X, rows), columns)
+    spreads = np.array([spread(subject.values(subject.features[c])) for c in columns])
+    if not (spreads > 0).all():
+        names = [subject.features[c] for c, s in zip(columns, spreads, strict=True) if not s > 0]
+        raise InputError(f"engine.derivatives.columns must vary; got constant {names}. Leave them out.")
+    adapter, precision = subject.adapter, EPS
+    too_many = order == 2 and len(X) * len(subject.features) ** 2 > _MOST
+    every = None
+    if isinstance(adapter, Differentiates) and not too_many:
+        every = adapter.derivatives(subject.model, X, order)
+    if every is not None:
+        precision, exact = every.precision, every.of(columns)
+        if np.isfinite(exact.first).all() and (
+            proven.issuperset(columns) or _proven(exact, X, columns, spreads, predict, batch)
+        ):
+            proven.update(columns)
+            return exact
+    return finite_differences(X, columns, spreads, predict, order, batch, precision)
+
+
+def _proven(
+    exact: Derivatives, X: Table, columns: Sequence[int], spreads: FloatArray, predict: Predict, batch: int | None
+) -> bool:
+    """Say whether a rule agrees on a few rows with the model's own predictions, and with differences of them.
+
+    These are along a few directions in which all columns move together, each by another step: a slope that is wrong
+    in any column is wrong along them.
+    """
+    rows = np.unique(np.linspace(0, len(X) - 1, _PROOF_ROWS).astype(int))
+    eps, rng = exact.precision, np.random.default_rng(0)
+    size = min(_PROOF_DIRECTIONS, len(columns)), len(columns)
+    # sixteenths of a power of two, so that x + step is (nearly) exact
+    steps = step_lengths(spreads, eps) * rng.integers(8, 16, size) / 16 * rng.choice((-1.0, 1.0), size)
+    values, change, error = changes(take_rows(X, rows), columns, steps, predict, batch)
+    if exact.values.shape[1:] != values.shape[1:]:
+        return False
+    difference = np.abs(np.einsum("ndm,kd->knm", exact.first[rows], steps) - change)
+    rounding = max(1e-9 * eps**0.2, 10 * eps)  # of a difference over a step of eps^(1/5)
+    allowed = _AGREE * np.abs(change).max(axis=(0, 1)) + rounding * np.abs(values).max(axis=0)
+    same = np.allclose(exact.values[rows], values, rtol=max(1e-6, 100 * eps))
+    return bool(same) and bool((difference <= allowed + 10 * error).all())
 
 
 class Progress(NamedTuple):
@@ -164,9 +223,7 @@ class Evaluator(Caller):
         """
         self._ask_model()
         task = self._task(rows, measures)
-        wider = self._joined_rows // task.n
-        mixed = self.batch_rows is not None and wider <= task.width
-        parts = grouped(variants, max(task.width, wider), mixed=mixed)
+        parts = grouped(variants, task.width, mixed=self.batch_rows is not None)
         return self._reported(self._mapped(parts, task, rows, total), total)
 
     def _reported(self, groups: Iterator[VariantGroup], total: int) -> Iterator[VariantGroup]:
@@ -226,15 +283,9 @@ class Evaluator(Caller):
         """Leave behind what belongs to the parent process."""
         return self.__dict__ | {"progress": None, "limits": None, "_workers": None}
 
-    @property
-    def _joined_rows(self) -> int:
-        """The rows of the same columns that may share a group, beyond those of a call; 0 without fast paths."""
-        return 0
-
     def _calls(self) -> CallPlan:
         most = self.batch_rows or max(self.subject.n, self.rows_together)
-        beside = self.batch_rows is not None and not isinstance(self.subject.adapter, KeepsOrder)
-        return CallPlan(self.call_model, most, beside)
+        return CallPlan(self.call_model, most)
 
     def _task(self, rows: IntArray | None, measures: Sequence[Measure]) -> BatchEvaluator:
         return BatchEvaluator(self._calls(), self.subject.X, rows, measures, self.y, self.baseline)
@@ -264,19 +315,20 @@ class Evaluator(Caller):
         """Yield the groups, each counted before it is predicted.
 
         Where rows of a call do not affect each other, a group has no more variants than the share of a pack, if there
-        is one, or than stand beside each other.
+        is one.
         """
         alone = share and self.subject.adapter.batch_rows(self.subject.model)
-        plain = min(task.width, max(BESIDE, ceil(share))) if alone else task.width
+        plain = min(task.width, ceil(share)) if alone else task.width
         for first, group in parts:
             self._charge(task.n * len(group))
-            name, step = self._predictor(group, task, plain)
+            name = self._predictor(group, task)
+            step = task.width if name else plain
             for start in range(0, len(group), step):
                 yield first + start, group[start : start + step], name
 
-    def _predictor(self, group: Sequence[Variant], task: BatchEvaluator, plain: int) -> tuple[str, int]:
-        """Return the fast path that predicts a group, none here, and how many variants stay together, `plain` here."""
-        return "", plain
+    def _predictor(self, group: Sequence[Variant], task: BatchEvaluator) -> str:
+        """Return the fast path that predicts a group: none here."""
+        return ""
 
     def _counted(self, done: BatchResult) -> VariantGroup:
         """Return the results of a group."""

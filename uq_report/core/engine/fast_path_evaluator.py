@@ -10,22 +10,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
 from joblib import parallel_config
 
+from ..model.adapter import Adapter
 from ..model.measures import Measure
 from ..model.subject import Subject
-from ..model.variants import Variant, make_buffer
+from ..model.variants import Mix, Variant, make_buffer, mixed_rows
 from ..predictive import Distribution
 from ..support.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
 from ..support.errors import BudgetError
 from .batching import BatchEvaluator, BatchResult, CallPlan, VariantGroup, needed, refuse_base, rows_in_calls, rows_of
-from .coalition_rows import CoalitionEvaluator, FastCoalitions, Mixes, PlainCoalitions
 from .evaluator import Evaluator, Progress
-from .fast_path import COMPARED, FastPath, answers
-from .fast_path_checks import Candidates, CheckedFastPaths, Comparison, FastPathStats, compared, compared_rows
+from .fast_path import (
+    COMPARED,
+    Candidates,
+    CheckedFastPaths,
+    Comparison,
+    FastPath,
+    FastPathStats,
+    answers,
+    compared,
+    compared_rows,
+)
 from .model_caller import first_rows
 
 __all__ = ["Engine", "Progress", "first_distribution"]
@@ -48,7 +57,6 @@ class Engine(Evaluator):
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be used."""
-        self._joins = self.batch_rows is None  # fast paths may ask for more rows at once
         super().__post_init__()
         # shared by the engines of one run: what fast paths did; by those of one subject: the shortcuts for its rows
         self.served = {path.name: FastPathStats(path.title) for path in self.fast_paths}
@@ -96,24 +104,18 @@ class Engine(Evaluator):
         _ = self._shortcuts  # workers are sent what was found, and do not look for it again
         return super().__getstate__() | {"fast_paths": ()}
 
-    @property
-    def _joined_rows(self) -> int:
-        return max(map(self._shortcuts.together, self._shortcuts), default=0) if self._joins else 0
-
     def _task(self, rows: IntArray | None, measures: Sequence[Measure]) -> FastPathBatchEvaluator:
         calls = FastPathCallPlan(**vars(self._calls()), short=self._by_shortcut)
         return FastPathBatchEvaluator(calls, self.subject.X, rows, measures, self.y, self.baseline)
 
-    def _predictor(self, group: Sequence[Variant], task: BatchEvaluator, plain: int) -> tuple[str, int]:
+    def _predictor(self, group: Sequence[Variant], task: BatchEvaluator) -> str:
         names = [measure.name for measure in task.measures]
 
         def compare(shortcut: str, changes: Sequence[Variant]) -> Comparison:
             with parallel_config("sequential"):  # inside a model, joblib would end the workers that wait for groups
-                most = self._shortcuts.rows_compared(shortcut)
-                return cast("FastPathBatchEvaluator", task).compared(shortcut, changes, most)
+                return cast("FastPathBatchEvaluator", task).compared(shortcut, changes)
 
-        name = self._shortcuts.chosen(group, names, compare, task.needs)
-        return name, max(task.width, self._shortcuts.together(name) // task.n) if name else plain
+        return self._shortcuts.chosen(group, names, compare, task.needs)
 
     def _counted(self, done: BatchResult) -> VariantGroup:
         """Return the results of a group, and count its rows for the fast path that was chosen for it."""
@@ -169,12 +171,12 @@ class FastPathBatchEvaluator(BatchEvaluator):
             self._measured(dist, (at.start, at.stop, len(group)), values[:, :, at])
         return values
 
-    def compared(self, shortcut: str, changes: Sequence[Variant], most: int = COMPARED) -> Comparison:
-        """Return how far a fast path is from the model itself on some rows, `most` at most, under each of the changes.
+    def compared(self, shortcut: str, changes: Sequence[Variant]) -> Comparison:
+        """Return how far a fast path is from the model itself on some rows under each of the changes.
 
         The model is asked in one call.
         """
-        at = compared_rows(self.n, len(changes), most)
+        at = compared_rows(self.n, len(changes))
         few, rows = [variant.part(at) for variant in changes], self.at[at]
         table = make_buffer(take_rows(self.rows, at), len(few)).filled(self.source, 0, len(at), few)
         plain = self.calls.plain(table)
@@ -199,3 +201,95 @@ class FastPathBatchEvaluator(BatchEvaluator):
 def first_distribution(subject: Subject, n: int) -> Distribution:
     """Return the distribution of the first `n` rows, which needs nothing of the subject but model and rows."""
     return Engine(first_rows(subject, n), {}).baseline
+
+
+class FastCoalitions(Protocol):
+    """Predicts rows mixed of those of one table, by one model."""
+
+    def mixed(self, mixes: Sequence[Mix]) -> Distribution:
+        """Return the distributions of the rows of all mixes, in their order."""
+
+
+@runtime_checkable
+class Mixes(Protocol):
+    """Optional: a fast path that also predicts mixed rows."""
+
+    def mixer(self, model: Any, adapter: Adapter, X: Table, rows: int) -> FastCoalitions | None:
+        """Return what predicts about `rows` rows mixed of those of `X`; None where the model has no such structure."""
+
+
+class PlainCoalitions(NamedTuple):
+    """How an engine counts rows that are asked, predicts a table of any size, and completes a fast path's answer."""
+
+    charge: Callable[[int], None]
+    plain: Callable[[Table, AnyArray | None], FloatArray]
+    checked: Callable[[Distribution, int, str], Distribution]
+
+
+@dataclass(frozen=True, eq=False)
+class CoalitionEvaluator:
+    """Measures of rows mixed of those of one table.
+
+    A fast path is believed where it agrees, once and in all measures, with the model itself on `COMPARED` rows, each
+    of two random rows of the table and a random half of the columns.
+
+    Parameters
+    ----------
+    table : DataFrame or ndarray
+    y : ndarray, optional
+        Encoded, one value for each of the first rows of the table, which mixes are of (`Mix.row`).
+    measures : sequence of Measure
+        None that compares rows with themselves unchanged.
+    usual : ndarray, shape (measures,)
+        The largest size that each measure usually has.
+    calling : Calling
+    found : Found of Mixer
+    """
+
+    table: Table
+    y: AnyArray | None
+    measures: Sequence[Measure]
+    usual: FloatArray
+    calling: PlainCoalitions
+    found: Candidates[FastCoalitions]
+
+    def __call__(self, mixes: Sequence[Mix]) -> FloatArray:
+        """Return all measures of the rows of mixes, shape (measures, rows)."""
+        rows, y = sum(map(len, mixes)), self._outcomes(mixes)
+        self.calling.charge(rows)
+        if self._believed:
+            served = self.found.served[self._believed]
+            try:
+                values = self._short(self._believed, mixes, y)
+            except BudgetError:
+                raise
+            except Exception:  # noqa: BLE001 - the model itself says what is wrong with such rows, if anything is
+                served.failed += rows
+            else:
+                served.rows += rows
+                return values
+        return self.calling.plain(mixed_rows(self.table, mixes), y)
+
+    @cached_property
+    def _believed(self) -> str:
+        """The fast path that agrees with the model; empty for none."""
+        return next((name for name in self.found if self.found.believed(name, self._compared(name))), "")
+
+    def _compared(self, name: str) -> Comparison:
+        rng = np.random.default_rng(0)
+        n, d = self.table.shape
+        own = rng.random((COMPARED, 1, d)) < 0.5
+        first, second = rng.integers(0, n if self.y is None else len(self.y), COMPARED), rng.integers(0, n, COMPARED)
+        mixes = [Mix(int(row), own[i], second[i : i + 1]) for i, row in enumerate(first)]
+        y = self._outcomes(mixes)
+        plain = self.calling.plain(mixed_rows(self.table, mixes), y)
+        return compared(lambda: self._short(name, mixes, y), plain, self.usual)
+
+    def _short(self, name: str, mixes: Sequence[Mix], y: AnyArray | None) -> FloatArray:
+        dist = self.calling.checked(self.found[name].mixed(mixes), sum(map(len, mixes)), f"fast path {name!r}")
+        return rows_of(dist, self.measures, y, None)
+
+    def _outcomes(self, mixes: Sequence[Mix]) -> AnyArray | None:
+        if self.y is None:
+            return None
+        return np.repeat(self.y[[mix.row for mix in mixes]], [len(mix) for mix in mixes])

@@ -12,12 +12,12 @@ from typing import Any, Self
 import numpy as np
 
 from ..model.adapter import FixedRowsOnly, SharesCalls
-from ..model.decisions import decided, most_probable
+from ..model.decisions import decided
 from ..model.subject import Subject
 from ..predictive import DecisionRule, Distribution
 from ..support.arrays import FloatArray, IntArray, Table, same_table, take_rows
 from ..support.errors import BudgetError, InputError, ModelError, UnsupportedError, UQReportError
-from ..validation.failures import failure
+from ..validation.cell_validation import failure
 
 # rows that changes of the same columns share a call up to, where nobody knows better: more rows cost more memory,
 # fewer cost a call each
@@ -113,7 +113,7 @@ class Caller:
         """
         few = Caller(first_rows(self.subject, rows), seed=self.seed, batch_rows=self.batch_rows)
         few._called, start = self._called, perf_counter()
-        _ = few.predict(few.subject.X) if most_probable(few.subject) else few.baseline
+        _ = few.baseline
         return few, perf_counter() - start
 
     @property

@@ -1,10 +1,10 @@
-"""How a model becomes a predictive distribution: the contract of adapters."""
+"""The contracts of adapters, which make predictive distributions of models, and of loaders of models and tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 from ..predictive import Distribution
 from ..support.arrays import AnyArray, FloatArray, IntArray, Table
@@ -59,13 +59,6 @@ class SharesCalls(Protocol):
 
     def rows_together(self, model: Any) -> int | None:
         """Return how many rows a call may hold that are variants of the same columns, where `batch_rows` is None."""
-
-
-@runtime_checkable
-class KeepsOrder(Protocol):
-    """Optional: an adapter whose answers depend on a row's place in a call, as random draws do."""
-
-    keeps_order: ClassVar[bool]
 
 
 @runtime_checkable
@@ -128,22 +121,6 @@ class Decides(Protocol):
 
     def decide(self, model: Any, X: Table) -> AnyArray | None:
         """Return the class label that the model's own ``predict`` gives each row; None if it has none."""
-
-
-@runtime_checkable
-class TakesLargest(Protocol):
-    """Optional: an adapter that knows of which models ``predict`` gives the class of the largest probability."""
-
-    def takes_largest(self, model: Any) -> bool:
-        """Say whether that is so, ties aside; where in doubt, it is not."""
-
-
-@runtime_checkable
-class DecidesFrom(Protocol):
-    """Optional: an adapter of classifiers whose own ``predict`` can decide by probabilities that they gave before."""
-
-    def decide_from(self, model: Any, X: Table, probabilities: FloatArray) -> AnyArray | None:
-        """Return the class label that it gives each row of these probabilities; None if it takes none."""
 
 
 @runtime_checkable
@@ -211,3 +188,47 @@ def class_names(model: Any) -> tuple[str, ...]:
 @lru_cache(maxsize=256)
 def _names_of(cls: type) -> tuple[str, ...]:
     return tuple(f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in cls.__mro__)
+
+
+@runtime_checkable
+class Loader(Protocol):
+    """Reads one kind of source.
+
+    Class variables
+    ---------------
+    name : the entry-point name
+    kind : ``"model"`` or ``"data"``
+    """
+
+    name: ClassVar[str]
+    kind: ClassVar[Literal["model", "data"]]
+    api_version: ClassVar[int]
+
+    def matches(self, source: str) -> bool:
+        """Say whether this loader reads `source`, from its spelling alone."""
+
+    def load(self, source: str, **options: Any) -> Any:
+        """Return the model, or the table as a `pandas.DataFrame`."""
+
+
+@runtime_checkable
+class TakesOptions(Protocol):
+    """Optional: a loader with ``options``, the names of the keyword arguments of `load` that users may give."""
+
+    options: ClassVar[tuple[str, ...]]
+
+
+@runtime_checkable
+class Cautions(Protocol):
+    """Optional: a loader of models that says what a reader of the report must know of how it loaded one."""
+
+    def caution(self, source: str, **options: Any) -> str:
+        """Return the sentence, or the empty string."""
+
+
+@runtime_checkable
+class HasSha256(Protocol):
+    """Optional: a loader of sources that are no files, or of files that are read in another way."""
+
+    def sha256(self, source: str) -> str:
+        """Return the SHA-256 of the source; the empty string where there is none."""

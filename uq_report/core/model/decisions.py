@@ -10,13 +10,12 @@ import numpy as np
 
 from ...distributions import Categorical
 from ..predictive import DecisionRule, Distribution
-from ..support.arrays import AnyArray, take_rows
+from ..support.arrays import AnyArray
 from ..support.errors import UQReportError
-from .adapter import Decides, DecidesFrom, TakesLargest
+from .adapter import Decides
 from .subject import Subject
 
 _TIE = 1e-9  # classes so close in probability are equally probable: predict and predict_proba may round apart
-ASKED = 100  # rows, spread evenly, that a model which takes the largest probability is asked for
 
 
 MOST_PROBABLE = DecisionRule("the most probable class")
@@ -26,24 +25,15 @@ OWN = DecisionRule("the model's own rule: its predict, which does not follow fro
 def decided(subject: Subject, dist: Distribution) -> Distribution:
     """Return the distributions of the subject's rows with the decisions of the model's own `predict`.
 
-    It is asked for all rows in one call, about the probabilities just given if it can decide by these (`DecidesFrom`).
-    Else, where the adapter knows that it gives the most probable class (`TakesLargest`), for `ASKED` rows and for all
-    ties, and for all rows if one of them is decided otherwise. Numbers, and models without decisions of their own, stay
-    as they are: the most probable class counts.
+    It is asked for all rows in one call. Numbers, and models without decisions of their own, stay as they are: the
+    most probable class counts.
     """
     adapter = subject.adapter
     if "proba" not in dist.supports or not isinstance(adapter, Decides):
         return dist
     q = cast("Categorical", dist)
     try:
-        labels = None
-        if isinstance(adapter, DecidesFrom):
-            labels = adapter.decide_from(subject.model, subject.X, q.probabilities)
-        if labels is None:
-            positions = _most_probable(subject, adapter, q) if most_probable(subject) else None
-            if positions is not None:
-                return q.deciding(MOST_PROBABLE, positions)
-            labels = adapter.decide(subject.model, subject.X.copy())
+        labels = adapter.decide(subject.model, subject.X.copy())
         positions = None if labels is None else np.asarray(q.encode(labels))
         reason = "" if labels is None or len(labels) == len(q) else f"it gave {len(labels)} decisions"
     except UQReportError as error:
@@ -54,29 +44,6 @@ def decided(subject: Subject, dist: Distribution) -> Distribution:
         words = f"{MOST_PROBABLE.words}, as the model's predict gives no class for each row ({reason})"
         return q.deciding(DecisionRule(words))
     return q if positions is None else q.deciding(rule_of(q, positions, subject.model), positions)
-
-
-def most_probable(subject: Subject) -> bool:
-    """Say whether the model is known to decide for the most probable class, so that `decided` asks it of few rows."""
-    return isinstance(subject.adapter, TakesLargest) and subject.adapter.takes_largest(subject.model)
-
-
-def _most_probable(subject: Subject, adapter: Decides, q: Categorical) -> AnyArray | None:
-    """Return the positions of the most probable classes, of ties as the model decides.
-
-    None where most rows would have to be asked, or the model decides otherwise in one of those asked.
-    """
-    p = q.probabilities
-    positions, ordered = p.argmax(axis=1), np.partition(p, -2, axis=1)
-    tied = ordered[:, -2] >= ordered[:, -1] - _TIE
-    at = np.union1d(np.flatnonzero(tied), np.linspace(0, len(p) - 1, ASKED).astype(int))
-    if 2 * len(at) > len(p):
-        return None
-    own = np.asarray(q.encode(adapter.decide(subject.model, take_rows(subject.X, at).copy())))
-    if len(own) != len(at) or (own != positions[at])[~tied[at]].any():
-        return None
-    positions[at] = own
-    return positions
 
 
 def rule_of(q: Categorical, positions: AnyArray, model: Any = None) -> DecisionRule:

@@ -6,7 +6,6 @@ Central differences at a step and its half, joined by Richardson's rule, with th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -14,11 +13,10 @@ import numpy as np
 import pandas as pd
 
 from ..predictive import Distribution
-from ..support.arrays import ColumnLookup, FloatArray, IntArray, Table
+from ..support.arrays import ColumnLookup, FloatArray, Table
 from .variants import Variant, make_buffer
 
 Predict = Callable[[Table], Distribution]
-Bends = Callable[[IntArray, IntArray], FloatArray]
 
 EXACT, DIFFERENCES = "exact derivatives", "central differences"
 EPS = float(np.finfo(float).eps)
@@ -42,9 +40,6 @@ class Derivatives(NamedTuple):
         Estimated error of differences, of the shape of what they belong to.
     precision : float
         Relative rounding of the model's own numbers; differences of a single-precision model need wider steps.
-    bends : callable, optional
-        Returns the second derivatives of some of the rows by some of the columns, (rows, columns, columns, M), from
-        positions of both, where first ones leave less to do.
     """
 
     values: FloatArray
@@ -55,16 +50,13 @@ class Derivatives(NamedTuple):
     error: FloatArray | None = None
     second_error: FloatArray | None = None
     precision: float = EPS
-    bends: Bends | None = None
 
     def of(self, columns: Sequence[int]) -> Derivatives:
         """Return the derivatives with respect to some of the columns."""
         at = list(columns)
         second, second_error = (None if x is None else x[:, at][:, :, at] for x in (self.second, self.second_error))
         error = None if self.error is None else self.error[:, at]
-        bends = None if self.bends is None else partial(_of_columns, self.bends, np.array(at))
-        first = self.first[:, at]
-        return self._replace(first=first, second=second, error=error, second_error=second_error, bends=bends)
+        return self._replace(first=self.first[:, at], second=second, error=error, second_error=second_error)
 
 
 def finite_differences(
@@ -196,11 +188,6 @@ def spread(values: Any) -> float:
     floats = values if plain else pd.Series(values).to_numpy(dtype=float, na_value=np.nan)
     finite = floats[np.isfinite(floats)]
     return float(finite.std()) if len(finite) and np.ptp(finite) > 0 else 0.0
-
-
-def _of_columns(bends: Bends, among: IntArray, rows: IntArray, columns: IntArray) -> FloatArray:
-    """Return second derivatives by columns that are counted among some of all."""
-    return bends(rows, among[columns])
 
 
 def _richardson(whole: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:

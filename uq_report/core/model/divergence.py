@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from ...distributions import Categorical, CategoricalMixture
-from ...distributions.numerics.relative_entropy import half_from
+from ...distributions.numerics.totals import half_from
 from ..predictive import Distribution
 from ..support.arrays import FloatArray
 from ..support.errors import UnsupportedError

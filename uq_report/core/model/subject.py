@@ -14,7 +14,7 @@ from ..support.arrays import AnyArray, FloatArray, IntArray, Table, column, take
 from ..support.errors import InputError, nearest
 from ..support.limits import check_limits
 from ..support.text import count
-from ..validation import inputs, tables
+from ..validation import inputs
 from ..validation.inputs import Kind
 from ..validation.residuals import Assumption
 from .adapter import Adapter, BindsRows, FixedRowsOnly
@@ -127,7 +127,7 @@ def make_subject(  # noqa: PLR0913 - the arguments of the public `explain`
     seed: int = 0,
 ) -> Subject:
     """Validate everything once and return the `Subject`; see `uq_report.explain` for the arguments."""
-    table, features = tables.table(X, "X", model, private=max_rows is None)
+    table, features = inputs.table(X, "X", model, private=max_rows is None)
     subject = Subject(
         model=adapter.bind(model, table) if isinstance(adapter, BindsRows) else model,
         adapter=adapter,

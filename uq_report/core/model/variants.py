@@ -128,20 +128,12 @@ class _FrameBuffer:
         self._changed: set[int] = set()
 
     def filled(self, source: ColumnLookup, start: int, stop: int, group: Sequence[Variant]) -> Table:
-        columns = self._donated(source, start, stop, group) or self._pieced(source, start, stop, group)
+        columns = self._pieced(source, start, stop, group)
         back = {c: self._own[c].repeat(self._variants) for c in self._changed.difference(columns)}
         for c, values in (columns | back).items():
             self._frame.iloc[:, c] = values
         self._changed = set(columns)
         return self._frame
-
-    def _donated(self, source: ColumnLookup, start: int, stop: int, group: Sequence[Variant]) -> dict[int, Any]:
-        """Return whole columns at once where all variants take the same ones from donors; else nothing."""
-        donors = [v.donors[start:stop] for v in group if v.donors is not None and v.columns == group[0].columns]
-        if len(donors) < len(group):
-            return {}
-        index = np.column_stack(donors).ravel()
-        return {c: source[c][index] for c in group[0].columns}
 
     def _pieced(self, source: ColumnLookup, start: int, stop: int, group: Sequence[Variant]) -> dict[int, Any]:
         """Return the rows' own columns with each variant's values put in."""

@@ -18,8 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..support.arrays import FloatArray, IntArray
-from .shuffle_sums import ShuffleSums, fit
-from .two_way_variance import CONVERGED, EXACT, by_donor
+from .two_way_variance import CONVERGED, EXACT, ShuffleSums, by_donor, fit
 
 CONFIDENCE = 0.95  # of every interval, where a run asks for no other level
 MIN_SHUFFLES = 3

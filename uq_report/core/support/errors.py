@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from importlib.util import find_spec
 from textwrap import indent
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol
 
 from .text import clean, harmless
 
@@ -179,3 +180,29 @@ def check_options(who: str, options: object, rules: Sequence[tuple[str, bool, st
             wrong.setdefault(field, f"{who}.{field} must be {allowed}; got {getattr(options, field)!r}.")
     if wrong:
         raise InputError("\n".join(wrong.values()))
+
+
+class NeedsLibraries(Protocol):
+    """Optional: a plugin that is of no use without libraries that its distribution does not always bring.
+
+    Parameters
+    ----------
+    libraries : tuple of str
+        The names by which they are imported; the first is the one that people know.
+    """
+
+    libraries: ClassVar[tuple[str, ...]]
+
+
+def installed(library: str) -> bool:
+    """Say whether a library can be found, without importing it.
+
+    Examples
+    --------
+    >>> installed("json"), installed("no_such_library")
+    (True, False)
+    """
+    try:
+        return find_spec(library) is not None
+    except ValueError:  # it is blocked in sys.modules
+        return False

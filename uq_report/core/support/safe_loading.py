@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NoReturn
-
-from pydantic_core import from_json
 
 from .errors import InputError
 
 SMALL, LARGE = 2**24, 2**30  # bytes: of what people or a history write, and of a run
 DEEPEST = 50  # brackets within each other; a run has at most a dozen
-_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1, ord(":"): 0}
-_OTHERS = bytes({*range(256)} - {*b'[]{}:"'})
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_OTHERS = bytes({*range(256)} - {*b'[]{}"'})
 
 
 def bytes_of(file: Path, most: int = SMALL) -> bytes:
@@ -54,14 +51,9 @@ def json_of(data: bytes | str, source: str) -> Any:
     uq_report.core.support.errors.InputError: x.json must be JSON; got something else (the key 'a' stands twice). ...
     """
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
-    signs = _signs(raw)
-    depth = _depth(signs)
+    depth = nesting(raw)
     if depth > DEEPEST:
         raise InputError(f"{source} must be nested at most {DEEPEST} deep; got {depth}. Restore it from a copy.")
-    with suppress(ValueError):  # what this reader does not take, the next one does, or says why not
-        value = from_json(raw, allow_inf_nan=False, cache_strings="keys")
-        if _number_of_keys(value) == signs.count(b":"):
-            return value
     try:
         return json.loads(raw, object_pairs_hook=_object, parse_constant=_refuse)
     except ValueError as error:
@@ -78,33 +70,9 @@ def nesting(data: bytes) -> int:
     >>> nesting(b'{"a[[[\\"[": [1, [2]]}'), nesting(b"1")
     (3, 0)
     """
-    return _depth(_signs(data))
-
-
-def _signs(data: bytes) -> bytes:
-    """Return the brackets and colons of JSON, those in texts apart."""
-    text = data.replace(rb"\\", b"__").replace(rb"\"", b"__") if b"\\" in data else data
-    return b"".join(text.translate(None, _OTHERS).split(b'"')[::2])
-
-
-def _depth(signs: bytes) -> int:
-    return max(accumulate(map(_STEPS.__getitem__, signs), initial=0))
-
-
-def _number_of_keys(value: Any) -> int:
-    """Return how many keys the objects of a value have, but those in lists that begin with a cell.
-
-    Its JSON has as many colons, and more if a key stands twice or such a list has objects.
-    """
-    number, parts = 0, [value]
-    while parts:
-        part = parts.pop()
-        if isinstance(part, dict):
-            number += len(part)
-            parts += part.values()
-        elif isinstance(part, list) and part and isinstance(part[0], dict | list):
-            parts += part
-    return number
+    text = data.replace(rb"\\", b"__").replace(rb"\"", b"__")
+    brackets = b"".join(text.translate(None, _OTHERS).split(b'"')[::2])
+    return max(accumulate(map(_STEPS.__getitem__, brackets), initial=0))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

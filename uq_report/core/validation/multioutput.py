@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..support.arrays import AnyArray
+from ..support.arrays import AnyArray, as_frame
 from ..support.errors import InputError
-from ..support.frames import as_frame
 
 _LISTED = 8
 _OWN = ("predict", "predict_proba")

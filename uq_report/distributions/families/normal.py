@@ -8,15 +8,11 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from ...core.support.arrays import AnyArray, FloatArray
-from ..numerics.relative_entropy import kl_terms
-from ..numerics.rowwise import Rowwise
-from ..numerics.validate import levels, positive, same_length, vector
+from ..numerics.numeric import WHOLE
+from ..numerics.totals import kl_terms
+from ..numerics.validate import Rowwise, levels, positive, same_length, vector
 
 LOG_2PI = float(np.log(2 * np.pi))
-FISHER = frozenset({"parameters", "fisher_information", "fisher_norm"})
-DIVERGENCES = frozenset({"kl", "renyi_half"})
-# all but the split into parts
-WHOLE = FISHER | DIVERGENCES | {"mean", "variance", "entropy", "log_prob", "cdf", "quantile", "sample", "crps"}
 
 
 class Normal(Rowwise):

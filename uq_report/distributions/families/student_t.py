@@ -10,11 +10,10 @@ from scipy.special import betaln, digamma, polygamma, stdtr, stdtrit
 
 from ...core.support.arrays import AnyArray, FloatArray
 from ...core.support.errors import UnsupportedError
+from ..numerics.numeric import WHOLE
 from ..numerics.quadrature import Panels, even_panels, integral
-from ..numerics.relative_entropy import half_from
-from ..numerics.rowwise import Rowwise
-from ..numerics.validate import levels, positive, refuse, same_length, vector
-from .normal import WHOLE
+from ..numerics.totals import half_from
+from ..numerics.validate import Rowwise, levels, positive, refuse, same_length, vector
 
 _MOMENTS = frozenset({"mean", "variance", "crps"})
 

@@ -9,10 +9,10 @@ from scipy.special import ndtri
 
 from ...core.support.arrays import AnyArray, FloatArray
 from ...core.support.errors import InputError, UnsupportedError
-from ..numerics.rowwise import Rowwise
-from ..numerics.validate import levels, numbers, refuse, same_length, vector
+from ..numerics.numeric import WHOLE
+from ..numerics.validate import Rowwise, levels, numbers, refuse, same_length, vector
 from . import tweedie_series as series
-from .normal import WHOLE, diagonal
+from .normal import diagonal
 
 _MOST = 1e6  # expected summands
 _HALVINGS = 60

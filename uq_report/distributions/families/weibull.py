@@ -2,15 +2,240 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import gamma, gammainc, gammaln, xlogy
+from scipy.special import betainc, gamma, gammainc, gammaln, log_expit, log_ndtr, ndtr, ndtri, xlogy
 
-from ...core.support.arrays import AnyArray, FloatArray
+from ...core.support.arrays import AnyArray, BoolArray, FloatArray
+from ...core.support.errors import UnsupportedError
+from ...core.validation.lifetimes import expected_lifetimes
 from ..numerics.numeric import Parametric, score_of
-from ..numerics.validate import levels
+from ..numerics.validate import Rowwise, levels
 from .gamma import symmetric
+from .laplace import Logistic
+from .normal import Normal, log_density
+
+
+class Lifetimes(Rowwise):
+    """n distributions of the time of an event, of which y may say no more than that it is later.
+
+    `horizon` is the last time of which they say something. `log_prob`, `expected_nll` and `pit_bounds` take y as times
+    with events (`core.lifetimes.LIFETIME`); `cdf` takes plain times.
+    """
+
+    censored = True
+    horizon = float("inf")
+
+    @property
+    def usual_loss(self) -> str:
+        """The negative log-likelihood, which reads a censored row as what it is."""
+        return "nll"
+
+    def encode(self, y: Any) -> AnyArray:
+        """Return times with events; refuse plain times."""
+        return expected_lifetimes(self.family, y)
+
+    @abstractmethod
+    def cumulative_hazard(self, time: AnyArray) -> FloatArray:
+        """Return the number of events expected of each row up to a time per row, while it is at risk, shape (n,)."""
+
+    def why_not(self, method: str) -> str:
+        """Say why `method` cannot answer."""
+        if method == "crps":
+            return "crps is no proper score of censored outcomes (Rindt et al. 2022); use nll"
+        return super().why_not(method)
+
+
+class OfLogarithm(Parametric):
+    """n distributions of y > 0: divergences and Fisher information are those of log y, whatever the map."""
+
+    within = (0.0, np.inf)
+
+    @abstractmethod
+    def logarithm(self) -> Any:
+        """Return the distributions of log y."""
+
+    def kl(self, other: Self) -> FloatArray:
+        """Return that of the logarithms."""
+        return np.asarray(self.logarithm().kl(other.logarithm()))
+
+    def renyi_half(self, other: Self) -> FloatArray:
+        """Return that of the logarithms."""
+        return np.asarray(self.logarithm().renyi_half(other.logarithm()))
+
+    @property
+    def parameters(self) -> FloatArray:
+        """Those of the logarithms, shape (n, 2)."""
+        return np.asarray(self.logarithm().parameters)
+
+    def fisher_information(self) -> FloatArray:
+        """Return that of the logarithms, shape (n, 2, 2)."""
+        return np.asarray(self.logarithm().fisher_information())
+
+
+def log_of(y: AnyArray) -> tuple[FloatArray, BoolArray]:
+    """Return log y, 0 where y <= 0, and where y > 0."""
+    inside = np.asarray(y) > 0
+    return np.log(np.where(inside, y, 1.0)), inside
+
+
+class LogLogistic(OfLogarithm):
+    """n distributions of y > 0 whose logarithm is logistic, with P(Y > y) = 1 / (1 + (y / scale)^shape).
+
+    Parameters
+    ----------
+    scale : float or array of shape (n,)
+        The median, greater than 0.
+    shape : float or array of shape (n,)
+        Greater than 0. The mean is infinite up to 1, the variance up to 2.
+
+    Examples
+    --------
+    >>> LogLogistic([1.0, 2.0], 2.0).mean().round(4)
+    array([1.5708, 3.1416])
+    """
+
+    family = "log-logistic"
+    by_row = above_zero = ("scale", "shape")
+    parametrisation = ("mu", "s")
+    scale: FloatArray
+    shape: FloatArray
+
+    def __init__(self, scale: Any, shape: Any) -> None:
+        self.hold(scale=scale, shape=shape)
+
+    def mean(self) -> FloatArray:
+        """Return scale * b / sin(b) with b = π / shape; infinite where shape <= 1."""
+        return np.where(self.shape > 1, self.scale * _moment(np.pi / self.shape), np.inf)
+
+    def variance(self) -> FloatArray:
+        """Return scale² [2b / sin(2b) - b² / sin(b)²]; infinite where shape <= 2."""
+        b = np.pi / self.shape
+        return np.where(self.shape > 2, np.square(self.scale) * (_moment(2 * b) - np.square(_moment(b))), np.inf)
+
+    def entropy(self) -> FloatArray:
+        """Return log(scale / shape) + 2."""
+        return np.log(self.scale) - np.log(self.shape) + 2
+
+    def log_prob(self, y: AnyArray) -> FloatArray:
+        """Return the log density at y; -inf at y <= 0."""
+        log_y, inside = log_of(y)
+        return np.where(inside, self.logarithm().log_prob(log_y) - log_y, -np.inf)
+
+    def log_survival(self, y: AnyArray) -> FloatArray:
+        """Return -log(1 + (y / scale)^shape)."""
+        log_y, inside = log_of(y)
+        return np.where(inside, log_expit(-self.shape * (log_y - np.log(self.scale))), 0.0)
+
+    def cdf(self, y: AnyArray) -> FloatArray:
+        """Return P(Y <= y)."""
+        log_y, inside = log_of(y)
+        return np.where(inside, self.logarithm().cdf(log_y), 0.0)
+
+    def quantile(self, p: AnyArray) -> FloatArray:
+        """Return the quantiles, shape (n, L)."""
+        with np.errstate(over="ignore"):  # then it is beyond the largest float
+            return np.exp(self.logarithm().quantile(p))
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Draw `size` values from each, shape (size, n)."""
+        with np.errstate(over="ignore"):
+            return np.exp(self.logarithm().sample(rng, size))
+
+    def crps(self, y: AnyArray) -> FloatArray:
+        """Return the score of Jordan, Krüger & Lerch 2019, appendix A; needs shape > 1 on every row."""
+        few = int((self.shape <= 1).sum())
+        if few:
+            raise UnsupportedError(f"log_logistic.crps needs a shape above 1; got less on {few} rows.")
+        cdf, mean, s = self.cdf(y), self.mean(), 1 / self.shape
+        return score_of(y, cdf, mean, mean * betainc(1 + s, 1 - s, cdf), mean * s)
+
+    def logarithm(self) -> Logistic:
+        """Return the logistic distributions of log y."""
+        return Logistic(np.log(self.scale), 1 / self.shape)
+
+
+def _moment(b: FloatArray) -> FloatArray:
+    """Return b / sin(b) of 0 < b < π, 1 elsewhere."""
+    inside = (b > 0) & (b < np.pi)
+    return np.where(inside, b / np.sin(np.where(inside, b, 1.0)), 1.0)
+
+
+class LogNormal(OfLogarithm):
+    """n distributions of y > 0 whose logarithm is normal.
+
+    Parameters
+    ----------
+    mu, sigma : float or array of shape (n,)
+        Mean and standard deviation of log y, not of y; sigma greater than 0.
+
+    Examples
+    --------
+    >>> LogNormal([0.0, 1.0], 1.0).entropy().round(4)
+    array([1.4189, 2.4189])
+    """
+
+    family = "log-normal"
+    by_row = ("mu", "sigma")
+    above_zero = ("sigma",)
+    parametrisation = ("mu", "sigma2")
+    mu: FloatArray
+    sigma: FloatArray
+
+    def __init__(self, mu: Any, sigma: Any) -> None:
+        self.hold(mu=mu, sigma=sigma)
+
+    def mean(self) -> FloatArray:
+        """Return exp(mu + sigma²/2)."""
+        with np.errstate(over="ignore"):  # then it is beyond the largest float
+            return np.exp(self.mu + np.square(self.sigma) / 2)
+
+    def variance(self) -> FloatArray:
+        """Return (exp(sigma²) - 1) exp(2 mu + sigma²)."""
+        with np.errstate(over="ignore"):
+            return np.expm1(np.square(self.sigma)) * np.exp(2 * self.mu + np.square(self.sigma))
+
+    def entropy(self) -> FloatArray:
+        """Return mu + 1/2 + log(2 pi sigma²) / 2."""
+        return self.mu + self.logarithm().entropy()
+
+    def log_prob(self, y: AnyArray) -> FloatArray:
+        """Return the log density at y; -inf at y <= 0."""
+        log_y, inside = log_of(y)
+        return np.where(inside, log_density((log_y - self.mu) / self.sigma, self.sigma) - log_y, -np.inf)
+
+    def cdf(self, y: AnyArray) -> FloatArray:
+        """Return Phi((log y - mu) / sigma)."""
+        log_y, inside = log_of(y)
+        return np.where(inside, ndtr((log_y - self.mu) / self.sigma), 0.0)
+
+    def log_survival(self, y: AnyArray) -> FloatArray:
+        """Return log Phi((mu - log y) / sigma)."""
+        log_y, inside = log_of(y)
+        return np.where(inside, log_ndtr((self.mu - log_y) / self.sigma), 0.0)
+
+    def quantile(self, p: AnyArray) -> FloatArray:
+        """Return the quantiles, shape (n, L)."""
+        with np.errstate(over="ignore"):
+            z = ndtri(levels("log_normal.quantile.p", p))
+            return np.asarray(np.exp(self.mu[:, None] + self.sigma[:, None] * z))
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Draw `size` values from each, shape (size, n)."""
+        return rng.lognormal(self.mu, self.sigma, (size, len(self)))
+
+    def crps(self, y: AnyArray) -> FloatArray:
+        """Return the score in closed form (Baran & Lerch 2015)."""
+        log_y, inside = log_of(y)
+        mean, z = self.mean(), (log_y - self.mu) / self.sigma
+        cdf, partial = (np.where(inside, ndtr(at), 0.0) for at in (z, z - self.sigma))
+        return score_of(y, cdf, mean, mean * partial, mean * (2 * ndtr(self.sigma / np.sqrt(2)) - 1))
+
+    def logarithm(self) -> Normal:
+        """Return the normal distributions of log y."""
+        return Normal(self.mu, self.sigma)
 
 
 class Weibull(Parametric):

@@ -13,8 +13,7 @@ from ...core.support.arrays import FloatArray
 from ...core.support.errors import InputError, UnsupportedError
 from ...core.support.limits import check_limits
 from ..families.categorical import Categorical, checked_probabilities, entropy_of
-from ..numerics.rowwise import row_sum
-from ..numerics.validate import numbers, shares
+from ..numerics.validate import numbers, row_sum, shares
 
 _WEIGHTS = "categorical_mixture.weights"
 _AGREE = 1e-6  # how far the mean of the members may lie from the probabilities: single precision

@@ -12,13 +12,20 @@ from scipy.special import entr, logsumexp, xlogy
 from ...core.predictive import Distribution
 from ...core.support.arrays import AnyArray, FloatArray, IntArray
 from ...core.support.errors import InputError, UnsupportedError
-from ..families.normal import FISHER
-from ..numerics.inversion import inverse
-from ..numerics.numeric import Numeric
-from ..numerics.relative_entropy import half_from
-from ..numerics.rowwise import row_sum
-from ..numerics.totals import HALVINGS, OF_CDF, at, cdf_at, distance_by_total, kl_by_total, reach, spread, total
-from ..numerics.validate import levels, shares
+from ..numerics.numeric import FISHER, Numeric, inverse
+from ..numerics.totals import (
+    HALVINGS,
+    OF_CDF,
+    at,
+    cdf_at,
+    distance_by_total,
+    half_from,
+    kl_by_total,
+    reach,
+    spread,
+    total,
+)
+from ..numerics.validate import levels, row_sum, shares
 from ..wrappers.wrapping import require
 
 _TOLERANCE = 1e-7  # nats per row

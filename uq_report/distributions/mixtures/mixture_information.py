@@ -12,18 +12,172 @@ sum_m w_m q_m log q_m - q log q, smooth, never negative, and 0 where the members
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import entr, xlogy
+from scipy.special import entr, ndtr, ndtri, xlogy
 
-from ...core.support.arrays import BoolArray, FloatArray
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from ...core.support.limits import check_limits
 from ..families.normal import LOG_2PI
 from ..numerics.quadrature import NODES, Panels, integral, joined
-from ..numerics.relative_entropy import kl_terms, kl_terms_of_logs
-from ..numerics.rowwise import row_sum
-from .mixture_grid import REACH, NormalMixtureParameters, even_integral
+from ..numerics.totals import kl_terms, kl_terms_of_logs
+from ..numerics.validate import row_sum
+
+REACH = 7.0  # standard deviations; 2.6e-12 of a member lies beyond
+_STEPS = (0.56, 0.3)  # tried in turn, in standard deviations of a row's narrowest member
+_TURN = 2 / 5  # of a turn per node: the frequency at which the nodes are heard
+_NEAR = 2e-6  # nats that may be heard there, and a hundredth of it per nat of a large integral
+_RUN = 20  # nodes that follow from one exponential: further ones would from an underflow
+_RUNS = 96  # the most of a row; where its range asks for more, its members are of too many scales for one step
+_NONE = 39.0  # standard deviations from which on a density is 0 in floats
+_CELLS = 20_000  # runs times members worked on at once, so that they stay in the processor's cache
+
+
+class NormalMixtureParameters(NamedTuple):
+    """Means and standard deviations (n, m), and weights (m,)."""
+
+    means: FloatArray
+    stds: FloatArray
+    weights: FloatArray
+
+    def used(self) -> NormalMixtureParameters:
+        """Return the mixtures without members of weight 0."""
+        positive = self.weights > 0
+        means, stds = (np.compress(positive, values, axis=1) for values in (self.means, self.stds))
+        return NormalMixtureParameters(means, stds, self.weights[positive])
+
+    def at(self, rows: BoolArray | IntArray) -> NormalMixtureParameters:
+        """Return the mixtures of some rows."""
+        return NormalMixtureParameters(self.means[rows], self.stds[rows], self.weights)
+
+
+# of the densities of each mixture at a row's nodes (rows, nodes): the integrand there, NaN where floats lose it
+Integrand = Callable[..., FloatArray]
+
+
+def even_integral(
+    mixtures: Sequence[NormalMixtureParameters], integrand: Integrand, reach: float = REACH
+) -> tuple[FloatArray, BoolArray]:
+    """Return the integral over the members' reach of each row, and of which rows this is settled, each of shape (n,).
+
+    Rows that are not are those whose members are of very different widths, and those whose integrand has a kink.
+    """
+    means, stds = (np.hstack([getattr(q, name) for q in mixtures]) for name in ("means", "stds"))
+    lower, upper = (means - reach * stds).min(axis=1), (means + reach * stds).max(axis=1)
+    values, settled = np.zeros(len(means)), np.zeros(len(means), dtype=bool)
+    for step in _STEPS:
+        runs = np.ceil((upper - lower) / (step * stds.min(axis=1)) / _RUN)
+        runs[settled | (runs > _RUNS)] = 0
+        for count in np.unique(runs[runs > 0]).astype(int):
+            rows, waves = np.flatnonzero(runs == count), _waves(_RUN * count)
+            parts = min(len(rows), -(-len(rows) * count * means.shape[1] // _CELLS))
+            for some in np.array_split(rows, parts):
+                check_limits()
+                h = (upper - lower)[some] / (_RUN * count - 1)
+                f = integrand(*(_densities(q.at(some), lower[some], h, count) for q in mixtures))
+                values[some] = h * row_sum(f)
+                heard = h * np.hypot(*(row_sum(f, wave) for wave in waves))
+                settled[some] = heard <= _NEAR * np.maximum(1.0, 0.01 * np.abs(values[some]))
+    return values, settled
+
+
+def _waves(nodes: int) -> tuple[FloatArray, FloatArray]:
+    """Return a cosine and a sine at the nodes."""
+    turns = 2 * np.pi * _TURN * np.arange(nodes)
+    return np.cos(turns), np.sin(turns)
+
+
+def _densities(q: NormalMixtureParameters, first: FloatArray, step: FloatArray, runs: int) -> FloatArray:
+    """Return q at nodes from `first` on, `step` apart, shape (rows, nodes), node after node in each run.
+
+    For z_j = z + j a, exp(-z_j²/2) is exp(-z²/2) exp(-z a)^j exp(-(j a)²/2), of which the last is the same in all runs.
+    """
+    begins = first[:, None] + (_RUN * step)[:, None] * np.arange(runs)
+    z = np.clip((begins[:, :, None] - q.means[:, None, :]) / q.stds[:, None, :], -_NONE, _NONE)
+    a = step[:, None] / q.stds
+    density, growth = np.exp(-0.5 * np.square(z)), np.exp(-z * a[:, None, :])
+    shares = np.exp(-0.5 * np.square(np.arange(_RUN)[:, None, None] * a)) * (q.weights / (np.sqrt(2 * np.pi) * q.stds))
+    out = np.empty((*begins.shape, _RUN))
+    for node in range(_RUN):
+        out[:, :, node] = np.einsum("rkm,rm->rk", density, shares[node])
+        density *= growth
+    return out.reshape(len(first), -1)
+
+
+_LEVEL_CELLS = 1 << 16  # numbers in one array of (row, level, member), so that it stays in the processor's cache
+_ROUNDING = 1 - 1e-14  # a sum of weights may fall short of a level by rounding
+
+
+def quantiles(means: FloatArray, stds: FloatArray, weights: FloatArray, p: FloatArray) -> FloatArray:
+    """Return the smallest y with P(Y <= y) >= p, shape (n, L), of mixtures (n, m) with weights (m,)."""
+    values = np.empty((len(means), len(p)))
+    points = ~(stds > 0).any(axis=1)
+    step = max(1, _LEVEL_CELLS // (len(p) * len(weights)))
+    for solve, rows in ((_of_points, np.flatnonzero(points)), (_of_normals, np.flatnonzero(~points))):
+        for start in range(0, len(rows), step):
+            check_limits()
+            block = rows[start : start + step]
+            values[block] = solve(means[block], stds[block], weights, p)
+    return values
+
+
+def standardised(y: FloatArray, means: FloatArray, stds: FloatArray) -> FloatArray:
+    """Return (y - mean) / std; of a single point, inf from the point on and -inf below it."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = (y - means) / stds
+    return np.where(stds > 0, z, np.where(y >= means, np.inf, -np.inf))
+
+
+def _of_points(means: FloatArray, _: FloatArray, weights: FloatArray, p: FloatArray) -> FloatArray:
+    """Return the quantiles where every member is a single point: those of weighted observations."""
+    order = np.argsort(means, axis=1)
+    reached = np.cumsum(weights[order], axis=1)
+    below = (reached[:, None, :] < p[:, None] * _ROUNDING).sum(axis=2)
+    return np.take_along_axis(np.take_along_axis(means, order, axis=1), below, axis=1)
+
+
+def _of_normals(means: FloatArray, stds: FloatArray, weights: FloatArray, p: FloatArray) -> FloatArray:
+    """Take Newton steps inside a bracket, the members' own quantiles, and halve it where they fail.
+
+    A step fails if it leaves the bracket or is more than half the last one (Press et al., Numerical
+    Recipes, rtsafe).
+    """
+    means, stds = means[:, None, :], stds[:, None, :]
+    member = means + stds * ndtri(p)[:, None]
+    lower, upper = member.min(axis=2), member.max(axis=2)
+    y, step = 0.5 * (lower + upper), upper - lower
+    near = 1e-13 * step + 4 * np.spacing(np.maximum(np.abs(lower), np.abs(upper)))
+    while not np.all(done := np.abs(step) <= near):
+        z = standardised(y[:, :, None], means, stds)
+        excess = row_sum(ndtr(z), weights) - p * _ROUNDING
+        lower, upper = np.where(excess < 0, y, lower), np.where(excess < 0, upper, y)
+        # infinite, hence refused, where the density is too small for a step
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            newton = y - excess / row_sum(_density(z, stds), weights)
+        fine = (newton >= lower) & (newton <= upper) & (np.abs(newton - y) <= 0.5 * np.abs(step))
+        following = np.where(done, y, np.where(fine, newton, 0.5 * (lower + upper)))
+        step, y = np.where(done, step, following - y), following
+    return _snapped(y, means, stds, 2 * near)
+
+
+def _density(z: FloatArray, stds: FloatArray) -> FloatArray:
+    """Return the members' densities at standardised values z; 0 for single points."""
+    with np.errstate(over="ignore"):
+        return np.exp(-0.5 * np.square(z) - 0.5 * LOG_2PI) / np.where(stds > 0, stds, np.inf)
+
+
+def _snapped(y: FloatArray, means: FloatArray, stds: FloatArray, near: FloatArray) -> FloatArray:
+    """Return y moved onto a member that is a single point, where one lies within `near`."""
+    if (stds > 0).all():
+        return y
+    distance = np.where(stds > 0, np.inf, np.abs(y[:, :, None] - means))
+    nearest = distance.argmin(axis=2)
+    point = np.take_along_axis(np.broadcast_to(means, distance.shape), nearest[:, :, None], axis=2)[:, :, 0]
+    return np.where(distance.min(axis=2) <= near, point, y)
+
 
 _REACH = 6.0  # standard deviations; beyond them members hold 2e-9, of which the entropy has less than 1e-7 nats
 _FINEST = 1e-100  # of a row's extent: narrower members are taken to be so wide, lest squares overflow

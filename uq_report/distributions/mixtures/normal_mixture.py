@@ -11,12 +11,17 @@ from scipy.special import logsumexp, ndtr
 from ...core.support.arrays import AnyArray, FloatArray
 from ...core.support.errors import InputError
 from ...core.support.limits import check_limits
-from ..families.normal import FISHER, Normal, absolute_moment, log_density
-from ..numerics.rowwise import Rowwise, row_sum
-from ..numerics.validate import levels, numbers, shares
-from .mixture_grid import NormalMixtureParameters
-from .mixture_information import kl_of_mixtures, mean_entropy, mutual_information
-from .mixture_quantiles import quantiles, standardised
+from ..families.normal import Normal, absolute_moment, log_density
+from ..numerics.numeric import FISHER
+from ..numerics.validate import Rowwise, levels, numbers, row_sum, shares
+from .mixture_information import (
+    NormalMixtureParameters,
+    kl_of_mixtures,
+    mean_entropy,
+    mutual_information,
+    quantiles,
+    standardised,
+)
 
 _REMEDY = "raise min_samples_leaf, or give the members a noise variance with residuals='oob' (others: 'normal')"
 _SPLIT = {"aleatoric_variance", "epistemic_variance"}

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ...core.support.limits import check_limits
-from .rowwise import row_sum
+from .validate import row_sum
 
 _CROWD = 256  # panels of a row that are halved at once
 _CELLS = 1 << 16  # numbers in one array of nodes, so that it stays in the processor's cache

@@ -9,11 +9,10 @@ from scipy.special import digamma, entr
 
 from ...core.support.arrays import AnyArray, FloatArray
 from ...core.support.errors import InputError
-from ..families.normal import DIVERGENCES
 from ..mixtures.normal_mixture import NormalMixture
-from ..numerics.relative_entropy import half_from
-from ..numerics.rowwise import Rowwise, row_sum
-from ..numerics.validate import levels, numbers, refuse
+from ..numerics.numeric import DIVERGENCES
+from ..numerics.totals import half_from
+from ..numerics.validate import Rowwise, levels, numbers, refuse, row_sum
 
 FEWEST = 20
 _OF_DRAWS = frozenset({"mean", "variance", "entropy", "cdf", "quantile", "sample", "crps"})

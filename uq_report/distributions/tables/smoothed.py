@@ -12,11 +12,11 @@ from scipy.special import logsumexp, ndtr
 from ...core.support.arrays import AnyArray, FloatArray
 from ...core.support.errors import InputError
 from ...core.support.limits import check_limits
-from ..families.normal import DIVERGENCES, FISHER, absolute_moment, log_density
+from ..families.normal import absolute_moment, log_density
 from ..mixtures.normal_mixture import NormalMixture
-from ..numerics.relative_entropy import half_from
-from ..numerics.rowwise import Rowwise, row_sum
-from ..numerics.validate import levels, positive, same_length, vector
+from ..numerics.numeric import DIVERGENCES, FISHER
+from ..numerics.totals import half_from
+from ..numerics.validate import Rowwise, levels, positive, row_sum, same_length, vector
 
 if TYPE_CHECKING:
     from scipy.interpolate import CubicSpline

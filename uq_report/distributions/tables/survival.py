@@ -10,10 +10,9 @@ from scipy.special import entr, xlogy
 from ...core.support.arrays import AnyArray, FloatArray, IntArray
 from ...core.support.errors import InputError
 from ...core.support.numbers import show_value
-from ..families.lifetime_families import Lifetimes
-from ..numerics.relative_entropy import half_of, kl_of
-from ..numerics.rowwise import row_sum
-from ..numerics.validate import levels, numbers, vector
+from ..families.weibull import Lifetimes
+from ..numerics.totals import half_of, kl_of
+from ..numerics.validate import levels, numbers, row_sum, vector
 
 ROUNDING = 1e-9  # what a curve may rise, or leave [0, 1] by, as sums of hazards do
 

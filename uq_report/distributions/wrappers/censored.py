@@ -10,8 +10,8 @@ import numpy as np
 from ...core.predictive import Distribution
 from ...core.support.arrays import AnyArray, FloatArray
 from ...core.support.errors import InputError
-from ..families.lifetime_families import Lifetimes
-from ..numerics.rowwise import row_sum
+from ..families.weibull import Lifetimes
+from ..numerics.validate import row_sum
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 _LEFT_OUT = 1e-11  # probability before the start of an integral, and beyond the end of a moment

@@ -10,10 +10,8 @@ from scipy.special import entr, rel_entr, xlogy
 from ...core.predictive import Distribution
 from ...core.support.arrays import AnyArray, FloatArray
 from ...core.support.errors import InputError
-from ..families.normal import FISHER
-from ..numerics.inversion import inverse
-from ..numerics.numeric import Numeric
-from ..numerics.relative_entropy import half_from
+from ..numerics.numeric import FISHER, Numeric, inverse
+from ..numerics.totals import half_from
 from ..numerics.validate import levels, refuse, same_length
 from .wrapping import no_parameters, require, taken
 

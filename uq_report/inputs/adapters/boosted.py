@@ -11,9 +11,9 @@ from ...core.model.adapter import Adapter, class_names
 from ...core.support.arrays import FloatArray
 from ...core.support.errors import InputError, ModelError
 from ...distributions import Categorical
-from ...distributions.numerics.rowwise import row_sum
-from .dispersion import check_dispersion, remarks_on
-from .sklearn_ import each_alone, rows_of_trees, takes_largest, unwrap
+from ...distributions.numerics.validate import row_sum
+from .glm import check_dispersion, remarks_on
+from .sklearn_ import each_alone, rows_of_trees, unwrap
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,6 @@ class BoostedAdapter(Adapter):
     def remarks(self, model: Any) -> tuple[str, ...]:
         """Say that a dispersion was given."""
         return remarks_on(self.dispersion)
-
-    def takes_largest(self, model: Any) -> bool:
-        """Say whether the model is a classifier, by its own class, that decides for the most probable class."""
-        return takes_largest(model)
 
     def refuse_dispersion(self, objective: str) -> None:
         """Refuse a dispersion that was given for an objective without one."""

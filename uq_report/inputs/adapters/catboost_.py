@@ -14,7 +14,7 @@ from ...core.support.arrays import AnyArray, FloatArray, Table
 from ...core.support.errors import InputError, to_type
 from ...distributions import CategoricalMixture, Mixture, Normal, NormalMixture, Poisson
 from .boosted import BoostedAdapter, classes_of, comes_from, numbers_of, softmax_of
-from .dispersion import DispersionEstimate, dispersed
+from .glm import DispersionEstimate, dispersed
 from .outputs import predicted_labels
 from .sklearn_ import refitted, transform, unwrap
 

@@ -10,13 +10,54 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from pandas.api.types import is_float_dtype
 from scipy.special import expit, softmax
 
 from ...core.model.adapter import class_names
-from ...core.model.derivatives import Derivatives
-from ...core.support.arrays import FloatArray, Table
-from .affine import affine_slopes, dense
+from ...core.model.derivatives import Derivatives, numbers, spread
+from ...core.model.variants import Variant, make_buffer
+from ...core.support.arrays import ColumnLookup, FloatArray, Table
 from .sklearn_ import transform, unwrap
+
+
+def dense(values: Any) -> FloatArray | None:
+    """Return transformed rows as a dense array of floats, or None if they hold anything else."""
+    try:
+        return np.array(values.toarray() if hasattr(values, "toarray") else values, dtype=float)
+    except (TypeError, ValueError):
+        return None
+
+
+def affine_slopes(steps: Sequence[Any], X: Table, rows: FloatArray) -> FloatArray:
+    """Return the change of the transformed `rows` per unit of each column, NaN where it is no constant."""
+    if not steps:
+        return np.eye(X.shape[1])
+    matrix = np.full((X.shape[1], rows.shape[1]), np.nan)
+    for j in range(len(matrix)):
+        if not isinstance(X, pd.DataFrame) or is_float_dtype(X.dtypes.iloc[j]):
+            matrix[j] = _slopes(steps, X, rows, j)
+    return matrix
+
+
+def _slopes(steps: Sequence[Any], X: Table, rows: FloatArray, column: int) -> FloatArray | float:
+    """Return the change of the rows per unit of one column; NaN where it is no constant, or the steps refuse it."""
+    own = numbers(X, column)
+    # an affine step changes alike over any distance, so a whole standard deviation loses no digits
+    far, present = spread(own) or 1.0, np.isfinite(own)
+    moves = [Variant((column,), (own + h,)) for h in (far, -far)]
+    try:
+        moved = dense(transform(steps, make_buffer(X, 2).filled(ColumnLookup(X), 0, len(X), moves)))
+    except ValueError:  # an encoder refuses values it has not met
+        moved = None
+    if moved is None:
+        return np.nan
+    ahead, behind = moved.reshape(len(X), 2, -1).swapaxes(0, 1)
+    changes = np.stack([ahead - rows, rows - behind])[:, present]
+    change = changes.mean(axis=(0, 1))
+    rounding = 1e-9 * (np.abs(rows[present]).max(axis=0) + np.abs(change))
+    return change / far if (np.abs(changes - change) <= rounding).all() else np.nan
+
 
 _LINEAR = ("sklearn.LogisticRegression", "sklearn.LogisticRegressionCV", "sklearn.LinearDiscriminantAnalysis")
 _BLOCK = 10_000_000  # numbers in the second derivatives of a layer worked on at once

@@ -18,13 +18,12 @@ from ...distributions import Categorical, CategoricalMixture, NormalMixture
 from .outputs import (
     check_noise,
     class_labels,
-    giving,
     mean_and_std,
     point_prediction,
     predicted_labels,
     probabilities,
 )
-from .sklearn_ import batch_rows, gives_std, in_order, is_a, plain_array, takes_largest, transform, unwrap
+from .sklearn_ import batch_rows, gives_std, in_order, is_a, plain_array, transform, unwrap
 
 _FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier")
 _BAGGING = ("BaggingClassifier", "BaggingRegressor")
@@ -85,17 +84,6 @@ class EnsembleAdapter(Adapter):
     def decide(self, model: Any, X: Table) -> AnyArray | None:
         """Return the labels of the model's own ``predict``; None for regressors."""
         return predicted_labels(model, X) if is_a(unwrap(model)[1], _CLASSIFIERS) else None
-
-    def takes_largest(self, model: Any) -> bool:
-        """Say whether the members are trees, alone or bagged, so that the most probable class is decided for."""
-        return takes_largest(model)
-
-    def decide_from(self, model: Any, X: Table, probabilities: FloatArray) -> AnyArray | None:
-        """Run the own ``predict`` of a forest or a bag, which asks ``predict_proba``, with what that has given."""
-        final = unwrap(model)[1]
-        if not takes_largest(model) or not is_a(final, (*_FORESTS, *_BAGGING)):
-            return None
-        return predicted_labels(giving(final, probabilities), X)
 
     def batch_rows(self, model: Any) -> int | None:
         """Return 25 000 to 80 000 for what is built of trees, else None.

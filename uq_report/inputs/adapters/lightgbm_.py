@@ -14,7 +14,7 @@ from ...core.support.arrays import AnyArray, FloatArray, Table
 from ...core.support.errors import InputError, to_type
 from ...distributions import Categorical
 from .boosted import BoostedAdapter, classes_of, comes_from, numbers_of, softmax_of
-from .dispersion import DispersionEstimate, dispersed
+from .glm import DispersionEstimate, dispersed
 from .outputs import class_labels, predicted_labels, probabilities
 from .sklearn_ import refitted, transform, unwrap
 

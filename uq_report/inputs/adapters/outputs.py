@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from copy import copy
 from numbers import Real
 from typing import Any
 
@@ -59,17 +58,6 @@ def predicted_labels(model: Any, X: Table) -> AnyArray | None:
         return None
     with in_order():
         return np.asarray(model.predict(X))
-
-
-def giving(model: Any, p: FloatArray) -> Any:
-    """Return a copy of a model that gives these probabilities, whatever rows it is asked about."""
-
-    def predict_proba(_: Any) -> FloatArray:  # scikit-learn goes by the name of the method
-        return p
-
-    stub = copy(model)
-    stub.predict_proba = predict_proba
-    return stub
 
 
 def mean_and_std(model: Any, X: Table) -> tuple[FloatArray, FloatArray]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
@@ -16,17 +17,154 @@ from ...core.support.errors import InputError, to_type
 from ...distributions import Quantiles
 from ...distributions.tables.quantiles import Ties
 from .outputs import point_prediction
-from .quantile_levels import levels_of, words
 from .sklearn_ import (
     ROWWISE_BATCH,
     SklearnAdapter,
     batch_rows,
     each_alone,
     fitted_anew,
+    in_order,
     named_parameter,
     transform,
     unwrap,
 )
+
+
+def levels_of(model: Any) -> tuple[float, ...]:
+    """Return the levels of the quantiles that a fitted final estimator predicts; none for another model."""
+    name = next((name for name in class_names(model) if name in _READERS), None)
+    return () if name is None else tuple(float(level) for level in _READERS[name](model))
+
+
+def levels_words(levels: tuple[float, ...]) -> str:
+    """Return the levels in levels_words.
+
+    Examples
+    --------
+    >>> levels_words((0.05, 0.5, 0.95))
+    'quantiles at 3 levels, 0.05 to 0.95'
+    """
+    return f"quantiles at {len(levels)} levels, {levels[0]:g} to {levels[-1]:g}"
+
+
+def _sklearn(parameter: str) -> Callable[[Any], tuple[float, ...]]:
+    def read(model: Any) -> tuple[float, ...]:
+        return (getattr(model, parameter),) if model.loss == "quantile" else ()
+
+    return read
+
+
+def _lightgbm(model: Any) -> tuple[float, ...]:
+    parameters = model.get_params() if hasattr(model, "get_params") else model.params
+    names = {parameters.get(name) for name in ("objective", "application", "objective_type")}
+    return (parameters.get("alpha", 0.9),) if "quantile" in names else ()
+
+
+def _xgboost(model: Any) -> tuple[float, ...]:
+    """Read the configuration of the booster, which a model that was saved and loaded has too."""
+    if hasattr(model, "get_booster") and not model.__sklearn_is_fitted__():
+        return ()
+    booster = model.get_booster() if hasattr(model, "get_booster") else model
+    objective = json.loads(booster.save_config())["learner"]["objective"]
+    if objective["name"] != "reg:quantileerror":
+        return ()
+    return tuple(np.atleast_1d(json.loads(objective["quantile_loss_param"]["quantile_alpha"])).tolist())
+
+
+def _catboost(model: Any) -> tuple[float, ...]:
+    parameters = model.get_all_params() if model.is_fitted() else model.get_params()
+    loss, _, options = str(parameters.get("loss_function", "")).partition(":")
+    if loss not in ("Quantile", "MultiQuantile"):
+        return ()
+    alphas = dict(option.split("=") for option in options.split(";") if "=" in option).get("alpha", "0.5")
+    return tuple(float(alpha) for alpha in alphas.split(","))
+
+
+_READERS: dict[str, Callable[[Any], tuple[float, ...]]] = {
+    "sklearn.QuantileRegressor": lambda model: (model.quantile,),
+    "sklearn.GradientBoostingRegressor": _sklearn("alpha"),
+    "sklearn.HistGradientBoostingRegressor": _sklearn("quantile"),
+    "lightgbm.LGBMModel": _lightgbm,
+    "lightgbm.Booster": _lightgbm,
+    "xgboost.XGBModel": _xgboost,
+    "xgboost.Booster": _xgboost,
+    "catboost.CatBoost": _catboost,
+}
+
+
+_FOREST = "quantile_forest.BaseForestQuantileRegressor"
+_FIRST = """\
+import numpy as np
+from sklearn.base import clone
+
+model = clone(model).fit(X_train, np.asarray(y_train)[:, 0])
+uq.explain(model, X, np.asarray(y)[:, 0])"""
+LEVELS = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
+
+
+@dataclass(frozen=True)
+class QuantileForestAdapter(SklearnAdapter):
+    """RandomForestQuantileRegressor and ExtraTreesQuantileRegressor, alone, last in a pipeline, or in a search object.
+
+    The levels are the model's own ``default_quantiles`` where these are three or more, else `levels`. A forest weighs
+    a few training outcomes for each row, as many as it has trees by default, and predicts these: finer levels read
+    their gaps as detail. In a simulation with 100 trees the negative log-likelihood was 1.9 nats with the seven
+    levels, 2.6 with 39 and 62 with 99, where that of the truth is 1.4.
+
+    Parameters
+    ----------
+    levels : tuple of float
+        Strictly increasing; seven by default, between which and beyond which lie equal shares, 0.15 and 0.05.
+    ties : {"joined", "atoms", "refused"}
+        What is made of equal quantiles; see `Quantiles`.
+
+    Examples
+    --------
+    >>> QuantileForestAdapter().matches(object()) is None
+    True
+    """
+
+    levels: tuple[float, ...] = LEVELS
+    ties: Ties = "joined"
+
+    name: ClassVar[str] = "quantile_forest"
+    libraries: ClassVar[tuple[str, ...]] = ("quantile_forest",)
+
+    def matches(self, model: Any) -> Match | None:
+        """Match the two by the name of their base class."""
+        if isinstance(model, type):
+            return None
+        final = unwrap(model)[1]
+        return (
+            Match(0, f"{type(final).__name__}: {levels_words(self._of(final))}")
+            if _FOREST in class_names(final)
+            else None
+        )
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return a quantile table per row."""
+        steps, final = unwrap(model)
+        who, levels = type(final).__name__, self._of(final)
+        if not hasattr(final, "estimators_"):
+            raise InputError(f"model must be fitted; got a {who} without trees. Call fit first.")
+        if final.n_outputs_ != 1:
+            raise InputError(
+                f"{who}.n_outputs_ must be 1; got {final.n_outputs_}. Fit one forest for each, here for the first. "
+                f"{to_type(_FIRST)}"
+            )
+        with in_order():
+            values = final.predict(transform(steps, X), quantiles=list(levels))
+        return Quantiles(levels, np.reshape(values, (-1, len(levels))), ties=self.ties)
+
+    def batch_rows(self, model: Any) -> int | None:
+        """Return 25 000 where the steps in front treat each number by itself, else None."""
+        return ROWWISE_BATCH if each_alone(unwrap(model)[0]) else None
+
+    def _of(self, forest: Any) -> tuple[float, ...]:
+        own = np.ravel(np.asarray(forest.default_quantiles, dtype=object)).tolist()
+        numbers = sorted({float(level) for level in own if isinstance(level, int | float)})
+        return tuple(numbers) if len(numbers) >= 3 else self.levels
+
 
 _LINE = "uq.explain({0.05: low, 0.5: middle, 0.95: high}, X, y)"
 # the names of the level, and how one is set
@@ -81,7 +219,7 @@ class QuantilesAdapter(SklearnAdapter):
         levels = levels_of(final)
         if not levels:
             return None
-        kind = words(levels) if len(levels) > 1 else f"the quantile at level {levels[0]:g} alone"
+        kind = levels_words(levels) if len(levels) > 1 else f"the quantile at level {levels[0]:g} alone"
         return Match(0, f"{type(final).__name__}: {kind}")
 
     def predict(self, model: Any, X: Table) -> Distribution:

@@ -9,12 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core.model.adapter import Match, class_names
-from ...core.model.derivatives import Derivatives
 from ...core.predictive import Distribution
 from ...core.support.arrays import Table
 from ...core.support.errors import InputError, to_type
 from ...distributions import Normal
-from .gp_derivatives import gp_derivatives
 from .outputs import POINTS, check_noise, mean_and_std, refuse_rows
 from .sklearn_ import SklearnAdapter, gives_std, is_a, unwrap
 
@@ -82,11 +80,6 @@ class RegressorStdAdapter(SklearnAdapter):
         remedy = to_type(_NOISE if is_a(final, _GAUSSIAN_PROCESS) else POINTS)
         refuse_rows(f"{who}.predict must return a std > 0", std == 0, remedy)
         return Normal(mean, std)
-
-    def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
-        """Return derivatives of Gaussian processes, which cost one solve a row, or None for others."""
-        inner = gp_derivatives(model, X, order)
-        return None if inner is None else inner._replace(values=inner.values + np.array([0.0, self.noise_variance]))
 
     def _gaussian_process(self, model: Any) -> str:
         kernel = getattr(model, "kernel_", None)

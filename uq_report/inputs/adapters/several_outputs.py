@@ -11,13 +11,121 @@ import numpy as np
 
 from ...core.model.adapter import Adapter, Match
 from ...core.predictive import Distribution
-from ...core.support.arrays import AnyArray, Table
+from ...core.support.arrays import AnyArray, FloatArray, Table
 from ...core.support.errors import InputError
 from ...core.validation.multioutput import Output
-from .chains import link
 from .outputs import SEVERAL
-from .sklearn_ import is_a, transform, unwrap
-from .tree_outputs import forest_output, tree_output
+from .sklearn_ import is_a, plain_array, transform, unwrap
+
+
+@dataclass(frozen=True)
+class Augmented:
+    """Adds to the rows what the earlier links of a chain predict, as the chain does; a fitted transformer.
+
+    Parameters
+    ----------
+    estimators : tuple of objects
+        The earlier links, in the order of the chain.
+    method : str
+        What of theirs is a feature of the later ones.
+    """
+
+    estimators: tuple[Any, ...]
+    method: str
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def fit(self, X: Any, y: Any = None) -> Augmented:
+        """Return itself: the links are fitted."""
+        return self
+
+    def transform(self, X: Any) -> AnyArray:
+        """Return the rows with a column per earlier link."""
+        rows = np.asarray(X)
+        for estimator in self.estimators:
+            response = np.asarray(getattr(estimator, self.method)(rows))
+            rows = np.column_stack([rows, response[:, 1] if response.ndim == 2 else response])
+        return rows
+
+
+def link(chain: Any, position: int) -> Any:
+    """Return the output at `position` of a RegressorChain or ClassifierChain as a pipeline."""
+    from sklearn.pipeline import Pipeline
+
+    place = list(chain.order_).index(position)
+    earlier = tuple(chain.estimators_[:place])
+    augmented = Augmented(earlier, getattr(chain, "chain_method_", "predict"))
+    return Pipeline([("chain", augmented), ("model", chain.estimators_[place])])
+
+
+_REGRESSORS = ("RandomForestRegressor", "ExtraTreesRegressor")
+_SQUARES = ("squared_error", "friedman_mse")
+_SAME = 1e-6
+_READ = "The variances of its leaves are those of the training rows in them, whose means are the forest's own."
+_POINTS = (
+    "Its trees keep no variance of a single output, so members are points: pass train=(X, Y), the rows and all "
+    "outputs that the forest was fitted on, in their order."
+)
+
+
+def tree_output(tree: Any, position: int, variances: FloatArray | None = None) -> Any:
+    """Return a fitted tree of one output; `variances` of the output by node, by default 0: not known."""
+    whole = tree.tree_
+    counts = np.atleast_1d(tree.n_classes_) if hasattr(tree, "n_classes_") else np.ones(tree.n_outputs_, dtype=np.intp)
+    size = int(counts[position])
+    state = whole.__getstate__()
+    nodes = state["nodes"].copy()
+    nodes["impurity"] = 0.0 if variances is None else variances
+    sliced = type(whole)(whole.n_features, np.array([size], dtype=np.intp), 1)
+    values = np.ascontiguousarray(state["values"][:, position : position + 1, :size])
+    sliced.__setstate__({**state, "nodes": nodes, "values": values})
+    return _single(tree, sliced, position)
+
+
+def forest_output(forest: Any, position: int, train: tuple[Any, AnyArray] | None) -> tuple[Any, str]:
+    """Return the forest of one output, and where the variances of its leaves are from."""
+    regressor = is_a(forest, _REGRESSORS)
+    variances = _variances(forest, position, train) if regressor and train is not None else None
+    single = copy(forest)
+    single.estimators_ = [
+        tree_output(tree, position, None if variances is None else variances[number])
+        for number, tree in enumerate(forest.estimators_)
+    ]
+    single.n_outputs_ = 1
+    if not regressor:
+        single.classes_, single.n_classes_ = forest.classes_[position], forest.n_classes_[position]
+        return single, ""
+    return single, _POINTS if variances is None else _READ
+
+
+def _single(tree: Any, nodes: Any, position: int) -> Any:
+    single = copy(tree)
+    single.tree_, single.n_outputs_ = nodes, 1
+    if isinstance(getattr(tree, "classes_", None), list):
+        single.classes_, single.n_classes_ = tree.classes_[position], tree.n_classes_[position]
+    return single
+
+
+def _variances(forest: Any, position: int, train: tuple[Any, AnyArray]) -> list[FloatArray] | None:
+    """Return the variance of one output in every node of every tree; None if these are not the rows of the fit."""
+    X, y = np.asarray(plain_array(train[0]), dtype=np.float32), np.asarray(train[1], dtype=float)
+    if forest.criterion not in _SQUARES or len(y) != getattr(forest, "_n_samples", None):
+        return None
+    each = []
+    for tree, rows in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        nodes, leaf = tree.tree_, tree.apply(X[rows])
+        n = np.bincount(leaf, minlength=nodes.node_count)
+        leaves = nodes.children_left < 0
+        mean = nodes.value[:, position, 0]
+        off = y[rows] - mean[leaf]
+        shift = np.bincount(leaf, off, minlength=nodes.node_count) / np.maximum(n, 1)
+        spread = np.bincount(leaf, off * off, minlength=nodes.node_count) / np.maximum(n, 1)
+        if (n[leaves] == 0).any() or np.abs(shift).max() > _SAME * np.std(y):
+            return None
+        each.append(np.where(leaves, spread, 0.0))
+    return each
+
 
 _MULTI = ("MultiOutputRegressor", "MultiOutputClassifier")
 _CHAINS = ("RegressorChain", "ClassifierChain")

@@ -49,11 +49,6 @@ def _both(*families: str) -> set[str]:
 _TREES = _both("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees", "HistGradientBoosting")
 _BOOSTED = _both("GradientBoosting")
 _COMBINED = _both("Bagging", "Voting")
-_LARGEST = {
-    *(f"sklearn.{name}Classifier" for name in ["DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees", "Bagging"]),
-    *("sklearn.GradientBoostingClassifier", "sklearn.HistGradientBoostingClassifier"),
-    *("xgboost.XGBClassifier", "lightgbm.LGBMClassifier"),
-}
 
 
 class SklearnAdapter(Adapter):
@@ -85,24 +80,6 @@ class SklearnAdapter(Adapter):
     def from_score(self, model: Any, scores: FloatArray) -> Distribution:
         """Return what `predict` makes of these scores, by the estimator's own link."""
         return self.predict(rescored(unwrap(model)[1], scores), scores)
-
-    def takes_largest(self, model: Any) -> bool:
-        """Say whether the model is one of trees, by its own class, that decides for the most probable class."""
-        return takes_largest(model)
-
-
-def takes_largest(model: Any) -> bool:
-    """Say whether ``predict`` is known to give the class of the largest ``predict_proba``: of classifiers of trees.
-
-    Alone, last in a pipeline or best in a search. CatBoost's have a threshold of their own, and an objective that is
-    a function may mean anything.
-    """
-    names = class_names(model)
-    if names[0] == "sklearn.Pipeline":
-        return takes_largest(model.steps[-1][1])
-    if "sklearn.BaseSearchCV" in names:
-        return takes_largest(getattr(model, "best_estimator_", None))
-    return names[0] in _LARGEST and not callable(getattr(model, "objective", None))
 
 
 def refitted(model: Any, name: str, value: str) -> str:

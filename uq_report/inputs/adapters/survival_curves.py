@@ -1,16 +1,22 @@
-"""Survival curves of a library, cut into cells: what the adapters of survival models share."""
+"""Survival models of lifelines and scikit-survival: curves cut into cells, and exact distributions of failure times."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import pandas as pd
+from scipy.special import ndtr
 
-from ...core.support.arrays import BoolArray, FloatArray, IntArray
-from ...core.support.errors import InputError
-from ...distributions import Survival
-from .sklearn_ import SklearnAdapter
+from ...core.model.adapter import Match, class_names
+from ...core.predictive import Distribution
+from ...core.support.arrays import BoolArray, FloatArray, IntArray, Table
+from ...core.support.errors import InputError, UnsupportedError, to_type
+from ...distributions import Censored, LogLogistic, LogNormal, Survival, Weibull
+from .sklearn_ import ROWWISE_BATCH, SklearnAdapter, in_order, refitted, transform, unwrap
 
 CELLS = 5
 
@@ -63,3 +69,155 @@ def even_cells(events: BoolArray, n_cells: int) -> IntArray:
     at = np.flatnonzero(events)
     parts = np.array_split(at, min(n_cells, max(len(at), 1)))
     return np.array([*(part[-1] for part in parts[:-1]), len(events) - 1])
+
+
+_FITTED = """\
+from lifelines import WeibullAFTFitter
+
+time, event = y_train.columns
+model = WeibullAFTFitter().fit(X_train.join(y_train), time, event)
+uq.explain(model, X, y)"""
+_NAMED = """\
+import pandas as pd
+
+uq.explain(model, pd.DataFrame(X, columns=X_train.columns), y)"""
+
+
+class _Accelerated(NamedTuple):
+    """The survival levels of the times exp(m) and exp(m + s), where log T has location m and scale s, and the family.
+
+    ``family(exp(m), s)`` is the distribution.
+    """
+
+    levels: tuple[float, float]
+    family: Callable[[FloatArray, FloatArray], Distribution]
+
+
+_ACCELERATED: Mapping[str, _Accelerated] = {
+    "lifelines.WeibullAFTFitter": _Accelerated((math.exp(-1), math.exp(-math.e)), lambda at, s: Weibull(1 / s, at)),
+    "lifelines.LogNormalAFTFitter": _Accelerated((0.5, float(ndtr(-1))), lambda at, s: LogNormal(np.log(at), s)),
+    "lifelines.LogLogisticAFTFitter": _Accelerated((0.5, 1 / (1 + math.e)), lambda at, s: LogLogistic(at, 1 / s)),
+}
+
+
+@dataclass(frozen=True)
+class LifelinesAdapter(CurvesAdapter):
+    """Regression models of lifelines, whose rows are a DataFrame with the columns of the fit.
+
+    ``WeibullAFTFitter``, ``LogNormalAFTFitter`` and ``LogLogisticAFTFitter`` give their distributions: the loss is
+    their likelihood. The others give curves, read at the model's own times, which needs none of the library's
+    interpolation. The horizon of the restricted mean is the last time of the fit unless `ends` says otherwise.
+    """
+
+    name: ClassVar[str] = "lifelines"
+    libraries: ClassVar[tuple[str, ...]] = ("lifelines",)
+
+    def matches(self, model: Any) -> Match | None:
+        """Match every fitter of the library by name."""
+        if isinstance(model, type) or "lifelines.BaseFitter" not in class_names(model):
+            return None
+        exact = "distributions of the time, with its likelihood"
+        cells = "survival curves, with loss and entropy of cells of the time axis"
+        return Match(1, f"{type(model).__name__}: {exact if _accelerated(model) else cells}")
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return the distributions or survival curves of the rows."""
+        who = type(model).__name__
+        if not callable(getattr(model, "predict_survival_function", None)):
+            raise UnsupportedError(
+                f"{who} must predict a survival function of each row; it has none: it has no features, or rows that "
+                f"are intervals. Audit a regression model. {to_type(_FITTED)}"
+            )
+        if not isinstance(X, pd.DataFrame):
+            raise InputError(
+                f"explain.X must be a DataFrame with the columns {who} was fitted on; got an array. {to_type(_NAMED)}"
+            )
+        rows, accelerated = X.reset_index(drop=True), _accelerated(model)
+        if accelerated is None:
+            table = model.predict_survival_function(rows)
+            return self.curves(table.index, table[rows.index].to_numpy().T, _fitter_event_times(model, table.index))
+        first, second = (np.asarray(model.predict_percentile(rows, p=p), dtype=float) for p in accelerated.levels)
+        horizon = self.ends[-1] if self.ends else float(np.max(model.durations))
+        return Censored(accelerated.family(first, np.log(second / first)), horizon)
+
+
+def _accelerated(model: Any) -> _Accelerated | None:
+    return next((_ACCELERATED[name] for name in class_names(model) if name in _ACCELERATED), None)
+
+
+def _fitter_event_times(model: Any, times: Any) -> BoolArray:
+    """Return at which of its times the model saw an event."""
+    seen = np.asarray(model.durations)[np.asarray(model.event_observed, dtype=bool)]
+    return np.isin(np.asarray(times), seen)
+
+
+_BATCH_CELLS = 2_500_000  # rows x times of a call
+_FORESTS = ("RandomSurvivalForest", "ExtraSurvivalTrees", "SurvivalTree", "ExtraSurvivalTree")
+_FORESTS_NAMES = {f"sksurv.{name}" for name in _FORESTS}
+_NEEDED = (("fit_baseline_model", True), ("loss", "coxph"), ("low_memory", False))
+_COX = """\
+from sksurv.linear_model import CoxPHSurvivalAnalysis
+
+model = CoxPHSurvivalAnalysis(alpha=0.1).fit(X_train, y_train)
+uq.explain(model, X, y)"""
+
+
+@dataclass(frozen=True)
+class SksurvAdapter(CurvesAdapter):
+    """Models of scikit-survival with ``predict_survival_function``, alone, last in a pipeline, or in a search object.
+
+    Cox models (of ``CoxnetSurvivalAnalysis`` the one of its smallest alpha), forests, trees and boosted Cox models.
+    Machines that only rank rows have no survival function and are refused.
+    """
+
+    name: ClassVar[str] = "sksurv"
+    libraries: ClassVar[tuple[str, ...]] = ("sksurv",)
+
+    def matches(self, model: Any) -> Match | None:
+        """Match every estimator of the library by its module."""
+        if isinstance(model, type):
+            return None
+        final = unwrap(model)[1]
+        if not class_names(final)[0].startswith("sksurv."):
+            return None
+        return Match(1, f"{type(final).__name__}: survival curves, with loss and entropy of cells of the time axis")
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return the survival curves of the rows."""
+        steps, final = unwrap(model)
+        _refuse_rankings(model)
+        rows = transform(steps, X)
+        with in_order():
+            survival = final.predict_survival_function(rows, return_array=True)
+            hazard = final.predict_cumulative_hazard_function(rows[:1])[0]
+        return self.curves(hazard.x, survival, _sksurv_event_times(final, hazard.y))
+
+    def batch_rows(self, model: Any) -> int | None:
+        """Return up to 25 000 for trees and forests (fewer where there are many times), else None."""
+        steps, final = unwrap(model)
+        if steps or class_names(final)[0] not in _FORESTS_NAMES:
+            return None
+        return min(ROWWISE_BATCH, max(1_000, _BATCH_CELLS // max(1, len(getattr(final, "unique_times_", ())))))
+
+
+def _sksurv_event_times(model: Any, hazard: FloatArray) -> BoolArray:
+    """Return at which times events were fitted: stated by trees; of proportional hazards where any row's rises."""
+    stated = getattr(model, "is_event_time_", None)
+    return np.diff(hazard, prepend=0.0) > 0 if stated is None else np.asarray(stated, dtype=bool)
+
+
+def _refuse_rankings(model: Any) -> None:
+    """Refuse what has no survival function, with the line that gives one."""
+    final = unwrap(model)[1]
+    who = type(final).__name__
+    if not callable(getattr(final, "predict_survival_function", None)):
+        raise UnsupportedError(
+            f"{who} must have a survival function; it has none: it ranks rows or predicts a time, without a "
+            f"probability. Audit a model that has one. {to_type(_COX)}"
+        )
+    for name, right in _NEEDED:
+        if (got := getattr(final, name, right)) != right:
+            raise UnsupportedError(
+                f"{who} must be fitted with {name}={right!r} to have a survival function; got {got!r}. "
+                f"{to_type(refitted(model, name, repr(right)))}"
+            )

@@ -15,8 +15,8 @@ from ...core.predictive import Distribution
 from ...core.support.arrays import AnyArray, FloatArray, Table
 from ...core.support.errors import InputError
 from ...distributions import Categorical, LogNormal, Scipy, Weibull
-from .boosted import BoostedAdapter, classes_of, comes_from, numbers_of, softmax_of
-from .dispersion import DispersionEstimate, dispersed
+from .boosted import BoostedAdapter, classes_of, comes_from, numbers_of
+from .glm import DispersionEstimate, dispersed
 from .outputs import class_labels, predicted_labels, probabilities
 from .sklearn_ import transform, unwrap
 
@@ -95,23 +95,6 @@ class XGBoostAdapter(BoostedAdapter):
             labels = final.classes_ if classifier else None
             return classes_of(expit(values) if raw else values, X.shape[0], what, labels)
         return self._amounts(final, objective, values)
-
-    def score(self, model: Any, X: Any) -> FloatArray | None:
-        """Return the margins of rows, shape (n, k), as XGBoost adds them in single precision."""
-        steps, final = unwrap(model)
-        rows = transform(steps, X)
-        source = _matrix(final, rows) if comes_from(final, _BOOSTER) else rows
-        return np.asarray(final.predict(source, output_margin=True), dtype=float).reshape(X.shape[0], -1)
-
-    def from_score(self, model: Any, scores: FloatArray) -> Distribution:
-        """Return what `predict` makes of these margins, by the objective's link."""
-        final = unwrap(model)[1]
-        objective = _objective(_booster(final))
-        if objective.name in _POWERS or objective.name == _AFT:
-            return self._amounts(final, objective, np.exp(scores[:, 0]))
-        p = softmax_of(scores) if scores.shape[1] > 1 else expit(scores[:, 0])
-        labels = final.classes_ if comes_from(final, _CLASSIFIER) else None
-        return classes_of(p, len(scores), type(final).__name__, labels)
 
     def _amounts(self, final: Any, objective: _Objective, values: AnyArray) -> Distribution:
         """Return the distributions of counts, amounts or failure times with these means or medians."""

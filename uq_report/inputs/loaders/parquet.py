@@ -12,10 +12,9 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...core.support.arrays import IntArray
+from ...core.support.arrays import IntArray, tidied
 from ...core.support.errors import InputError, MissingDependencyError
-from ...core.support.frames import tidied
-from .reservoir import Reservoir
+from .csv_ import Reservoir
 
 BUFFER = 2**18  # bytes of a file that are read at once
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 from ...checks.family import NotJudgedError, Said, TableCheck, family, judged, needed, outcome
 from ...checks.reading import RuleOutcome, absent, close
 from ...checks.rule import Rule
-from ...core.statistics.interval_reliability import LEAST_EVENTS, Distrust, few_events
+from ...core.statistics.verdicts import LEAST_EVENTS, Distrust, few_events
 from ...core.support.errors import check_options
 from ...core.support.numbers import number, share_words, value_words
 from ...core.support.text import count, short

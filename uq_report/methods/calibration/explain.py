@@ -22,7 +22,7 @@ from ...core.support.arrays import AnyArray, FloatArray, IntArray
 from ...core.support.errors import InputError, check_options
 from ...core.support.numbers import number
 from ...distributions import Categorical
-from ...distributions.families.lifetime_families import Lifetimes
+from ...distributions.families.weibull import Lifetimes
 from ..shared.estimates import estimate, mean_of, share_of
 from ..shared.options import at_least
 from . import scores as scoring

@@ -21,7 +21,7 @@ from ...core.statistics.inference import TIED, PairTerms, as_extreme, standard_e
 from ...core.support.arrays import AnyArray, FloatArray
 from ...core.support.limits import check_limits
 from ...distributions import Categorical
-from ...distributions.numerics.rowwise import row_sum
+from ...distributions.numerics.validate import row_sum
 from ..shared.blocks import blocks
 from ..shared.changes import ChangedMeasures, pair_terms
 from ..shared.rows import ShuffledRows

@@ -17,7 +17,7 @@ from ...core.engine.fast_path_evaluator import Engine
 from ...core.model.measures import Measure
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
-from ...core.statistics.shuffle_sums import LEAST, ShuffleSums
+from ...core.statistics.two_way_variance import LEAST, ShuffleSums
 from ...core.support.arrays import FloatArray, IntArray
 from ...evidence.importance import ALL_FEATURES
 from ..shared.changes import ChangedMeasures, Distinct

@@ -12,8 +12,7 @@ import pandas as pd
 
 from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, RowValues
 from ...core.statistics.inference import MIN_SHUFFLES
-from ...core.statistics.interval_reliability import Distrust
-from ...core.statistics.verdicts import permutation_p_value
+from ...core.statistics.verdicts import Distrust, permutation_p_value
 from ...core.support.arrays import FloatArray
 from ...core.support.numbers import share_words
 from ...core.support.text import short

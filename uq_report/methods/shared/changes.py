@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.statistics.inference import MIN_SHUFFLES, PairTerms, all_pairs, shuffled_pairs, solved_to
-from ...core.statistics.shuffle_sums import ShuffleSums, fit
+from ...core.statistics.two_way_variance import ShuffleSums, fit
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, column
 from .rows import ShuffledRows
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.model.measures import Measure, Statistic
 from ...core.statistics.inference import MIN_CLUSTERS, MIN_SHUFFLES, n_units
-from ...core.statistics.interval_reliability import Distrust, effective_units, events, few_events, heavy_tails
+from ...core.statistics.verdicts import Distrust, effective_units, events, few_events, heavy_tails
 from ...core.support.arrays import AnyArray, FloatArray, IntArray
 from ...core.support.text import count
 

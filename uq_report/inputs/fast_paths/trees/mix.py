@@ -7,7 +7,7 @@ import numpy as np
 from ....core.support.arrays import AnyArray, BoolArray, IntArray
 from ....core.support.limits import check_limits
 from .forest import Forest
-from .nodes import FEATURE, LEAF, LEFT, RIGHT, compiled, goes_left, parts, push
+from .walk import FEATURE, LEAF, LEFT, RIGHT, compiled, goes_left, parts, push
 
 
 @compiled

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ....core.engine.fast_path import Shortcut
 from ....core.model.adapter import Adapter, class_names
 from ....core.support.arrays import Table
-from ....core.support.errors import MissingDependencyError
-from ....core.support.libraries import installed
+from ....core.support.errors import MissingDependencyError, installed
 from ...adapters.sklearn_ import unwrap
 from .lightgbm import LIGHTGBM
 from .regression import REGRESSION
 from .sklearn import SKLEARN
 from .walkable import TreeReader
-from .xgboost import XGBOOST
 
 if TYPE_CHECKING:
     from .walks import Walks
 
-READERS: Mapping[str, TreeReader] = {**SKLEARN, **REGRESSION, **LIGHTGBM, **XGBOOST}
+READERS: Mapping[str, TreeReader] = {**SKLEARN, **REGRESSION, **LIGHTGBM}
 WORTH = 100_000  # rows x trees from which walks are used: loading them takes as long as predicting fewer, 0.3 s
 
 

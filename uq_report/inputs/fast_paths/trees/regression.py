@@ -12,7 +12,7 @@ from ....core.model.adapter import Adapter, class_names
 from ....core.predictive import Distribution
 from ....core.support.arrays import FloatArray, Table
 from ....distributions import NormalMixture
-from ....distributions.numerics.rowwise import Rowwise
+from ....distributions.numerics.validate import Rowwise
 from ...adapters.ensemble import EnsembleAdapter, leaf_variance
 from .forest import Forest
 from .sklearn import Member, member_count, with_columns

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ....core.engine.fast_path import TOLERANCE
 from ....core.model.adapter import Adapter, HasScores
 from ....core.predictive import Distribution
 from ....core.support.arrays import AnyArray, FloatArray, Table, take_rows
@@ -32,10 +31,8 @@ class Walkable(NamedTuple):
         scores of `split` for the same rows, called only if a measure needs them.
     split : callable, optional
         Returns the forest of what members disagree on.
-    tolerance : float
-        How far the model's own predictions may be off, as `core.shortcut.TOLERANCE`.
     methods : frozenset of str, optional
-        What the distributions answer, as `core.shortcut.Partial`.
+        What the distributions answer, as `core.engine.fast_path.Partial`.
     """
 
     forest: Forest
@@ -43,7 +40,6 @@ class Walkable(NamedTuple):
     columns: tuple[int, ...]
     finish: Callable[[FloatArray, Callable[[], FloatArray]], Distribution]
     split: Callable[[], Forest] | None = None
-    tolerance: float = TOLERANCE
     methods: frozenset[str] | None = None
 
 
@@ -88,7 +84,6 @@ def by_scores(  # a reader's arguments, and what it read
     forest: Forest,
     encode: Callable[[Table], AnyArray],
     columns: Sequence[int],
-    tolerance: float = TOLERANCE,
 ) -> Walkable | None:
     """Return a model whose adapter makes its prediction of raw scores: the forest's and a start, read off one row."""
     if not isinstance(adapter, HasScores):
@@ -98,7 +93,7 @@ def by_scores(  # a reader's arguments, and what it read
     if raw is None or raw.shape != (1, forest.channels):
         return None
     finish = _FromScore(model, adapter, forest, forest.codes(encode(first)), raw[0])
-    return Walkable(forest, encode, tuple(columns), finish, tolerance=tolerance)
+    return Walkable(forest, encode, tuple(columns), finish)
 
 
 def is_numeric(X: Table) -> bool:

@@ -4,28 +4,93 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, ClassVar, cast
 
 import numpy as np
+import pandas as pd
 
-from ....core.model.adapter import Advice, Match, class_names
-from ....core.model.subject import Subject
-from ....core.predictive import Distribution
-from ....core.support.arrays import FloatArray, Table
-from ....core.support.errors import InputError
-from ....core.support.numbers import number
-from ....core.traits.stored_predictions import ScoredRows
-from ....core.validation.residuals import Assumption, Residuals
-from ....distributions import Normal, NormalMixture, Smoothed
-from ....distributions.tables.quantiles import Quantiles
-from ..ensemble import EnsembleAdapter
-from ..outputs import POINTS
-from ..sklearn_ import SklearnAdapter, is_a, unwrap
-from .bags import has_bags
-from .points import Collected, PointPredictions, predicted
-from .refits import can_refit
-from .rows import collected
-from .scale import modelled
+from ...core.model.adapter import Advice, Match, class_names
+from ...core.model.subject import Subject
+from ...core.predictive import Distribution
+from ...core.support.arrays import FloatArray, Table, take_rows
+from ...core.support.errors import InputError
+from ...core.support.numbers import number
+from ...core.traits.stored_predictions import ScoredRows
+from ...core.validation.residuals import Assumption, Residuals
+from ...distributions import Normal, NormalMixture, Smoothed
+from ...distributions.tables.quantiles import Quantiles
+from .ensemble import EnsembleAdapter
+from .outputs import POINTS
+from .residual_rows import GIVE_ROWS, Collected, PointPredictions, can_refit, collected, folds, has_bags, predicted
+from .sklearn_ import SklearnAdapter, is_a, unwrap
+
+LEAST = 60  # residuals from which a scale is modelled
+# few and small steps of small trees: of a constant scale they make next to nothing
+_TREES = {"max_iter": 60, "learning_rate": 0.05, "max_leaf_nodes": 4, "min_samples_leaf": 20, "early_stopping": False}
+
+
+@dataclass(frozen=True, eq=False)
+class ModelledScale:
+    """The mean absolute residual of a row, by its features and its prediction; each row alone, to the last bit."""
+
+    trees: Any
+    encoder: Any
+
+    def __call__(self, X: Table, mean: FloatArray) -> FloatArray:
+        """Return the scale of each row, greater than 0, shape (n,)."""
+        return np.asarray(self.trees.predict(_numbers(self.encoder, X, mean)))
+
+
+def modelled(rows: Collected, asked: Residuals) -> tuple[ModelledScale, FloatArray]:
+    """Return the scale fitted to all residuals, and that of each residual row fitted to the other folds.
+
+    The Poisson deviance of the absolute residuals is least at their mean, allows 0, and keeps the scale positive.
+    """
+    size, n = np.abs(rows.residual), len(rows.residual)
+    least = max(LEAST, asked.n_splits)
+    if n < least:
+        raise InputError(f"residuals.scale must be 'constant' for fewer than {least} residuals; got {n}. {GIVE_ROWS}")
+    own = np.empty(n)
+    for fold in folds(n, asked):
+        rest = np.setdiff1d(np.arange(n), fold)
+        model = _fitted(take_rows(rows.X, rest), rows.predicted.mean[rest], size[rest])
+        own[fold] = model(take_rows(rows.X, fold), rows.predicted.mean[fold])
+    return _fitted(rows.X, rows.predicted.mean, size), own
+
+
+def _fitted(X: Table, mean: FloatArray, size: FloatArray) -> ModelledScale:
+    boosting = import_module("sklearn.ensemble").HistGradientBoostingRegressor(loss="poisson", **_TREES)
+    encoder = import_module("sklearn.preprocessing").OrdinalEncoder(
+        handle_unknown="use_encoded_value", unknown_value=np.nan, encoded_missing_value=np.nan
+    )
+    if _others(X):
+        encoder.fit(_labels(X))
+    return ModelledScale(boosting.fit(_numbers(encoder, X, mean), size), encoder)
+
+
+def _numbers(encoder: Any, X: Table, mean: FloatArray) -> FloatArray:
+    """Return the rows as numbers, the prediction first; other columns as the order of their levels."""
+    if not isinstance(X, pd.DataFrame):
+        return np.column_stack([mean, X]).astype(float)
+    plain = [
+        X.iloc[:, place].to_numpy(float, na_value=np.nan)
+        for place, dtype in enumerate(X.dtypes)
+        if pd.api.types.is_numeric_dtype(dtype)
+    ]
+    levels = [encoder.transform(_labels(X))] if _others(X) else []
+    return np.column_stack([mean, *plain, *levels])
+
+
+def _others(X: Table) -> list[int]:
+    """Return the positions of the columns that are no numbers."""
+    dtypes = X.dtypes if isinstance(X, pd.DataFrame) else ()
+    return [place for place, dtype in enumerate(dtypes) if not pd.api.types.is_numeric_dtype(dtype)]
+
+
+def _labels(X: Any) -> Any:
+    return X.iloc[:, _others(X)].astype(str).to_numpy(dtype=object)
+
 
 FLOOR = 0.1  # least share of the residuals' mean square that is noise, whatever members explain
 MOST_CENTRES = 200
@@ -36,10 +101,7 @@ LEVELS = (0.025, 0.05, 0.1, 0.175, 0.25, 0.375, 0.5, 0.625, 0.75, 0.825, 0.9, 0.
 _TRAINED = 'uq.explain(model, X, y, train=(X_train, y_train), residuals="{}")'
 
 # objectives without a link
-_SUMS = {
-    "lightgbm.LGBMRegressor": ("None", "regression", "regression_l1", "huber", "quantile"),
-    "xgboost.XGBRegressor": ("None", "reg:squarederror", "reg:absoluteerror", "reg:quantileerror"),
-}
+_SUMS = {"lightgbm.LGBMRegressor": ("None", "regression", "regression_l1", "huber", "quantile")}
 
 Scale = Callable[[Table, FloatArray], FloatArray]
 Around = Callable[[FloatArray, FloatArray], Distribution]  # the prediction and the scale of rows

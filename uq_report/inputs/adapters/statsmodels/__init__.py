@@ -1,1 +1,0 @@
-"""Fitted models of statsmodels."""

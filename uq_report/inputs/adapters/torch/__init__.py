@@ -1,1 +1,0 @@
-"""Modules of torch and gpytorch."""
