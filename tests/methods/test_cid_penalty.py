@@ -14,12 +14,12 @@ from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
-from uq_report.methods.cid import discrete, normal, precision
-from uq_report.methods.cid.corrected import _r2
+from uq_report.methods.cid import cid as textbook
+from uq_report.methods.cid import estimate, precision
+from uq_report.methods.cid.cid import InformationTerms, UnfitError, _r2
 from uq_report.methods.cid.correction import CoverCorrection
-from uq_report.methods.cid.estimate import _with_copies
+from uq_report.methods.cid.estimate import InformationEstimate, _with_copies
 from uq_report.methods.cid.explain import _graph, _means
-from uq_report.methods.cid.terms import InformationEstimate, InformationTerms, UnfitError
 
 from .pfi_cases import MEASURES, subject
 from .test_cid_solver import covariances
@@ -164,7 +164,7 @@ def plain(Z: FloatArray) -> tuple[FloatArray, dict[str, Any]]:
 def test_classes_share_the_covariance_within_them() -> None:
     """log p(y | x_S) and the terms by Bayes' rule with the pooled covariance of the columns as they are."""
     X, y = classes()
-    found = normal.mixed_estimate(data(X[:, 0], X[:, 1], y=y, classes=True), plain, ())
+    found = estimate.mixed_estimate(data(X[:, 0], X[:, 1], y=y, classes=True), plain, ())
     means = np.stack([X[y == c].mean(axis=0) for c in range(3)])
     pooled = np.cov(X - means[y], rowvar=False, bias=True)
 
@@ -189,20 +189,20 @@ def test_a_column_that_is_the_class_does_not_fit(spread: float, fits: bool) -> N
     column = y + spread * np.where(np.arange(len(y)) % 2, 1, -1)
     of = data(X[:, 0], column, y=y, classes=True)
     if fits:
-        assert normal.mixed_estimate(of, plain, ()).features == ("a", "b")
+        assert estimate.mixed_estimate(of, plain, ()).features == ("a", "b")
     else:
         with pytest.raises(UnfitError, match="got b constant in each"):
-            normal.mixed_estimate(of, plain, ())
+            estimate.mixed_estimate(of, plain, ())
 
 
 @pytest.mark.parametrize("half", [True, False])
 def test_a_copula_is_the_normal_of_scores(half: bool) -> None:
     X, _ = classes()
     y = X.sum(axis=1) + np.random.default_rng(9).normal(size=len(X))
-    found = normal.copula_estimate(data(np.exp(X[:, 0] / 5), X[:, 1], y=y), plain, ("A doubt.",), half=half)
-    Z = normal.normal_scores(np.column_stack([X, y]))
+    found = estimate.copula_estimate(data(np.exp(X[:, 0] / 5), X[:, 1], y=y), plain, ("A doubt.",), half=half)
+    Z = textbook.normal_scores(np.column_stack([X, y]))
     S = Z.T @ Z / len(Z)
-    terms = (normal.half_potential_terms if half else normal.gaussian_terms)(
+    terms = (textbook.half_potential_terms if half else textbook.gaussian_terms)(
         Z, np.asarray(np.linalg.inv(S), dtype=float)
     )
     np.testing.assert_allclose(found.terms.conditional, terms.conditional)
@@ -250,7 +250,7 @@ def test_given_a_copy_nothing_is_left() -> None:
 def test_log_p_of_cells_is_a_logistic_regression_of_this_penalty() -> None:
     """At its least, what is missing of the rows of level 0 is the penalty times the weight of level 0."""
     codes, penalty = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [5, 2, 1, 4], axis=0), 3.0
-    p = np.exp(discrete.discrete_log_p(codes, penalty)((0,)))
+    p = np.exp(textbook.discrete_log_p(codes, penalty)((0,)))
     first, second = p[5], p[8]  # of class 1 at level 0 and at level 1
     weight = (np.log(first / (1 - first)) - np.log(second / (1 - second))) / 2
     assert 2 - 7 * first == pytest.approx(penalty * weight, abs=1e-4)
@@ -268,7 +268,7 @@ def test_r2_is_defined_for_small_importances() -> None:
 
 
 @pytest.mark.parametrize(
-    ("estimator", "meaning"), [(discrete.TITLE, "largest pair potential"), ("", "partial correlation")]
+    ("estimator", "meaning"), [(estimate.DISCRETE, "largest pair potential"), ("", "partial correlation")]
 )
 def test_the_graph_has_an_edge_for_every_link_and_no_node_for_a_copy(estimator: str, meaning: str) -> None:
     links = np.array([[0.0, 0.5, 0.0], [0.5, 0.0, -0.2], [0.0, -0.2, 0.0]])

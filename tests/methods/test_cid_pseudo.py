@@ -7,8 +7,8 @@ from uq_report.core.support.arrays import BoolArray, FloatArray, IntArray
 from uq_report.core.support.errors import BudgetError
 from uq_report.core.support.limits import limited
 from uq_report.methods.cid import pseudo
-from uq_report.methods.cid.discrete import Field, fit_field
-from uq_report.methods.cid.terms import UnfitError
+from uq_report.methods.cid.cid import Field, UnfitError
+from uq_report.methods.cid.pseudo import fit_field
 
 
 def codes(n: int = 150) -> IntArray:

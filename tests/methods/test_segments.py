@@ -29,7 +29,7 @@ from uq_report.methods.segments.explain import Segments, _outside
 from uq_report.methods.segments.judge import Judged, contrast
 from uq_report.methods.segments.terms import terms
 from uq_report.methods.segments.tree import Grower, Segment, subtree_values
-from uq_report.methods.shared.tidy import diagnostic
+from uq_report.methods.shared.estimates import diagnostic
 from uq_report.methods.support.explain import Support
 
 from ..inputs.adapters.whole_audit import whole_audit

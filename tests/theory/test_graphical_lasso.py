@@ -7,8 +7,8 @@ from sklearn.covariance import graphical_lasso
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.support.arrays import FloatArray
 from uq_report.methods.cid import precision
-from uq_report.methods.cid.lasso import PROVEN, Solved, diagonal_start, graphical_lassos, largest_covariance
-from uq_report.methods.cid.lasso import start_from_afar as afar
+from uq_report.methods.cid.precision import PROVEN, Solved, diagonal_start, graphical_lassos, largest_covariance
+from uq_report.methods.cid.precision import start_from_afar as afar
 from uq_report.testing import linear_subject, measures
 
 

@@ -20,9 +20,8 @@ from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, Pfi
 from ...evidence.information import AgreementView, RankLine, same_convention
 from ...evidence.run import Run
 from ...evidence.view import by_feature
-from ..shared.checks import observed
-from ..shared.options import at_least, shares
-from ..shared.tidy import grouped
+from ..shared.checks import at_least, observed, shares
+from ..shared.estimates import grouped
 
 PART = 0.5  # of the features at most lead a ranking
 LEADS = "place <= top and part <= part"

@@ -25,9 +25,8 @@ from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, Pf
 from ...evidence.information import AgreementView, RankLine
 from ...evidence.run import Run
 from ...evidence.view import EstimateLine, lines_of
-from ..shared.checks import span
-from ..shared.options import at_least, shares
-from ..shared.tidy import grouped
+from ..shared.checks import at_least, shares, span
+from ..shared.estimates import grouped
 
 BY_INTERVAL = "by its interval"
 # What a ranking explains, in the reader's words; others by the name of their measure.

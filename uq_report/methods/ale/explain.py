@@ -15,10 +15,10 @@ from ...core.model.results import ESTIMATE_COLUMNS, Omission, Profile, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.support.errors import check_options
+from ..shared.checks import at_least
 from ..shared.choice import INFINITE_REMEDY, row_measures
 from ..shared.curves import are_pairs, features_of, fill, stacked, surface_places
 from ..shared.estimates import estimate
-from ..shared.options import at_least
 from .axes import AleAxis, ValuePositions, make_axis
 from .curves import Effects, Surface, curve, surface
 

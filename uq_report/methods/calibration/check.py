@@ -17,8 +17,7 @@ from ...evidence.finding import Finding, Outcome, Severity, Symptom
 from ...evidence.outcomes import CONFIDENCE_GAP, CalibrationView, ScoreLine, rows_within
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
-from ..shared.checks import class_counts, events, span
-from ..shared.options import positive, shares
+from ..shared.checks import class_counts, events, positive, shares, span
 
 MEASURES = (
     "nll", "entropy", "width", "set_size", "variance", "aleatoric", "epistemic", "aleatoric_variance",

@@ -22,8 +22,8 @@ from ...core.support.arrays import AnyArray
 from ...core.support.errors import InputError, check_options
 from ...distributions import Categorical
 from ...distributions.families.lifetime_families import Lifetimes
+from ..shared.checks import at_least
 from ..shared.estimates import estimate, share_of
-from ..shared.options import at_least
 from .nulls import MonteCarlo
 from .outcome import Setting, class_parts, events_of, number_parts
 from .promised import Promise, promise, promised_coverage, promised_scores

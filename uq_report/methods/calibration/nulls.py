@@ -17,7 +17,7 @@ from ...core.statistics.inference import as_extreme
 from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ...core.support.limits import check_limits
 from ...distributions import Categorical
-from ..shared.blocks import blocks
+from ..shared.choice import blocks
 from .scores import brier_rows
 
 CELLS = 2_000_000

@@ -17,8 +17,7 @@ from ...evidence.finding import Outcome, Symptom
 from ...evidence.outcomes import LOG_SCORE, CalibrationView, ScoreLine
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
-from ..shared.checks import LEAST, class_counts, events, line_words, span, too_few
-from ..shared.options import shares
+from ..shared.checks import LEAST, class_counts, events, line_words, shares, span, too_few
 from .missed import missed, recall_rule
 
 # the first that a run has judges

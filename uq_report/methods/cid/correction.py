@@ -25,8 +25,7 @@ from ...evidence.importance import ABOUT_0, UNDETERMINED, CoverCorrectedLine, Pf
 from ...evidence.information import CidCover
 from ...evidence.view import View
 from ..shared.changes import ChangedMeasures, as_means
-from ..shared.rows import ShuffledRows
-from ..shared.shuffles import shuffle
+from ..shared.rows import ShuffledRows, shuffle
 from ..shared.terms import ImportanceTerms, feature_terms, infinite_values
 
 V = TypeVar("V", bound=View)

@@ -1,4 +1,4 @@
-"""How the normals of covered information come by their precision: a penalty, a given graph, or a shrunk covariance."""
+"""Precisions of the normals of covered information: graphical lasso, a given graph, or a shrunk covariance."""
 
 from __future__ import annotations
 
@@ -9,18 +9,216 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.support.arrays import BoolArray, FloatArray
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ...core.support.limits import check_limits
 from ...core.traits.interop import global_random_state_restored
-from .lasso import PROVEN, diagonal_start, graphical_lassos, largest_covariance, start_from_afar
-from .terms import UnfitError
+from .cid import UnfitError
+
+PROVEN = 1e-5  # nats: a duality gap up to which an answer is taken as solved
+_NEAR = 1e-7  # nats: the bound of the gap, of first order, at which the steps end
+_STEPS, _SIGNS, _DIRECTIONS, _HALVINGS = 40, 12, 300, 30
+_ROUNDING = 1e-11  # nats: differences of objectives that say nothing
+_EXACT = 1e-12  # squared energy norm that may be left of a model's residual, as a share of the first
+_WIDEST = 5.0  # the factor between neighbouring penalties of a path
+
+
+class Solved(NamedTuple):
+    """Precisions (m, d, d) of m problems, and their duality gaps (m,): no objective is lower by more, in nats."""
+
+    precision: FloatArray
+    gap: FloatArray
+
+    @property
+    def proven(self) -> BoolArray:
+        """Which answers are solved; the gap of one without a proof is infinite."""
+        return self.gap <= PROVEN
+
+
+class _Problems(NamedTuple):
+    """Covariances and penalties (none of the diagonal), each of shape (m, d, d)."""
+
+    S: FloatArray
+    a: FloatArray
+
+    def of(self, chosen: IntArray) -> _Problems:
+        return _Problems(self.S[chosen], self.a[chosen])
+
+    def objective(self, T: FloatArray) -> FloatArray:
+        """Return the objective of each precision; infinite where it is not positive definite."""
+        return _dot(self.S, T) + _dot(self.a, np.abs(T)) - _log_determinants(T)
+
+
+def graphical_lassos(S: FloatArray, penalties: FloatArray, start: FloatArray) -> Solved:
+    """Return the sparse precision of each problem: the least ``-log det T + tr(S T) + penalty sum_{i != j} |T_ij|``.
+
+    Every step takes the signs that the answer will have, and the normal equations under these signs
+    (a Newton step of the smooth part), corrects the signs until they are those of the quadratic
+    model's least value, and goes as far as the objective falls: a proximal Newton method (Hsieh et al.
+    2014, doi:10.5555/2627435.2697058) whose models are solved by primal-dual active sets (Hintermüller
+    et al. 2002, doi:10.1137/S1052623401383558). Blocks of columns that no entry of S above the penalty
+    joins stay apart by themselves (Witten et al. 2011, doi:10.1198/jcgs.2011.11051a).
+
+    Parameters
+    ----------
+    S : ndarray (m, d, d)
+        Covariances, their diagonals positive.
+    penalties : ndarray (m,)
+    start : ndarray (m, d, d)
+        Symmetric positive definite.
+
+    Returns
+    -------
+    Solved
+        With the duality gap (Banerjee et al. 2008, eq. 4) as the proof of every answer.
+
+    Examples
+    --------
+    >>> S = np.array([[[1.0, 0.5], [0.5, 1.0]]])
+    >>> found = graphical_lassos(S, np.array([0.2]), np.eye(2)[None])
+    >>> np.linalg.inv(found.precision[0]).round(6)          # the covariance is drawn to 0 by the penalty
+    array([[1. , 0.3],
+           [0.3, 1. ]])
+    """
+    problems = _Problems(S, penalties[:, None, None] * ~np.eye(S.shape[1], dtype=bool))
+    T = start.copy()
+    value = problems.objective(T)
+    left, last = np.arange(len(T)), np.full(len(T), np.inf)
+    for _ in range(_STEPS):
+        check_limits()
+        here, t = problems.of(left), T[left]
+        W = _inverses(t)
+        signs = _signs(t, here.S - W, here.a)
+        error = _error(t, here.S - W, here.a, signs)
+        far = (error > _NEAR) & (error < last[left])
+        last[left] = np.where(far, error, 0.0)
+        left, here, t, W, signs = left[far], here.of(np.flatnonzero(far)), t[far], W[far], signs[far]
+        if not len(left):
+            break
+        T[left], now = _towards(_least_of_model(here, t, W, signs), t, value[left], here)
+        last[left] = np.where(now < value[left] - _ROUNDING, np.inf, last[left] / 2)
+        value[left] = now
+    return Solved(T, _gaps(T, problems))
+
+
+def start_from_afar(S: FloatArray, penalty: float) -> FloatArray:
+    """Return precisions near the answers: those of larger penalties, from no edge on."""
+    precision = diagonal_start(S)
+    stop = float(largest_covariance(S)) / _WIDEST
+    while stop > penalty:
+        precision = graphical_lassos(S, np.full(len(S), stop), precision).precision
+        stop /= _WIDEST
+    return precision
+
+
+def largest_covariance(S: FloatArray) -> FloatArray:
+    """Return the largest size of any covariance beside the diagonal: a penalty above it leaves no edge."""
+    return np.asarray(np.abs(np.where(np.eye(S.shape[-1], dtype=bool), 0.0, S)).max())
+
+
+def diagonal_start(S: FloatArray) -> FloatArray:
+    """Return the precisions without an edge."""
+    d = S.shape[-1]
+    return np.where(np.eye(d, dtype=bool), 1 / np.diagonal(S, axis1=1, axis2=2)[:, :, None], 0.0)
+
+
+def _signs(T: FloatArray, G: FloatArray, a: FloatArray) -> FloatArray:
+    """Return the sign of each entry, of those at 0 the one to which the gradient pulls them; 0 where they stay."""
+    return np.where(T != 0, np.sign(T), -np.sign(G) * (np.abs(G) > a))
+
+
+def _error(T: FloatArray, G: FloatArray, a: FloatArray, signs: FloatArray) -> FloatArray:
+    """Return, to first order, what bounds the duality gap: the gradient in units of the precision's own scale."""
+    scale = np.sqrt(np.diagonal(T, axis1=1, axis2=2))
+    return np.asarray(np.einsum("ki,kij,kj->k", scale, np.abs((G + a * signs) * np.abs(signs)), scale))
+
+
+def _least_of_model(problems: _Problems, T: FloatArray, W: FloatArray, signs: FloatArray) -> FloatArray:
+    """Return the least of ``<G, X - T> + |X - T|²_W / 2 + a |X|``, where the objective's Hessian is X -> W X W."""
+    S, a = problems
+    rest = S - 2 * W  # G - W T W: the model's gradient at X is rest + W X W
+    X = T
+    for _ in range(_SIGNS):
+        free = np.abs(signs)
+        X = X * free
+        X = X + _solution(W, T, free, -(rest + a * signs + W @ X @ W))
+        gradient = rest + W @ X @ W
+        entering = -np.sign(gradient) * (np.abs(gradient) > a * (1 + 1e-9))
+        corrected = np.where(free > 0, signs * (X * signs > 0), entering)
+        if (corrected == signs).all():
+            break
+        signs = corrected
+    return X * (X * signs > 0)
+
+
+def _solution(W: FloatArray, T: FloatArray, free: FloatArray, right: FloatArray) -> FloatArray:
+    """Return X, 0 beside the `free` entries, with ``(W X W) = right`` on them: conjugate gradients led by T · T."""
+    R = right * free
+    P = M = (T @ R @ T) * free
+    X = np.zeros_like(R)
+    size = _dot(R, M)
+    enough = _EXACT * size
+    for _ in range(_DIRECTIONS):
+        H = (W @ P @ W) * free
+        curvature = _dot(P, H)
+        step = (size / np.where(curvature > 0, curvature, np.inf))[:, None, None]
+        X = X + step * P
+        R = R - step * H
+        M = (T @ R @ T) * free
+        before, size = size, _dot(R, M)
+        if (size <= enough).all():
+            break
+        P = M + (size / np.where(before > 0, before, np.inf))[:, None, None] * P
+    return X
+
+
+def _towards(aim: FloatArray, T: FloatArray, value: FloatArray, problems: _Problems) -> tuple[FloatArray, FloatArray]:
+    """Return the first point from `aim` towards T, halving the way, whose objective is not higher; else T itself."""
+    T, value = T.copy(), value.copy()
+    at, trial = np.arange(len(T)), aim
+    for _ in range(_HALVINGS):
+        found = problems.of(at).objective(trial)
+        lower = found < value[at] + _ROUNDING
+        T[at[lower]], value[at[lower]] = trial[lower], found[lower]
+        at, trial = at[~lower], trial[~lower]
+        if not len(at):
+            break
+        trial = (trial + T[at]) / 2
+    return T, value
+
+
+def _gaps(T: FloatArray, problems: _Problems) -> FloatArray:
+    """Return the objective less that of the dual at the covariance nearest to the inverse that the penalty allows."""
+    S, a = problems
+    dual = S + np.clip(_inverses(T) - S, -a, a)
+    gap = problems.objective(T) - _log_determinants(dual) - T.shape[1]
+    return np.where(np.isfinite(gap), gap, np.inf)
+
+
+def _inverses(T: FloatArray) -> FloatArray:
+    W = np.linalg.inv(T)
+    return np.asarray((W + W.transpose(0, 2, 1)) / 2)
+
+
+def _log_determinants(T: FloatArray) -> FloatArray:
+    """Return log det of each, -inf where one is not positive definite."""
+    try:
+        roots = np.diagonal(np.linalg.cholesky(T), axis1=1, axis2=2)
+    except np.linalg.LinAlgError:
+        if len(T) == 1:
+            return np.array([-np.inf])
+        return np.concatenate([_log_determinants(matrix[None]) for matrix in T])
+    return np.asarray(2 * np.log(roots).sum(axis=1))
+
+
+def _dot(A: FloatArray, B: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("kij,kij->k", A, B))
+
 
 MAX_CONDITION = 1e10
 BY_FOLDS = "lasso, penalty by 5-fold cross-validation"
 _NO_ANSWER = (FloatingPointError, ValueError)  # how scikit-learn's solver gives up
 _ROUNDS, _PENALTIES, _RANGE = 4, 4, 0.01
 _TOGETHER = 40_000  # entries of the matrices of a round that are solved together: small ones cost calls, not numbers
-
 # From centred columns of variance 1 to their precision, and how it came about.
 Inverter = Callable[[FloatArray], tuple[FloatArray, dict[str, Any]]]
 

@@ -1,4 +1,4 @@
-"""The least of the penalised pseudo-likelihood of a pairwise field: Newton steps by conjugate gradients."""
+"""The discrete pairwise field by penalised pseudo-likelihood: Newton steps by conjugate gradients."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ...core.support.limits import check_limits
+from .cid import Field, UnfitError
 
 GRADIENT = 1e-7  # of the mean over rows: that of a sum grows with them
 _STEPS, _DIRECTIONS, _HALVINGS = 100, 500, 40
@@ -217,3 +218,28 @@ class _Loss:
     def _of_states(self, of_nodes: AnyArray) -> AnyArray:
         """Return rows of nodes repeated for each of their states."""
         return of_nodes.repeat(np.diff(self.starts), axis=0)
+
+
+def fit_field(codes: IntArray, edges: BoolArray | None = None, penalty: float = 1.0) -> Field:
+    """Fit the field to rows of states by penalised pseudo-likelihood (Besag 1975).
+
+    Parameters
+    ----------
+    codes : ndarray of int (n, nodes)
+        States 0 .. k-1 of each node, every one seen, the target last.
+    edges : ndarray of bool (nodes, nodes), optional
+        A given graph; every pair by default.
+    penalty : float
+        Half the weight of the squared pair potentials, against n terms of the likelihood.
+    """
+    starts = np.concatenate([[0], np.cumsum(codes.max(axis=0) + 1)])
+    nodes = np.repeat(np.arange(codes.shape[1]), np.diff(starts))
+    allowed = nodes[:, None] != nodes
+    if edges is not None:
+        allowed &= edges[np.ix_(nodes, nodes)]
+    least = least_pseudo(codes, starts, allowed, penalty)
+    if least.gradient > GRADIENT:
+        message = f"cid.penalty must make the discrete field converge; got {penalty:g}, which leaves a gradient of "
+        reason = "the discrete field did not converge"
+        raise UnfitError(f"{message}{least.gradient:.1g}. Set a larger penalty, or fewer bins.", reason)
+    return Field(starts, least.unary, least.pair)

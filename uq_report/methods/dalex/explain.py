@@ -12,9 +12,8 @@ from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.results import Result
 from ...core.model.subject import Subject
 from ...core.support.errors import check_options
-from ..shared.choice import as_names, as_rows, chosen_rows, draw, positions, row_measures
-from ..shared.leading import leading
-from ..shared.options import at_least
+from ..shared.checks import at_least
+from ..shared.choice import as_names, as_rows, chosen_rows, draw, leading, positions, row_measures
 from .calls import Dalex
 from .parts import leading_features, model_parts, model_performance, model_profile, predict_parts
 

@@ -10,7 +10,7 @@ from ...evidence.importance import DalexParts
 from ...evidence.outcomes import DalexPerformance
 from ...evidence.profiles import DalexProfile
 from ...evidence.rows import DalexRows
-from ..shared.libraries import LibrarySection
+from ..shared.wording import LibrarySection
 
 
 class DalexSection(LibrarySection):

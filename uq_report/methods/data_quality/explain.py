@@ -18,7 +18,7 @@ from ...core.support.errors import check_options
 from ...core.support.limits import check_limits
 from ...core.support.text import short
 from ...evidence.rows import CLASS, DUPLICATE_ROWS, MISSING_TRAIN, OVERLAP, OVERLAP_OTHER_Y, TYPE_CHANGE
-from ..shared.tidy import diagnostic
+from ..shared.estimates import diagnostic
 from .facts import Fact, column_facts, copied, placeholder, row_facts
 
 ALWAYS = (DUPLICATE_ROWS, OVERLAP, CLASS)

@@ -17,8 +17,7 @@ from ...evidence import ids
 from ...evidence.finding import Outcome, Symptom
 from ...evidence.outcomes import CONFIDENCE_GAP, DifferenceLine, GroupLine, GroupsDifference, GroupsView
 from ...evidence.run import Run
-from ..shared.checks import observed
-from ..shared.options import positive, shares
+from ..shared.checks import observed, positive, shares
 from .drivers import (
     MISPREDICTED,
     MITCHELL,

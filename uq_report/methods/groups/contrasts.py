@@ -13,7 +13,7 @@ from ...core.predictive import Distribution
 from ...core.statistics.inference import as_extreme
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ...core.support.limits import check_limits
-from ..shared.blocks import blocks
+from ..shared.choice import blocks
 
 EXACT_UNITS = 500
 CELLS = 2_000_000

@@ -12,8 +12,8 @@ from ...core.model.results import Result
 from ...core.model.subject import Subject
 from ...core.support.errors import InputError, check_options
 from ...evidence import ids
-from ..shared.options import at_least
-from ..shared.tidy import diagnostic
+from ..shared.checks import at_least
+from ..shared.estimates import diagnostic
 from .attributes import attributes
 from .contrasts import EXACT_UNITS
 from .plan import Plan

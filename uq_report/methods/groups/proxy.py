@@ -22,9 +22,8 @@ from ...distributions import Categorical
 from ...evidence import columns as col
 from ...evidence import ids
 from ..shared.association import NumericColumn, association, coded
-from ..shared.estimates import estimate
+from ..shared.estimates import diagnostic, estimate
 from ..shared.forest import forecasts, row_groups
-from ..shared.tidy import diagnostic
 from .contrasts import GroupDifference, difference, error_of, row_pieces
 from .plan import ALL, Plan
 from .values import PredictedNumber, predicted

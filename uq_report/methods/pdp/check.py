@@ -21,8 +21,7 @@ from ...evidence.finding import Outcome
 from ...evidence.profiles import Ale, Pdp
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
-from ..shared.checks import span
-from ..shared.options import at_least, positive, shares
+from ..shared.checks import at_least, positive, shares, span
 from .steps import CurveSteps, ale_steps, pdp_steps
 
 SIGNS = {"increasing": 1.0, "decreasing": -1.0}

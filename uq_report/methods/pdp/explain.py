@@ -17,11 +17,10 @@ from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.support.arrays import IntArray
 from ...core.support.errors import InputError, check_options
-from ..shared.choice import row_measures
+from ..shared.checks import at_least
+from ..shared.choice import leading, row_measures
 from ..shared.curves import are_pairs, features_of, fill, stacked
 from ..shared.grids import FeatureGrid, make_grid
-from ..shared.leading import leading
-from ..shared.options import at_least
 from .curves import MODES, Curves, ProfileRows
 from .own import distributions, own_values
 

@@ -20,12 +20,10 @@ from ...evidence.importance import CLAIMED
 from ..shared.choice import refuse_none
 from ..shared.rows import ShuffledRows
 from ..shared.terms import ImportanceTerms, usual_margin, with_wholes
-from .claims import score_of, why_no_score
-from .claims_result import Claiming
+from .claims import Claiming, score_of, why_no_score
 from .estimator import Estimator
-from .reading import read_pair
 from .shuffling import Shuffler, distinct_values, stops
-from .tables import ShuffleTables, delta_result, importance_result, training_result, untrained_result
+from .tables import ShuffleTables, delta_result, importance_result, read_pair, training_result, untrained_result
 
 MIN_ROWS = 3
 TRAIN_ROWS = 1000

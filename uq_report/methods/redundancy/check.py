@@ -25,8 +25,7 @@ from ...evidence.outcomes import LOG_SCORE_SKILL, scores_of
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import by_feature
-from ..shared.checks import span
-from ..shared.options import shares
+from ..shared.checks import shares, span
 from .losses import Covered, Unnoticed, affected, covered, main_loss, unnoticed
 
 LEADING = 3  # places of the ranking that the sentence of UQ201 looks at

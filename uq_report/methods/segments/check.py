@@ -22,8 +22,7 @@ from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.run import Run
 from ...evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT, SegmentFeatures, SegmentLine, SegmentsView
 from ...evidence.view import of_measure
-from ..shared.checks import observed
-from ..shared.options import positive, shares
+from ..shared.checks import observed, positive, shares
 
 OVERSURE, CONCENTRATED = "UQ121", "UQ122"
 HONEST = "E_q[-log q(Y)] = H(q): loss and expected loss agree on average in any rows when y follows the model"

@@ -18,9 +18,9 @@ from ...core.support.errors import InputError, check_options
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.rows import SupportRows
+from ..shared.checks import at_least
 from ..shared.choice import as_names
-from ..shared.options import at_least
-from ..shared.tidy import diagnostic
+from ..shared.estimates import diagnostic
 from .coding import Coding
 from .judge import COLUMNS, Judged, Record
 from .responsible import COLUMNS as CHANGES

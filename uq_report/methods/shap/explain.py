@@ -18,6 +18,7 @@ from ...core.model.subject import Subject
 from ...core.support.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
 from ...core.support.errors import InputError, check_options
 from ...evidence import ids
+from ..shared.checks import at_least
 from ..shared.choice import (
     INFINITE_REMEDY,
     Roles,
@@ -29,7 +30,6 @@ from ..shared.choice import (
     positions,
     row_measures,
 )
-from ..shared.options import at_least
 from .shapley import AntitheticPermutations, Enumeration, Pool, Shares, Solver, play
 
 MIN_SAMPLE = 10

@@ -1,13 +1,17 @@
-"""The columns of an estimate, and shares with exact intervals."""
+"""The columns of an estimate, shares with exact intervals, and diagnostics of estimates."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
+import pandas as pd
 
+from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic
 from ...core.model.sampling import Sampling, share_interval
 from ...core.support.arrays import FloatArray
+from ...evidence import ids
 
 TEST_ROWS = "new test rows"
 
@@ -41,3 +45,47 @@ def share_of(hits: FloatArray, sampling: Sampling, level: float) -> dict[str, An
     mean, error = (float(value) for value in sampling.mean(hits))
     share = min(max(mean, 0.0), 1.0)
     return estimate(share, error, share_interval(share, sampling.effective_n(share, error), level), level)
+
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+
+
+def diagnostic(
+    id: str,
+    title: str,
+    records: Iterable[Any],
+    columns: Sequence[str],
+    x: str,
+    value: str = "estimate",
+    **parts: Any,
+) -> Diagnostic:
+    """Return a diagnostic of `records` (mappings, or tuples in order): `ESTIMATE_COLUMNS`, then `columns`.
+
+    What a mapping lacks is NaN. The frame shows the columns `x` and `value`; `parts` are further fields.
+
+    Examples
+    --------
+    >>> from uq_report.methods.shared.estimates import estimate
+    >>> row = estimate(0.2, 0.1, (0.0, 0.4), 0.95, "share")
+    >>> result = diagnostic("demo.share", "Demo", [row | {"item": "all", "n": 5}], ["item", "n"], x="n")
+    >>> result.explainer, result.frame[["x", "value"]].to_numpy().tolist()
+    ('demo', [[5.0, 0.2]])
+    """
+    estimates = pd.DataFrame(list(records), columns=[*ESTIMATE_COLUMNS, *columns])
+    frame = estimates.assign(x=estimates[x].astype(float), value=estimates[value])[list(Diagnostic.columns)]
+    return Diagnostic(id=id, explainer=ids.explainer_of(id), title=title, frame=frame, estimates=estimates, **parts)
+
+
+def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Return items by their key, both in their order.
+
+    Examples
+    --------
+    >>> grouped(["age", "income", "area"], lambda name: name[0])
+    {'a': ['age', 'area'], 'i': ['income']}
+    """
+    parts: dict[K, list[T]] = {}
+    for item in items:
+        parts.setdefault(key(item), []).append(item)
+    return parts

@@ -20,8 +20,7 @@ from ...evidence.finding import Outcome, Symptom
 from ...evidence.rows import SupportLine, SupportValues, SupportView, ValueLine
 from ...evidence.run import Run
 from ...evidence.view import largest_first
-from ..shared.checks import observed
-from ..shared.options import shares
+from ..shared.checks import observed, shares
 from .shift_check import OF_MODEL, OUTSIDE_ROWS
 
 CONFORMAL = "Conformal p-values: rows drawn as the training rows are exchangeable with them (Vovk et al. 2005)"

@@ -18,8 +18,7 @@ from ...core.support.limits import check_limits
 from ...core.support.text import short
 from ...evidence import ids
 from ...evidence.rows import ABOVE_RANGE, BELOW_RANGE, NEWLY_MISSING, UNSEEN_LEVEL
-from ..shared.estimates import estimate
-from ..shared.tidy import diagnostic
+from ..shared.estimates import diagnostic, estimate
 
 WORK = 2_000_000
 NAMED = 5

@@ -19,9 +19,8 @@ from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.errors import InputError, check_options
 from ...evidence import ids
 from ...evidence.rows import OUTSIDE, SHUFFLED
-from ..shared.estimates import estimate, share_of
-from ..shared.options import at_least
-from ..shared.tidy import diagnostic
+from ..shared.checks import at_least
+from ..shared.estimates import diagnostic, estimate, share_of
 from .columns import Paired, new_values, paired, shifts
 from .space import Space, SupportLimit, limit
 

@@ -27,8 +27,7 @@ from ...evidence.rows import SHUFFLED, SupportView
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import largest_first, of_measure
-from ..shared.checks import observed, span
-from ..shared.options import shares
+from ..shared.checks import observed, shares, span
 
 NO_SCALE = "no average and local effect on a scale where models are additive (log-odds, the prediction of a number)"
 FLAT = 1e-9
