@@ -23,8 +23,8 @@ from ...evidence.view import by_feature
 from ..shared.checks import at_least, observed, shares
 from ..shared.estimates import grouped
 
-PART = 0.5  # of the features at most lead a ranking
-LEADS = "place <= top and part <= part"
+TOP_SHARE = 0.5  # of the features at most lead a ranking
+LEADS = "place <= top and place_share <= top_share"
 Ranking = Sequence[RankLine]
 Rankings = Mapping[tuple[str, str], Ranking]
 
@@ -42,14 +42,14 @@ class Disagreement:
     ----------
     top : int
         Leading places; half of the features if they are fewer.
-    apart : int
+    min_rank_gap : int
         How many places the two rank intervals must be apart.
     level : float
         Level of the signs of permutation importance, Holm-adjusted over features.
     """
 
     top: int = 3
-    apart: int = 2
+    min_rank_gap: int = 2
     level: float = 0.05
 
     name: ClassVar[str] = "disagreement"
@@ -58,7 +58,7 @@ class Disagreement:
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        check_options(self.name, self, (*shares(self, "level"), *at_least(self, top=1, apart=1)))
+        check_options(self.name, self, (*shares(self, "level"), *at_least(self, top=1, min_rank_gap=1)))
 
     @property
     def rules(self) -> tuple[Rule, Rule]:
@@ -67,18 +67,18 @@ class Disagreement:
             Rule(
                 code="UQ601",
                 title="Two methods contradict each other about a leading feature",
-                thresholds={"top": self.top, "part": PART, "apart": self.apart},
-                when="One method's rank interval lies within the first {top} ({part:pct} of the features if fewer), "
-                "that of another method of the same question and kind of number starts {apart} or more places behind.",
-                raised=(f"{LEADS} and apart >= apart",),
+                thresholds={"top": self.top, "top_share": TOP_SHARE, "min_rank_gap": self.min_rank_gap},
+                when="One method's rank interval lies within the first {top} ({top_share:pct} of the features if fewer), "
+                "that of another method of the same question and kind of number starts {min_rank_gap} or more places behind.",
+                raised=(f"{LEADS} and rank_gap >= min_rank_gap",),
                 rests_on="klein:rank intervals that are apart",
             ),
             Rule(
                 code="UQ602",
                 title="A leading driver of the prediction does not lower the loss",
-                thresholds={"top": self.top, "part": PART, "level": self.level},
+                thresholds={"top": self.top, "top_share": TOP_SHARE, "level": self.level},
                 when="Every ranking of the prediction with intervals places the feature within the first {top} "
-                "({part:pct} of the features if fewer), its permutation importance for every loss is about 0 or "
+                "({top_share:pct} of the features if fewer), its permutation importance for every loss is about 0 or "
                 "negative (level {level}, Holm-adjusted over features), and another feature's is positive.",
                 raised=(f"{LEADS} and lowered <= 0 and p_negative <= level and p_other <= level",),
                 rests_on="breiman:permutation importance",
@@ -107,7 +107,7 @@ def _contradictions(rule: Rule, run: Run) -> RuleOutcome:
     return family(
         rule,
         [clash for clash in clashes if clash is not None],
-        lambda x: {"place": x.first.upper, "part": x.first.upper / x.n, "apart": x.apart},
+        lambda x: {"place": x.first.upper, "place_share": x.first.upper / x.n, "rank_gap": x.rank_gap},
         lambda *raised: _contradiction(rule, raised),
         by=lambda x: (x.first.feature, x.first.role),
         undecided=lambda _: ["the disagreements beyond those that are listed"] if cut else [],
@@ -124,7 +124,7 @@ class Clash(NamedTuple):
     n: int
 
     @property
-    def apart(self) -> float:
+    def rank_gap(self) -> float:
         """How many ranks the two intervals are apart."""
         return self.second.lower - self.first.upper
 
@@ -142,7 +142,7 @@ def _contradiction(rule: Rule, clashes: Sequence[Clash]) -> Said:
     """Return the finding for one feature and question, in the words of its clearest pair of methods."""
     _, first, second, n = clashes[0]
     more = f", and so in {count(len(clashes) - 1, 'more pair')} of methods" if len(clashes) > 1 else ""
-    apart = count(int(clashes[0].apart), "place")
+    apart = count(int(clashes[0].rank_gap), "place")
     return {
         "statement": f"{short(first.feature)} has {_place(first)}, but {_place(second)}. The rank intervals are "
         f"{apart} apart{more}.",
@@ -150,7 +150,7 @@ def _contradiction(rule: Rule, clashes: Sequence[Clash]) -> Said:
         "remedy": "Say which method's question is that of the model's use. Quote that ranking.",
         "measures": _distinct(measure for clash in clashes for measure in clash.case["measures"]),
         "features": (first.feature,),
-        "threshold": float(int(min(rule.thresholds["top"], rule.thresholds["part"] * n))),
+        "threshold": float(int(min(rule.thresholds["top"], rule.thresholds["top_share"] * n))),
         **observed(second),
     }
 
@@ -192,7 +192,7 @@ def _leading(rule: Rule, rankings: Sequence[Ranking]) -> dict[str, dict[str, flo
     for feature in sorted(set[str].intersection(*map(set, tables))):
         upper = [table[feature].upper for table in tables]
         parts = [place / len(table) for place, table in zip(upper, tables, strict=True)]
-        places = {"place": max(upper), "part": max(parts)}
+        places = {"place": max(upper), "place_share": max(parts)}
         if all(limit.holds(places, rule.thresholds) for limit in limits(LEADS)):
             leading[feature] = places
     return leading

@@ -52,8 +52,8 @@ class Tested(NamedTuple):
     @property
     def observed(self) -> dict[str, float]:
         """The numbers that the rules judge."""
-        part = self.line.lower / self.claimed if self.claimed > 0 else nan
-        return {"p_adjusted": self.p_adjusted, "beyond": self.beyond, "claim": self.claim, "part": part}
+        missing = self.line.lower / self.claimed if self.claimed > 0 else nan
+        return {"p_adjusted": self.p_adjusted, "beyond": self.beyond, "claim": self.claim, "missing": missing}
 
     @property
     def beyond(self) -> float:
@@ -74,9 +74,9 @@ class ClaimsCheck:
     ----------
     level : float, default=0.05
         Of all tests together.
-    least : float
+    min_size : float
         Share of the largest claim from which a feature's claim is large enough to speak of over-claiming.
-    part : float
+    min_share : float
         Share of a claim that must be missing, by the lower end of the interval.
     medium, high : float
         Share of all features' claim, delivered by unseen rows, up to which over-claiming is medium or high. Features
@@ -84,8 +84,8 @@ class ClaimsCheck:
     """
 
     level: float = 0.05
-    least: float = 0.05
-    part: float = 0.05
+    min_size: float = 0.05
+    min_share: float = 0.05
     medium: float = 0.8
     high: float = 0.5
 
@@ -95,7 +95,7 @@ class ClaimsCheck:
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        check_options(self.name, self, shares(self, "level", "least", "part", "high", "medium"))
+        check_options(self.name, self, shares(self, "level", "min_size", "min_share", "high", "medium"))
 
     @property
     def rules(self) -> tuple[Rule, Rule]:
@@ -106,12 +106,12 @@ class ClaimsCheck:
                 title="The model claims more than unseen rows confirm",
                 thresholds=asdict(self),
                 when="Claimed less delivered importance of all features together, or of one that claims at least "
-                "{least:pct} of the largest claim of one, is above the margin and above {part:pct} of the claim (level "
+                "{min_size:pct} of the largest claim of one, is above the margin and above {min_share:pct} of the claim (level "
                 "{level}, adjusted over features; lower end of the interval). "
                 "High if unseen rows confirm at most {high:pct} of what all features together claim, medium up to "
                 "{medium:pct}, else low. Named are features that do so themselves and deliver less than {high:pct} of "
                 "their claim, the smallest share first.",
-                raised=("p_adjusted <= level and beyond > 0 and claim >= least and part > part",),
+                raised=("p_adjusted <= level and beyond > 0 and claim >= min_size and missing > min_share",),
                 grades=("high if share <= high", "medium if share <= medium", "low"),
                 rests_on=RESTS_ON,
             ),

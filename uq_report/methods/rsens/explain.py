@@ -56,7 +56,7 @@ class RSens(BuiltInExplainer):
     information about a step, ``mean_m F_m``. By the chain rule it is that of the mixture, R-sens squared, plus what
     the members' disagreement hides: the mean information of the posterior over the members, given the outcome.
     The roots of all three are returned; their squares add up. It is no slope of the epistemic uncertainty, which is
-    that of its profile, ``uq.profile(subject, feature, measures=["split"], mode="derivative")``.
+    that of its profile, ``uq.profile(subject, feature, measures=["decomposition"], mode="derivative")``.
 
     Parameters
     ----------

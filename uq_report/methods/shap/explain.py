@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
-from ...core.model.measures import SPLIT, Measure
+from ...core.model.measures import DECOMPOSITION, Measure
 from ...core.model.results import ESTIMATE_COLUMNS, Attribution, Importance, Omission, Result, RowValues
 from ...core.model.sampling import Sampling, t_quantile
 from ...core.model.subject import Subject
@@ -55,7 +55,7 @@ class ShapleyValues(BuiltInExplainer):
     Parameters
     ----------
     measures : tuple of str
-        What is explained, by the names of measures; ``"split"`` adds the aleatoric and epistemic part of the
+        What is explained, by the names of measures; ``"decomposition"`` adds the aleatoric and epistemic part of the
         uncertainty where a prediction has members.
     rows : tuple of int, optional
         Rows to explain one by one; by default `n_local` each of the most uncertain, the most wrong
@@ -79,7 +79,7 @@ class ShapleyValues(BuiltInExplainer):
     Lundberg & Lee (2017). Watson et al. (2023), arXiv:2306.05724. Mitchell et al. (2022), JMLR 23(43).
     """
 
-    measures: tuple[str, ...] = ("prediction", "entropy", "nll", SPLIT)
+    measures: tuple[str, ...] = ("prediction", "entropy", "nll", DECOMPOSITION)
     rows: tuple[int, ...] | None = None
     n_local: int = 1
     n_rows: int = 50

@@ -13,7 +13,17 @@ import pandas as pd
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import Prior
 from ...core.model.describe import scalar
-from ...core.model.measures import ENTROPY, INTERVAL_SCORE, LOG_ODDS, NLL, PREDICTION, SPLIT, VARIANCE, WIDTH, Measure
+from ...core.model.measures import (
+    ENTROPY,
+    INTERVAL_SCORE,
+    LOG_ODDS,
+    NLL,
+    PREDICTION,
+    DECOMPOSITION,
+    VARIANCE,
+    WIDTH,
+    Measure,
+)
 from ...core.model.results import Omission
 from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.errors import InputError, UnsupportedError
@@ -55,7 +65,7 @@ def row_measures(
     if names is None:
         has_odds = LOG_ODDS.name in engine.measures and not LOG_ODDS.why_not(engine.baseline, has_y=False)
         usual = (m.name for m in (PREDICTION, LOG_ODDS, NLL, ENTROPY) if has_odds or m is not LOG_ODDS)
-        names = (*usual, SPLIT)
+        names = (*usual, DECOMPOSITION)
     measures, omitted = engine.select(names)
     rows = tuple(measure for measure in measures if measure.statistic is None)
     reason = "it is a statistic of all rows together, so no row has a value to explain"
