@@ -95,7 +95,7 @@ def test_a_method_without_a_ranking_here_contradicts_none() -> None:
 
 def test_one_leader_and_one_place_apart_are_enough_to_ask_for() -> None:
     check = Disagreement(top=1, min_rank_gap=1)
-    assert (check.top, check.apart) == (1, 1)
+    assert (check.top, check.min_rank_gap) == (1, 1)
     assert only(judged(case("a", PFI, PARTS), other=ranking(*PARTS, NEXT), check=check)).code == "UQ601"
 
 

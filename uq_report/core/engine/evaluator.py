@@ -23,7 +23,7 @@ import pandas as pd
 
 from ..model.adapter import KeepsOrder
 from ..model.derivatives import Derivatives
-from ..model.measures import EPISTEMIC, LOSS, DECOMPOSITION, Measure, split_of
+from ..model.measures import DECOMPOSITION, EPISTEMIC, LOSS, Measure, split_of
 from ..model.results import Omission
 from ..model.subject import Subject
 from ..model.variants import Variant
@@ -111,8 +111,8 @@ class Evaluator(Caller):
     def select(self, names: Iterable[str]) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
         """Return the measures that can be evaluated here, and why the others cannot.
 
-        ``"loss"`` stands for the target's usual loss: the Brier score or the squared error. ``"decomposition"`` stands for
-        the uncertainty and its two parts (`split_of`); without members it stands for nothing, and is left out only
+        ``"loss"`` stands for the target's usual loss: the Brier score or the squared error. ``"decomposition"`` stands
+        for the uncertainty and its two parts (`split_of`); without members it stands for nothing, and is left out only
         where nothing else is asked for. Where the distribution names a measure that replaces one it cannot
         answer, that one is returned too.
         """
@@ -121,9 +121,8 @@ class Evaluator(Caller):
         omissions: list[Omission] = []
         for name in chain.from_iterable(self._meant(word) for word in words):
             if name not in self.measures:
-                raise InputError(
-                    f"measures must be registered names; got {name!r}. {nearest(name, (*self.measures, LOSS, DECOMPOSITION))}"
-                )
+                hint = nearest(name, (*self.measures, LOSS, DECOMPOSITION))
+                raise InputError(f"measures must be registered names; got {name!r}. {hint}")
             measure = self.measures[name]
             reason = measure.why_not(self.baseline, has_y)
             other = self.measures.get(self.baseline.stand_ins.get(name, ""))

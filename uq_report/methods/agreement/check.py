@@ -68,8 +68,9 @@ class Disagreement:
                 code="UQ601",
                 title="Two methods contradict each other about a leading feature",
                 thresholds={"top": self.top, "top_share": TOP_SHARE, "min_rank_gap": self.min_rank_gap},
-                when="One method's rank interval lies within the first {top} ({top_share:pct} of the features if fewer), "
-                "that of another method of the same question and kind of number starts {min_rank_gap} or more places behind.",
+                when="One method's rank interval lies within the first {top} ({top_share:pct} of the features if "
+                "fewer), that of another method of the same question and kind of number starts {min_rank_gap} or more "
+                "places behind.",
                 raised=(f"{LEADS} and rank_gap >= min_rank_gap",),
                 rests_on="klein:rank intervals that are apart",
             ),

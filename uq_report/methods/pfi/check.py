@@ -106,8 +106,8 @@ class ClaimsCheck:
                 title="The model claims more than unseen rows confirm",
                 thresholds=asdict(self),
                 when="Claimed less delivered importance of all features together, or of one that claims at least "
-                "{min_size:pct} of the largest claim of one, is above the margin and above {min_share:pct} of the claim (level "
-                "{level}, adjusted over features; lower end of the interval). "
+                "{min_size:pct} of the largest claim of one, is above the margin and above {min_share:pct} of the "
+                "claim (level {level}, adjusted over features; lower end of the interval). "
                 "High if unseen rows confirm at most {high:pct} of what all features together claim, medium up to "
                 "{medium:pct}, else low. Named are features that do so themselves and deliver less than {high:pct} of "
                 "their claim, the smallest share first.",

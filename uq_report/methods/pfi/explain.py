@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
-from ...core.model.measures import ENTROPY, PARTS, SET_SIZE, DECOMPOSITION, VARIANCE, Measure
+from ...core.model.measures import DECOMPOSITION, ENTROPY, PARTS, SET_SIZE, VARIANCE, Measure
 from ...core.model.results import Importance, Omission, Result
 from ...core.model.subject import Subject
 from ...core.support.arrays import FloatArray, take_rows
@@ -43,8 +43,9 @@ class PermutationImportance(BuiltInExplainer):
     measures : tuple of str, default=("loss", "nll", "entropy", "decomposition")
         ``"loss"`` is the Brier score or the squared error. Where a distribution has no entropy, as that of members
         which are single points, its variance stands in its place; of prediction intervals their width does, and the
-        interval score in that of nll. ``"decomposition"`` adds, where a prediction has members, the aleatoric and the epistemic
-        part of the entropy (or variance). By default the size of label sets is explained too, where there are such.
+        interval score in that of nll. ``"decomposition"`` adds, where a prediction has members, the aleatoric and the
+        epistemic part of the entropy (or variance). By default the size of label sets is explained too, where there are
+        such.
     n_repeats : int, default=30
         Shuffles of each feature; at least 3 for an interval.
     max_shuffle_variance : float, default=0.1

@@ -14,12 +14,12 @@ from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import Prior
 from ...core.model.describe import scalar
 from ...core.model.measures import (
+    DECOMPOSITION,
     ENTROPY,
     INTERVAL_SCORE,
     LOG_ODDS,
     NLL,
     PREDICTION,
-    DECOMPOSITION,
     VARIANCE,
     WIDTH,
     Measure,
