@@ -449,6 +449,7 @@ def test_above_all_coalitions_the_prediction_of_a_forest_is_exact_by_shap() -> N
     assert (whole.meta["by_tree_explainer"], orders.meta["by_tree_explainer"]) == (False, True)
     tables = [result.estimates.set_index(["measure", "row", "feature"]).loc["prediction"] for result in (whole, orders)]
     assert np.allclose(*(table["estimate"] for table in tables), rtol=0, atol=1e-6)
-    assert set(tables[1]["covers"]) == {"exact"} and (tables[1]["std_error"] == 0).all()
+    assert set(tables[1]["covers"]) == {"exact"}
+    assert (tables[1]["std_error"] == 0).all()
     assert "Values of the prediction are exact, by shap's TreeExplainer." in " ".join(orders.notes)
     assert set(orders.estimates["covers"]) == {"exact", "Monte Carlo (permutations)"}
