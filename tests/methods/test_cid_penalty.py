@@ -1,6 +1,6 @@
 """How a penalty is found and a precision fitted, and what estimators make of it, against sums of their own."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,7 +39,7 @@ def columns(n: int, d: int = 3) -> FloatArray:
 def test_each_penalty_is_scored_by_the_rows_left_out_of_all_folds() -> None:
     """log det T - tr(S_left_out T), averaged over folds, at scikit-learn's answers."""
     S, left = covariances(2, 3), covariances(4, 3)[2:]
-    first, second = precision._solved(S, left, np.array([0.4, 0.1]), [])
+    first, second = (precision._solved(S, left, penalty, []) for penalty in (0.4, 0.1))
     for found, penalty in ((first, 0.4), (second, 0.1)):
         answers = np.stack([graphical_lasso(s, alpha=penalty)[1] for s in S])
         fit = [np.linalg.slogdet(T)[1] - np.trace(rest @ T) for T, rest in zip(answers, left, strict=True)]
@@ -49,47 +49,35 @@ def test_each_penalty_is_scored_by_the_rows_left_out_of_all_folds() -> None:
 
 
 def test_each_penalty_begins_at_the_nearest_that_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
+    proven = [True, True]
 
     def solved(S: Any, penalties: Any, start: Any) -> Any:
-        asked.append((S, penalties, start))
-        return SimpleNamespace(precision=start.copy(), proven=np.array([True, True, False, True]))
-
-    def peer(covariance: Any, penalty: float) -> Any:
-        if penalty == 1.0:
-            return 7 * np.eye(3)
-        raise ValueError("no answer")
+        return SimpleNamespace(precision=start.copy(), proven=np.array(proven))
 
     monkeypatch.setattr(precision, "graphical_lassos", solved)
-    monkeypatch.setattr(precision, "_by_peer", peer)
     S = covariances(2, 3)
     near = [precision._Tried(p, np.stack([p * np.eye(3)] * 2), 0.0) for p in (4.0, 0.5)]
-    one, other = precision._solved(S, S, np.array([3.0, 1.0]), near)
-    _, penalties, start = asked[0]
-    assert penalties.tolist() == [3.0, 3.0, 1.0, 1.0]
-    assert start[:, 0, 0].tolist() == [4.0, 4.0, 0.5, 0.5]
-    np.testing.assert_array_equal(asked[0][0], np.concatenate([S, S]))
-    assert one.precision[:, 0, 0].tolist() == [4.0, 4.0]
-    assert other.precision[:, 0, 0].tolist() == [7.0, 0.5], "another solver's answer where ours is not proven"
-    with np.errstate(invalid="ignore"):
-        solved_first, failed = precision._solved(S, S, np.array([1.0, 2.0]), near)
-    assert np.isfinite(solved_first.score)
+    starts = [precision._solved(S, S, penalty, near).precision[:, 0, 0].tolist() for penalty in (3.0, 1.0)]
+    assert starts == [[4.0, 4.0], [0.5, 0.5]]
+    proven[1] = False
+    failed = precision._solved(S, S, 3.0, near)
     assert failed.score == -np.inf
-    assert failed.precision[0].tolist() == np.diag(1 / np.diag(S[0])).tolist()
+    assert failed.precision[0, 0, 0] == 4.0
+    assert failed.precision[1].tolist() == np.diag(1 / np.diag(S[1])).tolist()
 
 
 Scores = Callable[[float], float]
 
 
-def searched(n: int, score: Scores, monkeypatch: pytest.MonkeyPatch) -> tuple[float, list[list[float]], Any]:
-    """Return the penalty found, what was tried together, and the covariances of the folds."""
-    asked: list[list[float]] = []
+def searched(n: int, score: Scores, monkeypatch: pytest.MonkeyPatch) -> tuple[float, list[float], Any]:
+    """Return the penalty found, what was tried, and the covariances of the folds."""
+    asked: list[float] = []
     seen: list[Any] = []
 
-    def solved(S: Any, left: Any, penalties: Any, tried: Any) -> Iterator[precision._Tried]:
+    def solved(S: Any, left: Any, penalty: float, tried: Any) -> precision._Tried:
         seen.append((S, left))
-        asked.append([float(p) for p in penalties])
-        yield from (precision._Tried(float(p), np.full((len(S), 1, 1), float(p)), score(p)) for p in penalties)
+        asked.append(penalty)
+        return precision._Tried(penalty, np.full((len(S), 1, 1), penalty), score(penalty))
 
     monkeypatch.setattr(precision, "_solved", solved)
     best, start = precision._by_folds(columns(n), engine())[:2]
@@ -117,14 +105,11 @@ def test_the_search_goes_round_the_best_penalty(monkeypatch: pytest.MonkeyPatch)
     largest = np.abs((Z.T @ Z / 40)[np.triu_indices(3, 1)]).max()
     aim = 0.07 * largest
     best, asked, _ = searched(40, lambda p: -abs(np.log(p / aim)), monkeypatch)
-    assert [len(part) for part in asked] == [1, 1, 1, 1, 4, 4, 4]
-    np.testing.assert_allclose(
-        np.concatenate(asked[:4]), largest * np.array([1, 0.01 ** (1 / 3), 0.01 ** (2 / 3), 0.01])
-    )
+    rounds = np.reshape(asked, (4, 4))
+    np.testing.assert_allclose(rounds[0], largest * np.array([1, 0.01 ** (1 / 3), 0.01 ** (2 / 3), 0.01]))
     low, high = 0.01 * largest, 0.01 ** (1 / 3) * largest
-    inside = [part for part in asked[4:] if all(low < p < high for p in part)]
-    assert len(inside) == 3
-    np.testing.assert_allclose(np.diff(np.log(asked[4])), -np.log(high / low) / 5)
+    assert ((low < rounds[1:]) & (rounds[1:] < high)).all()
+    np.testing.assert_allclose(np.diff(np.log(rounds[1])), -np.log(high / low) / 5)
     assert best == pytest.approx(aim, rel=0.02)
     level, _, _ = searched(40, lambda _: 1.0, monkeypatch)
     assert level < 1e-4 * largest, "of equal scores the smallest penalty"

@@ -145,29 +145,6 @@ def test_a_path_begins_below_the_largest_covariance_and_ends_above_the_penalty(m
     assert asked == []
 
 
-def tried(*penalties: float) -> list[precision._Tried]:
-    return [precision._Tried(penalty, np.eye(2)[None], 0.0) for penalty in penalties]
-
-
-def test_the_next_round_lies_between_the_neighbours_of_the_best() -> None:
-    """Below the smallest penalty a range of two decades is open; above the largest nothing is."""
-    three = tried(0.9, 0.3, 0.1)
-    assert precision._around(three, 1) == (0.1, 0.9)
-    assert precision._around(three, 0) == (0.3, 0.9)
-    assert precision._around(three, 2) == pytest.approx((0.001, 0.1))
-
-
-def test_small_matrices_are_solved_together_and_large_ones_alone() -> None:
-    grid = np.array([4.0, 3.0, 2.0, 1.0])
-    small, medium, large = np.empty((5, 10, 10)), np.empty((5, 60, 60)), np.empty((5, 300, 300))
-    sizes = {
-        key: [len(part) for part in precision._batches(grid, S, alone=alone)]
-        for key, S, alone in (("small", small, False), ("half", medium, False), ("large", large, False))
-    }
-    assert sizes == {"small": [4], "half": [2, 2], "large": [1, 1, 1, 1]}
-    assert [part.tolist() for part in precision._batches(grid, small, alone=True)] == [[4], [3], [2], [1]]
-
-
 def test_an_ill_conditioned_precision_is_refused_from_ten_billion_on() -> None:
     fine, facts = precision._checked(np.diag([1.0, 0.9e10]), 0.1, "lasso")
     assert (fine[1, 1], facts) == (0.9e10, {"penalty": 0.1, "graph": "lasso", "condition": pytest.approx(0.9e10)})

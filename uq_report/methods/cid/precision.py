@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,6 @@ import numpy as np
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ...core.support.limits import check_limits
-from ...core.traits.interop import global_random_state_restored
 from .cid import UnfitError
 
 PROVEN = 1e-5  # nats: a duality gap up to which an answer is taken as solved
@@ -216,9 +215,7 @@ def _dot(A: FloatArray, B: FloatArray) -> FloatArray:
 
 MAX_CONDITION = 1e10
 BY_FOLDS = "lasso, penalty by 5-fold cross-validation"
-_NO_ANSWER = (FloatingPointError, ValueError)  # how scikit-learn's solver gives up
 _ROUNDS, _PENALTIES, _RANGE = 4, 4, 0.01
-_TOGETHER = 40_000  # entries of the matrices of a round that are solved together: small ones cost calls, not numbers
 # From centred columns of variance 1 to their precision, and how it came about.
 Inverter = Callable[[FloatArray], tuple[FloatArray, dict[str, Any]]]
 
@@ -228,34 +225,16 @@ def by_lasso(Z: FloatArray, penalty: float | None, engine: Engine) -> tuple[Floa
     covariance = Z.T @ Z / len(Z)
     if len(covariance) == 1:
         return np.asarray(np.linalg.inv(covariance), dtype=float), {"penalty": None, "graph": "one column"}
-    with warnings.catch_warnings(), global_random_state_restored():
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=RuntimeWarning)  # seen on the way, judged by the result
         if penalty is None:
             chosen, start, graph = *_by_folds(Z, engine), BY_FOLDS
         else:
             chosen, start, graph = penalty, start_from_afar(covariance[None], penalty), "lasso"
         solved = graphical_lassos(covariance[None], np.array([chosen]), start)
-        if solved.proven[0]:
-            return _checked(solved.precision[0], chosen, graph)
-        try:
-            precision = _by_peer(covariance, chosen)
-        except _NO_ANSWER as error:
-            raise _refused(penalty, str(error)) from error
-    graph += f", solved by scikit-learn since the duality gap of our own answer was above {PROVEN:g} nats"
-    return _checked(precision, chosen, graph)
-
-
-def _by_peer(covariance: FloatArray, penalty: float) -> FloatArray:
-    """Return scikit-learn's answer; one that has not converged raises."""
-    from sklearn.covariance import graphical_lasso  # here and below: heavy, and a list of plugins fits no graph
-    from sklearn.exceptions import ConvergenceWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ConvergenceWarning)
-        try:
-            return np.asarray(graphical_lasso(covariance, alpha=penalty, max_iter=500)[1])
-        except ConvergenceWarning as warning:
-            raise FloatingPointError(str(warning)) from warning
+    if not solved.proven[0]:
+        raise _refused(penalty, f"its duality gap stays at {solved.gap[0]:.1g} nats.")
+    return _checked(solved.precision[0], chosen, graph)
 
 
 def _refused(penalty: float | None, reason: str) -> UnfitError:
@@ -279,61 +258,39 @@ def _by_folds(Z: FloatArray, engine: Engine) -> tuple[float, FloatArray]:
 
     Four rounds narrow it down by the penalties that scikit-learn's search would try, whose folds may stop early.
     """
-    from sklearn.model_selection import KFold
+    from sklearn.model_selection import KFold  # here and below: heavy, and a list of plugins fits no graph
 
     seed = int(engine.rng("folds").integers(2**31))
     folds = list(KFold(max(2, min(5, len(Z) // 2)), shuffle=True, random_state=seed).split(Z))
     S = np.stack([np.cov(Z[fit].T, bias=True) for fit, _ in folds])
     left_out = np.stack([np.cov(Z[rest].T, bias=True) for _, rest in folds])
     largest = float(largest_covariance(Z.T @ Z / len(Z)))
-    ends = (_RANGE * largest, largest)
+    grid = np.geomspace(largest, _RANGE * largest, _PENALTIES)
     tried: list[_Tried] = []
-    for k in range(_ROUNDS):
-        grid = np.geomspace(*ends, _PENALTIES)[::-1] if k == 0 else np.geomspace(*ends, _PENALTIES + 2)[1:-1][::-1]
-        for penalties in _batches(grid, S, alone=k == 0):
-            tried += _solved(S, left_out, penalties, tried)
+    for _ in range(_ROUNDS):
+        for penalty in grid.tolist():
+            tried.append(_solved(S, left_out, penalty, tried))
         tried.sort(key=lambda t: -t.penalty)
         best = max(range(len(tried)), key=lambda i: (tried[i].score, i))
-        ends = _around(tried, best)
+        # between the neighbours of the best, or in a range below the smallest
+        low = tried[best + 1].penalty if best + 1 < len(tried) else _RANGE * tried[best].penalty
+        high = tried[best].penalty if best + 1 == len(tried) else tried[max(best - 1, 0)].penalty
+        grid = np.geomspace(high, low, _PENALTIES + 2)[1:-1]
     if not np.isfinite(tried[best].score):
         raise _refused(None, "no penalty has an answer in every fold.")
     return tried[best].penalty, tried[best].precision.mean(axis=0, keepdims=True)
 
 
-def _batches(grid: FloatArray, S: FloatArray, *, alone: bool) -> Iterator[FloatArray]:
-    """Yield the penalties that are solved together: neighbours where matrices are small, else one after the other."""
-    size = 1 if alone else max(1, _TOGETHER // S.size)
-    for start in range(0, len(grid), size):
-        yield grid[start : start + size]
-
-
-def _around(tried: Sequence[_Tried], best: int) -> tuple[float, float]:
-    """Return the ends of the next round: the neighbours of the best, or a range below the smallest."""
-    if best == len(tried) - 1:
-        return _RANGE * tried[best].penalty, tried[best].penalty
-    return tried[best + 1].penalty, tried[max(best - 1, 0)].penalty
-
-
-def _solved(S: FloatArray, left_out: FloatArray, penalties: FloatArray, tried: Sequence[_Tried]) -> Iterator[_Tried]:
-    """Yield each penalty solved in all folds, from the nearest that was tried."""
-    folds = len(S)
-    nearest = [min(tried, key=lambda t: abs(np.log(t.penalty / p)), default=None) for p in penalties]
-    start = np.concatenate([diagonal_start(S) if t is None else t.precision for t in nearest])
-    solved = graphical_lassos(np.tile(S, (len(penalties), 1, 1)), np.repeat(penalties, folds), start)
-    for k, penalty in enumerate(penalties):
-        mine = slice(k * folds, (k + 1) * folds)
-        T, proven = solved.precision[mine], solved.proven[mine]
-        for j in np.flatnonzero(~proven):
-            try:
-                T[j] = _by_peer(S[j], penalty)
-            except _NO_ANSWER:
-                T[j] = np.nan
-        fit = np.linalg.slogdet(T)[1] - np.einsum("kij,kij->k", left_out, T)
-        yield _Tried(
-            float(penalty),
-            np.where(np.isnan(T), diagonal_start(S), T),
-            float(fit.mean()) if np.isfinite(fit).all() else -np.inf,
-        )
+def _solved(S: FloatArray, left_out: FloatArray, penalty: float, tried: Sequence[_Tried]) -> _Tried:
+    """Return a penalty solved in all folds, from the nearest that was tried; without an answer its score is -inf."""
+    nearest = min(tried, key=lambda t: abs(np.log(t.penalty / penalty)), default=None)
+    start = diagonal_start(S) if nearest is None else nearest.precision
+    solved = graphical_lassos(S, np.full(len(S), penalty), start)
+    if not solved.proven.all():
+        return _Tried(penalty, np.where(solved.proven[:, None, None], solved.precision, diagonal_start(S)), -np.inf)
+    T = solved.precision
+    fit = np.linalg.slogdet(T)[1] - np.einsum("kij,kij->k", left_out, T)
+    return _Tried(penalty, T, float(fit.mean()))
 
 
 def by_graph(Z: FloatArray, edges: BoolArray) -> tuple[FloatArray, dict[str, Any]]:
