@@ -21,11 +21,10 @@ from ...evidence.information import AgreementView, RankLine, same_convention
 from ...evidence.run import Run
 from ...evidence.view import by_feature
 from ..shared.checks import at_least, observed, shares
-from ..shared.estimates import grouped
+from .rankings import Ranking, read_rankings
 
 TOP_SHARE = 0.5  # of the features at most lead a ranking
 LEADS = "place <= top and place_share <= top_share"
-Ranking = Sequence[RankLine]
 Rankings = Mapping[tuple[str, str], Ranking]
 
 
@@ -93,8 +92,7 @@ class Disagreement:
 
 def _rankings(agreement: AgreementView) -> Rankings:
     """Return the rankings with intervals by method and measure."""
-    sure = (line for line in agreement.lines if line.has_interval)
-    return grouped(sure, lambda line: (line.item, line.measure))
+    return {(r.id, r.measure): r for r in read_rankings(agreement, Ranking) if r.sure}
 
 
 def _contradictions(rule: Rule, run: Run) -> RuleOutcome:
@@ -132,11 +130,11 @@ class Clash(NamedTuple):
 
 def _clash(case: Mapping[str, Any], rankings: Rankings) -> Clash | None:
     """Return a disagreement; None unless both rankings surely answer one question."""
-    high, low = (rankings.get(key, ()) for key in zip(case["methods"], case["measures"], strict=True))
-    if not (case["sure"] and _same_question(high, low)):
+    high, low = (rankings.get(key) for key in zip(case["methods"], case["measures"], strict=True))
+    if high is None or low is None or not (case["sure"] and _same_question(high, low)):
         return None
-    first, second = (by_feature(ranking)[case["feature"]] for ranking in (high, low))
-    return Clash(case, first, second, len(high))
+    first, second = (by_feature(ranking.lines)[case["feature"]] for ranking in (high, low))
+    return Clash(case, first, second, len(high.lines))
 
 
 def _contradiction(rule: Rule, clashes: Sequence[Clash]) -> Said:
@@ -166,13 +164,13 @@ def _without_benefit(rule: Rule, run: Run) -> RuleOutcome:
     rankings, view = _rankings(needed(AgreementView, run)), needed(Pfi, run)
     losses = [name for name, facts in view.result.measures.items() if facts.role == "loss"]
     tables = {name: signs(view, name, rule.thresholds["level"]) for name in losses}
-    drivers = [ranking for ranking in rankings.values() if ranking[0].role == "prediction"]
+    drivers = [ranking for ranking in rankings.values() if ranking.role == "prediction"]
     require(tables, "no loss was computed")
     require(drivers, "no ranking of the prediction has intervals")
     leading = _leading(rule, drivers)
     useful = [sign for table in tables.values() for sign in table.values() if sign.verdict == POSITIVE]
     lowering = {sign.feature for sign in useful}
-    methods = _distinct(ranking[0].item for ranking in drivers)
+    methods = _distinct(ranking.id for ranking in drivers)
     own = {f: {name: table[f] for name, table in tables.items() if f in table} for f in leading}
     others = {f: min((sign.p_value for sign in useful if sign.feature != f), default=nan) for f in leading}
     words = f"Each leading driver of the prediction lowers a loss: {listed(leading)}."
@@ -188,7 +186,7 @@ def _without_benefit(rule: Rule, run: Run) -> RuleOutcome:
 
 def _leading(rule: Rule, rankings: Sequence[Ranking]) -> dict[str, dict[str, float]]:
     """Return the features that every one of these rankings surely places first, with the last of their places."""
-    tables = [by_feature(ranking) for ranking in rankings]
+    tables = [by_feature(ranking.lines) for ranking in rankings]
     leading = {}
     for feature in sorted(set[str].intersection(*map(set, tables))):
         upper = [table[feature].upper for table in tables]
@@ -226,19 +224,16 @@ def _useless(feature: str, methods: Sequence[str], own: Mapping[str, SignVerdict
     }
 
 
-def _same_question(ranking: Ranking, other: Ranking) -> bool:
-    """Say whether two rankings by different methods answer one question, and both have intervals."""
-    if not ranking or not other:
-        return False
-    a, b = ranking[0], other[0]
+def _same_question(a: Ranking, b: Ranking) -> bool:
+    """Say whether two rankings by different methods answer one question."""
     alike = a.role == b.role and (a.measure == b.measure or a.role == "prediction")
-    return a.item != b.item and alike and same_convention(a.item, b.item)
+    return a.id != b.id and alike and same_convention(a.id, b.id)
 
 
 def _pairs(rankings: Iterable[Ranking]) -> tuple[str, ...]:
     """Return the pairs of methods that are compared, and on what: their measure, or the prediction."""
-    pairs = [(a[0], b[0]) for a, b in combinations(rankings, 2) if _same_question(a, b)]
-    return _distinct(f"{a.item} and {b.item} on {a.measure if a.measure == b.measure else a.role}" for a, b in pairs)
+    pairs = [(a, b) for a, b in combinations(rankings, 2) if _same_question(a, b)]
+    return _distinct(f"{a.id} and {b.id} on {a.measure if a.measure == b.measure else a.role}" for a, b in pairs)
 
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:

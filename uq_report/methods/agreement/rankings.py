@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,9 @@ from ...core.support.text import count
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import NEGATIVE, RSENS, RSENS2, PfiReading, directed
-from ...evidence.information import COVERED, SHARE
+from ...evidence.information import COVERED, SHARE, AgreementView, RankLine
+from ...evidence.view import by_feature
+from ..shared.estimates import grouped
 
 CLOSE = 1e-6
 
@@ -427,3 +429,37 @@ def _curve(result: Result | None, measure: str, feature: str) -> pd.DataFrame | 
 
 def _shuffles_only(method: Method, other: Method) -> bool:
     return method.id in SHUFFLES and other.id not in SHUFFLES
+
+
+# ---------------------------------------------------------------------- rankings of a result
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """One ranking of ``agreement``: the result it ranks, its measure, and a line per feature, first rank first."""
+
+    id: str
+    measure: str
+    lines: tuple[RankLine, ...]
+
+    @property
+    def role(self) -> str:
+        """The question it answers."""
+        return self.lines[0].role
+
+    @property
+    def sure(self) -> bool:
+        """Whether its ranks have intervals."""
+        return all(line.has_interval for line in self.lines)
+
+
+R = TypeVar("R", bound=Ranking)
+
+
+def read_rankings(view: AgreementView, kind: type[R]) -> list[R]:
+    """Return every ranking, in the result's order; of a feature with several lines the last one."""
+    by_method = grouped(view.lines, lambda line: (line.item, line.measure))
+    return [
+        kind(key, measure, tuple(sorted(by_feature(lines).values(), key=lambda line: line.estimate)))
+        for (key, measure), lines in by_method.items()
+    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import isnan, nan
 from typing import Any, ClassVar
 
@@ -33,6 +32,7 @@ from ...evidence.view import by_feature, largest_first, table_of
 from ...reading.run_reader import RunReader
 from ..shared.estimates import grouped
 from ..shared.wording import SHORT, ResultSection
+from .rankings import Ranking, read_rankings
 
 METHODS = {
     ids.PFI: "PFI",
@@ -54,18 +54,8 @@ QUESTIONS = {
 FEW = 3
 
 
-@dataclass(frozen=True)
-class Ranked:
-    """One ranking: the result it is of, its measure, and a line per feature, first rank first."""
-
-    id: str
-    measure: str
-    lines: tuple[RankLine, ...]
-
-    @property
-    def role(self) -> str:
-        """The question it answers."""
-        return self.lines[0].role
+class Ranked(Ranking):
+    """A ranking in words."""
 
     @property
     def method(self) -> str:
@@ -86,11 +76,6 @@ class Ranked:
     def short(self) -> str:
         """The measure, as short as columns need."""
         return SHORT.get(self.measure, clean(self.measure, 40))
-
-    @property
-    def sure(self) -> bool:
-        """Whether its ranks have intervals."""
-        return all(line.has_interval for line in self.lines)
 
     def column(self) -> DrawnRanks:
         """Return it as a column of a figure."""
@@ -121,17 +106,6 @@ class Ranked:
         if len(able) <= FEW:
             return f"{joined([name(f) for f in able])} can be first"
         return f"{count(len(able), 'feature')} can be first"
-
-
-def rankings(view: AgreementView) -> list[Ranked]:
-    """Return every ranking, in the result's order."""
-    by_method: dict[tuple[str, str], list[RankLine]] = {}
-    for line in view.lines:
-        by_method.setdefault((line.item, line.measure), []).append(line)
-    return [
-        Ranked(method, measure, tuple(sorted(by_feature(lines).values(), key=lambda line: line.estimate)))
-        for (method, measure), lines in by_method.items()
-    ]
 
 
 def by_question(ranked: Sequence[Ranked]) -> dict[str, list[Ranked]]:
@@ -165,11 +139,11 @@ class AgreementSection(ResultSection[AgreementView]):
 
     def blocks(self, e: RunReader, view: AgreementView) -> Iterable[Block]:
         """Return the leaders by every method."""
-        return (Paragraph(text=LEAD), _drivers_table(view, rankings(view)), *left_out(view.result, most=3))
+        return (Paragraph(text=LEAD), _drivers_table(view, read_rankings(view, Ranked)), *left_out(view.result, most=3))
 
     def parts(self, e: RunReader, view: AgreementView) -> Iterable[Section]:
         """Return parts on the ranks, their likeness and their disagreements."""
-        ranked = rankings(view)
+        ranked = read_rankings(view, Ranked)
         return (*_questions(view, ranked), *_alike(e, ranked), _reasons(view, ranked))
 
 

@@ -24,6 +24,7 @@ from ...evidence import ids
 from ...evidence.information import COVERED, MUTUAL, OF_ENTROPY, OF_VARIANCE, SHARE, CorrectedLine
 from ..shared.checks import at_least, positive
 from ..shared.curves import stacked
+from ..shared.estimates import estimate as estimate_columns
 from .cid import CHOSEN, COEFFICIENTS, LEVEL, Greedy, covered_share, importance_map, normal_scores, regressors
 from .estimate import DISCRETE, Choice, InformationEstimate, estimate
 
@@ -224,19 +225,8 @@ def _means(
 ) -> dict[str, Any]:
     """Return the means of row values, shape (n, features), with their intervals over new test rows."""
     mean, error = sampling.mean(values.T)
-    lower, upper = sampling.interval(mean, error, confidence)
-    has_interval = not np.isnan(error).all()
-    return {
-        "measure": "",
-        "feature": np.array(features, dtype=object),
-        "estimate": mean,
-        "std_error": error,
-        "lower": lower,
-        "upper": upper,
-        "confidence": confidence if has_interval else np.nan,
-        "covers": "new test rows" if has_interval else "none",
-        "item": item,
-    }
+    interval = sampling.interval(mean, error, confidence)
+    return estimate_columns(mean, error, interval, confidence, "", np.array(features, dtype=object)) | {"item": item}
 
 
 def _frame(estimates: pd.DataFrame) -> pd.DataFrame:

@@ -22,7 +22,7 @@ def estimate(
     interval: tuple[Any, Any],
     confidence: float,
     measure: str = "",
-    feature: str = "",
+    feature: Any = "",
     covers: str = TEST_ROWS,
 ) -> dict[str, Any]:
     """Return the columns every estimate has, of a line or of all points of a curve; no interval covers nothing."""
