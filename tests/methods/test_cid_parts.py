@@ -283,7 +283,7 @@ def test_information_has_both_parts_and_the_share_of_features_that_have_some() -
 def test_a_column_without_a_mean_takes_no_interval_from_the_others() -> None:
     sampling = Sampling(np.full(4, 0.25), 4)
     table = pd.DataFrame(_means(("a", "b"), "i", np.column_stack([np.arange(4.0), np.full(4, np.nan)]), sampling, 0.9))
-    assert table["confidence"].tolist() == [0.9, 0.9]
+    assert table["confidence"].fillna(0).tolist() == [0.9, 0]
     assert np.isfinite(table.loc[0, ["lower", "upper"]].astype(float)).all()
 
 
