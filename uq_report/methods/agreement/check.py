@@ -23,8 +23,8 @@ from ...evidence.view import by_feature
 from ..shared.checks import at_least, observed, shares
 from .rankings import Ranking, read_rankings
 
-TOP_SHARE = 0.5  # of the features at most lead a ranking
-LEADS = "place <= top and place_share <= top_share"
+HALF = 0.5  # of the features at most lead a ranking
+LEADS = "place <= top and share <= half"
 Rankings = Mapping[tuple[str, str], Ranking]
 
 
@@ -66,8 +66,8 @@ class Disagreement:
             Rule(
                 code="UQ601",
                 title="Two methods contradict each other about a leading feature",
-                thresholds={"top": self.top, "top_share": TOP_SHARE, "min_rank_gap": self.min_rank_gap},
-                when="One method's rank interval lies within the first {top} ({top_share:pct} of the features if "
+                thresholds={"top": self.top, "half": HALF, "min_rank_gap": self.min_rank_gap},
+                when="One method's rank interval lies within the first {top} ({half:pct} of the features if "
                 "fewer), that of another method of the same question and kind of number starts {min_rank_gap} or more "
                 "places behind.",
                 raised=(f"{LEADS} and rank_gap >= min_rank_gap",),
@@ -76,9 +76,9 @@ class Disagreement:
             Rule(
                 code="UQ602",
                 title="A leading driver of the prediction does not lower the loss",
-                thresholds={"top": self.top, "top_share": TOP_SHARE, "level": self.level},
+                thresholds={"top": self.top, "half": HALF, "level": self.level},
                 when="Every ranking of the prediction with intervals places the feature within the first {top} "
-                "({top_share:pct} of the features if fewer), its permutation importance for every loss is about 0 or "
+                "({half:pct} of the features if fewer), its permutation importance for every loss is about 0 or "
                 "negative (level {level}, Holm-adjusted over features), and another feature's is positive.",
                 raised=(f"{LEADS} and lowered <= 0 and p_negative <= level and p_other <= level",),
                 rests_on="breiman:permutation importance",
@@ -106,7 +106,7 @@ def _contradictions(rule: Rule, run: Run) -> RuleOutcome:
     return family(
         rule,
         [clash for clash in clashes if clash is not None],
-        lambda x: {"place": x.first.upper, "place_share": x.first.upper / x.n, "rank_gap": x.rank_gap},
+        lambda x: {"place": x.first.upper, "share": x.first.upper / x.n, "rank_gap": x.rank_gap},
         lambda *raised: _contradiction(rule, raised),
         by=lambda x: (x.first.feature, x.first.role),
         undecided=lambda _: ["the disagreements beyond those that are listed"] if cut else [],
@@ -149,7 +149,7 @@ def _contradiction(rule: Rule, clashes: Sequence[Clash]) -> Said:
         "remedy": "Say which method's question is that of the model's use. Quote that ranking.",
         "measures": _distinct(measure for clash in clashes for measure in clash.case["measures"]),
         "features": (first.feature,),
-        "threshold": float(int(min(rule.thresholds["top"], rule.thresholds["top_share"] * n))),
+        "threshold": float(int(min(rule.thresholds["top"], rule.thresholds["half"] * n))),
         **observed(second),
     }
 
@@ -191,7 +191,7 @@ def _leading(rule: Rule, rankings: Sequence[Ranking]) -> dict[str, dict[str, flo
     for feature in sorted(set[str].intersection(*map(set, tables))):
         upper = [table[feature].upper for table in tables]
         parts = [place / len(table) for place, table in zip(upper, tables, strict=True)]
-        places = {"place": max(upper), "place_share": max(parts)}
+        places = {"place": max(upper), "share": max(parts)}
         if all(limit.holds(places, rule.thresholds) for limit in limits(LEADS)):
             leading[feature] = places
     return leading
