@@ -94,8 +94,8 @@ def test_a_method_without_a_ranking_here_contradicts_none() -> None:
 
 
 def test_one_leader_and_one_place_apart_are_enough_to_ask_for() -> None:
-    check = Disagreement(top=1, apart=1)
-    assert (check.top, check.apart) == (1, 1)
+    check = Disagreement(top=1, min_rank_gap=1)
+    assert (check.top, check.min_rank_gap) == (1, 1)
     assert only(judged(case("a", PFI, PARTS), other=ranking(*PARTS, NEXT), check=check)).code == "UQ601"
 
 
@@ -238,13 +238,13 @@ def test_without_results_it_does_not_apply() -> None:
 
 
 def test_every_code_has_its_rule_with_the_thresholds() -> None:
-    rules = {rule.code: rule.text for rule in Disagreement(top=4, apart=3).rules}
+    rules = {rule.code: rule.text for rule in Disagreement(top=4, min_rank_gap=3).rules}
     assert list(rules) == ["UQ601", "UQ602"]
     assert "first 4" in rules["UQ601"]
     assert "starts 3 or more places behind" in rules["UQ601"]
 
 
-@pytest.mark.parametrize("option", [{"top": 0}, {"apart": 0}, {"level": 1.0}])
+@pytest.mark.parametrize("option", [{"top": 0}, {"min_rank_gap": 0}, {"level": 1.0}])
 def test_thresholds_that_cannot_be_used_are_refused(option: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=rf"disagreement\.{next(iter(option))} must be"):
         Disagreement(**option)

@@ -11,7 +11,6 @@ from uq_report.core.model.results import Diagnostic, Importance
 from uq_report.document.plots import matrix
 from uq_report.document.plots.svg import to_svg
 from uq_report.methods.cid import figure as covered
-from uq_report.methods.cid import graph_figure as graph
 from uq_report.runner import figures
 
 from .results import table
@@ -44,7 +43,7 @@ def _blank(feature: str) -> dict[str, object]:
 def test_a_graph_shows_its_nodes_on_a_circle_and_its_edges_by_size_and_sign() -> None:
     """y at the top, then the features clockwise; the strongest edge is 5 points wide, others in between."""
     edges = [("a", "y", -0.8), ("a", "b", 0.4), ("b", "c", 0.2)]
-    figure = graph.draw(dependence(("a", "b", "c"), edges))
+    figure = covered.draw_graph(dependence(("a", "b", "c"), edges))
     axes = figure.axes[0]
     drawn = {tuple(np.round(np.asarray(line.get_xydata(), dtype=float), 6).ravel()): line for line in axes.lines[:3]}
     place = {"y": (0, 1), "a": (1, 0), "b": (0, -1), "c": (-1, 0)}
@@ -96,7 +95,7 @@ def test_graph_draws_every_edge_wide_where_strong_and_broken_where_negative() ->
 def test_a_large_graph_keeps_what_is_tied_to_the_target() -> None:
     names = tuple(f"f{k}" for k in range(60))
     edges = [(f"f{k}", "y", 0.01 * (k + 1)) for k in range(60)]
-    nodes = graph.strongest_nodes(dependence(names, edges), 5)
+    nodes = covered.strongest_nodes(dependence(names, edges), 5)
     assert nodes == ["y", "f55", "f56", "f57", "f58", "f59"]
 
 
@@ -104,7 +103,7 @@ def test_a_large_graph_keeps_what_is_tied_to_the_target() -> None:
 def test_a_graph_draws_its_strongest_edges_only(edges: int, drawn: int) -> None:
     names = tuple(f"f{k}" for k in range(10))
     pairs = [(a, b) for k, a in enumerate(names) for b in names[k + 1 :]][:edges]
-    figure = graph.draw(dependence(names, [(a, b, 0.01 * (k + 1)) for k, (a, b) in enumerate(pairs)]))
+    figure = covered.draw_graph(dependence(names, [(a, b, 0.01 * (k + 1)) for k, (a, b) in enumerate(pairs)]))
     lines = [line for line in figure.axes[0].lines if np.size(line.get_xdata()) == 2]
     assert len(lines) == drawn
     assert len(texts(figure.axes[0])) == 1 + len({end for pair in pairs[-drawn:] for end in pair})

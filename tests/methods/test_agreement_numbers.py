@@ -17,20 +17,26 @@ from uq_report.core.support.arrays import FloatArray
 from uq_report.evidence import ids
 from uq_report.evidence.information import COVERED, SHARE, RankLine
 from uq_report.methods.agreement.explain import Agreement
-from uq_report.methods.agreement.ranked import Ranked, by_question
-from uq_report.methods.agreement.rankings import CLOSE, Method, _cleared, _fuller, _rounding, _terms, _too_few
-from uq_report.methods.agreement.reasons import (
+from uq_report.methods.agreement.rankings import (
+    CLOSE,
     UNEXPLAINED,
     Case,
+    Method,
     Results,
     _bends,
+    _cleared,
     _counts_less,
     _covered,
     _curve,
     _extrapolates,
+    _fuller,
     _interacts,
+    _rounding,
+    _terms,
+    _too_few,
     disagreements,
 )
+from uq_report.methods.agreement.section import Ranked, by_question
 
 FEATURES = ("a", "b", "c", "d")
 

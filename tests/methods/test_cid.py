@@ -20,11 +20,11 @@ from uq_report.distributions import Censored, Weibull
 from uq_report.evidence.information import CidCover, CidGraph
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
-from uq_report.methods.cid.corrected import _refusals, importance_map, refitted
-from uq_report.methods.cid.discrete import fit_field
-from uq_report.methods.cid.explain import CoveredInformation, alone
+from uq_report.methods.cid.cid import UnfitError, _refusals, importance_map
+from uq_report.methods.cid.estimate import cell_notes, copy_notes
+from uq_report.methods.cid.explain import CoveredInformation, alone, refitted
 from uq_report.methods.cid.precision import by_lasso
-from uq_report.methods.cid.terms import UnfitError, cell_notes, copy_notes
+from uq_report.methods.cid.pseudo import fit_field
 from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.testing import KnownLogistic, KnownTruth, linear_subject, logistic_subject, measures
 
@@ -331,7 +331,7 @@ def test_the_discrete_field_takes_more_penalty_where_it_does_not_converge(monkey
             raise UnfitError("cid.penalty must be larger.", "the discrete field did not converge")
         return fit_field(codes, edges, penalty)
 
-    monkeypatch.setattr("uq_report.methods.cid.discrete.fit_field", stubborn)
+    monkeypatch.setattr("uq_report.methods.cid.estimate.fit_field", stubborn)
     found = run(make_subject(base.model, base.adapter, X, base.y))["cid"]
     assert found.meta["penalty"] == 10
     assert any("not used: the discrete field did not converge" in note for note in found.notes)

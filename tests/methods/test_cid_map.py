@@ -14,8 +14,8 @@ from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic
 from uq_report.core.support.errors import InputError
 from uq_report.document.plots import style
 from uq_report.evidence.importance import CoverCorrected
-from uq_report.methods.cid import corrected as mapping
-from uq_report.methods.cid import explain, figure, graph_figure
+from uq_report.methods.cid import cid as textbook
+from uq_report.methods.cid import explain, figure
 from uq_report.methods.cid.explain import CoveredInformation
 from uq_report.runner import figures
 
@@ -28,38 +28,38 @@ def test_the_fit_of_a_map_is_that_of_its_own_law() -> None:
     """Importances that are linear in the terms: coefficients, prediction without redundancy, and R² of 1."""
     rng = np.random.default_rng(0)
     terms, law = rng.random((3, 9, 4)) + 0.1, np.array([-0.5, 2.0, 0.3, 1.0])
-    found = mapping.importance_map(terms @ law, terms)
+    found = textbook.importance_map(terms @ law, terms)
     np.testing.assert_allclose(found.coefficients, law, atol=1e-3)
     np.testing.assert_allclose(found.left_out, np.tile(law, (9, 1)), atol=1e-3)
     np.testing.assert_allclose(found.corrected, terms[..., 1:] @ law[1:], atol=2e-3)
     assert [found.r2, found.r2_left_out] == pytest.approx([1, 1], abs=1e-4)
     assert found.refusals == ()
     assert found.facts["r2"] == found.r2
-    one = mapping.importance_map(terms[:, :1] @ law, terms[:, :1])
+    one = textbook.importance_map(terms[:, :1] @ law, terms[:, :1])
     assert not one.left_out.any(), "of one feature nothing can be left out"
 
 
 def test_r2_is_the_share_of_the_squares_about_the_mean() -> None:
-    assert mapping._r2(np.array([1.0, 2.0, 6.0]), np.array([1.0, 3.0, 5.0])) == pytest.approx(1 - 2 / 14)
-    assert np.isnan(mapping._r2(np.full(3, 2.0), np.zeros(3)))
+    assert textbook._r2(np.array([1.0, 2.0, 6.0]), np.array([1.0, 3.0, 5.0])) == pytest.approx(1 - 2 / 14)
+    assert np.isnan(textbook._r2(np.full(3, 2.0), np.zeros(3)))
 
 
 def test_each_gate_closes_at_its_limit() -> None:
     negative, positive = np.full((8, 4), -1.0), np.zeros((8, 4))
-    assert mapping._refusals(8, 0.5, negative) == ()
-    assert mapping._refusals(7, 0.5, negative[:7]) == ("the map is learnt from 7 features, at least 8 are needed",)
+    assert textbook._refusals(8, 0.5, negative) == ()
+    assert textbook._refusals(7, 0.5, negative[:7]) == ("the map is learnt from 7 features, at least 8 are needed",)
     few = "predicting each feature from the others has R² 0.49, at least 0.5 is needed"
-    assert mapping._refusals(8, 0.494, negative) == (few,)
-    assert "R² undefined" in mapping._refusals(8, float("nan"), negative)[0]
+    assert textbook._refusals(8, 0.494, negative) == (few,)
+    assert "R² undefined" in textbook._refusals(8, float("nan"), negative)[0]
     positive[0] = -1.0
     sign = "the coefficient of redundant covered information is not negative in 7 of 8 leave-one-feature-out fits"
-    assert mapping._refusals(8, 0.9, positive) == (sign,)
+    assert textbook._refusals(8, 0.9, positive) == (sign,)
 
 
 def test_corrections_are_medians_with_their_spread_and_both_ranks() -> None:
     plain = np.array([[1.0, 3.0, 2.0], [1.0, 3.0, 4.0]])
     values = np.array([[0.0, 2.0, 5.0], [4.0, 2.0, 7.0]])
-    table = mapping._corrections("nll", ["a", "b", "c"], plain, values, 0.5)
+    table = explain._corrections("nll", ["a", "b", "c"], plain, values, 0.5)
     assert table["estimate"].tolist() == [2.0, 2.0, 6.0]
     assert table["plain"].tolist() == [1.0, 3.0, 3.0]
     assert table[["lower", "upper"]].to_numpy().tolist() == [[1.0, 3.0], [2.0, 2.0], [5.5, 6.5]]
@@ -74,7 +74,7 @@ def test_bootstrap_weights_draw_units_in_proportion_and_leave_out_rows_of_no_wei
     weights = np.array([1.0, 2.0, 0.0, 3.0, 2.0, 0.0])
     more = {"clusters": np.array([0, 0, 0, 1, 1, 2])} if clustered else {}
     of = subject(flat, np.arange(12.0).reshape(6, 2), np.arange(6.0), sample_weight=weights, **more)
-    found = mapping.bootstrap_weights(Engine(of, MEASURES), 50)
+    found = explain.bootstrap_weights(Engine(of, MEASURES), 50)
     np.testing.assert_allclose(found.sum(axis=1), 1)
     assert not found[:, [2, 5]].any()
     ratio = found[:, [0, 1, 3, 4]] / weights[[0, 1, 3, 4]]
@@ -229,7 +229,7 @@ def test_moves_say_by_their_look_whether_a_rank_rises() -> None:
 
 
 def test_an_edge_is_wide_where_strong_and_of_its_own_colour_at_the_target() -> None:
-    look = graph_figure._look
+    look = figure._edge
     assert look(0.4, 0.8, to_y=False) == {
         "color": style.INK, "linewidth": 2.75, "linestyle": "-", "alpha": pytest.approx(0.65), "zorder": 1,
     }  # fmt: skip
@@ -251,7 +251,7 @@ def graph(edges: list[tuple[str, str, float]], meaning: str = "partial correlati
 
 def test_the_graph_names_its_sizes_and_puts_the_target_apart() -> None:
     edges = [("a", "y", -0.8), ("a", "b", 0.4), ("b", "c", 0.2)]
-    drawn = graph_figure.draw(graph(edges))
+    drawn = figure.draw_graph(graph(edges))
     (axes,) = drawn.axes
     assert [text.get_text() for text in drawn.legends[0].get_texts()] == [
         "partial correlation, size 0.80 (the strongest)", "size 0.40", "negative: broken line", "edge with y",
@@ -272,9 +272,9 @@ def test_the_graph_names_its_sizes_and_puts_the_target_apart() -> None:
     assert drawn.legends[0]._ncols == 2  # type: ignore[attr-defined]
     assert [line.get_markersize() for line in (features, y)] == [6, 11]
     assert [line.get_zorder() for line in (features, y)] == [3, 4]
-    potentials = graph_figure.draw(graph(edges, "largest pair potential")).legends[0].get_texts()
+    potentials = figure.draw_graph(graph(edges, "largest pair potential")).legends[0].get_texts()
     assert len(potentials) == 3, "potentials of cells have no sign"
-    assert len(graph_figure.draw(graph([])).axes[0].texts) == 1
+    assert len(figure.draw_graph(graph([])).axes[0].texts) == 1
 
 
 def moves(**ranks: tuple[int, int]) -> Any:
@@ -312,7 +312,7 @@ def test_figures_grow_with_their_features() -> None:
     assert height(figure.draw(information())) == pytest.approx(2 * 0.29 + 1.25)
     assert height(figure.draw(information(), 1)) == pytest.approx(0.29 + 1.25)
     assert height(figure.draw_corrected(cover(("a", "b", "c")))) == pytest.approx(3 * 0.32 + 1.0)
-    assert height(graph_figure.draw(graph([("a", "y", 0.5)]))) == 3.6
+    assert height(figure.draw_graph(graph([("a", "y", 0.5)]))) == 3.6
     assert figure.draw(information()).legends[0]._ncols == 2  # type: ignore[attr-defined]
     assert figure.draw_corrected(cover(("a", "b", "c"))).legends[0]._ncols == 3  # type: ignore[attr-defined]
 
@@ -330,5 +330,5 @@ def test_corrected_importance_is_drawn_of_chosen_features() -> None:
 def test_names_in_the_graph_are_cut() -> None:
     long = graph([("n" * 40, "y", 0.5)])
     nodes = {"nodes": ["n" * 40, "y"], "edge": "partial correlation"}
-    texts = graph_figure.draw(replace(long, meta=nodes)).axes[0].texts
+    texts = figure.draw_graph(replace(long, meta=nodes)).axes[0].texts
     assert [len(text.get_text()) for text in texts] == [len("y (the target)"), 22]

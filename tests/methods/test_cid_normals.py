@@ -10,9 +10,10 @@ from scipy.stats import multivariate_normal
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.support.arrays import FloatArray, IntArray
 from uq_report.core.support.limits import limited
-from uq_report.methods.cid import discrete, normal
-from uq_report.methods.cid.cover import Greedy, normal_log_p, with_indicators
-from uq_report.methods.cid.discrete import Field
+from uq_report.methods.cid import cid as textbook
+from uq_report.methods.cid import pseudo
+from uq_report.methods.cid.cid import Field, Greedy, normal_log_p
+from uq_report.methods.cid.estimate import with_indicators
 
 
 def log_normal(rows: FloatArray, covariance: FloatArray, at: list[int], mean: FloatArray | None = None) -> FloatArray:
@@ -29,13 +30,13 @@ ROWS = np.random.default_rng(5).multivariate_normal(np.zeros(4), COVARIANCE, 6)
 
 @pytest.mark.parametrize("chosen", [(), (1,), (2, 0), (0, 1, 2)])
 def test_log_p_of_a_normal_is_the_ratio_of_two_densities(chosen: tuple[int, ...]) -> None:
-    found = normal.gaussian_log_p(ROWS, np.linalg.inv(COVARIANCE))(chosen)
+    found = textbook.gaussian_log_p(ROWS, np.linalg.inv(COVARIANCE))(chosen)
     at = list(chosen)
     np.testing.assert_allclose(found, log_normal(ROWS, COVARIANCE, [*at, 3]) - log_normal(ROWS, COVARIANCE, at))
 
 
 def test_terms_of_columns_of_any_scale_are_ratios_of_densities() -> None:
-    terms = normal.gaussian_terms(ROWS, np.linalg.inv(COVARIANCE))
+    terms = textbook.gaussian_terms(ROWS, np.linalg.inv(COVARIANCE))
     for i in range(3):
         rest = [k for k in range(3) if k != i]
         y, x, both = (log_normal(ROWS, COVARIANCE, at) for at in ([3], [i], [i, 3]))
@@ -46,7 +47,7 @@ def test_terms_of_columns_of_any_scale_are_ratios_of_densities() -> None:
 
 def test_half_potentials_halve_the_precision_beside_its_diagonal() -> None:
     T = np.array([[2.0, -0.8], [-0.8, 1.0]])
-    found, whole = (make(ROWS[:, :2], T) for make in (normal.half_potential_terms, normal.gaussian_terms))
+    found, whole = (make(ROWS[:, :2], T) for make in (textbook.half_potential_terms, textbook.gaussian_terms))
     np.testing.assert_allclose(found.mutual, whole.mutual)
     weak = np.array([[1.0, 0.4], [0.4, 2.0]]) / 1.84  # the inverse of the halved one
     y, x, both = (log_normal(ROWS[:, :2], weak, at) for at in ([1], [0], [0, 1]))
@@ -67,7 +68,7 @@ def posterior(covariances: FloatArray, at: list[int]) -> FloatArray:
 
 def test_terms_of_normals_with_a_covariance_per_class_follow_bayes_rule() -> None:
     S = np.stack([COVARIANCE[:3, :3], np.diag([0.5, 2.0, 1.0]), COVARIANCE[:3, :3] * 0.7])
-    terms = normal.mixed_terms(ROWS[:, :3], CLASSES, np.log(PRIOR), MEANS, np.linalg.inv(S))
+    terms = textbook.mixed_terms(ROWS[:, :3], CLASSES, np.log(PRIOR), MEANS, np.linalg.inv(S))
     for i in range(3):
         rest = [k for k in range(3) if k != i]
         np.testing.assert_allclose(terms.mutual[:, i], posterior(S, [i]) - np.log(PRIOR)[CLASSES])
@@ -78,11 +79,11 @@ def test_sums_over_classes_in_blocks_of_rows_are_those_of_all_rows(monkeypatch: 
     S = np.stack([COVARIANCE[:3, :3]] * 3)
 
     def terms() -> bytes:
-        found = normal.mixed_terms(ROWS[:, :3], CLASSES, np.log(PRIOR), MEANS, np.linalg.inv(S))
+        found = textbook.mixed_terms(ROWS[:, :3], CLASSES, np.log(PRIOR), MEANS, np.linalg.inv(S))
         return found.mutual.tobytes() + found.conditional.tobytes()
 
     whole, looks = terms(), list[int]()
-    monkeypatch.setattr(normal, "CELLS", 4 * len(PRIOR) * 3)
+    monkeypatch.setattr(textbook, "CELLS", 4 * len(PRIOR) * 3)
     with limited(lambda: looks.append(1)):
         assert terms() == whole
     assert len(looks) == len(PRIOR) + 2 * -(-len(ROWS) // 4)
@@ -91,17 +92,17 @@ def test_sums_over_classes_in_blocks_of_rows_are_those_of_all_rows(monkeypatch: 
 @pytest.mark.parametrize("chosen", [(), (1,), (2, 0), (0, 1, 2)])
 def test_log_p_of_a_class_follows_bayes_rule(chosen: tuple[int, ...]) -> None:
     S = COVARIANCE[:3, :3]
-    found = normal.mixed_log_p(ROWS[:, :3], CLASSES, np.log(PRIOR), MEANS, np.linalg.inv(S))(chosen)
+    found = textbook.mixed_log_p(ROWS[:, :3], CLASSES, np.log(PRIOR), MEANS, np.linalg.inv(S))(chosen)
     np.testing.assert_allclose(found, posterior(np.stack([S] * 3), list(chosen)))
 
 
 def test_normal_scores_have_variance_1_and_are_quantiles_of_mid_ranks() -> None:
-    scores = normal.normal_scores(np.array([[3.0, 1.0], [1.0, 1.0], [2.0, 5.0], [9.0, 7.0]]))
+    scores = textbook.normal_scores(np.array([[3.0, 1.0], [1.0, 1.0], [2.0, 5.0], [9.0, 7.0]]))
     np.testing.assert_allclose(scores.std(axis=0), 1)
     assert scores[0, 0] == -scores[2, 0] > 0
     assert scores[3, 0] == -scores[1, 0]
     assert scores[0, 1] == scores[1, 1]
-    three = normal.normal_scores(np.array([[1.0], [2.0], [3.0]]))
+    three = textbook.normal_scores(np.array([[1.0], [2.0], [3.0]]))
     assert three[1, 0] == 0
     ratio = scores[3, 0] / scores[0, 0]
     assert ratio == pytest.approx(1.1503493803760083 / 0.3186393639643752), "quantiles 7/8 and 5/8 of the normal"
@@ -171,7 +172,7 @@ def small_field() -> tuple[Field, IntArray, FloatArray]:
 
 def test_a_field_has_each_pair_once() -> None:
     field, states, p = small_field()
-    log_p = discrete.log_probabilities(states, field)
+    log_p = textbook.log_probabilities(states, field)
     np.testing.assert_allclose(np.exp(log_p) / np.exp(log_p).sum(), p)
     assert field.block(1) == slice(2, 5)
 
@@ -181,7 +182,7 @@ def test_terms_of_a_field_hold_no_array_of_rows_and_nodes_and_states() -> None:
     field = Field(np.arange(nodes + 1) * 2, np.zeros(2 * nodes), np.zeros((2 * nodes, 2 * nodes)))
     codes = np.random.default_rng(0).integers(0, 2, (n, nodes))
     tracemalloc.start()
-    discrete.discrete_terms(codes, field)
+    textbook.discrete_terms(codes, field)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert n * nodes * 8 < peak < n * nodes * 2 * nodes * 8 / 4
@@ -190,7 +191,7 @@ def test_terms_of_a_field_hold_no_array_of_rows_and_nodes_and_states() -> None:
 def test_terms_of_a_field_are_ratios_of_its_probabilities(monkeypatch: pytest.MonkeyPatch) -> None:
     field, states, p = small_field()
     table = p.reshape(2, 3, 2)
-    terms = discrete.discrete_terms(states, field)
+    terms = textbook.discrete_terms(states, field)
     for (a, b, y), mutual, conditional in zip(states, terms.mutual, terms.conditional, strict=True):
         assert mutual[0] == pytest.approx(np.log(table[a, :, y].sum() / (table[a].sum() * table[:, :, y].sum())))
         assert mutual[1] == pytest.approx(np.log(table[:, b, y].sum() / (table[:, b].sum() * table[:, :, y].sum())))
@@ -198,10 +199,10 @@ def test_terms_of_a_field_are_ratios_of_its_probabilities(monkeypatch: pytest.Mo
         assert conditional[0] == pytest.approx(np.log(given_b[a, y] / (given_b[a].sum() * given_b[:, y].sum())))
         assert conditional[1] == pytest.approx(np.log(given_a[b, y] / (given_a[b].sum() * given_a[:, y].sum())))
     few = states[[0, 0, 3, 11]]
-    monkeypatch.setattr(discrete, "MAX_ENUMERATED", 12)
-    np.testing.assert_allclose(discrete.pair_marginals(few, field)[0], table.sum(axis=1))
-    monkeypatch.setattr(discrete, "MAX_ENUMERATED", 11)
-    first, second = discrete.pair_marginals(few, field)
+    monkeypatch.setattr(textbook, "MAX_ENUMERATED", 12)
+    np.testing.assert_allclose(textbook.pair_marginals(few, field)[0], table.sum(axis=1))
+    monkeypatch.setattr(textbook, "MAX_ENUMERATED", 11)
+    first, second = textbook.pair_marginals(few, field)
     assert first.tolist() == [[0.5, 0.25], [0.0, 0.25]], "as observed"
     assert second.tolist() == [[0.5, 0.0], [0.0, 0.25], [0.0, 0.25]]
 
@@ -212,7 +213,7 @@ def test_a_fitted_field_balances_potentials_and_data() -> None:
     -sum log p(a | b) - sum log p(b | a) + penalty/2 sum of squares of the pair potentials, each pair once.
     """
     codes, penalty = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [5, 2, 1, 4], axis=0), 0.7
-    fitted = discrete.fit_field(codes, penalty=penalty)
+    fitted = pseudo.fit_field(codes, penalty=penalty)
     assert fitted.starts.tolist() == [0, 2, 4]
     block = np.ix_([0, 1], [2, 3])
 
@@ -228,15 +229,15 @@ def test_a_fitted_field_balances_potentials_and_data() -> None:
         assert loss(fitted.unary + move[:4], fitted.pair[block] + move[4:].reshape(2, 2)) >= least - 1e-8
     assert (fitted.pair == fitted.pair.T).all()
     assert not fitted.pair[:2, :2].any()
-    unlinked = discrete.fit_field(codes, np.eye(2, dtype=bool), penalty)
+    unlinked = pseudo.fit_field(codes, np.eye(2, dtype=bool), penalty)
     assert not unlinked.pair.any()
     assert np.diff(unlinked.unary[:2]).item() == pytest.approx(np.log(5 / 7), abs=1e-4)
 
 
 def test_log_p_of_cells_is_the_share_of_y_alone_and_nearly_that_of_each_cell_without_a_penalty() -> None:
     codes = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [5, 2, 1, 4], axis=0)
-    log_p = discrete.discrete_log_p(codes, 1e-6)
+    log_p = textbook.discrete_log_p(codes, 1e-6)
     np.testing.assert_allclose(np.exp(log_p(())), 0.5)
     np.testing.assert_allclose(np.exp(log_p((0,))), np.repeat([5 / 7, 2 / 7, 1 / 5, 4 / 5], [5, 2, 1, 4]), atol=1e-4)
-    shrunk = np.exp(discrete.discrete_log_p(codes, 10.0)((0,)))
+    shrunk = np.exp(textbook.discrete_log_p(codes, 10.0)((0,)))
     assert 0.5 < shrunk[0] < 0.6

@@ -17,13 +17,23 @@ from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, RowValues
 from uq_report.core.model.sampling import Sampling, t_quantile
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
-from uq_report.methods.cid import corrected as mapping
-from uq_report.methods.cid import discrete, lasso, normal, precision
+from uq_report.methods.cid import cid as textbook
+from uq_report.methods.cid import estimate, explain, precision, pseudo
+from uq_report.methods.cid.cid import LEVEL, InformationTerms, normal_log_p
 from uq_report.methods.cid.correction import CoverTerms, _Corrected
-from uq_report.methods.cid.cover import LEVEL, normal_log_p, related_by_cells, related_by_correlation
-from uq_report.methods.cid.estimate import Choice, _attempts, _first, _unsuited
+from uq_report.methods.cid.estimate import (
+    Choice,
+    Data,
+    InformationEstimate,
+    _attempts,
+    _first,
+    _unsuited,
+    in_cells,
+    related_by_cells,
+    related_by_correlation,
+    twins,
+)
 from uq_report.methods.cid.explain import CoveredInformation, _graph, _means, alone
-from uq_report.methods.cid.terms import Data, InformationEstimate, InformationTerms, in_cells, twins
 from uq_report.methods.shared.rows import ShuffledRows
 from uq_report.methods.shared.terms import ImportanceTerms as Importances
 
@@ -68,7 +78,7 @@ def attempts(given: Data, choice: Choice) -> tuple[list[str], list[float], list[
     tried, penalties = [], []
     for attempt in made:
         of: Any = attempt
-        if of.func is discrete.discrete_estimate:
+        if of.func is estimate.discrete_estimate:
             penalties.append(of.args[-1])
         else:
             inverter = of.args[1]
@@ -203,15 +213,15 @@ def test_links_of_a_field_are_the_largest_potentials_of_each_pair() -> None:
     rng = np.random.default_rng(3)
     a = rng.integers(0, 3, N)
     given = replace(data({"a": a.astype(str), "b": rng.integers(0, 2, N).astype(str)}), y=a % 2, classes=True)
-    found = discrete.discrete_estimate(given, 4, None, 1.0)
-    field = discrete.fit_field(np.column_stack([in_cells(given, 4)[0]]), None, 1.0)
+    found = estimate.discrete_estimate(given, 4, None, 1.0)
+    field = pseudo.fit_field(np.column_stack([in_cells(given, 4)[0]]), None, 1.0)
     for i in range(3):
         for k in range(3):
             block = field.pair[field.block(i), field.block(k)]
             assert found.links[i, k] == pytest.approx(np.abs(block).max())
     assert found.links[0, 2] > 0
     assert found.facts == {"penalty": 1.0, "graph": "all pairs", "bins": 4}
-    given_graph = discrete.discrete_estimate(given, 4, np.eye(3, dtype=bool), 2.0)
+    given_graph = estimate.discrete_estimate(given, 4, np.eye(3, dtype=bool), 2.0)
     assert given_graph.facts == {"penalty": 2.0, "graph": "given", "bins": 4}
     assert not given_graph.links.any()
 
@@ -230,7 +240,7 @@ def test_the_graph_has_each_link_once_in_the_order_of_its_ends() -> None:
     assert found.frame[["feature", "item", "value"]].to_numpy().tolist() == [["a", "y", 0.5], ["b", "y", -0.25]]
     assert found.meta == {"nodes": ["a", "b", "y"], "edge": "partial correlation"}
     assert [(gap.feature, gap.reason) for gap in found.omissions] == [("c", "it repeats a exactly, and has its place")]
-    assert _graph(fitted(np.zeros((4, 4)), discrete.TITLE)).meta["edge"] == "largest pair potential"
+    assert _graph(fitted(np.zeros((4, 4)), estimate.DISCRETE)).meta["edge"] == "largest pair potential"
 
 
 def test_means_without_an_error_have_no_interval() -> None:
@@ -273,7 +283,7 @@ def test_information_has_both_parts_and_the_share_of_features_that_have_some() -
 def test_a_column_without_a_mean_takes_no_interval_from_the_others() -> None:
     sampling = Sampling(np.full(4, 0.25), 4)
     table = pd.DataFrame(_means(("a", "b"), "i", np.column_stack([np.arange(4.0), np.full(4, np.nan)]), sampling, 0.9))
-    assert table["confidence"].tolist() == [0.9, 0.9]
+    assert table["confidence"].fillna(0).tolist() == [0.9, 0]
     assert np.isfinite(table.loc[0, ["lower", "upper"]].astype(float)).all()
 
 
@@ -317,9 +327,9 @@ def test_the_least_of_the_model_lets_entries_in_that_were_0() -> None:
     S = np.cov(rng.normal(size=(30, 4)) @ rng.normal(size=(4, 4)), rowvar=False)[None]
     S /= np.sqrt(np.diagonal(S, axis1=1, axis2=2)[:, :, None] * np.diagonal(S, axis1=1, axis2=2)[:, None])
     a = 0.1 * ~np.eye(4, dtype=bool)[None]
-    T = lasso.diagonal_start(S)
-    W = lasso._inverses(T)
-    X = lasso._least_of_model(lasso._Problems(S, a), T, W, np.eye(4)[None])
+    T = precision.diagonal_start(S)
+    W = precision._inverses(T)
+    X = precision._least_of_model(precision._Problems(S, a), T, W, np.eye(4)[None])
     gradient = S - 2 * W + W @ X @ W
     assert (X != 0).sum() > 4
     np.testing.assert_allclose((gradient + a * np.sign(X))[X != 0], 0, atol=1e-6)
@@ -332,22 +342,22 @@ def test_the_least_of_the_model_lets_entries_in_that_were_0() -> None:
 def test_a_map_of_two_features_is_fitted_without_each() -> None:
     rng = np.random.default_rng(0)
     terms, law = rng.random((30, 2, 4)) + 0.1, np.array([-0.5, 2.0, 0.3, 1.0])
-    found = mapping.importance_map(terms @ law, terms)
+    found = textbook.importance_map(terms @ law, terms)
     np.testing.assert_allclose(found.left_out, np.tile(law, (2, 1)), atol=1e-2)
     assert found.facts["redundant_left_out"] == found.left_out[:, 0].tolist()
     assert list(found.facts["coefficients"].values()) == found.coefficients.tolist()
-    flat_map = mapping.importance_map(np.ones((3, 9)), rng.random((3, 9, 4)))
+    flat_map = textbook.importance_map(np.ones((3, 9)), rng.random((3, 9, 4)))
     assert not {"r2", "r2_left_out"} & set(flat_map.facts)
 
 
 def test_corrected_values_stand_by_set_and_feature_where_the_gate_is_open() -> None:
     rng = np.random.default_rng(0)
     terms, law = rng.random((3, 9, 4)) + 0.1, np.array([-0.5, 2.0, 0.3, 1.0])
-    sets = mapping.Sets({"nll": terms @ law, "brier": -(terms @ law)}, terms, "a note")
+    sets = explain.Sets({"nll": terms @ law, "brier": -(terms @ law)}, terms, "a note")
     features = tuple("abcdefghi")
     made = replace(fitted(np.zeros((10, 10))), features=features)
-    found = mapping.corrected_importance(sets, made, ("nll", "brier", "entropy"), 0.9)
-    expected = mapping.importance_map(terms @ law, terms).corrected
+    found = explain.corrected_importance(sets, made, ("nll", "brier", "entropy"), 0.9)
+    expected = textbook.importance_map(terms @ law, terms).corrected
     values = found.frame.set_index(["feature", "repeat"])["value"]
     for s in range(3):
         for j, feature in enumerate(features):
@@ -364,7 +374,9 @@ def test_corrected_values_stand_by_set_and_feature_where_the_gate_is_open() -> N
 @pytest.mark.parametrize("scale", [1e-7, 1.0, 1e7])
 def test_the_scale_of_a_column_changes_nothing_of_a_normal_within_classes(scale: float) -> None:
     plain, scaled = (
-        normal.mixed_estimate(data({f: k * v for f, v in numbers(2).items()}, classes=True), precision.by_shrinkage, ())
+        estimate.mixed_estimate(
+            data({f: k * v for f, v in numbers(2).items()}, classes=True), precision.by_shrinkage, ()
+        )
         for k in (1.0, scale)
     )
     np.testing.assert_allclose(scaled.terms.conditional, plain.terms.conditional, atol=1e-7)
@@ -380,14 +392,14 @@ def test_sets_have_importances_only_where_every_feature_has_rows() -> None:
     empty = pd.DataFrame(columns=list(Diagnostic.columns))
     table = pd.DataFrame(columns=list(ESTIMATE_COLUMNS))
     plain = Diagnostic(id="pfi", explainer="pfi", title="", frame=empty, estimates=table, rows=values)
-    found = mapping.bootstrapped(engine, made, plain, ("nll", "brier", "entropy"), 10)
-    weights = mapping.bootstrap_weights(engine, 10)
+    found = explain.bootstrapped(engine, made, plain, ("nll", "brier", "entropy"), 10)
+    weights = explain.bootstrap_weights(engine, 10)
     assert list(found.importances) == ["nll"]
     np.testing.assert_allclose(found.importances["nll"][:, 0], weights @ np.arange(6.0))
     np.testing.assert_allclose(found.importances["nll"][:, 1], weights @ np.arange(6.0, 12))
     some = replace(plain, rows=RowValues(("nll",), ("a",), np.zeros((1, 1, 6))))
-    assert mapping.bootstrapped(engine, made, some, ("nll",), 10).importances == {}
-    assert mapping.bootstrapped(engine, made, None, ("nll",), 10).importances == {}
+    assert explain.bootstrapped(engine, made, some, ("nll",), 10).importances == {}
+    assert explain.bootstrapped(engine, made, None, ("nll",), 10).importances == {}
 
 
 class Fits:
@@ -407,7 +419,7 @@ def test_only_what_can_be_cloned_and_fitted_is_refitted(model: Any) -> None:
     of = replace(subject(flat, np.arange(12.0).reshape(6, 2), np.arange(6.0)), model=model)
     engine: Any = SimpleNamespace(subject=of)
     with pytest.raises(InputError, match=f"must get an estimator that can be cloned; got {type(model).__name__}"):
-        mapping.refitted(engine, fitted(np.zeros((3, 3))), ("nll",), 10)
+        explain.refitted(engine, fitted(np.zeros((3, 3))), ("nll",), 10)
 
 
 def part(estimate: FloatArray, se: FloatArray, zero: bool = False, m: int = 4) -> Importances:

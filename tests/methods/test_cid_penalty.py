@@ -1,6 +1,6 @@
 """How a penalty is found and a precision fitted, and what estimators make of it, against sums of their own."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,12 +14,12 @@ from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
-from uq_report.methods.cid import discrete, normal, precision
-from uq_report.methods.cid.corrected import _r2
+from uq_report.methods.cid import cid as textbook
+from uq_report.methods.cid import estimate, precision
+from uq_report.methods.cid.cid import InformationTerms, UnfitError, _r2
 from uq_report.methods.cid.correction import CoverCorrection
-from uq_report.methods.cid.estimate import _with_copies
+from uq_report.methods.cid.estimate import InformationEstimate, _with_copies
 from uq_report.methods.cid.explain import _graph, _means
-from uq_report.methods.cid.terms import InformationEstimate, InformationTerms, UnfitError
 
 from .pfi_cases import MEASURES, subject
 from .test_cid_solver import covariances
@@ -39,7 +39,7 @@ def columns(n: int, d: int = 3) -> FloatArray:
 def test_each_penalty_is_scored_by_the_rows_left_out_of_all_folds() -> None:
     """log det T - tr(S_left_out T), averaged over folds, at scikit-learn's answers."""
     S, left = covariances(2, 3), covariances(4, 3)[2:]
-    first, second = precision._solved(S, left, np.array([0.4, 0.1]), [])
+    first, second = (precision._solved(S, left, penalty, []) for penalty in (0.4, 0.1))
     for found, penalty in ((first, 0.4), (second, 0.1)):
         answers = np.stack([graphical_lasso(s, alpha=penalty)[1] for s in S])
         fit = [np.linalg.slogdet(T)[1] - np.trace(rest @ T) for T, rest in zip(answers, left, strict=True)]
@@ -49,47 +49,35 @@ def test_each_penalty_is_scored_by_the_rows_left_out_of_all_folds() -> None:
 
 
 def test_each_penalty_begins_at_the_nearest_that_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
+    proven = [True, True]
 
     def solved(S: Any, penalties: Any, start: Any) -> Any:
-        asked.append((S, penalties, start))
-        return SimpleNamespace(precision=start.copy(), proven=np.array([True, True, False, True]))
-
-    def peer(covariance: Any, penalty: float) -> Any:
-        if penalty == 1.0:
-            return 7 * np.eye(3)
-        raise ValueError("no answer")
+        return SimpleNamespace(precision=start.copy(), proven=np.array(proven))
 
     monkeypatch.setattr(precision, "graphical_lassos", solved)
-    monkeypatch.setattr(precision, "_by_peer", peer)
     S = covariances(2, 3)
     near = [precision._Tried(p, np.stack([p * np.eye(3)] * 2), 0.0) for p in (4.0, 0.5)]
-    one, other = precision._solved(S, S, np.array([3.0, 1.0]), near)
-    _, penalties, start = asked[0]
-    assert penalties.tolist() == [3.0, 3.0, 1.0, 1.0]
-    assert start[:, 0, 0].tolist() == [4.0, 4.0, 0.5, 0.5]
-    np.testing.assert_array_equal(asked[0][0], np.concatenate([S, S]))
-    assert one.precision[:, 0, 0].tolist() == [4.0, 4.0]
-    assert other.precision[:, 0, 0].tolist() == [7.0, 0.5], "another solver's answer where ours is not proven"
-    with np.errstate(invalid="ignore"):
-        solved_first, failed = precision._solved(S, S, np.array([1.0, 2.0]), near)
-    assert np.isfinite(solved_first.score)
+    starts = [precision._solved(S, S, penalty, near).precision[:, 0, 0].tolist() for penalty in (3.0, 1.0)]
+    assert starts == [[4.0, 4.0], [0.5, 0.5]]
+    proven[1] = False
+    failed = precision._solved(S, S, 3.0, near)
     assert failed.score == -np.inf
-    assert failed.precision[0].tolist() == np.diag(1 / np.diag(S[0])).tolist()
+    assert failed.precision[0, 0, 0] == 4.0
+    assert failed.precision[1].tolist() == np.diag(1 / np.diag(S[1])).tolist()
 
 
 Scores = Callable[[float], float]
 
 
-def searched(n: int, score: Scores, monkeypatch: pytest.MonkeyPatch) -> tuple[float, list[list[float]], Any]:
-    """Return the penalty found, what was tried together, and the covariances of the folds."""
-    asked: list[list[float]] = []
+def searched(n: int, score: Scores, monkeypatch: pytest.MonkeyPatch) -> tuple[float, list[float], Any]:
+    """Return the penalty found, what was tried, and the covariances of the folds."""
+    asked: list[float] = []
     seen: list[Any] = []
 
-    def solved(S: Any, left: Any, penalties: Any, tried: Any) -> Iterator[precision._Tried]:
+    def solved(S: Any, left: Any, penalty: float, tried: Any) -> precision._Tried:
         seen.append((S, left))
-        asked.append([float(p) for p in penalties])
-        yield from (precision._Tried(float(p), np.full((len(S), 1, 1), float(p)), score(p)) for p in penalties)
+        asked.append(penalty)
+        return precision._Tried(penalty, np.full((len(S), 1, 1), penalty), score(penalty))
 
     monkeypatch.setattr(precision, "_solved", solved)
     best, start = precision._by_folds(columns(n), engine())[:2]
@@ -117,14 +105,11 @@ def test_the_search_goes_round_the_best_penalty(monkeypatch: pytest.MonkeyPatch)
     largest = np.abs((Z.T @ Z / 40)[np.triu_indices(3, 1)]).max()
     aim = 0.07 * largest
     best, asked, _ = searched(40, lambda p: -abs(np.log(p / aim)), monkeypatch)
-    assert [len(part) for part in asked] == [1, 1, 1, 1, 4, 4, 4]
-    np.testing.assert_allclose(
-        np.concatenate(asked[:4]), largest * np.array([1, 0.01 ** (1 / 3), 0.01 ** (2 / 3), 0.01])
-    )
+    rounds = np.reshape(asked, (4, 4))
+    np.testing.assert_allclose(rounds[0], largest * np.array([1, 0.01 ** (1 / 3), 0.01 ** (2 / 3), 0.01]))
     low, high = 0.01 * largest, 0.01 ** (1 / 3) * largest
-    inside = [part for part in asked[4:] if all(low < p < high for p in part)]
-    assert len(inside) == 3
-    np.testing.assert_allclose(np.diff(np.log(asked[4])), -np.log(high / low) / 5)
+    assert ((low < rounds[1:]) & (rounds[1:] < high)).all()
+    np.testing.assert_allclose(np.diff(np.log(rounds[1])), -np.log(high / low) / 5)
     assert best == pytest.approx(aim, rel=0.02)
     level, _, _ = searched(40, lambda _: 1.0, monkeypatch)
     assert level < 1e-4 * largest, "of equal scores the smallest penalty"
@@ -164,7 +149,7 @@ def plain(Z: FloatArray) -> tuple[FloatArray, dict[str, Any]]:
 def test_classes_share_the_covariance_within_them() -> None:
     """log p(y | x_S) and the terms by Bayes' rule with the pooled covariance of the columns as they are."""
     X, y = classes()
-    found = normal.mixed_estimate(data(X[:, 0], X[:, 1], y=y, classes=True), plain, ())
+    found = estimate.mixed_estimate(data(X[:, 0], X[:, 1], y=y, classes=True), plain, ())
     means = np.stack([X[y == c].mean(axis=0) for c in range(3)])
     pooled = np.cov(X - means[y], rowvar=False, bias=True)
 
@@ -189,20 +174,20 @@ def test_a_column_that_is_the_class_does_not_fit(spread: float, fits: bool) -> N
     column = y + spread * np.where(np.arange(len(y)) % 2, 1, -1)
     of = data(X[:, 0], column, y=y, classes=True)
     if fits:
-        assert normal.mixed_estimate(of, plain, ()).features == ("a", "b")
+        assert estimate.mixed_estimate(of, plain, ()).features == ("a", "b")
     else:
         with pytest.raises(UnfitError, match="got b constant in each"):
-            normal.mixed_estimate(of, plain, ())
+            estimate.mixed_estimate(of, plain, ())
 
 
 @pytest.mark.parametrize("half", [True, False])
 def test_a_copula_is_the_normal_of_scores(half: bool) -> None:
     X, _ = classes()
     y = X.sum(axis=1) + np.random.default_rng(9).normal(size=len(X))
-    found = normal.copula_estimate(data(np.exp(X[:, 0] / 5), X[:, 1], y=y), plain, ("A doubt.",), half=half)
-    Z = normal.normal_scores(np.column_stack([X, y]))
+    found = estimate.copula_estimate(data(np.exp(X[:, 0] / 5), X[:, 1], y=y), plain, ("A doubt.",), half=half)
+    Z = textbook.normal_scores(np.column_stack([X, y]))
     S = Z.T @ Z / len(Z)
-    terms = (normal.half_potential_terms if half else normal.gaussian_terms)(
+    terms = (textbook.half_potential_terms if half else textbook.gaussian_terms)(
         Z, np.asarray(np.linalg.inv(S), dtype=float)
     )
     np.testing.assert_allclose(found.terms.conditional, terms.conditional)
@@ -250,7 +235,7 @@ def test_given_a_copy_nothing_is_left() -> None:
 def test_log_p_of_cells_is_a_logistic_regression_of_this_penalty() -> None:
     """At its least, what is missing of the rows of level 0 is the penalty times the weight of level 0."""
     codes, penalty = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [5, 2, 1, 4], axis=0), 3.0
-    p = np.exp(discrete.discrete_log_p(codes, penalty)((0,)))
+    p = np.exp(textbook.discrete_log_p(codes, penalty)((0,)))
     first, second = p[5], p[8]  # of class 1 at level 0 and at level 1
     weight = (np.log(first / (1 - first)) - np.log(second / (1 - second))) / 2
     assert 2 - 7 * first == pytest.approx(penalty * weight, abs=1e-4)
@@ -268,7 +253,7 @@ def test_r2_is_defined_for_small_importances() -> None:
 
 
 @pytest.mark.parametrize(
-    ("estimator", "meaning"), [(discrete.TITLE, "largest pair potential"), ("", "partial correlation")]
+    ("estimator", "meaning"), [(estimate.DISCRETE, "largest pair potential"), ("", "partial correlation")]
 )
 def test_the_graph_has_an_edge_for_every_link_and_no_node_for_a_copy(estimator: str, meaning: str) -> None:
     links = np.array([[0.0, 0.5, 0.0], [0.5, 0.0, -0.2], [0.0, -0.2, 0.0]])

@@ -1,4 +1,6 @@
-"""The least of a pairwise field's pseudo-likelihood: balance, batches, given graphs, and steps that do not reach it."""
+"""The least of a pairwise field's pseudo-likelihood: balance, given graphs, and steps that do not reach it."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -7,8 +9,8 @@ from uq_report.core.support.arrays import BoolArray, FloatArray, IntArray
 from uq_report.core.support.errors import BudgetError
 from uq_report.core.support.limits import limited
 from uq_report.methods.cid import pseudo
-from uq_report.methods.cid.discrete import Field, fit_field
-from uq_report.methods.cid.terms import UnfitError
+from uq_report.methods.cid.cid import Field, UnfitError
+from uq_report.methods.cid.pseudo import fit_field
 
 
 def codes(n: int = 150) -> IntArray:
@@ -47,14 +49,6 @@ def test_potentials_balance_what_rows_have_and_what_their_other_nodes_foretell(
     assert (field.pair == field.pair.T).all()
 
 
-def test_batches_of_rows_make_one_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = fit_field(codes())
-    monkeypatch.setattr(pseudo, "_TOGETHER", 12 * 7)
-    batched = fit_field(codes())
-    np.testing.assert_allclose(batched.pair, whole.pair, atol=1e-5)
-    np.testing.assert_allclose(batched.unary, whole.unary, atol=1e-5)
-
-
 def test_rows_that_repeat_count_as_often_as_they_are_there() -> None:
     """Twice the rows under twice the penalty are the same problem."""
     np.testing.assert_allclose(fit_field(np.repeat(codes(), 2, axis=0), None, 2.0).pair, fit_field(codes()).pair)
@@ -66,41 +60,19 @@ def test_a_node_that_tells_another_is_fitted_under_any_penalty() -> None:
     assert 0 < pairs[0] < pairs[1] < pairs[2] < pairs[3]
 
 
-@pytest.mark.parametrize(("penalty", "precision"), [(0.0031, np.float32), (0.0029, np.float64)])
-def test_products_are_in_double_precision_under_a_small_penalty(penalty: float, precision: type) -> None:
-    """A curvature of penalty / (2 n) = 1e-5 lies between, of 150 rows."""
-    loss = pseudo._Loss(codes(), np.array([0, 3, 7, 10, 12]), np.zeros((12, 12), dtype=bool), penalty)
-    assert loss.at(np.zeros((12, 13))).p[0].dtype == precision
-
-
 def test_nested_columns_are_fitted_under_a_small_penalty() -> None:
-    """In single precision the steps blow up along what the penalty alone bends."""
+    """Along some directions the penalty alone bends the loss."""
     rng = np.random.default_rng(0)
-    z = rng.integers(0, 20, 3000)
-    nested = [z, z // 2, z // 4, z // 10, rng.integers(0, 3, 3000), (z + rng.integers(0, 2, 3000)) // 3]
-    fit_field(np.column_stack([*nested, (z > 12) ^ (rng.random(3000) < 0.05)]), None, 1e-6)
+    z = rng.integers(0, 8, 300)
+    nested = [z, z // 2, z // 4, (z + rng.integers(0, 2, 300)) // 3]
+    fit_field(np.column_stack([*nested, (z > 4) ^ (rng.random(300) < 0.05)]).astype(int), None, 1e-4)
 
 
-@pytest.mark.parametrize(("name", "few"), [("_STEPS", 2), ("_HALVINGS", 0)])
-def test_what_does_not_reach_the_least_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, few: int) -> None:
-    monkeypatch.setattr(pseudo, name, few)
+def test_what_does_not_reach_the_least_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scipy.optimize.minimize", lambda loss, start, **_: SimpleNamespace(x=start))
     with pytest.raises(UnfitError, match=r"cid\.penalty must make .* got 1, which leaves a gradient of ") as refused:
         fit_field(codes())
     assert refused.value.reason == "the discrete field did not converge"
-
-
-def test_a_step_too_far_is_halved() -> None:
-    """The loss is nearly linear at 0: a step of the gradient's size is taken whole, one far beyond is not."""
-    loss = pseudo._Loss(codes(), np.array([0, 3, 7, 10, 12]), np.zeros((12, 12), dtype=bool), 1.0)
-    at = loss.at(np.zeros((12, 13)))
-    down = -at.gradient
-    whole = pseudo._lower(loss, at, down)
-    far = pseudo._lower(loss, at, 1e4 * down)
-    assert whole is not None
-    assert far is not None
-    assert (whole.potentials == down).all()
-    assert far.loss < at.loss
-    assert np.abs(far.potentials).max() < np.abs(1e4 * down).max()
 
 
 def test_a_limit_stops_the_fit_before_the_next_pass_over_the_rows() -> None:

@@ -14,7 +14,7 @@ from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importanc
 from uq_report.document.blocks import TOP, undrawn
 from uq_report.document.document import Bullets, Figure, Section, Table
 from uq_report.evidence.run import Run
-from uq_report.methods.cid import graph_figure
+from uq_report.methods.cid.figure import STRONGEST
 from uq_report.methods.cid.section import CoverSection
 from uq_report.reading.run_reader import RunReader
 
@@ -120,12 +120,12 @@ def test_the_graph_in_words_names_the_strongest_edges_and_those_with_the_target(
 
 @pytest.mark.parametrize("left", [0, 1])
 def test_the_strongest_edges_are_drawn_and_the_others_counted(left: int) -> None:
-    n = graph_figure.STRONGEST + left
+    n = STRONGEST + left
     names = [chr(ord("A") + k) for k in range(n + 1)]
     edges = [(a, b, 1 / (k + 2)) for k, (a, b) in enumerate(pairwise(names))]
     found = shown(information(PLAIN), graph(edges, "".join(names) + "y", "s" * 80))
     (figure,) = (b for b in all_blocks(found) if isinstance(b, Figure) and b.id == "covered-graph-figure")
-    words = f"Of {n} edges the {graph_figure.STRONGEST} strongest are drawn, {left} weaker ones are left out."
+    words = f"Of {n} edges the {STRONGEST} strongest are drawn, {left} weaker ones are left out."
     assert (words in figure.caption) is bool(left)
     assert f"size of the {'s' * 59}" in figure.caption
     assert "s" * 61 not in figure.caption

@@ -9,19 +9,8 @@ import pytest
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
-from uq_report.methods.cid.terms import (
-    Data,
-    InformationTerms,
-    UnfitError,
-    cells,
-    copy_notes,
-    covered_share,
-    in_cells,
-    listed,
-    regressors,
-    twins,
-    varying,
-)
+from uq_report.methods.cid.cid import InformationTerms, UnfitError, covered_share, regressors
+from uq_report.methods.cid.estimate import Data, cells, copy_notes, in_cells, listed, twins, varying
 
 from .pfi_cases import subject
 

@@ -11,7 +11,6 @@ from uq_report.core.statistics.verdicts import Distrust
 from uq_report.core.support.arrays import FloatArray
 from uq_report.distributions import Categorical, Intervals, Survival
 from uq_report.methods.pfi.claims import (
-    CLASS_KL,
     SQUARED_DISTANCE,
     _class_draws,
     _less,
@@ -130,16 +129,6 @@ def test_drawn_classes_follow_the_probabilities() -> None:
     np.testing.assert_allclose(drawn.mean(axis=1), p.T[1:], atol=4 * 0.5 / np.sqrt(40_000))
     assert not drawn[1, :, 2:].any()
     assert drawn[:, :, 1].sum(axis=0).min() == 1
-
-
-def test_the_divergence_of_classes_is_the_kullback_leibler_divergence() -> None:
-    rng = np.random.default_rng(0)
-    p, q = rng.dirichlet(np.ones(3), 50), rng.dirichlet(np.ones(3), 50)
-    q[0] = [0.0, 0.5, 0.5]
-    np.testing.assert_allclose(
-        CLASS_KL.rows(Categorical(q), None, Categorical(p)), KL.rows(Categorical(q), None, Categorical(p)), rtol=1e-12
-    )
-    assert not CLASS_KL.rows(Categorical(p), None, Categorical(p)).any()
 
 
 @pytest.mark.parametrize(("size", "counts"), [(1.9e-12, False), (2.3e-12, True)])

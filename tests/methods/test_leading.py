@@ -12,7 +12,7 @@ from uq_report.core.model.subject import Subject
 from uq_report.distributions import Normal
 from uq_report.evidence.profiles import Pdp
 from uq_report.methods.cid import estimate
-from uq_report.methods.shared.leading import LED, leading
+from uq_report.methods.shared.choice import LED, leading
 
 D = LED + 2
 

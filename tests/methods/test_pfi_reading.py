@@ -11,8 +11,7 @@ from uq_report.core.model.measures import ENTROPY, NLL
 from uq_report.core.model.results import Diagnostic
 from uq_report.distributions import Categorical
 from uq_report.methods.pfi.estimator import Estimator
-from uq_report.methods.pfi.reading import read_pair
-from uq_report.methods.pfi.tables import ShuffleTables
+from uq_report.methods.pfi.tables import ShuffleTables, read_pair
 from uq_report.methods.shared.rows import ShuffledRows
 from uq_report.methods.shared.terms import ImportanceTerms
 

@@ -22,8 +22,8 @@ from uq_report.distributions import Categorical, Normal
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
 from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.methods.rsens.estimator import _strongest
 from uq_report.methods.rsens.explain import RSens
-from uq_report.methods.rsens.pairs import _strongest
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from uq_report.methods.rsens.members import hidden, hidden_length
+from uq_report.methods.rsens.estimator import hidden, hidden_length
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import Result
 from uq_report.core.model.subject import make_subject
 from uq_report.distributions import Normal, NormalMixture
+from uq_report.methods.rsens.estimator import unstable_rows
 from uq_report.methods.rsens.explain import RSens
-from uq_report.methods.rsens.local import unstable_rows
 from uq_report.testing import KnownTruth, measures
 
 GAP = float("nan")

@@ -26,7 +26,7 @@ from uq_report.evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT, Segm
 from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.methods.segments.explain import Judged, Segments, _outside, contrast, terms
 from uq_report.methods.segments.tree import CodedFeature, Coding, Grower, Segment, shortest, subtree_values
-from uq_report.methods.shared.tidy import diagnostic
+from uq_report.methods.shared.estimates import diagnostic
 from uq_report.methods.support.explain import Support
 
 from ..inputs.adapters.whole_audit import whole_audit

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
+import uq_report as uq
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import ENTROPY, NLL, NLL_CLIPPED, ONE_MINUS_AUC, PREDICTION, Measure
 from uq_report.core.model.results import Attribution, Importance
@@ -435,3 +437,19 @@ def test_many_features_have_fewer_rows_and_then_a_smaller_background(
     assert size == background
     assert few._sample_size(6, size, 1) == rows
     assert ShapleyValues(max_exact=6, max_evaluations=1)._background_size(6, 1) == 30
+
+
+def test_above_all_coalitions_the_prediction_of_a_forest_is_exact_by_shap() -> None:
+    pytest.importorskip("shap")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 5))
+    model = RandomForestClassifier(5, min_samples_leaf=5, random_state=0).fit(X, X[:, 0] + X[:, 1] * X[:, 2] > 0)
+    s, chosen = uq.explain(model, X), {"measures": ("prediction", "entropy"), "rows": (1, 2), "n_rows": 0}
+    whole, orders = (explain(s, max_exact=most, **chosen)[0] for most in (5, 4))
+    assert (whole.meta["by_tree_explainer"], orders.meta["by_tree_explainer"]) == (False, True)
+    tables = [result.estimates.set_index(["measure", "row", "feature"]).loc["prediction"] for result in (whole, orders)]
+    assert np.allclose(*(table["estimate"] for table in tables), rtol=0, atol=1e-6)
+    assert set(tables[1]["covers"]) == {"exact"}
+    assert (tables[1]["std_error"] == 0).all()
+    assert "Values of the prediction are exact, by shap's TreeExplainer." in " ".join(orders.notes)
+    assert set(orders.estimates["covers"]) == {"exact", "Monte Carlo (permutations)"}

@@ -106,13 +106,6 @@ def test_calls_hold_mixes_in_their_order_up_to_so_many_rows(most: int, calls: li
     assert [[len(part) for part in call] for call in found] == calls
 
 
-@pytest.mark.parametrize(("most", "groups"), [(1, [1, 1, 1, 1]), (15, [1, 1, 1, 1]), (16, [2, 2]), (24, [3, 1])])
-def test_rows_are_explained_together_up_to_so_many_composite_rows(most: int, groups: list[int]) -> None:
-    """Two features that differ from both background rows make 2 · 4 rows each."""
-    pool = Pool.of(np.arange(8.0).reshape(4, 2), np.array([[10.0, 20.0], [11.0, 21.0]]))
-    assert [len(group) for group in shapley._groups(pool, [Enumeration(2)] * 4, most)] == groups
-
-
 @pytest.mark.parametrize(("rows", "values"), [(10, 10**9), (10**9, 20), (1, 10**9)])
 def test_calls_of_any_size_give_the_same_values(rows: int, values: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The worth of a sum: each feature's own difference from the mean of the background."""

@@ -20,13 +20,12 @@ from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
 from uq_report.methods.shared import forest, terms
 from uq_report.methods.shared.changes import ChangedMeasures, Distinct, as_means, pair_terms
-from uq_report.methods.shared.checks import events, too_few
+from uq_report.methods.shared.checks import at_least, events, positive, shares, too_few
 from uq_report.methods.shared.choice import _distance
 from uq_report.methods.shared.curves import are_pairs, features_of, fill, stacked, surface_places
 from uq_report.methods.shared.estimates import estimate, share_of
 from uq_report.methods.shared.forest import forecasts, row_groups
 from uq_report.methods.shared.grids import make_grid
-from uq_report.methods.shared.options import at_least, positive, shares
 from uq_report.methods.shared.rows import ShuffledRows
 from uq_report.runner import plugins
 from uq_report.testing import KnownTruth, measures

@@ -131,7 +131,7 @@ def test_points_are_epistemic_throughout() -> None:
 def test_one_pass_yields_the_parts_too(monkeypatch: pytest.MonkeyPatch) -> None:
     s = subject("classes")
     counts = []
-    for names in (["entropy"], ["entropy", "split"]):
+    for names in (["entropy"], ["entropy", "decomposition"]):
         asked: list[int] = []
         predict = type(s.adapter).predict
         with monkeypatch.context() as patch:
@@ -147,8 +147,8 @@ def test_without_members_nothing_is_added_and_nothing_is_left_out() -> None:
     result = importances(s)
     assert set(result.estimates["measure"]) == {"squared_error", "nll", "entropy"}
     assert result.omissions == ()
-    with pytest.raises(UnsupportedError, match="split: epistemic needs the members of an ensemble"):
-        importances(s, measures=("split",))
+    with pytest.raises(UnsupportedError, match="decomposition: epistemic needs the members of an ensemble"):
+        importances(s, measures=("decomposition",))
 
 
 def test_the_split_can_be_left_out_and_its_margins_be_given() -> None:
@@ -185,7 +185,7 @@ def test_rsens_says_why_points_have_no_parts() -> None:
 def test_measures_that_are_not_registered_are_no_parts() -> None:
     s = subject("classes")
     known = {m: measure for m, measure in engine_of(s).measures.items() if m != "aleatoric"}
-    chosen, omitted = Engine(s, known).select(["entropy", "split"])
+    chosen, omitted = Engine(s, known).select(["entropy", "decomposition"])
     assert [measure.name for measure in chosen] == ["entropy"]
     assert omitted == ()
 

@@ -10,7 +10,8 @@ from jinja2.exceptions import TemplateNotFound
 
 from uq_report.core.support.errors import RenderError
 from uq_report.document.document import Document
-from uq_report.render import apart, environment
+from uq_report.reading.sentences import apart
+from uq_report.render import environment
 from uq_report.render.environment import fill, ready
 from uq_report.render.html import HtmlRenderer, page
 from uq_report.render.theme import MAX_FILE, StyleLoader, refuse_addresses

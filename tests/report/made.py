@@ -10,7 +10,7 @@ import pandas as pd
 from uq_report.core.model.results import Attribution, Diagnostic, Importance, Interaction, Omission, Profile, Result
 from uq_report.evidence import ids
 from uq_report.evidence.information import WITH_TARGET, WITHOUT_TARGET
-from uq_report.methods.pfi.reading import READINGS
+from uq_report.methods.pfi.tables import READINGS
 
 from .cases import LEVELS, Case, diagnostic, empty, estimates
 

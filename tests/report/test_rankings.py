@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from uq_report.evidence.information import RankLine
-from uq_report.methods.agreement.ranked import Ranked
+from uq_report.methods.agreement.section import Ranked
 
 UNKNOWN = float("nan")
 

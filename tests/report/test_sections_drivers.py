@@ -15,9 +15,7 @@ from uq_report.document.document import Section
 from uq_report.evidence import ids
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
 from uq_report.methods.cid.section import CoverSection
-from uq_report.methods.pfi.claims_section import ClaimsSection
-from uq_report.methods.pfi.section import ImportanceSection, UnsureImportanceSection
-from uq_report.methods.pfi.training_section import TrainingSection
+from uq_report.methods.pfi.section import ClaimsSection, ImportanceSection, TrainingSection, UnsureImportanceSection
 from uq_report.reading.run_reader import RunReader
 
 from . import methods_results as made

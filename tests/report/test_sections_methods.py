@@ -20,7 +20,7 @@ from uq_report.methods.agreement.section import AgreementSection
 from uq_report.methods.ale.section import LocalEffectsSection
 from uq_report.methods.cid.section import CoverSection
 from uq_report.methods.h_statistic.section import InteractionsSection
-from uq_report.methods.pfi.map_section import MapSection
+from uq_report.methods.pfi.section import MapSection
 from uq_report.methods.rsens.section import SensitivitySection
 from uq_report.reading.run_reader import RunReader
 from uq_report.report.assemble import document

@@ -8,11 +8,20 @@ from scipy.stats import multivariate_normal, norm
 
 from uq_report.core.support.arrays import FloatArray, IntArray
 from uq_report.core.support.errors import InputError
-from uq_report.methods.cid.corrected import importance_map
-from uq_report.methods.cid.discrete import Field, discrete_terms, fit_field, log_probabilities
-from uq_report.methods.cid.normal import gaussian_terms, half_potential_terms, mixed_terms, normal_scores
+from uq_report.methods.cid.cid import (
+    Field,
+    covered_share,
+    discrete_terms,
+    gaussian_terms,
+    half_potential_terms,
+    importance_map,
+    log_probabilities,
+    mixed_terms,
+    normal_scores,
+    regressors,
+)
 from uq_report.methods.cid.precision import graph_precision
-from uq_report.methods.cid.terms import covered_share, regressors
+from uq_report.methods.cid.pseudo import fit_field
 
 
 def inverse(matrix: FloatArray) -> FloatArray:

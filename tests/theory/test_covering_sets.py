@@ -7,15 +7,16 @@ import pytest
 
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.support.arrays import FloatArray
-from uq_report.methods.cid.cover import (
+from uq_report.methods.cid.cid import (
     Greedy,
+    discrete_log_p,
+    gaussian_log_p,
+    gaussian_terms,
+    mixed_log_p,
+    mixed_terms,
     normal_log_p,
-    related_by_cells,
-    related_by_correlation,
-    with_indicators,
 )
-from uq_report.methods.cid.discrete import discrete_log_p
-from uq_report.methods.cid.normal import gaussian_log_p, gaussian_terms, mixed_log_p, mixed_terms
+from uq_report.methods.cid.estimate import related_by_cells, related_by_correlation, with_indicators
 
 
 def rows_with(covariance: FloatArray, n: int = 400) -> FloatArray:

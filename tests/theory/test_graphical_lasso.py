@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 from sklearn.covariance import graphical_lasso
 
-from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.support.arrays import FloatArray
-from uq_report.methods.cid import precision
-from uq_report.methods.cid.lasso import PROVEN, Solved, diagonal_start, graphical_lassos, largest_covariance
-from uq_report.methods.cid.lasso import start_from_afar as afar
-from uq_report.testing import linear_subject, measures
+from uq_report.methods.cid.precision import PROVEN, Solved, diagonal_start, graphical_lassos, largest_covariance
+from uq_report.methods.cid.precision import start_from_afar as afar
 
 
 def covariance(n: int, d: int, seed: int = 0, factors: int = 3) -> FloatArray:
@@ -103,21 +100,3 @@ def test_problems_together_are_those_alone() -> None:
     together = graphical_lassos(S, penalties, diagonal_start(S)).precision
     for T, one, penalty in zip(together, S, penalties, strict=True):
         np.testing.assert_allclose(T, solved(one, penalty).precision[0], atol=1e-5)
-
-
-def test_without_a_proof_the_answer_is_that_of_scikit_learn_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unproven(S: FloatArray, penalties: FloatArray, start: FloatArray, check: object = None) -> Solved:
-        return Solved(start.copy(), np.full(len(S), np.inf))
-
-    Z = np.random.default_rng(0).multivariate_normal(np.zeros(4), covariance(300, 4), size=200)
-    Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
-    engine = Engine(linear_subject(20), measures())
-    for penalty in (0.05, None):
-        ours, facts = precision.by_lasso(Z, penalty, engine)
-        with monkeypatch.context() as patched:
-            patched.setattr(precision, "graphical_lassos", unproven)
-            theirs, said = precision.by_lasso(Z, penalty, engine)
-        assert "solved by scikit-learn since the duality gap" in said["graph"]
-        assert "scikit-learn" not in facts["graph"]
-        assert said["penalty"] == facts["penalty"]
-        np.testing.assert_allclose(theirs, ours, rtol=0.02, atol=0.02)

@@ -22,8 +22,8 @@ from uq_report.core.support.arrays import AnyArray, FloatArray, Table
 from uq_report.distributions import Categorical, CategoricalMixture, Laplace, Mixture, Normal, NormalMixture, StudentT
 from uq_report.evidence import ids
 from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.methods.rsens.estimator import hidden_length, joint_table
 from uq_report.methods.rsens.explain import RSens
-from uq_report.methods.rsens.members import hidden_length, joint_table
 
 RNG = np.random.default_rng(8)
 X = RNG.normal(size=(30, 2))

@@ -214,7 +214,7 @@ def importance(
     ----------
     subject : Subject
     measures : sequence of str, optional
-        ``"nll"``, ``"entropy"``, ``"loss"``, ``"split"`` (both parts of the uncertainty) ...; by default the
+        ``"nll"``, ``"entropy"``, ``"loss"``, ``"decomposition"`` (both parts of the uncertainty) ...; by default the
         explainer's own.
     n_repeats : int
         Shuffles of each feature.

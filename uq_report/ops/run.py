@@ -41,7 +41,7 @@ from ..jobs import subject_of
 from ..jobs.audit_file import AuditFile, OutputPart
 from ..jobs.reading import DEFAULT_FOLDER, describe_audit
 from ..reading.run_reader import RunReader
-from ..report.answer.synthesis import because
+from ..report.answer.section import because
 from ..report.rating import rating, rests_on
 from ..runner.settings import Settings
 from . import mail

@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-from ..core.support.errors import RenderError, check_options
-from ..core.support.libraries import installed
+from ..core.support.errors import RenderError, check_options, installed
 from ..core.support.processes import command
 from ..core.support.text import clean
 from ..document.document import Attachment, Document

@@ -13,10 +13,11 @@ from ..core.model.adapter import Adapter, Advice, Advises, Combines, PicksOutput
 from ..core.model.subject import Subject
 from ..core.support.arrays import take_rows
 from ..core.support.errors import InputError, PluginError, UQReportError, to_type
-from ..core.validation import inputs, tables
+from ..core.validation import inputs
 from ..core.validation.lifetimes import are_lifetimes
 from ..core.validation.multioutput import Output, listed, output_column, output_names, output_position, whole
 from ..core.validation.residuals import Residuals
+from ..document.blocks import tables
 from . import plugins
 
 RESIDUALS = "residuals"  # the adapter that lays a distribution over point predictions

@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core.engine.coalition_rows import Mixes
 from ..core.engine.fast_path import FastPath
-from ..core.engine.fast_path_evaluator import Engine
-from ..core.model.adapter import Adapter, Differentiates, Match, SharesCalls
+from ..core.engine.fast_path_evaluator import Engine, Mixes
+from ..core.model.adapter import Adapter, Differentiates, HasSha256, Loader, Match, SharesCalls, TakesOptions
 from ..core.model.derivatives import finite_differences, floating, numbers, spread
-from ..core.model.loader import HasSha256, Loader, TakesOptions
 from ..core.model.subject import Subject
 from ..core.model.variants import Mix, Variant
 from ..core.predictive import Distribution

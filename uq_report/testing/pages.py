@@ -14,9 +14,8 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from ..core.support.errors import InputError
-from ..document.contract import Renderer
-from ..document.document import Block, Section
-from ..document.plots.contract import FigurePlugin
+from ..document.document import Block, Renderer, Section
+from ..document.plots.registered import FigurePlugin
 from ..reading.run_reader import RunReader, SectionPlugin
 from ..runner import figures, plugins
 from ..runner.figures import draw_with

@@ -267,7 +267,7 @@ def test_what_needs_the_members_of_a_regression_forest_is_asked_of_the_model() -
     variants = [Variant((c,), donors=np.arange(N)[::-1]) for c in range(5)]
     for path in ((), (TreePath(),)):
         engine = Engine(subject, measures(), fast_paths=path)
-        asked, moments = (engine.select(names)[0] for names in (["loss", "crps"], ["loss", "split"]))
+        asked, moments = (engine.select(names)[0] for names in (["loss", "crps"], ["loss", "decomposition"]))
         found += [np.concatenate([group.values for group in engine.evaluate(variants, asked)], axis=1)]
         found += [engine.mixing(subject.X, asked, 100, engine.y)(coalitions(subject))]
     assert (engine.served["trees"].rows, engine.served["trees"].compared) == (0, 0)

@@ -23,7 +23,7 @@ import pandas as pd
 
 from ..model.adapter import Differentiates
 from ..model.derivatives import EPS, Derivatives, Predict, changes, finite_differences, floating, spread, step_lengths
-from ..model.measures import EPISTEMIC, LOSS, SPLIT, Measure, split_of
+from ..model.measures import DECOMPOSITION, EPISTEMIC, LOSS, Measure, split_of
 from ..model.results import Omission
 from ..model.subject import Subject
 from ..model.variants import Variant
@@ -170,8 +170,8 @@ class Evaluator(Caller):
     def select(self, names: Iterable[str]) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
         """Return the measures that can be evaluated here, and why the others cannot.
 
-        ``"loss"`` stands for the target's usual loss: the Brier score or the squared error. ``"split"`` stands for
-        the uncertainty and its two parts (`split_of`); without members it stands for nothing, and is left out only
+        ``"loss"`` stands for the target's usual loss: the Brier score or the squared error. ``"decomposition"`` stands
+        for the uncertainty and its two parts (`split_of`); without members it stands for nothing, and is left out only
         where nothing else is asked for. Where the distribution names a measure that replaces one it cannot
         answer, that one is returned too.
         """
@@ -180,9 +180,8 @@ class Evaluator(Caller):
         omissions: list[Omission] = []
         for name in chain.from_iterable(self._meant(word) for word in words):
             if name not in self.measures:
-                raise InputError(
-                    f"measures must be registered names; got {name!r}. {nearest(name, (*self.measures, LOSS, SPLIT))}"
-                )
+                hint = nearest(name, (*self.measures, LOSS, DECOMPOSITION))
+                raise InputError(f"measures must be registered names; got {name!r}. {hint}")
             measure = self.measures[name]
             reason = measure.why_not(self.baseline, has_y)
             other = self.measures.get(self.baseline.stand_ins.get(name, ""))
@@ -194,12 +193,12 @@ class Evaluator(Caller):
             else:
                 chosen[name] = measure
         if words and not chosen and not omissions:
-            omissions.append(Omission(SPLIT, "", self.baseline.why_not(EPISTEMIC.name)))
+            omissions.append(Omission(DECOMPOSITION, "", self.baseline.why_not(EPISTEMIC.name)))
         return tuple(chosen.values()), tuple(omissions)
 
     def _meant(self, word: str) -> tuple[str, ...]:
         """Return the names of the measures that a word stands for: its own, where it is no word for others."""
-        if word == SPLIT:
+        if word == DECOMPOSITION:
             parts = split_of(self.baseline)
             return parts if self.measures.keys() >= set(parts) else ()
         return (self.baseline.usual_loss,) if word == LOSS else (word,)

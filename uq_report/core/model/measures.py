@@ -384,7 +384,7 @@ KL = Measure(
     title="claimed loss (Kullback-Leibler divergence from the unchanged prediction)",
     needs_base=True,
 )
-LOSS, SPLIT = "loss", "split"  # words that stand for measures, which depend on the distribution
+LOSS, DECOMPOSITION = "loss", "decomposition"  # words that stand for measures, which depend on the distribution
 PARTS = (
     (ENTROPY.name, ALEATORIC.name, EPISTEMIC.name),
     (VARIANCE.name, ALEATORIC_VARIANCE.name, EPISTEMIC_VARIANCE.name),

@@ -20,13 +20,11 @@ from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, Pfi
 from ...evidence.information import AgreementView, RankLine, same_convention
 from ...evidence.run import Run
 from ...evidence.view import by_feature
-from ..shared.checks import observed
-from ..shared.options import at_least, shares
-from ..shared.tidy import grouped
+from ..shared.checks import at_least, observed, shares
+from .rankings import Ranking, read_rankings
 
-PART = 0.5  # of the features at most lead a ranking
-LEADS = "place <= top and part <= part"
-Ranking = Sequence[RankLine]
+HALF = 0.5  # of the features at most lead a ranking
+LEADS = "place <= top and share <= half"
 Rankings = Mapping[tuple[str, str], Ranking]
 
 
@@ -43,14 +41,14 @@ class Disagreement:
     ----------
     top : int
         Leading places; half of the features if they are fewer.
-    apart : int
+    min_rank_gap : int
         How many places the two rank intervals must be apart.
     level : float
         Level of the signs of permutation importance, Holm-adjusted over features.
     """
 
     top: int = 3
-    apart: int = 2
+    min_rank_gap: int = 2
     level: float = 0.05
 
     name: ClassVar[str] = "disagreement"
@@ -59,7 +57,7 @@ class Disagreement:
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        check_options(self.name, self, (*shares(self, "level"), *at_least(self, top=1, apart=1)))
+        check_options(self.name, self, (*shares(self, "level"), *at_least(self, top=1, min_rank_gap=1)))
 
     @property
     def rules(self) -> tuple[Rule, Rule]:
@@ -68,18 +66,19 @@ class Disagreement:
             Rule(
                 code="UQ601",
                 title="Two methods contradict each other about a leading feature",
-                thresholds={"top": self.top, "part": PART, "apart": self.apart},
-                when="One method's rank interval lies within the first {top} ({part:pct} of the features if fewer), "
-                "that of another method of the same question and kind of number starts {apart} or more places behind.",
-                raised=(f"{LEADS} and apart >= apart",),
+                thresholds={"top": self.top, "half": HALF, "min_rank_gap": self.min_rank_gap},
+                when="One method's rank interval lies within the first {top} ({half:pct} of the features if "
+                "fewer), that of another method of the same question and kind of number starts {min_rank_gap} or more "
+                "places behind.",
+                raised=(f"{LEADS} and rank_gap >= min_rank_gap",),
                 rests_on="klein:rank intervals that are apart",
             ),
             Rule(
                 code="UQ602",
                 title="A leading driver of the prediction does not lower the loss",
-                thresholds={"top": self.top, "part": PART, "level": self.level},
+                thresholds={"top": self.top, "half": HALF, "level": self.level},
                 when="Every ranking of the prediction with intervals places the feature within the first {top} "
-                "({part:pct} of the features if fewer), its permutation importance for every loss is about 0 or "
+                "({half:pct} of the features if fewer), its permutation importance for every loss is about 0 or "
                 "negative (level {level}, Holm-adjusted over features), and another feature's is positive.",
                 raised=(f"{LEADS} and lowered <= 0 and p_negative <= level and p_other <= level",),
                 rests_on="breiman:permutation importance",
@@ -93,8 +92,7 @@ class Disagreement:
 
 def _rankings(agreement: AgreementView) -> Rankings:
     """Return the rankings with intervals by method and measure."""
-    sure = (line for line in agreement.lines if line.has_interval)
-    return grouped(sure, lambda line: (line.item, line.measure))
+    return {(r.id, r.measure): r for r in read_rankings(agreement, Ranking) if r.sure}
 
 
 def _contradictions(rule: Rule, run: Run) -> RuleOutcome:
@@ -108,7 +106,7 @@ def _contradictions(rule: Rule, run: Run) -> RuleOutcome:
     return family(
         rule,
         [clash for clash in clashes if clash is not None],
-        lambda x: {"place": x.first.upper, "part": x.first.upper / x.n, "apart": x.apart},
+        lambda x: {"place": x.first.upper, "share": x.first.upper / x.n, "rank_gap": x.rank_gap},
         lambda *raised: _contradiction(rule, raised),
         by=lambda x: (x.first.feature, x.first.role),
         undecided=lambda _: ["the disagreements beyond those that are listed"] if cut else [],
@@ -125,25 +123,25 @@ class Clash(NamedTuple):
     n: int
 
     @property
-    def apart(self) -> float:
+    def rank_gap(self) -> float:
         """How many ranks the two intervals are apart."""
         return self.second.lower - self.first.upper
 
 
 def _clash(case: Mapping[str, Any], rankings: Rankings) -> Clash | None:
     """Return a disagreement; None unless both rankings surely answer one question."""
-    high, low = (rankings.get(key, ()) for key in zip(case["methods"], case["measures"], strict=True))
-    if not (case["sure"] and _same_question(high, low)):
+    high, low = (rankings.get(key) for key in zip(case["methods"], case["measures"], strict=True))
+    if high is None or low is None or not (case["sure"] and _same_question(high, low)):
         return None
-    first, second = (by_feature(ranking)[case["feature"]] for ranking in (high, low))
-    return Clash(case, first, second, len(high))
+    first, second = (by_feature(ranking.lines)[case["feature"]] for ranking in (high, low))
+    return Clash(case, first, second, len(high.lines))
 
 
 def _contradiction(rule: Rule, clashes: Sequence[Clash]) -> Said:
     """Return the finding for one feature and question, in the words of its clearest pair of methods."""
     _, first, second, n = clashes[0]
     more = f", and so in {count(len(clashes) - 1, 'more pair')} of methods" if len(clashes) > 1 else ""
-    apart = count(int(clashes[0].apart), "place")
+    apart = count(int(clashes[0].rank_gap), "place")
     return {
         "statement": f"{short(first.feature)} has {_place(first)}, but {_place(second)}. The rank intervals are "
         f"{apart} apart{more}.",
@@ -151,7 +149,7 @@ def _contradiction(rule: Rule, clashes: Sequence[Clash]) -> Said:
         "remedy": "Say which method's question is that of the model's use. Quote that ranking.",
         "measures": _distinct(measure for clash in clashes for measure in clash.case["measures"]),
         "features": (first.feature,),
-        "threshold": float(int(min(rule.thresholds["top"], rule.thresholds["part"] * n))),
+        "threshold": float(int(min(rule.thresholds["top"], rule.thresholds["half"] * n))),
         **observed(second),
     }
 
@@ -166,13 +164,13 @@ def _without_benefit(rule: Rule, run: Run) -> RuleOutcome:
     rankings, view = _rankings(needed(AgreementView, run)), needed(Pfi, run)
     losses = [name for name, facts in view.result.measures.items() if facts.role == "loss"]
     tables = {name: signs(view, name, rule.thresholds["level"]) for name in losses}
-    drivers = [ranking for ranking in rankings.values() if ranking[0].role == "prediction"]
+    drivers = [ranking for ranking in rankings.values() if ranking.role == "prediction"]
     require(tables, "no loss was computed")
     require(drivers, "no ranking of the prediction has intervals")
     leading = _leading(rule, drivers)
     useful = [sign for table in tables.values() for sign in table.values() if sign.verdict == POSITIVE]
     lowering = {sign.feature for sign in useful}
-    methods = _distinct(ranking[0].item for ranking in drivers)
+    methods = _distinct(ranking.id for ranking in drivers)
     own = {f: {name: table[f] for name, table in tables.items() if f in table} for f in leading}
     others = {f: min((sign.p_value for sign in useful if sign.feature != f), default=nan) for f in leading}
     words = f"Each leading driver of the prediction lowers a loss: {listed(leading)}."
@@ -188,12 +186,12 @@ def _without_benefit(rule: Rule, run: Run) -> RuleOutcome:
 
 def _leading(rule: Rule, rankings: Sequence[Ranking]) -> dict[str, dict[str, float]]:
     """Return the features that every one of these rankings surely places first, with the last of their places."""
-    tables = [by_feature(ranking) for ranking in rankings]
+    tables = [by_feature(ranking.lines) for ranking in rankings]
     leading = {}
     for feature in sorted(set[str].intersection(*map(set, tables))):
         upper = [table[feature].upper for table in tables]
         parts = [place / len(table) for place, table in zip(upper, tables, strict=True)]
-        places = {"place": max(upper), "part": max(parts)}
+        places = {"place": max(upper), "share": max(parts)}
         if all(limit.holds(places, rule.thresholds) for limit in limits(LEADS)):
             leading[feature] = places
     return leading
@@ -226,19 +224,16 @@ def _useless(feature: str, methods: Sequence[str], own: Mapping[str, SignVerdict
     }
 
 
-def _same_question(ranking: Ranking, other: Ranking) -> bool:
-    """Say whether two rankings by different methods answer one question, and both have intervals."""
-    if not ranking or not other:
-        return False
-    a, b = ranking[0], other[0]
+def _same_question(a: Ranking, b: Ranking) -> bool:
+    """Say whether two rankings by different methods answer one question."""
     alike = a.role == b.role and (a.measure == b.measure or a.role == "prediction")
-    return a.item != b.item and alike and same_convention(a.item, b.item)
+    return a.id != b.id and alike and same_convention(a.id, b.id)
 
 
 def _pairs(rankings: Iterable[Ranking]) -> tuple[str, ...]:
     """Return the pairs of methods that are compared, and on what: their measure, or the prediction."""
-    pairs = [(a[0], b[0]) for a, b in combinations(rankings, 2) if _same_question(a, b)]
-    return _distinct(f"{a.item} and {b.item} on {a.measure if a.measure == b.measure else a.role}" for a, b in pairs)
+    pairs = [(a, b) for a, b in combinations(rankings, 2) if _same_question(a, b)]
+    return _distinct(f"{a.id} and {b.id} on {a.measure if a.measure == b.measure else a.role}" for a, b in pairs)
 
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:

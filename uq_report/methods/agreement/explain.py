@@ -18,10 +18,9 @@ from ...core.statistics.ranking import rank_entropy, top_overlap
 from ...core.support.errors import check_options
 from ...evidence import ids
 from ...evidence.information import KENDALL, OVERLAP
-from ..shared.options import at_least
-from ..shared.tidy import diagnostic
-from .rankings import Method, methods
-from .reasons import disagreements
+from ..shared.checks import at_least
+from ..shared.estimates import diagnostic
+from .rankings import Method, disagreements, methods
 
 SIGNS = ("signed", "absolute")
 NOTHING = "no importance was computed that could be ranked"

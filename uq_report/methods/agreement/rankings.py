@@ -1,25 +1,31 @@
-"""Every importance that ran, as one ranking of the features, with rank intervals where its row terms allow them."""
+"""Every importance that ran, as one ranking of the features, and why two rankings differ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, combinations
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import Prior
-from ...core.model.measures import without_parts
+from ...core.model.measures import ENTROPY, PREDICTION, without_parts
 from ...core.model.results import Importance, Interaction, MeasureFacts, Omission, Result
 from ...core.model.subject import Subject
+from ...core.statistics.curve_gap import parting
 from ...core.statistics.inference import MIN_CLUSTERS, n_units
 from ...core.statistics.ranking import ROUNDING, RankIntervals, normal_draws, rank_intervals, ranks, term_covariance
 from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.text import count
 from ...evidence import columns as col
-from ...evidence.importance import directed
+from ...evidence import ids
+from ...evidence.importance import NEGATIVE, RSENS, RSENS2, PfiReading, directed
+from ...evidence.information import COVERED, SHARE, AgreementView, RankLine
+from ...evidence.view import by_feature
+from ..shared.estimates import grouped
 
 CLOSE = 1e-6
 
@@ -210,3 +216,250 @@ def _role(result: Result, measure: str, facts: MeasureFacts) -> str:
         return "interaction"
     losses: Mapping[str, str] = result.meta.get("losses", {})
     return facts.role if losses.get(measure, f"mean {measure}") == f"mean {measure}" else "loss"
+
+
+SHUFFLES = (ids.PFI, ids.PFI_TRAIN, ids.DALEX_PARTS)
+COMPOSES = (*SHUFFLES, ids.SHAP_IMPORTANCE)
+DERIVATIVES = (RSENS, "ead", "aed")
+AVERAGES = ("aed", "apc", "pd")
+INTERACTS_FROM = 0.05
+BENDS_FROM = 0.2
+UNEXPLAINED = "Not explained by any result here."
+OTHER_QUESTION = "The two measures ask different questions; no other result here says more."
+MOST = 60
+Reason = tuple[str, tuple[str, ...]]  # a sentence, and the ids of the results that say so
+
+
+class Results(NamedTuple):
+    """Every result so far by id, and the confidence of what is concluded from them."""
+
+    by_id: Mapping[str, Result]
+    confidence: float
+
+    def lines(self, id: str, **where: str) -> pd.DataFrame:
+        """Return the estimates of a result whose columns have the given values; none where there is no such result."""
+        return lines(self.by_id.get(id), **where)
+
+
+def lines(result: Result | None, **where: str) -> pd.DataFrame:
+    """Return the estimates whose columns have the given values; none if there is no result."""
+    if result is None:
+        return pd.DataFrame(columns=["measure", "feature", "estimate"])
+    selected = np.all([result.estimates[name].to_numpy() == value for name, value in where.items()], axis=0)
+    return result.estimates[selected]
+
+
+class Case(NamedTuple):
+    """A feature that one method ranks higher than another; `sure` if both ranks have intervals, and they are apart."""
+
+    feature: str
+    high: Method
+    low: Method
+    sure: bool
+    gap: int
+
+
+def disagreements(rankings: Sequence[Method], prior: Prior, confidence: float) -> tuple[list[dict[str, Any]], int]:
+    """Return the leading disagreements with their explanations as JSON values, and how many there are.
+
+    Compared are rankings of the same features: methods that answer the same question, and the measures
+    of one method. Ranks disagree where their intervals are apart, or where a rank without an interval
+    lies outside the other's interval, which then is no proof.
+    """
+    cases = [case for a, b in combinations(rankings, 2) if _comparable(a, b) for case in _cases(a, b)]
+    cases.sort(key=lambda case: (not case.sure, -case.gap))
+    results = Results({result.id: result for several in prior.values() for result in several}, confidence)
+    return [_explained(case, results) for case in cases[:MOST]], len(cases)
+
+
+def _comparable(a: Method, b: Method) -> bool:
+    same_method = a.id == b.id and not (a.own and b.own)
+    intervals = a.bounds is not None or b.bounds is not None
+    return intervals and set(a.features) == set(b.features) and same_method != _same_question(a, b)
+
+
+def _same_question(a: Method, b: Method) -> bool:
+    return a.role == b.role or "" in (a.role, b.role)
+
+
+def _cases(a: Method, b: Method) -> Iterator[Case]:
+    sure = a.bounds is not None and b.bounds is not None
+    for feature in a.features:
+        for high, low in ((a, b), (b, a)):
+            gap = low.at(feature)[1] - high.at(feature)[2]
+            if gap > 0:
+                yield Case(feature, high, low, sure, gap)
+
+
+def _explained(case: Case, results: Results) -> dict[str, Any]:
+    explanations = (_covered, _interacts, _bends, _extrapolates, _read)
+    reasons = [reason for explanation in explanations if (reason := explanation(case, results)) is not None]
+    places = " but ".join(f"{_place(method, case.feature)} by {method.label}" for method in (case.high, case.low))
+    unsure = "" if case.sure else " One of the two ranks has no interval, so this may be chance."
+    none = UNEXPLAINED if _same_question(case.high, case.low) else OTHER_QUESTION
+    why = " ".join(sentence for sentence, _ in reasons) or none
+    return {
+        "feature": case.feature,
+        "methods": [case.high.id, case.low.id],
+        "measures": [case.high.measure, case.low.measure],
+        "sentence": f"{case.feature} is ranked {places}.{unsure} {why}",
+        "evidence": sorted({result for _, evidence in reasons for result in evidence}),
+        "sure": case.sure,
+        "explained": bool(reasons),
+    }
+
+
+def _place(method: Method, feature: str) -> str:
+    rank, low, high = method.at(feature)
+    return f"{rank}" if low == high else f"{low} to {high}"
+
+
+def _covered(case: Case, results: Results) -> Reason | None:
+    """Return covered information whose interval is above 0, where a shuffle of a loss is the lower one."""
+    covered = results.lines(ids.CID, feature=case.feature, item=COVERED) if ids.CID in results.by_id else pd.DataFrame()
+    if covered.empty or not _shuffles_only(case.low, case.high) or case.low.role != "loss":
+        return None
+    lower, upper = covered[[col.LOWER, col.UPPER]].iloc[0]
+    if not lower > 0:
+        return None
+    net = results.lines(ids.CID, feature=case.feature, item=SHARE)[col.ESTIMATE]
+    share = f", a share of {net.iloc[0]:.2f}" if len(net) else ""
+    return (
+        f"Other features cover information of {case.feature} about y ({lower:.3g} to {upper:.3g} nats{share}); "
+        f"{case.low.id} shuffles it alone and leaves them as they are."
+    ), (ids.CID,)
+
+
+def _interacts(case: Case, results: Results) -> Reason | None:
+    """Return the H-statistic, where the lower method counts interactions less than the other."""
+    difference = _counts_less(case)
+    if ids.H_STATISTIC not in results.by_id or not difference:
+        return None
+    rows = results.lines(ids.H_STATISTIC, feature=case.feature, feature_2="")
+    columns = (rows[name].tolist() for name in (col.MEASURE, col.ESTIMATE, "ranked"))
+    strengths = {measure: strength for measure, strength, ranked in zip(*columns, strict=True) if ranked}
+    measure = next((name for name in (case.low.measure, PREDICTION.name) if name in strengths), None)
+    if measure is None or strengths[measure] < INTERACTS_FROM:
+        return None
+    return (
+        f"{case.feature} interacts: its H² with all other features is {strengths[measure]:.2f} for {measure} on the "
+        f"rows used (an additive model has 0; it has no interval). {difference}"
+    ), (ids.H_STATISTIC,)
+
+
+def _counts_less(case: Case) -> str:
+    """Return how the lower method counts interactions less than the other, or the empty string."""
+    high, low = case.high, case.low
+    averages = [method.id == ids.RSENS_COMPARATORS and method.measure in AVERAGES for method in (high, low)]
+    if averages == [False, True]:
+        return (
+            f"{low.label} averages effects over the other features, where opposite ones cancel; {high.label} does not."
+        )
+    if _shuffles_only(high, low):
+        return f"{high.id} counts an interaction whole for each of its features; {low.id} does not."
+    return ""
+
+
+def _bends(case: Case, results: Results) -> Reason | None:
+    """Return R-sens₂ with another feature, where its interval is above a share of the feature's R-sens."""
+    difference = _counts_less(case)
+    size = results.lines(ids.RSENS, feature=case.feature)[col.ESTIMATE]
+    if ids.RSENS_INTERACTION not in results.by_id or not len(size) or not difference:
+        return None
+    rows = results.lines(ids.RSENS_INTERACTION, measure=RSENS2)
+    rows = rows[np.any([rows[name].to_numpy() == case.feature for name in (col.FEATURE, col.FEATURE_2)], axis=0)]
+    if not len(rows) or not rows[col.LOWER].max() >= BENDS_FROM * size.iloc[0] > 0:
+        return None
+    top = rows.sort_values(col.LOWER).iloc[-1]
+    other = top[col.FEATURE_2] if top[col.FEATURE] == case.feature else top[col.FEATURE]
+    return (
+        f"{case.feature} interacts with {other}: their R-sens₂ is at least {top[col.LOWER] / size.iloc[0]:.0%} of the "
+        f"R-sens of {case.feature}. {difference}"
+    ), (ids.RSENS, ids.RSENS_INTERACTION)
+
+
+def _extrapolates(case: Case, results: Results) -> Reason | None:
+    """Return where the model is more confident, or ALE and PDP part, if only one of the methods leaves the data."""
+    composes = [method.id in COMPOSES for method in (case.high, case.low)]
+    local = [ids.explainer_of(m.id) == ids.RSENS and m.measure in DERIVATIVES for m in (case.high, case.low)]
+    if not (any(composes) and any(local)):
+        return None
+    composing = case.high if composes[0] else case.low
+    surer = results.lines(ids.PFI, feature=case.feature, measure=ENTROPY.name)
+    if col.VERDICT in surer and (surer[col.VERDICT] == NEGATIVE).any():
+        return (
+            f"Its Entropy-PFI is negative: the model is surer on shuffled values of {case.feature}, on which "
+            f"{composing.id} evaluates it."
+        ), (ids.PFI,)
+    for measure in (case.low.measure, case.high.measure, PREDICTION.name):
+        if profiles_part(results.by_id, measure, case.feature, results.confidence):
+            return (
+                f"ALE and PDP of {measure} along {case.feature} differ by more than their intervals, and "
+                f"{composing.id} evaluates the model on combinations that ALE leaves out."
+            ), (ids.ALE, ids.PDP)
+    return None
+
+
+def _read(case: Case, results: Results) -> Reason | None:
+    """Return the reading of Likelihood- and Entropy-PFI, where these two are what differs."""
+    view = PfiReading.find(results.by_id)
+    if view is None or {case.high.id, case.low.id} != {ids.PFI}:
+        return None
+    if {case.high.measure, case.low.measure} != {ENTROPY.name, view.likelihood}:
+        return None
+    if view.readings.get(case.feature, "undetermined") == "undetermined":
+        return None
+    return str(view.sentences[case.feature]), (view.id,)
+
+
+def profiles_part(results: Mapping[str, Result], measure: str, feature: str, confidence: float) -> bool:
+    """Say whether ALE and PDP change by amounts that differ by more than their errors allow, at any point."""
+    local, average = (_curve(results.get(name), measure, feature) for name in (ids.ALE, ids.PDP))
+    return local is not None and average is not None and parting(local, average, confidence) is not None
+
+
+def _curve(result: Result | None, measure: str, feature: str) -> pd.DataFrame | None:
+    """Return the points of a plain numeric curve in order, or None."""
+    if result is None or result.options.get("mode", "plain") != "plain":
+        return None
+    rows = lines(result, measure=measure, feature=feature)
+    numeric = len(rows) and (rows[col.LEVEL] == "").all() and rows[col.X].notna().all()
+    return rows.sort_values(col.X) if numeric else None
+
+
+def _shuffles_only(method: Method, other: Method) -> bool:
+    return method.id in SHUFFLES and other.id not in SHUFFLES
+
+
+# ---------------------------------------------------------------------- rankings of a result
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """One ranking of ``agreement``: the result it ranks, its measure, and a line per feature, first rank first."""
+
+    id: str
+    measure: str
+    lines: tuple[RankLine, ...]
+
+    @property
+    def role(self) -> str:
+        """The question it answers."""
+        return self.lines[0].role
+
+    @property
+    def sure(self) -> bool:
+        """Whether its ranks have intervals."""
+        return all(line.has_interval for line in self.lines)
+
+
+R = TypeVar("R", bound=Ranking)
+
+
+def read_rankings(view: AgreementView, kind: type[R]) -> list[R]:
+    """Return every ranking, in the result's order; of a feature with several lines the last one."""
+    by_method = grouped(view.lines, lambda line: (line.item, line.measure))
+    return [
+        kind(key, measure, tuple(sorted(by_feature(lines).values(), key=lambda line: line.estimate)))
+        for (key, measure), lines in by_method.items()
+    ]

@@ -25,9 +25,9 @@ from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, Pf
 from ...evidence.information import AgreementView, RankLine
 from ...evidence.run import Run
 from ...evidence.view import EstimateLine, lines_of
-from ..shared.checks import span
-from ..shared.options import at_least, shares
-from ..shared.tidy import grouped
+from ..shared.checks import at_least, shares, span
+from ..shared.estimates import grouped
+from .rankings import Ranking, read_rankings
 
 BY_INTERVAL = "by its interval"
 # What a ranking explains, in the reader's words; others by the name of their measure.
@@ -188,12 +188,13 @@ def leaders(view: AgreementView, run: Run) -> Iterator[Leader]:
     """
     pfi = Pfi.find(run)
     margins = {} if pfi is None else {line.measure: line.margin for line in pfi.lines}
-    for lines in grouped(view.lines, lambda line: (line.item, line.measure)).values():
-        if len(lines) > 1 and all(line.has_interval for line in lines):
-            first = min(lines, key=lambda line: line.estimate)
-            candidates = tuple(line.feature for line in lines if line.lower == 1)
+    for ranking in read_rankings(view, Ranking):
+        if len(ranking.lines) > 1 and ranking.sure:
+            first, key = ranking.lines[0], (ranking.id, ranking.measure)
+            able = (line for line in view.lines if (line.item, line.measure) == key and line.lower == 1)
+            candidates = tuple(line.feature for line in able)
             margin = margins.get(first.measure, 0.0)
-            yield Leader(first, len(lines), candidates, _verdict(run.find(first.item), first, margin))
+            yield Leader(first, len(ranking.lines), candidates, _verdict(run.find(first.item), first, margin))
 
 
 def _verdict(result: Result | None, leader: RankLine, margin: float) -> str:

@@ -22,11 +22,11 @@ from ...core.model.variants import Variant
 from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ...core.support.errors import InputError, check_options
 from ...core.support.limits import check_limits
+from ..shared.checks import at_least
 from ..shared.choice import INFINITE_REMEDY, row_measures
 from ..shared.curves import are_pairs, features_of, fill, stacked, surface_places
 from ..shared.estimates import estimate
 from ..shared.grids import frequent_levels
-from ..shared.options import at_least
 
 
 class AxisSide(NamedTuple):

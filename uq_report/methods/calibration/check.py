@@ -19,8 +19,7 @@ from ...evidence.finding import Finding, Outcome, Severity, Symptom
 from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, CalibrationView, DecisionLine, Decisions, ScoreLine
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
-from ..shared.checks import LEAST, class_counts, events, line_words, observed, span, too_few
-from ..shared.options import positive, shares
+from ..shared.checks import LEAST, class_counts, events, line_words, observed, positive, shares, span, too_few
 from .tables import at_most
 
 # the first that a run has judges the skill

@@ -23,8 +23,8 @@ from ...core.support.errors import InputError, check_options
 from ...core.support.numbers import number
 from ...distributions import Categorical
 from ...distributions.families.weibull import Lifetimes
+from ..shared.checks import at_least
 from ..shared.estimates import estimate, mean_of, share_of
-from ..shared.options import at_least
 from . import scores as scoring
 from . import tables
 from .scores import class_gain, number_gain

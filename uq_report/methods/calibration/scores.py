@@ -13,7 +13,7 @@ from ...core.statistics.inference import as_extreme
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ...core.support.limits import check_limits
 from ...distributions import Categorical
-from ..shared.blocks import blocks
+from ..shared.choice import blocks
 
 
 class CalibrationScore(NamedTuple):

@@ -25,8 +25,8 @@ from ...evidence.importance import ABOUT_0, UNDETERMINED, CoverCorrectedLine, Pf
 from ...evidence.information import CidCover
 from ...evidence.view import View
 from ..shared.changes import ChangedMeasures, as_means
-from ..shared.rows import ShuffledRows
-from ..shared.shuffles import shuffle
+from ..shared.estimates import estimate as estimate_columns
+from ..shared.rows import ShuffledRows, shuffle
 from ..shared.terms import ImportanceTerms, feature_terms, infinite_values
 
 V = TypeVar("V", bound=View)
@@ -95,15 +95,7 @@ class CoverCorrection(BuiltInExplainer):
         if not measures or not partners:
             what = f"measure of {ids.PFI}" if not measures else "covering set of a feature"
             raise UnsupportedError(f"cover: there is no {what} to correct.")
-        rows = ShuffledRows(
-            measures=measures,
-            b=engine.unchanged(measures),
-            y=np.zeros(subject.n) if engine.y is None else engine.y,
-            weights=np.ones(subject.n) if subject.weights is None else subject.weights,
-            clusters=subject.clusters,
-            blocks=subject.blocks is not None,
-            classes="proba" in engine.baseline.supports,
-        )
+        rows = ShuffledRows.of(engine, measures)
         donors = np.stack([shuffle(subject, engine.rng("shuffle", repeat)) for repeat in range(self.n_repeats)])
         terms = dict(zip(partners, CommonShuffles(subject, engine, rows, donors).terms(partners), strict=True))
         margins = {line.measure: line.margin for line in plain.lines}
@@ -254,23 +246,16 @@ class _Corrected:
         """Return one line of the estimates, its ranks left open."""
         measure, corrected, df = self.rows.measures[m], terms.corrected, self.rows.units - 1
         estimate, se, zero = float(corrected.estimate[m]), float(corrected.se[m]), bool(corrected.zero[m])
-        margin, has_interval = self.margins[measure.name], not np.isnan(se)
+        margin = self.margins[measure.name]
         verdict = judge(estimate, se, df, margin, n=self.rows.n, confidence=self.confidence)
         doubts = (
             self.rows.unreliable(part.rows[m], float(part.se[m]), outcomes=measure.needs_y).reason
             for part in (corrected, terms.change)
         )
         unreliable = next(filter(None, doubts), "")
-        line = {
-            "measure": measure.name,
-            "feature": feature,
-            "estimate": estimate,
-            "std_error": se,
-            "lower": verdict.lower,
-            "upper": verdict.upper,
-            "confidence": self.confidence if has_interval else np.nan,
-            "covers": "new test rows" if has_interval else "none",
-            "verdict": ABOUT_0 if zero and has_interval else UNDETERMINED if unreliable else verdict.verdict,
+        interval = verdict.lower, verdict.upper
+        line = estimate_columns(estimate, se, interval, self.confidence, measure.name, feature) | {
+            "verdict": ABOUT_0 if zero and not np.isnan(se) else UNDETERMINED if unreliable else verdict.verdict,
             "margin": margin,
             "partners": ", ".join(self.partners[feature]),
             "change_std_error": float(terms.change.se[m]),

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import compress
 from math import ceil
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
-from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result, RowValues
+from ...core.model.measures import Measure
+from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, Result, RowValues
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
-from ...core.support.arrays import BoolArray, FloatArray
-from ...core.support.errors import check_options
+from ...core.model.variants import Variant
+from ...core.support.arrays import BoolArray, FloatArray, take_rows
+from ...core.support.errors import InputError, check_options
 from ...evidence import ids
-from ...evidence.information import COVERED, MUTUAL, OF_ENTROPY, OF_VARIANCE, SHARE
+from ...evidence.information import COVERED, MUTUAL, OF_ENTROPY, OF_VARIANCE, SHARE, CorrectedLine
+from ..shared.checks import at_least, positive
 from ..shared.curves import stacked
-from ..shared.options import at_least, positive
-from .corrected import SHUFFLES, TEST_SHARE, bootstrapped, corrected_importance, refitted
-from .cover import CHOSEN, LEVEL, Greedy
-from .discrete import TITLE as DISCRETE
-from .estimate import Choice, estimate
-from .normal import normal_scores
-from .terms import InformationEstimate, covered_share
+from ..shared.estimates import estimate as estimate_columns
+from .cid import CHOSEN, COEFFICIENTS, LEVEL, Greedy, covered_share, importance_map, normal_scores, regressors
+from .estimate import DISCRETE, Choice, InformationEstimate, estimate
 
 ESTIMATORS = ("auto", "copula", "discrete", "mixed")
 LEAST_ROWS = 10  # of a feature
@@ -226,19 +225,8 @@ def _means(
 ) -> dict[str, Any]:
     """Return the means of row values, shape (n, features), with their intervals over new test rows."""
     mean, error = sampling.mean(values.T)
-    lower, upper = sampling.interval(mean, error, confidence)
-    has_interval = not np.isnan(error).all()
-    return {
-        "measure": "",
-        "feature": np.array(features, dtype=object),
-        "estimate": mean,
-        "std_error": error,
-        "lower": lower,
-        "upper": upper,
-        "confidence": confidence if has_interval else np.nan,
-        "covers": "new test rows" if has_interval else "none",
-        "item": item,
-    }
+    interval = sampling.interval(mean, error, confidence)
+    return estimate_columns(mean, error, interval, confidence, "", np.array(features, dtype=object)) | {"item": item}
 
 
 def _frame(estimates: pd.DataFrame) -> pd.DataFrame:
@@ -293,3 +281,147 @@ def _of_levels(values: Any, y: Any, weights: FloatArray) -> FloatArray:
     squares = (scores - weights @ scores) ** 2
     left, whole = weights @ missed, weights @ squares
     return np.asarray(1 - left / whole - (missed - left / whole * squares) / whole)
+
+
+SHUFFLES = 5
+TEST_SHARE = 0.2
+
+
+class Sets(NamedTuple):
+    """Importance (sets, d) per measure and the terms (sets, d, 4) of the same rows, and how the sets came about."""
+
+    importances: dict[str, FloatArray]
+    terms: FloatArray
+    note: str
+
+
+def corrected_importance(
+    sets: Sets, estimate: InformationEstimate, names: Sequence[str], confidence: float
+) -> Importance:
+    """Return ``cid.corrected``: what the map of each measure gives where it passes its gate, else why it does not."""
+    features = estimate.features
+    frames, tables, omissions, maps = [], [], [], {}
+    for measure in names:
+        reason = "permutation importance has no row values of it for every feature"
+        if measure in sets.importances:
+            fitted = importance_map(sets.importances[measure], sets.terms)
+            maps[measure] = fitted.facts
+            refused = f"corrected importance is not shown: {'; '.join(fitted.refusals)}"
+            reason = refused if fitted.refusals else ""
+        if reason:
+            omissions.append(Omission(measure, "", reason))
+            continue
+        wide = pd.DataFrame(fitted.corrected, columns=list(features))
+        long = wide.melt(var_name="feature", ignore_index=False).reset_index(names="repeat")
+        frames.append(long.assign(measure=measure))
+        tables.append(_corrections(measure, features, sets.importances[measure], fitted.corrected, confidence))
+    columns = [field.name for field in fields(CorrectedLine)]
+    return Importance(
+        id=ids.CID_CORRECTED,
+        explainer=ids.CID,
+        title="Permutation importance with no information covered by other features",
+        frame=stacked(frames, Importance.columns),
+        estimates=stacked(tables, columns),
+        notes=(sets.note, "No redundant cover lies outside the data: every corrected value is an extrapolation."),
+        omissions=tuple(omissions),
+        meta={"maps": maps, "coefficients": list(COEFFICIENTS), "estimator": estimate.estimator},
+    )
+
+
+def _corrections(
+    measure: str, features: Sequence[str], plain: FloatArray, corrected: FloatArray, confidence: float
+) -> pd.DataFrame:
+    """Return the median over sets with its spread, beside the plain importance, and both ranks."""
+    tail = (1 - confidence) / 2
+    middle, before = np.median(corrected, axis=0), plain.mean(axis=0)
+    low, high = np.quantile(corrected, [tail, 1 - tail], axis=0)
+    return pd.DataFrame(
+        {
+            "measure": measure,
+            "feature": list(features),
+            "estimate": middle,
+            "std_error": corrected.std(axis=0, ddof=1),
+            "lower": low,
+            "upper": high,
+            "confidence": confidence,
+            "covers": "sets of rows, given the map",
+            "plain": before,
+            "rank": pd.Series(-middle).rank(method="min").astype(int),
+            "plain_rank": pd.Series(-before).rank(method="min").astype(int),
+        }
+    )
+
+
+def bootstrapped(
+    engine: Engine, estimate: InformationEstimate, plain: Result | None, names: Sequence[str], n_sets: int
+) -> Sets:
+    """Return sets of the same model: importance from the row values of `plain` where it has them."""
+    weights = bootstrap_weights(engine, n_sets)
+    terms = np.stack([regressors(estimate.terms, rows) for rows in weights])
+    importances, rows = {}, None if plain is None else plain.rows
+    if rows is not None and set(estimate.features) <= set(rows.features):
+        for measure in (name for name in names if name in rows.measures):
+            values = np.stack([rows.of(measure, f) for f in estimate.features])
+            if np.isfinite(values).all():
+                importances[measure] = weights @ values.T
+    return Sets(importances, terms, f"The model is kept; {n_sets} bootstrap sets of the audited rows.")
+
+
+def bootstrap_weights(engine: Engine, n_sets: int) -> FloatArray:
+    """Return the row weights of bootstrap samples of the units (rows, or clusters), (sets, n), each summing to one.
+
+    Rows of weight zero are no units.
+    """
+    sampling = Sampling.of(engine.subject)
+    present = np.flatnonzero(sampling.weights > 0)
+    codes = present if sampling.codes is None else sampling.codes[present]
+    different, codes = np.unique(codes, return_inverse=True)
+    units = len(different)
+    counts = engine.rng("bootstrap").multinomial(units, np.full(units, 1 / units), size=n_sets)
+    weights = np.zeros((n_sets, engine.subject.n))
+    weights[:, present] = counts[:, codes] * sampling.weights[present]
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def refitted(engine: Engine, estimate: InformationEstimate, names: Sequence[str], n_sets: int) -> Sets:
+    """Return random splits with the model refitted on each, for estimators that can be cloned; of held-out rows."""
+    from sklearn.base import clone
+    from sklearn.model_selection import ShuffleSplit
+
+    subject = engine.subject
+    if not hasattr(subject.model, "get_params") or not hasattr(subject.model, "fit"):
+        raise InputError(f"cid.refit must get an estimator that can be cloned; got {type(subject.model).__name__}.")
+    if subject.y is None or subject.weights is not None or subject.clusters is not None:
+        raise InputError("cid.refit must get y, and neither weights nor clusters: its splits know neither.")
+    measures = [m for m in engine.select(names)[0] if m.statistic is None]
+    if not measures:
+        raise InputError(f"cid.refit must get a measure that is a mean over rows; got {list(names)}.")
+    splits = ShuffleSplit(n_sets, test_size=TEST_SHARE, random_state=int(engine.rng("splits").integers(2**31)))
+    importances, terms = [], []
+    for s, (fit, test) in enumerate(splits.split(np.asarray(subject.y))):
+        model: Any = clone(subject.model).fit(take_rows(subject.X, fit), subject.y[fit])
+        part = replace(subject, model=model, X=take_rows(subject.X, test), y=subject.y[test], train=None)
+        importances.append(_shuffled(engine.bound(ids.CID, part), measures, estimate.features, s))
+        rows = np.zeros(subject.n)
+        rows[test] = 1 / len(test)
+        terms.append(regressors(estimate.terms, rows))
+    by_name = {m.name: values for m, values in zip(measures, np.stack(importances, axis=1), strict=True)}
+    return Sets(
+        {name: values for name, values in by_name.items() if np.isfinite(values).all()},
+        np.stack(terms),
+        f"The model is refitted on {n_sets} random splits of the rows, scored on the {TEST_SHARE:.0%} left out.",
+    )
+
+
+def _shuffled(engine: Engine, measures: Sequence[Measure], features: Sequence[str], split: int) -> FloatArray:
+    """Return the permutation importance (measures, d) of a refitted model on its held-out rows."""
+    subject = engine.subject
+    variants = [Variant()]
+    for feature in features:
+        rng = engine.rng("refit", feature, split)
+        variants += [Variant(subject.positions(feature), donors=rng.permutation(subject.n)) for _ in range(SHUFFLES)]
+    means = np.concatenate(
+        [g.values.mean(axis=2) for g in engine.evaluate(variants, measures, total=len(variants))], axis=1
+    )
+    shuffled = means[:, 1:].reshape(len(measures), len(features), SHUFFLES).mean(axis=2)
+    return np.asarray(shuffled - means[:, :1])

@@ -1,26 +1,221 @@
-"""How the normals of covered information come by their precision: a penalty, a given graph, or a shrunk covariance."""
+"""Precisions of the normals of covered information: graphical lasso, a given graph, or a shrunk covariance."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.support.arrays import BoolArray, FloatArray
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ...core.support.limits import check_limits
-from ...core.traits.interop import global_random_state_restored
-from .lasso import PROVEN, diagonal_start, graphical_lassos, largest_covariance, start_from_afar
-from .terms import UnfitError
+from .cid import UnfitError
+
+PROVEN = 1e-5  # nats: a duality gap up to which an answer is taken as solved
+_NEAR = 1e-7  # nats: the bound of the gap, of first order, at which the steps end
+_STEPS, _SIGNS, _DIRECTIONS, _HALVINGS = 40, 12, 300, 30
+_ROUNDING = 1e-11  # nats: differences of objectives that say nothing
+_EXACT = 1e-12  # squared energy norm that may be left of a model's residual, as a share of the first
+_WIDEST = 5.0  # the factor between neighbouring penalties of a path
+
+
+class Solved(NamedTuple):
+    """Precisions (m, d, d) of m problems, and their duality gaps (m,): no objective is lower by more, in nats."""
+
+    precision: FloatArray
+    gap: FloatArray
+
+    @property
+    def proven(self) -> BoolArray:
+        """Which answers are solved; the gap of one without a proof is infinite."""
+        return self.gap <= PROVEN
+
+
+class _Problems(NamedTuple):
+    """Covariances and penalties (none of the diagonal), each of shape (m, d, d)."""
+
+    S: FloatArray
+    a: FloatArray
+
+    def of(self, chosen: IntArray) -> _Problems:
+        return _Problems(self.S[chosen], self.a[chosen])
+
+    def objective(self, T: FloatArray) -> FloatArray:
+        """Return the objective of each precision; infinite where it is not positive definite."""
+        return _dot(self.S, T) + _dot(self.a, np.abs(T)) - _log_determinants(T)
+
+
+def graphical_lassos(S: FloatArray, penalties: FloatArray, start: FloatArray) -> Solved:
+    """Return the sparse precision of each problem: the least ``-log det T + tr(S T) + penalty sum_{i != j} |T_ij|``.
+
+    Every step takes the signs that the answer will have, and the normal equations under these signs
+    (a Newton step of the smooth part), corrects the signs until they are those of the quadratic
+    model's least value, and goes as far as the objective falls: a proximal Newton method (Hsieh et al.
+    2014, doi:10.5555/2627435.2697058) whose models are solved by primal-dual active sets (Hintermüller
+    et al. 2002, doi:10.1137/S1052623401383558). Blocks of columns that no entry of S above the penalty
+    joins stay apart by themselves (Witten et al. 2011, doi:10.1198/jcgs.2011.11051a).
+
+    Parameters
+    ----------
+    S : ndarray (m, d, d)
+        Covariances, their diagonals positive.
+    penalties : ndarray (m,)
+    start : ndarray (m, d, d)
+        Symmetric positive definite.
+
+    Returns
+    -------
+    Solved
+        With the duality gap (Banerjee et al. 2008, eq. 4) as the proof of every answer.
+
+    Examples
+    --------
+    >>> S = np.array([[[1.0, 0.5], [0.5, 1.0]]])
+    >>> found = graphical_lassos(S, np.array([0.2]), np.eye(2)[None])
+    >>> np.linalg.inv(found.precision[0]).round(6)          # the covariance is drawn to 0 by the penalty
+    array([[1. , 0.3],
+           [0.3, 1. ]])
+    """
+    problems = _Problems(S, penalties[:, None, None] * ~np.eye(S.shape[1], dtype=bool))
+    T = start.copy()
+    value = problems.objective(T)
+    left, last = np.arange(len(T)), np.full(len(T), np.inf)
+    for _ in range(_STEPS):
+        check_limits()
+        here, t = problems.of(left), T[left]
+        W = _inverses(t)
+        signs = _signs(t, here.S - W, here.a)
+        error = _error(t, here.S - W, here.a, signs)
+        far = (error > _NEAR) & (error < last[left])
+        last[left] = np.where(far, error, 0.0)
+        left, here, t, W, signs = left[far], here.of(np.flatnonzero(far)), t[far], W[far], signs[far]
+        if not len(left):
+            break
+        T[left], now = _towards(_least_of_model(here, t, W, signs), t, value[left], here)
+        last[left] = np.where(now < value[left] - _ROUNDING, np.inf, last[left] / 2)
+        value[left] = now
+    return Solved(T, _gaps(T, problems))
+
+
+def start_from_afar(S: FloatArray, penalty: float) -> FloatArray:
+    """Return precisions near the answers: those of larger penalties, from no edge on."""
+    precision = diagonal_start(S)
+    stop = float(largest_covariance(S)) / _WIDEST
+    while stop > penalty:
+        precision = graphical_lassos(S, np.full(len(S), stop), precision).precision
+        stop /= _WIDEST
+    return precision
+
+
+def largest_covariance(S: FloatArray) -> FloatArray:
+    """Return the largest size of any covariance beside the diagonal: a penalty above it leaves no edge."""
+    return np.asarray(np.abs(np.where(np.eye(S.shape[-1], dtype=bool), 0.0, S)).max())
+
+
+def diagonal_start(S: FloatArray) -> FloatArray:
+    """Return the precisions without an edge."""
+    d = S.shape[-1]
+    return np.where(np.eye(d, dtype=bool), 1 / np.diagonal(S, axis1=1, axis2=2)[:, :, None], 0.0)
+
+
+def _signs(T: FloatArray, G: FloatArray, a: FloatArray) -> FloatArray:
+    """Return the sign of each entry, of those at 0 the one to which the gradient pulls them; 0 where they stay."""
+    return np.where(T != 0, np.sign(T), -np.sign(G) * (np.abs(G) > a))
+
+
+def _error(T: FloatArray, G: FloatArray, a: FloatArray, signs: FloatArray) -> FloatArray:
+    """Return, to first order, what bounds the duality gap: the gradient in units of the precision's own scale."""
+    scale = np.sqrt(np.diagonal(T, axis1=1, axis2=2))
+    return np.asarray(np.einsum("ki,kij,kj->k", scale, np.abs((G + a * signs) * np.abs(signs)), scale))
+
+
+def _least_of_model(problems: _Problems, T: FloatArray, W: FloatArray, signs: FloatArray) -> FloatArray:
+    """Return the least of ``<G, X - T> + |X - T|²_W / 2 + a |X|``, where the objective's Hessian is X -> W X W."""
+    S, a = problems
+    rest = S - 2 * W  # G - W T W: the model's gradient at X is rest + W X W
+    X = T
+    for _ in range(_SIGNS):
+        free = np.abs(signs)
+        X = X * free
+        X = X + _solution(W, T, free, -(rest + a * signs + W @ X @ W))
+        gradient = rest + W @ X @ W
+        entering = -np.sign(gradient) * (np.abs(gradient) > a * (1 + 1e-9))
+        corrected = np.where(free > 0, signs * (X * signs > 0), entering)
+        if (corrected == signs).all():
+            break
+        signs = corrected
+    return X * (X * signs > 0)
+
+
+def _solution(W: FloatArray, T: FloatArray, free: FloatArray, right: FloatArray) -> FloatArray:
+    """Return X, 0 beside the `free` entries, with ``(W X W) = right`` on them: conjugate gradients led by T · T."""
+    R = right * free
+    P = M = (T @ R @ T) * free
+    X = np.zeros_like(R)
+    size = _dot(R, M)
+    enough = _EXACT * size
+    for _ in range(_DIRECTIONS):
+        H = (W @ P @ W) * free
+        curvature = _dot(P, H)
+        step = (size / np.where(curvature > 0, curvature, np.inf))[:, None, None]
+        X = X + step * P
+        R = R - step * H
+        M = (T @ R @ T) * free
+        before, size = size, _dot(R, M)
+        if (size <= enough).all():
+            break
+        P = M + (size / np.where(before > 0, before, np.inf))[:, None, None] * P
+    return X
+
+
+def _towards(aim: FloatArray, T: FloatArray, value: FloatArray, problems: _Problems) -> tuple[FloatArray, FloatArray]:
+    """Return the first point from `aim` towards T, halving the way, whose objective is not higher; else T itself."""
+    T, value = T.copy(), value.copy()
+    at, trial = np.arange(len(T)), aim
+    for _ in range(_HALVINGS):
+        found = problems.of(at).objective(trial)
+        lower = found < value[at] + _ROUNDING
+        T[at[lower]], value[at[lower]] = trial[lower], found[lower]
+        at, trial = at[~lower], trial[~lower]
+        if not len(at):
+            break
+        trial = (trial + T[at]) / 2
+    return T, value
+
+
+def _gaps(T: FloatArray, problems: _Problems) -> FloatArray:
+    """Return the objective less that of the dual at the covariance nearest to the inverse that the penalty allows."""
+    S, a = problems
+    dual = S + np.clip(_inverses(T) - S, -a, a)
+    gap = problems.objective(T) - _log_determinants(dual) - T.shape[1]
+    return np.where(np.isfinite(gap), gap, np.inf)
+
+
+def _inverses(T: FloatArray) -> FloatArray:
+    W = np.linalg.inv(T)
+    return np.asarray((W + W.transpose(0, 2, 1)) / 2)
+
+
+def _log_determinants(T: FloatArray) -> FloatArray:
+    """Return log det of each, -inf where one is not positive definite."""
+    try:
+        roots = np.diagonal(np.linalg.cholesky(T), axis1=1, axis2=2)
+    except np.linalg.LinAlgError:
+        if len(T) == 1:
+            return np.array([-np.inf])
+        return np.concatenate([_log_determinants(matrix[None]) for matrix in T])
+    return np.asarray(2 * np.log(roots).sum(axis=1))
+
+
+def _dot(A: FloatArray, B: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("kij,kij->k", A, B))
+
 
 MAX_CONDITION = 1e10
 BY_FOLDS = "lasso, penalty by 5-fold cross-validation"
-_NO_ANSWER = (FloatingPointError, ValueError)  # how scikit-learn's solver gives up
 _ROUNDS, _PENALTIES, _RANGE = 4, 4, 0.01
-_TOGETHER = 40_000  # entries of the matrices of a round that are solved together: small ones cost calls, not numbers
-
 # From centred columns of variance 1 to their precision, and how it came about.
 Inverter = Callable[[FloatArray], tuple[FloatArray, dict[str, Any]]]
 
@@ -30,34 +225,16 @@ def by_lasso(Z: FloatArray, penalty: float | None, engine: Engine) -> tuple[Floa
     covariance = Z.T @ Z / len(Z)
     if len(covariance) == 1:
         return np.asarray(np.linalg.inv(covariance), dtype=float), {"penalty": None, "graph": "one column"}
-    with warnings.catch_warnings(), global_random_state_restored():
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=RuntimeWarning)  # seen on the way, judged by the result
         if penalty is None:
             chosen, start, graph = *_by_folds(Z, engine), BY_FOLDS
         else:
             chosen, start, graph = penalty, start_from_afar(covariance[None], penalty), "lasso"
         solved = graphical_lassos(covariance[None], np.array([chosen]), start)
-        if solved.proven[0]:
-            return _checked(solved.precision[0], chosen, graph)
-        try:
-            precision = _by_peer(covariance, chosen)
-        except _NO_ANSWER as error:
-            raise _refused(penalty, str(error)) from error
-    graph += f", solved by scikit-learn since the duality gap of our own answer was above {PROVEN:g} nats"
-    return _checked(precision, chosen, graph)
-
-
-def _by_peer(covariance: FloatArray, penalty: float) -> FloatArray:
-    """Return scikit-learn's answer; one that has not converged raises."""
-    from sklearn.covariance import graphical_lasso  # here and below: heavy, and a list of plugins fits no graph
-    from sklearn.exceptions import ConvergenceWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ConvergenceWarning)
-        try:
-            return np.asarray(graphical_lasso(covariance, alpha=penalty, max_iter=500)[1])
-        except ConvergenceWarning as warning:
-            raise FloatingPointError(str(warning)) from warning
+    if not solved.proven[0]:
+        raise _refused(penalty, f"its duality gap stays at {solved.gap[0]:.1g} nats.")
+    return _checked(solved.precision[0], chosen, graph)
 
 
 def _refused(penalty: float | None, reason: str) -> UnfitError:
@@ -81,61 +258,39 @@ def _by_folds(Z: FloatArray, engine: Engine) -> tuple[float, FloatArray]:
 
     Four rounds narrow it down by the penalties that scikit-learn's search would try, whose folds may stop early.
     """
-    from sklearn.model_selection import KFold
+    from sklearn.model_selection import KFold  # here and below: heavy, and a list of plugins fits no graph
 
     seed = int(engine.rng("folds").integers(2**31))
     folds = list(KFold(max(2, min(5, len(Z) // 2)), shuffle=True, random_state=seed).split(Z))
     S = np.stack([np.cov(Z[fit].T, bias=True) for fit, _ in folds])
     left_out = np.stack([np.cov(Z[rest].T, bias=True) for _, rest in folds])
     largest = float(largest_covariance(Z.T @ Z / len(Z)))
-    ends = (_RANGE * largest, largest)
+    grid = np.geomspace(largest, _RANGE * largest, _PENALTIES)
     tried: list[_Tried] = []
-    for k in range(_ROUNDS):
-        grid = np.geomspace(*ends, _PENALTIES)[::-1] if k == 0 else np.geomspace(*ends, _PENALTIES + 2)[1:-1][::-1]
-        for penalties in _batches(grid, S, alone=k == 0):
-            tried += _solved(S, left_out, penalties, tried)
+    for _ in range(_ROUNDS):
+        for penalty in grid.tolist():
+            tried.append(_solved(S, left_out, penalty, tried))
         tried.sort(key=lambda t: -t.penalty)
         best = max(range(len(tried)), key=lambda i: (tried[i].score, i))
-        ends = _around(tried, best)
+        # between the neighbours of the best, or in a range below the smallest
+        low = tried[best + 1].penalty if best + 1 < len(tried) else _RANGE * tried[best].penalty
+        high = tried[best].penalty if best + 1 == len(tried) else tried[max(best - 1, 0)].penalty
+        grid = np.geomspace(high, low, _PENALTIES + 2)[1:-1]
     if not np.isfinite(tried[best].score):
         raise _refused(None, "no penalty has an answer in every fold.")
     return tried[best].penalty, tried[best].precision.mean(axis=0, keepdims=True)
 
 
-def _batches(grid: FloatArray, S: FloatArray, *, alone: bool) -> Iterator[FloatArray]:
-    """Yield the penalties that are solved together: neighbours where matrices are small, else one after the other."""
-    size = 1 if alone else max(1, _TOGETHER // S.size)
-    for start in range(0, len(grid), size):
-        yield grid[start : start + size]
-
-
-def _around(tried: Sequence[_Tried], best: int) -> tuple[float, float]:
-    """Return the ends of the next round: the neighbours of the best, or a range below the smallest."""
-    if best == len(tried) - 1:
-        return _RANGE * tried[best].penalty, tried[best].penalty
-    return tried[best + 1].penalty, tried[max(best - 1, 0)].penalty
-
-
-def _solved(S: FloatArray, left_out: FloatArray, penalties: FloatArray, tried: Sequence[_Tried]) -> Iterator[_Tried]:
-    """Yield each penalty solved in all folds, from the nearest that was tried."""
-    folds = len(S)
-    nearest = [min(tried, key=lambda t: abs(np.log(t.penalty / p)), default=None) for p in penalties]
-    start = np.concatenate([diagonal_start(S) if t is None else t.precision for t in nearest])
-    solved = graphical_lassos(np.tile(S, (len(penalties), 1, 1)), np.repeat(penalties, folds), start)
-    for k, penalty in enumerate(penalties):
-        mine = slice(k * folds, (k + 1) * folds)
-        T, proven = solved.precision[mine], solved.proven[mine]
-        for j in np.flatnonzero(~proven):
-            try:
-                T[j] = _by_peer(S[j], penalty)
-            except _NO_ANSWER:
-                T[j] = np.nan
-        fit = np.linalg.slogdet(T)[1] - np.einsum("kij,kij->k", left_out, T)
-        yield _Tried(
-            float(penalty),
-            np.where(np.isnan(T), diagonal_start(S), T),
-            float(fit.mean()) if np.isfinite(fit).all() else -np.inf,
-        )
+def _solved(S: FloatArray, left_out: FloatArray, penalty: float, tried: Sequence[_Tried]) -> _Tried:
+    """Return a penalty solved in all folds, from the nearest that was tried; without an answer its score is -inf."""
+    nearest = min(tried, key=lambda t: abs(np.log(t.penalty / penalty)), default=None)
+    start = diagonal_start(S) if nearest is None else nearest.precision
+    solved = graphical_lassos(S, np.full(len(S), penalty), start)
+    if not solved.proven.all():
+        return _Tried(penalty, np.where(solved.proven[:, None, None], solved.precision, diagonal_start(S)), -np.inf)
+    T = solved.precision
+    fit = np.linalg.slogdet(T)[1] - np.einsum("kij,kij->k", left_out, T)
+    return _Tried(penalty, T, float(fit.mean()))
 
 
 def by_graph(Z: FloatArray, edges: BoolArray) -> tuple[FloatArray, dict[str, Any]]:

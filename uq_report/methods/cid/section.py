@@ -21,7 +21,6 @@ from ...reading.run_reader import RunReader
 from ...reading.tables import FEATURE, INTERVAL, Field, line_table
 from ..shared.wording import BuiltInSection, absent, named, words_of
 from . import figure as figures
-from . import graph_figure as graph
 
 TITLE = "Importance corrected for cover"
 EDGES = 10
@@ -154,14 +153,14 @@ def _edges(view: CidGraph) -> list[Block]:
     total = view.total
     if not total:
         return [Paragraph(text="The graph has no edges: no feature is tied to another or to the target.")]
-    meaning, left = clean(view.edge or "strength", 60), total - graph.STRONGEST
+    meaning, left = clean(view.edge or "strength", 60), total - figures.STRONGEST
     text = _graph_text(view)
-    capped = f" Of {total} edges the {graph.STRONGEST} strongest are drawn, {left} weaker ones are left out."
+    capped = f" Of {total} edges the {figures.STRONGEST} strongest are drawn, {left} weaker ones are left out."
     figure = make_figure(
         "covered-graph-figure",
         f"The dependence graph: width shows the size of the {meaning}. It has no intervals.{capped * (left > 0)}",
         f"Graph on a circle. {text}",
-        lambda: graph.draw(view.result),
+        lambda: figures.draw_graph(view.result),
         view.id,
     )
     rows = [(name(a), name(b), value) for a, b, value in view.edges[:EDGES]]
@@ -174,7 +173,7 @@ def _edges(view: CidGraph) -> list[Block]:
 def _graph_text(view: CidGraph) -> str:
     """Say how many edges there are, the strongest, and those with the target."""
     edges, total, features = view.edges, view.total, max(len(view.nodes) - 1, 0)
-    direct = [name(a if b == graph.TARGET else b) for a, b, _ in edges if graph.TARGET in (a, b)]
+    direct = [name(a if b == figures.TARGET else b) for a, b, _ in edges if figures.TARGET in (a, b)]
     top = [f"{name(a)} and {name(b)} {number(value)}" for a, b, value in edges[:3]]
     full = total == (features + 1) * features // 2
     tied = "Every pair is joined" if full else f"Tied to the target: {joined(direct, 12) or 'none'}"

@@ -18,10 +18,9 @@ from ...evidence.importance import DalexParts
 from ...evidence.outcomes import DalexPerformance
 from ...evidence.profiles import DalexProfile
 from ...evidence.rows import DalexRows
-from ..shared.choice import as_names, as_rows, chosen_rows, draw, positions, row_measures
-from ..shared.leading import leading
-from ..shared.libraries import LibrarySection
-from ..shared.options import at_least
+from ..shared.checks import at_least
+from ..shared.choice import as_names, as_rows, chosen_rows, draw, leading, positions, row_measures
+from ..shared.wording import LibrarySection
 from .calls import Dalex
 from .parts import leading_features, model_parts, model_performance, model_profile, predict_parts
 

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from ...core.engine.coalition_rows import CoalitionEvaluator
-from ...core.model.measures import PREDICTION, Measure
+from ...core.engine.fast_path_evaluator import CoalitionEvaluator
+from ...core.model.measures import PREDICTION, Measure, OneMinusAUC
 from ...core.model.results import Attribution, Diagnostic, Importance, Omission, Profile
 from ...core.model.variants import Mix, Variant
-from ...core.statistics.auc import OneMinusAUC
 from ...core.support.arrays import BoolArray, FloatArray, IntArray, take_rows
 from ...core.traits.interop import mean_measure, numeric_target
 from ..shared.choice import INFINITE_REMEDY, Roles, plain_values, positions

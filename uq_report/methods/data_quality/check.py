@@ -22,7 +22,7 @@ from ...evidence.finding import Outcome
 from ...evidence.rows import CountLine, DataQualityView
 from ...evidence.run import Run
 from ...evidence.view import by_feature, largest_first, of_measure
-from ..shared.options import positive
+from ..shared.checks import positive
 
 ZERO = "0"
 NEEDS = {"UQ701": facts.OVERLAP, "UQ706": facts.TYPE_CHANGE, "UQ707": facts.CLASS}

@@ -20,7 +20,7 @@ from ...core.support.limits import check_limits
 from ...core.support.numbers import infinite
 from ...core.support.text import short
 from ...evidence.rows import CLASS, DISTINCTIVE, DUPLICATE_ROWS, MISSING_TRAIN, OVERLAP, OVERLAP_OTHER_Y, TYPE_CHANGE
-from ..shared.tidy import diagnostic
+from ..shared.estimates import diagnostic
 
 PLACEHOLDERS = (0.0, -1.0, *(sign * code for code in (9.0, 99.0, 999.0, 9999.0, 99999.0) for sign in (-1.0, 1.0)))
 LEAST_ROWS = 3

@@ -18,8 +18,7 @@ from ...evidence import ids, outcomes
 from ...evidence.finding import SEVERITIES, Outcome, Symptom
 from ...evidence.outcomes import DifferenceLine, GroupLine, UseLine
 from ...evidence.run import Run
-from ..shared.checks import line_words, observed
-from ..shared.options import positive, shares
+from ..shared.checks import line_words, observed, positive, shares
 from .contrasts import ERROR_RATES
 
 MISPREDICTED, MISJUDGED, USED, UNJUDGED, DIFFERING = "UQ801", "UQ802", "UQ803", "UQ804", "UQ805"

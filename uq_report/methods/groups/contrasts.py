@@ -19,7 +19,7 @@ from ...core.support.limits import check_limits
 from ...core.support.text import clean
 from ...distributions import Categorical
 from ...evidence.outcomes import CONFIDENCE_GAP
-from ..shared.blocks import blocks
+from ..shared.choice import blocks
 from ..shared.estimates import error_of, row_pieces
 
 ERROR_RATES = ("false_positive_rate", "false_negative_rate")

@@ -24,10 +24,9 @@ from ...distributions import Categorical
 from ...evidence import columns as col
 from ...evidence import ids
 from ..shared.association import NumericColumn, association, coded
-from ..shared.estimates import error_of, estimate, row_pieces
+from ..shared.checks import at_least
+from ..shared.estimates import diagnostic, error_of, estimate, row_pieces
 from ..shared.forest import forecasts, row_groups, skill
-from ..shared.options import at_least
-from ..shared.tidy import diagnostic
 from .contrasts import EXACT_UNITS, GroupDifference, PredictedNumber, difference, predicted, row_values
 from .plan import ALL, Plan, attributes
 

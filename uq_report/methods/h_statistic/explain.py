@@ -21,8 +21,8 @@ from ...core.model.subject import Subject
 from ...core.model.variants import Variant
 from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.errors import InputError, check_options, nearest
+from ..shared.checks import at_least
 from ..shared.choice import INFINITE_REMEDY, draw, row_measures
-from ..shared.options import at_least
 
 ROUNDING = 1e-12
 

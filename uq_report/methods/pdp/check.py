@@ -23,8 +23,7 @@ from ...evidence.finding import Outcome
 from ...evidence.profiles import Ale, Pdp, PointLine
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
-from ..shared.checks import span
-from ..shared.options import at_least, positive, shares
+from ..shared.checks import at_least, positive, shares, span
 
 L = TypeVar("L", bound=PointLine)
 MIN_CURVES = 10

@@ -21,12 +21,11 @@ from ...core.model.variants import Variant
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ...core.support.errors import InputError, check_options
 from ...distributions import Categorical
-from ..shared.choice import row_measures
+from ..shared.checks import at_least
+from ..shared.choice import leading, row_measures
 from ..shared.curves import are_pairs, features_of, fill, stacked, surface_places
 from ..shared.estimates import estimate
 from ..shared.grids import FeatureGrid, make_grid
-from ..shared.leading import leading
-from ..shared.options import at_least
 
 MODES = ("plain", "centred", "derivative")
 

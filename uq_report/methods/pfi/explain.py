@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
-from ...core.model.measures import ENTROPY, PARTS, SET_SIZE, SPLIT, VARIANCE, Measure
+from ...core.model.measures import DECOMPOSITION, ENTROPY, PARTS, SET_SIZE, VARIANCE, Measure
 from ...core.model.results import Importance, Omission, Result
 from ...core.model.subject import Subject
 from ...core.support.arrays import FloatArray, take_rows
@@ -20,12 +20,10 @@ from ...evidence.importance import CLAIMED
 from ..shared.choice import refuse_none
 from ..shared.rows import ShuffledRows
 from ..shared.terms import ImportanceTerms, usual_margin, with_wholes
-from .claims import score_of, why_no_score
-from .claims_result import Claiming
+from .claims import Claiming, score_of, why_no_score
 from .estimator import Estimator
-from .reading import read_pair
 from .shuffling import Shuffler, distinct_values, stops
-from .tables import ShuffleTables, delta_result, importance_result, training_result, untrained_result
+from .tables import ShuffleTables, delta_result, importance_result, read_pair, training_result, untrained_result
 
 MIN_ROWS = 3
 TRAIN_ROWS = 1000
@@ -42,11 +40,12 @@ class PermutationImportance(BuiltInExplainer):
 
     Parameters
     ----------
-    measures : tuple of str, default=("loss", "nll", "entropy", "split")
+    measures : tuple of str, default=("loss", "nll", "entropy", "decomposition")
         ``"loss"`` is the Brier score or the squared error. Where a distribution has no entropy, as that of members
         which are single points, its variance stands in its place; of prediction intervals their width does, and the
-        interval score in that of nll. ``"split"`` adds, where a prediction has members, the aleatoric and the epistemic
-        part of the entropy (or variance). By default the size of label sets is explained too, where there are such.
+        interval score in that of nll. ``"decomposition"`` adds, where a prediction has members, the aleatoric and the
+        epistemic part of the entropy (or variance). By default the size of label sets is explained too, where there are
+        such.
     n_repeats : int, default=30
         Shuffles of each feature; at least 3 for an interval.
     max_shuffle_variance : float, default=0.1
@@ -94,7 +93,7 @@ class PermutationImportance(BuiltInExplainer):
     uq_report.core.support.errors.InputError: pfi.n_repeats must be an integer >= 1; got 0.
     """
 
-    measures: tuple[str, ...] = ("loss", "nll", "entropy", SPLIT)
+    measures: tuple[str, ...] = ("loss", "nll", "entropy", DECOMPOSITION)
     n_repeats: int = 30
     max_shuffle_variance: float = 0.1
     features: tuple[str, ...] | None = None
@@ -137,7 +136,7 @@ class PermutationImportance(BuiltInExplainer):
 
     def _check_margin(self) -> None:
         if isinstance(self.margin, Mapping):
-            allowed = (*self.measures, *(chain(*PARTS) if SPLIT in self.measures else ()))
+            allowed = (*self.measures, *(chain(*PARTS) if DECOMPOSITION in self.measures else ()))
             unknown = [key for key in self.margin if key not in allowed]
             if unknown:
                 hint = nearest(str(unknown[0]), allowed)

@@ -1,20 +1,48 @@
-"""Permutation importance, measure by measure: of the prediction and its loss, and of the uncertainty."""
+"""Sections of permutation importance: by measure, on training rows, loss against uncertainty, claims."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, nan
+from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
+from ...core.model.measures import without_parts
+from ...core.model.results import Result
 from ...document import slots
-from ...document.blocks import TOP, intervals_caption, left_out, make_figure
-from ...document.document import Block, Paragraph, Section
-from ...document.plots import importance
-from ...evidence.importance import Pfi, PfiDelta
-from ...evidence.view import of_measure, table_of
+from ...document.blocks import TOP, interval_columns, intervals_caption, left_out, make_figure, make_table, notes_of
+from ...document.document import Block, Column, Paragraph, Section, Table
+from ...document.plots import importance, style
+from ...document.plots.frames import words
+from ...document.plots.registered import figure_plugin
+from ...document.text import joined, name, value_words
+from ...evidence import ids
+from ...evidence.importance import (
+    ABOUT_0,
+    ALL_FEATURES,
+    CLAIMED,
+    DELIVERED,
+    DIFFERENCE,
+    NEGATIVE,
+    POSITIVE,
+    Claims,
+    CoverCorrected,
+    Pfi,
+    PfiDelta,
+    PfiLine,
+    PfiReading,
+    PfiTrain,
+)
+from ...evidence.view import by_feature, largest_first, of_measure, table_of
 from ...reading.run_reader import RunReader
 from ...reading.sentences import importance_alt, largest_words, margin_words, verdict_words
-from ...reading.tables import importance_table, parts_of, split_table
-from ..shared.wording import ResultSection
+from ...reading.tables import FEATURE, INTERVAL, Field, importance_table, line_table, parts_of, split_table
+from ..shared.wording import BuiltInSection, ResultSection, absent, named, words_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class ImportanceSection(ResultSection[Pfi]):
@@ -73,3 +101,259 @@ def _measure(e: RunReader, view: Pfi, measure: str) -> Section:
     values = importance_table(e, view.result, measure, f"drivers-{measure}-table")
     blocks = (Paragraph(text=text), figure, values)
     return Section(id=f"drivers-{measure}", title=f"Importance for {facts.title}", blocks=blocks)
+
+
+TRAINING = "Training rows against test rows"
+TRAINING_LEAD = (
+    "Importance on the training rows shows what the model learnt, chance included; on test rows what holds. The model "
+    "has seen the training rows, so their values stand for no population and have no interval."
+)
+
+
+class TrainingSection(BuiltInSection):
+    """Importance on training rows against test rows, measure by measure, or why there is no comparison."""
+
+    name: ClassVar[str] = "training"
+    slot: ClassVar[str] = slots.TRAINING
+    shows: ClassVar[tuple[str, ...]] = (PfiTrain.id,)
+
+    def section(self, evidence: RunReader) -> Section:
+        """Return both importances, measure by measure."""
+        test, train = Pfi.find(evidence.run), PfiTrain.find(evidence.run)
+        if test is None or train is None:
+            text = evidence.why_missing(Pfi.id) if test is None else "There are no importances on training rows."
+            return Section(id="drivers-train", title=TRAINING, blocks=(Paragraph(text=text),))
+        tables = [
+            _training_table(evidence, test, train, measure)
+            for measure in without_parts(train.measures)
+            if measure in test.measures
+        ]
+        return Section(id="drivers-train", title=TRAINING, blocks=(Paragraph(text=TRAINING_LEAD), *tables))
+
+
+def _training_table(e: RunReader, test: Pfi, train: PfiTrain, measure: str) -> Table:
+    facts = e.words(measure, test.result)
+    lines = largest_first(of_measure(test.lines, measure), facts.sign)
+    trained = by_feature(of_measure(train.lines, measure))
+
+    def learnt(line: PfiLine) -> float:
+        return trained[line.feature].estimate if line.feature in trained else nan
+
+    fields: tuple[Field, ...] = (
+        *(FEATURE, (Column("test", "number", facts.unit), "estimate")),
+        *((Column("from", "number"), "lower"), (Column("to", "number"), "upper")),
+        (Column("train", "number", facts.unit), learnt),
+        (Column("train − test", "number"), lambda line: learnt(line) - line.estimate),
+    )
+    caption = f"Importance for {facts.title} on test and on training rows."
+    return line_table(f"drivers-train-{measure}", caption, lines, fields, of=train.result)
+
+
+PAIR = ("nll", "entropy")
+IDENTITY = (
+    "The numbers behind the map of loss against doubt. Likelihood-PFI less Entropy-PFI is the damage that the model "
+    "does not notice. The readings use the verdicts only; whether a feature shares information with others cannot be "
+    "read off them."
+)
+PARTING = (
+    "Wood et al. read a feature whose Entropy-PFI is about 0 as one that shares nothing with the others. Entropy-PFI "
+    "says how the model's doubt changes; what features share is said by their joint distribution. Here the two part."
+)
+Axes = Mapping[str, Mapping[str, PfiLine]]
+
+
+@dataclass(frozen=True)
+class MapSection:
+    """The numbers behind the map and the reading of each feature; nothing without both measures."""
+
+    name: ClassVar[str] = "likelihood_map"
+    slot: ClassVar[str] = slots.UNSURE_MAP
+    shows: ClassVar[tuple[str, ...]] = (Pfi.id, PfiReading.id)
+    api_version: ClassVar[int] = 1
+
+    def section(self, evidence: RunReader) -> Section | None:
+        """Return a table of both importances and their readings, and where these part from covering sets."""
+        view, reading = Pfi.find(evidence.run), PfiReading.find(evidence.run)
+        if view is None or not set(PAIR) <= set(view.measures):
+            return None
+        axes = {measure: by_feature(of_measure(view.lines, measure)) for measure in PAIR}
+        caption = intervals_caption(*(table_of(tuple(lines.values())) for lines in axes.values()))
+        order = [line.feature for line in largest_first(axes["nll"].values())]
+        table = _map_table(axes, order, reading, caption)
+        parted = _parted(axes["entropy"], CoverCorrected.find(evidence.run))
+        blocks = (Paragraph(text=IDENTITY), table, *parted)
+        return Section(id="map", title="Likelihood- against Entropy-PFI", blocks=blocks)
+
+
+def _map_table(axes: Axes, order: Sequence[str], reading: PfiReading | None, intervals: str) -> Table:
+    readings = {} if reading is None else reading.readings
+    columns = [Column("feature"), Column("Likelihood-PFI", unit="nats"), Column("verdict")]
+    columns += [Column("Entropy-PFI", unit="nats"), Column("verdict"), Column("reading")]
+    rows = [
+        [name(f), *(cell for m in PAIR for cell in _cells(axes[m].get(f))), readings.get(f, "not read")] for f in order
+    ]
+    source, note = (Pfi.id, "") if reading is None else (reading.id, notes_of(reading.result))
+    return make_table("map-table", f"Reading of each feature. {intervals}", columns, rows, evidence=source, note=note)
+
+
+def _cells(line: PfiLine | None) -> tuple[str, str]:
+    """Return an estimate with its interval, and its verdict with the explainer's remark."""
+    verdict = "" if line is None else ", ".join(filter(None, (line.verdict, line.remark)))
+    return words_of(line, "not computed"), verdict
+
+
+def _parted(doubts: Mapping[str, PfiLine], cover: CoverCorrected | None) -> list[Block]:
+    """Say where Wood's reading of Entropy-PFI and the covering sets part, and which of them decides."""
+    if cover is None:
+        return []
+    verdicts = {feature: line.verdict for feature, line in doubts.items() if feature in cover.partners}
+    shared = [f for f, verdict in verdicts.items() if verdict == ABOUT_0 and cover.partners[f]]
+    alone = [f for f, verdict in verdicts.items() if verdict in (POSITIVE, NEGATIVE) and not cover.partners[f]]
+    partners = joined([f"{name(f)} (with {joined(list(map(name, cover.partners[f])))})" for f in shared])
+    about_0 = f"Entropy-PFI about 0, and yet the fitted joint distribution finds cover: {partners}."
+    other = f"Entropy-PFI other than 0, and yet nothing covers them: {joined(list(map(name, alone)))}."
+    parts = [text for text, features in ((about_0, shared), (other, alone)) if features]
+    return [Paragraph(text=" ".join([PARTING, *parts]))] if parts else []
+
+
+LED = 3  # features named where nothing is delivered
+CLAIMS = "Claimed and delivered importance"
+CLAIMS_LEAD = (
+    "When values of a feature are wrong, the model expects its loss to rise by what it claims; the outcomes of unseen "
+    "rows show what it delivers. The two are equal in expectation for a model whose stated probabilities are right. "
+    "More claimed than delivered: over-fitted, over-confident, or leaking; less: it makes too little of the feature."
+)
+
+
+class ClaimsSection(BuiltInSection):
+    """The claim of all features together in a sentence, then claimed against delivered by feature."""
+
+    name: ClassVar[str] = "claims"
+    slot: ClassVar[str] = slots.CLAIMS
+    shows: ClassVar[tuple[str, ...]] = (Claims.id,)
+
+    def section(self, evidence: RunReader) -> Section | None:
+        """Return the sentence, the figure and the table, or why no claim is judged; None where none was computed."""
+        view = Claims.find(evidence.run)
+        if view is None:
+            return None
+        if not view.lines:
+            empty = Section(id="claims", title=CLAIMS)
+            return absent(evidence, empty, Claims.id, view, "No claim could be computed.")
+        if not view.part(DELIVERED):
+            return _unconfirmed(evidence, view)
+        words = _all_together(evidence, view)
+        caption = "Claimed against delivered importance; on the dashed line the model is honest."
+        blocks = (
+            Paragraph(text=CLAIMS_LEAD),
+            *_claims_figure(evidence, view, words, caption, DELIVERED),
+            _claims_table(evidence, view),
+        )
+        return Section(id="claims", title=CLAIMS, blocks=(*blocks, *left_out(view.result)))
+
+
+def _claims_figure(e: RunReader, view: Claims, words: str, caption: str, item: str) -> tuple[Block, Block]:
+    """Return the sentence and the figure under it."""
+    text = f"{caption} {intervals_caption(table_of(view.part(item)))}"
+    return Paragraph(text=words), make_figure("claims-figure", text, words, lambda: e.draw(view.result), view.id)
+
+
+def _unconfirmed(e: RunReader, view: Claims) -> Section:
+    """Return the section of an audit without outcomes: what is claimed only."""
+    lines, unit = largest_first(view.part(CLAIMED)), e.words(view.measures[0], view.result).unit
+    leading = named([line for line in lines if line.feature != ALL_FEATURES][:LED], unit)
+    words = f"By the model's own account wrong values would cost most of {leading}. Without outcomes "
+    words += "nothing shows whether unseen rows confirm it."
+    caption = "Claimed importance, largest first."
+    figure = _claims_figure(e, view, words, caption, CLAIMED)
+    fields = (FEATURE, (Column("claimed", "number", unit), "estimate"), INTERVAL)
+    table = line_table("claims-table", caption, lines, fields, of=view.result)
+    return Section(id="claims", title="Claimed importance", blocks=(*figure, table, *left_out(view.result)))
+
+
+def _all_together(e: RunReader, view: Claims) -> str:
+    """Say what all features together claim, what is delivered, and the share."""
+    claimed, delivered, whole = (
+        by_feature(view.part(item)).get(ALL_FEATURES) for item in (CLAIMED, DELIVERED, DIFFERENCE)
+    )
+    if claimed is None or whole is None:
+        return "All features together could not be judged."
+    unit = e.words(claimed.measure, view.result).unit
+    share = value_words(100 * whole.share, 100 * whole.share_lower, 100 * whole.share_upper, "%")
+    sure = isfinite(whole.share_lower) and not whole.unreliable
+    return (
+        f"Wrong values of all features together would cost {words_of(claimed, unit=unit)} by the model's own account; "
+        f"the outcomes show {words_of(delivered, unit=unit)}{f': a delivered share of {share}' if sure else ''}."
+    )
+
+
+def _claims_table(e: RunReader, view: Claims) -> Table:
+    claimed, delivered = (by_feature(view.part(item)) for item in (CLAIMED, DELIVERED))
+    unit = e.words(view.measures[0], view.result).unit
+    interval = interval_columns(table_of(view.part(DELIVERED)))
+    columns = [Column("feature"), Column("claimed", "number", unit), Column("delivered", "number", unit), *interval]
+    columns += [Column("delivered share", "percent"), Column("p", "pvalue")]
+    rows = []
+    for line in sorted(view.part(DIFFERENCE), key=lambda line: -claimed[line.feature].estimate):
+        claim, value = claimed[line.feature].estimate, delivered[line.feature]
+        sure = claim >= view.margin and not line.unreliable and isfinite(line.share_lower)
+        ends = (value.lower, value.upper) if interval else ()
+        share = line.share if sure else float("nan")
+        rows.append((name(line.feature), claim, value.estimate, *ends, share, line.p_value))
+    intervals = intervals_caption(table_of(view.part(DELIVERED)))
+    caption = f"Claimed and delivered importance, largest claim first. {intervals}"
+    note = (
+        f"{notes_of(view.result)} No share is given where less than the margin is claimed or its interval is in doubt."
+    )
+    return make_table("claims-table", caption, columns, rows, evidence=view.id, note=note)
+
+
+LABELLED = 8
+
+
+def draw_claims(result: Result, top: int = LABELLED) -> Figure:
+    """Draw a dot per feature, claimed along x and delivered along y with its interval, and the diagonal.
+
+    Parameters
+    ----------
+    result : Diagnostic
+        ``pfi.claims``; without outcomes a dot per feature with the interval of what it claims.
+    top : int
+        Features with a name: those that claim most, and at least a fifth of the largest claim.
+    """
+    view = Claims.from_result(result)
+    if view.lines and not view.part(DELIVERED):
+        return _draw_claimed(view, result, top)
+    claimed, delivered = (by_feature(view.part(item)) for item in (CLAIMED, DELIVERED))
+    names = sorted((name for name in claimed if name != ALL_FEATURES), key=lambda name: -claimed[name].estimate)
+    rows = [(claimed[n].estimate, delivered[n].estimate, delivered[n].lower, delivered[n].upper) for n in names]
+    x, y, low, high = np.array(rows, dtype=float).reshape(-1, 4).T
+    unit = words(view.measures[0], result.measures).unit if view.measures else ""
+    with style.drawing(3.4) as figure:
+        axes = style.plain(figure.subplots(), "both")
+        ends = np.array([min(0.0, *x, *y), max(1e-12, *x, *y)]) if len(x) else np.array([0.0, 1.0])
+        axes.plot(ends, ends, color=style.INK, linewidth=0.8, linestyle=style.LINES[1])
+        axes.vlines(x, low, high, color=style.ROLE["loss"], linewidth=1.4)
+        axes.plot(x, y, linestyle="", marker="o", markersize=4.5, color=style.ROLE["loss"])
+        for name, at, height in list(zip(names, x, y, strict=True))[:top]:
+            if at >= 0.2 * x[0]:  # names of small claims would lie on each other
+                axes.annotate(style.name(name), (at, height), (5, 3), textcoords="offset points", fontsize=style.SMALL)
+        axes.set_xlabel(f"claimed ({unit})")
+        axes.set_ylabel(f"delivered on unseen rows ({unit})")
+    return figure
+
+
+def _draw_claimed(view: Claims, result: Result, top: int) -> Figure:
+    """Draw what the leading features claim, largest on top, where there are no outcomes."""
+    lines = [line for line in largest_first(view.part(CLAIMED)) if line.feature != ALL_FEATURES][:top]
+    places = np.arange(len(lines))[::-1]
+    with style.drawing(1.0 + 0.25 * len(lines)) as figure:
+        axes = style.plain(figure.subplots(), "x")
+        axes.hlines(places, [x.lower for x in lines], [x.upper for x in lines], color=style.ROLE["loss"], linewidth=1.4)
+        axes.plot([x.estimate for x in lines], places, linestyle="", marker="o", color=style.ROLE["loss"])
+        axes.set_yticks(places, [style.name(line.feature) for line in lines])
+        axes.set_xlabel(f"claimed ({words(view.measures[0], result.measures).unit})")
+    return figure
+
+
+ClaimsFigure = figure_plugin(ids.PFI_CLAIMS, draw_claims)

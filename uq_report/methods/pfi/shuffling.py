@@ -21,7 +21,7 @@ from ...core.statistics.two_way_variance import LEAST, ShuffleSums
 from ...core.support.arrays import FloatArray, IntArray
 from ...evidence.importance import ALL_FEATURES
 from ..shared.changes import ChangedMeasures, Distinct
-from ..shared.shuffles import shuffle, shuffle_within
+from ..shared.rows import shuffle, shuffle_within
 
 FIRST, MORE = 20, 10  # shuffles before the first look at a set, and between two looks
 _HELD = 2**21  # numbers of the sets that are shuffled together

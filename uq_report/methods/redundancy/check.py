@@ -28,8 +28,7 @@ from ...evidence.outcomes import LOG_SCORE_SKILL, scores_of
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import by_feature, of_measure
-from ..shared.checks import span
-from ..shared.options import shares
+from ..shared.checks import shares, span
 
 LEADING = 3  # places of the ranking that the sentence of UQ201 looks at
 

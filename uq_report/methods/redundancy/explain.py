@@ -22,7 +22,7 @@ from ...evidence.information import AFTER, BEFORE, WITH_TARGET, WITHOUT_TARGET
 from ..shared import forest
 from ..shared.association import NumericColumn, associations, coded, kind_of
 from ..shared.choice import draw
-from ..shared.tidy import diagnostic
+from ..shared.estimates import diagnostic
 from . import stacked
 from .stacked import LEADING, MAX_LEVELS, Predictors, truth
 

@@ -12,8 +12,8 @@ from ...document import slots
 from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, notes_of, paragraphs
 from ...document.document import Block, Column
 from ...document.plots import style
-from ...document.plots.contract import figure_plugin
 from ...document.plots.frames import has_interval, interval_words
+from ...document.plots.registered import figure_plugin
 from ...document.text import joined, name
 from ...evidence import columns as col
 from ...evidence import ids

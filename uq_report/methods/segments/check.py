@@ -21,8 +21,7 @@ from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.run import Run
 from ...evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT, SegmentFeatures, SegmentLine, SegmentsView
 from ...evidence.view import of_measure
-from ..shared.checks import observed
-from ..shared.options import positive, shares
+from ..shared.checks import observed, positive, shares
 
 OVERSURE, CONCENTRATED = "UQ121", "UQ122"
 NATS = "nats"

@@ -27,11 +27,10 @@ from ...evidence.importance import PfiDelta
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.rows import SupportRows
 from ...evidence.segments import ALL_ROWS, EXCESS_LOSS, LARGEST, LEVEL, OFF_SUPPORT
+from ..shared.checks import at_least
 from ..shared.choice import as_names
-from ..shared.estimates import error_of, estimate, mean_of, row_pieces
-from ..shared.options import at_least
+from ..shared.estimates import diagnostic, error_of, estimate, mean_of, row_pieces
 from ..shared.terms import ROUNDING
-from ..shared.tidy import diagnostic
 from .tree import Coding, Grower, Segment
 
 UNSURE = (ENTROPY.name, VARIANCE.name)

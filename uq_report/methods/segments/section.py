@@ -11,9 +11,8 @@ from ...document import slots
 from ...document.blocks import intervals_caption, left_out, make_figure, make_table, paragraphs
 from ...document.document import Block, Column
 from ...document.plots import importance
-from ...document.plots.contract import figure_plugin
-from ...document.plots.frames import several
-from ...document.plots.words import axis_label, words
+from ...document.plots.frames import axis_label, several, words
+from ...document.plots.registered import figure_plugin
 from ...document.text import clean, joined, name, value_words
 from ...evidence import ids
 from ...evidence.segments import ALL_ROWS, LEVEL, SegmentFeatures, SegmentLine, SegmentsView

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,13 +12,15 @@ import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
-from ...core.model.measures import SPLIT, Measure
+from ...core.model.measures import DECOMPOSITION, PREDICTION, Measure
 from ...core.model.results import ESTIMATE_COLUMNS, Attribution, Importance, Omission, Result, RowValues
 from ...core.model.sampling import Sampling, t_quantile
 from ...core.model.subject import Subject
-from ...core.support.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
+from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, take_rows
 from ...core.support.errors import InputError, check_options
+from ...distributions import Categorical
 from ...evidence import ids
+from ..shared.checks import at_least
 from ..shared.choice import (
     INFINITE_REMEDY,
     Roles,
@@ -29,12 +32,14 @@ from ..shared.choice import (
     positions,
     row_measures,
 )
-from ..shared.options import at_least
 from .shapley import AntitheticPermutations, Enumeration, Pool, Shares, Solver, play
 
 MIN_SAMPLE = 10
 MIN_BACKGROUND = 5
 EXACT = "exact"
+FORESTS = ("sklearn.ensemble._forest", "sklearn.tree")  # whose probabilities are means of leaves
+BOOSTING = ("sklearn.ensemble", "lightgbm", "xgboost")  # exact for numbers; of a probability shap rescales log-odds
+CLOSE = 1e-6  # of a sum of values that are to explain one prediction
 
 
 @dataclass(frozen=True)
@@ -48,14 +53,15 @@ class ShapleyValues(BuiltInExplainer):
     Values have the unit of the measure (nats for entropy and nll).
 
     Up to `max_exact` features every coalition is evaluated; above, features join in random orders
-    and in their reverses, which leaves a Monte-Carlo error. Cost for each explained row: at most
-    ``2^d``, or ``n_permutations (d-1) + 2``, times `n_background` predicted rows, and fewer where
-    rows share values.
+    and in their reverses, which leaves a Monte-Carlo error. There the prediction of a forest, or of boosted
+    trees for a number, is explained by shap's TreeExplainer, whose values are exact. Cost for each explained row: at
+    most ``2^d``, or ``n_permutations (d-1) + 2``, times `n_background` predicted rows, and fewer where rows share
+    values.
 
     Parameters
     ----------
     measures : tuple of str
-        What is explained, by the names of measures; ``"split"`` adds the aleatoric and epistemic part of the
+        What is explained, by the names of measures; ``"decomposition"`` adds the aleatoric and epistemic part of the
         uncertainty where a prediction has members.
     rows : tuple of int, optional
         Rows to explain one by one; by default `n_local` each of the most uncertain, the most wrong
@@ -79,7 +85,7 @@ class ShapleyValues(BuiltInExplainer):
     Lundberg & Lee (2017). Watson et al. (2023), arXiv:2306.05724. Mitchell et al. (2022), JMLR 23(43).
     """
 
-    measures: tuple[str, ...] = ("prediction", "entropy", "nll", SPLIT)
+    measures: tuple[str, ...] = ("prediction", "entropy", "nll", DECOMPOSITION)
     rows: tuple[int, ...] | None = None
     n_local: int = 1
     n_rows: int = 50
@@ -139,6 +145,9 @@ class ShapleyValues(BuiltInExplainer):
         asked = len(rows) * len(background.weights) * self._coalitions(len(subject.features))
         mixing = engine.mixing(pool.table, measures, asked, y)
         shares = play(mixing, pool, self._solvers(subject, engine, rows), background.weights)
+        exact = np.full(len(measures), len(subject.features) <= self.max_exact)
+        if not exact.all():
+            shares = _with_tree_values(shares, engine, measures, background, rows, exact)
         explained = Explained(
             engine=engine,
             measures=measures,
@@ -147,7 +156,8 @@ class ShapleyValues(BuiltInExplainer):
             sample=sample,
             roles=roles,
             background=background,
-            n_permutations=0 if len(subject.features) <= self.max_exact else self.n_permutations,
+            n_permutations=self.n_permutations,
+            exact=exact,
             options=asdict(self),
         )
         results: list[Result] = [explained.attribution(shares)]
@@ -214,7 +224,7 @@ class Background:
 
 @dataclass(frozen=True, kw_only=True)
 class Explained:
-    """What was explained, and how; `n_permutations` is 0 where all coalitions were evaluated."""
+    """What was explained, and how; `exact`, shape (measures,), says which values have no Monte-Carlo error."""
 
     engine: Engine
     measures: tuple[Measure, ...]
@@ -224,6 +234,7 @@ class Explained:
     roles: Roles
     background: Background
     n_permutations: int
+    exact: BoolArray
     options: Mapping[str, Any]
 
     @property
@@ -231,13 +242,18 @@ class Explained:
         """The players."""
         return self.engine.subject.features
 
+    @property
+    def by_tree_explainer(self) -> bool:
+        """Whether shap computed the values of the prediction."""
+        return bool(self.exact.any() and not self.exact.all())
+
     def attribution(self, shares: Shares) -> Attribution:
         """Return the values of every row whose measure is finite wherever it was evaluated."""
         m, e = np.nonzero(shares.infinite == 0)
         phi, std_error = shares.phi[m, e], shares.std_error[m, e]
         d = phi.shape[1]
         keys = self._keys(m) | {"row": np.repeat(self.rows[e], d)}
-        covers = "Monte Carlo (permutations)" if self.n_permutations else EXACT
+        covers = np.where(np.repeat(self.exact[m], d), EXACT, "Monte Carlo (permutations)").astype(object)
         estimates = self._estimates(keys, phi, std_error, self.n_permutations // 2 - 1, covers)
         frame = {**keys, "position": 0, "base": np.repeat(shares.base[m, e], d), "value": phi.ravel()}
         return Attribution(
@@ -255,7 +271,8 @@ class Explained:
                 "explained": self.rows.tolist(),
                 "data": {name: plain_values(self.engine.subject.values(name)[self.rows]) for name in self.features},
                 "background": {"rows": len(self.background.weights), "source": self.background.source},
-                "exact": not self.n_permutations,
+                "exact": bool(self.exact.all()),
+                "by_tree_explainer": self.by_tree_explainer,
             },
         )
 
@@ -271,7 +288,7 @@ class Explained:
         frame = {name: np.repeat(key, len(self.sample)) for name, key in keys.items()}
         frame |= {"repeat": np.tile(self.sample, mean.size), "value": sizes.ravel()}
         mean_of = f"Mean of |φ| over {len(self.sample)} of {self.engine.subject.n} rows; repeat is the row."
-        noise = ("The Monte-Carlo error of single values raises means near 0.",) if self.n_permutations else ()
+        noise = () if self.exact.all() else ("The Monte-Carlo error of single values raises means near 0.",)
         return Importance(
             id=ids.SHAP_IMPORTANCE,
             explainer=ids.SHAP,
@@ -292,14 +309,14 @@ class Explained:
         return {"measure": np.repeat(names[m], len(features)), "feature": np.tile(features, len(m))}
 
     def _estimates(
-        self, keys: Mapping[str, AnyArray], estimate: FloatArray, std_error: FloatArray, dof: int, covers: str
+        self, keys: Mapping[str, AnyArray], estimate: FloatArray, std_error: FloatArray, dof: int, covers: Any
     ) -> pd.DataFrame:
         """Return the estimates with their t-intervals; none of exact values, which have no degrees of freedom."""
-        level = self.engine.confidence
-        reach = t_quantile(0.5 + level / 2, dof) * std_error
-        numbers = {"estimate": estimate, "std_error": std_error, "lower": estimate - reach, "upper": estimate + reach}
-        table = pd.DataFrame({**keys, **{name: values.ravel() for name, values in numbers.items()}})
-        table = table.assign(confidence=np.nan if covers == EXACT else level, covers=covers)
+        level, values, error = self.engine.confidence, estimate.ravel(), std_error.ravel()
+        exact = np.equal(covers, EXACT)
+        reach = np.where(exact, np.nan, t_quantile(0.5 + level / 2, dof) * error)
+        numbers = {"estimate": values, "std_error": error, "lower": values - reach, "upper": values + reach}
+        table = pd.DataFrame({**keys, **numbers}).assign(confidence=np.where(exact, np.nan, level), covers=covers)
         return table[list(dict.fromkeys([*ESTIMATE_COLUMNS, *keys]))]
 
     def _infinite(self, infinite: IntArray, consequence: str) -> tuple[Omission, ...]:
@@ -319,14 +336,58 @@ class Explained:
         """Say what a reader must know to read any of these numbers."""
         d, size, source = len(self.features), len(self.background.weights), self.background.source
         error = f"All {2**d} coalitions of {d} features were evaluated: there is no Monte-Carlo error."
-        if self.n_permutations:
+        if not self.exact.all():
             error = (
                 f"{self.n_permutations} orders of {d} features for each row, half of them reverses of the others: "
                 "values carry a Monte-Carlo error, their sum does not."
             )
+        if self.by_tree_explainer:
+            error += " Values of the prediction are exact, by shap's TreeExplainer."
         fixed = "Measures of y hold y at the explained row's own value."
         return (
             f"Absent features take their values, together, from {size} {source}.",
             *((fixed,) if any(measure.needs_y for measure in self.measures) else ()),
             error,
         )
+
+
+def _with_tree_values(
+    shares: Shares,
+    engine: Engine,
+    measures: Sequence[Measure],
+    background: Background,
+    rows: IntArray,
+    exact: BoolArray,
+) -> Shares:
+    """Return the shares with shap's exact values of a tree model's prediction, and mark them in `exact`.
+
+    Only where they add up to the engine's own predictions, so that both explain one function on one background.
+    """
+    m = next((k for k, measure in enumerate(measures) if measure.name == PREDICTION.name), None)
+    if m is None or not np.allclose(background.weights, background.weights[0]):
+        return shares
+    dist = engine.baseline
+    positive = dist.positive if isinstance(dist, Categorical) else None
+    phi = _tree_values(engine.subject.model, background.rows, take_rows(engine.subject.X, rows), positive)
+    total = shares.phi[m].sum(axis=1)
+    if phi is None or phi.shape != shares.phi[m].shape or not np.allclose(phi.sum(axis=1), total, rtol=0, atol=CLOSE):
+        return shares
+    exact[m] = True
+    values, errors = shares.phi.copy(), shares.std_error.copy()
+    values[m], errors[m] = phi, 0.0
+    return shares._replace(phi=values, std_error=errors)
+
+
+def _tree_values(model: Any, background: Table, rows: Table, positive: int | None) -> FloatArray | None:
+    """Return TreeExplainer's values, shape (rows, features), or None where shap is missing or refuses the model."""
+    known = FORESTS if positive is not None else (*FORESTS, *BOOSTING)
+    if not type(model).__module__.startswith(known) or find_spec("shap") is None:
+        return None
+    import shap  # here: heavy
+
+    try:
+        explainer = shap.TreeExplainer(model, np.asarray(background, dtype=float))
+        phi = np.asarray(explainer.shap_values(np.asarray(rows, dtype=float), check_additivity=False))
+    except Exception:  # noqa: BLE001 - shap raises what it likes for models, versions and types it does not know
+        return None
+    return phi[..., positive] if phi.ndim == 3 else phi

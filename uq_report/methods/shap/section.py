@@ -12,7 +12,7 @@ from ...evidence.importance import ShapImportance
 from ...evidence.rows import Shap
 from ...reading.run_reader import RunReader
 from ...reading.tables import split_table
-from ..shared.libraries import LibrarySection
+from ..shared.wording import LibrarySection
 
 
 class ShapSection(LibrarySection):

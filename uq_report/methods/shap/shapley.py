@@ -38,14 +38,7 @@ class Coalitions:
 
     def _of_pattern(self, pattern: bytes) -> tuple[BoolArray, IntArray]:
         masks = self.masks & np.frombuffer(pattern, dtype=bool)
-        packed = np.packbits(masks, axis=1)
-        keys = np.zeros((len(masks), -(-packed.shape[1] // 8)), dtype=np.uint64)  # numbers sort faster than bytes
-        keys.view(np.uint8)[:, : packed.shape[1]] = packed
-        _, at, inverse = np.unique(
-            keys[:, 0] if keys.shape[1] == 1 else keys.view(f"V{8 * keys.shape[1]}")[:, 0],
-            return_index=True,
-            return_inverse=True,
-        )
+        _, at, inverse = np.unique(np.packbits(masks, axis=1), axis=0, return_index=True, return_inverse=True)
         return masks[at], inverse.reshape(-1)
 
 
@@ -190,47 +183,29 @@ class Shares(NamedTuple):
 def play(
     mixing: Callable[[Sequence[Mix]], FloatArray], pool: Pool, solvers: Iterable[Solver], weights: FloatArray
 ) -> Shares:
-    """Return the Shapley values of the pool's explained rows, one solver each, several rows a call.
+    """Return the Shapley values of the pool's explained rows, one solver each.
 
     `mixing` returns measures of mixes of the pool's rows; `weights`, those of the background rows, sum to 1.
     """
     parts = []
     of_pool = np.append(np.zeros(pool.explained), weights)
     most = max(1, min(CALL_ROWS, CALL_VALUES // pool.codes.shape[1]))
-    for group in _groups(pool, solvers, most):
-        solved, composites = zip(*group, strict=True)
-        calls = _calls((mix for own in composites for mix in own.mixes), most)
-        values = np.concatenate([mixing(call) for call in calls], axis=1)
-        own_values = np.split(values, np.cumsum([len(own) for own in composites])[:-1], axis=1)
-        for part, own, solver in zip(own_values, composites, solved, strict=True):
-            parts.append(_shares(part, own, solver, of_pool))
+    for row, solver in enumerate(solvers):
+        composites = pool.composites(row, solver.coalitions)
+        calls = chain.from_iterable(_parts(mix, most) for mix in composites.mixes)
+        values = np.concatenate([mixing(call) for call in _calls(calls, most)], axis=1)
+        parts.append(_shares(values, composites, solver, of_pool))
     return Shares(*(np.stack(part, axis=1) for part in zip(*parts, strict=True)))
 
 
-def _groups(pool: Pool, solvers: Iterable[Solver], most: int) -> Iterator[list[tuple[Solver, Composites]]]:
-    """Yield as many explained rows as make `most` composite rows, and at least one."""
-    group: list[tuple[Solver, Composites]] = []
-    size = 0
-    for row, solver in enumerate(solvers):
-        composites = pool.composites(row, solver.coalitions)
-        if group and size + len(composites) > most:
-            yield group
-            group, size = [], 0
-        group.append((solver, composites))
-        size += len(composites)
-    yield group
-
-
 def _calls(mixes: Iterable[Mix], most: int) -> Iterator[list[Mix]]:
-    """Yield the rows of mixes in their order, at most `most` of them together."""
+    """Yield mixes in their order, as many as make at most `most` rows together."""
     call: list[Mix] = []
-    size = 0
-    for part in chain.from_iterable(_parts(mix, most) for mix in mixes):
-        if call and size + len(part) > most:
+    for mix in mixes:
+        if call and sum(map(len, call)) + len(mix) > most:
             yield call
-            call, size = [], 0
-        call.append(part)
-        size += len(part)
+            call = []
+        call.append(mix)
     yield call
 
 

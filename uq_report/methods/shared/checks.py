@@ -1,9 +1,10 @@
-"""What checks share: how many rows tell classes apart, and the numbers of a line of evidence in words."""
+"""What options and checks of several methods share: limits, events of a class, and lines of evidence in words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, inf, isnan
+from numbers import Integral
 from typing import Final
 
 from ...core.support.numbers import value_words
@@ -11,6 +12,27 @@ from ...core.support.text import count
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import EstimateLine
+
+Limits = tuple[tuple[str, bool, str], ...]
+
+
+def shares(options: object, *names: str) -> Limits:
+    """Return the limits of options that are shares."""
+    return tuple((name, 0 < getattr(options, name) < 1, "a number in (0, 1)") for name in names)
+
+
+def positive(options: object, *names: str) -> Limits:
+    """Return the limits of options that are sizes."""
+    return tuple((name, getattr(options, name) > 0, "a number > 0") for name in names)
+
+
+def at_least(options: object, **least: int) -> Limits:
+    """Return the limits of options that are counts."""
+    values = ((name, getattr(options, name), value) for name, value in least.items())
+    return tuple(
+        (name, isinstance(x, Integral) and int(x) >= value, f"an integer >= {value}") for name, x, value in values
+    )
+
 
 LEAST: Final = 10.0  # rows outside the most frequent class; with fewer no interval on a class is to be trusted
 

@@ -1,8 +1,9 @@
-"""What is explained row by row: measures that have a value per row, and the rows worth a look of their own."""
+"""What is explained: measures with a value per row, notable rows, leading features, and draws in blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, zip_longest
 from numbers import Integral
 from typing import Any
 
@@ -10,14 +11,27 @@ import numpy as np
 import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
+from ...core.explainer import Prior
 from ...core.model.describe import scalar
-from ...core.model.measures import ENTROPY, INTERVAL_SCORE, LOG_ODDS, NLL, PREDICTION, SPLIT, VARIANCE, WIDTH, Measure
+from ...core.model.measures import (
+    DECOMPOSITION,
+    ENTROPY,
+    INTERVAL_SCORE,
+    LOG_ODDS,
+    NLL,
+    PREDICTION,
+    VARIANCE,
+    WIDTH,
+    Measure,
+)
 from ...core.model.results import Omission
 from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.errors import InputError, UnsupportedError
+from ...core.support.limits import check_limits
+from ...evidence import columns as col
+from ...evidence import ids
 
 Roles = Mapping[str, list[int]]
-
 INFINITE_REMEDY = (
     "a probability of 0 for what was observed. Explain the loss with an upper bound, or calibrate the model so that no "
     "probability is 0"
@@ -51,7 +65,7 @@ def row_measures(
     if names is None:
         has_odds = LOG_ODDS.name in engine.measures and not LOG_ODDS.why_not(engine.baseline, has_y=False)
         usual = (m.name for m in (PREDICTION, LOG_ODDS, NLL, ENTROPY) if has_odds or m is not LOG_ODDS)
-        names = (*usual, SPLIT)
+        names = (*usual, DECOMPOSITION)
     measures, omitted = engine.select(names)
     rows = tuple(measure for measure in measures if measure.statistic is None)
     reason = "it is a statistic of all rows together, so no row has a value to explain"
@@ -142,3 +156,46 @@ def plain_values(values: Any) -> list[Any]:
     """
     cells = np.asarray(values, dtype=object)
     return [None if pd.api.types.is_scalar(cell) and pd.isna(cell) else scalar(cell) for cell in cells]
+
+
+LED = 20  # features that get what not all of many can have
+
+
+def leading(features: Sequence[str], prior: Prior, most: int = LED) -> tuple[tuple[str, ...], str]:
+    """Return at most `most` features, in the order given, and the rule in words: empty where all of them lead.
+
+    The first features of each measure's permutation importance by size, a feature of every measure in turn. Where
+    that did not run before, the first of the data.
+
+    Examples
+    --------
+    >>> leading(["a", "b", "c"], {}, 2)
+    (('a', 'b'), 'the first 2 of 3 features')
+    """
+    if len(features) <= most:
+        return tuple(features), ""
+    result = next((result for result in prior.get(ids.PFI, ()) if result.id == ids.PFI), None)
+    rule, ranked = f"the first {most} of {len(features)} features", list(features)
+    if result is not None and len(result.estimates):
+        rule = f"the {most} of {len(features)} features that lead in permutation importance, each measure in turn"
+        table = result.estimates.assign(size=result.estimates[col.ESTIMATE].abs())
+        table = table[table[col.FEATURE].isin(features)].sort_values("size", ascending=False, kind="stable")
+        orders = [part[col.FEATURE].astype(str) for _, part in table.groupby(col.MEASURE, sort=False)]
+        turns = filter(None, chain.from_iterable(zip_longest(*orders)))
+        ranked = list(dict.fromkeys([*turns, *features]))
+    chosen = set(ranked[:most])
+    return tuple(feature for feature in features if feature in chosen), rule
+
+
+def blocks(size: int, n: int, cells: int) -> Iterator[int]:
+    """Yield how many of `size` draws of n rows to make at a time, of about `cells` numbers; limits are looked at.
+
+    Examples
+    --------
+    >>> list(blocks(5, 10, 20))
+    [2, 2, 1]
+    """
+    step = max(1, cells // n)
+    for start in range(0, size, step):
+        check_limits()
+        yield min(step, size - start)

@@ -1,4 +1,4 @@
-"""What sections share: their version, the section of a result that is not there, and lines in words."""
+"""What sections share: sections of one result, the section of a missing result, and lines in words."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ...document.document import Block, Paragraph, Section
 from ...document.text import joined, name, value_words
 from ...evidence import ids
 from ...evidence.view import EstimateLine, View
+from ...reading.default_sections import part
 from ...reading.run_reader import RunReader
 from ...reading.sentences import mark
 
@@ -72,3 +73,20 @@ def words_of(line: EstimateLine | None, missing: str = "none", unit: str = "") -
 def named(lines: Iterable[EstimateLine], unit: str = "") -> str:
     """Name the features of lines with their estimates: ``"age 0.16 (0.13 to 0.19) and amount ..."``."""
     return joined([f"{name(line.feature)} {words_of(line, unit=unit)}" for line in lines])
+
+
+class LibrarySection(BuiltInSection):
+    """A part per result, in the order of `shows`, or why there is none."""
+
+    name: ClassVar[str]
+    shows: ClassVar[tuple[str, ...]]
+    title: ClassVar[str]
+    lead: ClassVar[str]
+
+    def section(self, evidence: RunReader) -> Section:
+        """Return the lead and a part per result."""
+        results = [result for key in self.shows if (result := evidence.find(key)) is not None]
+        missing = () if results else (Paragraph(text=evidence.why_missing(self.name)),)
+        blocks = (Paragraph(text=self.lead), *missing)
+        parts = tuple(part(evidence, result) for result in results)
+        return Section(id=f"explainer-{self.name}", title=self.title, blocks=blocks, sections=parts)

@@ -28,8 +28,7 @@ from ...evidence.rows import ShiftLine, SupportLine, SupportShift, SupportValues
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import largest_first, of_measure
-from ..shared.checks import observed, span
-from ..shared.options import shares
+from ..shared.checks import observed, shares, span
 
 WORDS = {
     facts.BELOW_RANGE: "{line.estimate:.0f} below the training minimum {line.bound}",

@@ -23,9 +23,8 @@ from ...core.support.text import short
 from ...evidence import ids
 from ...evidence.rows import ABOVE_RANGE, BELOW_RANGE, NEWLY_MISSING, OUTSIDE, SHUFFLED, UNSEEN_LEVEL
 from ..shared.association import seconds
-from ..shared.estimates import estimate, share_of
-from ..shared.options import at_least
-from ..shared.tidy import diagnostic
+from ..shared.checks import at_least
+from ..shared.estimates import diagnostic, estimate, share_of
 
 WORK = 2_000_000
 NAMED = 5

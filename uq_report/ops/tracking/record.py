@@ -12,8 +12,7 @@ from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlsplit
 
-from ...core.support.errors import MissingDependencyError, UQReportError
-from ...core.support.libraries import installed
+from ...core.support.errors import MissingDependencyError, UQReportError, installed
 from ...core.support.text import clean
 from ...evidence import codec, run_folder
 from ...evidence.finding import SEVERITIES

@@ -8,7 +8,7 @@ from html import escape
 from math import isfinite
 
 from ...core.statistics.inference import MIN_CLUSTERS
-from ...core.statistics.interval_reliability import LEAST_EVENTS, few_events
+from ...core.statistics.verdicts import LEAST_EVENTS, few_events
 from ...core.support.text import count
 from ...document.blocks import make_figure, make_section, paragraphs
 from ...document.document import Badge, Block, Card, Cards, Section, Step, Steps, Verdict

@@ -30,8 +30,8 @@ from ...document.document import (
     Verdict,
 )
 from ...document.text import clean, interval, items, joined, mention, name, sentence, spaced, value_words
-from ...evidence.rows import CompareImportance, CompareReliance, CompareScores, PairedLine
 from ...evidence.finding import SEVERITIES, Finding
+from ...evidence.rows import CompareImportance, CompareReliance, CompareScores, PairedLine
 from ...evidence.run import FindingChange, Run, RunChanges, ValueChange
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import of_measure, table_of

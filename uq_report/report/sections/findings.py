@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...checks.rates import rates
+from ...checks.rule import rates
 from ...core.model.results import Result
 from ...core.support.references import cite
 from ...core.support.text import MAX_TEXT, count

@@ -1,0 +1,493 @@
+"""R-sens as its paper states it: how fast the predictive distribution moves with a feature, or with two.
+
+With λ(x) the parameters of q(y|x) and I(λ) their Fisher information (Paananen et al., eq. 4 to 6),
+
+    R-sens(x, d) = √(α (∂λ/∂x_d)' I(λ) (∂λ/∂x_d)),   R-sens₂(x, d, e) = the same of ∂²λ/∂x_d∂x_e
+
+1. Derivatives: exact where the model's family has a rule, else central differences with an estimate of their error.
+2. Steps: where derivatives do not exist (trees), √(2 KL) / |Δx| of a step to either side, or √(4 D½) / |Δx| where a KL
+   is infinite. A categorical feature moves to its other levels, by their shares.
+3. Members: outcome y and member m of an ensemble have the density w_m p_m(y|x). By the chain rule its Fisher
+   information about a step of x, the mean of the members' own, is that of the mixture q(y|x), which is R-sens squared,
+   plus the mean information of the posterior over the members given the outcome, which their disagreement hides (Cover
+   & Thomas 2006, theorem 2.5.3, to second order).
+4. Pairs: second derivatives by the same rules, on as many rows as their standard error needs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core.engine.fast_path_evaluator import Engine
+from ...core.model.derivatives import Derivatives, finite_differences, mixed_differences, predicted
+from ...core.model.divergence import Members, Order, divergence, divergences_of_members, in_cells, sensitivity
+from ...core.model.results import Omission
+from ...core.model.variants import Variant
+from ...core.predictive import Distribution
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from ...distributions import Categorical, Laplace, Logistic, NegativeBinomial, Normal, Poisson, StudentT
+from ...evidence.importance import RSENS, RSENS2, RSENS_HIDDEN, RSENS_MEMBERS
+from .sample import DerivativeSample, Terms, level_chances
+
+_QUADRATURE = 2e-9  # nats that integrals of equal densities may differ by
+_ROUNDING = 1e-8  # of the joint divergence
+
+
+def hidden(joint: FloatArray, mixed: FloatArray) -> FloatArray:
+    """Return the joint divergence less that of the mixtures, 0 where that is rounding, infinite where `joint` is.
+
+    Examples
+    --------
+    >>> hidden(np.array([0.75, 0.5, np.inf]), np.array([0.25, 0.5, 0.5]))
+    array([0.5, 0. , inf])
+    """
+    rest = np.where(np.isinf(joint), np.inf, joint) - np.where(np.isinf(joint), 0.0, mixed)
+    return np.where(rest > _ROUNDING * np.where(np.isinf(joint), 0.0, joint) + _QUADRATURE, rest, 0.0)
+
+
+def hidden_rate(sample: DerivativeSample, feature: str, precision: float) -> FloatArray:
+    """Return √(Σ_mc w_m p_mc (s_mc - s_c)²) of each row, with s the derivatives of log p_mc and of log p_c, (n,).
+
+    Of class probabilities, by central differences of the members' own; infinite where one leaves 0.
+    """
+    engine, classes = sample.engine, sample.engine.baseline.parameters.shape[1]
+    rates = finite_differences(
+        sample.subject.X,
+        [sample.column(feature)],
+        np.array([sample.spreads[feature]]),
+        lambda X: joint_table(engine.predict(X)),
+        batch=engine.batch_rows,
+        precision=precision,
+    )
+    return hidden_length(*(part.reshape(len(part), -1, classes) for part in (rates.values, rates.first[:, 0])))
+
+
+def hidden_length(p: FloatArray, slope: FloatArray) -> FloatArray:
+    """Return the root of the hidden information of joint probabilities and their slopes (n, m, k), shape (n,).
+
+    Examples
+    --------
+    >>> hidden_length(np.array([[[0.25, 0.25], [0.25, 0.25]]]), np.array([[[0.1, -0.1], [-0.1, 0.1]]]))
+    array([0.4])
+    """
+    apart = np.square(_score(p, slope) - _score(p.sum(axis=1), slope.sum(axis=1))[:, None])
+    leaves_0 = (p == 0) & (slope != 0)
+    with np.errstate(invalid="ignore"):
+        terms = np.where(leaves_0, np.inf, np.where(p == 0, 0.0, p * apart))
+    return np.asarray(np.sqrt(terms.sum(axis=(1, 2))))
+
+
+def joint_table(dist: Distribution) -> Categorical:
+    """Return the probabilities of member and class together, all classes of one member side by side.
+
+    Examples
+    --------
+    >>> from uq_report.distributions import CategoricalMixture
+    >>> joint_table(CategoricalMixture([[[0.5, 0.5], [0.0, 1.0]]])).probabilities
+    array([[0.25, 0.25, 0.  , 0.5 ]])
+    """
+    members = [(weight, member.parameters) for weight, member in dist.members()]
+    total = sum(weight for weight, _ in members)
+    return Categorical(np.hstack([weight / total * p for weight, p in members]))
+
+
+def _score(p: FloatArray, slope: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(slope == 0, 0.0, slope / p)
+
+
+UNSTABLE_SHARE = 0.1  # of rows without a derivative, above which steps are used
+_MEAN_FIRST = (Normal, Poisson, Laplace, Logistic, NegativeBinomial)  # families whose first parameter is the mean
+_TOLERANCE = 0.05  # of a row's value
+_FLOOR = 1e-3  # of the strongest feature's mean, below which an error does not matter
+_CELLS = 64
+
+
+@dataclass(frozen=True)
+class Local:
+    """Sensitivity per unit of each feature and row, and the change of the prediction per unit, signed.
+
+    Rows where a feature has no value hold NaN. `changes` is empty where the family has no mean; for a
+    categorical feature it is the mean size of a level change. `members` holds, by measure and feature, what an
+    ensemble's members have; nothing without members.
+    """
+
+    values: dict[str, FloatArray]
+    changes: dict[str, FloatArray]
+    method: str
+    levels: dict[str, FloatArray] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    derivatives: Derivatives | None = None
+    members: Terms = field(default_factory=dict)
+
+
+def local_values(sample: DerivativeSample, alpha: float, step: float) -> Local:
+    """Return sensitivities by derivatives if they converge, else by steps for all numeric features alike."""
+    base = sample.engine.baseline
+    rates, reason = None, "of a family whose divergences are known but not its Fisher information"
+    if sample.numeric and {"parameters", "fisher_norm"} <= base.supports:
+        rates = sample.engine.derivatives([sample.column(f) for f in sample.numeric])
+        reason = _unstable(rates, base, sample, step)
+    local = _steps(sample, sample.features if rates is None or reason else sample.categorical, step, reason)
+    if rates is not None and not reason:
+        local = _by_derivatives(sample, rates, local)
+    values = {f: np.sqrt(alpha) * own for f, own in local.values.items()}
+    return replace(local, values=values, members={key: np.sqrt(alpha) * own for key, own in local.members.items()})
+
+
+def _by_derivatives(sample: DerivativeSample, rates: Derivatives, steps: Local) -> Local:
+    """Return derivatives of numeric features, beside the steps of the categorical ones."""
+    base, values, changes, members = sample.engine.baseline, dict(steps.values), dict(steps.changes), {}
+    at, norms = mean_position(base), base.fisher_norm(rates.first.swapaxes(0, 1))
+    for j, feature in enumerate(sample.numeric):
+        unknown = np.where(sample.has_value(feature), 0.0, np.nan)
+        values[feature] = norms[j] + unknown
+        if at is not None:
+            changes[feature] = rates.first[:, j, at] + unknown
+        if "members" in base.supports:
+            rest = hidden_rate(sample, feature, rates.precision)
+            members[RSENS_MEMBERS, feature] = np.hypot(values[feature], rest)
+            members[RSENS_HIDDEN, feature] = rest + unknown
+    method = f"{rates.method}; {steps.method}" if sample.categorical else rates.method
+    ordered = {f: values[f] for f in sample.features}
+    notes = (_rule(rates), *steps.notes)
+    return Local(ordered, changes, method, steps.levels, notes, rates, members | steps.members)
+
+
+def mean_position(dist: Distribution) -> int | None:
+    """Return which parameter is the mean (of classes, the positive one's probability), or None."""
+    if isinstance(dist, Categorical):
+        return dist.positive
+    return 0 if isinstance(dist, _MEAN_FIRST) or (isinstance(dist, StudentT) and dist.moments) else None
+
+
+def _rule(rates: Derivatives) -> str:
+    if rates.error is None:
+        return "Exact derivatives, compared with differences of the model's own predictions on a few rows."
+    words = "No exact rule for this model: central differences at about 1/1300 of the standard deviation and at half"
+    return f"{words} of that, joined by Richardson's rule; meta holds the steps and the largest error estimates."
+
+
+def unstable_rows(norm: FloatArray, error: FloatArray, floor: Any) -> BoolArray:
+    """Return where an estimated error is too large to believe the value."""
+    return np.asarray(~(error <= _TOLERANCE * norm + floor))
+
+
+def _unstable(rates: Derivatives, base: Distribution, sample: DerivativeSample, step: float) -> str:
+    """Say why derivatives are not to be used, or return the empty string."""
+    if rates.error is None:
+        return ""
+    spreads = np.array([sample.spreads[f] for f in sample.numeric])
+    norms, errors = (base.fisher_norm(part.swapaxes(0, 1)) for part in (rates.first, rates.error))
+    with np.errstate(invalid="ignore"):
+        scale = np.where(np.isfinite(norms), norms, 0.0).mean(axis=1) * spreads
+    floor = _FLOOR * scale.max() / spreads
+    present = np.stack([sample.has_value(f) for f in sample.numeric])
+    rough = present & unstable_rows(norms, errors, floor[:, None])
+    still = (norms == 0) & (errors == 0)
+    suspects = [f for f, s in zip(sample.numeric, still, strict=True) if s.mean() > UNSTABLE_SHARE]
+    moved = _steps(sample, suspects, step, "").values
+    for f, values in moved.items():
+        j = sample.numeric.index(f)
+        rough[j] |= still[j] & (np.nan_to_num(values, nan=0.0) > 0)
+    shares = rough.mean(axis=1)
+    worst = int(shares.argmax())
+    if shares[worst] <= UNSTABLE_SHARE:
+        return ""
+    return (
+        f"piecewise constant or kinked: its differences do not converge, or are 0 where a step is not, on "
+        f"{shares[worst]:.0%} of the rows for {sample.numeric[worst]}"
+    )
+
+
+def _steps(sample: DerivativeSample, features: Sequence[str], step: float, reason: str) -> Local:
+    """Return the finite-step form: √(2 KL) / |Δx|, or √(4 D_half) / |Δx| for all where a KL is infinite."""
+    plans = {f: _plan(sample, f, step) for f in features}
+    moved = _moved(sample, [v for variants, *_ in plans.values() for v in variants])
+    infinite = {RSENS: moved.kl, RSENS_MEMBERS: moved.joint_kl}
+    counts = {measure: int(np.isinf(kl).sum()) for measure, kl in infinite.items()}
+    order: Order = "half" if any(counts.values()) else "kl"
+    lengths = {m: sensitivity(d, order) for m, d in moved.divergences(order).items()}
+    local = Local({}, {}, _words(order, step, reason), {}, _why(sample, counts, reason))
+    means = moved.means
+    own, start = sample.engine.baseline.mean() if len(means) else np.empty(0), 0
+    for f, (variants, chance, sign) in plans.items():
+        part = slice(start, start + len(variants))
+        start = part.stop
+        unknown = np.where(sample.has_value(f), 0.0, np.nan)
+        unit = 1.0 if f in sample.categorical else step * sample.spreads[f]
+        with np.errstate(invalid="ignore"):  # no chance of an infinite move: only rows that are unknown
+            rates = {m: (chance * length[part]).sum(axis=0) / unit + unknown for m, length in lengths.items()}
+        local.values[f] = rates.pop(RSENS)
+        local.members.update({(m, f): rate for m, rate in rates.items()})
+        if len(means):
+            gained = means[part] - own
+            size = gained * sign if f in sample.numeric else np.abs(gained)
+            local.changes[f] = (chance * size).sum(axis=0) / unit + unknown
+            if f in sample.categorical:
+                local.levels[f] = means[part]
+    return local
+
+
+def _plan(sample: DerivativeSample, feature: str, step: float) -> tuple[list[Variant], FloatArray, FloatArray]:
+    """Return the moves of one feature, the weight of each in a row's mean, and the direction of each."""
+    at = (sample.column(feature),)
+    if feature in sample.categorical:
+        levels = sample.grids[feature].steps
+        return [Variant(at, (level,)) for level in levels], level_chances(sample, feature), np.ones((len(levels), 1))
+    reach = step * sample.spreads[feature]
+    own = sample.values(feature)
+    moves = [Variant(at, (own + reach,)), Variant(at, (own - reach,))]
+    return moves, np.full((2, 1), 0.5), np.array([[1.0], [-1.0]])
+
+
+class _Moved(NamedTuple):
+    """Divergences in nats and the mean after each move, (variants, rows); empty where there are no members, no mean."""
+
+    kl: FloatArray
+    half: FloatArray
+    means: FloatArray
+    joint_kl: FloatArray
+    joint_half: FloatArray
+
+    def divergences(self, order: Order) -> dict[str, FloatArray]:
+        """Return those of the prediction, and, where there are members, of these and of what they hide."""
+        mixed, joint = (self.kl, self.joint_kl) if order == "kl" else (self.half, self.joint_half)
+        if not len(joint):
+            return {RSENS: mixed}
+        return {RSENS: mixed, RSENS_MEMBERS: np.maximum(joint, mixed), RSENS_HIDDEN: hidden(joint, mixed)}
+
+
+def _moved(sample: DerivativeSample, variants: Sequence[Variant]) -> _Moved:
+    """Return what the variants of every row diverge by, and their means."""
+    engine, n, edges = sample.engine, len(sample.rows), _edges(sample.engine.baseline)
+    base = engine.baseline if edges is None else in_cells(engine.baseline, edges)
+    members = list(base.members()) if "members" in base.supports else []
+    moves: dict[str, list[FloatArray]] = {name: [] for name in _Moved._fields}
+    for dist in predicted(sample.subject.X, variants, engine.predict, engine.rows_together) if variants else ():
+        width = len(dist) // n
+        after = dist if edges is None else in_cells(dist, edges)
+        values = _divergences(engine, base, members, after, np.repeat(np.arange(n), width))
+        if "mean" in engine.baseline.supports:
+            values["means"] = np.array(dist.mean())
+        for name, value in values.items():
+            moves[name] += list(value.reshape(n, width).T)
+    return _Moved(**{name: np.array(rows).reshape(-1, n) for name, rows in moves.items()})
+
+
+def _divergences(
+    engine: Engine, base: Distribution, members: Members, after: Distribution, rows: IntArray
+) -> dict[str, FloatArray]:
+    """Return the divergences of both orders from `base` of the given rows to `after`, and of the members."""
+
+    def one(member: Distribution) -> Distribution:
+        engine.check()
+        return member.take(rows)
+
+    before = base.take(rows)
+    values = {"kl": divergence(before, after, "kl"), "half": divergence(before, after, "half")}
+    if members:
+        own = ((weight, one(member)) for weight, member in members)
+        values["joint_kl"], values["joint_half"] = divergences_of_members(own, after.members())
+    return values
+
+
+def _edges(base: Distribution) -> FloatArray | None:
+    """Return edges of cells for families without a divergence of their own: quantiles of their predictions."""
+    if {"kl", "renyi_half"} <= base.supports or "quantile" not in base.supports:
+        return None
+    spread = base.quantile(np.linspace(0.02, 0.98, 25)).ravel()
+    return np.unique(np.quantile(spread, np.linspace(0, 1, _CELLS - 1)))
+
+
+def _words(order: Order, step: float, reason: str) -> str:
+    form = "√(2 KL) / |Δx|" if order == "kl" else "√(4 D½) / |Δx| (Rényi divergence of order 1/2)"
+    if not reason:
+        return f"level changes by {form}"
+    return f"finite-step form {form}, steps of {step:g} standard deviations; level changes alike"
+
+
+def _why(sample: DerivativeSample, infinite: Mapping[str, int], reason: str) -> tuple[str, ...]:
+    notes = []
+    if reason:
+        notes.append(
+            f"The model is {reason}. Numeric features therefore use the finite-step form of Paananen et al. (section "
+            "2.5): how far the distribution moves over a step to either side, per unit. It is no derivative."
+        )
+    if any(infinite.values()):
+        where = f"{infinite[RSENS]} moves" if infinite[RSENS] else f"members on {infinite[RSENS_MEMBERS]} moves"
+        notes.append(
+            f"KL is infinite for {where}, to a probability of 0 for what was possible: the Rényi divergence "
+            "of order 1/2 is used for all of them, which has the same limit for small steps."
+        )
+    if _edges(sample.engine.baseline) is not None:
+        notes.append(f"Divergences compare the probabilities of {_CELLS} cells of y, which can only lower them.")
+    return tuple(notes)
+
+
+FIRST = 25  # rows that tell how many more are needed
+_NOISE = 1e-7  # of the largest R-sens, below which a second difference is rounding
+
+
+class Pairs(NamedTuple):
+    """Local values of pairs of features on a sample's rows, (features, features, rows), symmetric; NaN for none."""
+
+    sample: DerivativeSample
+    features: tuple[str, ...] = ()
+    rsens2: FloatArray = np.empty((0, 0, 0))
+    hessian: FloatArray | None = None
+    method: str = ""
+    notes: tuple[str, ...] = ()
+    omissions: tuple[Omission, ...] = ()
+
+
+class _Bends(NamedTuple):
+    """Second derivatives of the parameters, (n, d, d, M), and their error, where there is one."""
+
+    second: FloatArray
+    error: FloatArray | None
+    method: str
+
+
+def pair_values(sample: DerivativeSample, local: Local, top: int, alpha: float, step: float, aim: float) -> Pairs:
+    """Return the values of all pairs of the `top` numeric features with the largest R-sens per spread.
+
+    Rows are all, or as many as bring the standard error of every pair to `aim` times the largest pair's mean.
+    """
+    base = sample.engine.baseline
+    if "fisher_norm" not in base.supports:
+        reason = f"R-sens₂ needs parameters and their Fisher information; {base.why_not('fisher_norm')}"
+        return Pairs(sample, omissions=(Omission(RSENS2, "", reason),))
+    names, notes = _strongest(sample, local, top)
+    if len(names) < 2:
+        reason = f"pairs need two numeric features that vary; got {len(names)}"
+        return Pairs(sample, omissions=(Omission(RSENS2, "", reason),))
+    sample, bends, drawn = _drawn(sample, names, aim, lambda part: _bends(sample, part, names, step, local))
+    second, error = bends.second, bends.error
+    if error is not None:
+        second[_rounding(sample, local, names, second)] = 0.0
+        notes = (*notes, f"Second differences below {_NOISE:g} of the largest R-sens are rounding, and set to 0.")
+    present = np.all([sample.has_value(f) for f in names], axis=0)
+    hidden = np.where(present, 0.0, np.nan)
+    values = _norms(sample, second) + hidden
+    omissions = _rough(names, values, None if error is None else _norms(sample, error), sample, present)
+    at = mean_position(base)
+    hessian = None if at is None else np.moveaxis(second[..., at], 0, 2) + hidden
+    rule = (f"R-sens₂ depends on the parametrisation: here ({', '.join(base.parametrisation)}).", *drawn, *notes)
+    return Pairs(sample, names, np.sqrt(alpha) * values, hessian, bends.method, rule, omissions)
+
+
+def _bends(
+    whole: DerivativeSample, sample: DerivativeSample, names: tuple[str, ...], step: float, local: Local
+) -> _Bends:
+    """Return second derivatives by these features, or second differences over a step where there are no first ones.
+
+    Of a sample that is part of the `whole` one, which the first ones are of.
+    """
+    columns, engine, first = [sample.column(f) for f in names], sample.engine, local.derivatives
+    if first is not None and first.bends is not None:
+        at, among = np.searchsorted(whole.rows, sample.rows), [whole.numeric.index(f) for f in names]
+        return _Bends(first.bends(at, np.array(among)), None, first.method)
+    if first is not None:
+        rates = engine.derivatives(columns, order=2)
+        return _Bends(np.array(rates.second), rates.second_error, rates.method)
+    reach = np.array([step * sample.spreads[f] for f in names])
+    second, _ = mixed_differences(sample.subject.X, columns, reach, engine.predict, engine.batch_rows, halve=False)
+    return _Bends(second, None, f"parameters differenced over steps of {step:g} standard deviations, no derivatives")
+
+
+def _drawn(
+    sample: DerivativeSample, names: tuple[str, ...], aim: float, bends_of: Callable[[DerivativeSample], _Bends]
+) -> tuple[DerivativeSample, _Bends, tuple[str, ...]]:
+    """Return the rows that pairs are computed on, their second derivatives, and a note on the choice."""
+    n = len(sample.rows)
+    if aim == 0 or n <= FIRST:
+        return sample, bends_of(sample), ()
+    order = sample.engine.rng("pairs").permutation(n)
+    used = sample.part(np.sort(order[:FIRST]))
+    bends = bends_of(used)
+    size = min(n, _rows_needed(used, names, _norms(used, bends.second), aim))
+    if size > FIRST:
+        rest = sample.part(np.sort(order[FIRST:size]))
+        places, more = np.argsort(np.concatenate([used.rows, rest.rows])), bends_of(rest)
+        second = np.concatenate([bends.second, more.second])[places]
+        known = bends.error is not None and more.error is not None
+        error = np.concatenate([bends.error, more.error])[places] if known else None
+        used, bends = sample.part(np.sort(order[:size])), _Bends(second, error, bends.method)
+    if size == n:
+        return sample, bends, ()
+    rule = f"so many that, judged by {FIRST}, no standard error is above {aim:g} times the largest pair's mean"
+    return used, bends, (f"Pairs are of {size} of {n} rows, at random: {rule}.",)
+
+
+def _rows_needed(sample: DerivativeSample, names: tuple[str, ...], values: FloatArray, aim: float) -> int:
+    """Return how many rows bring the standard error of every pair to `aim` times the largest mean, by these rows.
+
+    These, or as many doubled until they are enough, so that two models are mostly compared on the same rows.
+    """
+    spread, (a, b) = np.array([sample.spreads[f] for f in names]), np.triu_indices(len(names), 1)
+    present = np.all([sample.has_value(f) for f in names], axis=0)
+    lengths = (values[a, b] * (spread[a] * spread[b])[:, None])[:, present]
+    mean, error = sample.sampling.part(present).mean(lengths[np.isfinite(lengths).all(axis=1)])
+    largest = float(mean.max(initial=0.0))
+    if largest == 0 or not np.isfinite(error).all():
+        return sample.total
+    times = max(1.0, (float(error.max()) / (aim * largest)) ** 2)
+    return len(sample.rows) * 2 ** math.ceil(math.log2(times))
+
+
+def _strongest(sample: DerivativeSample, local: Local, top: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the numeric features whose pairs are computed, in the order of the table, and notes on the others."""
+    strength = {}
+    for f in sample.numeric:
+        finite = local.values[f][np.isfinite(local.values[f])]
+        strength[f] = float(finite.mean()) * sample.spreads[f] if len(finite) else 0.0
+    chosen = sorted(sample.numeric, key=lambda f: -strength[f])[:top]
+    notes = []
+    if len(chosen) < len(sample.numeric):
+        notes.append(f"Pairs are among the {top} of {len(sample.numeric)} numeric features with the largest R-sens.")
+    if sample.categorical:
+        notes.append("Pairs with a categorical feature are left out: a second derivative needs two numbers.")
+    return tuple(f for f in sample.numeric if f in chosen), tuple(notes)
+
+
+def _rounding(sample: DerivativeSample, local: Local, names: tuple[str, ...], second: FloatArray) -> BoolArray:
+    """Return where second differences, (n, d, d, M), are too small to be told from rounding: (n, d, d)."""
+    largest = max(float(np.nanmean(local.values[f])) * sample.spreads[f] for f in sample.numeric)
+    spread = np.array([sample.spreads[f] for f in names])
+    norms = np.moveaxis(_norms(sample, second), 2, 0)
+    return np.asarray(norms * np.outer(spread, spread) < _NOISE * largest)
+
+
+def _norms(sample: DerivativeSample, second: FloatArray) -> FloatArray:
+    """Return the Fisher length of second derivatives (n, d, d, M), shape (d, d, n), exactly symmetric."""
+    a, b = np.triu_indices(second.shape[1])
+    norms = np.empty((*second.shape[1:3], len(second)))
+    norms[a, b] = norms[b, a] = sample.engine.baseline.fisher_norm(second[:, b, a].swapaxes(0, 1))
+    return norms
+
+
+def _rough(
+    names: tuple[str, ...], values: FloatArray, errors: FloatArray | None, sample: DerivativeSample, present: BoolArray
+) -> tuple[Omission, ...]:
+    """Return the pairs whose values are infinite or whose differences do not converge."""
+    unit = np.array([sample.spreads[f] for f in names])
+    area = unit[:, None] * unit
+    floor = 1e-3 * (np.where(np.isfinite(values), values, 0.0).mean(axis=2) * area).max() / area
+    omissions = []
+    for a, b in combinations(range(len(names)), 2):
+        infinite, reason = int(np.isinf(values[a, b]).sum()), ""
+        rough = errors is not None and unstable_rows(values[a, b], errors[a, b], floor[a, b])[present].mean()
+        if infinite:
+            reason = f"infinite on {infinite} rows: a probability of 0 changes; calibrate or smooth the probabilities"
+        elif rough > UNSTABLE_SHARE:
+            reason = f"its second differences do not converge on {rough:.0%} of the rows"
+        if reason:
+            omissions.append(Omission(RSENS2, f"{names[a]} x {names[b]}", reason))
+    return tuple(omissions)
