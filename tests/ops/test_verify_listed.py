@@ -178,7 +178,7 @@ def test_one_wrong_number_among_many_breaks_the_schema(wrong: object) -> None:
 
 
 def test_the_schema_of_a_run_is_judged(written: Path) -> None:
-    assert [verdict.state for verdict in judge_run((written / "run.json").read_bytes(), "run.json").verdicts] == [
+    assert [verdict.state for verdict in judge_run((written / "run.json").read_bytes(), "run.json")[1]] == [
         "ok",
         "ok",
     ]
