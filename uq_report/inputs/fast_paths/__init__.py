@@ -9,6 +9,5 @@ Library Below Where it stands                                            Name   
 sklearn 1.10  sklearn.ensemble._hist_gradient_boosting.gradient_boosting _predictors                   `trees.sklearn`
 sklearn 1.10  sklearn.ensemble._hist_gradient_boosting.gradient_boosting _bin_mapper                   `trees.sklearn`
 sklearn 1.10  sklearn.ensemble._hist_gradient_boosting.gradient_boosting _preprocess_X                 `trees.sklearn`
-sklearn 1.10  sklearn.compose.ColumnTransformer                          _transformer_to_input_indices `columnwise`
 ======= ===== ========================================================== ============================= ===============
 """
