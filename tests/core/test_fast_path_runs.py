@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -55,7 +55,10 @@ class Products:
 class ProductsPath:
     """Finds a logistic regression on plain rows."""
 
-    name, title, rank, api_version = "products", "logistic regression", 5, 1
+    name: ClassVar[str] = "products"
+    title: ClassVar[str] = "logistic regression"
+    rank: ClassVar[int] = 5
+    api_version: ClassVar[int] = 1
 
     def __init__(self, **options: Any) -> None:
         self.options = options

@@ -444,11 +444,12 @@ def test_above_all_coalitions_the_prediction_of_a_forest_is_exact_by_shap() -> N
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 5))
     model = RandomForestClassifier(5, min_samples_leaf=5, random_state=0).fit(X, X[:, 0] + X[:, 1] * X[:, 2] > 0)
-    s, chosen = uq.explain(model, X), {"measures": ("prediction", "entropy"), "rows": (1, 2), "n_rows": 0}
+    s = uq.explain(model, X)
+    chosen: dict[str, Any] = {"measures": ("prediction", "entropy"), "rows": (1, 2), "n_rows": 0}
     whole, orders = (explain(s, max_exact=most, **chosen)[0] for most in (5, 4))
     assert (whole.meta["by_tree_explainer"], orders.meta["by_tree_explainer"]) == (False, True)
     tables = [result.estimates.set_index(["measure", "row", "feature"]).loc["prediction"] for result in (whole, orders)]
-    assert np.allclose(*(table["estimate"] for table in tables), rtol=0, atol=1e-6)
+    assert np.allclose(tables[0]["estimate"], tables[1]["estimate"], rtol=0, atol=1e-6)
     assert set(tables[1]["covers"]) == {"exact"}
     assert (tables[1]["std_error"] == 0).all()
     assert "Values of the prediction are exact, by shap's TreeExplainer." in " ".join(orders.notes)

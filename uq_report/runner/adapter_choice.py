@@ -17,7 +17,6 @@ from ..core.validation import inputs
 from ..core.validation.lifetimes import are_lifetimes
 from ..core.validation.multioutput import Output, listed, output_column, output_names, output_position, whole
 from ..core.validation.residuals import Residuals
-from ..document.blocks import tables
 from . import plugins
 
 RESIDUALS = "residuals"  # the adapter that lays a distribution over point predictions
@@ -252,7 +251,7 @@ def _picked(
     residuals = own.get("residuals")
     if isinstance(residuals, Residuals) and residuals.rows is not None:
         own["residuals"] = replace(residuals, rows=_train(residuals.rows, position, names))
-    table, features = tables.table(own["X"], "X", model)
+    table, features = inputs.table(own["X"], "X", model)
     rows = inputs.training(own["train"], table, features, model)
     picker = output_picker(model, deny)
     own["model"], remark = (Output(model, position), "") if picker is None else picker.output(model, position, rows)

@@ -368,7 +368,7 @@ def pair_values(sample: DerivativeSample, local: Local, top: int, alpha: float, 
     if len(names) < 2:
         reason = f"pairs need two numeric features that vary; got {len(names)}"
         return Pairs(sample, omissions=(Omission(RSENS2, "", reason),))
-    sample, bends, drawn = _drawn(sample, names, aim, lambda part: _bends(sample, part, names, step, local))
+    sample, bends, drawn = _drawn(sample, names, aim, lambda part: _bends(part, names, step, local))
     second, error = bends.second, bends.error
     if error is not None:
         second[_rounding(sample, local, names, second)] = 0.0
@@ -383,18 +383,10 @@ def pair_values(sample: DerivativeSample, local: Local, top: int, alpha: float, 
     return Pairs(sample, names, np.sqrt(alpha) * values, hessian, bends.method, rule, omissions)
 
 
-def _bends(
-    whole: DerivativeSample, sample: DerivativeSample, names: tuple[str, ...], step: float, local: Local
-) -> _Bends:
-    """Return second derivatives by these features, or second differences over a step where there are no first ones.
-
-    Of a sample that is part of the `whole` one, which the first ones are of.
-    """
-    columns, engine, first = [sample.column(f) for f in names], sample.engine, local.derivatives
-    if first is not None and first.bends is not None:
-        at, among = np.searchsorted(whole.rows, sample.rows), [whole.numeric.index(f) for f in names]
-        return _Bends(first.bends(at, np.array(among)), None, first.method)
-    if first is not None:
+def _bends(sample: DerivativeSample, names: tuple[str, ...], step: float, local: Local) -> _Bends:
+    """Return second derivatives by these features, or second differences over a step where there are no first ones."""
+    columns, engine = [sample.column(f) for f in names], sample.engine
+    if local.derivatives is not None:
         rates = engine.derivatives(columns, order=2)
         return _Bends(np.array(rates.second), rates.second_error, rates.method)
     reach = np.array([step * sample.spreads[f] for f in names])
