@@ -208,9 +208,9 @@ def test_unfitted_models_neither_fail_to_match_nor_to_batch(adapter: Adapter) ->
 def test_loading_and_asking_every_adapter_imports_no_model_library() -> None:
     code = (
         "import sys\n"
-        "from uq_report.inputs.adapters import classifier, dalex_, ensemble, function, poisson, regressor_std\n"
+        "from uq_report.inputs.adapters import classifier, dalex_, ensemble, function, glm, regressor_std\n"
         "for cls in (classifier.ClassifierAdapter, dalex_.DalexAdapter, ensemble.EnsembleAdapter,\n"
-        "            function.FunctionAdapter, poisson.PoissonAdapter, regressor_std.RegressorStdAdapter):\n"
+        "            function.FunctionAdapter, glm.PoissonAdapter, regressor_std.RegressorStdAdapter):\n"
         "    cls().matches(object()); cls().batch_rows(object())\n"
         "print(sorted({'sklearn', 'dalex', 'scipy.stats', 'matplotlib'} & set(sys.modules)))\n"
     )
