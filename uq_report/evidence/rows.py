@@ -122,13 +122,14 @@ class Attributions(View):
 
 
 class Shap(Attributions):
-    """Shapley values, and against what background."""
+    """Shapley values, against what background, and whether shap's TreeExplainer gave those of the prediction."""
 
     id: ClassVar[str] = ids.SHAP
     lines: tuple[AttributionLine, ...]
     rows_used: tuple[int, ...] = ()
     background: Mapping[str, Any] = field(default_factory=dict)
     exact: bool = False
+    by_tree_explainer: bool = False
 
 
 class BreakDownLine(AttributionLine):
