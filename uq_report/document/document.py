@@ -294,15 +294,15 @@ _WORDLESS = frozenset((
 
 
 def texts(part: Any) -> Iterator[str]:
-    """Yield every text of a section, a block or a cell, or of several of them; numbers have none.
+    """Yield every text of a section, a block or a cell, or of several of them; numbers and empty texts have none.
 
     Examples
     --------
     >>> list(texts([Section(id="s", title="Title", blocks=(Paragraph(text="Words."),))]))
-    ['Title', 'Words.', '']
+    ['Title', 'Words.']
     """
     if isinstance(part, str):
-        yield part
+        yield from [part] if part else []
     elif is_dataclass(part):
         for each in fields(part):
             if each.name not in _WORDLESS:

@@ -51,7 +51,7 @@ class Gate:
 
 
 def _no_figures(result: Result, **_: Any) -> NoReturn:
-    raise UnsupportedError(f"Evidence.draw must be given to draw {result.id}; got a reading of a run without figures.")
+    raise UnsupportedError(f"RunReader.draw must be given to draw {result.id}; got a reading of a run without figures.")
 
 
 @dataclass(frozen=True)

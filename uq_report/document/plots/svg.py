@@ -59,6 +59,11 @@ def compact(svg: bytes, families: str, scales: str = "") -> bytes:
         element.attrib = dict(_attributes(element, ids))
         element.tag, element.tail = element.tag.removeprefix(SVG), None
         element.text = element.text if element.tag in ("text", "tspan") else None
+    for parent in reversed(
+        list(root.iter())
+    ):  # from the inside: groups without a look only nest
+        bare = (list(child) if child.tag == "g" and not child.attrib else [child] for child in parent)
+        parent[:] = [child for group in bare for child in group if child.tag != "defs" or len(child)]
     size = {name: root.attrib[name] for name in ("width", "height", "viewBox")}
     look = {"stroke-linejoin": "round", "font-family": families} | ({"data-axes": scales} if scales else {})
     root.attrib = {"xmlns": SVG[1:-1], **size, **look}
@@ -79,7 +84,8 @@ def _attributes(element: ET.Element, ids: Mapping[str, str]) -> Iterator[tuple[s
             yield name.removeprefix("{http://www.w3.org/1999/xlink}"), _renamed(value, ids)
         elif name in _PLACES:
             short = _NUMBER.sub(lambda number: f"{round(float(number[0]), 1):g}", value)
-            yield name, _COMMAND.sub(r"\1", short) if name == "d" else short
+            if not short.startswith("rotate(-0 "):
+                yield name, _COMMAND.sub(r"\1", short).strip() if name == "d" else short
         elif name != "style":
             yield name, value
     for name, value in look.items():

@@ -48,7 +48,7 @@ def reproducibility(e: RunReader, sha256: str, *, whole: bool = True) -> Section
         inventory(e, whole=whole),
     ]
     if whole:
-        parts.append(make_section("reproducibility-evidence", "RunReader", (_results(e),)))
+        parts.append(make_section("reproducibility-evidence", "Evidence", (_results(e),)))
     blocks = (*_warning(e), *paragraphs(LEAD), Facts(rows=_facts(e, sha256)), *paragraphs(FILES))
     return make_section("reproducibility", "Reproducibility", blocks, tuple(parts))
 
