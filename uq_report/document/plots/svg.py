@@ -59,9 +59,7 @@ def compact(svg: bytes, families: str, scales: str = "") -> bytes:
         element.attrib = dict(_attributes(element, ids))
         element.tag, element.tail = element.tag.removeprefix(SVG), None
         element.text = element.text if element.tag in ("text", "tspan") else None
-    for parent in reversed(
-        list(root.iter())
-    ):  # from the inside: groups without a look only nest
+    for parent in reversed(list(root.iter())):  # from the inside: groups without a look only nest
         bare = (list(child) if child.tag == "g" and not child.attrib else [child] for child in parent)
         parent[:] = [child for group in bare for child in group if child.tag != "defs" or len(child)]
     size = {name: root.attrib[name] for name in ("width", "height", "viewBox")}
