@@ -10,7 +10,6 @@ from jinja2.exceptions import TemplateNotFound
 
 from uq_report.core.support.errors import RenderError
 from uq_report.document.document import Document
-from uq_report.reading.sentences import apart
 from uq_report.render import environment
 from uq_report.render.environment import fill, ready
 from uq_report.render.html import HtmlRenderer, page
@@ -164,10 +163,10 @@ def test_a_process_that_is_killed_is_reported_with_the_limits(style: Path, docum
     """Code in C may see neither limit before it is killed."""
     (style / "report.html").write_text("text")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(apart, "command", lambda *_: ["sh", "-c", "echo broken >&2; kill -9 $$"])
+        patch.setattr(environment, "command", lambda *_: ["sh", "-c", "echo broken >&2; kill -9 $$"])
         with pytest.raises(RenderError, match=r"60 s of processor time and 2048 MB; .* ended with -9 \(broken\)"):
             page(document, style)
-        patch.setattr(apart, "command", lambda *_: ["/no/such/python"])
+        patch.setattr(environment, "command", lambda *_: ["/no/such/python"])
         with pytest.raises(RenderError, match=r"the process that fills .* must start and end; got .*/no/such/python"):
             page(document, style)
 
