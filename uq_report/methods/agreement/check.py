@@ -8,7 +8,7 @@ from itertools import combinations
 from math import nan
 from typing import Any, ClassVar, NamedTuple
 
-from ...checks.family import Said, family, needed, outcome, require
+from ...checks.family import Said, TableCheck, family, needed, outcome, require
 from ...checks.reading import RuleOutcome, SignVerdict, listed, measure_words, method_words, signs, with_reasons
 from ...checks.rule import Rule, limits
 from ...core.support.errors import check_options
@@ -28,8 +28,32 @@ LEADS = "place <= top and share <= half"
 Rankings = Mapping[tuple[str, str], Ranking]
 
 
+CONTRADICTED = Rule(
+    code="UQ601",
+    title="Two methods contradict each other about a leading feature",
+    options=("top", "min_rank_gap"),
+    thresholds={"half": HALF},
+    when="One method's rank interval lies within the first {top} ({half:pct} of the features if "
+    "fewer), that of another method of the same question and kind of number starts {min_rank_gap} or more "
+    "places behind.",
+    raised=(f"{LEADS} and rank_gap >= min_rank_gap",),
+    rests_on="klein:rank intervals that are apart",
+)
+WITHOUT_BENEFIT = Rule(
+    code="UQ602",
+    title="A leading driver of the prediction does not lower the loss",
+    options=("top", "level"),
+    thresholds={"half": HALF},
+    when="Every ranking of the prediction with intervals places the feature within the first {top} "
+    "({half:pct} of the features if fewer), its permutation importance for every loss is about 0 or "
+    "negative (level {level}, Holm-adjusted over features), and another feature's is positive.",
+    raised=(f"{LEADS} and lowered <= 0 and p_negative <= level and p_other <= level",),
+    rests_on="breiman:permutation importance",
+)
+
+
 @dataclass(frozen=True)
-class Disagreement:
+class Disagreement(TableCheck):
     """Looks for two methods that answer one question and surely give a leading feature different places.
 
     One question: the same measure, or rankings of the prediction by two methods, and the same kind of number
@@ -53,37 +77,11 @@ class Disagreement:
 
     name: ClassVar[str] = "disagreement"
     title: ClassVar[str] = "Disagreement between methods"
-    api_version: ClassVar[int] = 1
+    table: ClassVar[tuple[Rule, ...]] = (CONTRADICTED, WITHOUT_BENEFIT)
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
         check_options(self.name, self, (*shares(self, "level"), *at_least(self, top=1, min_rank_gap=1)))
-
-    @property
-    def rules(self) -> tuple[Rule, Rule]:
-        """The two rules, with this object's thresholds."""
-        return (
-            Rule(
-                code="UQ601",
-                title="Two methods contradict each other about a leading feature",
-                thresholds={"top": self.top, "half": HALF, "min_rank_gap": self.min_rank_gap},
-                when="One method's rank interval lies within the first {top} ({half:pct} of the features if "
-                "fewer), that of another method of the same question and kind of number starts {min_rank_gap} or more "
-                "places behind.",
-                raised=(f"{LEADS} and rank_gap >= min_rank_gap",),
-                rests_on="klein:rank intervals that are apart",
-            ),
-            Rule(
-                code="UQ602",
-                title="A leading driver of the prediction does not lower the loss",
-                thresholds={"top": self.top, "half": HALF, "level": self.level},
-                when="Every ranking of the prediction with intervals places the feature within the first {top} "
-                "({half:pct} of the features if fewer), its permutation importance for every loss is about 0 or "
-                "negative (level {level}, Holm-adjusted over features), and another feature's is positive.",
-                raised=(f"{LEADS} and lowered <= 0 and p_negative <= level and p_other <= level",),
-                rests_on="breiman:permutation importance",
-            ),
-        )
 
     def check(self, run: Run) -> Outcome:
         """Judge the rankings of the run."""

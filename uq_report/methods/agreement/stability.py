@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import chdtrc, chdtri
 
-from ...checks.family import NotJudgedError, Said, family, needed, outcome, require
+from ...checks.family import NotJudgedError, Said, TableCheck, family, needed, outcome, require
 from ...checks.reading import RuleOutcome, listed, measure_words, method_words
 from ...checks.rule import Rule
 from ...core.model.results import Result, RowValues
@@ -34,8 +34,38 @@ BY_INTERVAL = "by its interval"
 ROLES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "how unsure the model is"}
 
 
+OPEN_LEADER = Rule(
+    code="UQ501",
+    title="Too few rows to tell which feature leads",
+    options=("top",),
+    thresholds={"half": 0.5},
+    when="The leader's importance matters, and its rank interval (all ranks together) reaches beyond rank "
+    "{top}, or beyond {half:pct} of the features if they are fewer. It claims nothing about the model.",
+    raised=("rank > top", "share > half"),
+    rests_on="klein:simultaneous rank intervals",
+)
+MOVED_BY_SHUFFLES = Rule(
+    code="UQ502",
+    title="The random shuffles move the importances",
+    options=("max_shuffle_variance", "level"),
+    when="Shuffling has more than {max_shuffle_variance:pct} of the variance of a measure's importances "
+    "that are not about 0: the lower end of its interval (level {level} over all measures) is above.",
+    raised=("share > max_shuffle_variance and p_adjusted <= level",),
+    rests_on="se² = var(g)/n + σ²/(nm): the second term is the shuffles' and falls with their number m",
+)
+ON_FEW_ROWS = Rule(
+    code="UQ503",
+    title="The sign of an importance rests on a few rows",
+    options=("row_share",),
+    when="The verdict is positive or negative, and without the {row_share:pct} of the rows that "
+    "support it most (one at least) the importance is 0 or of the other sign.",
+    raised=("share <= row_share", "rows <= 1"),
+    rests_on="The mean of the remaining row terms is, to first order, the importance without the rows left out",
+)
+
+
 @dataclass(frozen=True)
-class Stability:
+class Stability(TableCheck):
     """Judges the audit's conclusions, not the model: may the rows, the seed or a few rows turn them around.
 
     A wide rank interval is no defect of the model: features may well be equally important. Such a leader
@@ -62,7 +92,7 @@ class Stability:
 
     name: ClassVar[str] = "stability"
     title: ClassVar[str] = "Stability of the conclusions"
-    api_version: ClassVar[int] = 1
+    table: ClassVar[tuple[Rule, ...]] = (OPEN_LEADER, MOVED_BY_SHUFFLES, ON_FEW_ROWS)
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
@@ -72,40 +102,6 @@ class Stability:
             ("row_share", 0 < self.row_share < 0.5, "a number in (0, 0.5)"),
         )
         check_options(self.name, self, limits)
-
-    @property
-    def rules(self) -> tuple[Rule, Rule, Rule]:
-        """The three rules, with this object's thresholds."""
-        return (
-            Rule(
-                code="UQ501",
-                title="Too few rows to tell which feature leads",
-                thresholds={"top": self.top, "half": 0.5},
-                when="The leader's importance matters, and its rank interval (all ranks together) reaches beyond rank "
-                "{top}, or beyond {half:pct} of the features if they are fewer. It claims nothing about the model.",
-                raised=("rank > top", "share > half"),
-                rests_on="klein:simultaneous rank intervals",
-            ),
-            Rule(
-                code="UQ502",
-                title="The random shuffles move the importances",
-                thresholds={"max_shuffle_variance": self.max_shuffle_variance, "level": self.level},
-                when="Shuffling has more than {max_shuffle_variance:pct} of the variance of a measure's importances "
-                "that are not about 0: the lower end of its interval (level {level} over all measures) is above.",
-                raised=("share > max_shuffle_variance and p_adjusted <= level",),
-                rests_on="se² = var(g)/n + σ²/(nm): the second term is the shuffles' and falls with their number m",
-            ),
-            Rule(
-                code="UQ503",
-                title="The sign of an importance rests on a few rows",
-                thresholds={"row_share": self.row_share},
-                when="The verdict is positive or negative, and without the {row_share:pct} of the rows that "
-                "support it most (one at least) the importance is 0 or of the other sign.",
-                raised=("share <= row_share", "rows <= 1"),
-                rests_on="The mean of the remaining row terms is, to first order, the importance without the rows "
-                "left out",
-            ),
-        )
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's rankings and permutation importances."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import floor, isfinite, isnan, nan, sqrt
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import entr, stdtrit
 
-from ...checks.family import NotJudgedError, Said, family, needed, outcome, require, together
+from ...checks.family import NotJudgedError, Said, TableCheck, family, needed, outcome, require, together
 from ...checks.reading import RuleOutcome, absent, by_reason, freedom, lacking, listed, measure_words, two_sided
 from ...checks.rule import Rule
 from ...core.model.measures import NLL
@@ -61,8 +61,33 @@ class Tested(NamedTuple):
         return max(self.line.lower - self.margin, -self.margin - self.line.upper)
 
 
+OVER_CLAIMED = Rule(
+    code=OVER,
+    title="The model claims more than unseen rows confirm",
+    options=("level", "min_size", "min_share", "medium", "high"),
+    when="Claimed less delivered importance of all features together, or of one that claims at least "
+    "{min_size:pct} of the largest claim of one, is above the margin and above {min_share:pct} of the "
+    "claim (level {level}, adjusted over features; lower end of the interval). "
+    "High if unseen rows confirm at most {high:pct} of what all features together claim, medium up to "
+    "{medium:pct}, else low. Named are features that do so themselves and deliver less than {high:pct} of "
+    "their claim, the smallest share first.",
+    raised=("p_adjusted <= level and beyond > 0 and claim >= min_size and missing > min_share",),
+    grades=("high if share <= high", "medium if share <= medium", "low"),
+    rests_on=RESTS_ON,
+)
+UNDER_CLAIMED = Rule(
+    code=UNDER,
+    title="The model makes less of a feature than it could",
+    options=("level",),
+    when="Claimed less delivered importance of a feature, or of all together, is below the margin's "
+    "negative (level {level}, adjusted over features).",
+    raised=("p_adjusted <= level and beyond > 0",),
+    rests_on=RESTS_ON,
+)
+
+
 @dataclass(frozen=True)
-class ClaimsCheck:
+class ClaimsCheck(TableCheck):
     """Holds the importance that a model claims against the importance that unseen rows deliver.
 
     Claimed is the mean divergence of the shuffled rows' distributions from the unchanged ones, delivered the rise of
@@ -91,40 +116,11 @@ class ClaimsCheck:
 
     name: ClassVar[str] = "claims"
     title: ClassVar[str] = "Claimed and delivered importance"
-    api_version: ClassVar[int] = 1
+    table: ClassVar[tuple[Rule, ...]] = (OVER_CLAIMED, UNDER_CLAIMED)
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
         check_options(self.name, self, shares(self, "level", "min_size", "min_share", "high", "medium"))
-
-    @property
-    def rules(self) -> tuple[Rule, Rule]:
-        """The two rules, with this check's thresholds."""
-        return (
-            Rule(
-                code=OVER,
-                title="The model claims more than unseen rows confirm",
-                thresholds=asdict(self),
-                when="Claimed less delivered importance of all features together, or of one that claims at least "
-                "{min_size:pct} of the largest claim of one, is above the margin and above {min_share:pct} of the "
-                "claim (level {level}, adjusted over features; lower end of the interval). "
-                "High if unseen rows confirm at most {high:pct} of what all features together claim, medium up to "
-                "{medium:pct}, else low. Named are features that do so themselves and deliver less than {high:pct} of "
-                "their claim, the smallest share first.",
-                raised=("p_adjusted <= level and beyond > 0 and claim >= min_size and missing > min_share",),
-                grades=("high if share <= high", "medium if share <= medium", "low"),
-                rests_on=RESTS_ON,
-            ),
-            Rule(
-                code=UNDER,
-                title="The model makes less of a feature than it could",
-                thresholds={"level": self.level},
-                when="Claimed less delivered importance of a feature, or of all together, is below the margin's "
-                "negative (level {level}, adjusted over features).",
-                raised=("p_adjusted <= level and beyond > 0",),
-                rests_on=RESTS_ON,
-            ),
-        )
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's claims."""
@@ -298,8 +294,23 @@ class SingleFeatureInfo(NamedTuple):
     most: float
 
 
+LEAKS = Rule(
+    code="UQ411",
+    title="A feature alone gives almost the whole outcome",
+    options=("share", "variance"),
+    thresholds={"critical": 0.98, "events": LEAST},
+    when="What the feature alone tells is at least {share:pct} of the entropy of a class, on at least "
+    "{events} rows outside the most frequent class, or at least {variance:pct} of the variance of a number "
+    "(Gaussian copula); by the lower end of its interval, the run's level shared out over the features. "
+    "Critical from {critical:pct} of the entropy, else high.",
+    raised=("share >= share and events >= events", "variance >= variance"),
+    grades=("critical if share >= critical", "high"),
+    rests_on="I(x; y) is at most H(y), and reaches it only where x fixes y (Cover & Thomas 2006)",
+)
+
+
 @dataclass(frozen=True)
-class Leak:
+class Leak(TableCheck):
     """Judges whether a feature alone gives almost the whole outcome (UQ411).
 
     For classes: its mutual information with the outcome as a share of the outcome's entropy. For numbers, whose
@@ -320,29 +331,11 @@ class Leak:
 
     name: ClassVar[str] = "leak"
     title: ClassVar[str] = "Leaks"
-    api_version: ClassVar[int] = 1
+    table: ClassVar[tuple[Rule, ...]] = (LEAKS,)
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
         check_options(self.name, self, shares(self, "share", "variance"))
-
-    @property
-    def rules(self) -> tuple[Rule]:
-        """The rule, with this check's thresholds."""
-        return (
-            Rule(
-                code="UQ411",
-                title="A feature alone gives almost the whole outcome",
-                thresholds={"share": self.share, "critical": 0.98, "events": LEAST, "variance": self.variance},
-                when="What the feature alone tells is at least {share:pct} of the entropy of a class, on at least "
-                "{events} rows outside the most frequent class, or at least {variance:pct} of the variance of a number "
-                "(Gaussian copula); by the lower end of its interval, the run's level shared out over the features. "
-                "Critical from {critical:pct} of the entropy, else high.",
-                raised=("share >= share and events >= events", "variance >= variance"),
-                grades=("critical if share >= critical", "high"),
-                rests_on="I(x; y) is at most H(y), and reaches it only where x fixes y (Cover & Thomas 2006)",
-            ),
-        )
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's mutual information."""
@@ -459,8 +452,22 @@ def _cost(feature: SingleFeatureInfo, run: Run) -> str:
     return f"{cost}."
 
 
+OUTDONE = Rule(
+    code="UQ003",
+    title="One feature alone tells more than the whole model",
+    options=("level", "margin"),
+    thresholds={"high": 0.5, "events": LEAST},
+    when="What a feature alone tells of the class (mutual information) is more than the model's skill (log "
+    "score) by more than {margin} nats (level {level}, Holm-adjusted over features), on at least {events} "
+    "rows outside the most frequent class. High where the skill is below {high:pct} of it, else medium.",
+    raised=("p_adjusted <= level and more > margin and events >= events",),
+    grades=("high if share < high", "medium"),
+    rests_on="I(x; y) is the skill of the best prediction from x alone (Cover & Thomas 2006)",
+)
+
+
 @dataclass(frozen=True)
-class SingleFeature:
+class SingleFeature(TableCheck):
     """Judges whether one feature alone tells more of a class than the whole model does (UQ003).
 
     What a feature tells is its mutual information with the class, the skill of the best prediction from it; the
@@ -479,29 +486,12 @@ class SingleFeature:
 
     name: ClassVar[str] = "single_feature"
     title: ClassVar[str] = "The model against single features"
-    api_version: ClassVar[int] = 1
+    table: ClassVar[tuple[Rule, ...]] = (OUTDONE,)
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
         limits = (*shares(self, "level"), ("margin", self.margin >= 0, "a number >= 0"))
         check_options(self.name, self, limits)
-
-    @property
-    def rules(self) -> tuple[Rule]:
-        """The rule, with this check's thresholds."""
-        return (
-            Rule(
-                code="UQ003",
-                title="One feature alone tells more than the whole model",
-                thresholds={"level": self.level, "margin": self.margin, "high": 0.5, "events": LEAST},
-                when="What a feature alone tells of the class (mutual information) is more than the model's skill (log "
-                "score) by more than {margin} nats (level {level}, Holm-adjusted over features), on at least {events} "
-                "rows outside the most frequent class. High where the skill is below {high:pct} of it, else medium.",
-                raised=("p_adjusted <= level and more > margin and events >= events",),
-                grades=("high if share < high", "medium"),
-                rests_on="I(x; y) is the skill of the best prediction from x alone (Cover & Thomas 2006)",
-            ),
-        )
 
     def check(self, run: Run) -> Outcome:
         """Judge the skill by what each feature tells alone."""
