@@ -9,12 +9,11 @@ import numpy as np
 
 from ...core.support.arrays import AnyArray, FloatArray, IntArray
 from ...core.support.errors import InputError
-from ..numerics.numeric import Numeric
 from ..numerics.validate import levels, refuse
-from ..wrappers.wrapping import DENSITY, SHAPE, no_parameters
+from ..wrappers.wrapping import Unparametrised
 
 
-class Scipy(Numeric):
+class Scipy(Unparametrised):
     """n distributions of a family of scipy.stats: the door for those that have no class of their own.
 
     Parameters
@@ -64,15 +63,6 @@ class Scipy(Numeric):
         from scipy import stats
 
         return cls(getattr(stats, family)(*args, **named))
-
-    @property
-    def supports(self) -> frozenset[str]:
-        """All that needs no parameters."""
-        return SHAPE | DENSITY
-
-    def why_not(self, method: str) -> str:
-        """Say why `method` cannot answer."""
-        return no_parameters(self, method) or super().why_not(method)
 
     def __len__(self) -> int:
         return len(self.args[0]) if self.args else self.length

@@ -39,20 +39,26 @@ def taken(dist: T, index: AnyArray, *rows: str) -> T:
     return other
 
 
-def no_parameters(dist: Distribution, method: str) -> str:
-    """Return why a Fisher method cannot answer, or the empty string."""
-    return (
-        f"{method} is not defined for a {dist.family} distribution, which has no one set of parameters"
-        if method in FISHER
-        else ""
-    )
+class Unparametrised(Numeric):
+    """n distributions that have no one set of parameters: all but Fisher's methods can answer."""
+
+    @property
+    def supports(self) -> frozenset[str]:
+        """All that needs no parameters."""
+        return SHAPE | DENSITY
+
+    def why_not(self, method: str) -> str:
+        """Say why `method` cannot answer."""
+        if method in FISHER:
+            return f"{method} is not defined for a {self.family} distribution, which has no one set of parameters"
+        return super().why_not(method)
 
 
 _ROUNDS = 20
 _LEAST = 1e-8  # of the probability within the limits: of less, differences of a cdf keep too few digits
 
 
-class Truncated(Numeric):
+class Truncated(Unparametrised):
     """n distributions given that their outcome lies within limits.
 
     Parameters
@@ -88,15 +94,6 @@ class Truncated(Numeric):
         refuse(
             "truncated.of", f"within the limits with probability >= {_LEAST:g}", self.mass, self.mass < _LEAST, remedy
         )
-
-    @property
-    def supports(self) -> frozenset[str]:
-        """All that needs no parameters."""
-        return SHAPE | DENSITY
-
-    def why_not(self, method: str) -> str:
-        """Say why `method` cannot answer."""
-        return no_parameters(self, method) or super().why_not(method)
 
     def __len__(self) -> int:
         return len(self.of)
@@ -153,7 +150,7 @@ def _limit(name: str, value: Any, default: float, n: int) -> FloatArray:
 _CANCELS = 1e-3  # of a difference of two values of a cdf above one half, from where on the density is integrated
 
 
-class Discretised(Numeric):
+class Discretised(Unparametrised):
     """n distributions of a continuous outcome rounded to whole numbers: P(k) = F(k + 1/2) - F(k - 1/2).
 
     Parameters
@@ -178,15 +175,6 @@ class Discretised(Numeric):
                 f"discretised.of must be continuous; got a {of.family} one, which is discrete. Use it as it is."
             )
         self.of, self.family = of, f"discretised {of.family}"
-
-    @property
-    def supports(self) -> frozenset[str]:
-        """All that needs no parameters."""
-        return SHAPE | DENSITY
-
-    def why_not(self, method: str) -> str:
-        """Say why `method` cannot answer."""
-        return no_parameters(self, method) or super().why_not(method)
 
     def __len__(self) -> int:
         return len(self.of)

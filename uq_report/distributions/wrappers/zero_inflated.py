@@ -13,14 +13,14 @@ from ...core.support.errors import InputError
 from ..numerics.numeric import FISHER, Numeric, inverse
 from ..numerics.totals import half_from
 from ..numerics.validate import levels, refuse, same_length
-from .wrapping import no_parameters, require, taken
+from .wrapping import Unparametrised, require, taken
 
 _NEEDS = {"variance": {"mean", "variance"}, "entropy": {"entropy", "log_prob"}, "kl": {"kl", "log_prob"}}
 _NEEDS |= {"renyi_half": {"renyi_half", "log_prob"}, "quantile": {"quantile", "cdf"}}
 _WHOLE = ("mean", "variance", "entropy", "log_prob", "kl", "renyi_half", "cdf", "quantile", "sample", "crps")
 
 
-class ZeroInflated(Numeric):
+class ZeroInflated(Unparametrised):
     """n distributions that are 0 with probability `p_zero`, and else follow another one.
 
     Parameters
@@ -63,7 +63,7 @@ class ZeroInflated(Numeric):
         missing = sorted(_NEEDS.get(method, {method}) - self.of.supports)
         if missing and method not in FISHER:
             return self.of.why_not(missing[0])
-        return no_parameters(self, method) or super().why_not(method)
+        return super().why_not(method)
 
     @property
     def atoms(self) -> bool:

@@ -51,7 +51,7 @@ def compact(svg: bytes, families: str, scales: str = "") -> bytes:
     root = ET.fromstring(svg)  # noqa: S314 - matplotlib's own output, see above
     for parent in list(root.iter()):
         for child in list(parent):
-            if child.tag in (f"{SVG}metadata", f"{SVG}style") or (child.tag == f"{SVG}defs" and not len(child)):
+            if child.tag in (f"{SVG}metadata", f"{SVG}style"):
                 parent.remove(child)
     used = {name for element in root.iter() for value in element.attrib.values() for name in _REFERENCE.findall(value)}
     ids = {element.attrib["id"]: f"i{k}" for k, element in enumerate(root.iter()) if element.get("id") in used}

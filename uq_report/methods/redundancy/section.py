@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BLUE = style.ROLE["prediction"]
 BARS: dict[str, dict[str, Any]] = {
     info.WITHOUT_TARGET: {
         "color": style.ROLE["prediction"],
