@@ -230,7 +230,7 @@ class PlainCoalitions(NamedTuple):
 class CoalitionEvaluator:
     """Measures of rows mixed of those of one table.
 
-    A fast path is believed where it agrees, once and in all measures, with the model itself on `COMPARED` rows, each
+    A fast path is used where it agrees, once and in all measures, with the model itself on `COMPARED` rows, each
     of two random rows of the table and a random half of the columns.
 
     Parameters
@@ -242,8 +242,8 @@ class CoalitionEvaluator:
         None that compares rows with themselves unchanged.
     usual : ndarray, shape (measures,)
         The largest size that each measure usually has.
-    calling : Calling
-    found : Found of Mixer
+    calling : PlainCoalitions
+    found : Candidates of FastCoalitions
     """
 
     table: Table
@@ -257,10 +257,10 @@ class CoalitionEvaluator:
         """Return all measures of the rows of mixes, shape (measures, rows)."""
         rows, y = sum(map(len, mixes)), self._outcomes(mixes)
         self.calling.charge(rows)
-        if self._believed:
-            served = self.found.served[self._believed]
+        if self._agreeing:
+            served = self.found.served[self._agreeing]
             try:
-                values = self._short(self._believed, mixes, y)
+                values = self._short(self._agreeing, mixes, y)
             except BudgetError:
                 raise
             except Exception:  # noqa: BLE001 - the model itself says what is wrong with such rows, if anything is
@@ -271,7 +271,7 @@ class CoalitionEvaluator:
         return self.calling.plain(mixed_rows(self.table, mixes), y)
 
     @cached_property
-    def _believed(self) -> str:
+    def _agreeing(self) -> str:
         """The fast path that agrees with the model; empty for none."""
         return next((name for name in self.found if self.found.believed(name, self._compared(name))), "")
 
