@@ -12,7 +12,6 @@ import pandas as pd
 from ...checks.reading import two_sided
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
-from ...core.model.measures import MISCOVERAGE
 from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
@@ -24,7 +23,7 @@ from ...core.support.numbers import number
 from ...distributions import Categorical
 from ...distributions.families.weibull import Lifetimes
 from ..shared.checks import at_least
-from ..shared.estimates import estimate, mean_of, share_of
+from ..shared.estimates import estimate
 from . import scores as scoring
 from . import tables
 from .scores import class_gain, number_gain
@@ -106,7 +105,8 @@ def number_parts(q: Distribution, setting: Setting) -> Parts:
     """Return scores, tests, PIT histogram and coverage of a numeric predictive distribution."""
     y, rows = setting.y, setting.independent
     part = setting.sampling.part(rows).weights
-    scores = scoring.number_scores(q, y, None if q.censored else scoring.crps_baseline(y, setting.train))
+    baseline = None if q.censored else scoring.crps_baseline(y, setting.train)
+    scores = scoring.number_scores(q, y, baseline, setting.sampling.weights)
     tests: list[scoring.MonteCarlo] = []
     if {"crps", "sample"} <= q.supports:
         tests.append(scoring.crps_test(q.take(rows), y[rows], part, setting.rng("draws"), setting.n_draws))
@@ -287,8 +287,7 @@ def _estimates(
 
 def _score(score: scoring.CalibrationScore, setting: Setting) -> dict[str, Any]:
     sampling, level = setting.sampling, setting.confidence
-    interval = share_of if score.item == MISCOVERAGE.name else mean_of
-    line, narrow = (interval(score.rows, sampling, x) for x in (level, 0.9))
+    line, narrow = (score.of(score.rows, sampling, x) for x in (level, 0.9))
     line |= {"item": score.item, "unit": score.unit, "lower_90": narrow["lower"], "upper_90": narrow["upper"]}
     if score.item == "confidence_gap":
         centred = 0.0 if abs(line["estimate"]) < EXACT else line["estimate"]
