@@ -72,7 +72,7 @@ def test_a_net_benefit_by_its_two_shares() -> None:
     own, other = wilson(hits, 100, 1.96), tuple(w * end for end in wilson(alarms, 100, 1.96))
     found = difference_interval(hits, own, w * alarms, (other[0], other[1]), exclusive(hits, alarms))
     assert found == pytest.approx((0.039038, 0.162746), abs=2e-6)
-    assert (exclusive(1.0, 0.0), exclusive(0.4, 0.6)) == (0.0, pytest.approx(-1.0))
+    assert [exclusive(1.0, 0.0), exclusive(0.4, 0.6)] == pytest.approx([0.0, -1.0])
 
 
 def test_accuracy_less_that_of_the_majority() -> None:
