@@ -26,6 +26,7 @@ from ..shared.checks import at_least
 from ..shared.estimates import estimate
 from . import scores as scoring
 from . import tables
+from .comparisons import ClassOutcomes, comparisons
 from .scores import class_gain, number_gain
 
 _FAR = 3.0  # standard deviations between the events observed and those expected
@@ -48,6 +49,13 @@ class Setting:
     def independent(self) -> IntArray:
         """The rows that the Monte-Carlo tests use: all, or one of each cluster."""
         return self.sampling.independent_rows(self.rng("units"))
+
+    def classes(self, q: Distribution) -> ClassOutcomes | None:
+        """Return what comparisons of class probabilities need; None of other distributions."""
+        if "proba" not in q.supports:
+            return None
+        given = cast("Categorical", q)
+        return ClassOutcomes(given, self.y, self.train, self.sampling, self.independent, self.confidence)
 
     @property
     def baseline(self) -> str:
@@ -231,7 +239,7 @@ class Calibration(BuiltInExplainer):
         check_options("calibration", self, at_least(self, n_draws=99, n_bins=2, n_splits=2))
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
-        """Return ``calibration`` and its tables: ``.reliability``, or ``.pit`` and ``.coverage``."""
+        """Return ``calibration``, its tables (``.reliability``, or ``.pit`` and ``.coverage``) and ``.comparisons``."""
         q, y = engine.baseline, engine.y
         if y is None:
             raise InputError("calibration.y must be given; it was not. Pass the outcomes of the test rows.")
@@ -257,7 +265,7 @@ class Calibration(BuiltInExplainer):
             omissions=(*missing, *parts.omissions, *gaps.values()),
             meta={"family": q.family, "n": subject.n, "infinite_nll": infinite, **_events(q, y)},
         )
-        return [result, *parts.results, *covered]
+        return [result, *parts.results, *covered, comparisons(engine, setting.classes(q), sampling)]
 
     def _test_notes(self, sampling: Sampling) -> tuple[str, ...]:
         note = (
