@@ -24,6 +24,7 @@ from ..placing import PluginSections
 from .comparisons import comparison_words
 from .groups import affected
 from .uncertainty import believed, item_words, scores_table
+from .usefulness import useful
 
 COUNTED = 6  # classes up to which the table counts every pair
 MOST = 8  # classes in the table of the front part
@@ -171,7 +172,7 @@ NO_SEGMENT = (
 
 def sure(e: RunReader) -> Section:
     """Return scores and decisions, reliability, claims, segments of high uncertainty, and who is affected."""
-    parts = (scores(e), believed(e), claimed(e), unsure(e), affected(e))
+    parts = (scores(e), believed(e), useful(e), claimed(e), unsure(e), affected(e))
     return make_section("sure", "How good, how sure", _intervals(e), tuple(filter(None, parts)))
 
 
