@@ -162,8 +162,9 @@ def order_statistic(curve: RiskCoverage) -> float:
     takes rows as independent and of equal weight.
     """
     loss, place = curve.loss - curve.loss.mean(), curve.place - 0.5
-    spread = float(np.square(loss).sum() * np.square(place).sum() / (curve.n - 1))
-    return float(loss @ place) / spread**0.5 if spread > 0 else float("nan")
+    if not (np.ptp(curve.loss) > 0 and np.ptp(curve.uncertainty) > 0):
+        return float("nan")
+    return float(loss @ place / np.sqrt(np.square(loss).sum() * np.square(place).sum() / (curve.n - 1)))
 
 
 def band_quantile(

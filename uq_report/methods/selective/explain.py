@@ -22,7 +22,7 @@ from ..shared.attributes import attributes, disclose
 from ..shared.checks import at_least
 from ..shared.estimates import diagnostic, rate_of, size_of
 from .assess import Assessed, Record
-from .losses import class_losses, number_losses
+from .losses import class_losses, number_losses, without_rounding
 
 LEAST_UNITS = 20  # independent rows, below which nothing is ordered
 SUMMARY = ("item", "unit", "p_value", "lower_90", "upper_90")
@@ -130,7 +130,7 @@ class Selective(BuiltInExplainer):
         endless = int((~np.isfinite(losses.uncertainty)).sum())
         if endless:
             raise InputError(f"selective needs finite uncertainties; {losses.words[0]} is infinite {endless} times.")
-        return Assessed(losses, sampling, engine.confidence)
+        return Assessed(losses._replace(uncertainty=without_rounding(losses.uncertainty)), sampling, engine.confidence)
 
     def _numbers(self, assessed: Assessed) -> Diagnostic:
         losses = assessed.losses

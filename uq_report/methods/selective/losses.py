@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import nan
+from math import floor, log10, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from ...core.support.arrays import AnyArray, FloatArray
 from ...distributions import Categorical, Normal
 
 CHUNK = 20  # draws held at a time
+DIGITS = 10  # of an uncertainty; what differs beyond is rounding
 
 
 class CaseLosses(NamedTuple):
@@ -71,3 +72,15 @@ def expected_distance(q: Distribution, rng: np.random.Generator, draws: int) -> 
     for start in range(0, draws, CHUNK):
         total += np.abs(q.sample(rng, min(CHUNK, draws - start)) - mean).sum(axis=0)
     return total / draws
+
+
+def without_rounding(values: FloatArray) -> FloatArray:
+    """Return values to ten digits of the largest, so that what only rounding sets apart is tied.
+
+    Examples
+    --------
+    >>> without_rounding(np.array([0.1 + 0.2, 0.3, 0.25])).tolist()
+    [0.3, 0.3, 0.25]
+    """
+    largest = float(np.abs(values).max())
+    return np.round(values, DIGITS - 1 - floor(log10(largest))) if largest > 0 else values
