@@ -47,7 +47,7 @@ def lines(given: ClassOutcomes) -> dict[str, dict[str, Any]]:
 def test_calibration_in_the_large_is_the_mean_less_the_rate() -> None:
     """Of one probability for all, the limits are those of Wilson at n."""
     y = np.repeat([1, 0], [30, 70])
-    line = lines(outcomes([0.2] * 100, y))[IN_THE_LARGE]
+    line = lines(outcomes([0.2] * 100, y.tolist()))[IN_THE_LARGE]
     lower, upper = wilson(0.3, 100, Z)
     assert [line[key] for key in ("estimate", "value", "reference")] == pytest.approx([-0.1, 0.2, 0.3])
     assert [line["lower"], line["upper"]] == pytest.approx([0.2 - upper, 0.2 - lower])

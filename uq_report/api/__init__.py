@@ -334,7 +334,7 @@ def selective(subject: Subject, **options: Any) -> ResultView:
     >>> subject = explain(lambda X: Normal(0.0 * X[:, 0], np.exp(X[:, 0])), X, np.exp(X[:, 0]) * rng.normal(size=400))
     >>> found = selective(subject).estimates.set_index("item")["estimate"]
     >>> found[["normalised_gain", "loss"]].round(2).tolist()
-    [0.49, 1.25]
+    [0.5, 1.26]
     """
     return _result(ids.SELECTIVE, subject, options)
 
