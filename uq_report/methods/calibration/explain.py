@@ -230,7 +230,8 @@ class Calibration(BuiltInExplainer):
         "outcomes drawn from the model's own distributions, adjusted together by Holm's method.",
         assumes="Rows are independent, or dependent only inside the stated clusters.",
         fails="Over- and under-confidence in different regions can cancel in G; read PIT and reliability beside it.",
-        interval="Over new test rows, for the fixed model.",
+        interval="Over new test rows, for the fixed model: Wilson at an effective n (accuracy, recall, precision), "
+        "the wider of logit and Newcombe (AUC), log scale (losses, R² by 1 − R²), t (differences).",
         references="broecker; czado",
     )
 
