@@ -11,6 +11,8 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "aleatoric": "The part of the doubt that a model's members state themselves, on average: more rows would not "
         "remove it.",
         "AUC": "The chance that a case is scored higher than a non-case; 0.5 is a coin, 1 is perfect.",
+        "AUROC of failures": "The chance that a wrong prediction is more uncertain than a right one; 0.5 is a random "
+        "order, 1 finds every error first.",
         "Brier": "Squared distance of the stated probabilities to what happened, from 0 (perfect) to 2.",
         "calibration": "Stated probabilities or intervals come true as often as they say.",
         "confidence gap": "How much worse the outcomes are foreseen than the model says; above 0 it claims too much.",
@@ -33,6 +35,8 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "nats": "Unit of information: 0.69 nats are one bit, a fair coin's worth.",
         "negative log-likelihood": "How badly the stated probabilities foresaw the outcome: 0 if it was said to be "
         "certain.",
+        "net true positives": "Net benefit: true positives less false positives, these weighed by what a false alarm "
+        "costs in misses at the decision threshold.",
         "PDP": "How the average prediction, or the average doubt, moves when one feature is set to other values.",
         "permutation importance": "What changes when a feature's values are shuffled between rows, so that they are "
         "wrong.",
@@ -40,6 +44,8 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "calibrated.",
         "predictive distribution": "What the model says of one outcome: every value it may take, with its probability.",
         "R-sens": "How far the whole predictive distribution moves when a feature is moved a little.",
+        "risk-coverage curve": "Mean loss of the observations kept when the most uncertain are referred to a person, "
+        "by the share kept.",
         "Shapley": "A fair split of one row's prediction, or of its doubt, among the features.",
         "support": "Where the training rows lie; outside it the model has seen nothing like the row.",
         "waiver": "A finding somebody answers for until a stated day: it is shown, and is not open.",
