@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WIDTH = 80
 
 
-@app.command()
+@app.command(epilog="Example: uq-report plugins pfi")
 def plugins(
     name: Annotated[str | None, typer.Argument(help="Tell of this one: cid, explainers.cid, checks.leak.")] = None,
 ) -> None:
@@ -110,7 +110,7 @@ def _wrapped(text: str, indent: int, further: int | None = None) -> str:
     return wrapper.fill(text)
 
 
-@app.command()
+@app.command(epilog="Example: uq-report doctor")
 def doctor() -> None:
     """Check what a full audit needs on this machine."""
     with errors_reported():
