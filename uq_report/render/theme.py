@@ -130,7 +130,7 @@ def read_theme(folder: Path) -> Theme:
         if name not in COLOURS or not _HEX.fullmatch(str(colour)):
             allowed = f"one of {', '.join(sorted(COLOURS))} as #rrggbb"
             raise RenderError(f"{THEME}.colours must be {allowed}; got {name} = {colour!r}. Mend it.")
-    return Theme(*tables, _logo(root, str(content.get("logo", ""))), str(content.get("footer", "")))
+    return Theme(tables[0], tables[1], _logo(root, str(content.get("logo", ""))), str(content.get("footer", "")))
 
 
 def _logo(root: Path, name: str) -> str:
