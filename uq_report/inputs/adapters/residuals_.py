@@ -320,10 +320,11 @@ def _empirical(z: FloatArray) -> tuple[Around, float, tuple[str, ...]]:
         )
     centres = z if len(z) <= MOST_CENTRES else np.quantile(z, (np.arange(MOST_CENTRES) + 0.5) / MOST_CENTRES)
     factor = np.sqrt(max(0.0, std**2 - bandwidth**2)) / centres.std()
-    shape = Smoothed([0.0], 1.0, z.mean() + factor * (centres - centres.mean()), bandwidth)
+    shape = Smoothed([0.0], 1.0, z.mean() + factor * (centres - centres.mean()), bandwidth, len(z))
     remark = (
         f"The residuals are smoothed by a normal kernel, {number(bandwidth / std)} of their standard deviation wide, "
-        "which keeps their mean and variance; beyond the largest ones the tails are those of the kernel."
+        "which keeps their mean and variance; beyond the largest ones the tails are those of the kernel, and "
+        "calibration judges no more than their probability."
     )
     return shape.moved, float(shape.variance()[0]), (remark,)
 
@@ -341,7 +342,8 @@ def _conformal(z: FloatArray) -> tuple[Around, float, tuple[str, ...]]:
     size = float(around(np.zeros(1), np.ones(1)).variance()[0])
     remark = (
         f"The conformal distribution has {len(ranks)} levels; between them the density is constant, and beyond "
-        f"{number(100 * at[0])} and {number(100 * at[-1])} % its tails are exponential."
+        f"{number(100 * at[0])} and {number(100 * at[-1])} % its tails are exponential, as far out on average as those "
+        "of a logistic distribution. Calibration judges the probabilities of the levels alone."
     )
     return around, size, (remark,)
 

@@ -609,7 +609,8 @@ class CalibrationGate(TableCheck):
         if gate.missed.known and isnan(gate.gap):
             return f"The stated coverage is kept: {gate.missed.words}."
         held = f" Of its label sets, {gate.missed.words}." if gate.missed.known else ""
-        return f"The stated uncertainty is right on average: {gate.words}, within ±{self.margin:g} nats; no test rejects.{held}"
+        within = f"{gate.words}, within ±{self.margin:g} nats; no test rejects"
+        return f"The stated uncertainty is right on average: {within}.{held}"
 
 
 NOT_ACCEPTABLE = "Calibration: not acceptable."

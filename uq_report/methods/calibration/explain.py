@@ -131,7 +131,15 @@ def number_parts(q: Distribution, setting: Setting) -> Parts:
         tables.pit_histogram(q, lower, upper, setting.sampling, setting.confidence),
         tables.coverage(q, pit, _widths(q, setting.sampling), setting.sampling, setting.confidence),
     ]
-    return Parts([*scores, *gains], tests, figures, (note,), omissions, features)
+    notes = (note, OF_CELLS) if isinstance(q, Quantiles) else (note,)
+    return Parts([*scores, *gains], tests, figures, notes, omissions, features)
+
+
+OF_CELLS = (
+    "Calibration is judged by the levels that the quantiles state: the PIT of an outcome is drawn between the levels "
+    "around it, and beyond the outermost ones the confidence gap uses the mean loss of the tail. Log loss and entropy "
+    "need a density: constant between quantiles, with exponential tails that have the mean distance of a logistic."
+)
 
 
 def _gains(
