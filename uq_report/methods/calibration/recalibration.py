@@ -82,7 +82,7 @@ def _log_softmax(logits: FloatArray, theta: FloatArray) -> FloatArray:
 
 
 # limits of the fit in shift, log scale, skewness and log tail weight: beyond what a sample can show, within floats
-BOUNDS = ((-REACH, REACH), (-14.0, 14.0), (-REACH, REACH), (-2.5, 2.5))
+BOUNDS = ((-REACH, REACH), (-10.0, 10.0), (-REACH, REACH), (-2.0, 2.0))
 
 
 def shape_gain(

@@ -83,7 +83,7 @@ def pit_histogram(
     for b, hits in enumerate(inside):
         mean, error = (float(value) for value in sampling.mean(hits))
         low, high = sampling.interval(mean, error, level)
-        if not ranges:
+        if not (ranges or q.atoms or q.censored):
             exact = share_of(hits, sampling, level)
             low, high = exact["lower"], exact["upper"]
         row = estimate(mean * PIT_BINS, error * PIT_BINS, (low * PIT_BINS, high * PIT_BINS), level)
