@@ -103,10 +103,9 @@ def shape_gain(
         check_limits()
         out, used = fold == k, fold != k
         theta = _shape(z[used], ends[:, used], atom[used], weights[used] / weights[used].sum())
-        after = _log_masses(ends[:, out], theta)[0]
-        masses = atom[out]
-        before = np.log(np.where(masses, (upper - lower)[out], 1.0))
-        gain[out] = np.where(masses, after - before, _log_ratios(z[out], theta)[0])
+        density, mass = out & ~atom, out & atom
+        gain[density] = _log_ratios(z[density], theta)[0]
+        gain[mass] = _log_masses(ends[:, mass], theta)[0] - np.log((upper - lower)[mass])
     return gain
 
 
