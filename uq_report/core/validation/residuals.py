@@ -155,7 +155,7 @@ class Assumption:
             if self.replaces
             else ("The model gives no uncertainty of its own")
         )
-        laid = DISTRIBUTIONS[self.form] + ("" if self.df is None else f" ({number(self.df)} degrees of freedom)")
+        laid = DISTRIBUTIONS[self.form] + ("" if self.df is None else f" ({number(self.df, 2)} degrees of freedom)")
         return f"{own}: {laid} with {spread}, from {self.origin}, is laid over its predictions.{share}"
 
     def facts(self) -> dict[str, Any]:
