@@ -88,7 +88,7 @@ def test_words_stand_for_forms_and_oob_for_a_source() -> None:
         "normal",
         "empirical",
         "conformal",
-        "normal",
+        "student_t",
     ]
     assert Residuals.of("oob").source == "oob"
     assert Residuals.of("normal").source is None
@@ -99,7 +99,10 @@ def test_words_stand_for_forms_and_oob_for_a_source() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"form": "gaussian"}, "residuals.form must be one of 'normal', 'empirical', 'conformal'; got 'gaussian'"),
+        (
+            {"form": "gaussian"},
+            "residuals.form must be one of 'normal', 'student_t', 'empirical', 'conformal'; got 'gaussian'",
+        ),
         ({"source": "bootstrap"}, "residuals.source must be one of .*; got 'bootstrap'"),
         ({"source": "held_out"}, "residuals.source must be left out where rows are given, and given with rows"),
         ({"source": "oob", "rows": ([[1.0]], [1.0])}, "residuals.source must be left out where rows are given"),
@@ -128,7 +131,7 @@ def test_the_sentence_says_what_was_laid_over_and_from_what() -> None:
         "The model gives no uncertainty of its own: a normal distribution with constant spread 53.2 units of the "
         "outcome, from residuals of 5-fold cross-validation on 300 training rows, is laid over its predictions."
     )
-    assert assumption.facts() == {**FACTS, "explained": None, "noise": None, "replaces": "", "words": assumption.words}
+    assert assumption.facts() == {**FACTS, "df": None, "members_share": None, "replaces": "", "words": assumption.words}
 
 
 def test_the_sentence_names_the_distribution_that_is_not_used() -> None:
@@ -140,8 +143,18 @@ def test_the_sentence_names_the_distribution_that_is_not_used() -> None:
     )
 
 
-def test_the_sentence_about_members_is_about_their_noise() -> None:
-    assert Assumption(**{**FACTS, "source": "oob", "explained": 0.4, "noise": 40.0}).words == (
-        "The noise around its members is an assumption: a normal distribution with constant spread 40.0 units of the "
-        "outcome, from out-of-bag residuals of 300 training rows, is added to each."
+def test_the_sentence_about_members_has_their_share() -> None:
+    own = {"form": "student_t", "source": "oob", "df": 5.0, "replaces": "ensemble"}
+    words = Assumption(**{**FACTS, **own, "members_share": 0.4}).words
+    assert words.replace("\xa0", " ") == (
+        "Its own distribution (ensemble) is not used: a Student-t distribution (5.0 degrees of freedom) with a part "
+        "that follows the spread of its members (on average 53.2 units of the outcome), from out-of-bag residuals of "
+        "300 training rows, is laid over its predictions. The members' share of the variance (epistemic) is 40 % on "
+        "average."
     )
+    both = Assumption(**{**FACTS, **own, "scale": "modelled", "members_share": 0.4}).words
+    assert "small boosted trees (on average 53.2 units of the outcome) and a part that follows the spread" in both
+    for none in (None, 0.0):
+        plain = Assumption(**{**FACTS, **own, "members_share": none}).words
+        assert "with constant spread 53.2" in plain
+        assert "epistemic" not in plain

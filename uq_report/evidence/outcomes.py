@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from math import ceil, floor, log10
+from math import ceil, floor, inf, log10
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,8 +18,11 @@ from .view import UNKNOWN, View
 
 LOG_SCORE, SHARPNESS, CONFIDENCE_GAP = "log_score", "sharpness_entropy", "confidence_gap"
 LOG_SCORE_SKILL = f"{LOG_SCORE}_skill"
+SHAPE_GAIN, ROW_GAIN = "recalibration_gain", "recalibration_gain_by_segment"
 # items of `Calibration` that judge the uncertainty, beside those that begin with "sharpness"
-OF_UNCERTAINTY = (CONFIDENCE_GAP, "recalibration_gain", "ece", "pit_distance", "coverage_gap", "miscoverage")
+OF_UNCERTAINTY = (
+    CONFIDENCE_GAP, SHAPE_GAIN, ROW_GAIN, "ece", "pit_distance", "coverage_gap", "smooth_statistic", "miscoverage",
+)  # fmt: skip
 
 
 class ScoreLine(ItemLine):
@@ -75,13 +78,21 @@ def rows_within(estimate: float, lower: float, upper: float, margin: float, n: i
 
 
 class CalibrationView(View):
-    """Scores, the confidence gap, and tests of calibration; of lifetimes also the events `seen` and `expected`."""
+    """Scores, the confidence gap, and tests of calibration; of lifetimes also the events `seen` and `expected`.
+
+    `units` are the observations, clusters or blocks; `blocks_cut` says that the autocorrelation asks for longer blocks
+    than the sample has room for. `gain_features` are those by which a spread by segment gains more than a change of
+    shape.
+    """
 
     id: ClassVar[str] = ids.CALIBRATION
     lines: tuple[ScoreLine, ...]
     family: str = ""
     n: int = 0
     infinite_nll: int = 0
+    units: float = inf
+    blocks_cut: bool = False
+    gain_features: tuple[str, ...] = ()
     seen: int | None = None
     expected: float = UNKNOWN
 

@@ -273,9 +273,11 @@ def gate_of(outcomes: Iterable[Outcome]) -> Gate:
     findings = [*outcome.findings, *(waived.finding for waived in outcome.waived)]
     if not findings:
         return Gate("not assessed", "unknown", sentence(outcome.reason))
-    failed = [finding for finding in findings if finding.code == FAILED]
+    failed = [finding for finding in findings if finding.code == FAILED and finding.severity != "observation"]
     decisive = failed or findings
+    rejected = any(finding.code == FAILED for finding in findings)
     waived = outcome.state == "ignored"
     reasons = [*(finding.statement for finding in decisive), *([outcome.reason] if waived else [])]
-    word = f"{'fails' if failed else 'cannot be judged'}{', waived' if waived else ''}"
+    state = "fails" if failed else "passes in part" if rejected else "cannot be judged"
+    word = f"{state}{', waived' if waived else ''}"
     return Gate(word, "bad" if failed else "warning", " ".join(map(sentence, reasons)))

@@ -23,7 +23,7 @@ from .mixture_information import (
     standardised,
 )
 
-_REMEDY = "raise min_samples_leaf, or give the members a noise variance with residuals='oob' (others: 'normal')"
+_REMEDY = "raise min_samples_leaf, or lay a distribution over the mean with residuals='oob' (others: 'normal')"
 _SPLIT = {"aleatoric_variance", "epistemic_variance"}
 _ALWAYS = frozenset({"mean", "variance", "cdf", "quantile", "sample", "crps"}) | _SPLIT
 _DENSITY = frozenset({"entropy", "log_prob", "aleatoric", "epistemic", "members", "kl"})

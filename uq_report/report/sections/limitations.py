@@ -40,7 +40,7 @@ def _assumed(e: RunReader) -> Iterator[str]:
     assumption = e.subject.assumption
     if assumption is None:
         return
-    same = assumption.scale == "constant" and assumption.noise is None
+    same = assumption.scale == "constant" and not assumption.members_share
     more = " Its spread is the same in every row: where the model is less sure cannot be seen." if same else ""
     yield (
         "The stated uncertainty is an assumption of this audit (see the answer), not of the model; calibration is its "
