@@ -7,13 +7,13 @@ from math import ceil, inf, nan
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy.special import stdtrit
 
 from ..support.arrays import AnyArray, FloatArray, IntArray
 from .inference import CONFIDENCE, unit_sums
+from .sample_size import EQUIVALENCE, equivalence
 
 Verdict = Literal["positive", "negative", "about 0", "undetermined"]
-EQUIVALENCE = 0.05  # level of each of the two one-sided tests of "about 0", whatever the level of the intervals
 
 
 class Judgement(NamedTuple):
@@ -49,8 +49,7 @@ def judge(estimate: float, se: float, df: int, margin: float, *, n: int, confide
         return Judgement(lower, upper, "about 0", math.nan)
     if lower > 0 or upper < 0:
         return Judgement(lower, upper, "positive" if lower > 0 else "negative", math.nan)
-    per_row = float(ndtri(1 - EQUIVALENCE) + ndtri(0.9)) * se
-    needed = float(math.ceil(n * (per_row / margin) ** 2)) if margin > 0 else math.nan
+    needed = float(math.ceil(equivalence(n * se**2, margin))) if margin > 0 else math.nan
     return Judgement(lower, upper, "undetermined", needed)
 
 
