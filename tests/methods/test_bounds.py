@@ -29,7 +29,7 @@ USUAL: dict[str, dict[str, float]] = {
     "rsens": {"alpha": 1.0, "max_rows": 200, "top": 8, "pair_rel_tol": 0.1, "step": 0.5},
     "segments": {"max_leaf_nodes": 6, "min_samples_leaf": 20, "min_share": 0.05},
     "shap": {
-        "n_local": 1, "n_rows": 50, "max_evaluations": 1_000_000, "n_background": 30, "max_exact": 10,
+        "n_local": 1, "n_rows": 50, "max_evaluations": 1_000_000, "n_background": 100, "max_exact": 10,
         "n_permutations": 20,
     },
     "support": {"expected": 0.05, "n_neighbors": 5, "n_repeats": 3, "max_train": 2000, "max_rows": 10_000},
