@@ -146,6 +146,22 @@ def effective_units(g: FloatArray, weights: FloatArray, clusters: IntArray | Non
     return float(squares.sum() ** 2 / np.square(squares).sum())
 
 
+def variance_freedom(effective: float, units: int) -> float:
+    """Return the degrees of freedom of a variance that `effective` of the `units` carry, at most units - 1.
+
+    A variance of parts of kurtosis κ = units/effective has the relative error √((κ - 1)/units), as one of normal parts
+    with 2 units/(κ - 1) degrees of freedom.
+
+    Examples
+    --------
+    >>> variance_freedom(25.0, 100), variance_freedom(90.0, 100), variance_freedom(inf, 100)
+    (66.66666666666667, 99.0, 99.0)
+    """
+    if effective >= units:
+        return float(units - 1)
+    return min(units - 1.0, 2 * units * effective / (units - effective))
+
+
 def heavy_tails(effective: float, n: int, unit: str = "rows") -> Distrust:
     """Return the distrust in an interval whose variance so few of `n` rows or other units carry.
 
