@@ -46,7 +46,7 @@ def agree(prior: Prior, subject: Subject = SUBJECT, **options: Any) -> tuple[Res
 
 def real(subject: Subject) -> dict[str, Sequence[Result]]:
     engine = Engine(subject, testing.measures())
-    made = (PermutationImportance(n_repeats=5), ShapleyValues(n_rows=40, n_background=10))
+    made = (PermutationImportance(n_repeats=5), ShapleyValues(n_rows=40, n_background=50))
     return {one.name: one.explain(subject, engine.bound(one.name), {}) for one in made}
 
 

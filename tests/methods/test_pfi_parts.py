@@ -192,7 +192,7 @@ def test_scores_are_sums_of_coefficients_times_statistics() -> None:
 
 def claim(excess: Any) -> ModelImplied:
     nothing = np.zeros((3, 1))
-    return ModelImplied(nothing, np.zeros(3), np.zeros(3), ("",) * 3, 0.0, 0.0, np.asarray(excess, dtype=float))
+    return ModelImplied(nothing, np.zeros(3), np.zeros(3), ("",) * 3, 0.0, 0.0, np.asarray(excess, float), 3.0)
 
 
 def drawn(values: Any) -> ProperScore:
@@ -582,19 +582,22 @@ def test_intervals_are_of_student_with_one_unit_less() -> None:
 
 @pytest.mark.parametrize("outcomes", [True, False])
 def test_lines_of_claims_have_their_intervals_and_the_last_its_test(outcomes: bool) -> None:
-    """Of 4 rows: t of 3 degrees of freedom at 97.5 % is 3.182."""
+    """Of 4 rows: t of 3 degrees of freedom at 97.5 % is 3.182; a claim has its own, 2, on the scale of logarithms."""
     size = 3 if outcomes else 1
     one = ModelImplied(
         np.zeros((size, 1)), np.array([0.4, 0.3, 0.1])[:size], np.array([0.1, 0.2, 0.3])[:size],
-        ("", "doubt", "")[:size], 0.75, 0.05, np.zeros((1, 4)),
+        ("", "doubt", "")[:size], 0.75, 0.05, np.zeros((1, 4)), 2.0,
     )  # fmt: skip
     rows = ShuffledRows((), np.zeros((0, 4)), np.zeros(4), np.ones(4), None)
     of = Claiming(None, Engine(levels(3), MEASURES), rows, (), (), np.zeros((0, 4)), 0, claims={"a": one})
     lines = of._lines("nll", "a", 0.25)
     t = 3.182446305284263
     assert [line["item"] for line in lines] == [CLAIMED, DELIVERED, DIFFERENCE][:size]
-    assert [line["upper"] - line["estimate"] for line in lines] == pytest.approx([0.1 * t, 0.2 * t, 0.3 * t][:size])
-    assert [line["estimate"] - line["lower"] for line in lines] == pytest.approx([0.1 * t, 0.2 * t, 0.3 * t][:size])
+    factor = np.exp(4.302652729749464 * 0.1 / 0.4)
+    assert (lines[0]["lower"], lines[0]["upper"]) == pytest.approx((0.4 / factor, 0.4 * factor))
+    rest = lines[1:]
+    assert [line["upper"] - line["estimate"] for line in rest] == pytest.approx([0.2 * t, 0.3 * t][: size - 1])
+    assert [line["estimate"] - line["lower"] for line in rest] == pytest.approx([0.2 * t, 0.3 * t][: size - 1])
     assert [line["unreliable"] for line in lines] == ["", "doubt", ""][:size]
     if outcomes:
         last = lines[-1]

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from ..core.model import measures as m
+from ..core.statistics.sample_size import SampleSize, largest
 from ..core.statistics.verdicts import holm
 from ..core.support.arrays import FloatArray
 from ..core.support.text import clean, short
@@ -75,6 +76,8 @@ class RuleOutcome:
         Why the rule was not judged at all; empty if it was.
     passed : str
         A sentence on what was judged, for a rule that nothing speaks against.
+    size : SampleSize, optional
+        The number of observations that decides what is undecided.
     """
 
     code: str
@@ -83,6 +86,7 @@ class RuleOutcome:
     because: str = ""
     absent: str = ""
     passed: str = ""
+    size: SampleSize | None = None
 
     @property
     def remark(self) -> str:
@@ -90,7 +94,10 @@ class RuleOutcome:
         if self.absent:
             return f"{self.code} was not judged: {self.absent}."
         why = f": {self.because}" if self.because else ""
-        return f"{self.code} is undetermined for {listed(self.undecided)}{why}." if self.undecided else ""
+        if not self.undecided:
+            return ""
+        size = "" if self.size is None else f" {self.size.sentence}"
+        return f"{self.code} is undetermined for {listed(self.undecided)}{why}.{size}"
 
 
 def close(check: str, parts: Sequence[RuleOutcome]) -> Outcome:
@@ -107,14 +114,18 @@ def close(check: str, parts: Sequence[RuleOutcome]) -> Outcome:
     """
     findings = tuple(finding for part in parts for finding in part.findings)
     remarks = [part.remark for part in parts if part.remark]
-    undecided = tuple(dict.fromkeys(part.code for part in parts if part.remark))
+    size = largest(part.size for part in parts if part.undecided)
+    left: dict[str, Any] = {
+        "undecided": tuple(dict.fromkeys(part.code for part in parts if part.remark)),
+        "n_needed": size.rounded if size is not None and size.is_larger else None,
+    }
     if findings:
-        return Outcome(check=check, state="found", reason=" ".join(remarks), findings=findings, undecided=undecided)
+        return Outcome(check=check, state="found", reason=" ".join(remarks), findings=findings, **left)
     if all(part.absent for part in parts):
         return Outcome(check=check, state="not_applicable", reason="; ".join(dict.fromkeys(p.absent for p in parts)))
     if remarks:
         reason = " ".join(["No verdict.", *remarks])
-        return Outcome(check=check, state="skipped", reason=reason, undecided=undecided)
+        return Outcome(check=check, state="skipped", reason=reason, **left)
     return Outcome(check=check, state="passed", reason=" ".join(part.passed for part in parts if part.passed))
 
 

@@ -174,8 +174,9 @@ class Outcome(Frozen):
 
     The state is ``found`` if and only if there are open `findings`, and ``ignored`` if all that was found is
     `waived`; every other state but ``passed`` comes with a `reason`. Of the rules of a check some of which were judged,
-    `undecided` has the codes that stay open. `missing` has the explainers whose results it looked for and that gave
-    none. Checks leave `waived`, `title`, `rules` and `missing` empty: the runner fills them in.
+    `undecided` has the codes that stay open, and `n_needed` is the largest sample size advised for one of them, None
+    where none is. `missing` has the explainers whose results it looked for and that gave none. Checks leave `waived`,
+    `title`, `rules` and `missing` empty: the runner fills them in.
     """
 
     check: str
@@ -186,6 +187,7 @@ class Outcome(Frozen):
     title: str = ""
     rules: tuple[RuleRecord, ...] = ()
     undecided: tuple[str, ...] = ()
+    n_needed: int | None = None
     missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -102,7 +102,7 @@ class Sampling:
         return tuple(notes)
 
 
-def t_quantile(level: float, dof: int) -> float:
+def t_quantile(level: float, dof: float) -> float:
     """Return a quantile of Student's t; NaN without degrees of freedom."""
     return float(special.stdtrit(dof, level)) if dof > 0 else float("nan")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -313,6 +313,7 @@ class Calibration(BuiltInExplainer):
                 "units": sampling.units,
                 "blocks_cut": sampling.blocks is not None and sampling.blocks.cut,
                 "gain_features": list(parts.features),
+                **_gap_variance(q, gap, setting),
                 **_events(q, y),
             },
         )
@@ -365,6 +366,25 @@ def _gap(q: Distribution, y: AnyArray) -> tuple[list[scoring.CalibrationScore], 
     if lacking:
         return [], (Omission("confidence_gap", "", q.why_not(lacking[0])),)
     return [scoring.CalibrationScore("confidence_gap", "nats", scoring.confidence_gap(q, y))], ()
+
+
+def _gap_variance(q: Distribution, gap: list[scoring.CalibrationScore], setting: Setting) -> dict[str, float]:
+    """Return n times the variance of the mean gap if outcomes follow the model, where it can be computed.
+
+    Of the model's own distributions, times the design effect of clusters. Where outcomes are censored, that of the
+    gaps observed.
+    """
+    sampling, n = setting.sampling, len(setting.y)
+    if not gap or not np.isfinite(gap[0].rows).all():
+        return {}
+    by_unit = float(sampling.mean(gap[0].rows)[1])
+    variance = n * by_unit**2
+    if not q.censored and "sample" in q.supports:
+        by_row = float(replace(sampling, codes=None, units=n).mean(gap[0].rows)[1])
+        design = max(1.0, (by_unit / by_row) ** 2) if by_row > 0 else 1.0
+        own = scoring.varentropy(q, setting.rng("varentropy"))
+        variance = float(n * np.square(sampling.weights) @ own) * design
+    return {"gap_variance": variance} if np.isfinite(variance) else {}
 
 
 def _events(q: Distribution, y: AnyArray) -> dict[str, float]:

@@ -25,6 +25,7 @@ from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, MeasureFacts, Om
 from ...core.model.sampling import t_quantile
 from ...core.predictive import Distribution
 from ...core.statistics.inference import TIED, PairTerms, as_extreme, standard_error
+from ...core.statistics.verdicts import effective_units, variance_freedom
 from ...core.support.arrays import AnyArray, FloatArray
 from ...core.support.limits import check_limits
 from ...distributions import Categorical, Quantiles
@@ -193,7 +194,7 @@ class ModelImplied(NamedTuple):
     """What a set of features claims and delivers; the first axis is claimed and, with outcomes, delivered, difference.
 
     `unreliable` says why intervals are unreliable, `excess` (P, n) the coefficients of the score, averaged over the
-    shuffles or all pairs, less those of the unchanged row.
+    shuffles or all pairs, less those of the unchanged row. `freedom` has the degrees of freedom of the claim's error.
     """
 
     repeats: FloatArray
@@ -203,6 +204,7 @@ class ModelImplied(NamedTuple):
     share: float
     share_se: float
     excess: FloatArray
+    freedom: float
 
 
 def claim_terms(changes: ChangedMeasures, b: FloatArray, rows: ShuffledRows, excess: FloatArray) -> ModelImplied:
@@ -232,8 +234,11 @@ def claim_terms(changes: ChangedMeasures, b: FloatArray, rows: ShuffledRows, exc
         # L - sK has mean 0 at the share s, and its error over K is that of the ratio (delta method)
         share_se = float(standard_error(_less(pairs, share), rows.weights, rows.clusters)[0] / estimate[0])
     errors = zip(pairs.rows, se.tolist(), strict=True)
-    unreliable = tuple(rows.unreliable(g, error, outcomes=k > 0).reason for k, (g, error) in enumerate(errors))
-    return ModelImplied(pairs.repeats, estimate, se, unreliable, share, share_se, excess)
+    own = [rows.unreliable(g, error, outcomes=k > 0).reason for k, (g, error) in enumerate(errors)]
+    # a difference, and a share, is no more reliable than either of its sides
+    unreliable = (*own[:2], *(reason or own[0] or own[1] for reason in own[2:]))
+    freedom = variance_freedom(effective_units(pairs.rows[0], rows.weights, rows.clusters), rows.units)
+    return ModelImplied(pairs.repeats, estimate, se, unreliable, share, share_se, excess, freedom)
 
 
 def _less(pairs: PairTerms, s: float) -> PairTerms:
@@ -380,13 +385,28 @@ class Claiming:
         reach = t_quantile(0.5 + confidence / 2, self.rows.units - 1)
         lines = []
         for k, (part, value, se) in enumerate(zip(PARTS, claim.estimate, claim.se, strict=False)):
-            line = estimate(value, se, (value - reach * se, value + reach * se), confidence, measure, name)
+            interval = value - reach * se, value + reach * se
+            if part == CLAIMED and value > 0:
+                interval = _of_claim(value, t_quantile(0.5 + confidence / 2, claim.freedom) * se)
+            line = estimate(value, se, interval, confidence, measure, name)
             lines.append(line | {"item": part, "unreliable": claim.unreliable[k]})
         if len(lines) == len(PARTS):
             ends = {"share_lower": claim.share - reach * claim.share_se}
             ends["share_upper"] = claim.share + reach * claim.share_se
             lines[-1] |= {"p_value": p_value, "share": claim.share, **ends}
         return lines
+
+
+def _of_claim(value: float, reach: float) -> tuple[float, float]:
+    """Return the interval of a claim, symmetric in its logarithm: it is a mean of divergences, above 0 and skewed.
+
+    Examples
+    --------
+    >>> [round(end, 6) for end in _of_claim(0.2, 0.2 * np.log(2))]
+    [0.1, 0.4]
+    """
+    factor = float(np.exp(reach / value))
+    return value / factor, value * factor
 
 
 _COLUMNS = (*ESTIMATE_COLUMNS, "item", "p_value", "share", "share_lower", "share_upper", "unreliable")

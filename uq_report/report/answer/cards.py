@@ -10,7 +10,7 @@ from ...document.document import Card
 from ...document.text import clean, interval, name, sentence, value_words
 from ...evidence.finding import Finding
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DIFFERENCE, Claims
-from ...evidence.outcomes import CONFIDENCE_GAP, CalibrationView, Decisions, ScoreLine, rows_within
+from ...evidence.outcomes import CONFIDENCE_GAP, CalibrationView, Decisions, ScoreLine
 from ...evidence.view import by_feature
 from ...reading.run_reader import RunReader
 from ...reading.sentences import amount, apart, estimate_words, percent, scaled, share, unbracketed
@@ -215,8 +215,8 @@ def _undecided(view: CalibrationView, gap: ScoreLine, differ: str, margin: float
     """Say what keeps the answer open, and how many rows would do where these are too few."""
     if not isfinite(margin) or max(-gap.lower_90, gap.upper_90) < margin:
         return f"{differ}."
-    needed = rows_within(gap.estimate, gap.lower_90, gap.upper_90, margin, view.n)
-    return f"{differ}; ±{margin:g} would do.{f' About {needed} rows would tell.' if needed else ''}"
+    size = view.gap_size(margin)
+    return f"{differ}; tolerance ±{margin:g}.{'' if size is None else f' {size.sentence}'}"
 
 
 def _words(gap: ScoreLine, sign: int = 1) -> str:

@@ -19,7 +19,6 @@ from ...evidence.outcomes import (
     Pit,
     Reliability,
     ScoreLine,
-    rows_within,
 )
 from ...evidence.segments import OFF_SUPPORT, SegmentsView
 from ...reading.run_reader import GATE, RunReader
@@ -63,9 +62,9 @@ def gate_words(e: RunReader) -> str:
         return f"On {rows} {stated} agree with the outcomes within {plain(margin)} nats ({words})."
     if e.gate.tone != "warning" or max(-gap.lower_90, gap.upper_90) < margin:
         return _verdict(e)
-    enough = rows_within(gap.estimate, gap.lower_90, gap.upper_90, margin, view.n)
-    would = f" About {enough} would, if gap and spread stay as they are." if enough else ""
-    return f"{rows} cannot tell whether {stated} are right ({words}; limit ±{plain(margin)}).{would}"
+    size = view.gap_size(margin)
+    advice = "" if size is None else f" {size.sentence}"
+    return f"{rows} cannot tell whether {stated} are right ({words}; limit ±{plain(margin)}).{advice}"
 
 
 def _verdict(e: RunReader) -> str:
