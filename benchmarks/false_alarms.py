@@ -194,6 +194,15 @@ NULLS: tuple[Null, ...] = (
         alarm=raises("UQ121"),
         counted="UQ121",
     ),
+    Null(
+        "selective", f"{OUTCOMES}, two classes: uncertainty orders the errors", KnownLogistic(GRADED), {"selective": {}}
+    ),
+    Null(
+        "selective",
+        f"{OUTCOMES}, normal with scale exp(0.3 x0): errors do differ between rows",
+        KnownLinear(GRADED, (0.3, *NOISE[1:])),
+        {"selective": {}},
+    ),
     Null("single_feature", f"{OUTCOMES}; two classes", KnownLogistic((1.0, *NOISE[1:])), {**FIT, **COVERED}),
     Null(
         "shift",

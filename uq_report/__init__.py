@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .api import load as load
     from .api import profile as profile
     from .api import segments as segments
+    from .api import selective as selective
     from .core.support.errors import UQReportError as UQReportError
     from .core.validation.residuals import Residuals as Residuals
     from .distributions import Beta as Beta
@@ -64,7 +65,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "api": "attributions audit calibration compare dalex_explainer explain explain_outputs importance "
-    "load profile segments",
+    "load profile segments selective",
     "distributions": "Beta Categorical CategoricalMixture Censored CountDraws Discretised Draws Gamma HalfNormal "
     "Histogram Intervals LabelSets Laplace LogLogistic LogNormal Logistic Mixture "
     "NegativeBinomial Normal NormalMixture Ordinal Poisson Quantiles Scipy Smoothed StudentT "

@@ -18,7 +18,16 @@ SUBJECT = uq.explain(MODEL, X, Y)
 RUN = uq.audit(SUBJECT, explainers=["calibration"], options={"calibration": {"n_draws": 99}}, progress=False)
 ONE = "audit.subject must be one subject, or champion and challenger; got "
 MAKE = "Call uq.{}(uq.explain(model, X, y))."
-VERBS = (uq.audit, uq.importance, uq.profile, uq.attributions, uq.calibration, uq.segments, uq.dalex_explainer)
+VERBS = (
+    uq.audit,
+    uq.importance,
+    uq.profile,
+    uq.attributions,
+    uq.calibration,
+    uq.segments,
+    uq.selective,
+    uq.dalex_explainer,
+)
 audit: Callable[..., Any] = uq.audit
 importance: Callable[..., Any] = uq.importance
 explain: Callable[..., Any] = uq.explain

@@ -26,7 +26,7 @@ NUMBERS = [
     for name in rule.thresholds
 ]
 # Numbers that are no thresholds: the level of the intervals that calibration gives, and values of a column.
-WORDS = {"UQ101": {"90"}, "UQ102": {"90"}, "UQ703": {"1", "9", "99"}}
+WORDS = {"UQ101": {"90"}, "UQ102": {"90"}, "UQ111": {"90"}, "UQ703": {"1", "9", "99"}}
 # What is asked where nothing else is configured: decisions, not to be changed in passing.
 USUAL: dict[str, dict[str, float]] = {
     "UQ001": {"margin": 0.01, "small_gain": 0.03, "worse": 0.1, "events": 10},
@@ -34,6 +34,7 @@ USUAL: dict[str, dict[str, float]] = {
     "UQ003": {"level": 0.05, "margin": 0.01, "high": 0.5, "events": 10},
     "UQ101": {"level": 0.05, "effect": 0.02, "medium": 0.05, "high": 0.1, "missed": 0.02, "some": 0.05, "many": 0.1},
     "UQ102": {"margin": 0.05, "events": 20, "units": 20, "pass_margin": 0.05},
+    "UQ111": {"power": 2.93, "errors": 10, "constant": 0.05, "part": 0.5},
     "UQ121": {"level": 0.025, "margin": 0.05, "loss": 0.1, "medium": 2, "high": 4, "share": 0.1},
     "UQ122": {"level": 0.025, "entropy": 0.2, "spread": 0.5},
     "UQ201": {"level": 0.05},
@@ -123,7 +124,7 @@ def test_limits_beside_the_thresholds_are_at_zero_but_two() -> None:
         ("UQ503", "rows"): ThresholdLimit("rows", "<=", 1),
     }
     assert {key for key, limit in numbers.items() if (limit.side, limit.threshold) == ("<=", 0)} == {
-        ("UQ001", "use"), ("UQ001", "lower"), ("UQ602", "lowered"),
+        ("UQ001", "use"), ("UQ001", "lower"), ("UQ111", "lower"), ("UQ602", "lowered"),
     }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ EXPLAINERS = (
     "cid",
     "redundancy",
     "segments",
+    "selective",
     "support",
     "calibration",
     "agreement",

@@ -11,12 +11,12 @@ import pytest
 
 from uq_report.core.model.results import Result
 from uq_report.core.support.errors import InputError
-from uq_report.evidence import ids, importance, information, outcomes, profiles, rows, segments
+from uq_report.evidence import comparisons, ids, importance, information, outcomes, profiles, rows, segments, selective
 from uq_report.evidence.view import View
 
 from .runs import runs
 
-MODULES = (rows, importance, information, outcomes, profiles, rows, segments)
+MODULES = (comparisons, rows, importance, information, outcomes, profiles, rows, segments, selective)
 VIEWS: dict[str, type[View]] = {
     part.id: part
     for module in MODULES

@@ -21,7 +21,7 @@ from uq_report.jobs.reading import read_audit
 
 from . import audits_made
 
-README = Path(__file__).parents[2] / "README.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "howto" / "audit_file.md"
 DATA = ["--model", "model.skops", "--data", "test.csv", "--target", "risk"]
 ROLES = ["--ignore", "application", "--ignore", "household", "--ignore", "exposure", "--protected", "sex"]
 QUICK = ["--explainers", "calibration", "--format", "markdown", "--as-of", "2026-01-31"]
@@ -260,8 +260,8 @@ def test_schema_is_printed_for_editors() -> None:
     assert "model" in files.installed_schema()["properties"]
 
 
-def test_the_example_in_the_readme_runs(folder: Path) -> None:
-    (text,) = re.findall(r"```toml\n(.*?)```", README.read_text(), re.DOTALL)
+def test_the_example_in_the_guide_runs(folder: Path) -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     Path("audit.toml").write_text(text)
     assert call("config", "check", "audit.toml").exit_code == 0
     result = call("run", "audit.toml", "--as-of", "2026-01-31", "--json")

@@ -28,6 +28,7 @@ USUAL: dict[str, dict[str, float]] = {
     "redundancy": {},
     "rsens": {"alpha": 1.0, "max_rows": 200, "top": 8, "pair_rel_tol": 0.1, "step": 0.5},
     "segments": {"max_leaf_nodes": 6, "min_samples_leaf": 20, "min_share": 0.05},
+    "selective": {"n_draws": 200, "n_band": 400, "n_min": 30, "max_levels": 6},
     "shap": {
         "n_local": 1, "n_rows": 50, "max_evaluations": 1_000_000, "n_background": 30, "max_exact": 10,
         "n_permutations": 20,
@@ -50,6 +51,7 @@ LEAST: dict[str, dict[str, int]] = {
     "redundancy": {"n_splits": 2, "max_rows": 10},
     "rsens": {"max_rows": 2, "top": 2},
     "segments": {"max_leaf_nodes": 2, "min_samples_leaf": 5},
+    "selective": {"n_draws": 20, "n_band": 99, "n_min": 5, "max_levels": 2},
     "shap": {"n_local": 0, "n_rows": 0, "max_evaluations": 1, "n_background": 1, "max_exact": 0, "n_permutations": 4},
     "support": {"n_neighbors": 1, "n_repeats": 3, "max_rows": 10, "max_train": 40},
 }  # fmt: skip

@@ -9,6 +9,7 @@ import pytest
 from scipy import optimize, special, stats
 
 from uq_report.core.model.sampling import Sampling
+from uq_report.core.statistics.score_intervals import auc_rows
 from uq_report.core.statistics.time_blocks import Blocks
 from uq_report.core.support.arrays import FloatArray, IntArray
 from uq_report.core.support.numbers import share_words
@@ -39,7 +40,6 @@ from uq_report.methods.calibration.recalibration import (
 from uq_report.methods.calibration.scores import (
     CalibrationScore,
     MonteCarlo,
-    auc_rows,
     class_baseline,
     class_scores,
     class_tests,
@@ -534,14 +534,14 @@ def test_the_weights_of_rows_are_those_of_the_class_baseline() -> None:
 
 def test_scores_of_numbers_are_those_of_the_normal() -> None:
     q, y = Normal([0.0, 1.0], [1.0, 2.0]), np.array([0.5, -1.0])
-    found = {score.item: score.rows for score in number_scores(q, y, np.array([0.75, 2.0]))}
+    found = {score.item: score.rows for score in number_scores(q, y, np.array([0.75, 2.0]), np.full(2, 0.5))}
     np.testing.assert_allclose(found["mean_error"], [0.5, -2.0])
     np.testing.assert_allclose(found["squared_error"], [0.25, 4.0])
     np.testing.assert_allclose(found["sharpness_sd"], [1.0, 2.0])
     np.testing.assert_allclose(found["sharpness_width_90"], 2 * stats.norm.ppf(0.95) * np.array([1.0, 2.0]))
     np.testing.assert_allclose(found["crps_skill"], [0.75, 2.0] - found["crps"])
     np.testing.assert_allclose(found["log_score"], -stats.norm.logpdf(y, [0, 1], [1, 2]))
-    assert not {"crps_baseline", "crps_skill"} & {score.item for score in number_scores(q, y, None)}
+    assert not {"crps_baseline", "crps_skill"} & {score.item for score in number_scores(q, y, None, np.full(2, 0.5))}
     assert crps_baseline(y[:1], None) is None
     two = crps_baseline(y, None)
     assert two is not None
@@ -697,9 +697,12 @@ def test_what_a_distribution_lacks_for_a_gap_is_named_in_order() -> None:
 def test_errors_of_the_mean_are_those_of_numbers_that_are_seen() -> None:
     for supports, censored in (({"mean"}, True), (set(), False), (set(), True)):
         q: Any = SimpleNamespace(supports=supports, censored=censored, mean=lambda: np.zeros(2))
-        assert number_scores(q, np.ones(2), None) == []
+        assert number_scores(q, np.ones(2), None, np.full(2, 0.5)) == []
     q = SimpleNamespace(supports={"mean"}, censored=False, mean=lambda: np.zeros(2))
-    assert [score.item for score in number_scores(q, np.ones(2), None)] == ["mean_error", "squared_error"]
+    found = number_scores(q, np.array([1.0, 2.0]), None, np.full(2, 0.5))
+    assert [score.item for score in found] == ["mean_error", "squared_error", "r2"]
+    alike = number_scores(q, np.ones(2), None, np.full(2, 0.5))
+    assert [score.item for score in alike] == ["mean_error", "squared_error"]  # no variance, no share of it
 
 
 def test_classes_that_are_alike_have_no_offset_and_their_own_temperature() -> None:

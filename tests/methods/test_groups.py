@@ -23,8 +23,8 @@ from uq_report.distributions import Categorical, Normal
 from uq_report.methods.groups import plan
 from uq_report.methods.groups.contrasts import difference, gap_p_values, shuffled_p_values
 from uq_report.methods.groups.explain import POINTS, Groups, grid_of
-from uq_report.methods.groups.plan import Attribute, attributes, disclose
 from uq_report.methods.shared import forest
+from uq_report.methods.shared.attributes import Attribute, attributes, disclose
 
 MEASURES = testing.measures()
 

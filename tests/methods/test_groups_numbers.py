@@ -18,7 +18,7 @@ from uq_report.methods.calibration.scores import confidence_gap
 from uq_report.methods.groups import contrasts, plan
 from uq_report.methods.groups.contrasts import GroupDifference, difference, gap_p_values, shuffled_p_values
 from uq_report.methods.groups.explain import Groups
-from uq_report.methods.groups.plan import Attribute, _bound, attributes
+from uq_report.methods.shared.attributes import Attribute, _bound, attributes
 
 
 def equal(n: int) -> Sampling:

@@ -43,9 +43,10 @@ from uq_report.methods.groups.explain import (
     grid_of,
     use,
 )
-from uq_report.methods.groups.plan import Attribute, Plan, _cells, _to_withhold, attributes
+from uq_report.methods.groups.plan import Plan
 from uq_report.methods.groups.section import _class
 from uq_report.methods.shared.association import NumericColumn
+from uq_report.methods.shared.attributes import Attribute, _cells, _to_withhold, attributes
 
 N = 24
 SUBJECT = testing.logistic_subject(N)

@@ -187,3 +187,44 @@ def test_a_style_is_looked_at_before_anything_is_computed(style: Path) -> None:
         ready(style, "audit")
     with pytest.raises(RenderError, match=r"render\.templates must be a directory; got .*gone"):
         ready(style / "gone", "audit")
+
+
+def test_a_theme_file_sets_colours_logo_and_footer(style: Path) -> None:
+    (style / "logo.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    (style / "theme.toml").write_text(
+        'logo = "logo.svg"\nfooter = "Model risk <one>"\n[colours]\naccent = "#123456"\n[dark]\nink = "#fefefe"\n'
+    )
+    document = Document(title="T", subtitle="", as_of="2026-01-31", generator="g", evidence_sha256="0" * 64)
+    html = page(document, templates=style)
+    assert "--accent: #123456;" in html
+    assert "--ink: #fefefe;" in html
+    assert "data:image/svg+xml;base64," in html
+    assert "Model risk &lt;one&gt;" in html
+    assert "--accent: #123456;" not in page(document)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("font = 'x'", "may set colours, dark, logo and footer; got 'font'"),
+        ("[colours]\nacent = '#123456'", "colours must be one of accent.* got acent"),
+        ("[colours]\naccent = 'red'", "as #rrggbb; got accent = 'red'"),
+        ("logo = '../secret.png'", "logo must be a .png, .svg or .jpg in the folder of the theme"),
+        ("logo = 'gone.png'", "logo must be a readable file"),
+        ("logo", "must be readable TOML"),
+    ],
+)
+def test_a_wrong_theme_file_is_refused(style: Path, text: str, message: str) -> None:
+    (style / "theme.toml").write_text(text)
+    with pytest.raises(RenderError, match=message):
+        fill(style, "audit", {})
+
+
+def test_a_file_that_nothing_uses_is_refused_and_one_that_is_included_is_not(style: Path) -> None:
+    (style / "colors.css").write_text(":root {}")
+    with pytest.raises(RenderError, match=r"colors\.css .* must take the place of a template, or be included"):
+        ready(style, "audit")
+    (style / "audit.html").write_text(
+        '{% extends "uq_report/audit.html" %}{% block css %}{{ super() }}{% include "colors.css" %}{% endblock %}'
+    )
+    ready(style, "audit")

@@ -39,6 +39,7 @@ SMALL: dict[str, Any] = {
     "pfi": {"n_repeats": 20},
     "redundancy": {"max_rows": 100},
     "segments": {"max_leaf_nodes": 3},
+    "selective": {"n_draws": 20, "n_band": 99},
     "shap": {"n_rows": 10, "max_exact": 2, "max_evaluations": 20_000},
     "support": {"max_train": 200},
 }

@@ -23,7 +23,7 @@ from uq_report.testing import linear_subject
 from ..jobs import audits_made
 from ..packages import Packages, explainer
 
-README = Path(__file__).parents[2] / "README.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "howto" / "audit_file.md"
 STRANGE = """
 from __future__ import annotations
 from dataclasses import dataclass, field
@@ -319,7 +319,7 @@ def test_schema_and_reader_agree(section: str, holds: bool, tmp_path: Path, monk
     assert call("config", "check", "audit.toml").exit_code == (0 if holds else 3)
 
 
-def test_the_example_in_the_readme_is_valid() -> None:
+def test_the_example_in_the_guide_is_valid() -> None:
     jsonschema = pytest.importorskip("jsonschema", reason="this test holds a file against the schema")
-    (text,) = re.findall(r"```toml\n(.*?)```", README.read_text(), re.DOTALL)
+    (text,) = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     jsonschema.validate(tomllib.loads(text), files.installed_schema())

@@ -18,6 +18,7 @@ from uq_report.core.model.measures import NLL
 from uq_report.core.model.sampling import Sampling, share_interval
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.predictive import Distribution
+from uq_report.core.statistics.score_intervals import auc_rows
 from uq_report.core.statistics.verdicts import holm
 from uq_report.core.support.arrays import FloatArray
 from uq_report.distributions import Categorical, Normal, NormalMixture, Poisson
@@ -26,7 +27,6 @@ from uq_report.methods.calibration.check import CalibrationGate
 from uq_report.methods.calibration.explain import Calibration
 from uq_report.methods.calibration.recalibration import _fit, class_gain, shape_gain
 from uq_report.methods.calibration.scores import (
-    auc_rows,
     brier_rows,
     class_baseline,
     class_tests,

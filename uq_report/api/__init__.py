@@ -313,6 +313,33 @@ def segments(
 
 
 @on_subject
+def selective(subject: Subject, **options: Any) -> ResultView:
+    """Return what referring the most uncertain observations to a person saves: the risk-coverage curve, with intervals.
+
+    Observations are kept in order of their uncertainty; no model is asked anything beside those of the subject.
+
+    Parameters
+    ----------
+    subject : Subject
+        With outcomes, and at least 20 independent observations.
+    **options
+        Options of the explainer ``selective``, and those of the engine as in `importance`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uq_report.distributions import Normal
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 1))
+    >>> subject = explain(lambda X: Normal(0.0 * X[:, 0], np.exp(X[:, 0])), X, np.exp(X[:, 0]) * rng.normal(size=400))
+    >>> found = selective(subject).estimates.set_index("item")["estimate"]
+    >>> found[["normalised_gain", "loss"]].round(2).tolist()
+    [0.5, 1.26]
+    """
+    return _result(ids.SELECTIVE, subject, options)
+
+
+@on_subject
 def dalex_explainer(subject: Subject, measure: str = "prediction", *, y: Any = None, label: str = "") -> Any:
     """Return a `dalex.Explainer` whose prediction is a measure, so that all of dalex works on it; needs dalex.
 

@@ -30,7 +30,7 @@ METHODS = {
     ids.GROUPS: "the comparison of groups", ids.H_STATISTIC: "the strength of interactions",
     ids.PDP: "the average effect", ids.PFI: "permutation importance",
     ids.REDUNDANCY: "the look for repeated features", ids.RSENS: "R-sens",
-    ids.SEGMENTS: "the look at segments of rows", ids.SHAP: "SHAP",
+    ids.SEGMENTS: "the look at segments of rows", ids.SELECTIVE: "selective prediction", ids.SHAP: "SHAP",
     ids.SUPPORT: "the comparison with training rows",
 }  # fmt: skip
 MEASURES = {

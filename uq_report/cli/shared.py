@@ -9,9 +9,11 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import IO, Annotated, Any, NoReturn
 
 import typer
@@ -45,8 +47,10 @@ def takes_any_text(stream: IO[str]) -> None:
         stream.reconfigure(errors="uq_report.plain")
 
 
-def say(text: object, *, err: bool = False) -> None:
+def say(text: object, *, err: bool = False, style: Mapping[str, Any] | None = None) -> None:
     """Print text, whatever names are in it: a terminal must not act on them.
+
+    On a terminal lines wrap at words, and `style` holds arguments of `typer.style`.
 
     Raises
     ------
@@ -55,8 +59,13 @@ def say(text: object, *, err: bool = False) -> None:
     """
     stream = sys.stderr if err else sys.stdout
     takes_any_text(stream)
+    printed = harmless(str(text))
+    if stream.isatty():
+        width = get_terminal_size().columns
+        printed = "\n".join(fill(line, width, break_long_words=False) for line in printed.split("\n"))
+        printed = typer.style(printed, **style) if style and "NO_COLOR" not in os.environ else printed
     try:
-        stream.write(f"{harmless(str(text))}\n")
+        stream.write(f"{printed}\n")
         stream.flush()
     except OSError as error:
         refused = unprinted(error, stream)
@@ -134,12 +143,12 @@ app = typer.Typer(
     name="uq-report",
     help="Audit how a model's uncertainty arises, and report it in HTML and PDF.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+    rich_markup_mode="rich",
 )
 
-FORMATS = "html, pdf, markdown or junit; repeat for more. Default: html, pdf."
+FORMATS = "html, pdf, markdown, junit, with commas between them. Default: html,pdf."
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing unless something fails.")]

@@ -17,6 +17,7 @@ GROUPS: Final = f"outcomes.{ids.GROUPS}"
 CALIBRATION: Final = f"uncertainty-quality.{ids.CALIBRATION}"
 CLAIMS: Final = "uncertainty-quality.claims"
 SEGMENTS: Final = f"uncertainty-quality.{ids.SEGMENTS}"
+SELECTIVE: Final = f"uncertainty-quality.{ids.SELECTIVE}"
 IMPORTANCE: Final = "prediction.importance"
 SHAPLEY: Final = "prediction.shapley"
 LIBRARY: Final = f"prediction.{ids.DALEX}"
@@ -32,8 +33,8 @@ STABILITY: Final = "robustness.stability"
 TRAINING: Final = "robustness.training"
 
 ORDER: Final = (
-    QUALITY, PROFILES, LOCAL_EFFECTS, GROUPS, CALIBRATION, CLAIMS, SEGMENTS, IMPORTANCE, SHAPLEY, LIBRARY,
-    UNSURE_IMPORTANCE, UNSURE_MAP, SENSITIVITY, DEPENDENCE, COVER, AGREEMENT, INTERACTIONS, SUPPORT,
+    QUALITY, PROFILES, LOCAL_EFFECTS, GROUPS, CALIBRATION, SELECTIVE, CLAIMS, SEGMENTS, IMPORTANCE, SHAPLEY,
+    LIBRARY, UNSURE_IMPORTANCE, UNSURE_MAP, SENSITIVITY, DEPENDENCE, COVER, AGREEMENT, INTERACTIONS, SUPPORT,
     STABILITY, TRAINING,
 )  # fmt: skip
 CHAPTERS: Final = tuple(dict.fromkeys(slot.partition(".")[0] for slot in ORDER))

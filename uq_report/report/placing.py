@@ -25,8 +25,8 @@ _log = logging.getLogger(__name__)
 S = TypeVar("S", Section, Section | None)
 # results that the report's own chapters show
 CHAPTERS_SHOW = frozenset({
-    ids.CALIBRATION, ids.CALIBRATION_COVERAGE, ids.CALIBRATION_DECISIONS, ids.CALIBRATION_PIT,
-    ids.CALIBRATION_RELIABILITY,
+    ids.CALIBRATION, ids.CALIBRATION_COMPARISONS, ids.CALIBRATION_COVERAGE, ids.CALIBRATION_DECISIONS,
+    ids.CALIBRATION_PIT, ids.CALIBRATION_RELIABILITY,
     ids.COMPARE_IMPORTANCE, ids.COMPARE_RELIANCE, ids.COMPARE_SCORES,
 })  # fmt: skip
 

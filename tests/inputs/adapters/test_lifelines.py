@@ -150,7 +150,7 @@ def test_swapped_flags_are_told() -> None:
 def test_accelerated_times_are_audited_end_to_end() -> None:
     subject = uq.explain(fitted(LogLogisticAFTFitter()), TEST[FEATURES][:60], TEST[OUTCOMES][:60])
     run = whole_audit(subject)
-    assert {entry.name for entry in run.not_run} == {"cid", "cover", "groups", "support", "segments"}
+    assert {entry.name for entry in run.not_run} == {"cid", "cover", "groups", "support", "segments", "selective"}
     assert run.subject["family"] == "log-logistic"
 
 

@@ -165,7 +165,7 @@ def test_a_forest_is_audited_end_to_end() -> None:
     subject = uq.explain(fitted, X[TEST][:60], Y[TEST][:60], train=(X[TRAIN], Y[TRAIN]))
     run = whole_audit(subject)
     assert run.subject["task"] == "survival"
-    assert {entry.name for entry in run.not_run} == {"cid", "cover", "groups", "segments"}
+    assert {entry.name for entry in run.not_run} == {"cid", "cover", "groups", "segments", "selective"}
     results = {result.id: result for result in run.results}
     scores = results["calibration"].estimates.set_index("item")
     assert {"log_score", "confidence_gap", "pit_distance", "coverage_gap"} <= set(scores.index)

@@ -13,7 +13,9 @@ from typing import ClassVar, Literal, Protocol
 
 from .text import clean, harmless
 
-# How a command ends, for a pipeline; README.md prints this table.
+SITE = "https://uq-report.readthedocs.io/en/stable"
+
+# How a command ends, for a pipeline; the reference prints this table.
 DONE, FINDINGS, USAGE, INPUT, RENDER, VERIFICATION, UNJUDGED = 0, 1, 2, 3, 4, 5, 6
 INTERNAL, OUTPUT, TEMPORARY, INTERRUPTED = 70, 74, 75, 130
 EXIT_CODES: Mapping[int, str] = {
@@ -167,9 +169,9 @@ def to_type(code: str) -> str:
     <BLANKLINE>
         model.voting = 'soft'
     <BLANKLINE>
-    docs/models.md says what every family of models supports.
+    https://uq-report.readthedocs.io/en/stable/models.html lists what every family of models supports.
     """
-    return f"Type:\n\n{indent(code, '    ')}\n\ndocs/models.md says what every family of models supports."
+    return f"Type:\n\n{indent(code, '    ')}\n\n{SITE}/models.html lists what every family of models supports."
 
 
 def check_options(who: str, options: object, rules: Sequence[tuple[str, bool, str]]) -> None:

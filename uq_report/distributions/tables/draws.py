@@ -21,8 +21,8 @@ _OF_DRAWS = frozenset({"mean", "variance", "entropy", "cdf", "quantile", "sample
 class Draws(Rowwise):
     """n distributions of a continuous target, each known by m draws.
 
-    All but the entropy is of the draws themselves, each of probability 1 / m. There is no density at a point, so no
-    likelihood; `smoothed` has one.
+    All but the entropy and the CRPS is of the draws themselves, each of probability 1 / m; those two are estimates for
+    the distribution that was drawn from. There is no density at a point, so no likelihood; `smoothed` has one.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Draws(Rowwise):
     --------
     >>> q = Draws(np.linspace(0.0, 2.0, 1001)[:, None])
     >>> q.mean(), q.crps([1.0]).round(4), q.entropy().round(1)
-    (array([1.]), array([0.1668]), array([0.7]))
+    (array([1.]), array([0.1665]), array([0.7]))
     """
 
     family = "sample of draws"
@@ -94,10 +94,13 @@ class Draws(Rowwise):
         return self.values[np.arange(len(self)), rng.integers(self.size, size=(size, len(self)))]
 
     def crps(self, y: AnyArray) -> FloatArray:
-        """Return mean |x - y| - mean |x - x'| / 2 over the draws, by their order (Jordan et al. 2019, eq. 3)."""
+        """Return mean |x - y| - mean |x - x'| / 2, a draw not paired with itself: the fair form (Ferro 2014).
+
+        Without bias for the distribution that the draws come from, and so below 0 now and then.
+        """
         m = self.size
         distance = row_sum(np.abs(self.values - np.asarray(y, dtype=float)[:, None])) / m
-        order = (2 * np.arange(1, m + 1) - m - 1) / m**2
+        order = (2 * np.arange(1, m + 1) - m - 1) / (m * (m - 1))
         return distance - row_sum((self.values - self.values[:, :1]) * order)
 
     def smoothed(self) -> NormalMixture:

@@ -88,7 +88,7 @@ RECALL = Rule(
     options=("recall",),
     thresholds={"level": 0.05, "rows": LEAST, "common": 0.2, "least": 0.1, "order": 0.9},
     when="Of a class with at least {rows} rows, the model decides for less than {recall:pct} (its recall): the upper "
-    "end of the exact interval is below, and the p-value of a share that large, Holm-adjusted over the classes, is "
+    "end of the interval is below, and the p-value of a share that large, Holm-adjusted over the classes, is "
     "{level} or less. Low if the class is {common:pct} of the rows or more, its recall ends below {least:pct}, and the "
     "area under the ROC curve is at least {order}, else an observation: the probabilities may be right, and the "
     "threshold not for this use.",

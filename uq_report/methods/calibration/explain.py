@@ -13,7 +13,6 @@ import pandas as pd
 from ...checks.reading import two_sided
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
-from ...core.model.measures import MISCOVERAGE
 from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
@@ -27,9 +26,10 @@ from ...distributions.families.weibull import Lifetimes
 from ...evidence.outcomes import ROW_GAIN, SHAPE_GAIN
 from ..shared.association import NumericColumn, coded
 from ..shared.checks import LEAST_UNITS, at_least
-from ..shared.estimates import estimate, mean_of, share_of
+from ..shared.estimates import estimate
 from . import scores as scoring
 from . import tables
+from .comparisons import ClassOutcomes, comparisons
 from .recalibration import NAMED, class_gain, normal_score, row_gain, shape_gain
 
 _FAR = 3.0  # standard deviations between the events observed and those expected
@@ -53,6 +53,13 @@ class Setting:
     def independent(self) -> IntArray:
         """The rows that the Monte-Carlo tests use: all, or one of each cluster."""
         return self.sampling.independent_rows(self.rng("units"))
+
+    def classes(self, q: Distribution) -> ClassOutcomes | None:
+        """Return what comparisons of class probabilities need; None of other distributions."""
+        if "proba" not in q.supports:
+            return None
+        given = cast("Categorical", q)
+        return ClassOutcomes(given, self.y, self.train, self.sampling, self.independent, self.confidence)
 
     @property
     def baseline(self) -> str:
@@ -112,7 +119,8 @@ def number_parts(q: Distribution, setting: Setting) -> Parts:
     """Return scores, tests, PIT histogram and coverage of a numeric predictive distribution."""
     y, rows = setting.y, setting.independent
     part = setting.sampling.part(rows).weights
-    scores = scoring.number_scores(q, y, None if q.censored else scoring.crps_baseline(y, setting.train))
+    baseline = None if q.censored else scoring.crps_baseline(y, setting.train)
+    scores = scoring.number_scores(q, y, baseline, setting.sampling.weights)
     tests: list[scoring.MonteCarlo] = []
     if {"crps", "sample"} <= q.supports and not isinstance(q, Quantiles):  # between quantiles nothing is stated
         tests.append(scoring.crps_test(q.take(rows), y[rows], part, setting.rng("draws"), setting.n_draws))
@@ -273,7 +281,7 @@ class Calibration(BuiltInExplainer):
         check_options("calibration", self, at_least(self, n_draws=99, n_bins=2, n_splits=2))
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
-        """Return ``calibration`` and its tables: ``.reliability``, or ``.pit`` and ``.coverage``."""
+        """Return ``calibration``, its tables (``.reliability``, or ``.pit`` and ``.coverage``) and ``.comparisons``."""
         q, y = engine.baseline, engine.y
         if y is None:
             raise InputError("calibration.y must be given; it was not. Pass the outcomes of the test rows.")
@@ -308,7 +316,7 @@ class Calibration(BuiltInExplainer):
                 **_events(q, y),
             },
         )
-        return [result, *parts.results, *covered]
+        return [result, *parts.results, *covered, comparisons(engine, setting.classes(q), sampling)]
 
     def _test_notes(self, sampling: Sampling) -> tuple[str, ...]:
         note = (
@@ -343,8 +351,7 @@ def _estimates(
 
 def _score(score: scoring.CalibrationScore, setting: Setting) -> dict[str, Any]:
     sampling, level = setting.sampling, setting.confidence
-    interval = share_of if score.item == MISCOVERAGE.name else mean_of
-    line, narrow = (interval(score.rows, sampling, x) for x in (level, 0.9))
+    line, narrow = (score.of(score.rows, sampling, x) for x in (level, 0.9))
     line |= {"item": score.item, "unit": score.unit, "lower_90": narrow["lower"], "upper_90": narrow["upper"]}
     if score.item == "confidence_gap":
         centred = 0.0 if abs(line["estimate"]) < EXACT else line["estimate"]

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.model.sampling import Sampling
 from ...core.predictive import Distribution
 from ...core.statistics.inference import as_extreme
+from ...core.statistics.score_intervals import auc_rows
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ...core.support.limits import check_limits
-from ...distributions import Categorical
+from ...distributions import Categorical, Draws
 from ..shared.choice import blocks
+from ..shared.estimates import area_of, explained_of, mean_of, rate_of, size_of
 from .recalibration import smooth_statistic
+
+Estimator = Callable[[FloatArray, Sampling, float], dict[str, Any]]
+brier_of: Estimator = partial(size_of, most=2.0)
 
 
 class CalibrationScore(NamedTuple):
-    """A score whose estimate is the mean of `rows`, shape (n,), in `unit`."""
+    """A score whose estimate is the mean of `rows`, shape (n,), in `unit`; `of` gives it an interval in its range."""
 
     item: str
     unit: str
     rows: FloatArray
+    of: Estimator = mean_of
 
 
 def confidence_gap(q: Distribution, y: AnyArray) -> FloatArray:
@@ -42,52 +50,26 @@ def class_scores(q: Categorical, y: AnyArray, baseline: FloatArray, weights: Flo
     log_score, log_base = -q.log_prob(y), -np.log(baseline[n, y])
     brier, brier_base = brier_rows(q.probabilities, y), brier_rows(baseline, y)
     scores = [
-        CalibrationScore("log_score", "nats", log_score),
-        CalibrationScore("log_score_baseline", "nats", log_base),
+        CalibrationScore("log_score", "nats", log_score, size_of),
+        CalibrationScore("log_score_baseline", "nats", log_base, size_of),
         CalibrationScore("log_score_skill", "nats", log_base - log_score),
-        CalibrationScore("brier", "squared probability", brier),
-        CalibrationScore("brier_baseline", "squared probability", brier_base),
+        CalibrationScore("brier", "squared probability", brier, brier_of),
+        CalibrationScore("brier_baseline", "squared probability", brier_base, brier_of),
         CalibrationScore("brier_skill", "squared probability", brier_base - brier),
-        CalibrationScore("accuracy", "share of rows", np.asarray(q.decisions() == y, dtype=float)),
-        CalibrationScore("sharpness_entropy", "nats", q.entropy()),
+        CalibrationScore("accuracy", "share of rows", np.asarray(q.decisions() == y, dtype=float), rate_of),
+        CalibrationScore("sharpness_entropy", "nats", q.entropy(), size_of),
     ]
     event = y == q.positive
     if len(q.classes) == 2 and (weights[event] > 0).any() and (weights[~event] > 0).any():
-        scores.append(
-            CalibrationScore("roc_auc", "probability", auc_rows(q.probabilities[:, q.positive], event, weights))
-        )
+        p = q.probabilities[:, q.positive]
+        area = partial(area_of, score=p, event=event)
+        scores.append(CalibrationScore("roc_auc", "probability", auc_rows(p, event, weights), area))
     return scores
 
 
 def brier_rows(p: FloatArray, y: AnyArray) -> FloatArray:
     """Return Σ_c (p_c - 1[y=c])² of class positions y of shape (..., n), shape (..., n)."""
     return np.asarray(np.square(p).sum(axis=1) - 2 * p[np.arange(len(p)), y] + 1)
-
-
-def auc_rows(score: FloatArray, event: BoolArray, weights: FloatArray) -> FloatArray:
-    """Return row values whose weighted mean is the area under the ROC curve A, and whose spread is its sampling error.
-
-    A plus the influence (F₀(s) - A)/π for an event and (1 - F₁(s) - A)/(1 - π) otherwise, with F the
-    mid-point empirical cdfs of the other class and π the share of events (DeLong et al. 1988).
-
-    Examples
-    --------
-    >>> event = np.array([False, False, True, True])
-    >>> auc_rows(np.array([0.1, 0.4, 0.35, 0.8]), event, np.full(4, 0.25)).mean()
-    np.float64(0.75)
-    """
-    share = weights @ event
-    below = _mid_cdf(score, weights * ~event / (1 - share))
-    above = 1 - _mid_cdf(score, weights * event / share)
-    area = below @ (weights * event) / share
-    return np.asarray(area + np.where(event, (below - area) / share, (above - area) / (1 - share)))
-
-
-def _mid_cdf(score: FloatArray, mass: FloatArray) -> FloatArray:
-    """Return the mass below each score plus half of that at it."""
-    place = np.unique(score, return_inverse=True)[1]
-    at = np.bincount(place, mass)
-    return np.asarray((np.cumsum(at) - at / 2)[place])
 
 
 def class_baseline(y: AnyArray, k: int, weights: FloatArray, train: AnyArray | None) -> FloatArray:
@@ -103,31 +85,57 @@ def class_baseline(y: AnyArray, k: int, weights: FloatArray, train: AnyArray | N
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 
-def number_scores(q: Distribution, y: FloatArray, baseline: FloatArray | None) -> list[CalibrationScore]:
+def number_scores(
+    q: Distribution, y: FloatArray, baseline: FloatArray | None, weights: FloatArray
+) -> list[CalibrationScore]:
     """Return the scores of a numeric predictive distribution that it supports; `baseline` is a CRPS per row."""
     scores = []
-    if "log_prob" in q.supports:
-        scores.append(CalibrationScore("log_score", "nats", -q.log_prob(y)))
+    if "log_prob" in q.supports:  # a density may be above 1, a probability may not
+        scores.append(CalibrationScore("log_score", "nats", -q.log_prob(y), size_of if q.discrete else mean_of))
     if "crps" in q.supports:
         crps = q.crps(y)
-        scores.append(CalibrationScore("crps", "units of y", crps))
+        # the fair form of draws may be below 0
+        scores.append(CalibrationScore("crps", "units of y", crps, mean_of if isinstance(q, Draws) else size_of))
         if baseline is not None:
             scores += [
-                CalibrationScore("crps_baseline", "units of y", baseline),
+                CalibrationScore("crps_baseline", "units of y", baseline, size_of),
                 CalibrationScore("crps_skill", "units of y", baseline - crps),
             ]
     if "mean" in q.supports and not q.censored:
         error = y - q.mean()
         scores += [
             CalibrationScore("mean_error", "units of y", error),
-            CalibrationScore("squared_error", "units of y, squared", error**2),
+            CalibrationScore("squared_error", "units of y, squared", error**2, size_of),
         ]
+        deviation = np.square(y - weights @ y)
+        if weights @ deviation > 0:
+            scores.append(
+                CalibrationScore("r2", "share of variance", r2_rows(error**2, deviation, weights), explained_of)
+            )
     if "variance" in q.supports:
-        scores.append(CalibrationScore("sharpness_sd", "units of y", np.sqrt(q.variance())))
+        scores.append(CalibrationScore("sharpness_sd", "units of y", np.sqrt(q.variance()), size_of))
     if "quantile" in q.supports:
         width = q.quantile(np.array([0.05, 0.95])) @ np.array([-1.0, 1.0])
-        scores.append(CalibrationScore("sharpness_width_90", "units of y", width))
+        scores.append(CalibrationScore("sharpness_width_90", "units of y", width, size_of))
     return scores
+
+
+def r2_rows(squares: FloatArray, deviations: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return row values whose weighted mean is R², and whose spread is its sampling error.
+
+    R² less 1 − R² times the influence ``e²/mean e² − (y − ȳ)²/mean (y − ȳ)²`` of log(1 − R²).
+
+    Examples
+    --------
+    >>> y, mean = np.arange(1.0, 7.0), np.array([1.2, 1.7, 3.1, 4.2, 4.6, 6.3])
+    >>> rows = r2_rows((y - mean) ** 2, (y - 3.5) ** 2, np.full(6, 1 / 6))
+    >>> round(float(rows.mean()), 6)
+    0.975429
+    """
+    error, spread = weights @ squares, weights @ deviations
+    rest = error / spread
+    influence = squares / error - deviations / spread if error > 0 else np.zeros(len(squares))
+    return np.asarray(1 - rest - rest * influence)
 
 
 def crps_baseline(y: FloatArray, train: FloatArray | None) -> FloatArray | None:

@@ -18,7 +18,7 @@ from ...core.support.arrays import AnyArray, FloatArray, IntArray
 from ...core.support.text import count
 from ...distributions import Categorical, Intervals, LabelSets
 from ...evidence import ids
-from ..shared.estimates import estimate, share_of
+from ..shared.estimates import estimate, rate_of, share_of, size_of
 from .recalibration import FLOOR
 from .scores import LEVELS, CalibrationScore, event_of
 
@@ -116,7 +116,7 @@ def coverage(
 
 
 def decisions(q: Categorical, y: IntArray, sampling: Sampling, level: float) -> Diagnostic:
-    """Return recall and precision of each class at the model's own decisions, with exact intervals.
+    """Return recall and precision of each class at the model's own decisions, with Wilson intervals.
 
     ``meta["counts"]`` holds the rows of each observed class (row) by the class decided for (column).
     """
@@ -151,7 +151,7 @@ def _table(
             if not part.weights.any():
                 omissions.append(Omission("", "", f"{item} of {label}: {none}"))
                 continue
-            line = share_of((decided == y)[rows].astype(float), part, level)
+            line = rate_of((decided == y)[rows].astype(float), part, level)
             n = part.effective_n(line["estimate"], line["std_error"])
             table.append(line | {"item": item, "label": label, "n": int(rows.sum()), "n_effective": n})
     return table, omissions
@@ -179,17 +179,17 @@ def promised_scores(q: Distribution, y: AnyArray, train: AnyArray | None) -> lis
     """
     if "covered" not in q.supports:
         return []
-    scores = [CalibrationScore(MISCOVERAGE.name, MISCOVERAGE.unit, MISCOVERAGE.rows(q, y, None))]
+    scores = [CalibrationScore(MISCOVERAGE.name, MISCOVERAGE.unit, MISCOVERAGE.rows(q, y, None), share_of)]
     if isinstance(q, Intervals):
         own = INTERVAL_SCORE.rows(q, y, None)
-        scores.append(CalibrationScore(INTERVAL_SCORE.name, INTERVAL_SCORE.unit, own))
+        scores.append(CalibrationScore(INTERVAL_SCORE.name, INTERVAL_SCORE.unit, own, size_of))
         if train is not None or len(y) > 1:
             base = INTERVAL_SCORE.rows(marginal(y, train, q.levels[q.main]), y, None)
-            scores.append(CalibrationScore("interval_score_baseline", INTERVAL_SCORE.unit, base))
+            scores.append(CalibrationScore("interval_score_baseline", INTERVAL_SCORE.unit, base, size_of))
             scores.append(CalibrationScore("interval_score_skill", INTERVAL_SCORE.unit, base - own))
-        scores.append(CalibrationScore("sharpness_width", WIDTH.unit, WIDTH.rows(q, y, None)))
+        scores.append(CalibrationScore("sharpness_width", WIDTH.unit, WIDTH.rows(q, y, None), size_of))
     if "label_sets" in q.supports:
-        scores.append(CalibrationScore("sharpness_set_size", SET_SIZE.unit, SET_SIZE.rows(q, y, None)))
+        scores.append(CalibrationScore("sharpness_set_size", SET_SIZE.unit, SET_SIZE.rows(q, y, None), size_of))
     return scores
 
 

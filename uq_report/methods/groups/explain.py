@@ -24,11 +24,12 @@ from ...distributions import Categorical
 from ...evidence import columns as col
 from ...evidence import ids
 from ..shared.association import NumericColumn, association, coded
+from ..shared.attributes import attributes
 from ..shared.checks import at_least
 from ..shared.estimates import diagnostic, error_of, estimate, row_pieces
 from ..shared.forest import forecasts, row_groups, skill
 from .contrasts import EXACT_UNITS, GroupDifference, PredictedNumber, difference, predicted, row_values
-from .plan import ALL, Plan, attributes
+from .plan import ALL, Plan
 
 MOST_ROWS = 1000
 SINGLE_ROWS = 10_000

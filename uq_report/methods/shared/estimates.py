@@ -9,11 +9,21 @@ import numpy as np
 import pandas as pd
 
 from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic
-from ...core.model.sampling import Sampling, share_interval
+from ...core.model.sampling import Sampling, share_interval, t_quantile
+from ...core.statistics.score_intervals import (
+    area_interval,
+    auc_rows,
+    explained_interval,
+    normal_quantile,
+    on_log_scale,
+    wilson,
+)
 from ...core.support.arrays import BoolArray, FloatArray
 from ...evidence import ids
 
 TEST_ROWS = "new test rows"
+_ROUNDING = 1e-12  # of weights that sum to 1
+_LEAST_DESIGN = 0.5  # weights and clusters are not taken to halve a variance by more than that
 
 
 def estimate(
@@ -53,6 +63,51 @@ def mean_of(
     """Return the mean of rows with its t-interval."""
     mean, error = (float(number) for number in sampling.mean(values))
     return estimate(mean, error, sampling.interval(mean, error, confidence), confidence, measure, feature)
+
+
+def rate_of(hits: FloatArray, sampling: Sampling, level: float) -> dict[str, Any]:
+    """Return the share of hits with its Wilson interval, at the effective number of rows."""
+    mean, error = (float(value) for value in sampling.mean(hits))
+    share = min(max(mean, 0.0), 1.0)
+    return estimate(share, error, wilson(share, sampling.effective_n(share, error), normal_quantile(level)), level)
+
+
+def size_of(values: FloatArray, sampling: Sampling, level: float, most: float = np.inf) -> dict[str, Any]:
+    """Return the mean of rows that are never below 0, nor above `most`, with its interval on the log scale."""
+    mean, error, t = _parts(values, sampling, level)
+    lower, upper = on_log_scale(mean, error, t)
+    return estimate(mean, error, (lower, min(upper, most)), level)
+
+
+def explained_of(values: FloatArray, sampling: Sampling, level: float) -> dict[str, Any]:
+    """Return R², the mean of its row values, with its interval on the scale of log(1 − R²)."""
+    mean, error, t = _parts(values, sampling, level)
+    return estimate(mean, error, explained_interval(mean, error, t), level)
+
+
+def area_of(
+    values: FloatArray, sampling: Sampling, level: float, *, score: FloatArray, event: BoolArray
+) -> dict[str, Any]:
+    """Return an area under the ROC curve, the mean of its row values `auc_rows`, with an interval inside [0, 1].
+
+    With clusters or weights Newcombe's part is widened by the variance over that of independent, equal rows.
+    """
+    mean, error, t = _parts(values, sampling, level)
+    mean = float(np.round(mean)) if abs(mean - np.round(mean)) < _ROUNDING else mean  # 0 and 1 have no logit
+    used = sampling.weights > 0
+    counts = int(event[used].sum()), int((~event)[used].sum())
+    design = 1.0
+    if sampling.codes is not None or np.ptp(sampling.weights[used]) > _ROUNDING:
+        rows = np.full(int(used.sum()), 1 / used.sum())
+        plain = float(np.var(auc_rows(score[used], event[used], rows), ddof=1)) / len(rows)
+        design = max(error**2 / plain, _LEAST_DESIGN) if plain > 0 else 1.0
+    return estimate(mean, error, area_interval(mean, error, counts, t, design), level)
+
+
+def _parts(values: FloatArray, sampling: Sampling, level: float) -> tuple[float, float, float]:
+    """Return the mean, its standard error and the quantile of Student's t."""
+    mean, error = (float(value) for value in sampling.mean(values))
+    return mean, error, t_quantile(0.5 + level / 2, sampling.units - 1)
 
 
 def row_pieces(values: FloatArray, group: BoolArray, rest: BoolArray, sampling: Sampling) -> FloatArray:

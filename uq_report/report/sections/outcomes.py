@@ -7,20 +7,24 @@ from math import isfinite
 
 from ...core.support.numbers import unit_phrase
 from ...core.support.text import count
-from ...document.blocks import left_out, make_section, make_table, paragraphs
+from ...document.blocks import intervals_caption, left_out, make_section, make_table, notes_of, paragraphs
 from ...document.document import Block, Column, Paragraph, Section, Table
 from ...document.plots.frames import interval_words
 from ...document.text import clean, joined, mentions, name, value_words
 from ...evidence import ids
+from ...evidence.comparisons import Comparisons
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims
 from ...evidence.outcomes import LOG_SCORE, CalibrationView, DecisionLine, Decisions, ScoreLine
 from ...evidence.segments import SegmentFeatures, SegmentsView
 from ...evidence.view import by_feature, largest_first
 from ...reading.run_reader import RunReader
 from ...reading.sentences import amount, estimate_words, is_share, mark, share, unreliable_words
+from ...reading.tables import plain_table
 from ..placing import PluginSections
+from .comparisons import comparison_words
 from .groups import affected
 from .uncertainty import believed, item_words, scores_table
+from .usefulness import useful
 
 COUNTED = 6  # classes up to which the table counts every pair
 MOST = 8  # classes in the table of the front part
@@ -36,6 +40,7 @@ TITLES = {
     "interval_score": "interval score (width and misses; lower is better)",
     "mean_error": "outcome less prediction, mean",
     "squared_error": "mean squared error (lower is better)",
+    "r2": "coefficient of determination, R² (share of the variance explained)",
 }
 RATES = {"recall": "found", "precision": "right where decided so"}
 SHORT = {**SCORE_NAMES, "nll": SCORE_NAMES[LOG_SCORE]}
@@ -46,7 +51,7 @@ def scores(e: RunReader) -> Section:
     view = CalibrationView.find(e.run)
     blocks: tuple[Block, ...] = paragraphs(e.why_missing(CalibrationView.id))
     if view is not None:
-        blocks = (*paragraphs(_skill(e, view.lines)), _scores(view), *_decisions(e))
+        blocks = (*paragraphs(_skill(e, view.lines)), _scores(view), *_decisions(e), *paragraphs(*comparison_words(e)))
     return make_section("sure-scores", "How good is it?", blocks)
 
 
@@ -71,7 +76,7 @@ def _score(line: ScoreLine) -> str:
 def _cell(line: ScoreLine | None) -> str:
     if line is None:
         return ""
-    if line.item == "roc_auc":  # a probability that nobody reads in percent
+    if line.item in ("roc_auc", "r2"):  # shares that nobody reads in percent
         return estimate_words(line)
     return amount(line)
 
@@ -136,9 +141,20 @@ def outcomes_in_full(e: RunReader, placed: PluginSections) -> Section:
     if view is not None:
         lines = [line for line in view.lines if not line.judges_uncertainty]
         table = scores_table(view, lines, "scores-table", "Scores on the audited rows.")
-        blocks = (table, *left_out(view.result))
+        blocks = (table, *left_out(view.result), *_compared(e))
     sections = (*placed.chapter("outcomes"), *placed.chapter("uncertainty-quality"))
     return make_section("outcomes", "Outcomes in full", blocks, sections)
+
+
+def _compared(e: RunReader) -> tuple[Block, ...]:
+    """Return the comparisons with simple references as numbers."""
+    view = Comparisons.find(e.run)
+    if view is None or not view.lines:
+        return ()
+    caption = f"The predictions against simple references. {intervals_caption(view.result.estimates)}"
+    note = notes_of(view.result)
+    table = plain_table(view.result.estimates, "comparisons-table", caption, view.id, note)
+    return (table, *left_out(view.result))
 
 
 CLAIMS_SHOWN = 5  # features in the table of claims
@@ -156,7 +172,7 @@ NO_SEGMENT = (
 
 def sure(e: RunReader) -> Section:
     """Return scores and decisions, reliability, claims, segments of high uncertainty, and who is affected."""
-    parts = (scores(e), believed(e), claimed(e), unsure(e), affected(e))
+    parts = (scores(e), believed(e), useful(e), claimed(e), unsure(e), affected(e))
     return make_section("sure", "How good, how sure", _intervals(e), tuple(filter(None, parts)))
 
 

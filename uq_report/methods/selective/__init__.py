@@ -1,0 +1,1 @@
+"""Selective prediction: whether referring the most uncertain cases removes errors."""

@@ -1,0 +1,130 @@
+"""Whether the uncertainty finds the errors: its order against the one that the model's own distributions imply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isnan
+from typing import ClassVar
+
+from ...checks.family import Said, TableCheck, family, needed, outcome, require
+from ...checks.reading import RuleOutcome
+from ...checks.rule import Rule
+from ...core.support.errors import check_options
+from ...core.support.numbers import number, value_words
+from ...core.support.text import count
+from ...evidence import ids
+from ...evidence.finding import Outcome
+from ...evidence.run import Run
+from ...evidence.selective import POWER, SelectiveView
+from ..shared.checks import positive, shares, span
+
+UNORDERED = Rule(
+    code="UQ111",
+    title="The uncertainty is not shown to find the errors",
+    options=("errors", "constant", "part"),
+    thresholds={"power": POWER},
+    when="The gain in loss from ordering the observations by their uncertainty has a 90 % interval that reaches 0, "
+    "although the losses that the model itself expects imply a gain of at least {power} standard errors. Judged from "
+    "{errors:g} errors on, and where the implied gain is at least {constant:pct} of the largest possible. Low if the "
+    "interval ends below {part:pct} of the implied gain, else an observation.",
+    raised=("lower <= 0 and power >= power and errors >= errors and implied >= constant",),
+    grades=("low if upper < part", "observation"),
+    rests_on="traub",
+)
+
+
+def _unordered(rule: Rule, run: Run) -> RuleOutcome:
+    """Judge the gain in loss over a random order."""
+    view = needed(SelectiveView, run)
+    least, gain = rule.thresholds["errors"], view.gain
+    few = f"{count(view.errors, 'error')} among {view.n} observations; {least:g} are needed"
+    require(view.errors >= least and gain is not None, few)
+    require(not isnan(view.implied_gain), "the distributions give no expected loss")
+    constant = f"the uncertainty is practically constant: it implies {_share(view)} of the largest possible gain"
+    require(view.implied_share >= rule.thresholds["constant"], constant)
+    return family(
+        rule,
+        [view],
+        _numbers,
+        lambda x: _said(rule, x),
+        undecided=lambda rest: [_open(x) for x in rest if not _lower(x) > 0],
+        passed=f"The uncertainty finds errors better than chance: {number_words(view)}.",
+    )
+
+
+def _share(view: SelectiveView) -> str:
+    return f"{100 * max(view.implied_share, 0.0):.1f} %"
+
+
+def _lower(view: SelectiveView) -> float:
+    return float("nan") if view.gain is None else view.gain.lower_90
+
+
+def _numbers(view: SelectiveView) -> dict[str, float]:
+    """Return the numbers that the rule judges."""
+    upper = float("nan") if view.gain is None else view.gain.upper_90 / view.implied_gain
+    observed = {"lower": _lower(view), "upper": upper, "power": view.power}
+    return observed | {"errors": float(view.errors), "implied": view.implied_share}
+
+
+def number_words(view: SelectiveView) -> str:
+    """Return the one number with its interval."""
+    line = view.number
+    if line is None:
+        return "no error to be found"
+    what = "AUROC of failures" if view.classes else "gain over a random order"
+    return f"{what} {value_words(line.estimate, line.lower, line.upper, confidence=line.confidence)}"
+
+
+def _open(view: SelectiveView) -> str:
+    enough = "" if view.n_needed is None else f"; about {view.n_needed} observations decide"
+    return f"the order of the errors ({number_words(view)}{enough})"
+
+
+def _said(rule: Rule, view: SelectiveView) -> Said:
+    gain = view.gain
+    ends = (float("nan"),) * 3 if gain is None else (gain.estimate, gain.lower_90, gain.upper_90)
+    amount = value_words(*ends, confidence=0.9)
+    return {
+        "statement": f"Uncertain observations are not shown to be the wrong ones: {number_words(view)}. Ordering by "
+        f"the {view.uncertainty} changes the {view.loss} by {amount} in rank form, where the model's own "
+        f"distributions imply {number(view.implied_gain)}.",
+        "remedy": "Do not refer cases by this uncertainty; look for another score on held-out observations.",
+        "evidence": (ids.SELECTIVE, ids.SELECTIVE_CURVE),
+        "threshold": rule.thresholds["part"] * view.implied_gain,
+        **span(*ends),
+    }
+
+
+@dataclass(frozen=True)
+class SelectiveCheck(TableCheck):
+    """Judges whether the uncertainty orders the errors better than chance.
+
+    UQ111 compares the gain in loss over a random order, by its 90 % interval, with the gain that the model's own
+    distributions imply. It is no verdict on calibration: over-confidence that keeps the order is not seen.
+
+    Parameters
+    ----------
+    errors : int
+        Observations with an error, below which nothing is judged.
+    constant : float
+        Share of the largest possible gain, below which an implied gain counts as none.
+    part : float
+        Share of the implied gain, below which the interval ends for a finding to be low.
+    """
+
+    errors: int = 10
+    constant: float = 0.05
+    part: float = 0.5
+
+    name: ClassVar[str] = ids.SELECTIVE
+    title: ClassVar[str] = "Selective prediction"
+    table: ClassVar[tuple[Rule, ...]] = (UNORDERED,)
+
+    def __post_init__(self) -> None:
+        """Refuse thresholds that cannot be used."""
+        check_options(self.name, self, (*positive(self, "errors"), *shares(self, "constant", "part")))
+
+    def check(self, run: Run) -> Outcome:
+        """Judge the run's selective prediction."""
+        return outcome(self, run, _unordered)

@@ -1,0 +1,96 @@
+"""Selective prediction in full: the numbers, the risk-coverage curve as a table, and referral by protected group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import isfinite
+from typing import ClassVar
+
+from ...core.support.numbers import number
+from ...document import slots
+from ...document.blocks import intervals_caption, left_out, paragraphs
+from ...document.document import Block, Column
+from ...document.text import name, value_words
+from ...evidence.selective import RiskCoverageView, RiskLine, SelectiveGroups, SelectiveView
+from ...reading.run_reader import RunReader
+from ...reading.tables import FEATURE, INTERVAL, Field, line_table
+from ..shared.wording import ResultSection
+
+ITEMS = {
+    "failure_auroc": "AUROC of failures",
+    "normalised_gain": "gain over a random order, as a share of the largest possible",
+    "gain": "gain over a random order, in rank form",
+    "implied_gain": "the same as the model implies",
+    "implied_loss": "mean loss as the model implies",
+    "loss": "mean loss",
+}
+LEAD = (
+    "Observations are kept in order of their uncertainty and the others referred to a person. The curve gives the mean "
+    "loss of the kept; a person's own errors and costs are not in it. A share or a threshold that is chosen on these "
+    "observations looks better than it is."
+)
+
+
+class SelectiveSection(ResultSection[SelectiveView]):
+    """The numbers of selective prediction, the curve as a table, and referral by group."""
+
+    name: ClassVar[str] = SelectiveView.id
+    slot: ClassVar[str] = slots.SELECTIVE
+    shows: ClassVar[tuple[str, ...]] = (SelectiveView.id, RiskCoverageView.id, SelectiveGroups.id)
+    of = SelectiveView
+    key = SelectiveView.id
+    title = "Selective prediction in full"
+    empty = "No number could be computed."
+
+    def blocks(self, e: RunReader, view: SelectiveView) -> Iterable[Block]:
+        """Return the numbers, the curve and the groups, as tables."""
+        yield from paragraphs(LEAD)
+        fields: list[Field] = [("", lambda line: ITEMS.get(line.item, line.item)), ("unit", "unit")]
+        fields += [(Column("estimate", "number"), "estimate"), INTERVAL, (Column("p, one-sided", "pvalue"), "p_value")]
+        caption = f"How well the {view.uncertainty} orders the errors."
+        yield line_table("selective-table", caption, view.lines, fields, of=view.result)
+        yield from (*_curve(e), *_groups(e), *left_out(view.result))
+
+
+def _curve(e: RunReader) -> Iterable[Block]:
+    view = RiskCoverageView.find(e.run)
+    if view is None or not view.lines:
+        return
+    fields: list[Field] = [
+        (Column("share kept", "percent"), "x"),
+        (Column("threshold", "number"), "threshold"),
+        (Column("loss of the kept", "number"), "estimate"),
+        INTERVAL,
+        ("band", lambda line: _ends(line.band_lower, line.band_upper)),
+        (Column("implied", "number"), "implied"),
+        (Column("best order", "number"), "oracle"),
+        ("saved", lambda line: value_words(line.saved, line.saved_lower, line.saved_upper)),
+        ("share of all loss referred", _captured),
+    ]
+    if any(isfinite(line.width) for line in view.lines):
+        fields.append((Column("width of 90 % intervals", "number"), "width"))
+    caption = f"Risk-coverage curve. {intervals_caption(view.result.estimates)}"
+    yield line_table("selective-curve-table", caption, view.lines, fields, of=view.result)
+
+
+def _ends(lower: float, upper: float) -> str:
+    return f"{number(lower)} to {number(upper)}" if isfinite(lower) else ""
+
+
+def _captured(line: RiskLine) -> str:
+    return value_words(line.captured, line.captured_lower, line.captured_upper)
+
+
+def _groups(e: RunReader) -> Iterable[Block]:
+    view = SelectiveGroups.find(e.run)
+    if view is None or not view.lines:
+        return
+    fields: list[Field] = [
+        ("attribute", FEATURE[1]),
+        ("group", lambda line: name(line.item)),
+        ("", lambda line: e.words(line.measure, view.result).title),
+        (Column("n", "integer"), "n"),
+        (Column("estimate", "number"), "estimate"),
+        INTERVAL,
+    ]
+    yield line_table("selective-groups", "Referral by protected group.", view.lines, fields, of=view.result)

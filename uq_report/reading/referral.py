@@ -1,0 +1,98 @@
+"""Sentences on selective prediction: what referring the most uncertain observations saves, for page 1 and sections."""
+
+from __future__ import annotations
+
+from math import isnan
+
+from ..core.support.numbers import number, value_words
+from ..document.text import joined, name
+from ..evidence.run import Run
+from ..evidence.selective import (
+    KEPT,
+    KEPT_LOSS,
+    REFERRAL_RATE,
+    ReferralLine,
+    RiskCoverageView,
+    RiskLine,
+    SelectiveGroups,
+    SelectiveView,
+)
+from ..evidence.view import of_measure
+from .sentences import is_share, percent, scaled
+
+
+def referral_words(run: Run, kept: float = KEPT) -> str:
+    """Say what referring the most uncertain observations does to the loss of the others; empty without a curve.
+
+    ``"Referring the 10 % most uncertain observations (… above 0.46) lowers the error rate of the others from 23.5 % to
+    20.9 % (18.1 to 24.0); 20 % (16 to 25) of all errors are among them, 10 % would be by chance."``
+    """
+    view, curve = SelectiveView.find(run), RiskCoverageView.find(run)
+    line = None if curve is None else curve.at(kept)
+    if view is None or curve is None or line is None:
+        return ""
+    whole = line.estimate + line.saved
+    which = f"{100 * (1 - kept):.0f} % most uncertain observations ({view.uncertainty} above {number(line.threshold)})"
+    change = f"{_change(line)} the {view.loss} of the others from {_size(whole, curve.unit)} to {_risk(line, curve)}"
+    return f"Referring the {which} {change}{_captured(line, view)}."
+
+
+def _change(line: RiskLine) -> str:
+    """Return the verb, as far as the interval of the saving tells."""
+    if line.saved_lower > 0:
+        return "lowers"
+    return "raises" if line.saved_upper < 0 else "is not shown to lower"
+
+
+def _size(value: float, unit: str) -> str:
+    return f"{100 * value:.1f} %" if is_share(unit) else number(value)
+
+
+def _risk(line: RiskLine, curve: RiskCoverageView) -> str:
+    return scaled(line.estimate, line.lower, line.upper, curve.unit, "%").replace(" units of the outcome", "")
+
+
+def _captured(line: RiskLine, view: SelectiveView) -> str:
+    if isnan(line.captured):
+        return ""
+    what = "errors are" if view.classes else "absolute error is"
+    chance = f"{100 * (1 - line.x):.0f} % would be by chance"
+    return f"; {percent(line.captured, line.captured_lower, line.captured_upper)} of all {what} among them, {chance}"
+
+
+def ordering_words(run: Run) -> str:
+    """Return the one number of selective prediction with its interval; empty without one."""
+    view = SelectiveView.find(run)
+    line = None if view is None else view.number
+    if view is None or line is None:
+        return ""
+    if view.classes:
+        return f"AUROC of failures {value_words(line.estimate, line.lower, line.upper)}, 0.5 by chance"
+    return f"gain {percent(line.estimate, line.lower, line.upper)} of the largest possible, 0 % by chance"
+
+
+def group_words(run: Run) -> str:
+    """Say which protected groups are referred most and least, and what the kept lose; empty without groups."""
+    view = SelectiveGroups.find(run)
+    if view is None:
+        return ""
+    sentences = []
+    for attribute in view.features:
+        rates = [x for x in of_measure(view.lines, REFERRAL_RATE) if x.feature == attribute]
+        if len(rates) < 2:
+            continue
+        losses = {x.item: x for x in of_measure(view.lines, KEPT_LOSS) if x.feature == attribute}
+        ordered = sorted(rates, key=lambda x: -x.estimate)
+        parts = [_group(x, losses.get(x.item)) for x in (ordered[0], ordered[-1])]
+        sentences.append(f"By {name(attribute)}, {joined(parts)}.")
+    return " ".join(sentences)
+
+
+def _group(rate: ReferralLine, loss: ReferralLine | None) -> str:
+    rest = (
+        ""
+        if loss is None
+        else f", the loss of the others {scaled(loss.estimate, loss.lower, loss.upper, loss.unit, '%')}"
+    )
+    share = percent(rate.estimate, rate.lower, rate.upper)
+    return f"{share} of {name(rate.item)} are referred{rest}"

@@ -1,0 +1,38 @@
+"""Usefulness of the uncertainty: what referring the most uncertain observations saves, in words and a figure."""
+
+from __future__ import annotations
+
+from ...document.blocks import make_figure, make_section, paragraphs
+from ...document.document import Block, Section
+from ...document.text import sentence, spaced
+from ...evidence import ids
+from ...evidence.selective import RiskCoverageView, SelectiveView
+from ...reading.referral import group_words, ordering_words, referral_words
+from ...reading.run_reader import RunReader
+
+TITLE = "Usefulness of the uncertainty"
+
+
+def useful(e: RunReader) -> Section | None:
+    """Return the sentences and the risk-coverage curve; None where selective prediction was not computed."""
+    view, curve = SelectiveView.find(e.run), RiskCoverageView.find(e.run)
+    if view is None or curve is None:
+        return None
+    number = ordering_words(e.run)
+    lead = f"Observations are ordered by the {view.uncertainty}: {number}." if number else ""
+    words = referral_words(e.run)
+    blocks: tuple[Block, ...] = paragraphs(spaced(lead, words), spaced(verdict_words(e), group_words(e.run)))
+    if curve.lines:
+        caption = "The error of the kept observations falls as the most uncertain are referred."
+        alt = f"The {curve.loss} of the kept observations by the share kept. {words}"
+        figure = make_figure("sure-selective", caption, alt, lambda: e.draw(curve.result), curve.id)
+        blocks = (*blocks, figure)
+    return make_section("sure-useful", TITLE, blocks)
+
+
+def verdict_words(e: RunReader) -> str:
+    """Say how the check ended where it neither passed nor found anything; empty otherwise."""
+    ended = next((outcome for outcome in e.run.outcomes if outcome.check == ids.SELECTIVE), None)
+    if ended is None or ended.state in ("passed", "found", "ignored"):
+        return ""
+    return f"Not judged: {sentence(ended.reason)}"
