@@ -2,7 +2,8 @@
 
     python benchmarks/faults.py [--reps 20] [--designs "target leak" ...] [--jobs 2]
 
-Every fault stands in data of a logistic truth with six features correlated .5, audited on 800 rows. `NAMED` says
+Every fault stands in data of a logistic truth, of the shape of noise a linear one, with six features correlated .5,
+audited on 800 rows. `NAMED` says
 which code should name it, and of which feature; a code that no check has yet is told, and never counts as a pass.
 """
 
@@ -38,7 +39,7 @@ from honest import (
 )
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import BayesianRidge, LogisticRegression
 
 Draw = Callable[[Rng], Case]
 SHARES = ("named", "right feature", "first", "severity")
@@ -70,6 +71,9 @@ NAMED: Mapping[str, Named] = {
     "over-confidence": Named(("UQ101", "UQ401")),
     "under-confidence": Named(("UQ101", "UQ402")),
     "too strong a penalty": Named(("UQ101", "UQ402")),
+    "heavy tails as normal": Named(("UQ101",)),
+    "skewness as normal": Named(("UQ101",)),
+    "spread by feature as constant": Named(("UQ101",), ("age",)),
     "exact copy": Named(("UQ704",), ("copy", "income")),
     "near copy": Named(("UQ203",), ("copy", "income")),
     "target leak": Named(("UQ411",), ("leak",)),
@@ -254,6 +258,32 @@ def with_id(rng: Rng) -> Case:
     return with_column(rng, "id", lambda s, _, g: g.permutation(len(s[0])), overfit(), 800)
 
 
+def noisy(rng: Rng, draw: Callable[[pd.DataFrame, Rng], Any]) -> Case:
+    """Return a normal model of constant spread for a linear truth with other noise."""
+
+    def numbers(n: int, rng: Rng) -> Rows:
+        """Return rows with a number as outcome."""
+        X = rows(n, rng)[0]
+        return X, X.to_numpy() @ np.asarray(MIXED) + draw(X, rng)
+
+    return fitted(BayesianRidge(), numbers, rng)
+
+
+def heavy(X: pd.DataFrame, rng: Rng) -> Any:
+    """Return noise with heavy tails."""
+    return rng.standard_t(3, len(X))
+
+
+def skewed(X: pd.DataFrame, rng: Rng) -> Any:
+    """Return exponential noise of mean 0."""
+    return rng.exponential(size=len(X)) - 1
+
+
+def uneven(X: pd.DataFrame, rng: Rng) -> Any:
+    """Return noise whose spread grows with age."""
+    return np.exp(0.7 * X["age"].to_numpy()) * rng.normal(size=len(X))
+
+
 FAULTS: tuple[Fault, ...] = (
     Fault("over-confidence", "log-odds x 1.7", partial(scaled, factor=1.7)),
     Fault("under-confidence", "log-odds x 0.5", partial(scaled, factor=0.5)),
@@ -262,6 +292,9 @@ FAULTS: tuple[Fault, ...] = (
         "C = 0.0003",
         lambda rng: fitted(LogisticRegression(C=0.0003), rows, rng),
     ),
+    Fault("heavy tails as normal", "t3 noise, 0.2 nats", partial(noisy, draw=heavy)),
+    Fault("skewness as normal", "exponential noise, 0.4 nats", partial(noisy, draw=skewed)),
+    Fault("spread by feature as constant", "exp(0.7 age)", partial(noisy, draw=uneven)),
     Fault("exact copy", "a column twice", lambda rng: with_column(rng, "copy", lambda s, *_: s[0]["income"])),
     Fault("near copy", "r = .999", lambda rng: with_column(rng, "copy", near_copy, also=("redundancy",))),
     Fault("target leak", "y + 0.1 noise", lambda rng: with_column(rng, "leak", leak)),

@@ -29,8 +29,14 @@ import pandas as pd
 from joblib import Parallel, delayed
 from scipy.stats import beta
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegression, PoissonRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import (
+    BayesianRidge,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    QuantileRegressor,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -272,6 +278,20 @@ def boosting(rng: Rng) -> Case:
     return fitted(model, curved_rows, rng)
 
 
+def quantile_table(rng: Rng) -> Case:
+    """Return a linear model for each of five quantiles of a linear truth."""
+    train, test = linear_rows(1000, rng), linear_rows(800, rng)
+    levels = (0.05, 0.25, 0.5, 0.75, 0.95)
+    models = {level: QuantileRegressor(quantile=level, alpha=0.0).fit(*train) for level in levels}
+    return Case(model=models, test=test, train=train)
+
+
+def out_of_bag(rng: Rng) -> Case:
+    """Return a default forest with a distribution from its out-of-bag residuals."""
+    model = RandomForestRegressor(100, random_state=0)
+    return told(fitted(model, linear_rows, rng, n_train=900), residuals="oob")
+
+
 DESIGNS: tuple[Design, ...] = (
     Design("independent logistic", idle_groups),
     Design("correlated logistic", expected_directions),
@@ -282,6 +302,8 @@ DESIGNS: tuple[Design, ...] = (
     Design("Bayesian linear", lambda rng: fitted(BayesianRidge(), linear_rows, rng)),
     Design("heteroscedastic", lambda rng: fitted(Heteroscedastic(), partial(linear_rows, uneven=True), rng)),
     Design("heavy linear", lambda rng: fitted(BayesianRidge(), partial(linear_rows, heavy=True), rng)),
+    Design("quantile table", quantile_table),
+    Design("out-of-bag residuals", out_of_bag),
     Design("honest forest", partial(forest, min_samples_leaf=20)),
     Design("honest boosting", boosting),
     Design("default forest", forest, honest=False),  # pure leaves: its probabilities are not its own frequencies

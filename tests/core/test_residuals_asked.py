@@ -69,9 +69,21 @@ def test_moved_shapes_are_shapes_made_there() -> None:
     assert np.array_equal(moved.crps(LOC), made.crps(LOC))
 
 
+def test_beyond_the_last_residual_a_shape_states_its_share_alone() -> None:
+    """Of 19 values 1/20 lies beyond either end: there the PIT is that whole share, and in between it is F(y)."""
+    q = Smoothed(np.zeros(5), 1.0, [-1.0, 1.0], 0.5, size=19)
+    y = q.quantile([0.001, 0.04, 0.3, 0.96, 0.999])[0]
+    lower, upper = q.pit_bounds(y)
+    assert lower == pytest.approx([0.0, 0.0, 0.3, 0.95, 0.95])
+    assert upper == pytest.approx([0.05, 0.05, 0.3, 1.0, 1.0])
+    assert q.moved([1.0], [2.0]).size == 19
+    assert Smoothed([0.0], 1.0, CENTRES, WIDTH).size == len(CENTRES)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
+        (([0.0], [1.0], [1.0, 2.0], 1.0, 1), "smoothed.size must be at least the number of centres, 2; got 1"),
         (([0.0], [0.0], [1.0], 1.0), "smoothed.scale must be greater than 0"),
         (([0.0], [1.0], [], 1.0), "must have centres and a bandwidth > 0; got 0 and"),
         (([0.0], [1.0], [1.0], 0.0), "bandwidth > 0; got 1 and 0.0"),

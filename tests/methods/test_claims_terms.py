@@ -9,7 +9,7 @@ from uq_report.core.model.measures import KL, NLL
 from uq_report.core.statistics.inference import PairTerms, shuffled_pairs, standard_error
 from uq_report.core.statistics.verdicts import Distrust, effective_units, variance_freedom
 from uq_report.core.support.arrays import FloatArray
-from uq_report.distributions import Categorical, Intervals, Survival
+from uq_report.distributions import Categorical, Intervals, Quantiles, Survival
 from uq_report.methods.pfi.claims import (
     SQUARED_DISTANCE,
     _class_draws,
@@ -134,6 +134,21 @@ def test_why_nothing_is_claimed() -> None:
     assert (score_of(survival), score_of(intervals)) == (None, None)
     assert why_no_score(survival).startswith("outcomes may be censored")
     assert why_no_score(intervals) == intervals.why_not("kl")
+
+
+def test_quantiles_are_compared_in_pinball_loss_from_five_levels() -> None:
+    values = np.array([[-2.0, -1.0, 0.0, 1.0, 2.0], [0.0, 1.0, 2.0, 3.0, 5.0]])
+    q, few = Quantiles([0.1, 0.3, 0.5, 0.7, 0.9], values), Quantiles([0.1, 0.3, 0.7, 0.9], values[:, :4])
+    score, y = score_of(q), np.array([0.5, 9.0])
+    assert score is not None
+    assert score.loss.rows(q, y, None).tolist() == q.pinball(y).tolist()
+    other = q.take(np.array([1, 0]))
+    assert score.divergence.rows(other, None, q).tolist() == q.pinball_divergence(other).tolist()
+    assert score_of(few) is None
+    assert why_no_score(few) == (
+        "quantiles at 4 levels are too few to compare model-implied with realised importance; 5 would do"
+    )
+    assert score_of(Quantiles(q.levels, values.round(-1), "atoms")) == score
 
 
 def test_drawn_classes_follow_the_probabilities() -> None:

@@ -560,7 +560,7 @@ class CalibrationGate(TableCheck):
         parts["threshold"] = self.effect
         if gate.view.infinite_nll:
             rows = count(gate.view.infinite_nll, "observation")
-            words = f"{NOT_ACCEPTABLE} The model assigns probability 0 to the outcomes of {rows}."
+            words = f"The model assigns probability 0 to the outcomes of {rows}."
             return _finding(rule, severity, words, Gain(), **parts)
         by_segment = gate.segment.estimate >= self.effect and gate.segment.lower > 0
         features = gate.view.gain_features if by_segment else ()
@@ -577,14 +577,17 @@ class CalibrationGate(TableCheck):
                 f"A calibration test rejects, but recalibration is not shown to lower the log loss by {self.effect:g} "
                 f"nats: by {gate.gain.words}. {gap}"
             )
-        sentences = [NOT_ACCEPTABLE, gap]
+        lowered = []
         if gate.gain.estimate >= self.effect:
             least = "at least " if gate.gain.lower > 0 else ""
-            sentences.append(f"Recalibration lowers the log loss by {least}{gate.gain.words} per observation.")
+            lowered.append(f"recalibration lowers the log loss by {least}{gate.gain.words} per observation")
         if by_segment:
             segments = f"segments of {listed(map(short, features))}" if features else "segments"
-            sentences.append(f"A spread by {segments} lowers it by at least {gate.segment.words} per observation.")
-        return " ".join(sentences)
+            lowered.append(
+                f"a spread by {segments} lowers the log loss by at least {gate.segment.words} per observation"
+            )
+        words = "; ".join(lowered)
+        return f"{gap} {words[0].upper()}{words[1:]}."
 
     def _unjudged(self, rule: Rule, gate: GateInputs, few: Distrust) -> tuple[Finding, int | None]:
         """Return the finding, and the sample size that decides: where events are few, the one that has enough."""
@@ -624,9 +627,6 @@ class CalibrationGate(TableCheck):
         held = f" Of its label sets, {gate.missed.words}." if gate.missed.known else ""
         within = f"{gate.words}, within ±{self.margin:g} nats; no test rejects"
         return f"The stated uncertainty is right on average: {within}.{held}"
-
-
-NOT_ACCEPTABLE = "Calibration: not acceptable."
 
 
 def _remedy(run: Run, features: Sequence[str] = ()) -> str:
