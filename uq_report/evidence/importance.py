@@ -145,6 +145,76 @@ class Claims(View):
         return tuple(line for line in self.lines if line.item == item)
 
 
+UNIT = "unit"  # `UnitLine.item`, beside `DIFFERENCE` of two observations
+CONSTANT, DIFFERS, OPEN = "constant", "differs", "open"  # verdicts on the difference between two observations
+SHIFTED, WIDER = "mean change", "beyond the difference"  # `DriverLine.flag`
+
+
+class DriverLine(EstimateLine):
+    """How far permuting a feature changes the uncertainty on average, with its verdict against `margin`.
+
+    `share` is the size over the average difference between two observations, `total` Jansen's index, `shift` the mean
+    change, `changed` the share of pairs of rows in which anything changes, by `where_changed` on average. `flag` says
+    why part of the size arises from combinations of values that do not occur; empty where nothing shows that.
+    ``unreliable`` says why the interval is not reliable; then the verdict is undetermined.
+    """
+
+    verdict: str
+    margin: float
+    share: float = UNKNOWN
+    share_lower: float = UNKNOWN
+    share_upper: float = UNKNOWN
+    total: float = UNKNOWN
+    total_lower: float = UNKNOWN
+    total_upper: float = UNKNOWN
+    shift: float = UNKNOWN
+    shift_lower: float = UNKNOWN
+    shift_upper: float = UNKNOWN
+    changed: float = UNKNOWN
+    where_changed: float = UNKNOWN
+    flag: str = ""
+    exact_zero: bool = False
+    unreliable: str = ""
+
+
+class UncertaintyChange(View):
+    """The size of the change of the uncertainty, feature by feature; `sizes` says that no value has a sign."""
+
+    id: ClassVar[str] = ids.PFI_UNCERTAINTY
+    lines: tuple[DriverLine, ...]
+    sizes: bool = True
+
+
+class UnitLine(DriverLine):
+    """The size of a unit of features, or (`item`) the average difference between two observations.
+
+    `first` and `last` are the ranks that the unit may have, `apart` counts its members that are larger alone, and
+    `rare` says that it leads by mean squares and not by size: few pairs of rows change, and those by much.
+    """
+
+    item: str
+    first: float = UNKNOWN
+    last: float = UNKNOWN
+    apart: float = 0.0
+    rare: float = 0.0
+
+
+class DriversView(View):
+    """What drives the uncertainty: `units` has the members of sets that are permuted together."""
+
+    id: ClassVar[str] = ids.PFI_DRIVERS
+    lines: tuple[UnitLine, ...]
+    units: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def difference(self, measure: str) -> UnitLine:
+        """Return the average difference between two observations."""
+        return next(line for line in self.lines if (line.item, line.measure) == (DIFFERENCE, measure))
+
+    def of(self, measure: str) -> tuple[UnitLine, ...]:
+        """Return the units, largest first."""
+        return tuple(line for line in self.lines if (line.item, line.measure) == (UNIT, measure))
+
+
 class PfiDelta(View):
     """Changes of single rows when a feature is shuffled."""
 

@@ -250,9 +250,9 @@ PARTS = (CLAIMED, DELIVERED, DIFFERENCE)
 class Claiming:
     """The claims of one audit in work: what is compared, and what the shuffles gave so far.
 
-    `measures` are those of the rows and what the score adds to them, `base` (measures, n) their values unchanged. The
-    first `n_full` are needed shuffle by shuffle, of the others, the coefficients, the mean. Without a score nothing
-    is added to the measures of the rows, and there are no claims.
+    `measures` are those of the rows, changes of uncertainties and what the score adds to them, `base` (measures, n)
+    their values unchanged. The first `n_full` are needed shuffle by shuffle, of the others, the coefficients, the mean.
+    Without a score nothing is added to the measures, and there are no claims.
     """
 
     score: ProperScore | None
@@ -266,14 +266,17 @@ class Claiming:
     omissions: list[Omission] = field(default_factory=list)
 
     @classmethod
-    def of(cls, score: ProperScore | None, engine: Engine, rows: ShuffledRows) -> Claiming:
-        """Return the claims before any shuffle: what to evaluate is what the rows have, and what they lack."""
+    def of(
+        cls, score: ProperScore | None, engine: Engine, rows: ShuffledRows, changes: Sequence[Measure] = ()
+    ) -> Claiming:
+        """Return the claims before any shuffle: what to evaluate is what the rows have, `changes`, what they lack."""
         outcomes = engine.y is not None
         compared = () if score is None else (score.divergence, score.loss) if outcomes else (score.divergence,)
-        full = (*rows.measures, *(measure for measure in compared if measure not in rows.measures))
-        further = (*full[len(rows.measures) :], *(score.coefficients if score is not None and outcomes else ()))
-        base = np.concatenate([rows.b, engine.unchanged(further)])
-        return cls(score, engine, rows, compared, (*rows.measures, *further), base, len(full))
+        own = (*rows.measures, *changes)
+        lacking = tuple(measure for measure in compared if measure not in own)
+        further = (*lacking, *(score.coefficients if score is not None and outcomes else ()))
+        base = np.concatenate([rows.b, np.zeros((len(changes), rows.n)), engine.unchanged(further)])
+        return cls(score, engine, rows, compared, (*own, *further), base, len(own) + len(lacking))
 
     @cached_property
     def at(self) -> slice:
