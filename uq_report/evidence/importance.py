@@ -7,7 +7,6 @@ from dataclasses import field, replace
 from typing import ClassVar
 
 from ..core.model.results import Importance, MeasureFacts, Result
-from . import columns as col
 from . import ids
 from .view import UNKNOWN, EstimateLine, View
 
@@ -65,18 +64,30 @@ class PfiTrain(Pfi):
     id: ClassVar[str] = ids.PFI_TRAIN
 
 
+# `ReadingLine.item`: what permuting a feature does to the log loss and to the stated uncertainty
+ALIKE, LESS, MORE = "both rise alike", "uncertainty rises less than the loss", "uncertainty rises more than the loss"
+HIDDEN, OPEN_RISE = "loss rises, uncertainty does not", "loss rises, change of uncertainty inconclusive"
+CONFIDENT, BETTER = "loss rises, model more confident", "loss falls"
+HARMLESS, CAREFUL = "neither changes", "uncertainty rises, loss does not"
+BOLD, INCONCLUSIVE = "model more confident, loss unchanged", "inconclusive"
+
+
+class ReadingLine(EstimateLine):
+    """The increase in log loss less that in entropy, the part that is not signalled; `item` reads the two together."""
+
+    item: str
+
+
 class PfiReading(View):
-    """Loss and entropy importance read together: a sentence per feature."""
+    """Loss and entropy importance read together, feature by feature."""
 
     id: ClassVar[str] = ids.PFI_READING
-    likelihood: str = ""
-    sentences: Mapping[str, str] = field(default_factory=dict)
+    lines: tuple[ReadingLine, ...]
 
     @property
     def readings(self) -> Mapping[str, str]:
         """The reading of each feature, in a few words."""
-        frame = self.result.frame
-        return dict(zip(frame[col.FEATURE].astype(str), frame[col.ITEM].astype(str), strict=True))
+        return {line.feature: line.item for line in self.lines}
 
 
 class CoverCorrectedLine(EstimateLine):
