@@ -94,6 +94,7 @@ def _two_classes(scores: FloatArray, y: AnyArray, weights: FloatArray) -> tuple[
     return _Scores(scores[y == 1], weights[y == 1]), _Scores(scores[y == 0], weights[y == 0])
 
 
+_ROUNDING = 1e-12  # of an uncertainty's size: a smaller change is rounding
 Role = Literal["prediction", "loss", "uncertainty"]
 Direction = Literal["larger", "smaller"]
 # of a distribution, y and the base; each rule states the kinds that it needs, which the engine sees to
@@ -281,8 +282,8 @@ class Change:
         The uncertainty.
     is_root : bool
         Whether u is the square root of the measure: the standard deviation of a variance.
-    power : {1, 2}
-        Of the change.
+    power : {0, 1, 2}
+        Of the change; 0 says whether there is any, beyond rounding.
 
     Examples
     --------
@@ -309,7 +310,10 @@ class Change:
         with np.errstate(invalid="ignore"):
             change = np.abs(self.uncertainty(values) - unchanged)
         change = np.where(np.isnan(change), np.inf, change)
-        return np.asarray(change**self.power if self.power > 1 else change)
+        if not self.power:
+            size = np.abs(unchanged[np.isfinite(unchanged)]).max(initial=0.0)
+            return np.asarray(change > _ROUNDING * size, dtype=float)
+        return np.asarray(np.square(change) if self.power > 1 else change)
 
 
 def _no_classes(dist: Distribution) -> str:

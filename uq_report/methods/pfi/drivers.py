@@ -64,16 +64,18 @@ _LARGEST = 100.0  # logarithm of a factor beyond which an interval says nothing
 def followed(measures: Sequence[Measure]) -> tuple[Measure, ...]:
     """Return the change, and its square, of each uncertainty among the measures that has one."""
     changes = [CHANGES[measure.name] for measure in measures if measure.name in CHANGES]
-    return tuple(each for change in changes for each in (change, _squared(change)))
+    return tuple(each for change in changes for each in (change, _power(change, "squared", 2)))
 
 
-def _squared(change: Measure) -> Measure:
+def counted(measures: Sequence[Measure]) -> tuple[Measure, ...]:
+    """Return whether each uncertainty among the measures changes at all."""
+    return tuple(_power(CHANGES[measure.name], "any", 0) for measure in measures if measure.name in CHANGES)
+
+
+def _power(change: Measure, name: str, power: int) -> Measure:
     rule = change.rows
-    return (
-        replace(change, name=f"{change.name}_squared", rows=replace(rule, power=2))
-        if isinstance(rule, Change)
-        else change
-    )
+    rows = replace(rule, power=power) if isinstance(rule, Change) else rule
+    return replace(change, name=f"{change.name}_{name}", rows=rows)
 
 
 def associated(subject: Subject, features: Sequence[str]) -> list[tuple[str, ...]]:
@@ -180,12 +182,12 @@ class Drivers:
     @property
     def measures(self) -> tuple[Measure, ...]:
         """The uncertainties, then what follows them."""
-        return (*self.rows.measures, *followed(self.rows.measures))
+        return (*self.rows.measures, *followed(self.rows.measures), *counted(self.rows.measures))
 
     @property
     def base(self) -> FloatArray:
         """All measures unchanged, shape (measures, n): no row changes without a shuffle."""
-        return np.concatenate([self.rows.b, np.zeros((2 * len(self.rows.b), self.rows.n))])
+        return np.concatenate([self.rows.b, np.zeros((3 * len(self.rows.b), self.rows.n))])
 
     @property
     def uncertainties(self) -> Iterator[tuple[Measure, Change, FloatArray]]:
@@ -195,19 +197,23 @@ class Drivers:
             if change is not None and isinstance(change.rows, Change):
                 yield change, change.rows, change.rows.uncertainty(b)
 
-    def add(self, name: str, changes: ChangedMeasures, measures: Sequence[Measure]) -> None:
-        """Add a set of features by the `measures` of its changed rows; what is infinite in a row is left out."""
+    def add(self, name: str, changes: ChangedMeasures, means: FloatArray, measures: Sequence[Measure]) -> None:
+        """Add a set of features by the `measures` of its changed rows; what is infinite in a row is left out.
+
+        The last `means` say in which share of pairs each row changes at all.
+        """
         at = {measure.name: m for m, measure in enumerate(measures)}
         own = self.terms.setdefault(name, {})
         why = self.rows.why_no_interval(len(changes.donors), exact=changes.exact)
-        for change, rule, b in self.uncertainties:
+        omega = self.rows.weights / self.rows.weights.sum()
+        shares = means[len(means) - len(self.rows.b) :] @ omega
+        for (change, rule, b), moved in zip(self.uncertainties, shares.tolist(), strict=True):
             m = at[change.name]
             part = changes.of(slice(m, m + 2))
             if part.infinite.any() or not np.isfinite(b).all():
                 continue
             size, square = _single(pair_terms(part, np.zeros((2, self.rows.n)), self.rows))
             tolerance = ROUNDING * float(np.abs(b).max())
-            moved = float(np.average(part.T[0] > tolerance, weights=part.weights(self.rows)))
             zero = not moved and float(np.abs(size.repeats).max()) <= tolerance
             whole = changes.of(slice(at[rule.of.name], at[rule.of.name] + 1))
             shift = None if rule.is_root else pair_terms(whole, b[None], self.rows)

@@ -21,7 +21,7 @@ from ..shared.choice import refuse_none
 from ..shared.rows import ShuffledRows
 from ..shared.terms import ImportanceTerms, usual_margin, with_wholes
 from .claims import Claiming, score_of, why_no_score
-from .drivers import Drivers, associated, followed
+from .drivers import Drivers, associated, counted, followed
 from .estimator import Estimator
 from .shuffling import Shuffler, distinct_values, stops
 from .tables import ShuffleTables, delta_result, importance_result, read_pair, training_result, untrained_result
@@ -183,7 +183,8 @@ class PermutationImportance(BuiltInExplainer):
         if score is None:
             omitted = (*omitted, Omission(CLAIMED, "", why_no_score(engine.baseline)))
         drivers = Drivers.of(engine, rows)
-        claims = Claiming.of(score, engine, rows, () if drivers is None else followed(measures))
+        follows = () if drivers is None else (followed(measures), counted(measures))
+        claims = Claiming.of(score, engine, rows, *follows)
         kept = np.empty((2, len(measures), len(self._sets(subject)), rows.n))
         tables = self._tables(claims, omitted, self._margins(rows), kept, drivers)
         main = importance_result(tables)
@@ -207,11 +208,18 @@ class PermutationImportance(BuiltInExplainer):
         alone = [name for name in free if not any(name in members for members in joint.values())]
         base, whole = drivers.base, drivers.rows.whole
         shuffler = Shuffler(
-            engine, drivers.measures, base, len(base), self.n_repeats, self._all_pairs, whole=whole, units=joint
+            engine,
+            drivers.measures,
+            base,
+            3 * len(drivers.rows.b),
+            self.n_repeats,
+            self._all_pairs,
+            whole=whole,
+            units=joint,
         )
         estimator = Estimator(drivers.rows, tables.estimator.margins, engine.confidence, self.max_shuffle_variance)
         for held, changes, _ in estimator.terms(shuffler, list(joint)):
-            drivers.add(held.feature, changes, drivers.measures)
+            drivers.add(held.feature, changes, held.means, drivers.measures)
         units = {name: (name,) for name in alone} | joint | owned
         return drivers.results(tables.features, units, tables.options)
 
@@ -253,7 +261,7 @@ class PermutationImportance(BuiltInExplainer):
         for held, changes, terms in tables.estimator.terms(self._shuffling(claims), tables.features):
             claims.add(held.feature, changes, held.means)
             if drivers is not None:
-                drivers.add(held.feature, changes, claims.measures)
+                drivers.add(held.feature, changes, held.means, claims.measures)
             yield terms
 
     def _shuffling(self, claims: Claiming) -> Shuffler:
