@@ -192,7 +192,7 @@ def _unnoticed(rule: Rule, run: Run) -> RuleOutcome:
         lambda *raised: _unnoticed_words(margin, raised, run),
         by=together,
         undecided=unsure,
-        passed="Of no predictable feature an increase in log loss is shown that the stated uncertainty does not signal.",
+        passed="No predictable feature is shown to increase the log loss without a signal of the stated uncertainty.",
     )
 
 
@@ -233,8 +233,7 @@ def _unnoticed_words(margin: float, raised: Sequence[Unnoticed], run: Run) -> Sa
     return {
         "statement": f"{worst.sentence()}{share}{hit}.{_so_with(others)}",
         "evidence": (ids.PFI, ids.PFI_READING, ids.REDUNDANCY),
-        "remedy": "Check these inputs at data entry. The other features predict them in part, and the model does not use "
-        "that.",
+        "remedy": "Check these inputs at data entry: the other features predict them in part, the model does not.",
         "measures": (NLL.name, ENTROPY.name),
         "features": tuple(feature.loss.feature for feature in raised),
         "threshold": margin,
