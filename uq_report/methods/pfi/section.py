@@ -144,10 +144,9 @@ def _difference(e: RunReader, view: DriversView, measure: str) -> Paragraph:
     what = facts.title.removeprefix("change of the ")
     tolerance = value_words(line.margin, unit=facts.unit)
     state = {CONSTANT: "practically constant", DIFFERS: "not constant", OPEN: "inconclusive"}[line.verdict]
-    return Paragraph(
-        text=f"Average difference of the {what} between two observations: {words_of(line, unit=facts.unit)}; {state} at "
-        f"a tolerance of {tolerance}."
-    )
+    size = words_of(line, unit=facts.unit)
+    text = f"Average difference of the {what} between two observations: {size}; {state} at tolerance {tolerance}."
+    return Paragraph(text=text)
 
 
 def _drivers_table(e: RunReader, view: DriversView | UncertaintyChange, lines: Sequence[DriverLine]) -> Table:
@@ -230,8 +229,8 @@ def _training_table(e: RunReader, test: Pfi, train: PfiTrain, measure: str) -> T
 PAIR = ("nll", "entropy")
 IDENTITY = (
     "The numbers behind the map of log loss and stated uncertainty. Likelihood-PFI less Entropy-PFI is the part of the "
-    "increase in log loss that the stated uncertainty does not signal. The Entropy-PFI of a feature that is independent "
-    "of the others is 0 in expectation for every model, so it names no driver of the uncertainty."
+    "increase in log loss that the stated uncertainty does not signal. The Entropy-PFI of a feature that is "
+    "independent of the others is 0 in expectation for every model, so it names no driver of the uncertainty."
 )
 PARTING = (
     "Wood et al. read a feature whose Entropy-PFI is about 0 as one that shares nothing with the others. Entropy-PFI "

@@ -281,8 +281,7 @@ def _less(some: Sequence[Corrupted]) -> str:
     rises, gaps = (
         joined([rounded(line) for line in lines]) for lines in zip(*((x.entropy, x.gap) for x in some), strict=True)
     )
-    verb = "is" if len(some) == 1 else "are"
-    return f"{_raised(some)} and the stated uncertainty by {rises} nats: {gaps} nats {verb} not signalled."
+    return f"{_raised(some)} and the stated uncertainty by {rises} nats: {gaps} nats are not signalled."
 
 
 def _alike(some: Sequence[Corrupted]) -> str:
