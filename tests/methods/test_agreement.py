@@ -519,20 +519,19 @@ def test_a_negative_entropy_importance_explains_where_one_method_leaves_the_data
         assert ("on which shap.importance evaluates it" in case["sentence"]) == (verdict == "negative")
 
 
-def test_two_questions_of_one_method_are_compared_and_read_together() -> None:
+def test_a_mean_change_of_the_uncertainty_is_not_ranked_beside_its_size() -> None:
     entropy = importance("pfi", [4, 3, 2, 1], "entropy")
     assert LOW.rows is not None
     assert entropy.rows is not None
     rows = RowValues(("nll", "entropy"), FEATURES, np.concatenate([LOW.rows.values, entropy.rows.values]))
     both = replace(LOW, estimates=pd.concat([LOW.estimates, entropy.estimates]), rows=rows)
-    frame = pd.DataFrame([("", "a", "less sure without predicting worse", 1.0, 0.0)], columns=list(Diagnostic.columns))
-    reading = diagnostic("pfi.reading", frame, sentences={"a": "Less sure."}, likelihood="nll")
-    main = agree({"pfi": [both, reading]})[0]
+    main = agree({"pfi": [both]})[0]
     (one,) = told(main, "a")
     assert one["measures"] == ["entropy", "nll"]
-    assert one["sentence"].endswith("Less sure.")
-    assert one["evidence"] == ["pfi.reading"]
-    assert told(main, "b")[0]["sentence"].endswith(OTHER_QUESTION)
+    assert one["sentence"].endswith(OTHER_QUESTION)
+    size = importance("pfi.uncertainty", [1, 2, 3, 4], "entropy")
+    ranked = {(m["method"], m["measure"]) for m in agree({"pfi": [both, size]})[0].meta["methods"]}
+    assert ranked == {("pfi", "nll"), ("pfi.uncertainty", "entropy")}
 
 
 # ---------------------------------------------------------------------- its place among the explainers

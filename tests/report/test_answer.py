@@ -103,16 +103,11 @@ def test_what_was_not_tested_has_no_score(name: str) -> None:
 @pytest.mark.parametrize("name", EVERY)
 def test_no_undecided_feature_is_named_as_a_driver(name: str) -> None:
     e, answer = told(name)
-    _, loss, doubt = answer.drives
-    of_loss, of_doubt = verdicts(e, "loss"), verdicts(e, "uncertainty")
+    _, loss, *_ = answer.drives
+    of_loss = verdicts(e, "loss")
     shown = re.sub(r"By estimate those of [^.]* cost more \([^)]*\), but a few rows decide that.", "", loss)
     for feature in MENTION.findall(shown) if of_loss else ():
         assert of_loss[feature] in ("positive", "negative")
-    for feature in MENTION.findall(doubt) if of_doubt else ():
-        assert of_doubt[feature] != "undetermined"
-    blind = re.search(r"When ([^.]*) is wrong it predicts worse, but is as sure as before", doubt)
-    for feature in MENTION.findall(blind[1]) if blind else ():
-        assert (of_loss[feature], of_doubt[feature]) == ("positive", "about 0")
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -322,14 +317,13 @@ def test_without_a_check_the_doubt_is_untested() -> None:
     assert card(answer_of(with_results()), "Can its doubt").headline == UNTESTED
 
 
-def ranked(loss: Mapping[str, tuple[float, float, str]], doubt: Mapping[str, tuple[float, float, str]]) -> Result:
+def ranked(loss: Mapping[str, tuple[float, float, str]]) -> Result:
     """Return importances with intervals and verdicts, by their ends."""
     rows = [
-        {"measure": measure, "feature": name, "estimate": (low + high) / 2, "lower": low, "upper": high,
+        {"measure": "nll", "feature": name, "estimate": (low + high) / 2, "lower": low, "upper": high,
          "verdict": verdict, "margin": 0.01, "p_value": 0.1, "spread_low": low, "spread_high": high,
          "unpermuted": 0.5, "n_needed": np.nan, "exact_zero": False, "remark": ""}
-        for measure, table in (("nll", loss), ("entropy", doubt))
-        for name, (low, high, verdict) in table.items()
+        for name, (low, high, verdict) in loss.items()
     ]  # fmt: skip
     table = estimates(rows, confidence=0.95, covers="new test rows")
     frame = table.assign(repeat=0, value=table["estimate"])[list(Importance.columns)]
@@ -339,17 +333,14 @@ def ranked(loss: Mapping[str, tuple[float, float, str]], doubt: Mapping[str, tup
 UP, ZERO, UNSURE, DOWN = "positive", "about 0", "undetermined", "negative"
 
 
-def sentences(
-    loss: Mapping[str, tuple[float, float, str]], doubt: Mapping[str, tuple[float, float, str]]
-) -> tuple[str, str]:
-    _, of_loss, of_doubt = answer_of(with_results(ranked(loss, doubt))).drives
-    return unmarked(of_loss), unmarked(of_doubt)
+def sentence(loss: Mapping[str, tuple[float, float, str]]) -> str:
+    return unmarked(answer_of(with_results(ranked(loss))).drives[1])
 
 
 def test_who_leads_alone_is_named_and_others_share_the_lead() -> None:
-    apart, _ = sentences({"a": (0.3, 0.4, UP), "b": (0.1, 0.29, UP)}, {})
+    apart = sentence({"a": (0.3, 0.4, UP), "b": (0.1, 0.29, UP)})
     assert apart == "Wrong values of a cost most on unseen rows: 0.35 nats (0.30 to 0.40) a row."
-    meet, _ = sentences({"a": (0.3, 0.4, UP), "b": (0.1, 0.3, UP)}, {})
+    meet = sentence({"a": (0.3, 0.4, UP), "b": (0.1, 0.3, UP)})
     assert meet == (
         "Wrong values of a and b raise the loss most on unseen rows, those of a by 0.35 nats (0.30 to 0.40) a row; "
         "250 rows cannot tell which costs most."
@@ -357,47 +348,15 @@ def test_who_leads_alone_is_named_and_others_share_the_lead() -> None:
 
 
 def test_an_undecided_feature_that_may_lead_leaves_no_single_leader() -> None:
-    loss, _ = sentences({"a": (0.1, 0.2, UP), "b": (-0.1, 0.25, UNSURE)}, {})
+    loss = sentence({"a": (0.1, 0.2, UP), "b": (-0.1, 0.25, UNSURE)})
     assert "b" not in loss.replace("250 rows", "").split()
     assert loss.endswith("cannot tell which costs most.")
 
 
 def test_harm_and_nothing_at_all_are_said() -> None:
-    assert sentences({"a": (0.1, 0.2, UP), "b": (-0.2, -0.1, DOWN)}, {})[0].endswith("b even lower the loss.")
-    assert (
-        sentences({"a": (-0.001, 0.001, ZERO)}, {})[0] == "Wrong values of no feature cost anything beyond the margin."
-    )
-    assert sentences({"a": (-0.1, 0.1, UNSURE)}, {})[0].startswith("250 rows do not show of any feature")
-
-
-def test_where_loss_and_doubt_part_the_model_does_not_notice() -> None:
-    loss = {"a": (0.3, 0.4, UP), "b": (0.1, 0.2, UP), "c": (0.05, 0.08, UP), "d": (-0.001, 0.001, ZERO)}
-    doubt = {"a": (-0.002, 0.002, ZERO), "b": (0.02, 0.04, UP), "c": (-0.04, -0.02, DOWN), "d": (-0.002, 0.002, ZERO)}
-    assert sentences(loss, doubt)[1] == (
-        "The model's doubt follows b: wrong values of b raise it by 0.030 nats (0.020 to 0.040). When a is wrong it "
-        "predicts worse, but is as sure as before. When c is wrong it predicts worse, and is even surer."
-    )
-    unsure = {**doubt, "a": (-0.02, 0.02, UNSURE)}
-    assert "as sure as before" not in sentences(loss, unsure)[1]
-
-
-def test_a_measure_whose_smaller_values_are_less_sure_is_read_from_below() -> None:
-    e = with_results(ranked({"a": (0.1, 0.2, UP)}, {"a": (-0.04, -0.02, DOWN)}))
-    (result,) = e.run.results
-    facts = {**result.measures, "entropy": replace(result.measures["entropy"], title="precision", direction="smaller")}
-    doubt = answer_of(RunReader(replace(e.run, results=(replace(result, measures=facts),)))).drives[2]
-    assert unmarked(doubt) == (
-        "The model's doubt follows a: wrong values of a lower the precision by 0.030 nats (0.020 to 0.040)."
-    )
-
-
-def test_a_doubt_that_follows_nothing_is_said_so_only_where_that_is_decided() -> None:
-    none = {"a": (-0.002, 0.002, ZERO)}
-    assert "follows no feature: wrong values change it on average by less than 0.01 nats" in sentences(none, none)[1]
-    assert (
-        "No feature is shown to raise the model's doubt by more than 0.01 nats"
-        in sentences(none, {"a": (-0.1, 0.1, UNSURE)})[1]
-    )
+    assert sentence({"a": (0.1, 0.2, UP), "b": (-0.2, -0.1, DOWN)}).endswith("b even lower the loss.")
+    assert sentence({"a": (-0.001, 0.001, ZERO)}) == "Wrong values of no feature cost anything beyond the margin."
+    assert sentence({"a": (-0.1, 0.1, UNSURE)}).startswith("250 rows do not show of any feature")
 
 
 def test_without_outcomes_the_loss_is_not_guessed() -> None:

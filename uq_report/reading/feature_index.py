@@ -26,7 +26,7 @@ SHEETS = 8  # at most
 FIRST = 3  # places of a ranking that are leading
 # which rankings say what leads, by the role of their measures; the first that the run has counts
 LEADING = (
-    (ids.SHAP_IMPORTANCE, "prediction"), (ids.PFI, "loss"), (ids.PFI, "uncertainty"),
+    (ids.SHAP_IMPORTANCE, "prediction"), (ids.PFI, "loss"), (ids.PFI_UNCERTAINTY, "uncertainty"),
     (ids.DALEX_PARTS, "prediction"), (ids.RSENS, ""),
 )  # fmt: skip
 L = TypeVar("L", bound=EstimateLine)

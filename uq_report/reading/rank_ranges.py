@@ -26,6 +26,7 @@ from .sentences import NUMBERS, ordered
 
 METHODS = {
     ids.PFI: "permutation importance (mean change when the feature is shuffled)",
+    ids.PFI_UNCERTAINTY: "size of the change when the feature is permuted",
     ids.SHAP_IMPORTANCE: "mean size of the Shapley values",
     ids.DALEX_PARTS: f"{ids.DALEX}'s permutation importance",
 }
@@ -34,7 +35,7 @@ VERDICTS = (POSITIVE, NEGATIVE, ABOUT_0, UNDETERMINED)
 ANSWERS = (
     ("prediction", (ids.SHAP_IMPORTANCE, ids.DALEX_PARTS)),
     ("loss", (ids.PFI,)),
-    ("uncertainty", (ids.PFI, ids.SHAP_IMPORTANCE)),
+    ("uncertainty", (ids.PFI_UNCERTAINTY, ids.SHAP_IMPORTANCE)),
 )
 
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TITLES = {
-    "prediction": "What decides\nthe prediction",
-    "loss": "What it costs\nwhen wrong",
-    "uncertainty": "What the doubt\nfollows",
+    "prediction": "Drivers of\nthe prediction",
+    "loss": "Drivers of\nthe loss",
+    "uncertainty": "Drivers of\nthe uncertainty",
 }
 ROW, FRAME = 0.165, 0.75  # inches
 NAME = 22
@@ -36,7 +36,8 @@ NAME = 22
 class DriverPanel(NamedTuple):
     """One question: the role of its measure, the axis in words, its estimates, and what the model claims.
 
-    What lies within `margin` counts as 0; NaN where nothing does.
+    What lies within `margin` counts as 0; NaN where nothing does. `signalled` is by how much the stated uncertainty
+    rises where that is comparable with the estimates.
     """
 
     role: str
@@ -44,6 +45,7 @@ class DriverPanel(NamedTuple):
     table: pd.DataFrame
     claimed: Mapping[str, float]
     margin: float
+    signalled: Mapping[str, float]
 
 
 def draw_drivers(panels: Sequence[DriverPanel], features: Sequence[str]) -> Figure:
@@ -73,10 +75,13 @@ def _driver_panel(axes: Axes, panel: DriverPanel, features: Sequence[str]) -> No
     at, color = np.arange(len(features), dtype=float), style.ROLE.get(panel.role, style.INK)
     axes.plot(*style.segments(lower, upper, at), color=color, linewidth=2.0)
     axes.plot(estimate, at, linestyle="", marker="o", markersize=4.5, color=color)
-    claimed = np.array([panel.claimed.get(feature, np.nan) for feature in features], dtype=float)
-    if np.isfinite(claimed).any():
-        shape: dict[str, Any] = {"marker": "D", "markersize": 4.5, "markerfacecolor": "white", "markeredgewidth": 1.0}
-        axes.plot(claimed, at, linestyle="", color=style.INK, **shape)
+    open_: dict[str, Any] = {"marker": "D", "markersize": 4.5, "markerfacecolor": "white", "markeredgewidth": 1.0}
+    bar: dict[str, Any] = {"marker": "|", "markersize": 9.0, "markeredgewidth": 1.8}
+    marks = ((panel.claimed, style.INK, open_), (panel.signalled, style.ROLE["uncertainty"], bar))
+    for values, ink, shape in marks:
+        places = np.array([values.get(feature, np.nan) for feature in features], dtype=float)
+        if np.isfinite(places).any():
+            axes.plot(places, at, linestyle="", color=ink, **shape)
     axes.set_title(TITLES[panel.role], fontsize=style.SMALL, color=color)
     axes.set_xlabel(panel.label, fontsize=style.SMALL)
     axes.xaxis.set_major_locator(style.round_numbers(3, None))

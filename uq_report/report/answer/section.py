@@ -21,18 +21,18 @@ from ...evidence.outcomes import CalibrationView
 from ...evidence.rows import OUTSIDE, SupportView
 from ...evidence.view import of_measure
 from ...reading.rank_ranges import FeatureRanking, leader, leading
-from ...reading.run_reader import OPEN, SEVERITY_TONES, RunReader
+from ...reading.run_reader import NLL, OPEN, SEVERITY_TONES, RunReader
 from ...reading.sentences import DAGGER, largest_words
 from ..plots import TITLES, DriverPanel, draw_drivers
 from ..rating import NO_VERDICT, rating, rests_on, tally
 from ..sections.groups import affected_card
 from .cards import NO, YES, belief, believed, clause, good, performance
-from .drivers import DOUBT, LOSS, drivers, margin_of, rankings
+from .drivers import LOSS, UNCERTAINTY, drivers, margin_of, rankings
 
 ROWS = 9  # features, so that page 1 holds the picture
 HIDDEN = "UQ201"  # importance that partners cover
 SIZES = {ids.SHAP_IMPORTANCE: "mean size", ids.DALEX_PARTS: "drop-out loss"}
-RISES = {LOSS: "rise of loss", DOUBT: "rise of doubt"}
+RISES = {LOSS: "rise of loss", UNCERTAINTY: "size of change"}
 
 
 def answer(e: RunReader) -> Section:
@@ -71,7 +71,10 @@ def _panel(e: RunReader, ranking: FeatureRanking) -> DriverPanel:
     lines = view.part(CLAIMED) if view is not None and ranking.heading == LOSS else ()
     claimed = {line.feature: line.estimate for line in of_measure(lines, ranking.measure)}
     words = f"{label}, {unit}" if unit else label
-    return DriverPanel(ranking.heading, words, ranking.table, claimed, margin_of(ranking))
+    pfi = Pfi.find(e.run) if ranking.heading == LOSS and ranking.measure == NLL else None
+    rises = () if pfi is None else of_measure(pfi.lines, "entropy")
+    signalled = {line.feature: line.estimate for line in rises}
+    return DriverPanel(ranking.heading, words, ranking.table, claimed, margin_of(ranking), signalled)
 
 
 def _caption(e: RunReader, ranked: list[FeatureRanking], panels: list[DriverPanel], n: int) -> str:
@@ -82,6 +85,7 @@ def _caption(e: RunReader, ranked: list[FeatureRanking], panels: list[DriverPane
     return spaced(
         f"Dot: estimate{f'; line: {around}' if around else ''}.",
         "Diamond: what the model itself claims." if any(panel.claimed for panel in panels) else "",
+        "Bar: increase in the stated uncertainty." if any(panel.signalled for panel in panels) else "",
         "Grey: counts as 0." if any(isfinite(panel.margin) for panel in panels) else "",
         f"The first {n} of {len(features)} features." if len(features) > n else "",
         f"What partners carry too hides part of {joined(hidden, 4)} ({HIDDEN})." if hidden else "",

@@ -135,9 +135,9 @@ def _noticed(ledger: Ledger, feature: str) -> str:
         return ""
     size = rounded(line, ledger.doubt.unit, sign=0)
     return {
-        ABOUT_0: ", but the doubt hardly changes then",
-        POSITIVE: f", and the doubt then rises by {size}",
-        NEGATIVE: f", yet the doubt then falls by {size}",
+        ABOUT_0: ", without increasing the stated uncertainty",
+        POSITIVE: f" and the stated uncertainty by {size}",
+        NEGATIVE: f", and the stated uncertainty falls by {size}",
     }.get(line.verdict, "")
 
 
@@ -210,7 +210,7 @@ def _lines(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
     yield from _corrected(ledger, feature)
     yield from _trained(ledger, feature)
     yield from _together(ledger, feature)
-    yield from _ranked(ledger.doubt, feature, "doubt rises by")
+    yield from _ranked(ledger.ranking(ids.PFI_UNCERTAINTY, "uncertainty"), feature, "change of the uncertainty")
     view = RSensView.find(ledger.e.run)
     step = "unit" if view is not None and view.ranked_by == RAW else "standard deviation"
     yield from _ranked(ledger.ranking(ids.RSENS, ""), feature, f"R-sens per {step}")
