@@ -190,8 +190,8 @@ def _print_runs(runs: list[FiledRun]) -> None:
         findings = counts if run.present else "deleted by retention"
         filed = entry.filed_at()
         time = "-" if filed is None else f"{filed:%Y-%m-%d %H:%M}"
-        rating = clean(entry.rating) or "-"
-        rows.append((clean(entry.reference), entry.as_of, time, rating, findings, inputs, clean(entry.label)))
+        recommendation = clean(entry.recommendation) or "-"
+        rows.append((clean(entry.reference), entry.as_of, time, recommendation, findings, inputs, clean(entry.label)))
     print_table(rows)
 
 

@@ -246,7 +246,7 @@ class Document(Frozen):
     """A whole report.
 
     `kind` chooses the template of that name, `layout` is that of its printed pages; `banner` is the
-    classification and draft mark on every page, empty for none; `rating` the overall rating. `evidence_sha256`
+    classification and draft mark on every page, empty for none; `recommendation` that of the validation. `evidence_sha256`
     is that of run.json, which is among the `attachments`.
     """
 
@@ -261,7 +261,7 @@ class Document(Frozen):
     layout: Literal["portrait", "landscape"] = "portrait"
     kind: str = "audit"
     banner: str = ""
-    rating: Badge = Badge("not assessed", "unknown")
+    recommendation: Badge = Badge("not assessed", "unknown")
     attachments: tuple[Attachment, ...] = ()
     checks: tuple[CheckEntry, ...] = ()
 

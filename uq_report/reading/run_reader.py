@@ -1,9 +1,9 @@
-"""What sections ask of a run: results by id, recorded facts, words of measures, the gate, findings by subject."""
+"""What sections read of a run: results by id, facts, words of measures, the calibration verdict, findings."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -43,7 +43,7 @@ SEVERITY_TONES: Mapping[str, Tone] = {
 
 @dataclass(frozen=True)
 class Gate:
-    """The gate of the uncertainty: its state in a word and a tone, and why."""
+    """The verdict on the calibration: in a word and a tone, and why."""
 
     word: str
     tone: Tone
@@ -148,7 +148,7 @@ class RunReader:
 
     @cached_property
     def gate(self) -> Gate:
-        """The state of the gate of the uncertainty."""
+        """The verdict on the calibration."""
         return gate_of(self.run.outcomes)
 
     @property
@@ -209,7 +209,7 @@ class RunReader:
 
 @runtime_checkable
 class SectionPlugin(Protocol):
-    """Tells results of a run in a place of the report; reads the run's evidence only, never a model.
+    """Show results of a run in a place of the report; it reads the evidence of the run only, never a model.
 
     Class variables
     ---------------
@@ -260,22 +260,45 @@ def severity_badge(severity: str) -> Badge:
     return Badge(severity, SEVERITY_TONES.get(severity, "unknown"))
 
 
-def gate_of(outcomes: Iterable[Outcome]) -> Gate:
-    """Return the state of the gate of the uncertainty; absent evidence is never a pass.
+def not_acceptable(outcomes: Iterable[Outcome]) -> list[Finding]:
+    """Return the findings that make the calibration not acceptable: those of low or above, waived ones included.
 
-    A waiver changes no number, so it is named and the warning stays.
+    A waiver changes no number, so it changes no verdict on the calibration.
     """
-    outcome = next((o for o in outcomes if o.check == GATE), None)
+    every = (finding for outcome in outcomes for finding in _every(outcome))
+    return [finding for finding in every if finding.code == FAILED and finding.severity != "observation"]
+
+
+def _every(outcome: Outcome) -> list[Finding]:
+    return [*outcome.findings, *(waived.finding for waived in outcome.waived)]
+
+
+def gate_of(outcomes: Iterable[Outcome]) -> Gate:
+    """Return the verdict on the calibration; absent evidence is never a pass.
+
+    Examples
+    --------
+    >>> gate_of([Outcome(check="calibration", state="passed")]).word, gate_of([]).word
+    ('acceptable', 'not tested')
+    """
+    ended = tuple(outcomes)
+    outcome = next((o for o in ended if o.check == GATE), None)
+    failed, waived = not_acceptable(ended), [w.finding for o in ended for w in o.waived]
+    if failed:
+        return _decided("not acceptable", "bad", failed, waived)
     if outcome is None:
-        return Gate("not assessed", "unknown", f"The {GATE} check was not run.")
-    if outcome.state == "passed":
-        return Gate("passes", "good", sentence(outcome.reason))
-    findings = [*outcome.findings, *(waived.finding for waived in outcome.waived)]
-    if not findings:
-        return Gate("not assessed", "unknown", sentence(outcome.reason))
-    failed = [finding for finding in findings if finding.code == FAILED]
-    decisive = failed or findings
-    waived = outcome.state == "ignored"
-    reasons = [*(finding.statement for finding in decisive), *([outcome.reason] if waived else [])]
-    word = f"{'fails' if failed else 'cannot be judged'}{', waived' if waived else ''}"
-    return Gate(word, "bad" if failed else "warning", " ".join(map(sentence, reasons)))
+        return Gate("not tested", "unknown", f"The {GATE} check was not run.")
+    findings = _every(outcome)
+    undecided = [finding for finding in findings if finding.code == UNJUDGED]
+    if undecided:
+        return _decided("inconclusive", "warning", undecided, waived)
+    if findings:
+        return _decided("acceptable", "good", findings, waived)
+    reason = sentence(outcome.reason)
+    return Gate("acceptable", "good", reason) if outcome.state == "passed" else Gate("not tested", "unknown", reason)
+
+
+def _decided(word: str, tone: Tone, findings: Sequence[Finding], waived: Sequence[Finding]) -> Gate:
+    """Return a verdict that findings hold, and whether all of them are waived."""
+    ends = ", waived" if tone != "good" and all(finding in waived for finding in findings) else ""
+    return Gate(f"{word}{ends}", tone, " ".join(sentence(finding.statement) for finding in findings))

@@ -58,7 +58,7 @@ def document(run: Run, *, appendix: str = "short") -> Document:
 
 
 def shell(e: RunReader, *, title: str, subtitle: str, kind: str = "audit") -> Document:
-    """Return the document of a run without its sections and attachments: cover, rating, banner and checks."""
+    """Return the document of a run without its sections and attachments: cover, recommendation, banner and checks."""
     run, draft = e.run, "" if e.about("status") == "final" else DRAFT
     return Document(
         title=clean(title, 200),
@@ -70,7 +70,7 @@ def shell(e: RunReader, *, title: str, subtitle: str, kind: str = "audit") -> Do
         layout="portrait" if run.challenger is None else "landscape",
         kind=kind,
         banner=" · ".join(filter(None, (clean(e.about("classification"), 60), draft))),
-        rating=rating(run.outcomes),
+        recommendation=rating(run.outcomes),
         checks=_checks(run),
     )
 
@@ -103,7 +103,7 @@ def _cover(e: RunReader) -> tuple[tuple[str, Cell], ...]:
     return (
         *e.facts((("Model", "label"), ("Version", "about.version"), ("Class", "model_class"), ("Rows", "n"))),
         ("Open findings", counted(e.findings)),
-        ("Calibration gate", Badge(e.gate.word, e.gate.tone)),
+        ("Calibration", Badge(e.gate.word, e.gate.tone)),
         ("Status", e.about("status") or "draft"),
         ("Seed", as_cell(e.run.settings.get("seed"))),
         *challenger,
