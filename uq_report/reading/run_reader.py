@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 GATE = ids.CALIBRATION
 FAILED, UNJUDGED = "UQ101", "UQ102"
 NLL = "nll"
-# Of measures of one role, the first of these stands for it.
+# Of measures of one role, the first of these represents it.
 PREFERRED = ("prediction", "log_odds", NLL, "entropy", "variance")
 OPEN = Badge("open, to be completed", "unknown")
 SEVERITY_TONES: Mapping[str, Tone] = {
@@ -77,22 +77,22 @@ class RunReader:
 
     @property
     def methods_in_use(self) -> tuple[MethodRecord, ...]:
-        """The explainers that have results in this run and say what they do, in their order."""
+        """The explainers with results and a definition in this run, in their order."""
         used = {result.explainer for result in self.results}
         return tuple(m for m in self.run.methods if m.name in used and m.card.definition)
 
     @cached_property
     def subject(self) -> SubjectFacts:
-        """What was audited, as recorded."""
+        """The recorded facts on model and data."""
         return SubjectFacts.of(self.run)
 
     def about(self, key: str) -> str:
-        """Return what people wrote of the model or the audit; the empty string where they wrote nothing."""
+        """Return a stated text on the model or the audit; empty where none was given."""
         texts = self.run.settings.get("about")
         return clean(texts.get(key) or "") if isinstance(texts, Mapping) else ""
 
     def about_cell(self, key: str) -> Cell:
-        """Return what people wrote as a cell: open where they wrote nothing, never made up."""
+        """Return a stated text as a cell: open where none was given."""
         return self.about(key) or OPEN
 
     def facts(self, rows: Iterable[tuple[str, str]]) -> tuple[tuple[str, Cell], ...]:
@@ -110,21 +110,21 @@ class RunReader:
 
     @property
     def group_words(self) -> str:
-        """Say which features are changed together, and under which name; empty if none are."""
+        """Return the groups of features that are permuted together; empty without any."""
         blocks = self.subject.groups.items()
-        words = joined([f"{name(block)} stands for {joined(items(members))}" for block, members in blocks])
-        return f"Groups, changed together: {words}." if words else ""
+        words = joined([f"{name(block)} ({joined(items(members))})" for block, members in blocks])
+        return f"Features permuted together: {words}." if words else ""
 
     def words(self, measure: str, result: Result | None = None) -> MeasureFacts:
-        """Return how a measure is called, its unit, role and direction; in a ranking, the direction there."""
+        """Return the title, unit, role and direction of a measure; in a ranking, the direction there."""
         facts = words(measure, self._measures)
         return facts if result is None else directed(result, facts)
 
     def measure_of(self, role: str, measures: Iterable[Any]) -> str:
-        """Return the measure that stands for a role among `measures`, for none the first; empty if there is none.
+        """Return the measure that represents a role among `measures`, without a role the first; empty if there is none.
 
         `measures` names each as often as it has numbers: one that lacks features (a log score that is infinite
-        for them) does not stand for a role that another answers for more.
+        for them) does not represent a role that another has more features for.
         """
         counts = Counter(map(str, measures))
         if not role:
@@ -143,7 +143,7 @@ class RunReader:
         return {name: facts for result in self.results for name, facts in result.measures.items()}
 
     def is_uncertainty(self, measure: str) -> bool:
-        """Say whether a measure belongs to the uncertainty: its role, or the log score, which judges it."""
+        """Say whether a measure concerns the uncertainty: by its role, or as the log score, which judges it."""
         return measure == NLL or self.words(measure).role == "uncertainty"
 
     @cached_property
@@ -153,7 +153,7 @@ class RunReader:
 
     @property
     def gap_margin(self) -> float:
-        """The limit of the confidence gap, as the rule of the gate holds it; infinite where no rule does."""
+        """The tolerance of the calibration gap in the rule of the check; infinite without one."""
         rules = (rule for outcome in self.run.outcomes if outcome.check == GATE for rule in outcome.rules)
         return next((r.thresholds["margin"] for r in rules if r.code == UNJUDGED and "margin" in r.thresholds), inf)
 
@@ -184,7 +184,7 @@ class RunReader:
         return tuple(e for e in entries if isinstance(e, Mapping)) if isinstance(entries, list | tuple) else ()
 
     def action(self, finding: Finding) -> tuple[Cell, Cell]:
-        """Return who deals with a finding and until when; open where nobody was named.
+        """Return the owner and the due date of a finding; open where nobody was named.
 
         An action for the finding's feature comes before one for its code.
         """
@@ -194,7 +194,7 @@ class RunReader:
         return (OPEN, OPEN) if action is None else (as_cell(action.get("owner")), as_cell(action.get("due")))
 
     def since(self, finding: Finding) -> str:
-        """Say how a finding stands against the previous run."""
+        """Return the change of a finding since the previous run."""
         changes = self.run.changes
         if changes is None:
             return "no previous run"
@@ -276,6 +276,8 @@ def _every(outcome: Outcome) -> list[Finding]:
 def gate_of(outcomes: Iterable[Outcome]) -> Gate:
     """Return the verdict on the calibration; absent evidence is never a pass.
 
+    A test that rejects is acceptable only where the gain from recalibration is shown to be below its threshold.
+
     Examples
     --------
     >>> gate_of([Outcome(check="calibration", state="passed")]).word, gate_of([]).word
@@ -289,13 +291,18 @@ def gate_of(outcomes: Iterable[Outcome]) -> Gate:
     if outcome is None:
         return Gate("not tested", "unknown", f"The {GATE} check was not run.")
     findings = _every(outcome)
-    undecided = [finding for finding in findings if finding.code == UNJUDGED]
+    undecided = [finding for finding in findings if finding.code == UNJUDGED or not _is_small(finding)]
     if undecided:
         return _decided("inconclusive", "warning", undecided, waived)
     if findings:
         return _decided("acceptable", "good", findings, waived)
     reason = sentence(outcome.reason)
     return Gate("acceptable", "good", reason) if outcome.state == "passed" else Gate("not tested", "unknown", reason)
+
+
+def _is_small(finding: Finding) -> bool:
+    """Say whether the interval of what a finding observed lies below its threshold."""
+    return finding.upper is not None and finding.threshold is not None and finding.upper < finding.threshold
 
 
 def _decided(word: str, tone: Tone, findings: Sequence[Finding], waived: Sequence[Finding]) -> Gate:

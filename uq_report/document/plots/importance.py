@@ -65,7 +65,7 @@ def draw(result: Result, measure: Sequence[str] | str | None = None, top: int = 
 
 
 def draw_pairs(result: Interaction, measure: str | None = None, top: int = 20) -> Figure:
-    """Draw the strongest pairs with their intervals; a feature without a partner stands for all its pairs.
+    """Draw the strongest pairs with their intervals; a feature without a partner represents all its pairs.
 
     A strength need not have the unit of its measure: axes name only a unit the result itself records.
 
