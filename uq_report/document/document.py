@@ -246,8 +246,8 @@ class Document(Frozen):
     """A whole report.
 
     `kind` chooses the template of that name, `layout` is that of its printed pages; `banner` is the
-    classification and draft mark on every page, empty for none; `recommendation` that of the validation. `evidence_sha256`
-    is that of run.json, which is among the `attachments`.
+    classification and draft mark on every page, empty for none; `recommendation` is that of the validation.
+    `evidence_sha256` is that of run.json, which is among the `attachments`.
     """
 
     title: str

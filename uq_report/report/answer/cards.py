@@ -119,12 +119,12 @@ def _loss_name(e: RunReader, skill: SkillEstimate) -> str:
 
 def _against(e: RunReader, skill: SkillEstimate) -> str:
     """Return the score of the model against that of the baseline."""
-    own, base = apart(amount(skill.score, "points"))[0], value_words(skill.baseline)
-    lead = f"{_loss_name(e, skill)} {own}; {BASELINE} has {base}"
-    text = f"{lead[0].upper()}{lead[1:]}"
+    lead = f"{_loss_name(e, skill)} {apart(amount(skill.score, 'points'))[0]}"
+    text, base = f"{lead[0].upper()}{lead[1:]}", f"that of {BASELINE} ({value_words(skill.baseline)})"
     if skill.side:
-        return f"{text}, so it is {skill.words} {'lower' if skill.side > 0 else 'higher'}."
-    return f"{text}. A difference is not shown ({interval(100 * skill.lower, 100 * skill.upper)} %)."
+        return f"{text}, {skill.words} {'below' if skill.side > 0 else 'above'} {base}."
+    reduction = interval(100 * skill.lower, 100 * skill.upper)
+    return f"{text}, not shown to be below {base}; reduction {reduction} %."
 
 
 def _accuracy(e: RunReader, aside: str) -> str:
@@ -173,7 +173,7 @@ def _confusion(view: Decisions | None) -> tuple[tuple[str, ...], ...]:
     rows = zip(labels, view.counts, strict=True)
     return (
         ("actual", *(f"predicted {label}" for label in labels)),
-        *((f"{label} ({round(sum(row))})", *(f"{round(cell)}" for cell in row)) for label, row in rows),
+        *((label, *(f"{round(cell)}" for cell in row)) for label, row in rows),
     )
 
 

@@ -229,7 +229,7 @@ def because(e: RunReader) -> str:
 def _title(finding: Finding) -> str:
     """Return a finding's title inside a sentence."""
     title = first_sentence(finding.title).rstrip(".") or "see the findings"
-    return f"{title[0].lower()}{title[1:]}" if title[1:2].islower() else title
+    return f"{title[0].lower()}{title[1:]}" if title[1:2].islower() or title.startswith("A ") else title
 
 
 def _foot(e: RunReader) -> str:

@@ -32,7 +32,7 @@ OF_TEXTS = {
 OF_RECORDS = {
     "challenger": "comparison", "changes": "changes", "checks": "findings", "features": "features", "hashes": "hashes",
     "chosen parameters": "model-parameters", "plugins": "plugins", "record of what did not run": "limitations",
-    "settings": "reproducibility-settings", "training rows": "data-rows", "versions": "reproducibility-versions",
+    "settings": "reproducibility-settings", "training sample": "data-rows", "versions": "reproducibility-versions",
 }  # fmt: skip
 OF_RESULTS = {
     ids.CALIBRATION: "sure", ids.GROUPS: "sure", ids.PFI: "drives", ids.SHAP: "drives", ids.DALEX: "drives",
@@ -235,6 +235,6 @@ RECORDS: Mapping[str, Callable[[RunReader], bool]] = {
     "plugins": lambda e: bool(e.run.plugins),
     "record of what did not run": lambda e: bool(e.run.results or e.run.outcomes or e.run.not_run),
     "settings": lambda e: bool(e.run.settings),
-    "training rows": lambda e: bool(e.subject.has_train),
+    "training sample": lambda e: bool(e.subject.has_train),
     "versions": lambda e: bool(e.run.environment),
 }
