@@ -15,12 +15,14 @@ from uq_report.ops.tracking.record import tags
 from uq_report.reading.run_reader import SEVERITY_TONES, gate_of
 from uq_report.report.kinds import document
 from uq_report.report.rating import (
+    CALIBRATION,
     CONDITIONAL,
     DECIDES,
     FIT,
     INCONCLUSIVE,
     RULE,
     UNFIT,
+    USES,
     WORDS,
     UseCondition,
     rating,
@@ -156,8 +158,7 @@ def test_a_waived_finding_is_not_open() -> None:
         ((SKILL, UNJUDGED), "By rule: no open finding is above low; calibration not judged at n = 40."),
         (
             (calibration(finding("UQ101", "medium")), found("low", code="UQ803")),
-            "By rule: calibration is not acceptable (UQ101); predictions use a protected attribute or its proxy "
-            "(UQ803).",
+            f"By rule: {CALIBRATION} (UQ101); {USES} (UQ803).",
         ),
     ],
 )

@@ -29,7 +29,7 @@ TITLES = {
     "loss": "Drivers of\nthe loss",
     "uncertainty": "Drivers of\nthe uncertainty",
 }
-ROW, FRAME = 0.165, 0.75  # inches
+ROW, FRAME = 0.15, 0.72  # inches
 NAME = 22
 
 
@@ -297,7 +297,9 @@ def _rows(panels: Sequence[SheetPanel], counts: pd.Series[float]) -> Figure:
             if not k:
                 axes.set_yticks([place[x] for x in order[col.X]], names)
         if len(counts):
-            axes = _side_panel(figure, (WIDTH - RIGHT - 0.5 * width, 0.5 * width, body), ("", "n", 0.0), len(order))
+            axes = _side_panel(
+                figure, (WIDTH - RIGHT - 0.5 * width, 0.5 * width, body), ("", "n", -0.4 * width), len(order)
+            )
             rectangles(
                 axes, [(0.0, float(counts.get(x, 0.0)), k - 0.3, k + 0.3) for x, k in place.items()], style.SPREAD
             )

@@ -203,7 +203,8 @@ def tally(outcomes: Iterable[Outcome], ends: Iterable[tuple[Sequence[str], str]]
 
 
 def counted(findings: Iterable[Finding]) -> str:
-    """Count findings by severity, worst first: ``"1 high and 2 low"``."""
+    """Count findings by severity, most severe first: ``"1 high and 2 low; 1 observation"``."""
     severities = [finding.severity for finding in findings]
-    numbers = [(severity, severities.count(severity)) for severity in SEVERITIES]
-    return joined([f"{many} {severity}" for severity, many in numbers if many]) or "none"
+    *graded, (_, noted) = [(severity, severities.count(severity)) for severity in SEVERITIES]
+    words = joined([f"{many} {severity}" for severity, many in graded if many]) or "none"
+    return f"{words}; {count(noted, 'observation')}" if noted else words

@@ -31,6 +31,7 @@ ITEMS = (AREA, ACCURACY, *ITEMS_WITH_SKILL)  # what the card can show
 CHANCE = 0.5  # area under the ROC curve of a model without discrimination
 MOST = 3  # classes of a confusion matrix on the card
 BASELINE = "a no-feature baseline"
+LOWER = "lower "  # begins the aside of a headline that is a reduction
 # findings that limit calibrated distributions: observations outside the training domain, realised importance, groups
 LIMITS = ("UQ301", "UQ401", "UQ802")
 
@@ -90,7 +91,7 @@ def performance(e: RunReader) -> Card:
     if not headline:
         why = e.why_missing(CalibrationView.id) if e.subject.has_y else "No outcomes were given."
         return Card(title=PERFORMANCE, headline=NOT_TESTED, texts=(sentence(why),))
-    against = _against(e, skill) if skill is not None else ""
+    against = _against(e, skill, headed=aside.startswith(LOWER)) if skill is not None else ""
     texts = (against, _accuracy(e, aside), *_decided(view))
     return Card(
         title=PERFORMANCE, headline=headline, aside=aside, texts=tuple(filter(None, texts)), counts=_confusion(view)
@@ -105,7 +106,7 @@ def _headline(e: RunReader, skill: SkillEstimate | None) -> tuple[str, str]:
     elif accuracy is not None:
         words, what = share(accuracy), ACCURACY
     elif skill is not None and skill.side > 0:
-        words, what = skill.words, f"lower {_loss_name(e, skill)} than {BASELINE}"
+        words, what = skill.words, f"{LOWER}{_loss_name(e, skill)} than {BASELINE}"
     else:
         score = next((line for key in ITEMS_WITH_SKILL if (line := _score(e, key)) is not None), None)
         words, what = (amount(score, "points"), score_name(e, score.item)) if score is not None else ("", "")
@@ -117,10 +118,12 @@ def _loss_name(e: RunReader, skill: SkillEstimate) -> str:
     return score_name(e, skill.score.item)
 
 
-def _against(e: RunReader, skill: SkillEstimate) -> str:
-    """Return the score of the model against that of the baseline."""
+def _against(e: RunReader, skill: SkillEstimate, *, headed: bool) -> str:
+    """Return the score of the model against that of the baseline; the reduction stands in the headline if `headed`."""
     lead = f"{_loss_name(e, skill)} {apart(amount(skill.score, 'points'))[0]}"
     text, base = f"{lead[0].upper()}{lead[1:]}", f"that of {BASELINE} ({value_words(skill.baseline)})"
+    if headed:
+        return f"{text}; {BASELINE} {value_words(skill.baseline)}."
     if skill.side:
         return f"{text}, {skill.words} {'below' if skill.side > 0 else 'above'} {base}."
     reduction = interval(100 * skill.lower, 100 * skill.upper)
@@ -132,7 +135,7 @@ def _accuracy(e: RunReader, aside: str) -> str:
     accuracy, counts = _score(e, ACCURACY), e.subject.class_counts
     if accuracy is None or not counts:
         return ""
-    majority = f"always predicting the most frequent class gives {100 * max(counts) / sum(counts):.0f} %"
+    majority = f"majority class {100 * max(counts) / sum(counts):.0f} %"
     if aside.startswith(ACCURACY):
         return f"{majority[0].upper()}{majority[1:]}."
     return f"Accuracy {share(accuracy)}; {majority}."
@@ -148,7 +151,7 @@ def _decided(view: Decisions | None) -> tuple[str, ...]:
     if view is None:
         return ()
     recalls = [line for line in view.lines if line.item == RECALL and line.has_interval]
-    lead = f"Confusion matrix, predicting {clean(view.rule)}:" if _confusion(view) else ""
+    lead = f"Confusion matrix ({clean(view.rule)}):" if _confusion(view) else ""
     few = len(view.classes) <= MOST
     if not recalls:
         missed = "" if few else f"It predicts {clean(view.rule)}."
@@ -162,7 +165,7 @@ def _decided(view: Decisions | None) -> tuple[str, ...]:
 
 def _missed(line: DecisionLine, which: str) -> str:
     words = percent(1 - line.estimate, 1 - line.upper, 1 - line.lower)
-    return f"Of the {count(line.n, 'observation')} of the {which} class, “{name(line.label)}”, {words} are missed."
+    return f"Missed: {words} of {line.n} in the {which} class, “{name(line.label)}”."
 
 
 def _confusion(view: Decisions | None) -> tuple[tuple[str, ...], ...]:
@@ -266,7 +269,10 @@ def realised(e: RunReader) -> str:
         return ""
     if implied.estimate < view.margin:  # a share of next to nothing
         return ""
-    words = value_words(100 * whole.share, 100 * whole.share_lower, 100 * whole.share_upper, "%")
+    if whole.share_upper < 1:
+        words = value_words(100 * whole.share, 100 * whole.share_lower, 100 * whole.share_upper, "%")
+        return f"{words} of the model-implied importance is realised (over-fitting)."
+    ratio = value_words(whole.share, whole.share_lower, whole.share_upper)
     if whole.share_lower > 1:
-        return f"Importance realised out of sample exceeds the model-implied importance: {words} of it."
-    return f"{words} of the model-implied importance is realised out of sample."
+        return f"Realised importance exceeds the model-implied one (ratio {unbracketed(ratio)})."
+    return f"Realised to model-implied importance: {ratio}."

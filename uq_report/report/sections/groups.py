@@ -11,7 +11,7 @@ from typing import TypeVar
 from ...core.support.text import count
 from ...document.blocks import bullets, make_section, paragraphs, tables
 from ...document.document import Block, Card, Column, Section, Table
-from ...document.text import clean, joined, mention, name, value_words
+from ...document.text import clean, joined, mention, name, spaced, value_words
 from ...evidence.outcomes import (
     DifferenceLine,
     GroupLine,
@@ -209,15 +209,15 @@ def affected_card(e: RunReader) -> Card | None:
     # a residual is the outcome minus the prediction
     errors = (_negated(x) for x in of_measure(view.lines, RESIDUAL) if x.feature in biased)
     if error := _disadvantaged(errors):
-        texts = [f"Mean prediction minus mean outcome (n = {error.n}), difference to all other groups."]
+        texts = [f"Mean prediction minus outcome (n = {error.n}), difference to all others."]
         return _card(view, error, texts)
     if use := _disadvantaged(_attributable(e, used)):
         same = _same(predictions, use)
-        texts = [f"Difference in mean prediction attributable to {name(use.by)} (group minus all others)."]
-        texts += [f"Unadjusted difference: {points(same)}."] if same else []
+        texts = [f"Difference in mean prediction attributable to {name(use.by)}."]
+        texts += [f"Unadjusted: {points(same)}."] if same else []
         return _card(view, use, [*texts, *_outcome(view, use)])
     if line := _disadvantaged(predictions):
-        texts = [f"Unadjusted difference in mean prediction (n = {line.n}, group minus all others)."]
+        texts = [f"Unadjusted difference in mean prediction (n = {line.n})."]
         return _card(view, line, [*texts, *_outcome(view, line)])
     return _none_apart(e, view, len(predictions))
 
@@ -246,7 +246,7 @@ def _same(lines: Iterable[L], line: GroupLine) -> L | None:
 def _outcome(view: GroupsDifference, line: GroupLine) -> list[str]:
     """Return the difference in outcomes of a group."""
     same = _same(of_measure(view.lines, OUTCOME), line)
-    return [f"Difference in mean outcome: {points(same)}."] if same else []
+    return [f"Outcomes: {points(same)}."] if same else []
 
 
 def _card(view: GroupsDifference, line: GroupLine, texts: Sequence[str]) -> Card:
@@ -254,7 +254,7 @@ def _card(view: GroupsDifference, line: GroupLine, texts: Sequence[str]) -> Card
     number, around = apart(points(line))
     signed = number if number.startswith("−") else f"+{number}"
     aside = f"{name(line.feature)} = {name(line.item)}{around}"
-    return Card(title=TITLE, headline=signed, aside=aside, texts=(*texts, *_not_testable(view)))
+    return Card(title=TITLE, headline=signed, aside=aside, texts=(spaced(*texts), *_not_testable(view)))
 
 
 def _none_apart(e: RunReader, view: GroupsDifference, compared: int) -> Card:
@@ -279,4 +279,4 @@ def _not_testable(view: GroupsDifference) -> tuple[str, ...]:
         for attribute, facts in view.attributes.items()
         if facts.get("withheld")
     ]
-    return (f"Not testable: {joined(hidden, 3)} (groups below {view.n_min} observations).",) if hidden else ()
+    return (f"Not testable (n < {view.n_min}): {joined(hidden, 3)}.",) if hidden else ()

@@ -93,7 +93,7 @@ def importance(ledger: Ledger, feature: str) -> str:
     unit = ledger.loss.unit
     value = rounded(line, unit)
     if line.verdict == POSITIVE:
-        return f"Permuting it increases the loss by {value}{_implied(ledger, feature)}{_signalled(ledger, feature)}."
+        return f"Permuting it increases the loss by {value}{_signalled(ledger, feature)}{_implied(ledger, feature)}."
     if line.verdict == NEGATIVE:
         less = rounded(line, unit, sign=-1)
         return f"Permuting it decreases the loss by {less}{_not_realised(ledger, feature)}."
@@ -108,14 +108,14 @@ def _implied(ledger: Ledger, feature: str) -> str:
     """Compare a realised importance with the model-implied one."""
     implied, side = _model_implied(ledger, feature)
     if not implied or not side:
-        return f" (model-implied: {implied})" if implied else ""
-    return f", {'less' if side > 0 else 'more'} than the model-implied {implied}"
+        return f"; the model-implied importance is {implied}" if implied else ""
+    return f"; the model-implied importance, {implied}, is {'larger' if side > 0 else 'smaller'}"
 
 
 def _not_realised(ledger: Ledger, feature: str) -> str:
     """Return the model-implied importance where it is shown to exceed the realised one."""
     implied, side = _model_implied(ledger, feature)
-    return f", below the model-implied {implied}" if side > 0 else ""
+    return f"; the model-implied importance, {implied}, is larger" if side > 0 else ""
 
 
 def _model_implied(ledger: Ledger, feature: str) -> tuple[str, int]:
