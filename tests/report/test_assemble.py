@@ -66,7 +66,7 @@ SHAPES = {
 }
 
 
-FRONT = ("answer", "findings", "sure", "drives", "features", "limitations", "sign-off")
+FRONT = ("answer", "findings", "performance", "drives", "features", "limitations", "sign-off")
 RECORD = ("rules", "methods", "model", "data", "reproducibility")
 BY_METHOD = (
     "outcomes", "soundness", "prediction", "uncertainty", "relations", "robustness", "monitoring", "not-run",

@@ -165,8 +165,8 @@ def test_the_model_card_opens_with_the_answer_and_has_nine_headings_and_leaves_o
     for label in ("Purpose", "Out-of-scope use", "Risks, harms and how they are reduced", "Owner, for questions"):
         assert facts[label] == Badge("open, to be completed", "unknown")
     assert reading.table(made, "data-features").rows
-    assert reading.table(made, "sure-scores-table").evidence == ids.CALIBRATION
-    assert reading.section(made, "sure-scores").title == "How good is it?"
+    assert reading.table(made, "performance-scores-table").evidence == ids.CALIBRATION
+    assert reading.section(made, "performance-scores").title == "How good is it?"
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -80,29 +80,29 @@ def told(section: Section) -> str:
 ])  # fmt: skip
 def test_skill_is_called_by_its_interval(skill: float, words: str) -> None:
     lines = [("log_score", 0.5, 0.1), ("log_score_baseline", 0.6, 0.1), ("log_score_skill", skill, 0.02)]
-    section = parts(run_of([scored(*lines)], classes=["a", "b"]))["sure-scores"]
+    section = parts(run_of([scored(*lines)], classes=["a", "b"]))["performance-scores"]
     assert f"Its predictions are {words} the class frequencies by the log score." in told(section)
 
 
 def test_a_score_stands_beside_that_of_a_forecast_without_features() -> None:
     lines = [("log_score", 0.5, 0.1), ("log_score_baseline", 0.6, 0.1), ("log_score_skill", 0.1, 0.02),
              ("confidence_gap", 0.0, 0.1)]  # fmt: skip
-    (table,) = tables(parts(run_of([scored(*lines)]))["sure-scores"])
+    (table,) = tables(parts(run_of([scored(*lines)]))["performance-scores"])
     assert [column.label for column in table.columns] == ["score", "model", "without features", "better by"]
     (row,) = table.rows
     assert [str(cell).split(" ")[0] for cell in row] == ["log", "0.50", "0.60", "0.100"]
 
 
 def test_without_a_baseline_the_table_has_no_columns_of_it() -> None:
-    (table,) = tables(parts(run_of([scored(("log_score", 0.5, 0.1))]))["sure-scores"])
+    (table,) = tables(parts(run_of([scored(("log_score", 0.5, 0.1))]))["performance-scores"])
     assert [column.label for column in table.columns] == ["score", "model"]
 
 
 def test_shares_are_told_in_percent_and_the_area_under_the_curve_is_not() -> None:
     accuracy, auc = scored(("accuracy", 0.72, 0.05), unit="share of rows"), scored(("roc_auc", 0.76, 0.05),
                                                                                    unit="probability")  # fmt: skip
-    assert "72 % (67 to 77)" in told(parts(run_of([accuracy]))["sure-scores"])
-    assert "0.76 (0.71 to 0.81)" in told(parts(run_of([auc]))["sure-scores"])
+    assert "72 % (67 to 77)" in told(parts(run_of([accuracy]))["performance-scores"])
+    assert "0.76 (0.71 to 0.81)" in told(parts(run_of([auc]))["performance-scores"])
 
 
 def decided(labels: list[str]) -> Result:
@@ -123,7 +123,7 @@ def test_decisions_are_counted_for_few_classes_and_of_many_the_least_found_shown
 ) -> None:
     labels = [f"c{k}" for k in range(number)][::-1]
     run = run_of([scored(("log_score", 0.5, 0.1)), decided(labels)], classes=labels)
-    table = tables(parts(run)["sure-scores"])[1]
+    table = tables(parts(run)["performance-scores"])[1]
     assert any("decided" in column.label for column in table.columns[1:-1]) == counted
     assert len(table.rows) == rows
     assert ("are found least" in table.caption) == (rows < number)
@@ -156,7 +156,7 @@ def test_a_gap_beyond_the_limit_names_no_number_of_rows() -> None:
     ("nats per row", "CRPS (distance to the outcome; lower is better), nats per row", "2.00 (1.90 to 2.10)"),
 ])  # fmt: skip
 def test_a_unit_stands_in_the_name_or_in_the_cell(unit: str, name: str, cell: str) -> None:
-    (table,) = tables(parts(run_of([scored(("crps", 2.0, 0.1), unit=unit)]))["sure-scores"])
+    (table,) = tables(parts(run_of([scored(("crps", 2.0, 0.1), unit=unit)]))["performance-scores"])
     assert table.rows[0][:2] == (name, cell)
 
 
@@ -188,7 +188,7 @@ def test_a_gate_that_passes_claims_no_more_than_its_limit() -> None:
 
 def test_without_a_gate_the_reason_is_given_and_no_figure_claims_agreement() -> None:
     run = run_of(calibration(Case()))
-    section = parts(run)["sure-believed"]
+    section = parts(run)["performance-calibration"]
     assert "The calibration check was not run." in told(section)
     (figure,) = (block for block in inside(section.blocks) if isinstance(block, Figure))
     assert "was not judged" in figure.caption
@@ -200,7 +200,7 @@ def test_without_a_gate_the_reason_is_given_and_no_figure_claims_agreement() -> 
     ("passed", "Stated probabilities agree with outcomes."),
 ])  # fmt: skip
 def test_the_title_of_a_figure_says_what_the_gate_allows_and_the_groups_show(state: str, words: str) -> None:
-    section = parts(run_of(calibration(Case()), ended(state)))["sure-believed"]
+    section = parts(run_of(calibration(Case()), ended(state)))["performance-calibration"]
     (figure,) = (block for block in inside(section.blocks) if isinstance(block, Figure))
     assert figure.caption.endswith(words)
 
@@ -212,14 +212,14 @@ def test_groups_off_what_is_stated_are_a_disagreement() -> None:
         else r
         for r in calibration(Case())
     ]
-    section = parts(run_of(made, ended("fails")))["sure-believed"]
+    section = parts(run_of(made, ended("fails")))["performance-calibration"]
     (figure,) = (block for block in inside(section.blocks) if isinstance(block, Figure))
     assert figure.caption.endswith("Stated probabilities and outcomes disagree.")
 
 
 def test_a_regression_has_coverage_and_the_transform_side_by_side() -> None:
     case = Case(task="regression")
-    section = parts(run_of(calibration(case), ended("passed"), case=case, classes=None))["sure-believed"]
+    section = parts(run_of(calibration(case), ended("passed"), case=case, classes=None))["performance-calibration"]
     split = next(block for block in section.blocks if isinstance(block, Split))
     left, right = (side[0] for side in (split.left, split.right))
     assert isinstance(left, Figure)
@@ -237,7 +237,7 @@ def test_coverage_is_called_by_its_intervals_or_label_sets(x: float, words: str)
     results = [scored(("confidence_gap", 0.0, 0.1)), made]
     captions = []
     for more in ({"case": case, "classes": None}, {}):
-        section = parts(run_of(results, **more))["sure-believed"]
+        section = parts(run_of(results, **more))["performance-calibration"]
         (figure,) = (block for block in inside(section.blocks) if isinstance(block, Figure))
         captions.append(figure.caption)
     assert words in captions[0]
@@ -260,7 +260,7 @@ def claims(differences: Mapping[str, tuple[float, float]], margin: float = 0.01,
 
 def test_claims_are_less_or_more_only_beyond_the_margin_by_their_interval() -> None:
     made = claims({"over": (0.0311, 0.02), "under": (-0.0311, 0.02), "in": (0.03, 0.021), ALL_FEATURES: (0.0, 0.01)})
-    section = parts(run_of([made]))["sure-claims"]
+    section = parts(run_of([made]))["performance-realised"]
     assert "They confirm less than claimed of over and more than claimed of under." in told(section)
     (table,) = tables(section)
     assert [row[0] for row in table.rows] == ["over", "under", "in", ALL_FEATURES]
@@ -268,23 +268,23 @@ def test_claims_are_less_or_more_only_beyond_the_margin_by_their_interval() -> N
 
 def test_no_share_is_given_of_a_claim_below_the_margin_and_an_interval_in_doubt_says_why() -> None:
     small = claims({"a": (0.0, 0.01), ALL_FEATURES: (0.0, 0.01)}, margin=0.11)
-    (table,) = tables(parts(run_of([small]))["sure-claims"])
+    (table,) = tables(parts(run_of([small]))["performance-realised"])
     assert {row[3] for row in table.rows} == {""}
     made = claims({"a": (0.0, 0.01), ALL_FEATURES: (0.0, 0.01)})
     doubted = replace(made, estimates=made.estimates.assign(unreliable="few events"))
-    (table,) = tables(parts(run_of([doubted]))["sure-claims"])
+    (table,) = tables(parts(run_of([doubted]))["performance-realised"])
     assert {row[3] for row in table.rows} == {""}
     assert table.note == "† Its interval is not to be trusted: few events."
 
 
 def test_claims_without_outcomes_are_said_to_be_unconfirmed() -> None:
-    section = parts(run_of([claims({"a": (0.0, 0.01)}, outcomes=False)]))["sure-claims"]
+    section = parts(run_of([claims({"a": (0.0, 0.01)}, outcomes=False)]))["performance-realised"]
     assert told(section).endswith("Without outcomes nothing shows whether unseen rows confirm what the model claims.")
     assert tables(section) == []
 
 
 def test_groups_stand_with_predictions_outcomes_and_how_far_they_are_apart() -> None:
-    section = parts(run_of(people_results.groups(("female", "male"))))["sure-groups"]
+    section = parts(run_of(people_results.groups(("female", "male"))))["performance-groups"]
     (table,) = tables(section)
     assert [row[0] for row in table.rows] == ["female", "male"]
     assert table.rows[0][1] == 249
@@ -300,7 +300,7 @@ def test_groups_stand_with_predictions_outcomes_and_how_far_they_are_apart() -> 
 def test_groups_that_are_not_told_apart_are_not_called_higher_or_lower() -> None:
     made = people_results.groups(("female", "male"))
     wide = replace(made[1], estimates=made[1].estimates.assign(lower=-0.2, upper=0.2))
-    text = told(parts(run_of([made[0], wide]))["sure-groups"])
+    text = told(parts(run_of([made[0], wide]))["performance-groups"])
     assert "cannot be told apart from those for the rest" in text
     assert "above" not in text
     assert "below" not in text
@@ -311,14 +311,14 @@ def test_what_is_withheld_for_one_reason_is_one_sentence() -> None:
     gaps = tuple(
         Omission("nll", attribute, f"group '{k}': fewer than 30 rows") for attribute in ("sex", "age") for k in range(3)
     )
-    text = told(parts(run_of([replace(made[0], omissions=gaps), *made[1:]]))["sure-groups"])
+    text = told(parts(run_of([replace(made[0], omissions=gaps), *made[1:]]))["performance-groups"])
     assert text.count("withheld") == 1
     assert "Negative log-likelihood withheld for sex and age: fewer than 30 rows." in text
 
 
 def test_of_many_groups_those_that_differ_most_are_shown_in_their_order() -> None:
     labels = tuple(f"g{k}" for k in range(8))
-    (table,) = tables(parts(run_of(people_results.groups(labels)))["sure-groups"])
+    (table,) = tables(parts(run_of(people_results.groups(labels)))["performance-groups"])
     apart = {label: abs(0.3 + 0.1 * k - 0.47) for k, label in enumerate(labels, 1)}
     most = set(sorted(labels, key=lambda label: -apart[label])[:6])
     assert [row[0] for row in table.rows] == [label for label in labels if label in most]
@@ -329,9 +329,9 @@ def test_a_missing_part_says_why_or_is_not_there() -> None:
     run = replace(
         run_of([], protected=["sex"]), not_run=(NotRun("groups", "uq_report.explainers", "it was denied", "not asked"),)
     )
-    assert told(parts(run)["sure-groups"]).endswith("It was denied.")
-    assert "sure-groups" not in parts(run_of([]))
-    assert "sure-claims" not in parts(run_of([]))
+    assert told(parts(run)["performance-groups"]).endswith("It was denied.")
+    assert "performance-groups" not in parts(run_of([]))
+    assert "performance-realised" not in parts(run_of([]))
 
 
 @pytest.mark.parametrize("case", [Case(), Case(task="regression"), Case(has_y=False), Case(names=("one",)),

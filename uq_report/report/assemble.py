@@ -131,7 +131,7 @@ def attachments(e: RunReader, sections: Iterable[Section]) -> tuple[Attachment, 
     """Return run.json, then a guarded CSV of each result's estimates and of each table that is not printed in full."""
     own = Attachment(RUN, e.content, "application/json", "The run: every number of this report")
     tables = (
-        Attachment(table.attachment, _csv(table), CSV, f"All rows of: {table.caption}")
+        Attachment(table.attachment, _csv(table), CSV, f"The full table: {table.caption}")
         for table in tables_in(sections)
         if table.rest
     )

@@ -44,11 +44,11 @@ def affected(e: RunReader) -> Section | None:
     blocks: tuple[Block, ...] = paragraphs(e.why_missing(GroupsView.id))
     if view is not None:
         attributes = [AttributeEffects(e, view, feature) for feature in view.features if feature]
-        own = [table for k, x in enumerate(attributes[:ATTRIBUTES], 1) for table in x.table(f"sure-groups-{k}")]
+        own = [table for k, x in enumerate(attributes[:ATTRIBUTES], 1) for table in x.table(f"performance-groups-{k}")]
         sentences = [sentence for attribute in attributes for sentence in attribute.sentences()]
         blocks = (*own, *bullets([*sentences, *_proxies(e, view), *_withheld(e, view)]))
         blocks = blocks or paragraphs("Not testable: no group has enough observations.")
-    return make_section("sure-groups", TITLE, blocks)
+    return make_section("performance-groups", TITLE, blocks)
 
 
 @dataclass(frozen=True)

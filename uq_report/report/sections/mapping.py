@@ -35,7 +35,7 @@ OF_RECORDS = {
     "settings": "reproducibility-settings", "training sample": "data-rows", "versions": "reproducibility-versions",
 }  # fmt: skip
 OF_RESULTS = {
-    ids.CALIBRATION: "sure", ids.GROUPS: "sure", ids.PFI: "drives", ids.SHAP: "drives", ids.DALEX: "drives",
+    ids.CALIBRATION: "performance", ids.GROUPS: "performance", ids.PFI: "drives", ids.SHAP: "drives", ids.DALEX: "drives",
     ids.RSENS: "drives", ids.PDP: "features", ids.ALE: "features",
 }  # fmt: skip
 

@@ -44,7 +44,7 @@ def scores(e: RunReader) -> Section:
     blocks: tuple[Block, ...] = paragraphs(e.why_missing(CalibrationView.id))
     if view is not None:
         blocks = (*paragraphs(_skill(e, view.lines)), _scores(e, view), *_decisions(e))
-    return make_section("sure-scores", "Performance", blocks)
+    return make_section("performance-scores", "Performance", blocks)
 
 
 def _scores(e: RunReader, view: CalibrationView) -> Table:
@@ -56,7 +56,7 @@ def _scores(e: RunReader, view: CalibrationView) -> Table:
     rows = [(_score(e, lines[item]), *(_cell(lines.get(f"{item}{end}")) for end in ends)) for item in own]
     columns = ["score", *(heads[end] for end in ends)]
     caption = f"Scores on the test sample (n = {view.n})."
-    return make_table("sure-scores-table", caption, columns, rows, evidence=view.id)
+    return make_table("performance-scores-table", caption, columns, rows, evidence=view.id)
 
 
 def _score(e: RunReader, line: ScoreLine) -> str:
@@ -113,7 +113,7 @@ def _decisions(e: RunReader) -> tuple[Block, ...]:
     least = f" The {len(rows)} of {len(labels)} classes with the lowest recall (upper limit)."
     which = "" if len(rows) == len(labels) else least
     caption = f"Confusion matrix, predicting {clean(view.rule)}.{which}"
-    return (make_table("sure-decisions", caption, columns, rows, evidence=view.id),)
+    return (make_table("performance-decisions", caption, columns, rows, evidence=view.id),)
 
 
 def _least_recalled(view: Decisions, labels: Sequence[str]) -> list[tuple[int, str]]:
@@ -161,7 +161,7 @@ NO_SEGMENT = (
 def sure(e: RunReader) -> Section:
     """Return scores, calibration, realised importance, segments and groups."""
     parts = (scores(e), calibrated(e), implied(e), segments(e), affected(e))
-    return make_section("sure", "Performance and calibration", _intervals(e), tuple(filter(None, parts)))
+    return make_section("performance", "Performance and calibration", _intervals(e), tuple(filter(None, parts)))
 
 
 def _intervals(e: RunReader) -> tuple[Paragraph, ...]:
@@ -179,7 +179,7 @@ def implied(e: RunReader) -> Section | None:
     blocks: tuple[Block, ...] = (*paragraphs(f"{CLAIMS}{_apart(view)}"), _table(e, view))
     if not view.part(DELIVERED):
         blocks = paragraphs("Without outcomes the realised importance is not known.")
-    return make_section("sure-claims", "Model-implied and realised importance", blocks)
+    return make_section("performance-realised", "Model-implied and realised importance", blocks)
 
 
 def _apart(view: Claims) -> str:
@@ -212,7 +212,12 @@ def _table(e: RunReader, view: Claims) -> Table:
     pairs = (x for line in lines for x in (line, confirmed.get(line.feature)) if x is not None)
     note = unreliable_words(line.unreliable for line in pairs)
     return make_table(
-        "sure-claims-table", "The largest model-implied importances.", columns, rows, evidence=view.id, note=note
+        "performance-realised-table",
+        "The largest model-implied importances.",
+        columns,
+        rows,
+        evidence=view.id,
+        note=note,
     )
 
 
@@ -238,8 +243,8 @@ def segments(e: RunReader) -> Section | None:
         columns.append("feature that explains most")
         rows = [_segment(view, key, SegmentFeatures.find(e.run)) for key in keys]
         caption = "Segments with higher uncertainty or loss, on observations that did not define them."
-        blocks = (make_table("sure-segments-table", caption, columns, rows, evidence=view.id),)
-    return make_section("sure-segments", SEGMENTS_TITLE, blocks)
+        blocks = (make_table("performance-segments-table", caption, columns, rows, evidence=view.id),)
+    return make_section("performance-segments", SEGMENTS_TITLE, blocks)
 
 
 def _segment(view: SegmentsView, key: str, features: SegmentFeatures | None) -> tuple[str | int, ...]:

@@ -44,7 +44,7 @@ def calibrated(e: RunReader) -> Section:
         halves, texts = [halves[0], texts], ()
     sides = (Split(left=halves[0], right=halves[1]),) if halves else ()
     blocks = (*paragraphs(gate_words(e)), *sides, *texts)
-    return make_section("sure-calibration", "Calibration", blocks)
+    return make_section("performance-calibration", "Calibration", blocks)
 
 
 def gate_words(e: RunReader) -> str:
@@ -100,7 +100,7 @@ def _half(e: RunReader, diagram: type[Bins]) -> tuple[Block, ...]:
         return ()
     title, result = _title(e, view), view.result
     alt = f"{title} {_farthest(view)}"
-    return (make_figure(f"sure-{view.id.replace('.', '-')}", title, alt, lambda: e.draw(result), view.id),)
+    return (make_figure(f"performance-{view.id.replace('.', '-')}", title, alt, lambda: e.draw(result), view.id),)
 
 
 def _title(e: RunReader, view: Bins) -> str:
