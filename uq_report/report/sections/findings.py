@@ -287,11 +287,9 @@ def findings(e: RunReader) -> Section:
 
 
 def nothing_open(e: RunReader) -> str:
-    """Say that no finding is open, and that this is no pass where no check was run; empty where one is."""
-    if e.findings:
+    """Say that no finding is open; empty where one is, or where no check was run, which is no pass."""
+    if e.findings or not e.run.outcomes:
         return ""
-    if not e.run.outcomes:
-        return "No check was run, so there are no findings."
     waived = f" {count(len(e.waived), 'finding')} {'is' if len(e.waived) == 1 else 'are'} waived." if e.waived else ""
     return f"No finding is open.{waived}"
 

@@ -35,8 +35,8 @@ OF_RECORDS = {
     "settings": "reproducibility-settings", "training sample": "data-rows", "versions": "reproducibility-versions",
 }  # fmt: skip
 OF_RESULTS = {
-    ids.CALIBRATION: "performance", ids.GROUPS: "performance", ids.PFI: "drives", ids.SHAP: "drives", ids.DALEX: "drives",
-    ids.RSENS: "drives", ids.PDP: "features", ids.ALE: "features",
+    ids.CALIBRATION: "performance", ids.GROUPS: "performance", ids.PFI: "drives", ids.SHAP: "drives",
+    ids.DALEX: "drives", ids.RSENS: "drives", ids.PDP: "features", ids.ALE: "features",
 }  # fmt: skip
 
 FOLDER = Path(__file__).parents[1] / "mappings"  # dated data files, one per text
