@@ -197,9 +197,9 @@ def test_waived_findings_stand_apart_with_owner_reason_and_day() -> None:
     assert waivers_.rows[0][0] == "UQ401 Title of UQ401"
     assert waivers_.rows[0][3] == "A. Person, until 2026-12-31: It is known."
     assert [row[4] for row in waivers_.rows] == [
-        Badge("holds", "neutral"),
+        Badge("in force", "neutral"),
         Badge("expired and 1 finding open again", "warning"),
-        Badge("nothing to waive", "neutral"),
+        Badge("no such finding", "neutral"),
     ]
     assert [row[0] for row in table(section).rows] == ["UQ203 Title of UQ203"]
 

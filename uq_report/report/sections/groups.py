@@ -94,7 +94,7 @@ class AttributeEffects:
         apart = [self.of(measure, self.apart) for measure in (PREDICTION, OUTCOME)]
         missed = {line.item: line for line in lines if line.measure == MISSED}
         last = ["false-negative rate"] * bool(missed)
-        differences = ("prediction, difference", "outcome, difference")
+        differences = ("prediction minus others", "outcome minus others")
         columns: list[Column | str] = ["group", Column("n", "integer"), "mean prediction", "mean outcome"]
         columns += [*differences, *last]
         rows = [
@@ -108,7 +108,7 @@ class AttributeEffects:
         ]
         total, about = len(of_measure(lines, f"{PREDICTION}{self.suffix}")), self.suffix[1:-1]
         what = f"{name(self.name)}{f', {name(about)}' if about else ''}"
-        caption = f"Mean prediction and outcome by {what}; differences are to all other groups."
+        caption = f"Mean prediction and outcome by {what}."
         which = f" The {len(levels)} of {total} groups with the largest differences." if len(levels) < total else ""
         return tables(key, f"{caption}{which}", columns, rows, evidence=self.view.id)
 

@@ -18,7 +18,7 @@ from .model import chosen
 DECIDED = ("found", "passed", "ignored")  # states in which a check came to a verdict
 LEAD = (
     "The sections of this report that address a requirement, and what must be added by people. “Addressed” means that "
-    "evidence is given; it is no statement of compliance."
+    "evidence is given; whether a text is met is not assessed."
 )
 COLUMNS = ("requirement", "addressed in section", "not addressed")
 EVIDENCE = "evidence files"

@@ -186,7 +186,7 @@ def _counted(plugins: Sequence[PluginRecord]) -> str:
     numbers = Counter(map(group_of, plugins))
     counts = joined([count(numbers[kind], kind.removesuffix("s")) for kind in WORKING if numbers[kind]])
     ours = "" if any(map(foreign, plugins)) else "All plugins come with this package."
-    return spaced(f"Plugins: {counts}." if counts else "", ours)
+    return spaced(f"In use: {counts}." if counts else "", ours)
 
 
 def _fast_paths(plugins: Sequence[PluginRecord]) -> tuple[Block, ...]:

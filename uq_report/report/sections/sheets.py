@@ -78,7 +78,7 @@ def _uncertainty(ledger: Ledger, feature: str, course: Move | None) -> str:
     ends = [rounded(end) for end in own.ends]
     span = f"{ends[0]} to {f'{ends[1]} {unit}'.strip()}"
     if own.direction and own.direction == course.direction:
-        return f", and so does the uncertainty ({span})"
+        return f", and so does the predictive uncertainty ({span})"
     if own.direction and own.direction == -course.direction:
         return f", while the uncertainty {'rises' if own.direction == RISES else 'falls'} ({span})"
     at, highest = "for" if own.levels else "at", ends[0 if own.direction == FALLS else 1]
