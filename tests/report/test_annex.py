@@ -116,7 +116,7 @@ def test_plugins_of_others_are_named_and_ours_are_counted(run: Run) -> None:
         "In use: 1 explainer. All plugins come with this package."
     )
     section = inventory(RunReader(run), whole=False)
-    assert "stranger (explainer) of uq-stranger 2.0: 3 results, 10 rows predicted for it." in told(section)
+    assert "stranger (explainer) of uq-stranger 2.0: 3 results, 10 predictions." in told(section)
     assert "come with this package" not in told(section)
     assert not rows(section, "plugins-table")
     assert len(rows(inventory(RunReader(run), whole=True), "plugins-table")) == len(run.plugins)

@@ -82,7 +82,7 @@ def test_the_sentence_counts_findings_values_and_inputs() -> None:
         "sampling error. 1 hash, version or setting differs: hashes.model."
     )
     assert in_short(RunChanges(previous={})).endswith("0 hashes, versions or settings differ.")
-    assert str(made(FOUND).blocks[0]).count("for people to say") == 1
+    assert str(made(FOUND).blocks[0]).count("does not prove") == 1
 
 
 def test_one_table_tells_what_changed_worst_first_and_nothing_that_did_not() -> None:

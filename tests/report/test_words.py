@@ -149,7 +149,7 @@ def test_omissions_of_one_reason_are_one_line_and_many_are_cut() -> None:
     gaps += tuple(Omission(f"m{k}", "", "why not") for k in range(7))
     (told,) = blocks.left_out(replace(made.importance(Case()), omissions=gaps))
     assert told.items[0] == "Omitted: nll of a, b and c: it is infinite."
-    assert told.items[-1] == "3 further omissions: see “What was not run”."
+    assert told.items[-1] == "3 further omissions: see “Not run, with reasons”."
     assert blocks.left_out(made.importance(Case()), None) == ()
 
 
