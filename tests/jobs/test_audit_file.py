@@ -318,7 +318,12 @@ def test_the_line_of_json_has_one_shape(folder: Path) -> None:
     told = json.loads(line)
     assert (result.exit_code, result.stderr, told["exit_code"], told["reasons"]) == (0, "", 0, [])
     assert list(told["findings"]) == ["critical", "high", "medium", "low", "observation"]
-    assert told["rating"] in ("Use", "Use with limits", "Do not use yet", "Cannot be said")
+    assert told["recommendation"] in (
+        "Fit for purpose",
+        "Fit for purpose with conditions",
+        "Not fit for purpose",
+        "Inconclusive",
+    )
     assert told["run_sha256"] == codec.sha256(uq.load("uq-report").run)
     assert {"label", "as_of", "waived", "checks", "not_run", "not_reproducible", "folder"} < set(told)
     failed = call("run", *DATA, "--as-of", "x", "--json")

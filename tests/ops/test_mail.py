@@ -21,7 +21,7 @@ from uq_report.jobs.audit_file import AuditFile, EmailPart
 from uq_report.ops.mail import RunEnd, refused, send_after, subject
 
 SUMMARY = {
-    "exit_code": 0, "reasons": [], "rating": "Do not use yet", "findings": {"critical": 0, "high": 2},
+    "exit_code": 0, "reasons": [], "recommendation": "Not fit for purpose", "findings": {"critical": 0, "high": 2},
     "as_of": "2026-01-31", "not_run": {"shap": "not installed"}, "run_sha256": "ab" * 32, "folder": "/reports/7",
 }  # fmt: skip
 
@@ -167,7 +167,7 @@ def test_a_mail_is_encrypted_signed_in_and_has_the_report(
     (mail,) = server.mails
     assert (server.encrypted, server.auth) == ([True], [b"\0me\0hunter2"])
     assert server.to == ["risk@example.org", "b@example.org"]
-    assert mail["Subject"] == "credit: Do not use yet, 2 high"
+    assert mail["Subject"] == "credit: Not fit for purpose, 2 high"
     assert mail["Auto-Submitted"] == "auto-generated"
     text, *files = [part for part in mail.walk() if not part.is_multipart()]
     told = text.get_payload(decode=True)
@@ -229,7 +229,7 @@ def test_headers_cannot_be_added_by_an_address(text: str) -> None:
 
 def test_headers_cannot_be_added_by_a_name(ended: RunEnd) -> None:
     with mailbox(None) as server:
-        evil = RunEnd("x\r\nBcc: all@example.org\r\n\r\nhello", 0, {**SUMMARY, "rating": "a\nX-Evil: 1"})
+        evil = RunEnd("x\r\nBcc: all@example.org\r\n\r\nhello", 0, {**SUMMARY, "recommendation": "a\nX-Evil: 1"})
         assert send_after(mail_part(server, security="none"), evil, environ={}) == ""
     (mail,) = server.mails
     assert mail["Bcc"] is None
@@ -246,7 +246,10 @@ def test_nothing_happens_by_default(ended: RunEnd, monkeypatch: pytest.MonkeyPat
 
 def test_a_failed_run_says_so_in_its_subject() -> None:
     assert subject(RunEnd("credit", 3), None) == "credit: the audit failed (exit code 3)"
-    assert subject(RunEnd("credit", 0, {"rating": "Use"}), None) == "credit: Use, no open findings"
+    assert (
+        subject(RunEnd("credit", 0, {"recommendation": "Fit for purpose"}), None)
+        == "credit: Fit for purpose, no open findings"
+    )
 
 
 def test_wrong_addresses_are_told_together() -> None:

@@ -109,7 +109,12 @@ def test_evaluate_logs_the_report_and_returns_it(tracking: Any, rows: pd.DataFra
     assert result.metrics["uq_report/findings_high"] == sum(f.severity == "high" for f in run.findings)
     kept = tracking.get_run(run_id).data
     assert kept.metrics == result.metrics
-    assert kept.tags["uq_report.rating"] in {"Use", "Use with limits", "Do not use yet", "Cannot be said"}
+    assert kept.tags["uq_report.recommendation"] in {
+        "Fit for purpose",
+        "Fit for purpose with conditions",
+        "Not fit for purpose",
+        "Inconclusive",
+    }
     assert kept.tags["uq_report.run_sha256"] == codec.sha256(run)
     assert files(tracking, run_id) == {"report.html", "report.pdf", "run.json", "clock.json", "evidence"}
     assert not [*Path.cwd().glob("mlruns")], "everything is in the store"

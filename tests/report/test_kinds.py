@@ -30,7 +30,7 @@ from .findings_made import finding
 from .synthetic import make_run
 
 HEADINGS = [
-    "The answer",
+    "Conclusion",
     "Model details",
     "Intended use",
     "Factors",
@@ -103,8 +103,8 @@ def test_a_kind_is_tied_to_its_run_and_shares_what_is_said_of_it(kind: str) -> N
     assert (made.kind, made.layout) == (kind, "portrait")
     assert made.evidence_sha256 == sha256(run)
     assert made.attachments[0].content == dumps(run)
-    assert (made.rating, made.banner, made.checks, made.as_of) == (
-        whole.rating,
+    assert (made.recommendation, made.banner, made.checks, made.as_of) == (
+        whole.recommendation,
         whole.banner,
         whole.checks,
         whole.as_of,
@@ -121,14 +121,14 @@ def test_the_brief_holds_what_a_decision_needs() -> None:
     assert [section.id for section in made.sections] == ["answer", "leading", "people"]
     blocks = list(reading.blocks(made))
     kinds = [type(block) for block in blocks]
-    assert kinds[:5] == [Verdict, Cards, Steps, Figure, Steps]
+    assert kinds[:6] == [Verdict, Paragraph, Cards, Steps, Figure, Steps]
     table = reading.table(made, "leading-table")
     assert len(table.rows) == 8
     told = [block.text for block in blocks if isinstance(block, Paragraph)]
-    assert "Open, to be completed by people: purpose, intended use, materiality, owner" in told[-2]
+    assert "To be completed: purpose, intended use, materiality, owner" in told[-2]
     assert told[-1] == "Checks without a verdict: fairness. Not run: cid."
     labels = {label for block in blocks if isinstance(block, Facts) for label, _ in block.rows}
-    assert {"SHA-256 of the model", "SHA-256 of the rows"} <= labels
+    assert {"SHA-256 of the model", "SHA-256 of the test sample"} <= labels
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -162,11 +162,11 @@ def test_the_model_card_opens_with_the_answer_and_has_nine_headings_and_leaves_o
     made = document(make_run(), "model-card")
     assert [section.title for section in made.sections] == HEADINGS
     facts = {label: cell for block in reading.blocks(made) if isinstance(block, Facts) for label, cell in block.rows}
-    for label in ("Purpose", "Out-of-scope use", "Risks, harms and how they are reduced", "Owner, for questions"):
+    for label in ("Purpose", "Out-of-scope use", "Risks, harms and mitigations", "Owner, for questions"):
         assert facts[label] == Badge("open, to be completed", "unknown")
     assert reading.table(made, "data-features").rows
-    assert reading.table(made, "sure-scores-table").evidence == ids.CALIBRATION
-    assert reading.section(made, "sure-scores").title == "How good is it?"
+    assert reading.table(made, "performance-scores-table").evidence == ids.CALIBRATION
+    assert reading.section(made, "performance-scores").title == "How good is it?"
 
 
 @pytest.mark.usefixtures("undrawn")

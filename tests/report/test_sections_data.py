@@ -75,7 +75,7 @@ def test_data_quality_counts_faults_and_not_classes() -> None:
 def test_predictions_and_outcomes_by_group_come_first_then_loss_against_expectation() -> None:
     section = GroupsSection().section(RunReader(run_of(made.groups(("female", "male")))))
     told = text_of(section)
-    assert "Left out: nll of sex: group 'x': fewer than 30 rows." in told
+    assert "Omitted: nll of sex: group 'x': fewer than 30 rows." in told
     assert [block.id for block in section.sections[0].blocks if isinstance(block, Table)] == [
         "groups-1-predictions", "groups-1-losses", "groups-1-use", "groups-1-differences"
     ]  # fmt: skip

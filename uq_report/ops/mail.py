@@ -153,8 +153,8 @@ def subject(ended: RunEnd, before: State | None) -> str:
     findings = ", ".join(f"{number} {severity}" for severity, number in counts.items()) or "no open findings"
     changed = "" if before is None else ", ".join(_counts(State.of(ended, before), before))
     again = "the audit runs again, " if before is not None and before.code > 1 else ""
-    rating = clean(ended.summary.get("rating", "done"), 40)
-    return f"{name}: {again}{rating}, {findings}{changed and f' ({changed})'}"
+    recommendation = clean(ended.summary.get("recommendation", "done"), 40)
+    return f"{name}: {again}{recommendation}, {findings}{changed and f' ({changed})'}"
 
 
 def body(part: EmailPart, ended: RunEnd, before: State | None) -> str:

@@ -46,9 +46,9 @@ def metrics(run: Run) -> dict[str, float]:
 
 
 def tags(run: Run, sha256: str) -> dict[str, str]:
-    """Return the rating, and what says which run this is."""
+    """Return the recommendation, and what identifies the run."""
     values = {
-        "rating": rating(run.outcomes).text,
+        "recommendation": rating(run.outcomes).text,
         "label": clean(run.subject["label"])[:_LABEL_LENGTH],
         "as_of": run.as_of,
         "version": str(run.environment.get("uq_report", "")),
