@@ -252,7 +252,7 @@ def test_without_a_likelihood_the_loss_is_judged() -> None:
     found = judged(covered=cover({"a": (0.1, 0.5, 0.01, ("b",))}, "brier"))
     assert [finding.measures for finding in found.findings] == [("brier",)]
     assert (
-        "UQ201 was not judged: importance corrected for cover has no value for the loss"
+        "UQ201 was not judged: importance adjusted for redundancy has no value for the loss"
         in judged(covered=cover(UNCOVERED, "entropy")).reason
     )
 
@@ -306,7 +306,7 @@ def test_without_any_evidence_it_does_not_apply() -> None:
     found = Dependence().check(run())
     assert (found.state, found.findings) == ("not_applicable", ())
     assert found.reason.startswith(
-        "importance corrected for cover was not computed; permutation importance was not computed"
+        "importance adjusted for redundancy was not computed; permutation importance was not computed"
     )
 
 

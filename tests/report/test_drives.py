@@ -243,7 +243,7 @@ def test_a_correction_says_who_moves_from_where_to_where_and_by_whom() -> None:
     assert [b.id for b in all_blocks(unmoved) if isinstance(b, Figure)] == ["drives-map-figure"]
     alone = replace(made.cover(ABC), meta={"partners": {feature: [] for feature in ABC}})
     bare = run_of([*made.cid(ABC), alone])
-    assert "nothing is to be corrected for cover" in text_of(told(bare))
+    assert "nothing is to be adjusted for redundancy" in text_of(told(bare))
     assert ids.COVER not in [one.source.id for one in rankings(RunReader(bare))]
 
 

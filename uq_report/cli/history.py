@@ -231,7 +231,8 @@ def _lead(before: Run, now: Run) -> Iterator[str]:
     for score in ("roc_auc", "log_score", "crps", "brier", "interval_score"):
         lines = [view and view.of(score) for view in views]
         if lines[0] and lines[1]:
-            yield f"{'AUC' if score == 'roc_auc' else score_name(RunReader(now), score)}: {lines[0].estimate:.4g} -> {lines[1].estimate:.4g}"
+            name = "AUC" if score == "roc_auc" else score_name(RunReader(now), score)
+            yield f"{name}: {lines[0].estimate:.4g} -> {lines[1].estimate:.4g}"
             break
     yield from (f"Now: {text}" for text in answer_of(RunReader(now)).drives)
 

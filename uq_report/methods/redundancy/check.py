@@ -34,11 +34,13 @@ LEADING = 3  # places of the ranking that the sentence of UQ201 looks at
 
 HIDDEN = Rule(
     code="UQ201",
-    title="Features that go together hide each other's importance",
+    title="Correlated features hide each other's importance",
     options=("level",),
-    when="Wrong values of a feature cost more, by more than the margin of the importance, once the values of its "
-    "partners are wrong too (interval, and level {level}, Holm-adjusted over features). Features that go together do "
-    "that in an honest model too.",
+    when=(
+        "The importance of a feature rises by more than its margin if its partner features are permuted as well "
+        "(interval, and level {level}, Holm-adjusted over features). Correlated features cause this in a sound model "
+        "too."
+    ),
     raised=("p_adjusted <= level and beyond > 0",),
     rests_on="pereira:definition 2.3",
 )
@@ -55,7 +57,7 @@ UNNOTICED = Rule(
 )
 REPEATED = Rule(
     code="UQ203",
-    title="Two features repeat each other",
+    title="Two features are nearly copies of each other",
     options=("level", "repeated"),
     when="The R² of each of two features from the others is above {repeated} (level {level}, Holm-adjusted over "
     "features), and the association of the two is at least {repeated}.",
@@ -82,7 +84,7 @@ def _hidden(rule: Rule, run: Run) -> RuleOutcome:
         p_values=_above_zero(excess, errors, view.degrees_of_freedom),
         by=together,
         undecided=lambda rest: [x.feature for x in rest if x.unreliable or not x.change_upper <= x.margin],
-        passed="No feature is shown to cost more once its partners are lost too.",
+        passed="No feature is shown to be more important once its partner features are permuted too.",
     )
 
 
@@ -116,7 +118,7 @@ def _hidden_words(lines: Sequence[CoverCorrectedLine], view: CoverCorrected, run
         f"of {partners[line.feature]} wrong too they cost {number(line.estimate, 2)}{in_unit}, more by {more}{lead}."
         f"{_so_with(others)}",
         "evidence": (ids.COVER, ids.CID_COVER),
-        "remedy": "Read its importance together with that of its partners.",
+        "remedy": "Read its importance together with that of its partner features.",
         "measures": (line.measure,),
         "features": tuple(line.feature for line in lines),
         "threshold": line.margin,
@@ -267,7 +269,7 @@ def _repeated(rule: Rule, run: Run) -> RuleOutcome:
         lambda x: {"p_one": p_above.get(x[0], nan), "p_other": p_above.get(x[1], nan), "association": x[2]},
         lambda x: _pair(rule, lines[x[0]], lines[x[1]], x[2]),
         undecided=lambda rest: [f"{short(a)} with {short(b)}" for a, b, _ in rest if not {a, b} & cleared],
-        passed="No two features are shown to repeat each other.",
+        passed="No two features are shown to be near copies.",
     )
 
 
@@ -285,11 +287,11 @@ def _pair(rule: Rule, a: RedundancyLine, b: RedundancyLine, strength: float) -> 
     skills = listed(f"R² {value_words(x.estimate, x.lower, x.upper)}" for x in (a, b))
     weaker = min(a, b, key=lambda line: line.lower)
     return {
-        "statement": f"{short(a.feature)} and {short(b.feature)} repeat each other: each is predicted by the other "
-        f"features, with {skills}, and their association is {number(strength, 2)}. Exchanging one leaves what it says "
+        "statement": f"{short(a.feature)} and {short(b.feature)} are nearly copies: each is predicted by the other "
+        f"features, with {skills}, and their association is {number(strength, 2)}. Permuting one leaves its information "
         "in the other.",
         "evidence": (ids.REDUNDANCY, ids.REDUNDANCY_PARTNER),
-        "remedy": "Keep one of the two, or exchange them as a group.",
+        "remedy": "Keep one of the two, or name them as a group.",
         "features": (a.feature, b.feature),
         "threshold": rule.thresholds["repeated"],
         **span(weaker.estimate, weaker.lower, weaker.upper),
@@ -298,7 +300,7 @@ def _pair(rule: Rule, a: RedundancyLine, b: RedundancyLine, strength: float) -> 
 
 @dataclass(frozen=True)
 class Dependence(TableCheck):
-    """Reads importance corrected for cover, the part of a loss that is not signalled, and redundancy.
+    """Reads importance adjusted for redundancy, the part of a loss that is not signalled, and redundancy.
 
     UQ201 is raised where permuted values of a feature cost more by the margin of the importance once those of its
     partners are wrong too, of the likelihood, or else of the loss. UQ202 is raised where Likelihood-PFI is positive
@@ -329,5 +331,5 @@ class Dependence(TableCheck):
         check_options(self.name, self, limits)
 
     def check(self, run: Run) -> Outcome:
-        """Judge the run's importances, alone and corrected for cover, and redundancy."""
+        """Judge the run's importances, alone and adjusted for redundancy, and redundancy."""
         return outcome(self, run, _hidden, _unnoticed, _repeated)

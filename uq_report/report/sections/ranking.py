@@ -25,7 +25,7 @@ from ...reading.run_reader import RunReader
 from ...reading.sentences import NUMBERS
 
 ROWS = 15  # features that are printed, the leading ones
-CORRECTED = "corrected for cover"
+CORRECTED = "adjusted for redundancy"
 DASH = "\u2011"  # a hyphen at which no line breaks
 HEADS = {"loss": "loss", "prediction": "prediction", "uncertainty": "uncertainty", "distribution": "distribution"}
 
@@ -178,7 +178,7 @@ def ranking_table(e: RunReader, columns: Sequence[RankingColumn]) -> Table:
 def _kinds(columns: Sequence[RankingColumn]) -> str:
     """Say what mean changes and mean sizes are, where there are some."""
     sources, sizes = {column.source.id for column in columns}, {column.is_size for column in columns}
-    more = " (corrected for cover: with those that carry the same information wrong too)" * (ids.COVER in sources)
+    more = " (adjusted for redundancy: with those that carry the same information wrong too)" * (ids.COVER in sources)
     change = f"Mean change: the rise with wrong values of the feature{more}; rises and falls of single rows cancel."
     size = "Mean size: how far the feature moves an observation, up or down; not comparable with a mean change."
     whole = "R-sens is about the whole distribution." * (ids.RSENS in sources)
@@ -323,7 +323,7 @@ def corrections(e: RunReader, columns: Sequence[RankingColumn]) -> str:
     if view is None or not view.lines:
         return ""
     if not any(view.partners.values()):
-        return "No feature was found that carries another's information, so nothing is to be corrected for cover."
+        return "No feature was found that carries another's information, so nothing is to be adjusted for redundancy."
     corrected = [column for column in columns if column.source.id == ids.COVER]
     texts = [f"{words}: {'; '.join(parts)}." for more, words in MOVES if (parts := _moves(view, corrected, more=more))]
     return " ".join(texts) or UNMOVED
