@@ -38,7 +38,7 @@ USUAL: dict[str, dict[str, float]] = {
     "UQ121": {"level": 0.025, "margin": 0.05, "loss": 0.1, "medium": 2, "high": 4, "share": 0.1},
     "UQ122": {"level": 0.025, "entropy": 0.2, "spread": 0.5},
     "UQ201": {"level": 0.05},
-    "UQ202": {"level": 0.05, "margin": 0.01},
+    "UQ202": {"level": 0.05, "margin": 0.01, "predictable": 0.1},
     "UQ203": {"level": 0.05, "repeated": 0.9},
     "UQ301": {"level": 0.025, "high": 0.25, "medium": 0.1, "margin": 0.05},
     "UQ302": {"level": 0.05, "shuffled": 0.2},

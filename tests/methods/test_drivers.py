@@ -16,7 +16,7 @@ from uq_report.core.model.measures import CHANGES, ENTROPY, EPISTEMIC, UNCERTAIN
 from uq_report.core.model.subject import Subject
 from uq_report.core.statistics.inference import PairTerms
 from uq_report.core.support.arrays import FloatArray
-from uq_report.distributions import Categorical, Intervals, Normal, NormalMixture, Quantiles
+from uq_report.distributions import Categorical, Intervals, Normal, NormalMixture
 from uq_report.evidence.importance import (
     ABOUT_0,
     CONSTANT,
@@ -423,24 +423,26 @@ def test_rows_shuffled_within_clusters_have_no_drivers() -> None:
     assert "pfi.drivers" not in explained(of, measures=("entropy",), within_clusters=True)
 
 
+class Spiked(Normal):
+    """A normal whose entropy is infinite where its scale is that of a point."""
+
+    def entropy(self) -> FloatArray:
+        return np.where(self.scale < 1e-9, -np.inf, super().entropy())
+
+
 def test_infinite_uncertainties_are_left_out_with_the_reason() -> None:
-    """A unit whose values make an atom in some row has no size; the others have one."""
+    """A set of features whose values make a point in some row has no size; the others have one."""
     X = np.random.default_rng(18).normal(size=(40, 3))
-    X[:, 0] = np.where(np.arange(40) < 20, -1.0, X[:, 0])
-    X[:, 1] = np.where(np.arange(40) < 20, X[:, 1], -1.0)
+    X[:20, 0] = X[20:, 1] = -9.0
 
-    def model(v: FloatArray) -> Quantiles:  # an atom where a is large and b is: in no row unchanged
-        width = np.where((v[:, 0] > -1) & (v[:, 1] > -1), 0.0, np.exp(0.3 * v[:, 2]))
-        return Quantiles([0.25, 0.5, 0.75], np.column_stack([-width, 0 * width, width]), "atoms")
+    def model(v: FloatArray) -> Spiked:  # a point where a and b are both large: in no row unchanged
+        return Spiked(v[:, 0], np.where((v[:, 0] > -9) & (v[:, 1] > -9), 1e-10, np.exp(0.3 * v[:, 2])))
 
-    of = subject(model, X)
-    known = {name: getattr(measures, name.upper()) for name in ("entropy", "variance")}
-    result = explained(of, Engine(of, known), measures=("entropy",))["pfi.uncertainty"]
+    result = explained(subject(model, X), measures=("entropy",))["pfi.uncertainty"]
     assert {line.feature for line in UncertaintyChange.from_result(result).lines} == {"c"}
     assert [(gap.measure, gap.feature) for gap in result.omissions] == [(CHANGE, "a"), (CHANGE, "b")]
-    atoms = subject(lambda v: Quantiles([0.25, 0.5, 0.75], np.zeros((len(v), 3)), "atoms"), X)
-    everywhere = explained(atoms, Engine(atoms, known), measures=("entropy",))
-    assert not {"pfi.uncertainty", "pfi.drivers"} & set(everywhere)
+    points = subject(lambda v: Spiked(v[:, 0], 1e-10), X)
+    assert not {"pfi.uncertainty", "pfi.drivers"} & set(explained(points, measures=("entropy",)))
 
 
 # ---------------------------------------------------------------------- noise, parts and samples
