@@ -29,9 +29,7 @@ from ...evidence.view import by_feature, largest_first, of_measure
 from ..shared.checks import LEAST, class_counts, events, line_words, observed, shares, span, too_few
 
 OVER, UNDER = "UQ401", "UQ402"
-RESTS_ON = (
-    "E[S(q̃, Y) − S(q, Y)] = divergence of q̃ from q if Y follows q, for a proper score S"
-)
+RESTS_ON = "E[S(q̃, Y) − S(q, Y)] = divergence of q̃ from q if Y follows q, for a proper score S"
 NAMED = 3  # features named
 PASSED = {
     OVER: "Unseen rows confirm what the model claims its features to be worth.",
