@@ -77,6 +77,21 @@ def test_beyond_the_last_residual_a_shape_states_its_share_alone() -> None:
     assert lower == pytest.approx([0.0, 0.0, 0.3, 0.95, 0.95])
     assert upper == pytest.approx([0.05, 0.05, 0.3, 1.0, 1.0])
     assert q.moved([1.0], [2.0]).size == 19
+    wide = q.moved(np.zeros(4), np.full(4, 2.0))
+    gap = -wide.log_prob(2 * y[[0, 1, 2, 4]]) - wide.expected_nll(2 * y[[0, 1, 2, 4]])
+    assert gap[0] == pytest.approx(gap[1])
+    assert gap[2] == pytest.approx(-wide.log_prob(2 * y[[2] * 4])[0] - wide.entropy()[0])
+
+
+def test_a_shape_expects_the_loss_of_every_law_with_its_tails_probabilities() -> None:
+    """The mean of loss less expected loss is 0 under the shape itself, and does not know how far out a tail reaches."""
+    q = Smoothed(np.zeros(4001), 1.5, CENTRES, WIDTH, size=39)
+    p = (np.arange(4001) + 0.5) / 4001
+    y = q.take(np.array([0])).quantile(p)[0]
+    gap = -q.log_prob(y) - q.expected_nll(y)
+    assert gap.mean() == pytest.approx(0, abs=2e-3)
+    further = y + np.where(p < 0.02, -5.0, np.where(p > 0.98, 5.0, 0.0))
+    np.testing.assert_allclose(-q.log_prob(further) - q.expected_nll(further), gap, atol=1e-9)
     assert Smoothed([0.0], 1.0, CENTRES, WIDTH).size == len(CENTRES)
 
 

@@ -402,6 +402,17 @@ def test_features_are_named_only_where_segments_gain_more_than_the_shape() -> No
         assert features == named
 
 
+def test_a_sample_too_small_for_segments_has_the_gain_of_the_shape_alone() -> None:
+    x = np.random.default_rng(13).normal(size=48)
+    for n, there in ((48, False), (50, True)):
+        z = np.resize(x, n)
+        place = replace(setting(equal(n), n_splits=5), columns=lambda z=z: [NumericColumn("x", z, ordered=True)])
+        pit = stats.norm.cdf(z)
+        scores, _, omissions = _gains(Normal(np.zeros(n), 1.0), pit, pit, pit, place)
+        assert [score.item for score in scores][1:] == ["recalibration_gain_by_segment"] * there
+        assert [gap.reason for gap in omissions] == ["the sample is too small for segments"] * (not there)
+
+
 def test_where_blocks_of_time_were_cut_nothing_is_recalibrated() -> None:
     blocks = Blocks(np.arange(60), 3, cut=True)
     found, (omission,) = setting(Sampling(np.full(60, 1 / 60), 20, blocks.codes, blocks)).folds()

@@ -78,9 +78,10 @@ class Smoothed(Rowwise):
 
     def moved(self, loc: Any, scale: Any) -> Smoothed:
         """Return distributions of the same shape at other places and scales."""
-        _ = self.constants
+        _ = self.constants, self.tail_losses
         other = Smoothed(loc, scale, self.centres, self.bandwidth, self.size)
-        other.__dict__.update(shape=self.shape, grid=self.grid, spline=self.spline, constants=self.constants)
+        for name in ("shape", "grid", "spline", "constants", "tail_losses"):
+            other.__dict__[name] = getattr(self, name)
         return other
 
     @cached_property
@@ -156,6 +157,24 @@ class Smoothed(Rowwise):
         reached, share = self.cdf(y), 1 / (self.size + 1)
         lower = np.where(reached < share, 0.0, np.minimum(reached, 1 - share))
         return lower, np.where(reached > 1 - share, 1.0, np.maximum(reached, share))
+
+    @cached_property
+    def tail_losses(self) -> tuple[float, float]:
+        """The mean of -log f(Z) in the lowest and in the highest 1/(m + 1) of the probability of Z."""
+        z, log_f, _ = self.grid
+        weight = np.exp(log_f) * (z[1] - z[0])
+        reached, share = np.cumsum(weight) - weight / 2, 1 / (self.size + 1)
+        low, high = (weight * tail for tail in (reached < share, reached > 1 - share))
+        return float(-(low @ log_f) / low.sum()), float(-(high @ log_f) / high.sum())
+
+    def expected_nll(self, y: AnyArray) -> FloatArray:
+        """Return the entropy; beyond the share 1/(m + 1) of either end with what the loss there exceeds its mean by.
+
+        Such a tail is stated by its probability alone, so that an outcome in it counts with the tail's mean loss.
+        """
+        reached, share, low = self.cdf(y), 1 / (self.size + 1), self.tail_losses[0]
+        excess = -self.log_prob(y) - np.log(self.scale) - np.where(reached < share, low, self.tail_losses[1])
+        return self.entropy() + np.where((reached < share) | (reached > 1 - share), excess, 0.0)
 
     def quantile(self, p: AnyArray) -> FloatArray:
         """Return loc + scale times the quantiles of Z, shape (n, L)."""

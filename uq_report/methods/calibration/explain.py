@@ -161,12 +161,15 @@ def _gains(
     columns = setting.columns()
     of_shape = shape_gain(lower, upper, pit, sampling.weights, fold)
     by_rows, shares = row_gain(columns, normal_score(pit), sampling.weights, fold)
+    gains = [scoring.CalibrationScore(SHAPE_GAIN, "nats", of_shape)]
+    if not shares.any():
+        reason = "the sample is too small for segments"
+        return gains, (), (Omission(ROW_GAIN, "", reason),)
     mean, error = sampling.mean(by_rows - of_shape)
     features: tuple[str, ...] = ()
     if sampling.interval(mean, error, 0.9)[0] > 0:  # else segments show no more than the whole sample does
         features = tuple(columns[j].name for j in np.argsort(-shares, kind="stable") if shares[j] >= NAMED)
-    gains = ((SHAPE_GAIN, of_shape), (ROW_GAIN, by_rows))
-    return [scoring.CalibrationScore(item, "nats", rows) for item, rows in gains], features, ()
+    return [*gains, scoring.CalibrationScore(ROW_GAIN, "nats", by_rows)], features, ()
 
 
 def _widths(q: Distribution, sampling: Sampling) -> FloatArray | None:
