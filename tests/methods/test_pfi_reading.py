@@ -25,7 +25,9 @@ def read(
     rows = ShuffledRows((ENTROPY, NLL), np.zeros((2, 3)), np.zeros(3), np.ones(3), None)
     empty: Any = np.zeros((2, 3))
     none, zero = empty[:, 0], np.zeros(2, dtype=bool)
-    terms = ImportanceTerms(empty, none, none, none, empty, empty, zero, np.full(2, still), empty, exact=False)
+    terms = ImportanceTerms(
+        empty, none, none, none, empty, empty, zero, np.full(2, still), empty, none, none, exact=False
+    )
     estimates = pd.DataFrame(
         {
             "measure": ["entropy", "nll"],

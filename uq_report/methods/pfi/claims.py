@@ -271,14 +271,19 @@ class Claiming:
     omissions: list[Omission] = field(default_factory=list)
 
     @classmethod
-    def of(cls, score: ProperScore | None, engine: Engine, rows: ShuffledRows) -> Claiming:
-        """Return the claims before any shuffle: what to evaluate is what the rows have, and what they lack."""
+    def of(
+        cls, score: ProperScore | None, engine: Engine, rows: ShuffledRows, means: Sequence[Measure] = ()
+    ) -> Claiming:
+        """Return the claims before any shuffle: what to evaluate is what the rows have, and what they lack.
+
+        So are, last, those measures of which the `means` are needed.
+        """
         outcomes = engine.y is not None
         compared = () if score is None else (score.divergence, score.loss) if outcomes else (score.divergence,)
         full = (*rows.measures, *(measure for measure in compared if measure not in rows.measures))
         further = (*full[len(rows.measures) :], *(score.coefficients if score is not None and outcomes else ()))
-        base = np.concatenate([rows.b, engine.unchanged(further)])
-        return cls(score, engine, rows, compared, (*rows.measures, *further), base, len(full))
+        base = np.concatenate([rows.b, engine.unchanged((*further, *means))])
+        return cls(score, engine, rows, compared, (*rows.measures, *further, *means), base, len(full))
 
     @cached_property
     def at(self) -> slice:
@@ -290,13 +295,19 @@ class Claiming:
         end = last + step
         return slice(first, None if end < 0 else end, step)
 
+    @cached_property
+    def coefficients(self) -> FloatArray:
+        """The coefficients unchanged, shape (P, n)."""
+        count = 0 if self.score is None or len(self.compared) < 2 else len(self.score.coefficients)
+        return self.base[self.n_full : self.n_full + count]
+
     def add(self, name: str, changes: ChangedMeasures, means: FloatArray) -> None:
-        """Add a set of features: the first `n_full` measures of its changed rows, and mean coefficients (P, n)."""
-        self._add(name, changes.of(self.at), means)
+        """Add a set of features: the first `n_full` measures of its changed rows, and means, first of coefficients."""
+        self._add(name, changes.of(self.at), means[: len(self.coefficients)])
 
     def add_all(self, held: FeatureShuffles) -> None:
         """Add all features together: a row with all values of another has its distribution, so nothing is predicted."""
-        q, y, further = self.engine.baseline, self.engine.y, self.base[self.n_full :]
+        q, y, further = self.engine.baseline, self.engine.y, self.coefficients
         for r in held.left(len(held.donors)):
             self.engine.check()
             sources = held.sources(r)
@@ -306,7 +317,7 @@ class Claiming:
     @property
     def own_base(self) -> FloatArray:
         """The compared measures unchanged, then the coefficients."""
-        return np.concatenate([self.base[self.at], self.base[self.n_full :]])
+        return np.concatenate([self.base[self.at], self.coefficients])
 
     def _add(self, name: str, changes: ChangedMeasures, means: FloatArray) -> None:
         if self.score is None:
@@ -319,7 +330,7 @@ class Claiming:
             self.omissions.append(Omission(self.score.loss.name, name, reason))
             return
         fitted = changes if changes.effects is not None else changes.fitted(self.rows)
-        self.claims[name] = claim_terms(fitted, base, self.rows, means - self.base[self.n_full :])
+        self.claims[name] = claim_terms(fitted, base, self.rows, means - self.coefficients)
 
     def result(self, score: ProperScore, options: Mapping[str, Any]) -> Diagnostic:
         """Return the result, with exact p-values where the score allows them and rows count alike."""
