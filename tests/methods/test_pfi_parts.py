@@ -639,9 +639,12 @@ def test_the_rows_that_would_decide_both_are_the_larger_number(entropy: float, l
     def line(needed: float) -> dict[Any, Any]:
         return {"estimate": 0.1, "verdict": "undetermined", "std_error": 0.1, "n_needed": needed, "unreliable": ""}
 
-    assert f"About {rows} rows would" in _reading("x", line(entropy), line(likelihood), n=100, unused=False)[1]
-    assert "rows would" not in _reading("x", line(100.0), line(100.0), n=100, unused=False)[1]
-    assert "rows would" not in _reading("x", line(np.nan), line(300.0), n=100, unused=False)[1]
+    assert (
+        f"About {rows} observations give 80% power if it is 0."
+        in _reading("x", line(entropy), line(likelihood), n=100, unused=False)[1]
+    )
+    assert "80% power" not in _reading("x", line(100.0), line(100.0), n=100, unused=False)[1]
+    assert "80% power" not in _reading("x", line(np.nan), line(300.0), n=100, unused=False)[1]
 
 
 def test_a_loss_that_is_no_mean_is_noted_among_others() -> None:

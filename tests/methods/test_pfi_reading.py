@@ -81,17 +81,17 @@ def test_undetermined_if_either_is(verdict: str) -> None:
 
 def test_an_undetermined_pair_names_the_measure_and_the_rows_it_takes() -> None:
     assert read("undetermined", "positive", needed=1200.0)[1] == (
-        "These rows do not decide the entropy importance of x. About 1200 rows would if the spread stays as it is."
+        "The entropy importance of x is inconclusive (n = 3). About 1,200 observations give 80% power if it is 0."
     )
-    assert read("undetermined", "positive", needed=3.0)[1] == "These rows do not decide the entropy importance of x."
-    assert "the entropy and the likelihood importance" in read("undetermined", "undetermined")[1]
+    assert read("undetermined", "positive", needed=3.0)[1] == "The entropy importance of x is inconclusive (n = 3)."
+    assert "The entropy and the likelihood importance of x is" in read("undetermined", "undetermined")[1]
     assert read("undetermined", "undetermined", se=np.nan)[1].startswith("Without an interval")
 
 
 def test_an_interval_that_is_not_to_be_trusted_says_why_and_names_no_rows() -> None:
     few = "few events (7 of 800 rows)"
     assert read("positive", "undetermined", needed=2286.0, why=few)[1] == (
-        f"These rows do not decide the likelihood importance of x. The likelihood interval is not to be trusted: {few}."
+        f"The likelihood importance of x is inconclusive (n = 3). The likelihood interval is not to be trusted: {few}."
     )
 
 

@@ -209,7 +209,12 @@ def scored(**items: tuple[float, float, float]) -> Result:
     table = estimates(rows, confidence=0.95, covers="new test rows")
     frame = pd.DataFrame(columns=list(Diagnostic.columns))
     return Diagnostic(
-        id=ids.CALIBRATION, explainer=ids.CALIBRATION, title="", frame=frame, estimates=table, meta={"n": 250}
+        id=ids.CALIBRATION,
+        explainer=ids.CALIBRATION,
+        title="",
+        frame=frame,
+        estimates=table,
+        meta={"n": 250, "gap_variance": 0.25},
     )
 
 
@@ -296,7 +301,10 @@ def test_an_open_doubt_says_how_many_rows_would_do() -> None:
     answer = answer_of(with_results(scored(confidence_gap=(0.0, -0.1, 0.1)), outcomes=[gate("UQ102", "observation")]))
     one = card(answer, "Can its doubt")
     assert (one.headline, one.aside) == (OPEN, "on 250 rows")
-    assert one.texts[0].endswith("±0.05 would do. About 1000 rows would tell.")
+    assert one.texts[0].endswith(
+        "tolerance ±0.05. Inconclusive (n = 250; about 860 observations give 80% power if the model is calibrated, about "
+        "2,500 if the gap is half the tolerance; the present sample had a chance below 10%)."
+    )
     assert "250 rows cannot tell whether its own doubt can be believed" in answer.because
 
 

@@ -279,10 +279,11 @@ def _drawn_words(tables: ShuffleTables) -> Iterator[str]:
     """Say what intervals of a random model cover, and how many members would make their draw a small part of that."""
     over, most = covers(TEST_ROWS, tables.n_members), 0.0
     yield f"Intervals are for {over}: importances are those of the mixture of so many members."
+    margins = np.array([tables.estimator.margins[name] for name in tables.names])
     for term in tables.terms:
         rows = np.square(term.se) - np.square(term.drawn)
-        shares = np.divide(np.square(term.drawn), rows, out=np.zeros_like(rows), where=rows > 0)
-        most = max(most, float(np.nanmax(shares, initial=0.0)))
+        large = (rows > 0) & (np.abs(term.estimate) > margins)
+        most = max(most, float(np.max(np.square(term.drawn[large]) / rows[large], initial=0.0)))
     if most > SHARE:
         needed = math.ceil(tables.n_members * most / SHARE)
         yield (
@@ -391,9 +392,9 @@ def _undetermined(feature: str, E: Line, L: Line, n: int) -> str:
     if np.isnan([E["std_error"], L["std_error"]]).any():
         return f"Without an interval the importance of {feature} is not judged."
     unknown = {name: row for name, row in (("entropy", E), ("likelihood", L)) if row["verdict"] == "undetermined"}
-    sentence = f"These rows do not decide the {' and the '.join(unknown)} importance of {feature}."
+    sentence = f"The {' and the '.join(unknown)} importance of {feature} is inconclusive (n = {n})."
     reasons = {name: row["unreliable"] for name, row in unknown.items() if row["unreliable"]}
     if reasons:
         return sentence + "".join(f" The {name} interval is not to be trusted: {why}." for name, why in reasons.items())
     needed = np.max([float(row["n_needed"]) for row in unknown.values()])  # NaN if one is
-    return f"{sentence} About {needed:.0f} rows would if the spread stays as it is." if needed > n else sentence
+    return f"{sentence} About {needed:,.0f} observations give 80% power if it is 0." if needed > n else sentence

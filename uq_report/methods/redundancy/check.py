@@ -80,6 +80,7 @@ def _hidden(rule: Rule, run: Run) -> RuleOutcome:
         p_values=_above_zero(excess, errors, view.degrees_of_freedom),
         by=together,
         undecided=lambda rest: [x.feature for x in rest if x.unreliable or not x.change_upper <= x.margin],
+        size=reading.size_beyond(run, [(x.change_std_error, x.margin) for x in lines if not x.unreliable]),
         passed="No feature is shown to cost more once its partners are lost too.",
     )
 

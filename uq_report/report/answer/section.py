@@ -26,6 +26,7 @@ from ...reading.sentences import DAGGER, largest_words
 from ..plots import TITLES, DriverPanel, draw_drivers
 from ..rating import NO_VERDICT, rating, rests_on, tally
 from ..sections.groups import affected_card
+from .advice import largest_sample
 from .cards import NO, YES, belief, believed, clause, good, performance
 from .drivers import DOUBT, LOSS, drivers, margin_of, rankings
 
@@ -235,7 +236,7 @@ def _foot(e: RunReader) -> str:
     identity = [f"As of {clean(e.run.as_of, 20)}", " of ".join(sizes), f"evidence {e.digest[:DIGITS]}"]
     checks = f"{count(len(outcomes), 'check')}: {tally(outcomes, ENDS)}." if outcomes else "No check was run."
     parts = f", {count(len(e.run.not_run), 'part')} that did not run" if e.run.not_run else ""
-    return spaced(f"{'; '.join(filter(None, identity))}.", checks, f"{NOT_TESTED}{parts}.")
+    return spaced(f"{'; '.join(filter(None, identity))}.", checks, largest_sample(e), f"{NOT_TESTED}{parts}.")
 
 
 def actions(e: RunReader) -> tuple[Step, ...]:
