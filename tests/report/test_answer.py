@@ -302,8 +302,8 @@ def test_an_open_doubt_says_how_many_rows_would_do() -> None:
     one = card(answer, "Can its doubt")
     assert (one.headline, one.aside) == (OPEN, "on 250 rows")
     assert one.texts[0].endswith(
-        "tolerance ±0.05. Inconclusive (n = 250; about 860 observations give 80% power if the model is calibrated, about "
-        "2,500 if the gap is half the tolerance; the present sample had a chance below 10%)."
+        "tolerance ±0.05. Inconclusive (n = 250; about 860 observations give 80% power if the model is calibrated, "
+        "about 2,500 if the gap is half the tolerance; the present sample had a chance below 10%)."
     )
     assert "250 rows cannot tell whether its own doubt can be believed" in answer.because
 

@@ -19,7 +19,7 @@ from ...core.support.text import short
 from ...document.text import joined
 from ...evidence.importance import ABOUT_0, UNDETERMINED
 from ..shared.estimates import TEST_ROWS, estimate
-from ..shared.members import SHARE, covers
+from ..shared.members import SHARE, covers, unbiased
 from ..shared.rows import ShuffledRows
 from ..shared.terms import ImportanceTerms, infinite_values
 from .estimator import Estimator
@@ -210,7 +210,7 @@ def _line(tables: ShuffleTables, m: int, feature: str, term: ImportanceTerms) ->
         "spread_low": float(low),
         "spread_high": float(high),
         "shuffling_error": float(term.noise[m]),
-        "unpermuted": float(rows.unpermuted[m]),
+        "unpermuted": float(unbiased(tables.names, rows.unpermuted, tables.n_members)[m]),
         "n_needed": needed if needed > rows.n and not zero else np.nan,
         "exact_zero": zero,
         "remark": "exact" if zero else "but not 0" if excludes_0 else "",

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.model.measures import Measure
+from ...core.model.measures import PARTS, Measure
 from ...core.predictive import Distribution
 from ...core.statistics.inference import member_variance
 from ...core.support.arrays import AnyArray, FloatArray
@@ -35,6 +35,27 @@ def covers(rows: str, n_members: int) -> str:
     ('new test rows', 'new test rows and new draws of 20 members')
     """
     return f"{rows} and new draws of {n_members} members" if n_members else rows
+
+
+def unbiased(names: Sequence[str], means: FloatArray, n_members: int) -> FloatArray:
+    """Return the mean levels of measures, of uncertainties those of infinitely many members to first order.
+
+    Of K members the epistemic part I is too small by I/K, and so is the whole: ``H + I/(K-1)`` and ``I K/(K-1)`` in
+    their place, of which the aleatoric part is still the difference. Without drawn members nothing is biased.
+
+    Examples
+    --------
+    >>> names = ("entropy", "aleatoric", "epistemic")
+    >>> unbiased(names, np.array([0.683079, 0.565540, 0.117540]), 3).round(6)
+    array([0.741849, 0.56554 , 0.17631 ])
+    """
+    levels = means.copy()
+    for whole, _, part in PARTS:
+        if n_members and part in names:
+            excess = means[names.index(part)] / (n_members - 1)
+            for name in {whole, part} & set(names):
+                levels[names.index(name)] += excess
+    return levels
 
 
 def n_drawn(engine: Engine) -> int:
