@@ -208,7 +208,12 @@ def scored(**items: tuple[float, float, float]) -> Result:
     table = estimates(rows, confidence=0.95, covers="new test rows")
     frame = pd.DataFrame(columns=list(Diagnostic.columns))
     return Diagnostic(
-        id=ids.CALIBRATION, explainer=ids.CALIBRATION, title="", frame=frame, estimates=table, meta={"n": 250}
+        id=ids.CALIBRATION,
+        explainer=ids.CALIBRATION,
+        title="",
+        frame=frame,
+        estimates=table,
+        meta={"n": 250, "gap_variance": 0.25},
     )
 
 

@@ -154,6 +154,20 @@ def standard_error(terms: PairTerms, weights: FloatArray, clusters: IntArray | N
     return np.where(estimable, np.sqrt(np.maximum(between, 0) + mean_noise), np.nan)
 
 
+def member_variance(left_out: FloatArray) -> FloatArray:
+    """Return the variance over new draws of K members of a quantity, from its values without each, shape (K, ...).
+
+    The delete-one jackknife, ``(K-1)/K Σ_k (θ₍₋ₖ₎ - mean θ₍₋ₖ₎)²`` (Efron & Stein 1981).
+
+    Examples
+    --------
+    >>> member_variance(np.array([[0.667793], [0.688139], [0.610864]])).round(6)
+    array([0.002139])
+    """
+    members = len(left_out)
+    return np.asarray((members - 1) / members * np.square(left_out - left_out.mean(axis=0)).sum(axis=0))
+
+
 def pooled_error(errors: Sequence[FloatArray], freedom: Sequence[float]) -> tuple[FloatArray, FloatArray]:
     """Return the standard error of a sum of independent parts, and its degrees of freedom by Satterthwaite (1946).
 

@@ -25,7 +25,7 @@ class Judgement(NamedTuple):
     n_needed: float
 
 
-def judge(estimate: float, se: float, df: int, margin: float, *, n: int, confidence: float = CONFIDENCE) -> Judgement:
+def judge(estimate: float, se: float, df: float, margin: float, *, n: int, confidence: float = CONFIDENCE) -> Judgement:
     """Judge whether an estimate is positive, negative, about 0 or undetermined.
 
     *About 0* if the t interval of 90 % lies inside (-margin, margin), that is, if two one-sided tests at

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.model.measures import BRIER, ENTROPY, NLL, SQUARED_ERROR
 from ...core.model.sampling import Sampling
 from ...core.predictive import Distribution
 from ...core.statistics.inference import as_extreme
@@ -67,6 +68,24 @@ def varentropy(q: Distribution, rng: np.random.Generator) -> FloatArray:
     losses = np.stack([q.log_prob(y) for some in sizes for y in q.sample(rng, some)])
     with np.errstate(invalid="ignore"):
         return np.asarray(losses.var(axis=0, ddof=1))
+
+
+SCORED = {"log_score": NLL, "brier": BRIER, "squared_error": SQUARED_ERROR, "sharpness_entropy": ENTROPY}
+
+
+def left_out_scores(q: Distribution, y: AnyArray, weights: FloatArray) -> dict[str, FloatArray]:
+    """Return the mean scores of the mixtures without each of K members, shape (K,), by their items."""
+    others = q.leave_one_out()
+    usable = {item: measure for item, measure in SCORED.items() if not measure.why_not(q, has_y=True)}
+    left = {
+        item: np.array([measure.rows(other, y, None) @ weights for other in others]) for item, measure in usable.items()
+    }
+    if {"log_score", "sharpness_entropy"} <= left.keys():
+        left["confidence_gap"] = left["log_score"] - left["sharpness_entropy"]
+    if isinstance(q, Categorical) and len(q.classes) == 2 and len(np.unique(y[weights > 0])) == 2:
+        areas = (auc_rows(other.mean(), y == q.positive, weights) @ weights for other in others)
+        left["roc_auc"] = np.fromiter(areas, dtype=float, count=len(others))
+    return left | {f"{item}_skill": scores for item, scores in left.items()}  # a baseline has no members
 
 
 def class_scores(q: Categorical, y: AnyArray, baseline: FloatArray, weights: FloatArray) -> list[CalibrationScore]:

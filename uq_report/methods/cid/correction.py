@@ -276,7 +276,7 @@ class _Corrected:
 def _notes(shuffles: int, no_interval: str) -> tuple[str, ...]:
     interval = "Intervals cover new test samples, given the model and the partner features."
     return (
-        f"Plain, adjusted and joint importance use the same {shuffles} permutations and can be compared by observation.",
+        f"Plain, adjusted and joint importance use the same {shuffles} permutations, comparable by observation.",
         "Plain importance may differ from that of permutation importance by the error of the permutations.",
         "A feature without partner features keeps its plain importance.",
         f"No interval: {no_interval}." if no_interval else interval,

@@ -39,7 +39,7 @@ COVERED_LEAD = (
 
 
 class CoverSection(BuiltInSection):
-    """Importance alone and adjusted for redundancy, then covered information, its graph, and the map where it passes."""
+    """Plain and adjusted importance, then covered information, its graph, and the map where it passes."""
 
     name: ClassVar[str] = "covered"
     slot: ClassVar[str] = slots.COVER

@@ -8,7 +8,7 @@ from math import isnan, nan
 from typing import Any, ClassVar, NamedTuple
 
 from ...checks.family import Said, TableCheck, family, needed, outcome, require
-from ...checks.reading import RuleOutcome, absent, listed
+from ...checks.reading import RuleOutcome, absent, listed, size_beyond
 from ...checks.rule import Rule
 from ...core.model.measures import ENTROPY, NLL
 from ...core.support.errors import check_options
@@ -147,9 +147,12 @@ def _differences(run: Run) -> Sequence[DifferenceLine]:
     return () if view is None else view.lines
 
 
-def _family(rule: Rule, tests: Sequence[GroupTest], said: Callable[..., Said], passed: str, **more: Any) -> RuleOutcome:
+def _family(
+    rule: Rule, run: Run, tests: Sequence[GroupTest], said: Callable[..., Said], passed: str, **more: Any
+) -> RuleOutcome:
     p_values = [test.line.p_value for test in tests]
-    return family(rule, tests, lambda test: test.numbers, said, p_values=p_values, passed=passed, **more)
+    size = size_beyond(run, [(test.line.std_error, test.margin * test.scale) for test in tests])
+    return family(rule, tests, lambda test: test.numbers, said, p_values=p_values, passed=passed, size=size, **more)
 
 
 def _wide(rest: Sequence[GroupTest]) -> Iterable[str]:
@@ -163,7 +166,7 @@ def _predictions(rule: Rule, run: Run) -> RuleOutcome:
     tests = _tested(rule, run, {"residual": "spread"}, "outcomes less predictions")
     contrasts = {place_of(line): line for line in _differences(run)}
     passed = f"Predictions and outcomes part by the same in {len(tests)} groups and their rest."
-    return _family(rule, tests, lambda x: _mispredicted(x, contrasts), passed, undecided=_wide)
+    return _family(rule, run, tests, lambda x: _mispredicted(x, contrasts), passed, undecided=_wide)
 
 
 def _mispredicted(test: GroupTest, contrasts: Contrasts) -> Said:
@@ -184,7 +187,7 @@ def _losses(rule: Rule, run: Run) -> RuleOutcome:
     tests = _tested(rule, run, thresholds, "the loss less the expected loss")
     passed = f"The loss of {len(tests)} groups is as far from what the model expects as that of their rest."
     means = {place_of(line): line for line in needed(outcomes.GroupsView, run).lines}
-    return _family(rule, tests, lambda x: _misjudged(x, means), passed, undecided=_wide)
+    return _family(rule, run, tests, lambda x: _misjudged(x, means), passed, undecided=_wide)
 
 
 def _misjudged(test: GroupTest, means: Mapping[Place, GroupLine]) -> Said:
@@ -213,7 +216,7 @@ def _plain(rule: Rule, run: Run) -> RuleOutcome:
     """Name groups whose loss, entropy or error rates differ, attribute by attribute."""
     tests = _tested(rule, run, PLAIN_THRESHOLDS, "loss, entropy or error rates")
     passed = "No group is shown to differ from the rest in loss, entropy or error rates beyond the margins."
-    return _family(rule, tests, _differs, passed, by=lambda x: x.line.feature)
+    return _family(rule, run, tests, _differs, passed, by=lambda x: x.line.feature)
 
 
 def _differs(*tests: GroupTest) -> Said:
@@ -267,6 +270,7 @@ def _use(rule: Rule, run: Run) -> RuleOutcome:
         p_values=[line.p_value for line in lines],
         by=lambda x: (x.feature, x.by),
         undecided=lambda rest: _open(rest, lines, rule.thresholds["spread"]),
+        size=size_beyond(run, [(x.std_error, rule.thresholds["spread"] * x.scale) for x in lines]),
         passed="No contrast of predictions between groups goes through an attribute or a proxy beyond the margin.",
     )
     named = {finding.features[-1] for finding in part.findings}

@@ -303,10 +303,12 @@ class Claiming:
         rows: ShuffledRows,
         changes: Sequence[Measure] = (),
         means: Sequence[Measure] = (),
+        drawn: Sequence[Measure] = (),
     ) -> Claiming:
         """Return the claims before any shuffle: what to evaluate is what the rows have, and what they lack.
 
-        So are `changes` of uncertainties, in full, and last those of which the mean is needed.
+        So are `changes` of uncertainties, in full, and last those of which the mean is needed: `means`, which are 0 of
+        unchanged rows, and those without the `drawn` members.
         """
         outcomes = engine.y is not None
         compared = () if score is None else (score.divergence, score.loss) if outcomes else (score.divergence,)
@@ -314,8 +316,8 @@ class Claiming:
         lacking = tuple(measure for measure in compared if measure not in own)
         further = (*lacking, *(score.coefficients if score is not None and outcomes else ()))
         none = np.zeros((len(changes), rows.n)), np.zeros((len(means), rows.n))
-        base = np.concatenate([rows.b, none[0], engine.unchanged(further), none[1]])
-        return cls(score, engine, rows, compared, (*own, *further, *means), base, len(own) + len(lacking))
+        base = np.concatenate([rows.b, none[0], engine.unchanged(further), none[1], engine.unchanged(drawn)])
+        return cls(score, engine, rows, compared, (*own, *further, *means, *drawn), base, len(own) + len(lacking))
 
     @cached_property
     def at(self) -> slice:

@@ -18,6 +18,7 @@ from ...core.support.arrays import FloatArray, take_rows
 from ...core.support.errors import InputError, nearest
 from ...evidence.importance import CLAIMED
 from ..shared.choice import refuse_none
+from ..shared.members import DrawnMembers
 from ..shared.rows import ShuffledRows
 from ..shared.terms import ImportanceTerms, usual_margin, with_wholes
 from .claims import Claiming, score_of, why_no_score
@@ -182,11 +183,11 @@ class PermutationImportance(BuiltInExplainer):
         score = score_of(engine.baseline)
         if score is None:
             omitted = (*omitted, Omission(CLAIMED, "", why_no_score(engine.baseline)))
-        drivers = Drivers.of(engine, rows)
-        follows = () if drivers is None else (followed(measures), counted(measures))
-        claims = Claiming.of(score, engine, rows, *follows)
+        drivers, drawn = Drivers.of(engine, rows), DrawnMembers.of(engine, measures, rows.weights)
+        changes, means = ((), ()) if drivers is None else (followed(measures), counted(measures))
+        claims = Claiming.of(score, engine, rows, changes, means, drawn.measures)
         kept = np.empty((2, len(measures), len(self._sets(subject)), rows.n))
-        tables = self._tables(claims, omitted, self._margins(rows), kept, drivers)
+        tables = self._tables(claims, omitted, self._margins(rows), kept, drivers, drawn)
         main = importance_result(tables)
         results: list[Result | None] = [main, delta_result(tables)]
         if score is not None:
@@ -248,21 +249,26 @@ class PermutationImportance(BuiltInExplainer):
         margins: Mapping[str, float],
         kept: FloatArray | None = None,
         drivers: Drivers | None = None,
+        drawn: DrawnMembers | None = None,
     ) -> ShuffleTables:
         """Return what the shuffles give, with terms row by row if there is a place where they are `kept`."""
         features = self._sets(claims.engine.subject)
         estimator = Estimator(claims.rows, margins, claims.engine.confidence, self.max_shuffle_variance)
-        tables = ShuffleTables(estimator, features, (), asdict(self), omitted, kept)
-        terms = self._terms(claims, tables, drivers)
+        members = 0 if drawn is None else drawn.n_members
+        tables = ShuffleTables(estimator, features, (), asdict(self), omitted, kept, members)
+        terms = self._terms(claims, tables, drivers, drawn)
         return replace(tables, terms=[tables.kept_terms(f, term) for f, term in enumerate(terms)])
 
-    def _terms(self, claims: Claiming, tables: ShuffleTables, drivers: Drivers | None) -> Iterator[ImportanceTerms]:
+    def _terms(
+        self, claims: Claiming, tables: ShuffleTables, drivers: Drivers | None, drawn: DrawnMembers | None
+    ) -> Iterator[ImportanceTerms]:
         """Yield the terms of each feature; claims and drivers, whose measures ride on the pass, get its changes."""
+        left = 0 if drawn is None else len(drawn.measures)
         for held, changes, terms in tables.estimator.terms(self._shuffling(claims), tables.features):
             claims.add(held.feature, changes, held.means)
             if drivers is not None:
-                drivers.add(held.feature, changes, held.means, claims.measures)
-            yield terms
+                drivers.add(held.feature, changes, held.means[: len(held.means) - left], claims.measures)
+            yield terms if drawn is None else drawn.widened(terms, held.means)
 
     def _shuffling(self, claims: Claiming) -> Shuffler:
         return Shuffler(

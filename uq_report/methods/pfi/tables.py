@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +36,8 @@ from ...evidence.importance import (
     POSITIVE,
     UNDETERMINED,
 )
-from ..shared.estimates import diagnostic, estimate
+from ..shared.estimates import TEST_ROWS, diagnostic, estimate
+from ..shared.members import SHARE, covers, unbiased
 from ..shared.rows import ShuffledRows
 from ..shared.terms import ImportanceTerms, infinite_values
 from .estimator import Estimator
@@ -55,7 +56,8 @@ TRAINING: Mapping[str, Any] = {"id": "pfi.train", "title": "Permutation importan
 class ShuffleTables:
     """What the shuffles gave, feature by feature, and how to judge it.
 
-    `kept`, shape (2, measures, features, n), holds rows and delta of all terms; without, they are not held.
+    `kept`, shape (2, measures, features, n), holds rows and delta of all terms; without, they are not held. `n_members`
+    are drawn for each prediction of a random model.
     """
 
     estimator: Estimator
@@ -64,6 +66,7 @@ class ShuffleTables:
     options: Mapping[str, Any]
     omitted: tuple[Omission, ...]
     kept: FloatArray | None = None
+    n_members: int = 0
 
     @property
     def rows(self) -> ShuffledRows:
@@ -160,9 +163,15 @@ def _importance(tables: ShuffleTables, estimates: pd.DataFrame, **parts: Any) ->
         estimates=estimates,
         options=tables.options,
         omissions=(*tables.omitted, *infinite_values(tables.rows, tables.features, tables.terms)),
-        meta={"spread": f"{spread} of {shuffles} shuffles", "degrees_of_freedom": tables.rows.units - 1},
+        meta={"spread": f"{spread} of {shuffles} shuffles", "degrees_of_freedom": _freedom(tables)},
         **parts,
     )
+
+
+def _freedom(tables: ShuffleTables) -> float:
+    """Return the fewest degrees of freedom of an importance."""
+    least = min(float(term.freedom.min()) for term in tables.terms)
+    return tables.rows.units - 1 if least >= tables.rows.units - 1 else least
 
 
 def delta_result(tables: ShuffleTables) -> Diagnostic:
@@ -202,7 +211,7 @@ def _line(tables: ShuffleTables, m: int, feature: str, term: ImportanceTerms) ->
     """Return one line of the estimates."""
     rows, value, se, zero = tables.rows, float(term.estimate[m]), float(term.se[m]), bool(term.zero[m])
     margin, shuffled = tables.estimator.margins[tables.names[m]], term.repeats[m]
-    judgement = tables.estimator.judged(m, value, se)
+    judgement = tables.estimator.judged(m, value, se, float(term.freedom[m]))
     unreliable = Distrust()
     if tables.kept is not None:
         unreliable = rows.unreliable(term.rows[m], se, outcomes=rows.measures[m].needs_y)
@@ -211,14 +220,15 @@ def _line(tables: ShuffleTables, m: int, feature: str, term: ImportanceTerms) ->
     interval = judgement.lower, judgement.upper
     needed = float(np.fmax(judgement.n_needed, unreliable.rows))
     low, high = np.quantile(shuffled, (0.05, 0.95) if len(shuffled) >= QUANTILES_FROM else (0.0, 1.0))
-    return estimate(value, se, interval, tables.confidence, tables.names[m], feature) | {
+    over = covers(TEST_ROWS, tables.n_members if term.drawn[m] > 0 else 0)
+    return estimate(value, se, interval, tables.confidence, tables.names[m], feature, over) | {
         "verdict": ABOUT_0 if zero and not np.isnan(se) else verdict,
         "margin": margin,
         "p_value": permutation_p_value(shuffled) if rows.tested else np.nan,
         "spread_low": float(low),
         "spread_high": float(high),
         "shuffling_error": float(term.noise[m]),
-        "unpermuted": float(rows.unpermuted[m]),
+        "unpermuted": float(unbiased(tables.names, rows.unpermuted, tables.n_members)[m]),
         "n_needed": needed if needed > rows.n and not zero else np.nan,
         "exact_zero": zero,
         "remark": "exact" if zero else "but not 0" if excludes_0 else "",
@@ -276,7 +286,28 @@ def _interval_words(tables: ShuffleTables) -> list[str]:
     some, reason = (tables.rows.why_no_interval(tables.n_shuffles, exact=exact) for exact in (True, tables.all_exact))
     which = "" if some or not tables.exact else " of the other importances"
     words = [f"No interval{which}: {reason}."] if reason else []
-    return words if reason and not which else [*words, "Intervals are for new test rows and this fixed model."]
+    if reason and not which:
+        return words
+    if not tables.n_members:
+        return [*words, "Intervals are for new test rows and this fixed model."]
+    return [*words, *_drawn_words(tables)]
+
+
+def _drawn_words(tables: ShuffleTables) -> Iterator[str]:
+    """Say what intervals of a random model cover, and how many members would make their draw a small part of that."""
+    over, most = covers(TEST_ROWS, tables.n_members), 0.0
+    yield f"Intervals are for {over}: importances are those of the mixture of so many members."
+    margins = np.array([tables.estimator.margins[name] for name in tables.names])
+    for term in tables.terms:
+        rows = np.square(term.se) - np.square(term.drawn)
+        large = (rows > 0) & (np.abs(term.estimate) > margins)
+        most = max(most, float(np.max(np.square(term.drawn[large]) / rows[large], initial=0.0)))
+    if most > SHARE:
+        needed = math.ceil(tables.n_members * most / SHARE)
+        yield (
+            f"The draw of the members has up to {most / (1 + most):.0%} of the variance of an importance; with about "
+            f"{needed:,} members it would have a quarter of that of the observations."
+        )
 
 
 def _exact_words(tables: ShuffleTables) -> str:

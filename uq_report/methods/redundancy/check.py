@@ -84,6 +84,7 @@ def _hidden(rule: Rule, run: Run) -> RuleOutcome:
         p_values=_above_zero(excess, errors, view.degrees_of_freedom),
         by=together,
         undecided=lambda rest: [x.feature for x in rest if x.unreliable or not x.change_upper <= x.margin],
+        size=reading.size_beyond(run, [(x.change_std_error, x.margin) for x in lines if not x.unreliable]),
         passed="No feature is shown to be more important once its partner features are permuted too.",
     )
 
@@ -288,8 +289,8 @@ def _pair(rule: Rule, a: RedundancyLine, b: RedundancyLine, strength: float) -> 
     weaker = min(a, b, key=lambda line: line.lower)
     return {
         "statement": f"{short(a.feature)} and {short(b.feature)} are nearly copies: each is predicted by the other "
-        f"features, with {skills}, and their association is {number(strength, 2)}. Permuting one leaves its information "
-        "in the other.",
+        f"features, with {skills}, and their association is {number(strength, 2)}. Permuting one leaves "
+        "its information in the other.",
         "evidence": (ids.REDUNDANCY, ids.REDUNDANCY_PARTNER),
         "remedy": "Keep one of the two, or name them as a group.",
         "features": (a.feature, b.feature),

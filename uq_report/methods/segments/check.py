@@ -9,7 +9,7 @@ from typing import ClassVar
 from scipy import special
 
 from ...checks.family import Said, TableCheck, family, needed, outcome, require
-from ...checks.reading import RuleOutcome
+from ...checks.reading import RuleOutcome, size_beyond
 from ...checks.rule import Rule
 from ...core.model.measures import ENTROPY, NLL
 from ...core.support.errors import check_options
@@ -64,6 +64,7 @@ def _oversure(rule: Rule, run: Run) -> RuleOutcome:
         lambda x: _surer(x, margins[x.segment], view, run),
         p_values=[_p_beyond(x, margins[x.segment]) for x in lines],
         undecided=lambda rest: [x.item for x in rest if x.upper > margins[x.segment] and x.difference > 0],
+        size=size_beyond(run, [(x.std_error, margins[x.segment]) for x in lines]),
         because="the interval of the loss beyond what the model expects reaches beyond the margin",
         passed=f"In none of {len(lines)} segments is the model shown to be surer than it is right.",
     )

@@ -10,7 +10,18 @@ import numpy as np
 import pandas as pd
 
 from ...checks.family import NotJudgedError, Said, TableCheck, family, needed, outcome, require, together
-from ...checks.reading import RuleOutcome, absent, and_with, freedom, lacking, listed, two_sided, with_reasons
+from ...checks.reading import (
+    RuleOutcome,
+    absent,
+    and_with,
+    freedom,
+    lacking,
+    listed,
+    size_beyond,
+    size_within,
+    two_sided,
+    with_reasons,
+)
 from ...checks.rule import Rule
 from ...core.model.measures import ENTROPY, LOG_ODDS, PREDICTION, Measure
 from ...core.statistics.curve_gap import LEAST, widest_parting
@@ -243,6 +254,7 @@ class SupportCheck(TableCheck):
             lambda x: {"p_value": x.p_value, "excess": x.estimate - x.expected},
             _outside,
             undecided=lambda rest: [f"the share of rows outside, {_share(line)}"] if rest and wide else [],
+            size=size_beyond(run, [(line.std_error, self.tolerance)]),
             passed=f"{_share(line)} of the audited rows are unlike the training rows; of rows drawn alike "
             f"{share_words(line.expected)} would be.",
         )
@@ -321,6 +333,7 @@ def _surer(rule: Rule, run: Run) -> RuleOutcome:
         p_values=np.where(excess > 0, two_sided(excess, errors, view.degrees_of_freedom), 1.0),
         by=together,
         undecided=unsure,
+        size=size_within(run, lines),
         passed="Of no feature the model becomes surer when it is exchanged, beyond the margin.",
     )
 

@@ -26,6 +26,7 @@ from ...reading.sentences import DAGGER, largest_words
 from ..plots import TITLES, DriverPanel, draw_drivers
 from ..rating import NO_VERDICT, recommended, tally
 from ..sections.groups import affected_card
+from .advice import largest_sample
 from .cards import calibration, calibration_sentence, performance, performance_sentence
 from .drivers import LOSS, UNCERTAINTY, drivers, margin_of, rankings
 from .usefulness import usefulness
@@ -248,7 +249,7 @@ def _foot(e: RunReader) -> str:
         if e.run.not_run
         else ""
     )
-    return spaced(f"{'; '.join(filter(None, identity))}.", checks, f"{NOT_ASSESSED}{parts}.")
+    return spaced(f"{'; '.join(filter(None, identity))}.", checks, largest_sample(e), f"{NOT_ASSESSED}{parts}.")
 
 
 def actions(e: RunReader) -> tuple[Step, ...]:
