@@ -1,12 +1,12 @@
 """How often every rule speaks of honest, fitted models: its size, on real audits.
 
     python benchmarks/honest.py [--reps 20] [--designs "rare class" ...] [--jobs 2] [--write FILE]
-    python benchmarks/honest.py --explainers support segments --rules UQ121 UQ122 --write uq_report/checks/rates.json
+    python benchmarks/honest.py --explainers support segments --checks UQ121 UQ122 --write uq_report/checks/rates.json
 
 Every model is of the family that its data come from, or nearly, and fitted as people fit it. Rates are shares of
 audits, with exact binomial 95 % intervals; the rate of a rule is the worst over the designs. `--write` keeps the worst
 rates in the file that reports print (``uq_report/checks/rates.json``). For a new rule, `--explainers` runs those that
-it reads and no other, and `--rules` puts its rate beside the rates that the file has.
+it reads and no other, and `--checks` puts its rate beside the rates that the file has.
 """
 
 from __future__ import annotations
@@ -479,7 +479,7 @@ def main() -> None:
     if options.write:
         path = Path(options.write)
         before = json.loads(path.read_text()) if path.exists() else {}
-        path.write_text(json.dumps(kept(worst_rates(table), options.rules, before), indent=1) + "\n")
+        path.write_text(json.dumps(kept(worst_rates(table), options.checks, before), indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "members of an ensemble.",
         "AUC": "Area under the ROC curve: the probability that a case has a higher score than a non-case; 0.5 is "
         "chance, 1 is perfect.",
+        "AUROC of failures": "The probability that a wrong prediction is more uncertain than a right one; 0.5 is chance, "
+        "1 is perfect.",
         "Brier": "Mean squared difference between stated probabilities and outcomes, from 0 (perfect) to 2.",
         "calibration": "Agreement of stated probabilities or intervals with the observed frequencies.",
         "calibration gap": "Mean log loss minus mean entropy: above 0 for an over-confident model, below 0 for an "
@@ -40,6 +42,8 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "model-implied importance": "The increase in loss that the model itself expects when a feature is permuted.",
         "nats": "The unit of information with natural logarithms: 0.69 nats are one bit.",
         "negative log-likelihood": "The negative logarithm of the probability or density stated for the outcome.",
+        "net true positives": "Net benefit: true positives less false positives, which are weighted by the cost of a "
+        "false alarm relative to a miss at the decision threshold.",
         "no-feature baseline": "The forecast that ignores the features: class frequencies, or the marginal "
         "distribution of outcomes.",
         "PDP": "Partial dependence: the average prediction, or uncertainty, when one feature is set to other values.",
@@ -53,6 +57,8 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "realised importance": "The increase in loss observed out of sample when a feature is permuted.",
         "recalibration": "A transformation of the stated distributions towards agreement with observed frequencies.",
         "recall": "Of the observations of a class, the share that is predicted as it.",
+        "risk-coverage curve": "The mean loss of the observations that are kept when the most uncertain ones are "
+        "referred to a person, by the share kept.",
         "Shapley": "An additive attribution of one prediction, or its uncertainty, to the features.",
         "tolerance": "The size within which a difference counts as 0.",
         "training domain": "The region of the features that the training sample covers; outside it the model "
