@@ -29,7 +29,7 @@ from ..sections.groups import affected_card
 from .cards import calibration, calibration_sentence, performance, performance_sentence
 from .drivers import DOUBT, LOSS, drivers, margin_of, rankings
 
-ROWS = 9  # features, so that page 1 holds the picture
+ROWS = 8  # features, so that page 1 has room for the figure
 HIDDEN = "UQ201"  # importance hidden by correlated features
 SIZES = {ids.SHAP_IMPORTANCE: "mean absolute value", ids.DALEX_PARTS: "drop-out loss"}
 RISES = {LOSS: "increase in loss", DOUBT: "increase in uncertainty"}
