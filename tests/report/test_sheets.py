@@ -128,8 +128,8 @@ def test_a_curve_moves_only_if_its_ends_are_apart() -> None:
     ("prediction", "doubt", "told"),
     [
         (UP, UP, "rises from 0.20 at 0 to 0.60 at 2, and so does the predictive uncertainty (0.20 to 0.60 nats)."),
-        (UP, DOWN, "rises from 0.20 at 0 to 0.60 at 2, while the uncertainty falls (0.60 to 0.20 nats)."),
-        (DOWN, UP, "falls from 0.60 at 0 to 0.20 at 2, while the uncertainty rises (0.20 to 0.60 nats)."),
+        (UP, DOWN, "rises from 0.20 at 0 to 0.60 at 2, while the predictive uncertainty falls (0.60 to 0.20 nats)."),
+        (DOWN, UP, "falls from 0.60 at 0 to 0.20 at 2, while the predictive uncertainty rises (0.20 to 0.60 nats)."),
         (UP, FLAT, "rises from 0.20 at 0 to 0.60 at 2; the uncertainty shows no significant change."),
         (UP, BUMP, "rises from 0.20 at 0 to 0.60 at 2; the uncertainty is highest at 1 (0.60 nats)."),
         (UP, None, "rises from 0.20 at 0 to 0.60 at 2."),

@@ -121,7 +121,7 @@ def test_too_few_events_give_no_verdict_on_the_loss_and_say_so_in_both_places(sa
     assert set(nll["verdict"]) == {"undetermined"}
     assert nll["unreliable"].str.contains("events").all()
     page, body = front(sample)
-    assert f"What cannot be judged: {UNJUDGED[sample]}." in page
+    assert f"Not assessable: {UNJUDGED[sample]}." in page
     assert "† The interval is unreliable." in page
     assert gate.statement.split(". ")[0].rstrip(".") in body
     for feature in FEATURES:
@@ -164,7 +164,7 @@ def test_one_cluster_gives_no_interval_and_no_finding_from_one() -> None:
     assert set(lines["verdict"]) <= {"undetermined"}
     assert not [f for f in run.findings if f.code in (*JUDGES_LOSS, "UQ001", "UQ002", "UQ311")]
     page, _ = front("one cluster")
-    assert f"What cannot be judged: {UNJUDGED['one cluster']}." in page
+    assert f"Not assessable: {UNJUDGED['one cluster']}." in page
     assert "interval over new test rows" not in page
     for feature in FEATURES:
         assert re.search(rf"{feature} −?\d[\d.]* nats(,| and|\.)", page), "an estimate without an interval"

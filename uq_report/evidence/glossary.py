@@ -13,8 +13,8 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "members of an ensemble.",
         "AUC": "Area under the ROC curve: the probability that a case has a higher score than a non-case; 0.5 is "
         "chance, 1 is perfect.",
-        "AUROC of failures": "The probability that a wrong prediction is more uncertain than a right one; 0.5 is chance, "
-        "1 is perfect.",
+        "AUROC of failures": "The probability that a wrong prediction is more uncertain than a right one; 0.5 is "
+        "chance, 1 is perfect.",
         "Brier": "Mean squared difference between stated probabilities and outcomes, from 0 (perfect) to 2.",
         "calibration": "Agreement of stated probabilities or intervals with the observed frequencies.",
         "calibration gap": "Mean log loss minus mean entropy: above 0 for an over-confident model, below 0 for an "

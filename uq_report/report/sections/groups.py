@@ -209,7 +209,7 @@ def affected_card(e: RunReader) -> Card | None:
     # a residual is the outcome minus the prediction
     errors = (_negated(x) for x in of_measure(view.lines, RESIDUAL) if x.feature in biased)
     if error := _disadvantaged(errors):
-        texts = [f"Mean prediction minus outcome (n = {error.n}), difference to all others."]
+        texts = [f"Prediction minus outcome, against all others (n = {error.n})."]
         return _card(view, error, texts)
     if use := _disadvantaged(_attributable(e, used)):
         same = _same(predictions, use)

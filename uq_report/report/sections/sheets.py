@@ -80,7 +80,7 @@ def _uncertainty(ledger: Ledger, feature: str, course: Move | None) -> str:
     if own.direction and own.direction == course.direction:
         return f", and so does the predictive uncertainty ({span})"
     if own.direction and own.direction == -course.direction:
-        return f", while the uncertainty {'rises' if own.direction == RISES else 'falls'} ({span})"
+        return f", while the predictive uncertainty {'rises' if own.direction == RISES else 'falls'} ({span})"
     at, highest = "for" if own.levels else "at", ends[0 if own.direction == FALLS else 1]
     return f"; the uncertainty is highest {at} {own.high.where} ({highest} {unit})"
 

@@ -89,7 +89,7 @@ def gain_words(view: CalibrationView) -> str:
     gain = view.of("recalibration_gain")
     if gain is None or not gain.lower > 0:
         return ""
-    return f"Recalibration gains {estimate_words(gain, 'nats')} per observation."
+    return f"Recalibration gains {estimate_words(gain, 'nats')}."
 
 
 def _half(e: RunReader, diagram: type[Bins]) -> tuple[Block, ...]:
