@@ -194,6 +194,22 @@ NULLS: tuple[Null, ...] = (
         alarm=raises("UQ121"),
         counted="UQ121",
     ),
+    Null(
+        "segments",
+        f"{OUTCOMES}, normal with scale exp(0.3 x0): predictions are right on average everywhere",
+        KnownLinear(GRADED, (0.3, *NOISE[1:])),
+        {"segments": {}},
+        alarm=raises("UQ123"),
+        counted="UQ123",
+    ),
+    Null(
+        "segments",
+        f"{OUTCOMES}, two classes: predictions are right on average everywhere",
+        KnownLogistic(GRADED),
+        {"segments": {}},
+        alarm=raises("UQ123"),
+        counted="UQ123",
+    ),
     Null("single_feature", f"{OUTCOMES}; two classes", KnownLogistic((1.0, *NOISE[1:])), {**FIT, **COVERED}),
     Null(
         "shift",

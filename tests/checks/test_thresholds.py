@@ -26,7 +26,7 @@ NUMBERS = [
     for name in rule.thresholds
 ]
 # Numbers that are no thresholds: the level of the intervals that calibration gives, and values of a column.
-WORDS = {"UQ102": {"90"}, "UQ703": {"1", "9", "99"}}
+WORDS = {"UQ102": {"90"}, "UQ123": {"2", "90"}, "UQ703": {"1", "9", "99"}}
 # What is asked where nothing else is configured: decisions, not to be changed in passing.
 USUAL: dict[str, dict[str, float]] = {
     "UQ001": {"margin": 0.01, "small_gain": 0.03, "worse": 0.1, "events": 10},
@@ -36,6 +36,7 @@ USUAL: dict[str, dict[str, float]] = {
     "UQ102": {"margin": 0.05, "events": 20, "pass_margin": 0.05},
     "UQ121": {"level": 0.025, "margin": 0.05, "loss": 0.1, "medium": 2, "high": 4, "share": 0.1},
     "UQ122": {"level": 0.025, "entropy": 0.2, "spread": 0.5},
+    "UQ123": {"level": 0.05, "margin": 0.05, "medium": 2, "high": 4, "small": 0.02},
     "UQ201": {"level": 0.05},
     "UQ202": {"level": 0.05, "margin": 0.01},
     "UQ203": {"level": 0.05, "repeated": 0.9},
