@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isnan, nan
+from math import isnan, nan, sqrt
 from typing import Any, ClassVar, NamedTuple
 
 from ...checks.family import Said, TableCheck, family, needed, outcome, require
@@ -60,13 +60,15 @@ PREDICTIONS = Rule(
 LOSSES = Rule(
     code=MISJUDGED,
     title="The loss of a group is not the one that the model expects",
-    options=("level/2", "effect", "rate", "loss", "high"),
+    options=("level/2", "effect", "some", "much", "rate", "loss", "high"),
     when="Loss less the loss that the model expects (its entropy) of a group differs from that of the rest (level "
-    "{level}, Holm-adjusted over groups and measures), by at least {effect} nats, where the likelihood is not finite "
-    "{loss:pct} of the usual loss; or coverage does, by {rate:points} percentage points. High if the interval lies "
-    "beyond {high} times the margin, medium beyond the margin, else low.",
+    "{level}, Holm-adjusted over groups and measures). The size of a difference is d²/2, with d in standard deviations "
+    "of the loss by the model: what a recalibration of the group would save. Raised from {effect} nats on; where the "
+    "likelihood is not finite from {loss:pct} of the usual loss, of coverage from {rate:points} percentage points. "
+    "High if the nearer end of the interval is worth {much} nats, medium from {some}; of loss and coverage high at "
+    "{high} times the margin, medium beyond the margin. Else low.",
     raised=tuple(f"p_adjusted <= level and {name} >= {name}" for name in ("effect", "rate", "loss")),
-    grades=("high if times >= high", "medium if times > 1", "low"),
+    grades=("high if saved >= much", "high if times >= high", "medium if saved >= some", "medium if times > 1", "low"),
     rests_on=HONEST,
 )
 USE = Rule(
@@ -115,9 +117,19 @@ class GroupTest(NamedTuple):
         return max(self.line.lower, -self.line.upper)
 
     @property
+    def bound(self) -> float:
+        """The margin in the unit of the line."""
+        if self.threshold == "effect":
+            return sqrt(2 * self.margin) * self.scale
+        return self.margin * self.scale
+
+    @property
     def numbers(self) -> dict[str, float]:
         """The numbers that the rules judge; NaN where the scale is 0 or not known."""
         unit = self.scale if self.scale > 0 else nan
+        if self.threshold == "effect":
+            saved = max(self.nearest, 0.0) / unit
+            return {"effect": (self.line.estimate / unit) ** 2 / 2, "saved": saved**2 / 2}
         sizes = {self.threshold: abs(self.line.estimate) / unit, f"nearest_{self.threshold}": self.nearest / unit}
         return {"times": self.nearest / unit / self.margin, **sizes}
 
@@ -126,7 +138,7 @@ class GroupTest(NamedTuple):
         """The fields of a finding on this difference."""
         evidence, line = (ids.GROUPS_DIFFERENCE, ids.GROUPS), self.line
         about = {"evidence": evidence, "features": (line.feature,), "measures": (line.measure,), **observed(line)}
-        return {**about, "threshold": self.margin * self.scale}
+        return {**about, "threshold": self.bound}
 
 
 def _tested(rule: Rule, run: Run, thresholds: Mapping[str, str], what: str) -> list[GroupTest]:
@@ -136,7 +148,7 @@ def _tested(rule: Rule, run: Run, thresholds: Mapping[str, str], what: str) -> l
     for line in _differences(run):
         name = thresholds.get(line.measure.partition("[")[0])
         if name is not None and not isnan(line.p_value):
-            scale = line.scale if name in ("spread", "loss") else 1.0
+            scale = line.scale if name in ("spread", "loss", "effect") else 1.0
             tests.append(GroupTest(line, name, rule.thresholds[name], scale))
     require(tests, f"no difference of {what} could be tested")
     return tests
@@ -155,7 +167,7 @@ def _family(rule: Rule, tests: Sequence[GroupTest], said: Callable[..., Said], p
 def _wide(rest: Sequence[GroupTest]) -> Iterable[str]:
     """Return the groups whose interval reaches beyond the margin."""
     ends = ((test, max(abs(test.line.lower), abs(test.line.upper))) for test in rest)
-    return dict.fromkeys(group_words(test.line) for test, end in ends if not end <= test.margin * test.scale)
+    return dict.fromkeys(group_words(test.line) for test, end in ends if not end <= test.bound)
 
 
 def _predictions(rule: Rule, run: Run) -> RuleOutcome:
@@ -174,6 +186,7 @@ def _mispredicted(test: GroupTest, contrasts: Contrasts) -> Said:
         f"{'high' if line.estimate < 0 else 'low'} for {group_words(line)} ({line.n} rows) by "
         f"{contrast(line, size=True)}{'; ' if sizes else ''}{' and '.join(sizes)}.",
         "remedy": "Find what the model lacks or overstates for this group. Refit it, or recalibrate by group.",
+        "explains": tuple(Symptom(code=code, feature=line.feature) for code in (MISJUDGED, DIFFERING)),
     }
 
 
@@ -380,8 +393,10 @@ class GroupsCheck(TableCheck):
         groups and measures; all of it for the use.
     spread : float
         Contrast of predictions that matters, as a share of the outcome's standard deviation.
-    effect, entropy : float
-        Loss beyond expectation, and difference of entropy, that matter, in nats.
+    effect, some, much : float
+        What a recalibration of a group would save, in nats: from which UQ802 is raised, medium and high.
+    entropy : float
+        Difference of entropy that matters, in nats.
     rate : float
         Difference of coverage or of an error rate that matters.
     loss : float
@@ -397,6 +412,8 @@ class GroupsCheck(TableCheck):
     level: float = 0.05
     spread: float = 0.1
     effect: float = 0.02
+    some: float = 0.05
+    much: float = 0.1
     entropy: float = 0.05
     rate: float = 0.05
     loss: float = 0.1
@@ -414,6 +431,7 @@ class GroupsCheck(TableCheck):
         limits = (
             *shares(self, "level", "rate", "proxy", "stand_in", "skill"),
             *positive(self, "spread", "effect", "entropy", "loss"),
+            ("some", self.effect <= self.some < self.much, "numbers effect <= some < much"),
             ("high", self.high >= 1, "a number >= 1"),
         )
         check_options(self.name, self, limits)
