@@ -26,7 +26,7 @@ NUMBERS = [
     for name in rule.thresholds
 ]
 # Numbers that are no thresholds: the level of the intervals that calibration gives, and values of a column.
-WORDS = {"UQ102": {"90"}, "UQ123": {"2", "90"}, "UQ703": {"1", "9", "99"}}
+WORDS = {"UQ102": {"90"}, "UQ123": {"2", "90"}, "UQ703": {"1", "9", "99"}, "UQ802": {"2"}}
 # What is asked where nothing else is configured: decisions, not to be changed in passing.
 USUAL: dict[str, dict[str, float]] = {
     "UQ001": {"margin": 0.01, "small_gain": 0.03, "worse": 0.1, "events": 10},
@@ -63,8 +63,8 @@ USUAL: dict[str, dict[str, float]] = {
     "UQ707": {"share": 0.05, "even": 0.5},
     "UQ708": {"few": 100, "medium": 50},
     "UQ801": {"level": 0.025, "spread": 0.1, "high": 4},
-    "UQ802": {"level": 0.025, "effect": 0.02, "rate": 0.05, "loss": 0.1, "high": 4},
-    "UQ803": {"level": 0.05, "spread": 0.1, "proxy": 0.5, "stand_in": 0.7, "skill": 0.5},
+    "UQ802": {"level": 0.025, "effect": 0.02, "some": 0.05, "much": 0.1, "rate": 0.05, "loss": 0.1, "high": 4},
+    "UQ803": {"level": 0.05, "spread": 0.1, "used": 0.01, "proxy": 0.5, "stand_in": 0.7, "skill": 0.5},
     "UQ804": {},
     "UQ805": {"level": 0.025, "loss": 0.1, "entropy": 0.05, "rate": 0.05},
     "UQ901": {"level": 0.05, "min_size": 0.02, "high_size": 0.25},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isnan, nan, sqrt
+from math import inf, isnan, nan, sqrt
 from typing import Any, ClassVar, NamedTuple
 
 from ...checks.family import Said, TableCheck, family, needed, outcome, require
@@ -20,6 +20,7 @@ from ...evidence.outcomes import DifferenceLine, GroupLine, UseLine
 from ...evidence.run import Run
 from ..shared.checks import line_words, observed, positive, shares
 from .contrasts import ERROR_RATES
+from .plan import ALL
 
 MISPREDICTED, MISJUDGED, USED, UNJUDGED, DIFFERING = "UQ801", "UQ802", "UQ803", "UQ804", "UQ805"
 HONEST = "E_q[Y] = mean(q) and E_q[-log q(Y)] = H(q): both hold on average in any rows when y follows the model"
@@ -73,15 +74,17 @@ LOSSES = Rule(
 )
 USE = Rule(
     code=USED,
-    title="Predictions change with a protected attribute, or its proxy",
-    options=("level", "spread", "proxy", "stand_in", "skill"),
-    when="When an attribute, or a feature associated with it by at least {proxy}, is exchanged, a group's predictions "
-    "lose some of their contrast to the rest (level {level}, Holm-adjusted), the interval beyond {spread:pct} of the "
-    "outcome's standard deviation. Medium where predictions differ more than outcomes do, the interval beyond the same "
-    "margin; low from an association of {stand_in}; else observation, also where all features together tell the "
-    "attribute with an R² of at least {skill}.",
-    raised=("p_adjusted <= level and lost > spread and association >= proxy", "skill >= skill"),
-    grades=("medium if exceeding > spread", "low if association >= stand_in", "observation"),
+    title="The model uses a protected attribute, or its proxy",
+    options=("level", "spread", "used", "proxy", "stand_in", "skill"),
+    when="An attribute is an input of the model, and exchanging it changes predictions by at least {used:pct} of the "
+    "outcome's standard deviation on average. Or when a feature associated with it by at least {proxy} is exchanged, a "
+    "group's predictions lose some of their contrast to the rest (level {level}, Holm-adjusted), the interval beyond "
+    "{spread:pct} of that. Medium where the predictions of the group exceed its outcomes in the same direction, "
+    "relative to the rest, the interval beyond the same margin; low for the attribute itself, and for a proxy: an "
+    "association of {stand_in}. Else observation, also where all features together predict the attribute with an R² of "
+    "at least {skill}.",
+    raised=("p_adjusted <= level and lost > spread and association >= proxy", "used >= used", "skill >= skill"),
+    grades=("medium if exceeding > spread", "low if used >= used", "low if association >= stand_in", "observation"),
     rests_on=MITCHELL,
 )
 SMALL = Rule(
@@ -282,14 +285,22 @@ def _use(rule: Rule, run: Run) -> RuleOutcome:
         undecided=lambda rest: _open(rest, lines, rule.thresholds["spread"]),
         passed="No contrast of predictions between groups goes through an attribute or a proxy beyond the margin.",
     )
-    named = {finding.features[-1] for finding in part.findings}
+    named = {finding.features for finding in part.findings}
+    own = family(
+        rule,
+        [x for x in used.lines if x.item == ALL and x.by == x.feature and (x.feature,) not in named],
+        lambda line: {"used": line.estimate / line.scale if line.scale > 0 else nan},
+        lambda *lines: _input_words(rule, max(lines, key=lambda line: line.estimate / line.scale)),
+        by=lambda line: line.feature,
+    )
+    raised = (*part.findings, *own.findings)
     by_all = family(
         rule,
-        [line for line in proxies.lines if line.feature not in named],
+        [line for line in proxies.lines if line.feature not in {finding.features[-1] for finding in raised}],
         lambda line: {"skill": line.lower},
         lambda line: _all_features(rule, line),
     )
-    return replace(part, findings=(*part.findings, *by_all.findings))
+    return replace(part, findings=(*raised, *by_all.findings))
 
 
 def _open(rest: Sequence[UseLine], lines: Sequence[UseLine], margin: float) -> list[str]:
@@ -311,10 +322,15 @@ def _numbers(line: UseLine, contrasts: Contrasts) -> dict[str, float]:
 
 
 def _use_words(rule: Rule, raised: Sequence[UseLine], contrasts: Contrasts) -> Said:
-    """Return what to say of one feature that stands for an attribute: the largest of its contrasts of most severity."""
-    graded = [(rule.judge(p_adjusted=0.0, **_numbers(x, contrasts)) or rule.severity, x) for x in raised]
-    worst = min((severity for severity, _ in graded), key=SEVERITIES.index)
-    line = max((x for severity, x in graded if severity == worst), key=lambda x: abs(x.estimate) / x.scale)
+    """Return what to say of one feature that stands for an attribute.
+
+    The group whose predictions exceed its outcomes most leads, in the direction that goes through the feature: it is
+    the one at a disadvantage, whichever contrast is the largest.
+    """
+    worst = min(
+        (rule.judge(p_adjusted=0.0, **_numbers(x, contrasts)) or rule.severity for x in raised), key=SEVERITIES.index
+    )
+    line = max(raised, key=lambda x: _disadvantage(x, contrasts))
     proxy = f", which goes together with {short(line.feature)} (association {number(line.association, 2)}),"
     in_all = listed(f"{what} differ by {size}" for what, size in both_contrasts(line, contrasts))
     return {
@@ -322,11 +338,36 @@ def _use_words(rule: Rule, raised: Sequence[UseLine], contrasts: Contrasts) -> S
         f"{of_class(line.measure)} for {group_words(line)} against the rest by {contrast(line, size=True)}."
         f"{f' In all, {in_all}.' if in_all else ''}",
         "evidence": (ids.GROUPS_USE, ids.GROUPS_DIFFERENCE, ids.GROUPS_PROXY),
-        "remedy": "Say why the model may use it, or train without it and its proxies.",
+        "remedy": _basis(line),
         "measures": (line.measure,),
         "features": tuple(dict.fromkeys((line.by, line.feature))),
         "threshold": rule.thresholds["spread"] * line.scale,
         "explains": () if worst == "observation" else (Symptom(code=MISPREDICTED, feature=line.feature),),
+        **observed(line),
+    }
+
+
+def _disadvantage(line: UseLine, contrasts: Contrasts) -> tuple[float, float]:
+    """Return how far predictions exceed outcomes at least, then the size of the contrast; unknown numbers come last."""
+    exceeding = _numbers(line, contrasts).get("exceeding", nan)
+    return -inf if isnan(exceeding) else exceeding, abs(line.estimate)
+
+
+def _basis(line: UseLine) -> str:
+    return f"Document the legal basis for using {short(line.by)}, or remove {short(line.feature)} and its proxies."
+
+
+def _input_words(rule: Rule, line: UseLine) -> Said:
+    """Return what to say of an attribute that is an input of the model, of the class whose probability changes most."""
+    return {
+        "statement": f"The model uses {short(line.feature)} as an input: exchanging it changes predictions"
+        f"{of_class(line.measure)} by {contrast(line)} on average. No group's predictions are shown to depend on it "
+        "beyond the margin.",
+        "evidence": (ids.GROUPS_USE,),
+        "remedy": _basis(line),
+        "measures": (line.measure,),
+        "features": (line.feature,),
+        "threshold": rule.thresholds["used"] * line.scale,
         **observed(line),
     }
 
@@ -403,6 +444,9 @@ class GroupsCheck(TableCheck):
         Difference of the usual loss that matters, as a share of the loss of all rows.
     high : float
         Multiple of the margin from which a finding on predictions or losses is high.
+    used : float
+        Mean size of the change of predictions from which an attribute counts as used, as a share of the outcome's
+        standard deviation.
     proxy, stand_in : float
         Association with an attribute (0 to 1) from which a feature is its proxy, and from which it replaces it.
     skill : float
@@ -418,6 +462,7 @@ class GroupsCheck(TableCheck):
     rate: float = 0.05
     loss: float = 0.1
     high: float = 4.0
+    used: float = 0.01
     proxy: float = 0.5
     stand_in: float = 0.7
     skill: float = 0.5
@@ -429,7 +474,7 @@ class GroupsCheck(TableCheck):
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
         limits = (
-            *shares(self, "level", "rate", "proxy", "stand_in", "skill"),
+            *shares(self, "level", "rate", "used", "proxy", "stand_in", "skill"),
             *positive(self, "spread", "effect", "entropy", "loss"),
             ("some", self.effect <= self.some < self.much, "numbers effect <= some < much"),
             ("high", self.high >= 1, "a number >= 1"),

@@ -143,8 +143,7 @@ def _excess(engine: Engine, rows: dict[str, FloatArray], scale: float) -> Iterat
     if {"nll", "entropy"} <= set(rows):
         with np.errstate(invalid="ignore"):
             gap = rows["nll"] - engine.baseline.expected_nll(np.asarray(engine.y))
-        variance = varentropy(engine.baseline, engine.rng("varentropy"))
-        yield _of_every_row(CONFIDENCE_GAP, "nats", gap)._replace(variance=variance)
+        yield _of_every_row(CONFIDENCE_GAP, "nats", gap)._replace(variance=_of_counted(engine))
         if np.isfinite(gap).all():
             return
     else:
@@ -152,6 +151,17 @@ def _excess(engine: Engine, rows: dict[str, FloatArray], scale: float) -> Iterat
     loss, expected = engine.baseline.usual_loss, _expected_loss(engine.baseline)
     if loss in rows and expected is not None:
         yield _of_every_row("excess_loss", engine.measures[loss].unit, rows[loss] - expected, scale=scale)
+
+
+def _of_counted(engine: Engine) -> FloatArray | None:
+    """Return the varentropy of the rows that have a weight, 0 for others; None where it has no value."""
+    counted = Sampling.of(engine.subject).weights > 0
+    drawn = varentropy(engine.baseline.take(np.flatnonzero(counted)), engine.rng("varentropy"))
+    if drawn is None:
+        return None
+    variance = np.zeros(len(counted))
+    variance[counted] = drawn
+    return variance
 
 
 DRAWN = 32

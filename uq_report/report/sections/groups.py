@@ -207,7 +207,7 @@ def affected_card(e: RunReader) -> Card | None:
         # a residual is the outcome less the prediction
         texts = [f"Predictions less outcomes of these {count(line.n, 'row')}, against the others."]
         return _card(view, _negated(line), texts)
-    if use := _largest(_exchanged(e, used)):
+    if use := _leading(_exchanged(e, used), e):
         same = _same(predictions, use)
         texts = [f"By exchanging {name(use.by)} alone, against the others."]
         texts += [f"In all they differ by {points(same)}."] if same else []
@@ -223,6 +223,12 @@ def _exchanged(e: RunReader, attributes: Sequence[str]) -> list[UseLine]:
     view = GroupsUse.find(e.run)
     lines = view.lines if view is not None else ()
     return [x for x in lines if x.feature == x.by and x.feature in attributes and x.item != ALL_ROWS]
+
+
+def _leading(lines: Sequence[UseLine], e: RunReader) -> UseLine | None:
+    """Return the level that a finding is about: the one at a disadvantage, whichever number is the largest."""
+    said = {(f.features[-1], f.observed) for f in e.findings if f.code == USED and f.features}
+    return _largest(x for x in lines if (x.feature, x.estimate) in said) or _largest(lines)
 
 
 def _largest(lines: Iterable[L]) -> L | None:
