@@ -177,6 +177,15 @@ NULLS: tuple[Null, ...] = (
         {"support": {}},
         train=True,
     ),
+    Null(
+        "support",
+        "test rows distributed as train; independent features, no copies",
+        KnownLinear(GRADED, NOISE),
+        {"support": {}},
+        train=True,
+        alarm=raises("UQ305"),
+        counted="UQ305",
+    ),
     Null("segments", f"{OUTCOMES}, normal", KnownLinear(GRADED, NOISE), {"segments": {}}),
     Null(
         "segments",

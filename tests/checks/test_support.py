@@ -38,18 +38,33 @@ def result(id: str, rows: list[dict[str, Any]], columns: tuple[str, ...], meta: 
     )
 
 
+COPIES = ("item", "n", "share", "share_train", "ratio", "n_train")
+
+
+def copies(least: float) -> dict[str, Any]:
+    """Return an excess of near copies of at least so much."""
+    bounds = {"lower": least, "upper": least + 0.1, "std_error": np.nan, "confidence": 0.99}
+    names = {"measure": "near_copies", "feature": "", "item": "near copies", "covers": "new test and training rows"}
+    return {**names, **bounds, "estimate": least + 0.05, "n": 400, "share": 0.31, "share_train": 0.01} | {
+        "ratio": 0.1,
+        "n_train": 900,
+    }
+
+
 def judged(
     outside: dict[str, Any] | None = None,
     shuffled: list[dict[str, Any]] | None = None,
     values: list[dict[str, Any]] | None = None,
     tests: int = 6,
     check: SupportCheck | None = None,
+    least: float = 0.0,
 ) -> Outcome:
     first = outside or share("outside", "", 0.05, 0.02, p_value=0.5)
     rest = shuffled if shuffled is not None else [share("shuffled", "a", 0.05, 0.02)]
     results = (
         result("support", [first, *rest], ("item", "n", "p_value", "expected"), {"units": 400}),
         result("support.values", values or [], ("item", "n", "share", "p_value", "bound"), {"tests": tests}),
+        result("support.copies", [copies(least)], COPIES, {}),
     )
     return (check or SupportCheck()).check(run(results=results))
 
@@ -62,6 +77,27 @@ def test_all_is_well() -> None:
     outcome = judged()
     assert outcome.state == "passed"
     assert "5.0 % (95 % interval 3.0 to 7.0 %) of the audited rows are unlike the training rows" in outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("least", "severities"),
+    [
+        (0.0199, []),
+        (0.0201, ["low"]),
+        (0.0499, ["low"]),
+        (0.0501, ["medium"]),
+        (0.199, ["medium"]),
+        (0.201, ["high"]),
+    ],
+)
+def test_near_copies_are_graded_by_the_least_excess(least: float, severities: list[str]) -> None:
+    found = judged(least=least)
+    assert [finding.severity for finding in found.findings] == severities
+    if not severities:
+        assert "31 % of the audited and 1 % of the training observations." in found.reason
+    for finding in found.findings:
+        assert (finding.code, finding.threshold, finding.evidence) == ("UQ305", 0.02, ("support.copies",))
+        assert "31 % of 400 audited observations lie far closer to one training observation" in finding.statement
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ NUMBERS = [
     for name in rule.thresholds
 ]
 # Numbers that are no thresholds: the level of the intervals that calibration gives, and values of a column.
-WORDS = {"UQ102": {"90"}, "UQ123": {"2", "90"}, "UQ703": {"1", "9", "99"}, "UQ802": {"2"}}
+WORDS = {"UQ102": {"90"}, "UQ123": {"2", "90"}, "UQ305": {"1", "99"}, "UQ703": {"1", "9", "99"}, "UQ802": {"2"}}
 # What is asked where nothing else is configured: decisions, not to be changed in passing.
 USUAL: dict[str, dict[str, float]] = {
     "UQ001": {"margin": 0.01, "small_gain": 0.03, "worse": 0.1, "events": 10},
@@ -44,6 +44,7 @@ USUAL: dict[str, dict[str, float]] = {
     "UQ302": {"level": 0.05, "shuffled": 0.2},
     "UQ303": {"level": 0.025, "low": 0.02, "medium": 0.05, "high": 0.5},
     "UQ304": {"low": 0.1, "medium": 0.25, "high": 0.5},
+    "UQ305": {"copies": 0.02, "copies_medium": 0.05, "copies_high": 0.2},
     "UQ311": {"level": 0.05, "margin": 0.01},
     "UQ312": {"level": 0.025, "min_share": 0.1},
     "UQ401": {"level": 0.05, "min_size": 0.05, "min_share": 0.05, "medium": 0.8, "high": 0.5},

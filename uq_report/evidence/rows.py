@@ -100,6 +100,26 @@ class SupportShift(View):
     lines: tuple[ShiftLine, ...]
 
 
+class CopiesLine(ItemLine):
+    """Share of `n` audited rows that are near copies of a training row, less that of `n_train` training rows.
+
+    A near copy has a nearest training row at most `ratio` times as far as the second nearest.
+    """
+
+    n: int
+    share: float
+    share_train: float
+    ratio: float
+    n_train: int
+
+
+class SupportCopies(View):
+    """Near copies of training rows."""
+
+    id: ClassVar[str] = ids.SUPPORT_COPIES
+    lines: tuple[CopiesLine, ...]
+
+
 class AttributionLine(EstimateLine):
     """A feature's contribution to the measure of one row."""
 

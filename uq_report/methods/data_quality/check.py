@@ -18,13 +18,14 @@ from ...core.support.numbers import share_words, signed
 from ...core.support.text import short
 from ...evidence import ids
 from ...evidence import rows as facts
-from ...evidence.finding import Outcome
+from ...evidence.finding import Outcome, Symptom
 from ...evidence.rows import CountLine, DataQualityView
 from ...evidence.run import Run
 from ...evidence.view import by_feature, largest_first, of_measure
 from ..shared.checks import positive
 
 ZERO = "0"
+COPIED, NEAR_COPIES = "UQ701", "UQ305"  # exact copies of training rows are near ones, too
 NEEDS = {"UQ701": facts.OVERLAP, "UQ706": facts.TYPE_CHANGE, "UQ707": facts.CLASS}
 # most rules are about a share, medium from a second one
 _rule = partial(
@@ -32,7 +33,7 @@ _rule = partial(
 )
 RULES = (
     _rule(
-        code="UQ701",
+        code=COPIED,
         title="Audited rows occur among the training rows",
         options=("share=overlap",),
         thresholds={"high": 0.05},
@@ -189,7 +190,8 @@ def _copies(view: DataQualityView, measure: str) -> tuple[int, float, int]:
 def _copied(rule: Rule, copies: tuple[int, float, int], what: str, words: str, remedy: str) -> RuleOutcome:
     """Judge the share of rows that are copies."""
     count, share, n = copies
-    said = _said(rule, f"{count} of {n} audited rows ({share_words(share)}) {words}", remedy, share)
+    near = (Symptom(code=NEAR_COPIES),) if rule.code == COPIED else ()
+    said = _said(rule, f"{count} of {n} audited rows ({share_words(share)}) {words}", remedy, share, explains=near)
     passed = f"{count} of {n} audited rows are {what}."
     return family(rule, [share], lambda share: {"share": share}, lambda _: said, passed=passed)
 

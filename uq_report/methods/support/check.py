@@ -24,7 +24,16 @@ from ...evidence.finding import Outcome, Symptom
 from ...evidence.importance import Pfi, PfiLine
 from ...evidence.information import RedundancyJoint
 from ...evidence.profiles import Ale, Pdp
-from ...evidence.rows import ShiftLine, SupportLine, SupportShift, SupportValues, SupportView, ValueLine
+from ...evidence.rows import (
+    CopiesLine,
+    ShiftLine,
+    SupportCopies,
+    SupportLine,
+    SupportShift,
+    SupportValues,
+    SupportView,
+    ValueLine,
+)
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import largest_first, of_measure
@@ -83,6 +92,18 @@ SHIFTED = Rule(
     raised=("lower >= low",),
     grades=("high if lower >= high", "medium if lower >= medium", "low"),
     rests_on="Uniform bounds on empirical distributions (Massart 1990; Weissman et al. 2003)",
+)
+NEAR_COPIES = Rule(
+    code="UQ305",
+    title="Audited observations are near copies of training observations",
+    options=("copies", "copies_medium", "copies_high"),
+    when="More audited observations than training observations lie far closer to one training observation than to the "
+    "next (ratio of both distances, at most its 1 % point among training observations). The excess, by the lower end "
+    "of its 99 % interval, is above {copies:pct}. High above {copies_high:pct}, medium above {copies_medium:pct}, else "
+    "low.",
+    raised=("excess > copies",),
+    grades=("high if excess > copies_high", "medium if excess > copies_medium", "low"),
+    rests_on="Audited and training observations drawn alike have the same ratio of distances to training observations",
 )
 SURER = Rule(
     code="UQ311",
@@ -190,6 +211,33 @@ def _unseen(lines: Sequence[ValueLine], rule: Rule) -> Said:
     }
 
 
+def _copies(rule: Rule, run: Run) -> RuleOutcome:
+    lines = needed(SupportCopies, run).lines
+    words = [f"{share_words(x.share)} of the audited and {share_words(x.share_train)} of the training" for x in lines]
+    return family(
+        rule,
+        lines,
+        lambda x: {"excess": x.lower},
+        lambda x: _near_copies(rule, x),
+        passed=f"Near copies of a training observation are {listed(words)} observations.",
+    )
+
+
+def _near_copies(rule: Rule, line: CopiesLine) -> Said:
+    return {
+        "statement": f"{share_words(line.share)} of {line.n} audited observations lie far closer to one training "
+        f"observation than to the next; of training observations {share_words(line.share_train)} do. The excess is at "
+        f"least {share_words(line.lower)}. These are copies with small changes, or repeated measurements of the same "
+        "units: the model was fitted to them.",
+        "evidence": (SupportCopies.id,),
+        "remedy": "Find out where these observations come from. Split the data so that measurements of one unit stay "
+        "together, and audit again.",
+        "threshold": rule.thresholds["copies"],
+        "affected": f"at least {share_words(line.lower)} of {line.n} observations",
+        **observed(line),
+    }
+
+
 def _share(line: SupportLine) -> str:
     """Return a share with its interval in words."""
     return share_words(line.estimate, line.lower, line.upper, confidence=line.confidence)
@@ -204,6 +252,7 @@ class SupportCheck(TableCheck):
     shuffled rows outside above `shuffled`, by a one-sided t-test, Holm-adjusted over the features at `level`: there
     the feature's permutation results rest on rows that do not occur. UQ303 asks for more values beyond the training
     range, unseen levels or newly missing values than chance gives, at the other half of `level`, Holm-adjusted.
+    UQ305 asks for more near copies of training rows than training rows are of each other.
 
     Parameters
     ----------
@@ -214,24 +263,30 @@ class SupportCheck(TableCheck):
         Share of rows outside, beyond the expected share, below which UQ301 is an observation.
     tolerance : float
         UQ301 is undetermined, not cleared, if the interval of the share reaches this far above the expected share.
+    copies, copies_medium, copies_high : float
+        Share of near copies in excess of that of training rows.
     """
 
     level: float = 0.05
     shuffled: float = 0.2
     margin: float = 0.05
     tolerance: float = 0.1
+    copies: float = 0.02
+    copies_medium: float = 0.05
+    copies_high: float = 0.2
 
     name: ClassVar[str] = ids.SUPPORT
     title: ClassVar[str] = "Training support"
-    table: ClassVar[tuple[Rule, ...]] = (OUTSIDE, SHUFFLED, UNSEEN)
+    table: ClassVar[tuple[Rule, ...]] = (OUTSIDE, SHUFFLED, UNSEEN, NEAR_COPIES)
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        check_options(self.name, self, shares(self, *asdict(self)))
+        limits = ("copies", self.copies < self.copies_medium < self.copies_high, "numbers copies < medium < high")
+        check_options(self.name, self, (*shares(self, *asdict(self)), limits))
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's results on support."""
-        return outcome(self, run, self._rows_outside, _shuffled, _values)
+        return outcome(self, run, self._rows_outside, _shuffled, _values, _copies)
 
     def _rows_outside(self, rule: Rule, run: Run) -> RuleOutcome:
         view, _ = _views(run)
