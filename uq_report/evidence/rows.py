@@ -41,6 +41,22 @@ class DataQualityView(View):
     has_train: bool = False
 
 
+class MissingLine(ItemLine):
+    """Share of missing values of a column in `n` audited rows less that in `n_train` training rows."""
+
+    n: int
+    share: float
+    share_train: float
+    n_train: int
+
+
+class MissingView(View):
+    """Differences of the shares of missing values, of columns that have some."""
+
+    id: ClassVar[str] = ids.DATA_QUALITY_MISSING
+    lines: tuple[MissingLine, ...]
+
+
 class SupportLine(ItemLine):
     """Share of `n` rows outside the support, as they are or with a feature shuffled."""
 

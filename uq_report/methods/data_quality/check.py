@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import sqrt
+from math import nan, sqrt
 from typing import Any, ClassVar
 
 from pandas.api.types import is_numeric_dtype
@@ -19,10 +19,10 @@ from ...core.support.text import short
 from ...evidence import ids
 from ...evidence import rows as facts
 from ...evidence.finding import Outcome, Symptom
-from ...evidence.rows import CountLine, DataQualityView
+from ...evidence.rows import CountLine, DataQualityView, MissingLine, MissingView
 from ...evidence.run import Run
 from ...evidence.view import by_feature, largest_first, of_measure
-from ..shared.checks import positive
+from ..shared.checks import observed, positive
 
 ZERO = "0"
 COPIED, NEAR_COPIES = "UQ701", "UQ305"  # exact copies of training rows are near ones, too
@@ -68,9 +68,13 @@ RULES = (
     _rule(
         code="UQ705",
         title="Values are missing",
-        options=("share=missing",),
-        thresholds={"medium": 0.3},
-        when="More than {share:pct} of a column are missing. Medium from {medium:pct}, else low.",
+        options=("share=missing", "change"),
+        thresholds={"low": 0.05, "medium": 0.2},
+        when="The share of missing values of a column differs from that in training: by more than {low:pct}, by the "
+        "lower end of its interval (all columns at once), it is low, by more than {medium:pct} medium, by more than "
+        "{change:pct} an observation. More than {share:pct} of a column that are missing are an observation, too.",
+        raised=("change > change", "share > share"),
+        grades=("medium if change > medium", "low if change > low", "observation"),
     ),
     _rule(
         code="UQ706",
@@ -92,10 +96,10 @@ RULES = (
     _rule(
         code="UQ708",
         title="The training rows are few",
-        options=("few=few_rows", "medium=few_rows/2"),
-        when="Fewer than {few} training rows were given. Medium below {medium}, else low.",
+        options=("few=few_rows",),
+        when="Fewer than {few} training rows were given.",
         raised=("rows < few",),
-        grades=("medium if rows < medium", "low"),
+        grades=("observation",),
         rests_on="A model's overall outcome must be known before its features' effects are (Riley et al. 2020, "
         "doi:10.1136/bmj.m441)",
     ),
@@ -112,6 +116,9 @@ COLUMNS = {
 class DataQualityCheck(TableCheck):
     """Reads the counts of ``data_quality``. They are facts about these rows, so there is no test; each has a threshold.
 
+    Missing values are a finding only where their share differs from that in training, by its interval. Missing values
+    as such, and few training rows, are observations.
+
     Copies count only where chance does not explain them (the lines ``distinctive``). A 0 apart from the other values
     may be a real amount (nothing of an ingredient): it is an observation, whatever its share.
 
@@ -125,6 +132,8 @@ class DataQualityCheck(TableCheck):
         Share of rows with a number that may stand for a missing value (UQ703).
     missing : float
         Share of rows with a missing value in a column (UQ705).
+    change : float
+        Difference of that share to the training rows, by the lower end of its interval (UQ705).
     rare_class : float
         Share of a class (UQ707).
     few_rows : float
@@ -135,6 +144,7 @@ class DataQualityCheck(TableCheck):
     duplicates: float = 0.01
     placeholder: float = 0.005
     missing: float = 0.05
+    change: float = 0.02
     rare_class: float = 0.05
     few_rows: float = 100
 
@@ -144,13 +154,14 @@ class DataQualityCheck(TableCheck):
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        names = ("overlap", "duplicates", "placeholder", "missing", "rare_class")
+        names = ("overlap", "duplicates", "placeholder", "missing", "change", "rare_class")
         rules = tuple((name, 0 <= getattr(self, name) < 1, "a number in [0, 1)") for name in names)
         check_options(self.name, self, (*rules, *positive(self, "few_rows")))
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's facts about the data."""
-        judges = (_overlap, _duplicates, _placeholders, _columns, _missing, _types, _classes, _training)
+        missing = partial(_missing, run=run)
+        judges = (_overlap, _duplicates, _placeholders, _columns, missing, _types, _classes, _training)
         return outcome(self, run, *(partial(_by_facts, judge) for judge in judges))
 
 
@@ -247,19 +258,52 @@ def _columns(rule: Rule, view: DataQualityView) -> RuleOutcome:
     return family(rule, [*COLUMNS], lambda name: {name: len(of_measure(view.lines, name))}, said, passed=passed)
 
 
-def _missing(rule: Rule, view: DataQualityView) -> RuleOutcome:
-    trained = by_feature(of_measure(view.lines, facts.MISSING_TRAIN))
+def _missing(rule: Rule, view: DataQualityView, run: Run) -> RuleOutcome:
+    """Judge the share of missing values against training, one finding each; missing values as such in one finding."""
+    changes = MissingView.find(run)
+    moved = by_feature(changes.lines if changes is not None else ())
+    lines = {line.feature: line for line in of_measure(view.lines, facts.MISSING)}
+    limit = rule.thresholds["change"]
+    return family(
+        rule,
+        [*dict.fromkeys((*moved, *lines))],
+        lambda name: {
+            "share": lines[name].estimate if name in lines else 0.0,
+            "change": _least(moved[name]) if name in moved else nan,
+        },
+        lambda *names: (
+            _moved(rule, moved[names[0]])
+            if names[0] in moved and _least(moved[names[0]]) > limit
+            else _lacking(rule, [lines[name] for name in names])
+        ),
+        by=lambda name: name if name in moved and _least(moved[name]) > limit else "",
+        passed=f"No column lacks more than {share_words(rule.thresholds['share'])}.",
+    )
 
-    def said(line: CountLine) -> Said:
-        share = trained[line.feature].estimate if line.feature in trained else 0.0
-        before = f" ({share_words(share)} of the training rows)" if view.has_train else ""
-        words = f"is missing in {line.count} of {line.n} rows ({share_words(line.estimate)}){before}."
-        remedy = "Say why the values are missing, and how the model fills them."
-        return _said(rule, f"{short(line.feature)} {words}", remedy, line.estimate, [line])
 
-    passed = f"No column lacks more than {share_words(rule.thresholds['share'])}."
-    lines = of_measure(view.lines, facts.MISSING)
-    return family(rule, lines, lambda line: {"share": line.estimate}, said, passed=passed)
+def _least(line: MissingLine) -> float:
+    """Return how far a share has moved at least; 0 where it may not have."""
+    return max(line.lower, -line.upper, 0.0)
+
+
+def _moved(rule: Rule, line: MissingLine) -> Said:
+    side = "more" if line.estimate > 0 else "less"
+    return {
+        "statement": f"{short(line.feature)} is missing in {share_words(line.share)} of {line.n} observations and in "
+        f"{share_words(line.share_train)} of {line.n_train} training observations: at least "
+        f"{100 * _least(line):.1f} points {side}.",
+        "remedy": "Find out why the share differs: how the column is filled, or whom it describes.",
+        "evidence": (ids.DATA_QUALITY_MISSING,),
+        "features": (line.feature,),
+        "threshold": rule.thresholds["change"],
+        **observed(line),
+    }
+
+
+def _lacking(rule: Rule, lines: Sequence[CountLine]) -> Said:
+    columns = listed(f"{short(line.feature)} ({share_words(line.estimate)})" for line in largest_first(lines))
+    remedy = "State why values are missing, and how the model treats them."
+    return _said(rule, f"Values are missing in {columns}.", remedy, max(x.estimate for x in lines), lines)
 
 
 def _types(rule: Rule, view: DataQualityView) -> RuleOutcome:
