@@ -11,7 +11,7 @@ from uq_report.evidence import ids
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
 from uq_report.evidence.run import Run
-from uq_report.methods.pfi.check import ClaimsCheck
+from uq_report.methods.pfi.claims_check import ClaimsCheck
 
 COLUMNS = ("item", "p_value", "share", "share_lower", "share_upper", "unreliable")
 Over = dict[str, tuple[float, float]]  # of each feature the claim, and the part of it that is missing
@@ -159,6 +159,61 @@ def test_over_claiming_explains_a_bad_fit_where_it_has_a_place_and_no_use_where_
 ) -> None:
     finding = judged(over).findings[0]
     assert [symptom.code for symptom in finding.explains] == codes
+
+
+HARMED: Over = {"a": (0.1, 0.09), "flipped": (0.2, 0.3), ALL_FEATURES: (0.5, 0.4)}
+
+
+def test_a_feature_that_makes_predictions_worse_is_named_alone_as_the_cause() -> None:
+    """Without it a, which delivers a tenth of its claim, is named."""
+    (finding,) = judged(HARMED).findings
+    assert finding.features == ("flipped",)
+    assert finding.statement.startswith(
+        "On these observations flipped makes predictions worse: permuting it lowers the loss by 0.1000 nats (95 % "
+        "interval 0.0980 to 0.1020). "
+    )
+    assert [symptom.code for symptom in finding.explains] == ["UQ402", "UQ101", "UQ001", "UQ003", "UQ123"]
+    assert finding.remedy.startswith("Check how the feature was filled, coded and signed")
+    (rest,) = judged({**HARMED, "flipped": (0.2, 0.0)}).findings
+    assert (rest.features, rest.remedy.partition(",")[0]) == (("a",), "Regularise the model")
+
+
+def test_several_features_that_make_predictions_worse_are_named_the_worst_first() -> None:
+    (finding,) = judged({**HARMED, "worst": (0.2, 0.5)}).findings
+    assert finding.features == ("worst", "flipped")
+    assert "worst makes predictions worse: permuting it lowers the loss by 0.3000 nats" in finding.statement
+    assert "; so does flipped." in finding.statement
+
+
+@pytest.mark.parametrize(
+    ("delivered", "others", "harmful"),
+    [
+        (-0.0118, 0, True),  # the error is 0.001, the margin 0.01: one-sided 5 % of 499 are 1.648 errors
+        (-0.0116, 0, False),
+        (-0.0118, 1, False),  # of two features one-sided 2.5 %, 1.965 errors
+        (-0.0121, 1, True),
+        (0.5, 0, False),
+    ],
+)
+def test_a_delivered_importance_must_be_below_the_margin_beyond_chance(
+    delivered: float, others: int, *, harmful: bool
+) -> None:
+    over: Over = {"flipped": (0.2, 0.2 - delivered), ALL_FEATURES: (0.5, 0.4)}
+    over |= dict.fromkeys("ab"[:others], (0.1, 0.0))
+    (finding,) = judged(over).findings[:1]
+    assert ("makes predictions worse" in finding.statement) is harmful
+
+
+def test_what_is_certain_makes_predictions_worse_or_not_and_what_is_unreliable_does_not() -> None:
+    given = claims(HARMED)
+    for error, unreliable, worse in ((0.0, "", True), (0.001, "few events", False)):
+        delivered = given.estimates["item"] == DELIVERED
+        table = given.estimates.assign(
+            std_error=given.estimates["std_error"].where(~delivered, error),
+            unreliable=given.estimates["unreliable"].where(~delivered, unreliable),
+        )
+        finding = ClaimsCheck().check(run(replace(given, estimates=table))).findings[0]
+        assert ("makes predictions worse" in finding.statement) is worse
 
 
 def test_features_that_deliver_half_are_named_only_where_nothing_else_over_claims() -> None:

@@ -1,5 +1,6 @@
 """Every rule on support: raised, silent, undetermined, and not judged without its evidence."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -138,7 +139,8 @@ def test_a_share_that_may_be_a_tenth_more_than_expected_is_open(reach: float, st
 def test_both_sides_of_the_grades_of_uq303(rows: int, severity: str) -> None:
     (finding,) = judged(values=[count("a", "above range", rows, 0.025)], tests=1).findings
     assert finding.severity == severity
-    assert bool(finding.explains) is (severity in ("medium", "high"))
+    assert bool(finding.explains) is (severity != "observation")
+    assert all(symptom.possible is (severity == "low") for symptom in finding.explains)
     assert judged(values=[count("a", "above range", rows, 0.026)], tests=1).findings == ()
 
 
@@ -196,7 +198,18 @@ def test_a_column_out_of_range_as_a_whole_leads_what_it_explains() -> None:
     whole, part = (judged(values=[count("a", "above range", n, 1e-9)]).findings[0] for n in (300, 9))
     assert (whole.severity, part.severity) == ("high", "low")
     assert {symptom.code for symptom in whole.explains} >= {"UQ301", "UQ302", "UQ101", "UQ401"}
-    assert part.explains == ()
+    other = replace(whole, code="UQ101", features=(), explains=())
+    assert other.is_explained_by(whole)
+    assert not other.is_explained_by(part)  # too few rows to be claimed as the cause
+    assert other.may_be_explained_by(part)
+    assert not other.may_be_explained_by(whole)
+
+
+@pytest.mark.parametrize(("value", "causes"), [(0.0999, set()), (0.1001, {True}), (0.1499, {True}), (0.1501, {False})])
+def test_rows_outside_are_a_cause_from_medium_on_and_possibly_related_below(value: float, causes: set[bool]) -> None:
+    (finding,) = judged(outside=share("outside", "", value, 0.02, p_value=0.02)).findings
+    assert {symptom.possible for symptom in finding.explains} == causes
+    assert {symptom.code for symptom in finding.explains} >= ({"UQ101", "UQ401"} if causes else set())
 
 
 def test_uq303_is_adjusted_for_all_tests_there_were() -> None:

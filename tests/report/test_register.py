@@ -81,6 +81,15 @@ def test_a_finding_stands_under_the_one_that_explains_it() -> None:
     ]  # fmt: skip
 
 
+def test_a_small_cause_is_only_possibly_related() -> None:
+    small = finding("UQ303", "low", "age", explains=(Symptom(code="UQ401", possible=True),))
+    also = finding("UQ304", "low", "age", explains=(Symptom(code="UQ401", possible=True),))
+    rows = table(told(small, also, finding("UQ401", "high", "income"))).rows
+    assert str(rows[0][0]).startswith("UQ401")
+    assert str(rows[0][0]).endswith("(possibly related to UQ303 and UQ304)")
+    assert not any("related" in str(row[0]) for row in rows[1:])
+
+
 def test_a_finding_whose_cause_is_not_open_stands_by_itself() -> None:
     ended_ = Outcome(check="over", state="found", findings=(HIGH,), waived=(waived(CAUSE),))
     section = findings(RunReader(run_with(ended_)))

@@ -41,10 +41,14 @@ class RuleRecord(Frozen):
 
 
 class Symptom(Frozen):
-    """A finding that another one explains; every finding of the code where no feature is named."""
+    """A finding that another one explains; every finding of the code where no feature is named.
+
+    It is only `possible` where the other one is too small to be claimed as the cause.
+    """
 
     code: str
     feature: str = ""
+    possible: bool = False
 
 
 class Waiver(Frozen):
@@ -112,12 +116,15 @@ class Finding(Frozen):
 
     def is_explained_by(self, cause: Finding) -> bool:
         """Say whether `cause` names this finding among those it explains."""
-        if cause is self:
-            return False
-        return any(
-            symptom.code == self.code and (not symptom.feature or symptom.feature in self.features)
-            for symptom in cause.explains
-        )
+        return any(not symptom.possible for symptom in self._symptoms_in(cause))
+
+    def may_be_explained_by(self, cause: Finding) -> bool:
+        """Say whether `cause` names this finding as possibly related."""
+        return any(symptom.possible for symptom in self._symptoms_in(cause))
+
+    def _symptoms_in(self, cause: Finding) -> list[Symptom]:
+        own = [] if cause is self else [symptom for symptom in cause.explains if symptom.code == self.code]
+        return [symptom for symptom in own if not symptom.feature or symptom.feature in self.features]
 
     def __post_init__(self) -> None:
         """Refuse an unknown severity or a finding without evidence."""

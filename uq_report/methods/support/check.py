@@ -46,7 +46,9 @@ WORDS = {
     facts.NEWLY_MISSING: "{line.estimate:.0f} missing, while no training row lacks it",
 }
 # what a column that left its training range, or is distributed otherwise, explains: rows outside, faults of the model
-OUTSIDE_ROWS, NEW_VALUES, OF_MODEL = "UQ301", "UQ303", ("UQ101", "UQ401", "UQ402", "UQ001", "UQ003")
+OUTSIDE_ROWS, NEW_VALUES = "UQ301", "UQ303"
+LOW = {OUTSIDE_ROWS: "margin", NEW_VALUES: "low", "UQ304": "low"}  # the threshold of a low finding
+OF_MODEL = ("UQ101", "UQ121", "UQ123", "UQ401", "UQ402", "UQ001", "UQ003")
 NO_SCALE = "no average and local effect on a scale where models are additive (log-odds, the prediction of a number)"
 FLAT = 1e-9
 
@@ -152,7 +154,14 @@ def _views(run: Run) -> tuple[SupportView, SupportValues]:
     return needed(SupportView, run), needed(SupportValues, run)
 
 
-def _outside(line: SupportLine) -> Said:
+def _symptoms(codes: Sequence[str], size: float, rule: Rule) -> tuple[Symptom, ...]:
+    """Return what a shift explains: a cause is claimed from medium on, below it may be related; none of small ones."""
+    if size < rule.thresholds[LOW[rule.code]]:
+        return ()
+    return tuple(Symptom(code=code, possible=size < rule.thresholds["medium"]) for code in codes)
+
+
+def _outside(rule: Rule, line: SupportLine) -> Said:
     return {
         "statement": f"{_share(line)} of the audited rows are farther from the training rows than rows drawn alike "
         f"usually are; of those at most {share_words(line.expected)} would be. There the model extrapolates, and so "
@@ -160,6 +169,7 @@ def _outside(line: SupportLine) -> Said:
         "evidence": (ids.SUPPORT, ids.SUPPORT_ROWS),
         "remedy": "Restrict the model's use to rows like its training rows. Or train it on rows like those outside.",
         "threshold": line.expected,
+        "explains": _symptoms(OF_MODEL, line.estimate - line.expected, rule),
         **observed(line),
     }
 
@@ -197,7 +207,6 @@ def _values(rule: Rule, run: Run) -> RuleOutcome:
 def _unseen(lines: Sequence[ValueLine], rule: Rule) -> Said:
     """Return the finding on one feature with values that the training rows do not have."""
     largest = max(lines, key=lambda line: line.share)
-    explained = (OUTSIDE_ROWS, "UQ302", *OF_MODEL) if largest.share >= rule.thresholds["medium"] else ()
     return {
         "statement": f"{short(largest.feature)} has values that the model never saw in training: "
         f"{listed(WORDS[line.item].format(line=line) for line in lines)}, of {largest.n} rows. That is more than "
@@ -207,7 +216,10 @@ def _unseen(lines: Sequence[ValueLine], rule: Rule) -> Said:
         "features": (largest.feature,),
         "threshold": 0.0,
         "observed": largest.share,
-        "explains": tuple(Symptom(code=code) for code in explained),
+        "explains": (
+            *_symptoms((OUTSIDE_ROWS, "UQ302", *OF_MODEL), largest.share, rule),
+            *(Symptom(code="UQ705", feature=largest.feature) for line in lines if line.item == facts.NEWLY_MISSING),
+        ),
     }
 
 
@@ -296,7 +308,7 @@ class SupportCheck(TableCheck):
             rule,
             [line],
             lambda x: {"p_value": x.p_value, "excess": x.estimate - x.expected},
-            _outside,
+            lambda x: _outside(rule, x),
             undecided=lambda rest: [f"the share of rows outside, {_share(line)}"] if rest and wide else [],
             passed=f"{_share(line)} of the audited rows are unlike the training rows; of rows drawn alike "
             f"{share_words(line.expected)} would be.",
@@ -310,7 +322,6 @@ def _shifted(rule: Rule, run: Run) -> RuleOutcome:
 
 
 def _shift(rule: Rule, line: ShiftLine) -> Said:
-    whole = (OUTSIDE_ROWS, *OF_MODEL) if line.lower >= rule.thresholds["medium"] else ()
     least = share_words(line.lower)
     return {
         "statement": f"{short(line.feature)} is distributed otherwise than in training: at least {least} of the rows "
@@ -321,7 +332,10 @@ def _shift(rule: Rule, line: ShiftLine) -> Said:
         "features": (line.feature,),
         "threshold": rule.thresholds["low"],
         "affected": f"at least {least} of {line.n} rows",
-        "explains": (Symptom(code=NEW_VALUES, feature=line.feature), *(Symptom(code=code) for code in whole)),
+        "explains": (
+            Symptom(code=NEW_VALUES, feature=line.feature),
+            *_symptoms((OUTSIDE_ROWS, *OF_MODEL), line.lower, rule),
+        ),
         **observed(line),
     }
 
