@@ -101,6 +101,18 @@ def test_findings_that_explain_each_other_all_stand_in_the_register() -> None:
     assert [str(row[0])[:5].strip() for row in table(told(a, b, LOW)).rows] == ["UQ1 T", "UQ2 T", "UQ203"]
 
 
+def test_of_findings_that_explain_each_other_the_one_that_names_features_leads() -> None:
+    both = {"explains": (Symptom(code="UQ401"), Symptom(code="UQ001"))}
+    use, over = finding("UQ001", "critical", **both), finding("UQ401", "high", "income", **both)
+    rows = [str(row[0]) for row in table(told(use, over)).rows]
+    assert [row[:5] for row in rows] == ["UQ401", "UQ001"]
+    assert [row.endswith("(follows from UQ401)") for row in rows] == [False, True]
+    shift = finding("UQ303", "medium", "income", **both)
+    rows = [str(row[0]) for row in table(told(use, over, shift)).rows]
+    assert [row[:5] for row in rows] == ["UQ303", "UQ001", "UQ401"]
+    assert [row.endswith("(follows from UQ303)") for row in rows] == [False, True, True]
+
+
 def test_findings_of_one_rule_and_severity_share_a_block_that_keeps_every_number() -> None:
     made = [
         replace(HIGH, features=(f"x{k}",), observed=0.1 * k, lower=0.1 * k - 0.01, upper=0.1 * k + 0.02)

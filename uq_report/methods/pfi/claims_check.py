@@ -70,8 +70,8 @@ OVER_CLAIMED = Rule(
     "High if unseen rows confirm at most {high:pct} of what all features together claim, medium up to "
     "{medium:pct}, else low. Named are features that do so themselves and deliver less than {high:pct} of "
     "their claim, the smallest share first. Where a feature's delivered importance is below the margin's negative "
-    "(one-sided test, level {level}, Holm-adjusted over features), it makes predictions worse: it is named alone, as "
-    "the cause.",
+    "(one-sided test, level {level}, Holm-adjusted over features), it makes predictions worse: the lowest is named "
+    "alone, as the cause.",
     raised=("p_adjusted <= level and beyond > 0 and claim >= min_size and missing > min_share",),
     grades=("high if share <= high", "medium if share <= medium", "low"),
     rests_on=RESTS_ON,
@@ -143,7 +143,7 @@ class ClaimsCheck(TableCheck):
     def _claimed(self, view: Claims, whole: ClaimLine | None, raised: Sequence[Tested], dof: float) -> Said:
         """Return the finding: with the features that make predictions worse, else with those that deliver least."""
         harmful = _harmful(view, self.level, dof)
-        features = [line.feature for line in harmful] or self._named(raised)
+        features = [line.feature for line in harmful[:1]] or self._named(raised)
         alone = [t.line.feature for t in raised if t.line.feature != ALL_FEATURES]
         singles = (features or ([] if len(alone) < len(raised) else alone))[:NAMED]
         sentences = [f"{'; '.join(_claims(view, feature) for feature in singles)}."] if singles else []
@@ -236,11 +236,11 @@ def _symptoms(features: Sequence[str], whole: ClaimLine | None, *, cause: bool) 
     """Return what over-claiming explains: what is left for others, and where it has a place, the bad fit as a whole.
 
     That the model is of no use it explains only where unseen rows confirm some of what is claimed, or where a feature
-    makes predictions worse.
+    makes predictions worse. Such a feature may also be what puts rows outside the training domain.
     """
     confirmed = cause or (whole is not None and whole.share_lower > 0)
     codes = (UNDER, *(("UQ101",) if features else ()), *(("UQ001", "UQ003") if features and confirmed else ()))
-    return tuple(Symptom(code=code) for code in (*codes, *(("UQ123",) if cause else ())))
+    return tuple(Symptom(code=code) for code in (*codes, *(("UQ123", "UQ301") if cause else ())))
 
 
 def differences(view: Claims, run: Run) -> list[Tested]:
