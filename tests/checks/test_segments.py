@@ -299,7 +299,7 @@ def test_a_segment_that_both_halves_find_is_one_finding() -> None:
     assert finding.statement == (
         "Where age above 47 (100 of the 500 observations that judge it) the mean outcome is 5.00 and the mean "
         "prediction 4.00: predictions are too low by 0.80 (95 % interval 0.70 to 0.90) standard deviations of the "
-        "model. This costs about 0.32 nats per observation. The tree of the other half finds it, too."
+        "model. This costs about 0.32 nats per observation. So are they where age above 45."
     )
     assert (finding.features, finding.affected, finding.observed) == (("age",), "100 of 500 observations", 0.8)
     assert [symptom.code for symptom in finding.explains] == ["UQ121", "UQ101"]
@@ -314,7 +314,7 @@ def test_wrong_probabilities_are_shares_of_a_class() -> None:
     finding = only(judged(residuals=(offset(-1.0, **shares),)))
     assert "24 % are bad, at a mean probability of 4 %: predictions are too high by 1.00 (" in finding.statement
     assert "This costs about 0.25 nats per observation." in finding.statement
-    assert "tree of the other half" not in finding.statement
+    assert "So are they" not in finding.statement
 
 
 def test_a_large_residual_that_may_be_chance_is_open() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan, sqrt
 from typing import ClassVar, NamedTuple
@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 from scipy import special
 
 from ...checks.family import Said, TableCheck, family, needed, outcome, require
-from ...checks.reading import RuleOutcome
+from ...checks.reading import RuleOutcome, listed
 from ...checks.rule import Rule
 from ...core.model.measures import ENTROPY, NLL
 from ...core.model.sampling import t_quantile
@@ -217,10 +217,10 @@ class Offset(NamedTuple):
         sizes = {"nats": line.estimate**2 / 2, "times": least**2 / 2 / margin}
         return {"p_adjusted": self.p_adjusted, "p_small": self.p_small, **sizes}
 
-    @property
-    def place(self) -> Hashable:
-        """Segments of the same features, class and direction are one finding: each half may find it."""
-        return (self.features, self.line.level, self.line.estimate > 0)
+    def like(self, other: Offset) -> bool:
+        """Say whether another segment is about the same class and direction, and shares a feature: one finding."""
+        same = self.line.level == other.line.level and (self.line.estimate > 0) == (other.line.estimate > 0)
+        return same and bool({*self.features} & {*other.features})
 
 
 def _mispredicted(rule: Rule, run: Run) -> RuleOutcome:
@@ -231,12 +231,13 @@ def _mispredicted(rule: Rule, run: Run) -> RuleOutcome:
     adjusted = [holm([_p_offset(x, sqrt(2 * nats)) for x in view.lines]).tolist() for nats in (margin, small)]
     made_of = [tuple(view.made_of.get(x.segment, ())) for x in view.lines]
     tests = [Offset(*parts) for parts in zip(view.lines, made_of, *adjusted, strict=True)]
+    tests.sort(key=lambda x: -abs(x.line.estimate))
     return family(
         rule,
-        sorted(tests, key=lambda x: -abs(x.line.estimate)),
+        tests,
         lambda x: x.numbers(margin),
         lambda *raised: _wrong_on_average(rule, raised),
-        by=lambda x: x.place,
+        by=lambda x: next(k for k, other in enumerate(tests) if x is other or x.like(other)),
         undecided=lambda rest: [x.line.item for x in rest if x.line.estimate**2 / 2 > margin],
         because="outcome less prediction is beyond the margin, but not beyond chance",
         passed=f"In none of {len(tests)} segments are predictions shown to be wrong on average.",
@@ -251,12 +252,13 @@ def _p_offset(line: ResidualLine, margin: float) -> float:
 
 
 def _wrong_on_average(rule: Rule, raised: Sequence[Offset]) -> Said:
-    """Return what to say of the segments of the same features, the farthest first."""
+    """Return what to say of segments that share a feature, the farthest first."""
     first = raised[0]
     line, judging = first.line, first.line.n + first.line.n_rest
     graded = rule.judge(**first.numbers(rule.thresholds["margin"]))
     size = value_words(*_size(line), confidence=line.confidence)
-    also = " The tree of the other half finds it, too." if len(raised) > 1 else ""
+    others = listed((x.line.item for x in raised[1:]), 3)
+    also = f" So are they where {others}." if others else ""
     explained = (OVERSURE, *(("UQ101",) if graded in ("high", "medium") else ()))
     return {
         "statement": f"Where {line.item} ({line.n} of the {judging} observations that judge it) {_means(line)}: "
