@@ -466,7 +466,7 @@ def kept(rates: Mapping[str, Any], rules: Sequence[str], before: Mapping[str, An
 
 
 def main() -> None:
-    options = arguments(__doc__, 20, write="", explainers=[], checks=[])
+    options = arguments(__doc__, 20, write="", explainers=[], rules=[])
     table = measured(chosen(DESIGNS, options.designs), options.reps, options.jobs, options.explainers)
     printed(table)
     if options.write:

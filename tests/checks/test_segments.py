@@ -338,9 +338,14 @@ def test_wrong_thresholds_are_refused(options: dict[str, float], match: str) -> 
         SegmentsCheck(**options)
 
 
-def shown(*lines: dict[str, Any], closest: list[dict[str, Any]] | None = None) -> Section:
+def shown(
+    *lines: dict[str, Any],
+    closest: list[dict[str, Any]] | None = None,
+    residuals: tuple[dict[str, Any], ...] = (),
+) -> Section:
     meta: dict[str, Any] = {"made_of": {}, "judged": 1000, "grown": 1000, "uncertainty": ["entropy"]}
     results = [diagnostic("segments", [*lines], COLUMNS, **meta)]
+    results += [diagnostic("segments.residuals", [*residuals], RESIDUAL_COLUMNS)] if residuals else []
     results += [] if closest is None else [diagnostic("segments.features", closest, CHANGES)]
     with undrawn():
         run = Run(as_of="2026-01-01", subject={"n": 2000}, settings={}, environment={}, results=tuple(results))
@@ -365,3 +370,16 @@ def test_the_section_counts_segments_above_the_rest_and_names_what_brings_them_c
         assert (table.rows[0][0], table.rows[0][-1]) == ("A", words)
         assert table.rows[-1][:4] == ("", "all judged rows", 200, 0.2)
     assert "No measure parts these rows" in text_of(shown(whole))
+
+
+def test_the_section_shows_the_segments_whose_predictions_are_farthest_from_their_outcomes() -> None:
+    many = [offset(0.1 * k * (-1) ** k, segment=f"residual {k}", item=f"age above {k}") for k in range(8)]
+    found = shown(every("entropy", 1.0), residuals=tuple(many))
+    table = table_of(found, "segments-residuals")
+    assert [row[0] for row in table.rows] == [f"age above {k}" for k in (7, 6, 5, 4, 3, 2)]
+    assert table.rows[0][1:4] == (100, 5.0, 4.0)
+    assert table.rows[0][4].startswith("−0.70 (−0.80 to −0.60)")
+    assert "The 6 segments of 8 with the largest difference of outcome and prediction." in table.caption
+    of_class = shown(every("entropy", 1.0), residuals=(offset(0.5, level="bad"),))
+    assert table_of(of_class, "segments-residuals").rows[0][2] == "bad"
+    assert "trees of their own" not in text_of(shown(every("entropy", 1.0)))

@@ -111,12 +111,15 @@ class SegmentsSection(ResultSection[SegmentsView]):
 def _residuals(view: SegmentResiduals) -> list[Block]:
     """Return the segments whose predictions are farthest from their outcomes."""
     lines = sorted(view.lines, key=lambda line: -abs(line.estimate))[: 2 * MOST]
-    classes: list[Field] = [("class", lambda line: clean(line.level))] if any(x.level for x in lines) else []
-    fields: tuple[Field, ...] = (
-        *(("observations where", lambda line: clean(line.item)), (Column("n", "integer"), "n"), *classes),
-        *((Column("mean outcome", "number"), "outcome"), (Column("mean prediction", "number"), "predicted")),
-        *(("difference in standard deviations of the model", words_of), (Column("nats", "number"), "nats")),
+    level: Field = ("class", lambda line: clean(line.level))
+    where: Field = ("observations where", lambda line: clean(line.item))
+    means: tuple[Field, ...] = (
+        (Column("mean outcome", "number"), "outcome"),
+        (Column("mean prediction", "number"), "predicted"),
     )
+    size: Field = ("difference in standard deviations of the model", words_of)
+    classes = [level] if any(line.level for line in lines) else []
+    fields = (where, (Column("n", "integer"), "n"), *classes, *means, size, (Column("nats", "number"), "nats"))
     shown = f"The {count(len(lines), 'segment')} of {len(view.lines)}"
     caption = f"{shown} with the largest difference of outcome and prediction."
     return [*paragraphs(WRONG), line_table("segments-residuals", caption, lines, fields, of=view.result)]
