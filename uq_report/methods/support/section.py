@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from math import isfinite, isnan
 from typing import ClassVar
 
-from ...core.support.numbers import is_number
+from ...core.support.numbers import is_number, share_words
 from ...core.support.text import count
 from ...document import slots
 from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, paragraphs
@@ -121,8 +121,8 @@ def _copies(e: RunReader) -> list[Block]:
     view = SupportCopies.find(e.run)
     return [
         Paragraph(
-            text=f"Near copies of a training observation: {value_words(line.share)} of {line.n} audited observations, "
-            f"{value_words(line.share_train)} of {line.n_train} training observations; difference {words_of(line)}."
+            text=f"Near copies of a training observation: {share_words(line.share)} of {line.n} audited observations, "
+            f"{share_words(line.share_train)} of {line.n_train} training observations; difference {words_of(line)}."
         )
         for line in (view.lines if view is not None else ())
     ]
