@@ -160,22 +160,22 @@ def test_the_finding_names_rows_size_rest_and_remedy() -> None:
     finding = only(judged(line(), closest=[change | {"segment": "confidence_gap 1", "before": 0.3, "after": 0.1}]))
     assert finding.code == "UQ121"
     assert finding.statement == (
-        "Where age above 47 (200 of the 1000 rows kept to judge) the loss is 0.300 nats (95 % interval 0.260 to "
-        "0.340) above what the model expects, 0.300 nats (0.260 to 0.340) further above than for the other 800 rows: "
-        "there the model is surer than it is right. Of all features, exchanging income brings these rows closest "
-        "to the others: from 0.300 to 0.100 nats apart."
+        "Where age above 47 (200 of the 1000 observations that judge it) the loss exceeds the loss that the model "
+        "expects by 0.300 nats (95 % interval 0.260 to 0.340), and by 0.300 nats (0.260 to 0.340) more than for the "
+        "other 800 observations: there the model is over-confident. Of all features, permuting income reduces the "
+        "difference to the others most: from 0.300 to 0.100 nats."
     )
-    assert finding.remedy == "Check these 200 rows for wrong labels and for missing features."
-    assert finding.affected == "200 of 1000 rows"
+    assert finding.remedy == "Check these 200 observations for wrong labels and for missing features."
+    assert finding.affected == "200 of 1000 observations"
     assert (finding.features, finding.threshold, finding.observed) == (("age",), 0.05, 0.3)
 
 
 def test_rows_off_the_support_are_named_as_such() -> None:
     finding = only(judged(line(segment=OFF_SUPPORT, grown="", item="rows unlike any training row")))
     assert finding.statement.startswith(
-        "For rows unlike any training row (200 of the 1000 rows kept to judge) the loss is"
+        "For rows unlike any training row (200 of the 1000 observations that judge it) the loss exceeds"
     )
-    assert finding.remedy == "Check these 200 rows for wrong labels and for missing features."
+    assert finding.remedy == "Check these 200 observations for wrong labels and for missing features."
 
 
 def test_a_wide_interval_decides_nothing() -> None:
@@ -189,8 +189,8 @@ def test_small_gaps_pass() -> None:
     outcome = judged(*lines, residuals=(offset(0.01),))
     assert outcome.state == "passed"
     assert "In none of 1 segments are predictions shown to be wrong on average." in outcome.reason
-    assert "In none of 1 segments is the model shown to be surer than it is right." in outcome.reason
-    assert "In none of 1 segments is the model far less sure than elsewhere." in outcome.reason
+    assert "In none of 1 segments is the model shown to be over-confident." in outcome.reason
+    assert "In none of 1 segments is the uncertainty much higher than elsewhere." in outcome.reason
 
 
 @pytest.mark.parametrize(("value", "raised"), [(0.239, False), (0.241, True)])
@@ -199,7 +199,7 @@ def test_concentrated_doubt_is_an_observation_from_a_margin_on(value: float, rai
     assert severities(outcome) == (["observation"] if raised else [])
     if raised:
         assert (
-            "Where age above 47 (200 of the 1000 rows kept to judge) the model is less sure: entropy"
+            "Where age above 47 (200 of the 1000 observations that judge it) the uncertainty is higher: entropy"
             in only(outcome).statement
         )
 
@@ -231,7 +231,7 @@ def test_doubt_needs_its_adjusted_test_and_names_the_largest_segment() -> None:
 
 def test_rows_off_the_support_are_no_concentration() -> None:
     outcome = judged(line("entropy", 0.9, segment=OFF_SUPPORT, grown=""))
-    assert "no measure of uncertainty parts the rows" in outcome.reason
+    assert "no measure of uncertainty divides the observations" in outcome.reason
 
 
 def test_nothing_is_judged_without_segments() -> None:

@@ -77,7 +77,7 @@ def run(**parts: Any) -> Run:
 def test_all_is_well() -> None:
     outcome = judged()
     assert outcome.state == "passed"
-    assert "5.0 % (95 % interval 3.0 to 7.0 %) of the audited rows are unlike the training rows" in outcome.reason
+    assert "5.0 % (95 % interval 3.0 to 7.0 %) of the observations are outside the training domain" in outcome.reason
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_uq303_of_a_feature_is_that_of_the_most_rows() -> None:
     lines = [count("a", "below range", 9, 1e-6, bound="3"), count("a", "newly missing", 30, 1e-6)]
     (finding,) = judged(values=lines).findings
     assert (finding.severity, finding.observed) == ("medium", 30 / 400)
-    assert "9 below the training minimum 3 and 30 missing, while no training row lacks it, of 400 rows" in (
+    assert "9 below the training minimum 3 and 30 missing, while no training row lacks it, of 400 observations" in (
         finding.statement
     )
 
@@ -156,14 +156,14 @@ def test_uq303_of_a_feature_is_that_of_the_most_rows() -> None:
 def test_uq301_is_neither_raised_nor_cleared_by_a_wide_interval() -> None:
     outcome = judged(outside=share("outside", "", 0.08, 0.1, p_value=0.03))
     assert outcome.state == "skipped"
-    assert "UQ301 is undetermined for the share of rows outside, 8 %" in outcome.reason
+    assert "UQ301 is undetermined for the share of observations outside, 8 %" in outcome.reason
 
 
 def test_uq302_is_raised_stays_silent_or_undetermined() -> None:
     clear, silent, open_ = (share("shuffled", f, v, 0.05) for f, v in (("a", 0.6), ("b", 0.1), ("c", 0.22)))
     outcome = judged(shuffled=[clear, silent, open_])
     assert [(f.code, f.features, f.severity) for f in outcome.findings] == [("UQ302", ("a",), "observation")]
-    assert outcome.reason.startswith("UQ302 is undetermined for c (17 to 27 % of the rows): ")
+    assert outcome.reason.startswith("UQ302 is undetermined for c (17 to 27 % of the observations): ")
     assert outcome.reason.endswith("the limit is 20 %.")
     exact = share("shuffled", "a", 1.0, 0.0)
     assert judged(shuffled=[exact]).findings[0].features == ("a",)
@@ -184,7 +184,7 @@ def test_uq303_is_held_against_no_such_row() -> None:
 def test_uq302_is_one_finding_that_names_all_features() -> None:
     (finding,) = judged(shuffled=[share("shuffled", f, v, 0.05) for f, v in (("a", 0.6), ("b", 0.8))]).findings
     assert (finding.features, finding.observed) == (("b", "a"), 0.8)
-    assert "unlike any training row; so with a (60 %)." in finding.statement
+    assert "outside the training domain; so does a (60 %)." in finding.statement
 
 
 def test_uq302_is_adjusted_for_the_number_of_features() -> None:

@@ -40,24 +40,25 @@ NATS = "nats"
 
 SURER = Rule(
     code=OVERSURE,
-    title="In a segment of rows the model is surer than it is right",
+    title="In a segment of observations the model is over-confident",
     options=("level/2", "margin", "loss", "medium", "high", "share"),
-    when="Rows that a small tree set apart, no more than the rest, judged on rows it has not seen: their loss is above "
-    "what the model expects there (its entropy) by more than {margin} nats, where the likelihood is not finite "
-    "{loss:pct} of the usual loss, and further above than that of the other rows (level {level}, Holm-adjusted over "
-    "segments). High if the interval lies beyond {high} times that and at least {share:pct} of the rows are concerned, "
-    "medium beyond {medium} times, else low.",
+    when="A leaf of a small tree, no larger than the other leaves together, judged on observations that the tree has "
+    "not seen: the loss exceeds the loss that the model expects (its entropy) by more than {margin} nats, where the "
+    "likelihood is not finite {loss:pct} of the usual loss, and by more than for the other observations (level "
+    "{level}, Holm-adjusted over segments). High if the interval lies beyond {high} times that and at least {share:pct} of the "
+    "observations are affected, medium beyond {medium} times, else low.",
     raised=("p_adjusted <= level and margin > margin", "p_adjusted <= level and loss > loss"),
     grades=("high if times >= high and share >= share", "medium if times >= medium", "low"),
     rests_on="E_q[-log q(Y)] = H(q): loss and expected loss agree on average in any rows when y follows the model",
 )
 UNSURE = Rule(
     code=CONCENTRATED,
-    title="The model's uncertainty is concentrated in a segment of rows",
+    title="The model's uncertainty is concentrated in a segment of observations",
     options=("level/2", "entropy", "spread"),
-    when="Rows that a small tree set apart, no more than the rest, judged on rows it has not seen: the model is less "
-    "sure there than for the other rows (level {level}, Holm-adjusted over segments), by more than {entropy} nats, in "
-    "other units {spread:pct} of the mean over all rows, by the lower end of the interval.",
+    when="A leaf of a small tree, no larger than the other leaves together, judged on observations that the tree has "
+    "not seen: the uncertainty is higher than for the other observations (level {level}, Holm-adjusted over segments), by "
+    "more than {entropy} nats, in other units {spread:pct} of the mean over all observations, by the lower end of the "
+    "interval.",
     raised=("p_adjusted <= level and entropy > entropy", "p_adjusted <= level and spread > spread"),
     rests_on="athey",
 )
@@ -95,7 +96,7 @@ def _oversure(rule: Rule, run: Run) -> RuleOutcome:
         p_values=[_p_beyond(x, margins[x.segment]) for x in lines],
         undecided=lambda rest: [x.item for x in rest if x.upper > margins[x.segment] and x.difference > 0],
         because="the interval of the loss beyond what the model expects reaches beyond the margin",
-        passed=f"In none of {len(lines)} segments is the model shown to be surer than it is right.",
+        passed=f"In none of {len(lines)} segments is the model shown to be over-confident.",
     )
 
 
@@ -127,9 +128,9 @@ def _beyond(rule: Rule, line: SegmentLine, margin: float) -> dict[str, float]:
 def _surer(line: SegmentLine, margin: float, view: SegmentsView, run: Run) -> Said:
     own, more = _numbers(line)
     return {
-        "statement": f"{_where(line)} the loss is {own} above what the model expects, {more} further above than for "
-        f"the other {line.n_rest} rows: there the model is surer than it is right.{_closest(line, run)}",
-        "remedy": f"Check these {line.n} rows for wrong labels and for missing features.",
+        "statement": f"{_where(line)} the loss exceeds the loss that the model expects by {own}, and by {more} more "
+        f"than for the other {line.n_rest} observations: there the model is over-confident.{_closest(line, run)}",
+        "remedy": f"Check these {line.n} observations for wrong labels and for missing features.",
         "measures": (NLL.name, ENTROPY.name) if line.measure == CONFIDENCE_GAP else (line.measure,),
         "threshold": margin,
         **_about(line, view),
@@ -143,7 +144,7 @@ def _numbers(line: SegmentLine) -> tuple[str, str]:
 
 
 def _about(line: SegmentLine, view: SegmentsView) -> Said:
-    rows, features = f"{line.n} of {line.n + line.n_rest} rows", tuple(view.made_of.get(line.segment, ()))
+    rows, features = f"{line.n} of {line.n + line.n_rest} observations", tuple(view.made_of.get(line.segment, ()))
     evidence = (ids.SEGMENTS, ids.SEGMENTS_FEATURES)
     return {"evidence": evidence, "features": features, "affected": rows, **observed(line)}
 
@@ -151,7 +152,7 @@ def _about(line: SegmentLine, view: SegmentsView) -> Said:
 def _where(line: SegmentLine) -> str:
     """Name a segment with its rows, as a sentence begins."""
     place = "For" if line.segment == OFF_SUPPORT else "Where"
-    return f"{place} {line.item} ({line.n} of the {line.n + line.n_rest} rows kept to judge)"
+    return f"{place} {line.item} ({line.n} of the {line.n + line.n_rest} observations that judge it)"
 
 
 def _closest(line: SegmentLine, run: Run) -> str:
@@ -161,8 +162,8 @@ def _closest(line: SegmentLine, run: Run) -> str:
     if found is None:
         return ""
     return (
-        f" Of all features, exchanging {short(found.feature)} brings these rows closest to the others: from "
-        f"{value_words(found.before)} to {value_words(found.after, unit=line.unit)} apart."
+        f" Of all features, permuting {short(found.feature)} reduces the difference to the others most: from "
+        f"{value_words(found.before)} to {value_words(found.after, unit=line.unit)}."
     )
 
 
@@ -170,14 +171,14 @@ def _concentrated(rule: Rule, run: Run) -> RuleOutcome:
     """Name, for each measure of uncertainty, the segment of the largest mean that is far enough from the rest."""
     view = needed(SegmentsView, run)
     lines = [x for x in view.tested() if x.measure in view.uncertainty and x.segment != OFF_SUPPORT]
-    require(lines, "no measure of uncertainty parts the rows into segments")
+    require(lines, "no measure of uncertainty divides the observations into segments")
     return family(
         rule,
         sorted(lines, key=lambda line: -line.difference),
         lambda x: _far(view, x),
         lambda first, *_: _unsure(rule, first, view, run),
         by=lambda x: x.measure,
-        passed=f"In none of {len(lines)} segments is the model far less sure than elsewhere.",
+        passed=f"In none of {len(lines)} segments is the uncertainty much higher than elsewhere.",
     )
 
 
@@ -193,9 +194,9 @@ def _unsure(rule: Rule, line: SegmentLine, view: SegmentsView, run: Run) -> Said
     own, more = _numbers(line)
     title = view.result.measures[line.measure].title if line.measure in view.result.measures else line.measure
     return {
-        "statement": f"{_where(line)} the model is less sure: {title} {own}, {more} more than for the other "
-        f"{line.n_rest} rows.{_closest(line, run)}",
-        "remedy": "Ask whether decisions on these rows need a person, or more data.",
+        "statement": f"{_where(line)} the uncertainty is higher: {title} {own}, {more} more than for the other "
+        f"{line.n_rest} observations.{_closest(line, run)}",
+        "remedy": "Decide whether these observations need a human decision, or more data.",
         "measures": (line.measure,),
         "threshold": rule.thresholds["entropy" if line.unit == NATS else "spread"],
         **_about(line, view),
@@ -292,7 +293,7 @@ def _size(line: ResidualLine) -> tuple[float, float, float]:
 
 @dataclass(frozen=True)
 class SegmentsCheck(TableCheck):
-    """Judges the segments that small trees found, on rows that the trees have not seen.
+    """Judges the segments that small trees found, on observations that the trees have not seen.
 
     UQ121 asks for a segment whose loss is above what the model expects there by more than a margin, and further
     above than for the other rows; both one-sided t-tests, their larger p-value Holm-adjusted over segments. UQ122 is
@@ -316,7 +317,7 @@ class SegmentsCheck(TableCheck):
     medium, high : float
         Multiples of the margin, by the lower end of the interval, from which a finding is medium, or high.
     share : float
-        Share of the rows from which a finding may be high.
+        Share of the observations from which a finding may be high.
     entropy : float
         Difference of uncertainty to the other rows that is worth a sentence, in nats.
     spread : float

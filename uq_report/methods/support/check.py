@@ -1,4 +1,4 @@
-"""Support: rows, shuffled rows and values where the model had nothing to learn from, and what it does there."""
+"""Training domain: observations, permuted observations and values outside it, and what the model does there."""
 
 from __future__ import annotations
 
@@ -54,43 +54,43 @@ FLAT = 1e-9
 
 OUTSIDE = Rule(
     code=OUTSIDE_ROWS,
-    title="Audited rows lie outside what the model was trained on",
+    title="Observations lie outside the training domain",
     options=("level/2", "margin"),
     thresholds={"high": 0.25, "medium": 0.1},
-    when="More audited rows are outside than rows drawn as the training rows would be (exact test, level {level}). "
-    "High if the excess over the share expected by construction is at least {high:pct} of the rows, medium from "
-    "{medium:pct}, low from {margin:pct}, else an observation.",
+    when="More observations are outside the training domain than of a sample drawn as the training sample (exact test, "
+    "level {level}). High if the excess over the share expected by construction is at least {high:pct} of the "
+    "observations, medium from {medium:pct}, low from {margin:pct}, else an observation.",
     raised=("p_value <= level",),
     grades=("high if excess >= high", "medium if excess >= medium", "low if excess >= margin", "observation"),
     rests_on="Conformal p-values: rows drawn as the training rows are exchangeable with them (Vovk et al. 2005)",
 )
 SHUFFLED = Rule(
     code="UQ302",
-    title="Exchanged values make rows unlike any training row",
+    title="Permuted values leave the training domain",
     options=("level", "shuffled"),
-    when="More than {shuffled:pct} of the rows are outside after the feature is shuffled (level {level}, Holm-adjusted "
-    "over features): correlated features alone do that.",
+    when="More than {shuffled:pct} of the observations are outside the training domain after the feature is permuted "
+    "(level {level}, Holm-adjusted over features): correlated features alone cause that.",
     raised=("share > shuffled and p_adjusted <= level",),
     rests_on="lecture:extrapolation",
 )
 UNSEEN = Rule(
     code=NEW_VALUES,
-    title="Audited rows hold values that training never had",
+    title="Values do not occur in the training sample",
     options=("level/2",),
     thresholds={"low": 0.02, "medium": 0.05, "high": 0.5},
-    when="More audited values lie beyond the training range, have an unseen level or are newly missing than chance "
-    "gives (exact tests, level {level}, Holm-adjusted over features). High if at least {high:pct} of the rows are "
-    "concerned, medium from {medium:pct}, low from {low:pct}, else an observation.",
+    when="More values lie beyond the training range, have an unseen level or are newly missing than chance explains "
+    "(exact tests, level {level}, Holm-adjusted over features). High if at least {high:pct} of the observations are "
+    "affected, medium from {medium:pct}, low from {low:pct}, else an observation.",
     raised=("p_adjusted <= level",),
     grades=("high if share >= high", "medium if share >= medium", "low if share >= low", "observation"),
     rests_on="Audited and training rows drawn alike are exchangeable: any deal of them is as likely",
 )
 SHIFTED = Rule(
     code="UQ304",
-    title="A feature is distributed otherwise than in training",
+    title="The distribution of a feature differs from training",
     options=("low", "medium", "high"),
-    when="The distance of a column's distributions in audited and training rows is at least {low:pct}, by the lower "
-    "end of its interval (all columns at once). High from {high:pct}, medium from {medium:pct}, else low.",
+    when="The distance of a column's distributions in the test sample and the training sample is at least {low:pct}, "
+    "by the lower end of its interval (all columns at once). High from {high:pct}, medium from {medium:pct}, else low.",
     raised=("lower >= low",),
     grades=("high if lower >= high", "medium if lower >= medium", "low"),
     rests_on="Uniform bounds on empirical distributions (Massart 1990; Weissman et al. 2003)",
@@ -109,9 +109,9 @@ NEAR_COPIES = Rule(
 )
 SURER = Rule(
     code="UQ311",
-    title="The model becomes surer when a feature is exchanged",
+    title="Permuting a feature lowers the stated uncertainty",
     options=("level", "margin"),
-    when="With exchanged values of a feature the model becomes surer by more than {margin} nats (Entropy-PFI below "
+    when="Permuting a feature lowers the entropy by more than {margin} nats on average (Entropy-PFI below "
     "−{margin}; level {level}, Holm-adjusted over features).",
     raised=("surer > margin and p_adjusted <= level",),
     rests_on="wood:section 3.5",
@@ -141,12 +141,13 @@ def _shuffled(rule: Rule, run: Run) -> RuleOutcome:
         p_values=np.where(excess > 0, two_sided(excess, errors, freedom(run, view.units - 1)) / 2, 1.0),
         by=together,
         undecided=lambda rest: [
-            f"{short(x.feature)} ({interval(100 * x.lower, 100 * x.upper)} % of the rows)"
+            f"{short(x.feature)} ({interval(100 * x.lower, 100 * x.upper)} % of the observations)"
             for x in view.lines
             if x in rest and x.upper > limit
         ],
-        because=f"exchanged values make rows unlike training; the limit is {share_words(limit)}",
-        passed=f"No feature's exchange makes more than {share_words(limit)} of the rows unlike training.",
+        because=f"permuted values may leave the training domain; the limit is {share_words(limit)}",
+        passed=f"Permuting no feature moves more than {share_words(limit)} of the observations outside the training "
+        "domain.",
     )
 
 
@@ -163,11 +164,12 @@ def _symptoms(codes: Sequence[str], size: float, rule: Rule) -> tuple[Symptom, .
 
 def _outside(rule: Rule, line: SupportLine) -> Said:
     return {
-        "statement": f"{_share(line)} of the audited rows are farther from the training rows than rows drawn alike "
-        f"usually are; of those at most {share_words(line.expected)} would be. There the model extrapolates, and so "
-        "does its uncertainty.",
+        "statement": f"{_share(line)} of the observations are farther from the training sample than at most "
+        f"{share_words(line.expected)} of observations drawn as the training sample would be. There the model "
+        "extrapolates, and its stated uncertainty is not tested.",
         "evidence": (ids.SUPPORT, ids.SUPPORT_ROWS),
-        "remedy": "Restrict the model's use to rows like its training rows. Or train it on rows like those outside.",
+        "remedy": "Restrict the use of the model to its training domain, or train it on observations like those "
+        "outside.",
         "threshold": line.expected,
         "explains": _symptoms(OF_MODEL, line.estimate - line.expected, rule),
         **observed(line),
@@ -178,11 +180,11 @@ def _extrapolates(lines: Sequence[SupportLine], limit: float) -> Said:
     """Return one finding on all features whose shuffle leaves the support, the farthest first."""
     others = [f"{short(other.feature)} ({share_words(other.estimate)})" for other in lines[1:]]
     return {
-        "statement": f"With exchanged values of {short(lines[0].feature)}, {_share(lines[0])} of the rows are unlike "
-        f"any training row{and_with('; so with', others)}. Permutation importance then says what the model does there, "
-        "not what the feature is worth.",
+        "statement": f"Permuting {short(lines[0].feature)} moves {_share(lines[0])} of the observations outside the "
+        f"training domain{and_with('; so does', others)}. Permutation importance then describes extrapolation, not the "
+        "value of the feature.",
         "evidence": (ids.SUPPORT,),
-        "remedy": "Read the local effect beside the permutation importance. Or exchange it together with the features "
+        "remedy": "Read the local effect beside the permutation importance, or permute the feature together with those "
         "it depends on.",
         "features": tuple(line.feature for line in lines),
         "threshold": limit,
@@ -200,7 +202,7 @@ def _values(rule: Rule, run: Run) -> RuleOutcome:
         lambda *lines: _unseen(lines, rule),
         p_values=[*(line.p_value for line in view.lines), *untested],
         by=lambda x: x.feature,
-        passed="Values new to the model are no more than chance gives.",
+        passed="Values that do not occur in training are no more than chance explains.",
     )
 
 
@@ -208,11 +210,11 @@ def _unseen(lines: Sequence[ValueLine], rule: Rule) -> Said:
     """Return the finding on one feature with values that the training rows do not have."""
     largest = max(lines, key=lambda line: line.share)
     return {
-        "statement": f"{short(largest.feature)} has values that the model never saw in training: "
-        f"{listed(WORDS[line.item].format(line=line) for line in lines)}, of {largest.n} rows. That is more than "
-        "chance gives.",
+        "statement": f"{short(largest.feature)} has values that do not occur in the training sample: "
+        f"{listed(WORDS[line.item].format(line=line) for line in lines)}, of {largest.n} observations. That is more "
+        "than chance explains.",
         "evidence": (ids.SUPPORT_VALUES,),
-        "remedy": "Check how the column was filled and coded. Say what the model does with such values.",
+        "remedy": "Check how the column was filled and coded. Document how the model treats such values.",
         "features": (largest.feature,),
         "threshold": 0.0,
         "observed": largest.share,
@@ -309,9 +311,9 @@ class SupportCheck(TableCheck):
             [line],
             lambda x: {"p_value": x.p_value, "excess": x.estimate - x.expected},
             lambda x: _outside(rule, x),
-            undecided=lambda rest: [f"the share of rows outside, {_share(line)}"] if rest and wide else [],
-            passed=f"{_share(line)} of the audited rows are unlike the training rows; of rows drawn alike "
-            f"{share_words(line.expected)} would be.",
+            undecided=lambda rest: [f"the share of observations outside, {_share(line)}"] if rest and wide else [],
+            passed=f"{_share(line)} of the observations are outside the training domain; of observations drawn as the "
+            f"training sample {share_words(line.expected)} would be.",
         )
 
 
@@ -324,14 +326,15 @@ def _shifted(rule: Rule, run: Run) -> RuleOutcome:
 def _shift(rule: Rule, line: ShiftLine) -> Said:
     least = share_words(line.lower)
     return {
-        "statement": f"{short(line.feature)} is distributed otherwise than in training: at least {least} of the rows "
-        f"would have to change for both to be alike ({line.item}). This audit is about these rows, not about rows "
-        "like the training rows.",
+        "statement": f"The distribution of {short(line.feature)} differs from training: at least {least} of the "
+        f"observations would have to change for both to agree ({line.item}). The results of this audit hold for this "
+        "test sample, not for the training population.",
         "evidence": (SupportShift.id,),
-        "remedy": "Find out whether people changed or the data did. A column may be filled or scaled in another way.",
+        "remedy": "Find out whether the population or the data changed. A column may be filled or scaled in another "
+        "way.",
         "features": (line.feature,),
         "threshold": rule.thresholds["low"],
-        "affected": f"at least {least} of {line.n} rows",
+        "affected": f"at least {least} of {line.n} observations",
         "explains": (
             Symptom(code=NEW_VALUES, feature=line.feature),
             *_symptoms((OUTSIDE_ROWS, *OF_MODEL), line.lower, rule),
@@ -390,7 +393,7 @@ def _surer(rule: Rule, run: Run) -> RuleOutcome:
         p_values=np.where(excess > 0, two_sided(excess, errors, view.degrees_of_freedom), 1.0),
         by=together,
         undecided=unsure,
-        passed="Of no feature the model becomes surer when it is exchanged, beyond the margin.",
+        passed="Permuting no feature lowers the stated uncertainty beyond the margin.",
     )
 
 
@@ -401,10 +404,10 @@ def _exchanged(margin: float, lines: Sequence[PfiLine], run: Run) -> Said:
     others = [f"{short(other.feature)} ({number(-other.estimate, 2)} nats)" for other in lines[1:]]
     outside = _exchanged_outside(run, features)
     return {
-        "statement": f"With exchanged values of {short(line.feature)} the model becomes surer by {words}"
-        f"{and_with('; so with', others)}. {outside or 'Yet'} whether it is right there these rows cannot tell.",
+        "statement": f"Permuting {short(line.feature)} lowers the stated uncertainty by {words}"
+        f"{and_with('; so does', others)}. {outside}Whether it is calibrated there is not tested.",
         "evidence": (ids.PFI, *((ids.SUPPORT,) if outside else ()), *_pictured(run, features)),
-        "remedy": "Collect outcomes for such rows before relying on its confidence.",
+        "remedy": "Collect outcomes for such observations before relying on the stated uncertainty.",
         "measures": (ENTROPY.name,),
         "features": features,
         "threshold": -margin,
@@ -418,7 +421,11 @@ def _exchanged_outside(run: Run, features: Sequence[str]) -> str:
     lines = view.lines if view else ()
     parts = [line.estimate for line in lines if line.item == facts.SHUFFLED and line.feature in features]
     up_to = "Up to " if len(features) > 1 else ""
-    return f"{up_to}{share_words(max(parts))} of the exchanged rows are unlike any training row, and" if parts else ""
+    return (
+        f"{up_to}{share_words(max(parts))} of the permuted observations are outside the training domain. "
+        if parts
+        else ""
+    )
 
 
 def _pictured(run: Run, features: Sequence[str]) -> tuple[str, ...]:
@@ -473,7 +480,7 @@ def _curves(rule: Rule, run: Run) -> RuleOutcome:
         lambda *differences: _curve_difference(measure, differences, run),
         by=together,
         undecided=lambda _: unknown,
-        passed="No average effect is shown to part from the local effect.",
+        passed="No average effect is shown to differ from the local effect.",
     )
 
 
@@ -545,8 +552,8 @@ def _curve_difference(measure: Measure, differences: Sequence[CurveDifference], 
     return {
         "statement": f"Between {short(first.feature)} = {plain(first.start)} and {plain(first.end)} the "
         f"{measure.title} changes by {number(first.local)} near the data, and by {number(first.average)} when every "
-        f"row is set to these values: apart by {share_words(first.share)} of the largest range of any curve"
-        f"{and_with(', and so along', others)}. What happens there depends on features that go together.",
+        f"observation is set to these values: a difference of {share_words(first.share)} of the largest range of any "
+        f"curve{and_with(', and so along', others)}. The effect there depends on correlated features.",
         "evidence": (ids.ALE, ids.PDP, *_pictured(run, features)),
         "remedy": "Read the local effect of these features, not the average one.",
         "measures": (measure.name,),
