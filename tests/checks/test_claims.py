@@ -43,9 +43,9 @@ def claims(over: Over, measure: str = "nll", **parts: Any) -> Diagnostic:
 
 
 @pytest.mark.parametrize(("over", "first", "second"), [
-    ({"age": (0.1, 0.08), ALL_FEATURES: (0.5, -0.05)}, "age claims", "The model claims that wrong values of all"),
-    ({"age": (0.1, 0.08), ALL_FEATURES: (0.5, 0.2)}, "The model claims that wrong values of all", "age claims"),
-    ({"age": (0.1, 0.03), ALL_FEATURES: (0.5, -0.05)}, "age claims", "The model claims that wrong values of all"),
+    ({"age": (0.1, 0.08), ALL_FEATURES: (0.5, -0.05)}, "age: a model-implied", "By the model's own distributions"),
+    ({"age": (0.1, 0.08), ALL_FEATURES: (0.5, 0.2)}, "By the model's own distributions", "age: a model-implied"),
+    ({"age": (0.1, 0.03), ALL_FEATURES: (0.5, -0.05)}, "age: a model-implied", "By the model's own distributions"),
 ])  # fmt: skip
 def test_what_over_claims_stands_first(over: Over, first: str, second: str) -> None:
     """That all features together deliver 110 % is no over-claim, so it does not open the finding."""
@@ -59,7 +59,7 @@ def test_features_that_deliver_little_are_named_the_smallest_share_first() -> No
     over = {"half": (0.1, 0.05), "fifth": (0.1, 0.08), "tenth": (0.1, 0.09), "third": (0.1, 0.07), "0": (0.1, 0.1)}
     (finding,) = ClaimsCheck().check(run(claims(over))).findings
     assert finding.features == ("0", "tenth", "fifth", "third")
-    assert finding.statement.count(" claims ") == 3
+    assert finding.statement.count(": a model-implied") == 3
 
 
 def judged(over: Over, **parts: Any) -> Outcome:
@@ -80,8 +80,10 @@ def test_the_severity_is_that_of_the_share_that_all_features_deliver(share: floa
 def test_without_all_features_together_over_claiming_is_low() -> None:
     (finding,) = judged({"a": (0.4, 0.3), "b": (0.4, 0.0)}).findings
     assert (finding.severity, finding.features, finding.statement) == (
-        "low", ("a",), "a claims 0.40 nats and delivers 0.1000 nats (0.0980 to 0.1020).",
-    )  # fmt: skip
+        "low",
+        ("a",),
+        "a: a model-implied importance of 0.40 nats, a realised importance of 0.1000 nats (0.0980 to 0.1020).",
+    )
 
 
 @pytest.mark.parametrize(
@@ -136,8 +138,8 @@ def test_what_the_model_makes_too_little_of_is_named_the_largest_first() -> None
     (finding,) = judged({"a": (0.1, -0.03), "b": (0.2, -0.3), "c": (0.1, 0.0), ALL_FEATURES: (0.3, -0.2)}).findings
     assert (finding.code, finding.severity, finding.features) == ("UQ402", "observation", ("b", "a"))
     assert finding.statement == (
-        "Wrong values of b, all features together and a cost more on unseen rows than the model expects: "
-        "b claims 0.20 nats and delivers 0.5000 nats (0.4980 to 0.5020)."
+        "Permuting b, all features together and a increases the loss by more than the model implies. "
+        "b: a model-implied importance of 0.20 nats, a realised importance of 0.5000 nats (0.4980 to 0.5020)."
     )
     assert finding.observed == pytest.approx(-0.3)
     assert finding.threshold == 0.01
@@ -175,7 +177,7 @@ def test_a_feature_that_makes_predictions_worse_is_named_alone_as_the_cause() ->
     assert [symptom.code for symptom in finding.explains] == ["UQ402", "UQ101", "UQ001", "UQ003", "UQ123", "UQ301"]
     assert finding.remedy.startswith("Check how the feature was filled, coded and signed")
     (rest,) = judged({**HARMED, "flipped": (0.2, 0.0)}).findings
-    assert (rest.features, rest.remedy.partition(",")[0]) == (("a",), "Regularise the model")
+    assert (rest.features, rest.remedy.partition(",")[0]) == (("a",), "Reduce over-fitting: regularise")
 
 
 def test_of_several_features_that_make_predictions_worse_the_worst_is_the_cause() -> None:
@@ -220,14 +222,14 @@ def test_features_that_deliver_half_are_named_only_where_nothing_else_over_claim
     """Those of at least half of their claim stand in the sentence, three at most, and are no features of it."""
     four: Over = dict.fromkeys("abcd", (0.1, 0.04))
     (alone,) = judged(four).findings
-    assert (alone.features, alone.statement.count(" claims ")) == ((), 3)
+    assert (alone.features, alone.statement.count(": a model-implied")) == ((), 3)
     (together,) = judged({**four, ALL_FEATURES: (0.4, 0.16)}).findings
-    assert (together.features, together.statement.count(" claims ")) == ((), 1)
+    assert (together.features, together.statement.count(": a model-implied")) == ((), 0)
 
 
 def test_other_scores_have_their_unit() -> None:
     (finding,) = judged({"a": (0.4, 0.3), ALL_FEATURES: (0.4, 0.3)}, measure="brier").findings
-    assert "together cost 0.40 of the Brier score a row; unseen rows confirm 0.10 of the Brier score, 25" in (
+    assert "together increases the loss by 0.40 of the Brier score per observation; 0.10 of the Brier score, or 25" in (
         finding.statement
     )
     assert finding.measures == ("brier",)
@@ -248,7 +250,10 @@ def test_claims_without_outcomes_or_numbers_say_why() -> None:
 
 def test_all_features_together_claim_and_deliver() -> None:
     (finding,) = ClaimsCheck().check(run(claims({ALL_FEATURES: (0.3, -0.1), "age": (0.3, 0.0)}))).findings
-    assert "all features together claim 0.30 nats and deliver 0.4000 nats" in finding.statement
+    assert (
+        "all features together: a model-implied importance of 0.30 nats, a realised importance of 0.4000 nats"
+        in finding.statement
+    )
 
 
 def test_without_a_score_to_claim_in_its_own_reason_is_given() -> None:
@@ -287,6 +292,6 @@ def test_all_features_together_stand_after_the_features_that_over_claim_alone() 
     over: Over = {"age": (0.1, 0.08), "bmi": (0.1, 0.09), ALL_FEATURES: (0.5, 0.0)}
     statement = ClaimsCheck().check(run(claims(over))).findings[0].statement
     places = [
-        statement.index(words) for words in ("bmi claims", "age claims", "The model claims that wrong values of all")
+        statement.index(words) for words in ("bmi claims", "age: a model-implied", "By the model's own distributions")
     ]
     assert places == sorted(places)

@@ -31,8 +31,8 @@ _REMEDY_OF_CAUSE = (
     "Check how the feature was filled, coded and signed in training and here. Repair or remove it, then audit again."
 )
 PASSED = {
-    OVER: "Unseen rows confirm what the model claims its features to be worth.",
-    UNDER: "No feature is shown to be worth more than the model makes of it.",
+    OVER: "The importance implied by the model is realised out of sample.",
+    UNDER: "No feature is shown to have a realised importance above the model-implied one.",
 }
 
 
@@ -62,25 +62,24 @@ class Tested(NamedTuple):
 
 OVER_CLAIMED = Rule(
     code=OVER,
-    title="The model claims more than unseen rows confirm",
+    title="Realised importance falls short of model-implied importance",
     options=("level", "min_size", "min_share", "medium", "high"),
-    when="Claimed less delivered importance of all features together, or of one that claims at least "
-    "{min_size:pct} of the largest claim of one, is above the margin and above {min_share:pct} of the "
-    "claim (level {level}, adjusted over features; lower end of the interval). "
-    "High if unseen rows confirm at most {high:pct} of what all features together claim, medium up to "
-    "{medium:pct}, else low. Named are features that do so themselves and deliver less than {high:pct} of "
-    "their claim, the smallest share first. Where a feature's delivered importance is below the margin's negative "
-    "(one-sided test, level {level}, Holm-adjusted over features), it makes predictions worse: the lowest is named "
-    "alone, as the cause.",
+    when="Model-implied less realised importance of all features together, or of one with at least {min_size:pct} of "
+    "the largest model-implied importance, is above the margin and above {min_share:pct} of the model-implied one "
+    "(level {level}, adjusted over features; lower end of the interval). High if the realisation ratio of all features "
+    "together is at most {high:pct}, medium up to {medium:pct}, else low. Named are features that exceed the limits "
+    "themselves with a ratio below {high:pct}, the smallest first. Where a feature's realised importance is below the "
+    "margin's negative (one-sided test, level {level}, Holm-adjusted over features), it makes predictions worse: the "
+    "lowest is named alone, as the cause.",
     raised=("p_adjusted <= level and beyond > 0 and claim >= min_size and missing > min_share",),
     grades=("high if share <= high", "medium if share <= medium", "low"),
     rests_on=RESTS_ON,
 )
 UNDER_CLAIMED = Rule(
     code=UNDER,
-    title="The model makes less of a feature than it could",
+    title="Realised importance exceeds model-implied importance",
     options=("level",),
-    when="Claimed less delivered importance of a feature, or of all together, is below the margin's "
+    when="Model-implied less realised importance of a feature, or of all together, is below the margin's "
     "negative (level {level}, adjusted over features).",
     raised=("p_adjusted <= level and beyond > 0",),
     rests_on=RESTS_ON,
@@ -89,7 +88,7 @@ UNDER_CLAIMED = Rule(
 
 @dataclass(frozen=True)
 class ClaimsCheck(TableCheck):
-    """Holds the importance that a model claims against the importance that unseen rows deliver.
+    """Compares the importance that a model implies with the importance that is realised out of sample.
 
     Claimed is the mean divergence of the shuffled rows' distributions from the unchanged ones, delivered the rise of
     the score's loss. If outcomes follow the model both are equal in expectation, for every model and any dependence
@@ -116,7 +115,7 @@ class ClaimsCheck(TableCheck):
     high: float = 0.5
 
     name: ClassVar[str] = "claims"
-    title: ClassVar[str] = "Claimed and delivered importance"
+    title: ClassVar[str] = "Model-implied and realised importance"
     table: ClassVar[tuple[Rule, ...]] = (OVER_CLAIMED, UNDER_CLAIMED)
 
     def __post_init__(self) -> None:
@@ -155,7 +154,7 @@ class ClaimsCheck(TableCheck):
             "statement": " ".join(sentences),
             "remedy": _REMEDY_OF_CAUSE
             if harmful
-            else "Regularise the model, and leave out what it learnt by heart. Look for leaks in the training data.",
+            else "Reduce over-fitting: regularise, and remove memorised features. Look for leaks in the training data.",
             "features": tuple(features),
             "explains": _symptoms(features, whole, cause=bool(harmful)),
             **_about(view, max(raised, key=lambda t: t.beyond).line),
@@ -256,10 +255,10 @@ def differences(view: Claims, run: Run) -> list[Tested]:
 def _together(view: Claims, whole: ClaimLine) -> str:
     """Say what all features together claim and deliver, and the share with its interval."""
     claimed, delivered = (number(line.estimate, 2) + _unit(line) for line in _sides(view, ALL_FEATURES))
-    share = f", {share_words(whole.share, whole.share_lower, whole.share_upper)}" if isfinite(whole.share) else ""
+    share = f", or {share_words(whole.share, whole.share_lower, whole.share_upper)}," if isfinite(whole.share) else ""
     return (
-        f"The model claims that wrong values of all features together cost {claimed} a row; unseen rows "
-        f"confirm {delivered}{share}"
+        f"By the model's own distributions, permuting all features together increases the loss by {claimed} per "
+        f"observation; {delivered}{share} of this is realised out of sample"
     )
 
 
@@ -271,8 +270,8 @@ def _sides(view: Claims, feature: str) -> tuple[ClaimLine, ClaimLine]:
 def _claims(view: Claims, feature: str) -> str:
     claimed, delivered = _sides(view, feature)
     value = line_words(delivered, _unit(delivered).strip())
-    claims, delivers = ("claim", "deliver") if feature == ALL_FEATURES else ("claims", "delivers")
-    return f"{_called([feature])} {claims} {number(claimed.estimate, 2)}{_unit(claimed)} and {delivers} {value}"
+    implied = f"a model-implied importance of {number(claimed.estimate, 2)}{_unit(claimed)}"
+    return f"{_called([feature])}: {implied}, a realised importance of {value}"
 
 
 def _called(features: Sequence[str]) -> str:
@@ -289,9 +288,9 @@ def _underclaimed(view: Claims, raised: Sequence[Tested]) -> Said:
     lines = sorted((t.line for t in raised), key=lambda line: line.estimate)
     names = [line.feature for line in lines]
     return {
-        "statement": f"Wrong values of {_called(names)} cost more on unseen rows than the model expects: "
+        "statement": f"Permuting {_called(names)} increases the loss by more than the model implies. "
         f"{_claims(view, names[0])}.",
-        "remedy": "Try a weaker penalty or a richer model. Compare the loss on held-out rows.",
+        "remedy": "Try a weaker penalty or a richer model. Compare the loss on held-out observations.",
         "features": tuple(name for name in names if name != ALL_FEATURES),
         **_about(view, lines[0]),
     }

@@ -45,8 +45,8 @@ SURER = Rule(
     when="A leaf of a small tree, no larger than the other leaves together, judged on observations that the tree has "
     "not seen: the loss exceeds the loss that the model expects (its entropy) by more than {margin} nats, where the "
     "likelihood is not finite {loss:pct} of the usual loss, and by more than for the other observations (level "
-    "{level}, Holm-adjusted over segments). High if the interval lies beyond {high} times that and at least {share:pct} of the "
-    "observations are affected, medium beyond {medium} times, else low.",
+    "{level}, Holm-adjusted over segments). High if the interval lies beyond {high} times that and at least "
+    "{share:pct} of the observations are affected, medium beyond {medium} times, else low.",
     raised=("p_adjusted <= level and margin > margin", "p_adjusted <= level and loss > loss"),
     grades=("high if times >= high and share >= share", "medium if times >= medium", "low"),
     rests_on="E_q[-log q(Y)] = H(q): loss and expected loss agree on average in any rows when y follows the model",
@@ -56,9 +56,9 @@ UNSURE = Rule(
     title="The model's uncertainty is concentrated in a segment of observations",
     options=("level/2", "entropy", "spread"),
     when="A leaf of a small tree, no larger than the other leaves together, judged on observations that the tree has "
-    "not seen: the uncertainty is higher than for the other observations (level {level}, Holm-adjusted over segments), by "
-    "more than {entropy} nats, in other units {spread:pct} of the mean over all observations, by the lower end of the "
-    "interval.",
+    "not seen: the uncertainty is higher than for the other observations (level {level}, Holm-adjusted over segments), "
+    "by more than {entropy} nats, in other units {spread:pct} of the mean over all observations, by the lower end of "
+    "the interval.",
     raised=("p_adjusted <= level and entropy > entropy", "p_adjusted <= level and spread > spread"),
     rests_on="athey",
 )
