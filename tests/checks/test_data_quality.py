@@ -66,7 +66,7 @@ def only(outcome: Outcome) -> Finding:
 def test_clean_data_pass_with_their_reasons() -> None:
     outcome = judged()
     assert outcome.state == "passed"
-    assert "0 of 200 audited rows are copies of training rows." in outcome.reason
+    assert "0 of 200 observations are copies of training observations." in outcome.reason
 
 
 @pytest.mark.parametrize(("count", "severity"), [(3, "medium"), (10, "high")])
@@ -74,7 +74,7 @@ def test_uq701(count: int, severity: str) -> None:
     finding = only(judged(("overlap", "", "distinctive", count), ("overlap_other_y", "", "distinctive", 2)))
     assert (finding.code, finding.severity, finding.observed) == ("UQ701", severity, count / 200)
     assert finding.threshold == 0.01
-    assert "2 of them have another outcome there" in finding.statement
+    assert "2 of them have a different outcome there" in finding.statement
     assert judged(("overlap", "", "distinctive", 2)).state == "passed"
     assert judged(("overlap", "", "all", 150)).state == "passed"
     assert "another outcome" not in only(judged(("overlap", "", "distinctive", count))).statement
@@ -92,7 +92,7 @@ def test_uq703(count: int, severity: str) -> None:
     finding = only(judged(("placeholder", "bmi", "-999", count)))
     assert (finding.code, finding.severity, finding.features) == ("UQ703", severity, ("bmi",))
     assert finding.threshold == 0.005
-    assert f"bmi is −999 in {count} of 200 rows" in finding.statement
+    assert f"bmi is −999 in {count} of 200 observations" in finding.statement
     assert "looks like a code for a missing value" in finding.statement
     assert judged(("placeholder", "bmi", "-999", 1)).state == "passed"
 
@@ -190,7 +190,7 @@ def test_uq707() -> None:
     assert "yes (5)" in finding.statement
     passed = judged(("class", "", "no", 190), ("class", "", "yes", 10))
     assert passed.state == "passed"
-    assert "No class has fewer than 5 % of the rows." in passed.reason
+    assert "No class has fewer than 5 % of the observations." in passed.reason
 
 
 @pytest.mark.parametrize(("smallest", "codes"), [(2, []), (1, ["UQ707"])])
@@ -206,7 +206,7 @@ def test_the_only_class_is_not_rare_and_its_limit_is_the_share() -> None:
 
 
 def test_without_a_count_of_copies_there_are_none() -> None:
-    assert "0 of 0 audited rows are copies of others." in judged(without=("duplicate_rows",)).reason
+    assert "0 of 0 observations are copies of others." in judged(without=("duplicate_rows",)).reason
 
 
 def test_what_was_not_given_is_not_judged() -> None:
@@ -251,5 +251,5 @@ def test_a_severity_is_never_worse_than_its_rule_says() -> None:
 def test_few_training_rows_are_named_with_what_they_can_tell(n_train: int, severity: str | None) -> None:
     findings = judged(n_train=n_train).findings
     assert [one.severity for one in findings] == ([severity] if severity else [])
-    assert all(f"{n_train} training rows for 8 features" in one.statement for one in findings)
+    assert all(f"{n_train} training observations for 8 features" in one.statement for one in findings)
     assert all(f"to ±{98 / n_train**0.5:.0f} points" in one.statement for one in findings)

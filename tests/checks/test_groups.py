@@ -92,8 +92,8 @@ def run(**parts: Any) -> Run:
 def test_all_is_well() -> None:
     outcome = judged(use=(lost(0.01, reach=0.005),))
     assert (outcome.state, len(outcome.findings)) == ("passed", 0)
-    assert "No contrast of predictions between groups goes through" in outcome.reason
-    assert "Every group has at least 30 rows" in outcome.reason
+    assert "No difference of predictions between groups is attributable to" in outcome.reason
+    assert "Every group has at least 30 observations" in outcome.reason
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_uq801_needs_the_interval_beyond_a_share_of_the_spread(value: float, rea
     assert (finding.code, finding.severity, finding.features) == ("UQ801", severity, ("sex",))
     assert finding.threshold == pytest.approx(0.05)
     side = "low" if value > 0 else "high"
-    assert f"predictions are too {side} for sex = f (80 rows) by {abs(100 * value):.0f}" in finding.statement
+    assert f"predictions are too {side} for sex = f (80 observations) by {abs(100 * value):.0f}" in finding.statement
     assert "its predictions differ from theirs by 10.0 points" in finding.statement
 
 
@@ -132,7 +132,7 @@ def test_uq802_is_graded_by_where_the_interval_lies(value: float, reach: float, 
     (finding,) = judged(difference("confidence_gap", value, reach, p=0.001), own=0.15).findings
     assert (finding.code, finding.severity, finding.observed) == ("UQ802", severity, value)
     side = "more" if value > 0 else "less"
-    assert f") {side} than for the other 120 rows" in finding.statement
+    assert f") {side} than for the other 120 observations" in finding.statement
     assert "is 0.150 nats (95 % interval 0.140 to 0.160) above what the model expects, " in finding.statement
 
 
@@ -169,7 +169,7 @@ def test_uq803_is_graded_by_how_well_the_feature_tells_and_what_outcomes_say(
     (finding,) = [one for one in found.findings if one.code == "UQ803"]
     assert (finding.severity, finding.features) == (severity, ("a", "sex"))
     assert "moves the predictions for sex = f against the rest by 15.0 points" in finding.statement
-    assert f"a, which goes together with sex (association {told:.2f}), moves" in finding.statement
+    assert f"a, which is associated with sex ({told:.2f}), moves" in finding.statement
     assert "In all, predictions differ by 20.0 points" in finding.statement
 
 
@@ -281,8 +281,9 @@ def test_losses_are_said_against_what_the_model_expects_or_by_themselves() -> No
     )
     covered = difference("coverage_90", -0.2, 0.1, p=0.001) | {"unit": "share of rows"}
     (finding,) = judged(covered).findings
-    assert "the central 90 % intervals cover 20 points (95 % interval 10 to 30) less than for the other 120 rows" in (
-        finding.statement
+    assert (
+        "the central 90 % intervals cover 20 points (95 % interval 10 to 30) less than for the other 120 observations"
+        in (finding.statement)
     )
     assert (finding.measures, finding.threshold) == (("coverage_90",), 0.05)
     alone = difference("excess_loss", 0.2, 0.05, p=0.001, scale=0.4)
@@ -318,7 +319,7 @@ def test_uq803_names_an_attribute_that_is_an_input(size: float, severities: list
     found = judged(use=(changed(size), lost(0.0, 1.0, by="sex", p=0.9))).findings
     assert [finding.severity for finding in found] == severities
     for finding in found:
-        assert finding.statement.startswith("The model uses sex as an input: exchanging it changes predictions by 0.5")
+        assert finding.statement.startswith("The model uses sex as an input: permuting it changes predictions by 0.5")
         assert finding.remedy == "Document the legal basis for using sex, or remove sex and its proxies."
         assert (finding.features, finding.threshold) == (("sex",), 0.005)
 
@@ -403,7 +404,7 @@ def test_where_nothing_could_be_exchanged_its_attributes_are_named() -> None:
     for lines, unable in (([], True), ([lost(0.3)], False)):
         exchanged = replace(diagnostic("groups.use", lines), omissions=gaps)
         found = GroupsCheck().check(run(results=(diagnostic("groups", [gap(0.0)], **meta), *others, exchanged)))
-        assert ("no feature could be exchanged for sex" in found.reason) is unable
+        assert ("no feature could be permuted for sex" in found.reason) is unable
         assert ("UQ803" in {finding.code for finding in found.findings}) is not unable
 
 
@@ -418,7 +419,7 @@ def test_the_size_of_a_contrast_of_0_keeps_its_interval() -> None:
 def test_uq804_names_groups_that_cannot_be_judged_without_their_size() -> None:
     finding = judged(withheld=("x", "y")).findings[0]
     assert (finding.code, finding.severity, finding.observed) == ("UQ804", "observation", None)
-    assert "Of sex, x and y cannot be judged: fewer than 30 rows" in finding.statement
+    assert "Of sex, x and y cannot be judged: fewer than 30 observations" in finding.statement
 
 
 def test_without_protected_attributes_it_does_not_apply() -> None:

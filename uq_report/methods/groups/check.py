@@ -76,7 +76,7 @@ USE = Rule(
     code=USED,
     title="The model uses a protected attribute, or its proxy",
     options=("level", "spread", "used", "proxy", "stand_in", "skill"),
-    when="An attribute is an input of the model, and exchanging it changes predictions by at least {used:pct} of the "
+    when="An attribute is an input of the model, and permuting it changes predictions by at least {used:pct} of the "
     "outcome's standard deviation on average. Or when a feature associated with it by at least {proxy} is exchanged, a "
     "group's predictions lose some of their contrast to the rest (level {level}, Holm-adjusted), the interval beyond "
     "{spread:pct} of that. Medium where the predictions of the group exceed its outcomes in the same direction, "
@@ -90,7 +90,7 @@ USE = Rule(
 SMALL = Rule(
     code=UNJUDGED,
     title="Groups are too small to be judged",
-    when="A group has fewer rows or clusters than the least that is shown, or would give away one.",
+    when="A group has fewer observations or clusters than are shown, or would disclose such a group.",
     raised=("withheld > 0",),
     rests_on=MITCHELL,
 )
@@ -177,7 +177,7 @@ def _predictions(rule: Rule, run: Run) -> RuleOutcome:
     """Judge outcomes less predictions."""
     tests = _tested(rule, run, {"residual": "spread"}, "outcomes less predictions")
     contrasts = {place_of(line): line for line in _differences(run)}
-    passed = f"Predictions and outcomes part by the same in {len(tests)} groups and their rest."
+    passed = f"In none of {len(tests)} groups do predictions differ from outcomes by more than elsewhere."
     return _family(rule, tests, lambda x: _mispredicted(x, contrasts), passed, undecided=_wide)
 
 
@@ -185,10 +185,10 @@ def _mispredicted(test: GroupTest, contrasts: Contrasts) -> Said:
     line = test.line
     sizes = [f"its {what} differ from theirs by {size}" for what, size in both_contrasts(line, contrasts)]
     return test.about | {
-        "statement": f"Against the other {line.n_rest} rows, predictions{of_class(line.measure)} are too "
-        f"{'high' if line.estimate < 0 else 'low'} for {group_words(line)} ({line.n} rows) by "
+        "statement": f"Compared with the other {line.n_rest} observations, predictions{of_class(line.measure)} are too "
+        f"{'high' if line.estimate < 0 else 'low'} for {group_words(line)} ({line.n} observations) by "
         f"{contrast(line, size=True)}{'; ' if sizes else ''}{' and '.join(sizes)}.",
-        "remedy": "Find what the model lacks or overstates for this group. Refit it, or recalibrate by group.",
+        "remedy": "Find out what the model lacks or overstates for this group. Refit it, or recalibrate by group.",
         "explains": tuple(Symptom(code=code, feature=line.feature) for code in (MISJUDGED, DIFFERING)),
     }
 
@@ -198,7 +198,7 @@ def _losses(rule: Rule, run: Run) -> RuleOutcome:
     has_gap = any(line.measure == outcomes.CONFIDENCE_GAP for line in _differences(run))
     thresholds = {m: name for m, name in EXCESS_THRESHOLDS.items() if m != "excess_loss" or not has_gap}
     tests = _tested(rule, run, thresholds, "the loss less the expected loss")
-    passed = f"The loss of {len(tests)} groups is as far from what the model expects as that of their rest."
+    passed = f"In none of {len(tests)} groups does the loss differ from its expectation by more than elsewhere."
     means = {place_of(line): line for line in needed(outcomes.GroupsView, run).lines}
     return _family(rule, tests, lambda x: _misjudged(x, means), passed, undecided=_wide)
 
@@ -206,8 +206,9 @@ def _losses(rule: Rule, run: Run) -> RuleOutcome:
 def _misjudged(test: GroupTest, means: Mapping[Place, GroupLine]) -> Said:
     line = test.line
     return test.about | {
-        "statement": f"For {group_words(line)} ({line.n} rows) {_against_expected(line, means.get(place_of(line)))}.",
-        "remedy": "Look for wrong labels or missing features in the group. Report its uncertainty apart.",
+        "statement": f"For {group_words(line)} ({line.n} observations) "
+        f"{_against_expected(line, means.get(place_of(line)))}.",
+        "remedy": "Look for wrong labels or missing features in the group. Report its uncertainty separately.",
         "measures": (NLL.name, ENTROPY.name) if line.measure == outcomes.CONFIDENCE_GAP else (line.measure,),
         "explains": (Symptom(code=DIFFERING, feature=line.feature),),
     }
@@ -216,7 +217,7 @@ def _misjudged(test: GroupTest, means: Mapping[Place, GroupLine]) -> Said:
 def _against_expected(line: DifferenceLine, own: GroupLine | None) -> str:
     """Say how far loss or coverage lies from what the model expects, by itself and against the rest."""
     side = "more" if line.estimate > 0 else "less"
-    rest = f"{contrast(line, size=True)} {side} than for the other {line.n_rest} rows"
+    rest = f"{contrast(line, size=True)} {side} than for the other {line.n_rest} observations"
     if line.measure == "coverage_90":
         return f"the central 90 % intervals cover {rest}"
     if own is None:
@@ -240,9 +241,9 @@ def _differs(*tests: GroupTest) -> Said:
         for line in lines
     ]
     return max(tests, key=lambda test: test.nearest / (test.margin * test.scale)).about | {
-        "statement": f"Compared with the rest, {listed(words)}. Groups of different base rates differ so in an honest "
-        "model, too.",
-        "remedy": "Weigh what such differences mean for the people concerned.",
+        "statement": f"Compared with the rest, {listed(words)}. Such differences follow from different base rates in "
+        "a correct model, too.",
+        "remedy": "Assess what such differences mean for the people affected.",
         "measures": tuple(dict.fromkeys(line.measure for line in lines)),
     }
 
@@ -255,14 +256,14 @@ def _withheld(rule: Rule, run: Run) -> RuleOutcome:
     def said(feature: str) -> Said:
         return {
             "statement": f"Of {short(feature)}, {listed(map(clean, names[feature]))} cannot be judged: fewer than "
-            f"{view.n_min} rows or clusters, or held back to protect such a group.",
+            f"{view.n_min} observations or clusters, or withheld to protect such a group.",
             "evidence": (ids.GROUPS,),
-            "remedy": "Audit the model on more rows of these groups.",
+            "remedy": "Audit the model on more observations of these groups.",
             "features": (feature,),
             "threshold": float(view.n_min),
         }
 
-    passed = f"Every group has at least {view.n_min} rows or clusters."
+    passed = f"Every group has at least {view.n_min} observations or clusters."
     return family(rule, [*names], lambda feature: {"withheld": len(names[feature])}, said, passed=passed)
 
 
@@ -272,7 +273,7 @@ def _use(rule: Rule, run: Run) -> RuleOutcome:
     require(all(view.find(run) is not None for view in views), absent(run, ids.GROUPS_USE))
     used, proxies = needed(outcomes.GroupsUse, run), needed(outcomes.GroupsProxy, run)
     unable = listed(gap.feature for gap in used.omissions)
-    require(used.lines or not used.omissions, f"no feature could be exchanged for {unable}")
+    require(used.lines or not used.omissions, f"no feature could be permuted for {unable}")
     contrasts = {place_of(line): line for line in _differences(run)}
     lines = [x for x in used.lines if not isnan(x.p_value) and x.association >= rule.thresholds["proxy"]]
     part = family(
@@ -283,7 +284,8 @@ def _use(rule: Rule, run: Run) -> RuleOutcome:
         p_values=[line.p_value for line in lines],
         by=lambda x: (x.feature, x.by),
         undecided=lambda rest: _open(rest, lines, rule.thresholds["spread"]),
-        passed="No contrast of predictions between groups goes through an attribute or a proxy beyond the margin.",
+        passed="No difference of predictions between groups is attributable to an attribute or a proxy, beyond the "
+        "margin.",
     )
     named = {finding.features for finding in part.findings}
     own = family(
@@ -331,10 +333,10 @@ def _use_words(rule: Rule, raised: Sequence[UseLine], contrasts: Contrasts) -> S
         (rule.judge(p_adjusted=0.0, **_numbers(x, contrasts)) or rule.severity for x in raised), key=SEVERITIES.index
     )
     line = max(raised, key=lambda x: _disadvantage(x, contrasts))
-    proxy = f", which goes together with {short(line.feature)} (association {number(line.association, 2)}),"
+    proxy = f", which is associated with {short(line.feature)} ({number(line.association, 2)}),"
     in_all = listed(f"{what} differ by {size}" for what, size in both_contrasts(line, contrasts))
     return {
-        "statement": f"Exchanging {short(line.by)}{'' if line.by == line.feature else proxy} moves the predictions"
+        "statement": f"Permuting {short(line.by)}{'' if line.by == line.feature else proxy} moves the predictions"
         f"{of_class(line.measure)} for {group_words(line)} against the rest by {contrast(line, size=True)}."
         f"{f' In all, {in_all}.' if in_all else ''}",
         "evidence": (ids.GROUPS_USE, ids.GROUPS_DIFFERENCE, ids.GROUPS_PROXY),
@@ -360,7 +362,7 @@ def _basis(line: UseLine) -> str:
 def _input_words(rule: Rule, line: UseLine) -> Said:
     """Return what to say of an attribute that is an input of the model, of the class whose probability changes most."""
     return {
-        "statement": f"The model uses {short(line.feature)} as an input: exchanging it changes predictions"
+        "statement": f"The model uses {short(line.feature)} as an input: permuting it changes predictions"
         f"{of_class(line.measure)} by {contrast(line)} on average. No group's predictions are shown to depend on it "
         "beyond the margin.",
         "evidence": (ids.GROUPS_USE,),
@@ -375,11 +377,11 @@ def _input_words(rule: Rule, line: UseLine) -> Said:
 def _all_features(rule: Rule, line: outcomes.ProxyLine) -> Said:
     """Return what to say of an attribute that all features together tell."""
     return {
-        "statement": f"The model's features together tell {short(line.feature)}, with R² "
-        f"{line_words(line, confidence=line.confidence)} on rows left out. Leaving the attribute out does not hide it "
-        "from the model.",
+        "statement": f"The features of the model together predict {short(line.feature)}, with R² "
+        f"{line_words(line, confidence=line.confidence)} on held-out observations. Omitting the attribute does not "
+        "hide it from the model.",
         "evidence": (ids.GROUPS_PROXY,),
-        "remedy": "Say why the features that tell the attribute are needed.",
+        "remedy": "Document why the features that predict the attribute are needed.",
         "features": (line.feature,),
         "threshold": rule.thresholds["skill"],
         **observed(line),
