@@ -195,6 +195,20 @@ def differing_groups(rng: Rng) -> Case:
     return told(case, protected={"group": np.where(low, "a", "b")})
 
 
+def two_attributes(rng: Rng) -> Case:
+    """Return two attributes whose groups differ in income and debt, and so in how many of their outcomes are 1."""
+
+    def rows(n: int, rng: Rng) -> tuple[Rows, Mapping[str, Any]]:
+        X, sex, region = normals(n, rng, 0.3), rng.integers(0, 2, n), rng.choice(3, n, p=[0.6, 0.3, 0.1])
+        X["income"] += 0.8 * sex
+        X["debt"] += 0.6 * (region == 1) - 0.6 * (region == 2)
+        attributes = {"sex": np.array(["f", "m"])[sex], "region": np.array(["a", "b", "c"])[region]}
+        return (X, tossed(X.to_numpy() @ np.asarray(MIXED) - 2, rng)), attributes
+
+    (train, _), (test, protected) = rows(3000, rng), rows(800, rng)
+    return Case(model=LogisticRegression().fit(*train), train=train, test=test, told={"protected": protected})
+
+
 def linear_rows(n: int, rng: Rng, *, uneven: bool = False, heavy: bool = False) -> Rows:
     """Return outcomes that are normal about a linear mean, their spread growing with age if `uneven`."""
     X = normals(n, rng, 0.7)
@@ -298,6 +312,7 @@ DESIGNS: tuple[Design, ...] = (
     Design("mixed signs", partial(logistic, b=MIXED)),
     Design("rare class", partial(logistic, b=MIXED, intercept=-3.4)),
     Design("groups differ", differing_groups),
+    Design("two attributes", two_attributes),
     Design("three classes", lambda rng: fitted(LogisticRegression(), class_rows, rng)),
     Design("Bayesian linear", lambda rng: fitted(BayesianRidge(), linear_rows, rng)),
     Design("heteroscedastic", lambda rng: fitted(Heteroscedastic(), partial(linear_rows, uneven=True), rng)),
@@ -473,7 +488,7 @@ def kept(rates: Mapping[str, Any], rules: Sequence[str], before: Mapping[str, An
 
 
 def main() -> None:
-    options = arguments(__doc__, 20, write="", explainers=[], checks=[])
+    options = arguments(__doc__, 20, write="", explainers=[], rules=[])
     table = measured(chosen(DESIGNS, options.designs), options.reps, options.jobs, options.explainers)
     printed(table)
     if options.write:

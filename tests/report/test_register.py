@@ -84,6 +84,15 @@ def test_a_finding_stands_under_the_one_that_explains_it() -> None:
     ]  # fmt: skip
 
 
+def test_a_small_cause_is_only_possibly_related() -> None:
+    small = finding("UQ303", "low", "age", explains=(Symptom(code="UQ401", possible=True),))
+    also = finding("UQ304", "low", "age", explains=(Symptom(code="UQ401", possible=True),))
+    rows = table(told(small, also, finding("UQ401", "high", "income"))).rows
+    assert str(rows[0][0]).startswith("UQ401")
+    assert str(rows[0][0]).endswith("(possibly related to UQ303 and UQ304)")
+    assert not any("related" in str(row[0]) for row in rows[1:])
+
+
 def test_a_finding_whose_cause_is_not_open_stands_by_itself() -> None:
     ended_ = Outcome(check="over", state="found", findings=(HIGH,), waived=(waived(CAUSE),))
     section = findings(RunReader(run_with(ended_)))
@@ -93,6 +102,18 @@ def test_a_finding_whose_cause_is_not_open_stands_by_itself() -> None:
 def test_findings_that_explain_each_other_all_stand_in_the_register() -> None:
     a, b = (finding(one, "low", explains=(Symptom(code=other),)) for one, other in (("UQ1", "UQ2"), ("UQ2", "UQ1")))
     assert [str(row[0])[:5].strip() for row in table(told(a, b, LOW)).rows] == ["UQ1 T", "UQ2 T", "UQ203"]
+
+
+def test_of_findings_that_explain_each_other_the_one_that_names_features_leads() -> None:
+    both = {"explains": (Symptom(code="UQ401"), Symptom(code="UQ001"))}
+    use, over = finding("UQ001", "critical", **both), finding("UQ401", "high", "income", **both)
+    rows = [str(row[0]) for row in table(told(use, over)).rows]
+    assert [row[:5] for row in rows] == ["UQ401", "UQ001"]
+    assert [row.endswith("(follows from UQ401)") for row in rows] == [False, True]
+    shift = finding("UQ303", "medium", "income", **both)
+    rows = [str(row[0]) for row in table(told(use, over, shift)).rows]
+    assert [row[:5] for row in rows] == ["UQ303", "UQ001", "UQ401"]
+    assert [row.endswith("(follows from UQ303)") for row in rows] == [False, True, True]
 
 
 def test_findings_of_one_rule_and_severity_share_a_block_that_keeps_every_number() -> None:

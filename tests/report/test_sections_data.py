@@ -64,6 +64,8 @@ def test_data_quality_counts_faults_and_not_classes() -> None:
         "Found, with the number of columns or lines: rows that occur in training (1) and missing values (1)."
     )
     assert table_of(section, "data-quality-table").rows[2] == ("missing values", "age", "", 5, 250, 0.02)
+    shares = QualitySection().section(RunReader(run_of([made.data_quality("age"), made.missing("age")])))
+    assert table_of(shares, "data-quality-missing").rows == (("age", 0.12, 0.02, 0.06, 0.14),)
     clean = made.data_quality("age")
     single = replace(clean, estimates=clean.estimates.assign(count=1))
     assert "missing values (1)" in text_of(QualitySection().section(RunReader(run_of([single]))))

@@ -196,8 +196,8 @@ class GroupsView(View):
 class DifferenceLine(GroupLine):
     """A group's mean less that of the `n_rest` other rows; `overall` is the mean of all.
 
-    `scale` is what its size is judged by: the outcome's standard deviation, or the loss of all rows; NaN where the
-    unit says it.
+    `scale` is what its size is judged by: the outcome's standard deviation, the loss of all rows, or of a confidence
+    gap the standard deviation of the loss that the model states for the group; NaN where the unit says it.
     """
 
     n_rest: int

@@ -324,8 +324,7 @@ def _register(e: RunReader) -> tuple[Table, ...]:
     columns = ["finding", "severity", "feature", *["size"] * sized, "owner, due"]
     rows = [
         (
-            f"{clean(f.code, 20)} {clean(f.title)}"
-            + (f" (explained by {clean(cause.code, 20)})" if (cause := causes[id(f)]) else ""),
+            f"{clean(f.code, 20)} {clean(f.title)}" + _relation(f, causes[id(f)], e.findings),
             severity_badge(f.severity),
             about(f.features),
             *[joined([*filter(None, (size_words(f), clean(f.affected)))]) or "not quantified"] * sized,
@@ -335,6 +334,14 @@ def _register(e: RunReader) -> tuple[Table, ...]:
     ]
     caption = f"{count(len(rows), 'open finding')}, most severe first; related findings are nested."
     return tables("findings-register", caption, columns, rows)
+
+
+def _relation(finding: Finding, cause: Finding | None, every: Sequence[Finding]) -> str:
+    """Name the finding that another one follows from, else those that it may be related to."""
+    if cause is not None:
+        return f" (follows from {clean(cause.code, 20)})"
+    related = dict.fromkeys(clean(other.code, 20) for other in every if finding.may_be_explained_by(other))
+    return f" (possibly related to {joined([*related])})" if related else ""
 
 
 def _owner(e: RunReader, finding: Finding) -> Cell:

@@ -211,7 +211,7 @@ def affected_card(e: RunReader) -> Card | None:
     if error := _disadvantaged(errors):
         texts = [f"Prediction minus outcome, against all others (n = {error.n})."]
         return _card(view, error, texts)
-    if use := _disadvantaged(_attributable(e, used)):
+    if use := _leading(_attributable(e, used), e):
         same = _same(predictions, use)
         texts = [f"Difference in mean prediction attributable to {name(use.by)}."]
         texts += [f"Unadjusted: {points(same)}."] if same else []
@@ -227,6 +227,12 @@ def _attributable(e: RunReader, attributes: Sequence[str]) -> list[UseLine]:
     view = GroupsUse.find(e.run)
     lines = view.lines if view is not None else ()
     return [x for x in lines if x.feature == x.by and x.feature in attributes and x.item != ALL_ROWS]
+
+
+def _leading(lines: Sequence[UseLine], e: RunReader) -> UseLine | None:
+    """Return the level that a finding is about, else the disadvantaged one, whichever number is the largest."""
+    said = {(f.features[-1], f.observed) for f in e.findings if f.code == USED and f.features}
+    return _disadvantaged(x for x in lines if (x.feature, x.estimate) in said) or _disadvantaged(lines)
 
 
 def _disadvantaged(lines: Iterable[L]) -> L | None:
