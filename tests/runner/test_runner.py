@@ -107,6 +107,24 @@ def test_results_that_break_the_contract_are_told(packages: Packages, body: str,
     assert message in reason(audit("extra"), "extra")
 
 
+@pytest.mark.parametrize(
+    ("body", "changed"),
+    [
+        ("X = subject.X; X.iloc[0, 0] = 9.0", "X"),
+        ("X = subject.X; X.iloc[0, 0] = 9.0; raise ValueError", "X"),
+        ("engine.subject.y[:] = 0", "y"),
+    ],
+)
+def test_an_explainer_that_changes_the_data_stops_the_audit_and_is_named(
+    packages: Packages, body: str, changed: str
+) -> None:
+    packages.explainer("extra", explainer("extra", body))
+    with pytest.raises(PluginError, match=rf"^explainers 'extra' of pkg_extra 1\.0 must .* it changed {changed}\. "):
+        audit("extra", "pfi")
+    packages.explainer("reads", explainer("reads", "X = subject.X.copy(); X.iloc[0, 0] = 9.0"))
+    assert [result.id for result in audit("reads").results] == ["reads"]
+
+
 def test_denied_plugins_are_listed_and_not_imported(packages: Packages) -> None:
     packages.explainer("extra", "raise SystemExit('imported')")
     run = runner.run(linear_subject(20), Settings(explainers=(), deny=("pkg_extra",), as_of=AS_OF)).run

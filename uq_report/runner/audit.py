@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ..core.engine.fast_path import FastPath
 from ..core.engine.fast_path_evaluator import Engine, Progress
 from ..core.explainer import Costs, Explainer, runs_after
-from ..core.model.describe import describe
+from ..core.model.describe import describe, hashes
 from ..core.model.measures import Measure
 from ..core.model.results import MeasureFacts, Result
 from ..core.model.subject import Subject
@@ -241,11 +241,22 @@ class _Audit:
         self.watch.begin()
         start = perf_counter()
         halt = self._blocked(explainer) or self._passed_over(name) or self._attempt(name, explainer)
+        self._check_data(name)
         self.seconds[f"explainers.{name}"] = taken = perf_counter() - start
         if halt:
             self.halted[name] = NotRun(name, "explainers", *halt)
         if self.costs[name]:
             self.row_seconds = min(self.row_seconds, math.inf if halt else taken / self.costs[name], self.watch.pace)
+
+    def _check_data(self, name: str) -> None:
+        """Refuse an audit whose data an explainer changed: every later number would be of other data."""
+        before, now = self.facts.subject["hashes"], hashes(self.subject)
+        if changed := [key for key in now if now[key] != before[key]]:
+            plugin = plugins.named(self.catalog[plugins.EXPLAINERS], name, "explainer")
+            raise PluginError(
+                f"{plugin} must leave the data as they are; it changed {', '.join(changed)}. No result is kept. "
+                f"Upgrade {plugin.distribution}, or deny it."
+            )
 
     @cached_property
     def costs(self) -> Mapping[str, int]:
