@@ -66,6 +66,14 @@ def test_a_fault_ends_with_70_its_cause_and_the_file_with_the_details(kind: type
     assert json.loads(result.stdout)["reasons"] == [line.removeprefix("Error: ")]
 
 
+@pytest.mark.parametrize("code", [0, 1, 7, None])
+def test_code_of_others_that_ends_the_process_is_a_fault_and_never_a_gate(code: int | None) -> None:
+    result = ends(SystemExit(code))
+    assert (result.exit_code, f"does not foresee: SystemExit: {code} (" in result.stderr) == (errors.INTERNAL, True)
+    for name in re.findall(r"Details: (\S+\.log)\.", result.stderr):
+        Path(name).unlink()
+
+
 def test_without_room_for_a_file_the_details_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any, **__: Any) -> Any:
         raise OSError
@@ -135,3 +143,9 @@ def test_usage_ends_with_2_and_an_aborted_prompt_with_130(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(cli, "app", aborted)
     assert ended("--version") == errors.INTERRUPTED
+
+    def exits(**_: Any) -> Any:
+        raise SystemExit(0)
+
+    monkeypatch.setattr(cli, "app", exits)
+    assert ended("--version") == errors.INTERNAL

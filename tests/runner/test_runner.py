@@ -56,6 +56,27 @@ def test_a_failure_becomes_a_reason_and_everything_else_is_delivered(
     assert "Traceback" in caplog.text
 
 
+def test_code_of_others_that_ends_the_process_is_a_fault_of_that_code(packages: Packages) -> None:
+    packages.explainer("ends", explainer("ends", "raise SystemExit(0)"))
+    packages.explainer("quits", "raise SystemExit(7)")
+    packages.explainer(
+        "starts", explainer("starts").replace("if self.n_things < 1:", "raise SystemExit(1)\n        if 1:")
+    )
+    packages.explainer(
+        "breaks", explainer("breaks").replace("if self.n_things < 1:", "raise KeyError('a')\n        if 1:")
+    )
+    packages.explainer("good", explainer("good"))
+    run = audit("ends", "quits", "starts", "breaks", "good")
+    assert [result.id for result in run.results] == ["good"]
+    assert reason(run, "ends") == "SystemExit: 0"
+    assert "explainers 'quits' of pkg_quits 1.0 cannot be imported: SystemExit: 7." in reason(run, "quits")
+    assert reason(run, "starts").startswith("explainers 'starts' of pkg_starts 1.0 cannot be made: SystemExit: 1.")
+    assert reason(run, "breaks").startswith("explainers 'breaks' of pkg_breaks 1.0 cannot be made: KeyError: 'a'.")
+    assert {entry.cause for entry in run.not_run if entry.name in ("ends", "quits", "starts", "breaks")} == {"fault"}
+    with pytest.raises(PluginError, match="cannot be made"):
+        audit("breaks", require=("breaks",))
+
+
 def test_what_is_needed_comes_first_and_what_is_missing_is_named(packages: Packages) -> None:
     body = "assert [r.id for r in prior['zlast']] == ['zlast']"
     packages.explainer("afirst", explainer("afirst", body, needs=("zlast",)))

@@ -24,9 +24,10 @@ def main() -> None:
     caches.provide()
     try:
         with errors_reported():
-            sys.exit(_code())
+            code = _code()
     except typer.Exit as end:
-        sys.exit(end.exit_code)
+        code = end.exit_code
+    sys.exit(code)
 
 
 def _code() -> int:

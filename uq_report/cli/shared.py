@@ -17,7 +17,7 @@ from typing import IO, Annotated, Any, NoReturn
 import typer
 
 from .. import __version__
-from ..core.support.errors import INTERNAL, INTERRUPTED, OutputError, UQReportError, words_of
+from ..core.support.errors import FOREIGN, INTERNAL, INTERRUPTED, OutputError, UQReportError, words_of
 from ..core.support.text import harmless
 from ..ops import caches
 
@@ -94,7 +94,7 @@ def errors_reported(as_json: bool = False) -> Iterator[None]:
         _end(error, error.exit_code, f"Error: {error}", as_json)
     except KeyboardInterrupt as error:
         _end(error, INTERRUPTED, "Interrupted.", as_json)
-    except Exception as error:  # noqa: BLE001 - the last place: whatever was not foreseen ends here, never as a gate's code
+    except FOREIGN as error:  # the last place: whatever was not foreseen ends here, never as a gate's code
         _end(error, INTERNAL, f"Error: {internal(error)}", as_json)
 
 

@@ -21,7 +21,16 @@ from ..core.model.measures import Measure
 from ..core.model.results import MeasureFacts, Result
 from ..core.model.subject import Subject
 from ..core.predictive import Distribution
-from ..core.support.errors import Cause, InputError, PluginError, UnsupportedError, UQReportError, cause_of, words_of
+from ..core.support.errors import (
+    FOREIGN,
+    Cause,
+    InputError,
+    PluginError,
+    UnsupportedError,
+    UQReportError,
+    cause_of,
+    words_of,
+)
 from ..core.support.limits import limited
 from ..evidence import codec
 from ..evidence.canonical import plain
@@ -302,7 +311,7 @@ class _Audit:
             with limited(engine.check):
                 results = explainer.explain(self.subject, engine, MappingProxyType(self.results))
             self.results[name] = self._saved(explainer, results)
-        except Exception as error:  # noqa: BLE001 - foreign code: whatever it raises becomes the reason in the report
+        except FOREIGN as error:  # foreign code: whatever it raises becomes the reason in the report
             if not isinstance(error, UQReportError):
                 _log.warning("explainer %s failed", name, exc_info=True)
             return SkipReason(words_of(error), cause_of(error))
