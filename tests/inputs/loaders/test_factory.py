@@ -13,7 +13,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", ["", *__import__("sys").path])
     (tmp_path / "made_here.py").write_text(
-        "VALUE = 3\ndef model(k=1):\n    return k\ndef broken():\n    raise OSError('no file')\ndef ends():\n    exit()\n"
+        "VALUE = 3\ndef model(k=1):\n    return k\ndef broken():\n    raise OSError('no file')\n"
+        "def ends():\n    exit()\n"
     )
     (tmp_path / "quits_here.py").write_text("raise SystemExit(0)\n")
 
