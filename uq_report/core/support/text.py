@@ -19,6 +19,12 @@ _DROPPED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff\ufeff]")
 _INVISIBLE = re.compile("[\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufff0-\ufffb]")
 _UNSAFE = re.compile("[^A-Za-z0-9_.-]")
 _SPACES = re.compile(r"\s+")
+# An address of which no part can be a password but what stands before its one @ and behind its ? or #.
+_ADDRESS = re.compile(
+    r"(?P<scheme>[\w+.-]{2,}://)(?:[^@/?#]*@)?"
+    r"(?P<place>(?:[\w.-]*|\[[\da-fA-F:.]+\])(?::\d*)?(?:/(?:[A-Za-z]:/)?[^@?#:;]*)?)(?:[?#][^@]*)?"
+)
+_STORED = re.compile(r"[\w.]{2,}:(?:/(?!/)[^:=?\s]*|\w+)")  # models:/credit@champion, module:factory
 
 
 def clean(value: object, limit: int = MAX_TEXT) -> str:
@@ -50,6 +56,24 @@ def harmless(text: str) -> str:
     """
     lines = (_INVISIBLE.sub(lambda match: code_point(match[0]), _DROPPED.sub("", line)) for line in text.split("\n"))
     return "\n".join(lines)
+
+
+def masked(source: str) -> str:
+    """Return a source without user, password and parameters; an address that may hide one elsewhere is not shown.
+
+    Examples
+    --------
+    >>> masked("postgresql://me:secret@db:5432/x?sslpassword=abc"), masked("postgresql://me:sec@ret@db/x")
+    ('postgresql://db:5432/x', 'postgresql:***')
+    >>> masked("rows.csv"), masked("models:/credit/3")
+    ('rows.csv', 'models:/credit/3')
+    """
+    scheme, colon, _ = source.partition(":")
+    if not colon or len(scheme) == 1 or _STORED.fullmatch(source):  # a file, C:/rows.csv too
+        return source
+    if address := _ADDRESS.fullmatch(source):
+        return address["scheme"] + address["place"]
+    return f"{scheme}:***" if re.fullmatch(r"[\w+.-]+", scheme) else "***"
 
 
 def short(value: object, limit: int = MAX_NAME) -> str:

@@ -6,15 +6,15 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_plus
 
 import pandas as pd
 
 from ...core.support.arrays import tidied
 from ...core.support.errors import InputError, LockedError, MissingDependencyError
+from ...core.support.text import masked
 from .csv_ import Reservoir
 
-_HIDDEN = "pass|pwd|secret|token|key"
 _LATER = (
     "is locked",
     "refused",
@@ -32,20 +32,10 @@ _LATER = (
 _READS = ("select", "with", "values", "table")
 
 
-def masked(source: str) -> str:
-    """Return a URL with *** for its password and for secrets among its parameters.
-
-    Examples
-    --------
-    >>> masked("postgresql://me:p@ss@db/x?sslpassword=abc&application_name=audit")
-    'postgresql://me:***@db/x?sslpassword=***&application_name=audit'
-    """
-    url = re.sub(r"(://[^:/@\s]*):[^\s]*@", r"\1:***@", source)
-    return re.sub(rf"(?i)([?&][^=&\s]*(?:{_HIDDEN})[^=&\s]*=)[^&\s]*", r"\1***", url)
-
-
 def message(error: BaseException, source: str) -> str:
-    """Return the first line of a driver's message without any secret of `source`."""
+    """Return the first line of a driver's message without any secret of `source`; none if the source may hide one."""
+    if masked(source).endswith(":***"):
+        return f"{type(error).__name__}, for which the address may have to be written with %40 for @ and %2F for /"
     text = str(getattr(error, "orig", None) or error).strip()
     line = text.splitlines()[0] if text else type(error).__name__
     for secret in _secrets(source):
@@ -72,10 +62,11 @@ def check_query(query: str, source: str) -> str:
 
 
 def _secrets(source: str) -> list[str]:
-    """Return the secrets of a URL as written and decoded, the longest first."""
-    secrets = re.findall(r"://[^:/@\s]*:([^\s]*)@", source)
-    secrets += re.findall(rf"(?i)[?&][^=&\s]*(?:{_HIDDEN})[^=&\s]*=([^&\s]*)", source)
-    return sorted({*secrets, *map(unquote, secrets)} - {""}, key=len, reverse=True)
+    """Return the password and the parameters of a URL and their parts, as written and decoded, the longest first."""
+    secrets = re.findall(r"://[^:/@]*:([^@]*)@", source) + re.findall(r"[?&][^=&]*=([^&]*)", source)
+    decoded = [decode(secret) for secret in secrets for decode in (unquote, unquote_plus)]
+    parts = [part.partition("=")[2].strip("{} ") for text in decoded for part in text.split(";")]  # of ODBC
+    return sorted({*secrets, *decoded, *parts} - {""}, key=len, reverse=True)
 
 
 FETCH = 10_000  # rows
