@@ -1,6 +1,8 @@
 """run.json: canonical, complete, refused where it is not ours; folders: all or nothing, guarded for spreadsheets."""
 
+import csv
 import json
+import unicodedata
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -132,10 +134,24 @@ def test_a_folder_holds_everything_and_is_read_back(tmp_path: Path) -> None:
 def test_csv_cells_and_headers_are_guarded_and_numbers_are_not() -> None:
     frame = pd.DataFrame({"=x": ["=1+1", " =1", "@a", "\tb", "-c", "+d", "e"], "n": [-1.5, 2, 3, 4, 5, 6, np.nan]})
     lines = guarded_csv(frame).decode().splitlines()
-    assert lines[0] == "'=x,n"
-    assert lines[1:4] == ["'=1+1,-1.5", "' =1,2.0", "'@a,3.0"]
-    assert [line[:2] for line in lines[4:7]] == ["'\t", "'-", "'+"]
-    assert lines[7] == "e,"
+    assert lines[0] == '"\'=x","n"'
+    assert lines[1:4] == ['"\'=1+1",-1.5', '"\' =1",2.0', '"\'@a",3.0']
+    assert [line[:3] for line in lines[4:7]] == ["\"'\t", "\"'-", "\"'+"]
+    assert lines[7] == '"e",""'
+
+
+@pytest.mark.parametrize(
+    "formula", ["=1", "\uff1d1", "\uff0b1", "\uff0d1", "\uff201", "\ufe661", "\x00=1", "\r=1", "\t=1"]
+)
+@pytest.mark.parametrize("before", ["", "a\r", "a\n", "a\r\n", "a,", 'a"', "a\x0b", "a\x85", "a\u2028", ";", "\u200b"])
+def test_no_cell_of_a_csv_begins_with_a_formula_however_its_lines_are_split(formula: str, before: str) -> None:
+    text = guarded_csv(pd.DataFrame({before + formula: [before + formula], "b": [1.5]})).decode()
+    assert len(text.splitlines()) == 2
+    for line in text.splitlines():
+        cells = next(csv.reader([line]))
+        assert len(cells) == 2
+        for cell in cells:
+            assert unicodedata.normalize("NFKC", cell.strip())[:1] not in {*"=+-@"}
 
 
 @pytest.mark.parametrize("broken", ["report.pdf", "run.json"])
