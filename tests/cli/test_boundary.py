@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -125,6 +126,32 @@ def test_a_closed_pipe_and_a_full_disk_end_with_74() -> None:
         with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
             done = process("plugins", "pfi", stdout=full)
         assert (done.returncode, "No space left on device" in done.stderr) == (errors.OUTPUT, True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell closes the streams")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_end_with_74_where_something_had_to_be_printed_and_lose_no_file(
+    closed: str, tmp_path: Path
+) -> None:
+    code = """
+import os, sys
+from uq_report import cli
+from uq_report.cli.shared import errors_reported, say
+def app(**_):
+    with errors_reported():
+        with open("file.txt", "wb", buffering=0) as file:
+            assert file.fileno() > 2
+            say("a", err=True)
+            file.write(b"whole")
+        say("b")
+cli.app = app
+sys.argv = ["uq-report"]
+cli.main()
+"""
+    command = f"exec {shlex.quote(sys.executable)} -c {shlex.quote(code)} {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == (errors.DONE if closed == "2>&-" else errors.OUTPUT), done.stderr
+    assert (tmp_path / "file.txt").read_bytes() == b"whole"
 
 
 def test_usage_ends_with_2_and_an_aborted_prompt_with_130(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,6 +88,9 @@ def test_an_earlier_format_is_migrated_step_by_step_with_its_challenger() -> Non
     assert migrated(old, "run.json", migrations, target=1) == {
         "format": 1, "hours": 1, "seconds": 3600, "challenger": {"format": 1, "hours": 2, "seconds": 7200},
     }  # fmt: skip
+    for textual in ("2", None, [2], 1.5):
+        with pytest.raises(InputError, match=r"run\.json must have format 1; got format .*\. Run the audit again"):
+            migrated({"format": -1, "challenger": {"format": textual}}, "run.json", migrations, target=1)
     with pytest.raises(InputError, match=r"got format 7\. Upgrade uq_report"):
         migrated({"format": 7}, "run.json", migrations, target=1)
     with pytest.raises(InputError, match=r"got format -5\. Run the audit again"):

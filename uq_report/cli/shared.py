@@ -39,6 +39,15 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("uq_report.plain", _plain)
 
 
+def reopen_streams() -> None:
+    """Put the null device in place of closed standard streams, which files would take; standard output refuses text."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)  # the lowest free number: this one
+            os.set_inheritable(number, True)
+            setattr(sys, name, os.fdopen(number, mode))
+
+
 def takes_any_text(stream: IO[str]) -> None:
     """Let a stream replace what its encoding has not, instead of failing."""
     if hasattr(stream, "reconfigure"):

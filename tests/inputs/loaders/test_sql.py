@@ -8,7 +8,9 @@ from urllib.parse import unquote_plus
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
+from uq_report import cli
 from uq_report.core.support.errors import InputError, LockedError
 from uq_report.core.support.text import masked
 from uq_report.inputs.loaders.sql import SqlLoader, is_passing, message
@@ -157,6 +159,35 @@ def test_a_database_that_is_down_is_to_be_tried_later_and_its_password_is_no_one
     assert "s3cr3t" not in str(caught.value)
     assert "postgresql://127.0.0.1:9/db" in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        'could not translate host name "h" to address: Name or service not known',
+        "[Errno -2] Name or service not known",
+        "failed to resolve host 'h'",
+        "Temporary failure in name resolution",
+        "connection to server failed: No route to host",
+        "Network is unreachable",
+        "(2003, \"Can't connect to MySQL server on 'h'\")",
+        "Lost connection to server during query",
+    ],
+)
+def test_what_cannot_be_reached_is_to_be_tried_later(words: str) -> None:
+    assert is_passing(OSError(words))
+
+
+def test_a_command_ends_with_75_by_a_locked_database(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("uq_report.inputs.loaders.sql.SQLITE_WAIT", 0.05)
+    monkeypatch.chdir(database.parent)
+    Path("audit.toml").write_text(
+        "model.source = 'm:f'\ndata = {source = 'rows.db', query = 'SELECT * FROM t', target = 'a'}\n"
+    )
+    with closing(sqlite3.connect(database)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        for words in (["run", "audit.toml"], ["config", "check", "audit.toml"]):
+            assert CliRunner().invoke(cli.app, words).exit_code == 75
 
 
 def test_other_spellings() -> None:

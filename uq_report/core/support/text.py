@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from urllib.parse import unquote, unquote_plus
 
 MAX_TEXT = 2000
 MAX_NAME = 40
@@ -74,6 +75,24 @@ def masked(source: str) -> str:
     if address := _ADDRESS.fullmatch(source):
         return address["scheme"] + address["place"]
     return f"{scheme}:***" if re.fullmatch(r"[\w+.-]+", scheme) else "***"
+
+
+def without_secrets(text: str, source: str) -> str:
+    """Return what a library says of an address without its password and parameters; a hint if that cannot be told.
+
+    Examples
+    --------
+    >>> without_secrets("no password s3@t", "postgresql://me:s3%40t@db/x")
+    'no password ***'
+    """
+    if masked(source).endswith("***"):
+        return "the address is not clear; write @ as %40, / as %2F, ? as %3F and : as %3A in user and password"
+    secrets = re.findall(r"://[^:/@]*:([^@]*)@", source) + re.findall(r"[?&][^=&]*=([^&]*)", source)
+    decoded = [decode(secret) for secret in secrets for decode in (unquote, unquote_plus)]
+    parts = [part.partition("=")[2].strip("{} ") for secret in decoded for part in secret.split(";")]  # of ODBC
+    for secret in sorted({*secrets, *decoded, *parts} - {""}, key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return text
 
 
 def short(value: object, limit: int = MAX_NAME) -> str:

@@ -6,18 +6,26 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
-from urllib.parse import unquote, unquote_plus
 
 import pandas as pd
 
 from ...core.support.arrays import tidied
 from ...core.support.errors import InputError, LockedError, MissingDependencyError
-from ...core.support.text import masked
+from ...core.support.text import masked, without_secrets
 from .csv_ import Reservoir
 
 _LATER = (
     "is locked",
     "refused",
+    "unreachable",
+    "no route to host",
+    "not translate host name",
+    "resolve host",
+    "name or service not known",
+    "name resolution",
+    "can't connect",
+    "connection reset",
+    "lost connection",
     "timeout",
     "timed out",
     "starting up",
@@ -34,13 +42,9 @@ _READS = ("select", "with", "values", "table")
 
 def message(error: BaseException, source: str) -> str:
     """Return the first line of a driver's message without any secret of `source`; none if the source may hide one."""
-    if masked(source).endswith(":***"):
-        return f"{type(error).__name__}, for which the address may have to be written with %40 for @ and %2F for /"
     text = str(getattr(error, "orig", None) or error).strip()
     line = text.splitlines()[0] if text else type(error).__name__
-    for secret in _secrets(source):
-        line = line.replace(secret, "***")
-    return line
+    return without_secrets(line, source)
 
 
 def is_passing(error: BaseException) -> bool:
@@ -59,14 +63,6 @@ def check_query(query: str, source: str) -> str:
             f"data.query must be one SELECT for {masked(source)!r}; got {got}. State the rows to audit as a SELECT."
         )
     return plain
-
-
-def _secrets(source: str) -> list[str]:
-    """Return the password and the parameters of a URL and their parts, as written and decoded, the longest first."""
-    secrets = re.findall(r"://[^:/@]*:([^@]*)@", source) + re.findall(r"[?&][^=&]*=([^&]*)", source)
-    decoded = [decode(secret) for secret in secrets for decode in (unquote, unquote_plus)]
-    parts = [part.partition("=")[2].strip("{} ") for text in decoded for part in text.split(";")]  # of ODBC
-    return sorted({*secrets, *decoded, *parts} - {""}, key=len, reverse=True)
 
 
 FETCH = 10_000  # rows
