@@ -375,6 +375,8 @@ def test_an_anchor_is_signed_and_its_signature_checked(
     (tmp_path / "other").mkdir()
     other = call(*words, verify_cases.Keys(tmp_path / "other").authority)
     assert (other.exit_code, "who does not lead to a trusted certificate" in other.stderr) == (5, True)
+    for file in keys.no_certificates():
+        assert call(*words, file).exit_code == 3
     with pytest.raises(InputError, match="must be no signed anchor"):
         write_anchor(history, anchor)
     signature = beside.read_bytes()

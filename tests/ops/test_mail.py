@@ -9,15 +9,17 @@ import socketserver
 import ssl
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from email.message import EmailMessage
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from uq_report.jobs.audit_file import AuditFile, EmailPart
+from uq_report.ops import mail
 from uq_report.ops.mail import RunEnd, refused, send_after, subject
 
 SUMMARY = {
@@ -152,6 +154,44 @@ def mail_part(server: Mailbox, **given: Any) -> EmailPart:
         "to": ["risk@example.org", "b@example.org"],
     }
     return EmailPart.model_validate({**base, **given})
+
+
+class Hostile(socketserver.BaseRequestHandler):
+    """Sends the same bytes again and again, with a pause between them."""
+
+    sends, pause = b"220-a\r\n", 0.05
+
+    def handle(self) -> None:
+        with suppress(OSError):
+            while True:
+                self.request.sendall(self.sends)
+                time.sleep(self.pause)
+
+
+HOSTILE = {
+    "drips lines": ("none", b"220-a\r\n", 0.05),
+    "drips a line": ("none", b"2", 0.05),
+    "drips a handshake": ("tls", b"\x16\x03\x03\x3f\xff" + b"\x02\x00\x3f\xfb" + bytes(1), 0.05),
+    "floods": ("none", b"220-a\r\n" * 100_000, 0.0),
+}
+
+
+@pytest.mark.parametrize("how", HOSTILE)
+def test_a_server_that_drips_or_floods_holds_a_run_no_longer_than_the_deadline(
+    how: str, ended: RunEnd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    security, sends, pause = HOSTILE[how]
+    monkeypatch.setattr(mail, "DEADLINE", 0.7)
+    handler = type("Handler", (Hostile,), {"sends": sends, "pause": pause})
+    server = socketserver.ThreadingTCPServer(("localhost", 0), handler)
+    server.daemon_threads = True
+    start, threads = time.monotonic(), threading.active_count()
+    with serving(server):
+        told = send_after(mail_part(cast("Any", server), security=security), ended, environ={})
+    assert time.monotonic() - start < 5
+    cause = "the server answers more than 1000000 bytes" if how == "floods" else "took longer than 0.7 s"
+    assert cause in told
+    assert threading.active_count() <= threads + 1  # that of the connection ends by itself
 
 
 SECRETS = {"UQ_REPORT_SMTP_USER": "me", "UQ_REPORT_SMTP_PASSWORD": "hunter2"}

@@ -232,6 +232,19 @@ def test_a_failure_tells_no_password(folder: Path, monkeypatch: pytest.MonkeyPat
     assert "hunter2" not in str(caught.value)
 
 
+def test_an_address_that_cannot_be_parsed_is_an_error_of_the_store(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(uri: str) -> None:
+        raise ValueError(f"cannot parse {uri}")
+
+    monkeypatch.setattr("mlflow.tracking.MlflowClient", refuse)
+    for uri in ("http://me:hunter2@[::1", "http://[::1", "http://me:x@hunter2@mlflow.example"):
+        with pytest.raises(TrackingError, match="an error of http: the address is not clear") as caught:
+            log_finished(folder, MlflowPart(tracking_uri=uri))
+        assert "hunter2" not in str(caught.value)
+
+
 @pytest.fixture
 def silent() -> Iterator[str]:
     """Return the address of a server that takes connections and never answers."""

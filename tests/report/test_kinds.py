@@ -197,11 +197,14 @@ def test_files_are_called_by_their_template(tmp_path: Path) -> None:
     assert {"report.html", "model-card.html", "model-card.md", "model-card.junit.xml", "brief.html"} <= names
 
 
+OURS = """{% extends "uq_report/report.html" %}{% block banner %}<p>Our bank: {{ document.kind }}</p>{% endblock %}"""
+
+
 @pytest.mark.usefixtures("undrawn")
 def test_a_house_style_reaches_the_renderers_that_take_one(tmp_path: Path) -> None:
-    (tmp_path / "report.html").write_text("Our bank: {{ document.kind }}")
+    (tmp_path / "report.html").write_text(OURS)
     run = AuditRun(make_run())
-    assert run.render("html", template="brief", templates=tmp_path) == b"Our bank: brief"
+    assert b"<p>Our bank: brief</p>" in run.render("html", template="brief", templates=tmp_path)
     assert set(KINDS) == {"audit", *ALONE}
     with pytest.raises(InputError, match=r"report.templates must go with a format that has templates.*got \['junit'\]"):
         run.render("junit", templates=tmp_path)
@@ -218,14 +221,14 @@ def test_the_command_line_chooses_template_and_house_style(tmp_path: Path) -> No
     (tmp_path / "run.json").write_bytes(dumps(make_run()))
     house = tmp_path / "house"
     house.mkdir()
-    (house / "report.html").write_text("Our bank: {{ document.kind }}\n{{ document.titel }}")
+    (house / "report.html").write_text(OURS.replace("kind }}", "kind }}\n{{ document.titel }}"))
     command = ["render", str(tmp_path), "--format", "html", "--template", "brief", "--templates", str(house)]
     broken = CliRunner().invoke(app, command)
     assert broken.exit_code == 4
     assert "report.html, line 2" in broken.stderr
     assert "'titel'" in broken.stderr
-    (house / "report.html").write_text("Our bank: {{ document.kind }}")
+    (house / "report.html").write_text(OURS)
     assert CliRunner().invoke(app, command).exit_code == 0
-    assert (tmp_path / "brief.html").read_text() == "Our bank: brief"
+    assert "<p>Our bank: brief</p>" in (tmp_path / "brief.html").read_text()
     unknown = CliRunner().invoke(app, ["render", str(tmp_path), "--template", "poster"])
     assert (unknown.exit_code, "report.template must be one of" in unknown.stderr) == (3, True)

@@ -135,6 +135,13 @@ def test_every_mistake_is_told_at_once(packages: Packages) -> None:
     ]
 
 
+@pytest.mark.parametrize(("number", "told"), [(2**31 - 1, 0), (2**31, 1), (10**30, 1), (10**4000, 1), (-(2**31), 1)])
+def test_an_integer_has_a_largest_value(packages: Packages, number: int, told: int) -> None:
+    packages.explainer("extra", explainer("extra"))
+    lines = lines_of(options={"extra": {"n_things": number}, "pfi": {"n_repeats": "a"}})
+    assert sum("extra.n_things must be at most 2147483647; got one of" in line for line in lines) == told
+
+
 def test_a_file_tells_every_mistake_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     audits_made.write(tmp_path)

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 from ..core.model.results import Result
+from ..core.support.errors import FOREIGN
 from ..document import slots
 from ..document.blocks import make_section
 from ..document.document import Callout, Paragraph, Section
@@ -97,7 +98,7 @@ def _load(plugin: Plugin) -> tuple[Plugin, SectionPlugin] | None:
     """Return the object of a section; the results of one that is broken are shown by their kind."""
     try:
         return plugin, plugins.load(plugin)()
-    except Exception as error:  # noqa: BLE001 - an error of a plugin must not stop the report
+    except FOREIGN as error:  # foreign code must not cost the report
         _log.warning("%s", error)
         return None
 
@@ -121,7 +122,7 @@ def guarded(make: Callable[[], S], what: str, key: str) -> S | Section:
     """Return a section, or the reason why there is none: an error of a plugin must not stop the report."""
     try:
         return make()
-    except Exception as error:  # noqa: BLE001 - see above
+    except FOREIGN as error:  # see above
         _log.warning("%s could not be shown", what, exc_info=True)
         text = f"{clean(what, 100)} could not be shown: {clean(error, 300)} Its numbers are in the evidence."
         blocks = (Callout(tone="warning", title="A part is missing", text=text),)

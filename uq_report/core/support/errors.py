@@ -52,6 +52,10 @@ class UQReportError(Exception):
         self.row = row
 
 
+# What code of others may raise: it must not end the process either.
+FOREIGN: tuple[type[BaseException], ...] = (Exception, SystemExit)
+
+
 class InputError(UQReportError, ValueError):
     """A model, data set, argument or option that cannot be used as given."""
 

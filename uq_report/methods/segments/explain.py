@@ -373,6 +373,10 @@ class Segments(BuiltInExplainer):
             reasons = "; ".join(f"{gap.measure}: {gap.reason}" for gap in omitted)
             raise InputError(f"segments needs a measure that has a value in each row; got none. {reasons}.")
         outside = _outside(subject, prior)
+        if (inside := sampling.part(~outside).units) < least:
+            raise InputError(
+                f"segments needs at least {least} independent observations inside the training domain; got {inside}."
+            )
         halves = _halves(sampling, outside, engine)
         coding = Coding(subject, halves[0])
         parts = {term.measure: self._grown(coding, engine, term) for term in found}
