@@ -29,8 +29,14 @@ import pandas as pd
 from joblib import Parallel, delayed
 from scipy.stats import beta
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegression, PoissonRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import (
+    BayesianRidge,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    QuantileRegressor,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -189,6 +195,20 @@ def differing_groups(rng: Rng) -> Case:
     return told(case, protected={"group": np.where(low, "a", "b")})
 
 
+def two_attributes(rng: Rng) -> Case:
+    """Return two attributes whose groups differ in income and debt, and so in how many of their outcomes are 1."""
+
+    def rows(n: int, rng: Rng) -> tuple[Rows, Mapping[str, Any]]:
+        X, sex, region = normals(n, rng, 0.3), rng.integers(0, 2, n), rng.choice(3, n, p=[0.6, 0.3, 0.1])
+        X["income"] += 0.8 * sex
+        X["debt"] += 0.6 * (region == 1) - 0.6 * (region == 2)
+        attributes = {"sex": np.array(["f", "m"])[sex], "region": np.array(["a", "b", "c"])[region]}
+        return (X, tossed(X.to_numpy() @ np.asarray(MIXED) - 2, rng)), attributes
+
+    (train, _), (test, protected) = rows(3000, rng), rows(800, rng)
+    return Case(model=LogisticRegression().fit(*train), train=train, test=test, told={"protected": protected})
+
+
 def linear_rows(n: int, rng: Rng, *, uneven: bool = False, heavy: bool = False) -> Rows:
     """Return outcomes that are normal about a linear mean, their spread growing with age if `uneven`."""
     X = normals(n, rng, 0.7)
@@ -272,16 +292,33 @@ def boosting(rng: Rng) -> Case:
     return fitted(model, curved_rows, rng)
 
 
+def quantile_table(rng: Rng) -> Case:
+    """Return a linear model for each of five quantiles of a linear truth."""
+    train, test = linear_rows(1000, rng), linear_rows(800, rng)
+    levels = (0.05, 0.25, 0.5, 0.75, 0.95)
+    models = {level: QuantileRegressor(quantile=level, alpha=0.0).fit(*train) for level in levels}
+    return Case(model=models, test=test, train=train)
+
+
+def out_of_bag(rng: Rng) -> Case:
+    """Return a default forest with a distribution from its out-of-bag residuals."""
+    model = RandomForestRegressor(100, random_state=0)
+    return told(fitted(model, linear_rows, rng, n_train=900), residuals="oob")
+
+
 DESIGNS: tuple[Design, ...] = (
     Design("independent logistic", idle_groups),
     Design("correlated logistic", expected_directions),
     Design("mixed signs", partial(logistic, b=MIXED)),
     Design("rare class", partial(logistic, b=MIXED, intercept=-3.4)),
     Design("groups differ", differing_groups),
+    Design("two attributes", two_attributes),
     Design("three classes", lambda rng: fitted(LogisticRegression(), class_rows, rng)),
     Design("Bayesian linear", lambda rng: fitted(BayesianRidge(), linear_rows, rng)),
     Design("heteroscedastic", lambda rng: fitted(Heteroscedastic(), partial(linear_rows, uneven=True), rng)),
     Design("heavy linear", lambda rng: fitted(BayesianRidge(), partial(linear_rows, heavy=True), rng)),
+    Design("quantile table", quantile_table),
+    Design("out-of-bag residuals", out_of_bag),
     Design("honest forest", partial(forest, min_samples_leaf=20)),
     Design("honest boosting", boosting),
     Design("default forest", forest, honest=False),  # pure leaves: its probabilities are not its own frequencies
@@ -451,7 +488,7 @@ def kept(rates: Mapping[str, Any], rules: Sequence[str], before: Mapping[str, An
 
 
 def main() -> None:
-    options = arguments(__doc__, 20, write="", explainers=[], checks=[])
+    options = arguments(__doc__, 20, write="", explainers=[], rules=[])
     table = measured(chosen(DESIGNS, options.designs), options.reps, options.jobs, options.explainers)
     printed(table)
     if options.write:

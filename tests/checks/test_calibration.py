@@ -27,12 +27,16 @@ def judged(
     infinite: int = 0,
     off: float = NONE,
     brier: float = NONE,
+    segment: tuple[float, float] = (0.0, -0.01),
+    features: tuple[str, ...] = (),
     missed: tuple[float, float, float, float] | None = None,
     gate: CalibrationGate | None = None,
+    reason: str = "",
     **meta: float,
 ) -> Outcome:
     """Return the outcome for a confidence gap with the 90 % interval gap ± reach; NaN means not computed.
 
+    `segment` is the gain of a spread by segment with its lower end, and `features` what the segments are made of.
     `brier` is the p-value of another test; `missed` the share of outcomes missed, its interval and p-value, where none
     may be.
     """
@@ -41,6 +45,8 @@ def judged(
         {"item": "ece", "estimate": 0.1, "p_adjusted": p_adjusted},
         {"item": "recalibration_gain", "estimate": gain, "lower_90": gain - gain_reach, "upper_90": gain + gain_reach},
     ]
+    at, low = segment
+    rows.append({"item": "recalibration_gain_by_segment", "estimate": at, "lower_90": low, "upper_90": 2 * at - low})
     rows.append({"item": "coverage_gap", "estimate": off, "null_mean": 0.01, "p_adjusted": p_adjusted})
     rows.append({"item": "brier", "estimate": 0.1, "p_adjusted": brier})
     if missed is not None:
@@ -55,8 +61,11 @@ def judged(
         estimates=pd.DataFrame(
             known, columns=[*ESTIMATE_COLUMNS, "item", "unit", "p_adjusted", "null_mean", "lower_90", "upper_90"]
         ),
-        omissions=(Omission("confidence_gap", "", "entropy needs a density"),) if np.isnan(gap) else (),
-        meta={"infinite_nll": infinite, "n": 200, **meta},
+        omissions=(
+            *((Omission("confidence_gap", "", "entropy needs a density"),) if np.isnan(gap) else ()),
+            *((Omission("recalibration_gain", "", reason),) if reason else ()),
+        ),
+        meta={"infinite_nll": infinite, "n": 200, "gain_features": list(features), **meta},
     )
     return (gate or CalibrationGate()).check(run(results=(result,)))
 
@@ -76,42 +85,75 @@ def code(outcome: Outcome) -> str:
         ({"gap": 0.04, "reach": 0.02}, "UQ102"),
         ({"gap": 0.0, "reach": 0.2}, "UQ102"),
         ({"gap": 0.1, "p_adjusted": 0.2}, "UQ102"),
-        ({"gap": 0.1, "p_adjusted": 0.01}, "UQ101"),
-        ({"gap": -0.1, "p_adjusted": 0.05}, "UQ101"),
+        ({"gap": 0.1, "p_adjusted": 0.05}, "UQ101"),
         ({"gap": 0.01, "gain": 0.03, "p_adjusted": 0.01}, "UQ101"),
-        ({"gap": 0.01, "gain": 0.01, "p_adjusted": 0.01}, "passed"),
-        ({"gap": 0.01, "gain": NONE, "p_adjusted": 0.01}, "passed"),
-        ({"gap": 0.01, "reach": 0.2, "p_adjusted": 0.01}, "UQ102"),
-        ({"gap": NONE, "p_adjusted": 0.01}, "UQ102"),
+        ({"gap": 0.01, "gain": 0.03, "gain_reach": 0.02}, "UQ101"),
+        ({"gap": 0.01, "gain": 0.03, "gain_reach": 0.04}, "passed"),
+        ({"gap": 0.01, "gain": 0.019}, "passed"),
+        ({"gap": 0.01, "segment": (0.02, 0.001)}, "UQ101"),
+        ({"gap": 0.01, "segment": (0.02, 0.0)}, "passed"),
+        ({"gap": 0.01, "segment": (0.019, 0.01)}, "passed"),
+        ({"gap": 0.01, "gain": NONE}, "passed"),
+        ({"gap": 0.5, "gain": NONE, "p_adjusted": 0.01}, "UQ102"),
+        ({"gap": NONE, "p_adjusted": 0.051}, "UQ102"),
         ({"gap": NONE, "gain": 0.1, "p_adjusted": 0.01}, "UQ101"),
         ({"gap": NONE, "gain": NONE, "p_adjusted": 0.01}, "UQ102"),
         ({"gap": 0.0, "reach": NONE}, "UQ102"),
         ({"gap": NONE, "infinite": 3}, "UQ101"),
+        ({"units": 19}, "UQ102"),
+        ({"units": 20}, "passed"),
+        ({"blocks_cut": True}, "UQ102"),
+        ({"gap": NONE, "gain": NONE, "missed": (0.0, 0.0, 0.01, 1.0), "units": 19}, "passed"),
     ],
 )
-def test_states(case: dict[str, float], expected: str) -> None:
-    assert code(judged(**case)) == expected  # type: ignore[arg-type]
+def test_states(case: dict[str, Any], expected: str) -> None:
+    assert code(judged(**case)) == expected
 
 
-def test_a_failure_says_what_rejected_by_how_much_and_which_way() -> None:
+def test_a_failure_says_which_way_and_what_recalibration_lowers() -> None:
     outcome = judged(gap=0.1, gain=0.12, p_adjusted=0.004)
     finding = outcome.findings[0]
     assert (finding.severity, finding.evidence) == ("high", ("calibration",))
-    for words in ("over-confident by 0.100 nats", "90 % interval 0.090 to 0.110", "save 0.120 nats"):
+    for words in (
+        "The model is over-confident: mean log loss exceeds mean entropy by 0.1",
+        "Recalibration lowers the log loss by at least 0.12",
+    ):
         assert words in finding.statement
     assert (finding.observed, finding.threshold) == (0.12, 0.02)
-    assert (finding.lower, finding.upper) == pytest.approx((0.09, 0.11))
+    assert (finding.lower, finding.upper) == pytest.approx((0.1195, 0.1205))
     assert {"nll", "entropy", "variance", "aleatoric", "epistemic"} <= set(finding.measures)
 
 
 @pytest.mark.parametrize(("gain_reach", "words"), [
-    (0.029, "Recalibration would save 0.0300 nats a row."),
-    (0.031, "Recalibration is not shown to lower the loss: by 0.030 nats (90 % interval −0.001 to 0.061) a row."),
+    (0.029, "Recalibration lowers the log loss by at least 0.030 nats (90 % interval 0.001 to 0.059) per observation."),
+    (0.031, "Recalibration lowers the log loss by 0.030 nats (90 % interval −0.001 to 0.061) per observation."),
 ])  # fmt: skip
-def test_what_recalibration_saves_is_said_to_be_open_where_its_interval_holds_0(gain_reach: float, words: str) -> None:
+def test_a_gain_is_a_lower_bound_where_it_is_shown(gain_reach: float, words: str) -> None:
     finding = judged(gap=0.1, gain=0.03, p_adjusted=0.004, gain_reach=gain_reach).findings[0]
     assert finding.statement.endswith(words)
-    assert (finding.severity == "observation") is (gain_reach > 0.03)
+    assert finding.severity == "low"
+
+
+def test_a_spread_by_segment_names_the_features_to_model_it_by() -> None:
+    finding = judged(segment=(0.2, 0.06), features=("age", "income")).findings[0]
+    assert (finding.severity, finding.features) == ("medium", ("age", "income"))
+    assert "A spread by segments of age and income lowers the log loss by at least 0.20 nats" in finding.statement
+    assert "Let the spread depend on age and income" in finding.remedy
+    assert (finding.observed, finding.lower) == (0.2, 0.06)
+    unnamed = judged(segment=(0.2, 0.06)).findings[0]
+    assert (unnamed.features, "A spread by segments lowers the log loss" in unnamed.statement) == ((), True)
+    shape = judged(gain=0.2, features=("age",)).findings[0]
+    assert (shape.features, "segment" in shape.statement) == ((), False)
+
+
+def test_a_test_that_rejects_a_small_error_is_an_observation() -> None:
+    finding = judged(gap=0.5, gain=0.019, gain_reach=0.03, p_adjusted=0.01).findings[0]
+    assert (finding.code, finding.severity) == ("UQ101", "observation")
+    assert finding.statement.startswith(
+        "A calibration test rejects, but recalibration is not shown to lower the log loss by 0.02 nats: by 0.019 nats"
+    )
+    both = judged(gain=0.12, segment=(0.2, 0.06)).findings[0].statement
+    assert "per observation; a spread by segments lowers the log loss by" in both
 
 
 def test_of_lifetimes_the_events_are_counted() -> None:
@@ -122,40 +164,31 @@ def test_of_lifetimes_the_events_are_counted() -> None:
 
 def test_an_infinite_nll_fails_and_says_why() -> None:
     finding = judged(gap=NONE, infinite=3).findings[0]
-    assert "In 3 rows" in finding.statement
+    assert "assigns probability 0 to the outcomes of 3 observations" in finding.statement
     assert (finding.observed, finding.lower) == (None, None)
 
 
 def test_what_cannot_be_judged_claims_nothing() -> None:
-    finding = judged(gap=-0.01, reach=0.2).findings[0]
+    finding = judged(gap=-0.01, reach=0.2, gap_variance=0.5).findings[0]
     assert finding.severity == "observation"
     assert "cannot tell" in finding.statement
     assert "whether the stated uncertainty is right" in finding.statement
-    assert "about 5000 unseen rows" in finding.remedy
+    assert "about 1,800 new observations" in finding.remedy  # 8.564 x 0.5 / 0.05^2, whatever the estimate
     assert "entropy needs a density" in judged(gap=NONE).findings[0].statement
     assert "one row or cluster gives no interval" in judged(reach=NONE).findings[0].statement
-    assert (
-        "A calibration test rejects, with a small effect"
-        in judged(gap=0.01, reach=0.2, p_adjusted=0.01).findings[0].statement
-    )
+    cut = judged(gain=NONE, blocks_cut=True, reason="blocks are short").findings[0]
+    assert "cannot tell whether the stated uncertainty is right: blocks are short." in cut.statement
 
 
 @pytest.mark.parametrize(
-    ("gain", "severity"),
-    [(0.001, "observation"), (0.019, "observation"), (0.02, "low"), (0.049, "low"), (0.05, "medium"), (0.1, "high")],
+    ("lower", "severity"), [(-0.01, "low"), (0.001, "low"), (0.049, "low"), (0.051, "medium"), (0.101, "high")]
 )
-def test_a_failure_is_as_severe_as_what_recalibration_saves(gain: float, severity: str) -> None:
-    assert judged(gap=0.2, gain=gain, reach=0.01, p_adjusted=0.01).findings[0].severity == severity
-    assert judged(gap=gain + 0.02, gain=NONE, reach=0.01, p_adjusted=0.01).findings[0].severity != "observation"
-
-
-def test_a_gain_that_may_be_none_is_an_observation() -> None:
-    sure, unsure = (judged(gap=0.2, gain=0.06, gain_reach=r, p_adjusted=0.01).findings[0] for r in (0.059, 0.061))
-    assert (sure.severity, unsure.severity) == ("medium", "observation")
-
-
-def test_an_effect_of_a_thousandth_of_a_nat_raises_nothing() -> None:
-    assert code(judged(gap=0.001, gain=0.001, reach=0.01, p_adjusted=0.0001)) == "passed"
+def test_a_failure_is_as_severe_as_the_lower_end_of_what_recalibration_gains(lower: float, severity: str) -> None:
+    for gap in (0.0, 5.0):
+        finding = judged(gap=gap, gain=0.15, gain_reach=0.15 - lower, p_adjusted=0.01).findings[0]
+        assert finding.severity == severity
+    if lower > 0:
+        assert judged(segment=(0.15, lower)).findings[0].severity == severity
 
 
 @pytest.mark.parametrize(
@@ -175,28 +208,38 @@ def test_without_a_density_coverage_is_judged(off: float, p_adjusted: float, exp
         assert finding.observed == pytest.approx(off - 0.01)
 
 
-def test_with_a_density_coverage_alone_fails_nothing() -> None:
-    assert code(judged(off=0.5, p_adjusted=0.001)) == "passed"
+def test_with_a_density_coverage_alone_is_an_observation() -> None:
+    assert judged(off=0.5, p_adjusted=0.001).findings[0].severity == "observation"
+    assert "probability 0" in judged(gap=NONE, gain=NONE, infinite=2, off=0.5, p_adjusted=0.001).findings[0].statement
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.04, 0.06])
+def test_a_sample_size_comes_from_the_model_with_its_condition_never_from_the_estimate(gap: float) -> None:
+    outcome = judged(gap=gap, reach=0.1, gap_variance=0.232324)
     assert (
-        "probability of 0" in judged(gap=NONE, gain=NONE, infinite=2, off=0.5, p_adjusted=0.001).findings[0].statement
+        "Inconclusive (n = 200; about 800 observations give 80% power if the model is calibrated, about 2,300 if the "
+        "gap is half the tolerance; the present sample had a chance below 10%)." in outcome.findings[0].statement
     )
+    assert outcome.n_needed == 800
 
 
-def test_rows_that_would_do_come_with_their_condition_and_only_above_the_present_number() -> None:
-    wide = judged(gap=0.0, reach=0.1).findings[0].statement
-    assert "would, if gap and spread stay as they are" in wide
-    assert "rows would be" not in judged(gap=0.06, reach=0.01).findings[0].statement
+def test_a_sample_that_is_large_enough_is_told_its_chance_and_asked_for_no_more() -> None:
+    outcome = judged(gap=0.045, reach=0.01, gap_variance=0.05)
+    assert "Inconclusive (n = 200; the present sample had a chance of 87%)." in outcome.findings[0].statement
+    assert outcome.n_needed is None
+    assert "more new observations" in outcome.findings[0].remedy
+    assert "nconclusive" not in judged(reach=0.2).findings[0].statement  # the variance is not known
 
 
 def test_a_pass_gives_its_reason() -> None:
     assert "within ±0.05 nats; no test rejects" in judged().reason
-    assert "a test rejects, with a small effect" in judged(gap=0.01, p_adjusted=0.01).reason
 
 
 def test_thresholds_are_configurable() -> None:
-    assert code(judged(gap=0.1, p_adjusted=0.01, gate=CalibrationGate(effect=0.2))) == "UQ102"
+    assert code(judged(gain=0.1, gate=CalibrationGate(effect=0.2))) == "passed"
     assert code(judged(gap=0.1, gate=CalibrationGate(margin=0.2))) == "passed"
     assert code(judged(gap=0.1, p_adjusted=0.1, gate=CalibrationGate(level=0.1))) == "UQ101"
+    assert judged(gain=0.3, gate=CalibrationGate(medium=0.4, high=0.5)).findings[0].severity == "low"
     with pytest.raises(InputError, match=r"calibration\.margin must be"):
         CalibrationGate(margin=0)
 
@@ -204,18 +247,17 @@ def test_thresholds_are_configurable() -> None:
 def test_one_test_that_rejects_is_enough_at_the_level_itself() -> None:
     assert code(judged(gap=0.1, p_adjusted=0.9, brier=0.05)) == code(judged(gap=0.1, p_adjusted=0.05)) == "UQ101"
     assert code(judged(gap=0.1, p_adjusted=0.9, brier=0.051)) == "UQ102"
-    words = "A calibration test rejects, with a small effect"
-    for p, said in ((0.05, True), (0.051, False)):
-        assert (words in judged(gap=0.01, reach=0.2, p_adjusted=p).findings[0].statement) is said
-        assert ("a test rejects, with a small effect" in judged(gap=0.01, p_adjusted=p).reason) is said
 
 
 def test_the_direction_of_a_gap_is_said_where_its_interval_leaves_out_0() -> None:
     statement = judged(gap=-0.1, p_adjusted=0.01).findings[0].statement
-    assert "the model is under-confident by 0.100 nats (90 % interval 0.090 to 0.110)" in statement
+    words = (
+        "The model is under-confident: mean entropy exceeds mean log loss by 0.100 nats (90 % interval 0.090 to 0.110)"
+    )
+    assert words in statement
     assert "the confidence gap is 0.010 nats (90 % interval 0.000 to 0.020)" in judged(gap=0.01).reason
     assert "the confidence gap is −0.010 nats (90 % interval −0.020 to 0.000)" in judged(gap=-0.01).reason
-    assert "the confidence gap is not known" in judged(gap=NONE, gain=0.1, p_adjusted=0.01).findings[0].statement
+    assert "The confidence gap is not known" in judged(gap=NONE, gain=0.1, p_adjusted=0.01).findings[0].statement
 
 
 @pytest.mark.parametrize(
@@ -247,7 +289,7 @@ def test_intervals_are_judged_by_what_they_miss_alone() -> None:
     assert finding.statement.startswith("Its prediction intervals do not hold what they state:")
     assert judged(**alone, missed=(0.01, 0.0, 0.049, 0.5)).reason.startswith("The stated coverage is kept: ")
     wrong = judged(**alone, infinite=1, missed=(0.03, 0.01, 0.04, 0.01)).findings[0]
-    assert "a probability of 0" in wrong.statement
+    assert "probability 0" in wrong.statement
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -21,19 +22,14 @@ from uq_report.cli import shared as boundary
 from uq_report.core.support import errors
 from uq_report.core.support.errors import EXIT_CODES, InputError, UQReportError
 
-README = Path(__file__).parents[2] / "README.md"
-
 
 def codes(kind: type[UQReportError]) -> set[int]:
     """Return the exit codes of an error and all below it."""
     return {kind.exit_code}.union(*(codes(below) for below in kind.__subclasses__()))
 
 
-def test_one_table_of_exit_codes_is_printed_and_complete() -> None:
-    text = README.read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\d+) \| (.+?) \|$", text, flags=re.MULTILINE)
-    assert {int(code): words for code, words in rows} == dict(EXIT_CODES)
-    assert [int(code) for code, _ in rows] == sorted(EXIT_CODES)
+def test_the_table_of_exit_codes_is_complete() -> None:
+    assert list(EXIT_CODES) == sorted(EXIT_CODES)
     assert codes(UQReportError) <= EXIT_CODES.keys()
     constants = {value for name, value in vars(errors).items() if name.isupper() and isinstance(value, int)}
     assert constants == set(EXIT_CODES)
@@ -64,6 +60,14 @@ def test_a_fault_ends_with_70_its_cause_and_the_file_with_the_details(kind: type
     Path(name).unlink()
     assert "Traceback" in details
     assert json.loads(result.stdout)["reasons"] == [line.removeprefix("Error: ")]
+
+
+@pytest.mark.parametrize("code", [0, 1, 7, None])
+def test_code_of_others_that_ends_the_process_is_a_fault_and_never_a_gate(code: int | None) -> None:
+    result = ends(SystemExit(code))
+    assert (result.exit_code, f"does not foresee: SystemExit: {code} (" in result.stderr) == (errors.INTERNAL, True)
+    for name in re.findall(r"Details: (\S+\.log)\.", result.stderr):
+        Path(name).unlink()
 
 
 def test_without_room_for_a_file_the_details_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,6 +123,32 @@ def test_a_closed_pipe_and_a_full_disk_end_with_74() -> None:
         assert (done.returncode, "No space left on device" in done.stderr) == (errors.OUTPUT, True)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell closes the streams")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_end_with_74_where_something_had_to_be_printed_and_lose_no_file(
+    closed: str, tmp_path: Path
+) -> None:
+    code = """
+import os, sys
+from uq_report import cli
+from uq_report.cli.shared import errors_reported, say
+def app(**_):
+    with errors_reported():
+        with open("file.txt", "wb", buffering=0) as file:
+            assert file.fileno() > 2
+            say("a", err=True)
+            file.write(b"whole")
+        say("b")
+cli.app = app
+sys.argv = ["uq-report"]
+cli.main()
+"""
+    command = f"exec {shlex.quote(sys.executable)} -c {shlex.quote(code)} {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == (errors.DONE if closed == "2>&-" else errors.OUTPUT), done.stderr
+    assert (tmp_path / "file.txt").read_bytes() == b"whole"
+
+
 def test_usage_ends_with_2_and_an_aborted_prompt_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def ended(*words: str) -> Any:
         monkeypatch.setattr(sys, "argv", ["uq-report", *words])
@@ -135,3 +165,9 @@ def test_usage_ends_with_2_and_an_aborted_prompt_with_130(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(cli, "app", aborted)
     assert ended("--version") == errors.INTERRUPTED
+
+    def exits(**_: Any) -> Any:
+        raise SystemExit(0)
+
+    monkeypatch.setattr(cli, "app", exits)
+    assert ended("--version") == errors.INTERNAL

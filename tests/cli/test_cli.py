@@ -1,5 +1,6 @@
 """The command line: exit codes, one clear message, files where they belong."""
 
+import json
 import re
 import subprocess
 import sys
@@ -10,12 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 import uq_report as uq
 from uq_report import cli
 from uq_report.api import reports
-from uq_report.core.support.errors import installed
+from uq_report.core.support.errors import InputError, installed
 from uq_report.evidence import disk
 from uq_report.inputs.loaders.pickle_ import FactoryLoader
 from uq_report.ops import caches, doctor
@@ -334,3 +336,54 @@ def test_a_terminal_does_not_act_on_names(capsys: pytest.CaptureFixture[str]) ->
 
     say("\x1b]0;owned\x07age\u202e\ud800\n  12")
     assert capsys.readouterr().out == "]0;ownedage[U+202E][U+D800]\n  12\n"
+
+
+def test_help_is_short_grouped_and_has_an_example() -> None:
+    result = call("run", "-h")
+    assert result.exit_code == 0
+    for part in ("Model", "Data", "Limits", "Gate", "Example: uq-report run --model"):
+        assert part in result.stdout
+
+
+def test_every_command_has_an_example() -> None:
+    main: Any = typer.main.get_command(cli.app)
+    commands = [*main.commands.values()]
+    for command in commands:
+        commands.extend(getattr(command, "commands", {}).values())
+    bare = [command.name for command in commands if not hasattr(command, "commands") and not command.epilog]
+    assert bare == []
+
+
+def test_a_mistyped_command_gets_a_hint() -> None:
+    assert "Did you mean 'run'?" in call("rnu").output
+
+
+def test_an_audit_file_in_the_folder_is_found_by_itself(folder: Path) -> None:
+    Path("audit.toml").write_text("[model]\nsource = 'gone.skops'\n[data]\nsource = 'gone.csv'\n")
+    result = call("run")
+    assert result.exit_code == 3
+    assert "gone.csv" in result.output
+
+
+def test_names_may_be_listed_with_commas(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from uq_report.ops import run as module
+
+    given: dict[str, Any] = {}
+
+    def stop(file: Any, changes: Any, **_: Any) -> Any:
+        given.update(changes)
+        raise InputError("stop")
+
+    monkeypatch.setattr(module, "run", stop)
+    call("run", "--model", "m", "--data", "d", "--explainers", "pfi,ale", "--format", "html,junit")
+    assert (given["run.explainers"], given["output.formats"]) == (["pfi", "ale"], ["html", "junit"])
+
+
+def test_a_first_schedule_is_written_once_and_is_valid(folder: Path) -> None:
+    pytest.importorskip("cronsim", reason="the schedule reads its times with cronsim")
+    from uq_report.ops.schedule import read_schedule
+
+    assert call("schedule", "init").exit_code == 0
+    assert [audit.cron for audit in read_schedule("audits.toml").audit] == ["0 6 1 * *"]
+    assert call("schedule", "init").exit_code == 3
+    assert json.loads(call("schedule", "schema").stdout)["properties"]["audit"]["type"] == "array"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import expon, halfnorm, norm, uniform
+from scipy.stats import expon, halfnorm, logistic, norm, uniform
 
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError, UnsupportedError
@@ -86,16 +86,61 @@ def test_cdf_is_the_integral_of_the_density_and_crps_that_of_its_square(p: Piece
 
 
 def test_quantiles_of_a_uniform_inside_and_of_an_exponential_outside() -> None:
-    """Between the levels it is the uniform; the tails have the mass and the density of the uniform at their edge."""
+    """Between the levels it is the uniform; beyond them lies 0.2, with the mean distance of a logistic's tail."""
     q = Quantiles([0.2, 0.5, 0.8], [[0.2, 0.5, 0.8]])
     inside = np.array([0.3, 0.6])
     np.testing.assert_allclose(q.take(np.array([0, 0])).cdf(inside), uniform.cdf(inside))
+    scale = 0.3 / np.log(4) * -np.log(0.8) / 0.2  # logit 0.8 = log 4, logit 0.5 = 0
     tail = np.array([0.9])
-    np.testing.assert_allclose(q.log_prob(tail), np.log(0.2) + expon.logpdf(0.9, 0.8, 0.2))
-    np.testing.assert_allclose(q.entropy(), 0.4)  # 0.6 log(1) + 2 * 0.2 (1 - log 1)
-    np.testing.assert_allclose(
-        q.quantile(np.array([0.05, 0.35, 0.95])), [[0.2 + 0.2 * np.log(0.25), 0.35, 0.8 - 0.2 * np.log(0.25)]]
-    )
+    np.testing.assert_allclose(q.log_prob(tail), np.log(0.2) + expon.logpdf(0.9, 0.8, scale))
+    np.testing.assert_allclose(q.entropy(), 0.4 * (1 + np.log(scale / 0.2)))  # 0.6 log(1) + 2 * 0.2 (1 - log density)
+    low = 0.2 + scale * np.log(0.25)
+    np.testing.assert_allclose(q.quantile(np.array([0.05, 0.35, 0.95])), [[low, 0.35, 1 - low]])
+
+
+@pytest.mark.parametrize("levels", [(0.05, 0.5, 0.95), (0.1, 0.2, 0.3, 0.6, 0.8), tuple(np.arange(1, 20) / 20)])
+def test_beyond_the_outermost_quantiles_a_logistic_is_as_far_off_as_stated(levels: tuple[float, ...]) -> None:
+    values = logistic.ppf(levels)
+    scales = Quantiles(levels, values[None]).scales[0]
+    for edge, scale, side in zip((-values[0], values[-1]), scales, (levels[0], 1 - levels[-1]), strict=True):
+        far = quad(lambda y, edge=edge: (y - edge) * logistic.pdf(y), edge, np.inf)[0]
+        assert far / side == pytest.approx(scale, rel=1e-6)
+
+
+def test_a_table_states_the_levels_around_an_outcome() -> None:
+    """In a cell both its levels, at one quantile those of both cells, at a value of several levels the levels of it."""
+    q = Quantiles([0.1, 0.2, 0.5, 0.9], [[0.0, 1.0, 1.0, 3.0]], "joined")
+    y = np.array([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 4.0])
+    lower, upper = q.take(np.zeros(7, dtype=int)).pit_bounds(y)
+    assert lower.tolist() == [0.0, 0.0, 0.1, 0.2, 0.5, 0.5, 0.9]
+    assert upper.tolist() == [0.1, 0.2, 0.2, 0.5, 0.9, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("ties", ["refused", "joined"])
+def test_an_outcome_in_a_tail_counts_with_the_mean_loss_of_the_tail(ties: Any) -> None:
+    """Hence the mean of loss less expected loss is 0 for every law that has these quantiles."""
+    q = Quantiles(LEVELS, TABLE if ties == "refused" else TABLE.round(), ties).take(np.array([0]))
+    places = np.array([q.edges[0, 0] - 9, q.edges[0, 0] - 1e-3, *(q.edges[0, 1:] + q.edges[0, :-1]) / 2, 50.0])
+    gap = np.array([float((-q.log_prob(y[None]) - q.expected_nll(y[None]))[0]) for y in places])
+    assert gap[0] == pytest.approx(gap[1])
+    masses = np.array([q.beyond[0, 0], *q.masses[0], q.beyond[0, 1]])
+    full = masses > 0
+    assert masses[full] @ gap[1:][full] == pytest.approx(0, abs=1e-12)
+
+
+def test_the_pinball_divergence_is_the_mean_difference_of_the_pinball_losses() -> None:
+    p, q = (d.take(np.array([1])) for d in PAIRS["quantiles"])
+    assert isinstance(p, Quantiles)
+    assert isinstance(q, Quantiles)
+
+    def loss(d: Any, y: FloatArray) -> FloatArray:
+        error = y[:, None] - d.edges
+        return np.asarray(np.maximum(LEVELS * error, (LEVELS - 1) * error).mean(axis=1))
+
+    assert q.pinball(np.array([0.3]))[0] == pytest.approx(loss(q, np.array([0.3]))[0])
+    expected = integral(lambda y: density(p)(y) * (loss(q, y) - loss(p, y)), p, q)
+    assert p.pinball_divergence(q)[0] == pytest.approx(expected, abs=1e-8)
+    assert p.pinball_divergence(p).tolist() == [0.0]
 
 
 def test_many_quantiles_of_a_normal_give_the_normal() -> None:

@@ -69,9 +69,36 @@ def test_moved_shapes_are_shapes_made_there() -> None:
     assert np.array_equal(moved.crps(LOC), made.crps(LOC))
 
 
+def test_beyond_the_last_residual_a_shape_states_its_share_alone() -> None:
+    """Of 19 values 1/20 lies beyond either end: there the PIT is that whole share, and in between it is F(y)."""
+    q = Smoothed(np.zeros(5), 1.0, [-1.0, 1.0], 0.5, size=19)
+    y = q.quantile([0.001, 0.04, 0.3, 0.96, 0.999])[0]
+    lower, upper = q.pit_bounds(y)
+    assert lower == pytest.approx([0.0, 0.0, 0.3, 0.95, 0.95])
+    assert upper == pytest.approx([0.05, 0.05, 0.3, 1.0, 1.0])
+    assert q.moved([1.0], [2.0]).size == 19
+    wide = q.moved(np.zeros(4), np.full(4, 2.0))
+    gap = -wide.log_prob(2 * y[[0, 1, 2, 4]]) - wide.expected_nll(2 * y[[0, 1, 2, 4]])
+    assert gap[0] == pytest.approx(gap[1])
+    assert gap[2] == pytest.approx(-wide.log_prob(2 * y[[2] * 4])[0] - wide.entropy()[0])
+
+
+def test_a_shape_expects_the_loss_of_every_law_with_its_tails_probabilities() -> None:
+    """The mean of loss less expected loss is 0 under the shape itself, and does not know how far out a tail reaches."""
+    q = Smoothed(np.zeros(4001), 1.5, CENTRES, WIDTH, size=39)
+    p = (np.arange(4001) + 0.5) / 4001
+    y = q.take(np.array([0])).quantile(p)[0]
+    gap = -q.log_prob(y) - q.expected_nll(y)
+    assert gap.mean() == pytest.approx(0, abs=2e-3)
+    further = y + np.where(p < 0.02, -5.0, np.where(p > 0.98, 5.0, 0.0))
+    np.testing.assert_allclose(-q.log_prob(further) - q.expected_nll(further), gap, atol=1e-9)
+    assert Smoothed([0.0], 1.0, CENTRES, WIDTH).size == len(CENTRES)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
+        (([0.0], [1.0], [1.0, 2.0], 1.0, 1), "smoothed.size must be at least the number of centres, 2; got 1"),
         (([0.0], [0.0], [1.0], 1.0), "smoothed.scale must be greater than 0"),
         (([0.0], [1.0], [], 1.0), "must have centres and a bandwidth > 0; got 0 and"),
         (([0.0], [1.0], [1.0], 0.0), "bandwidth > 0; got 1 and 0.0"),
@@ -88,7 +115,7 @@ def test_words_stand_for_forms_and_oob_for_a_source() -> None:
         "normal",
         "empirical",
         "conformal",
-        "normal",
+        "student_t",
     ]
     assert Residuals.of("oob").source == "oob"
     assert Residuals.of("normal").source is None
@@ -99,7 +126,10 @@ def test_words_stand_for_forms_and_oob_for_a_source() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"form": "gaussian"}, "residuals.form must be one of 'normal', 'empirical', 'conformal'; got 'gaussian'"),
+        (
+            {"form": "gaussian"},
+            "residuals.form must be one of 'normal', 'student_t', 'empirical', 'conformal'; got 'gaussian'",
+        ),
         ({"source": "bootstrap"}, "residuals.source must be one of .*; got 'bootstrap'"),
         ({"source": "held_out"}, "residuals.source must be left out where rows are given, and given with rows"),
         ({"source": "oob", "rows": ([[1.0]], [1.0])}, "residuals.source must be left out where rows are given"),
@@ -128,7 +158,7 @@ def test_the_sentence_says_what_was_laid_over_and_from_what() -> None:
         "The model gives no uncertainty of its own: a normal distribution with constant spread 53.2 units of the "
         "outcome, from residuals of 5-fold cross-validation on 300 training rows, is laid over its predictions."
     )
-    assert assumption.facts() == {**FACTS, "explained": None, "noise": None, "replaces": "", "words": assumption.words}
+    assert assumption.facts() == {**FACTS, "df": None, "members_share": None, "replaces": "", "words": assumption.words}
 
 
 def test_the_sentence_names_the_distribution_that_is_not_used() -> None:
@@ -140,8 +170,18 @@ def test_the_sentence_names_the_distribution_that_is_not_used() -> None:
     )
 
 
-def test_the_sentence_about_members_is_about_their_noise() -> None:
-    assert Assumption(**{**FACTS, "source": "oob", "explained": 0.4, "noise": 40.0}).words == (
-        "The noise around its members is an assumption: a normal distribution with constant spread 40.0 units of the "
-        "outcome, from out-of-bag residuals of 300 training rows, is added to each."
+def test_the_sentence_about_members_has_their_share() -> None:
+    own = {"form": "student_t", "source": "oob", "df": 5.0, "replaces": "ensemble"}
+    words = Assumption(**{**FACTS, **own, "members_share": 0.4}).words
+    assert words.replace("\xa0", " ") == (
+        "Its own distribution (ensemble) is not used: a Student-t distribution (5.0 degrees of freedom) with a part "
+        "that follows the spread of its members (on average 53.2 units of the outcome), from out-of-bag residuals of "
+        "300 training rows, is laid over its predictions. The members' share of the variance (epistemic) is 40 % on "
+        "average."
     )
+    both = Assumption(**{**FACTS, **own, "scale": "modelled", "members_share": 0.4}).words
+    assert "small boosted trees (on average 53.2 units of the outcome) and a part that follows the spread" in both
+    for none in (None, 0.0):
+        plain = Assumption(**{**FACTS, **own, "members_share": none}).words
+        assert "with constant spread 53.2" in plain
+        assert "epistemic" not in plain

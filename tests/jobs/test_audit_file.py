@@ -21,7 +21,7 @@ from uq_report.jobs.reading import read_audit
 
 from . import audits_made
 
-README = Path(__file__).parents[2] / "README.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "howto" / "audit_file.md"
 DATA = ["--model", "model.skops", "--data", "test.csv", "--target", "risk"]
 ROLES = ["--ignore", "application", "--ignore", "household", "--ignore", "exposure", "--protected", "sex"]
 QUICK = ["--explainers", "calibration", "--format", "markdown", "--as-of", "2026-01-31"]
@@ -145,6 +145,8 @@ def test_all_mistakes_of_keys_options_and_columns_are_told_in_one_error(folder: 
         ("[data]\nsource = 'test.csv'", "audit.toml: model.source must be given; it is missing."),
         ("[model]\nsource = 'm.skops'", "audit.toml: data must be given; it is missing."),
         ("[model\n", "audit.toml must be TOML in UTF-8; got something else: "),
+        (f"run.seed = {'9' * 5000}", "audit.toml must be TOML in UTF-8; got something else: Exceeds the limit"),
+        (f"[{'.'.join('a' * 5000)}]\nb = 1", "audit.toml must have at most 20 tables in each other; got more."),
         ("[data]\nsource='t.csv'\npredictions={mean='m'}\n[model]\nsource='m.skops'", "Keep one of them."),
         ("data = 3\n[model]\nsource='m.skops'", "audit.toml: data must be a valid dictionary or instance of DataPart"),
     ],
@@ -260,8 +262,8 @@ def test_schema_is_printed_for_editors() -> None:
     assert "model" in files.installed_schema()["properties"]
 
 
-def test_the_example_in_the_readme_runs(folder: Path) -> None:
-    (text,) = re.findall(r"```toml\n(.*?)```", README.read_text(), re.DOTALL)
+def test_the_example_in_the_guide_runs(folder: Path) -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     Path("audit.toml").write_text(text)
     assert call("config", "check", "audit.toml").exit_code == 0
     result = call("run", "audit.toml", "--as-of", "2026-01-31", "--json")
@@ -318,7 +320,12 @@ def test_the_line_of_json_has_one_shape(folder: Path) -> None:
     told = json.loads(line)
     assert (result.exit_code, result.stderr, told["exit_code"], told["reasons"]) == (0, "", 0, [])
     assert list(told["findings"]) == ["critical", "high", "medium", "low", "observation"]
-    assert told["rating"] in ("Use", "Use with limits", "Do not use yet", "Cannot be said")
+    assert told["recommendation"] in (
+        "Fit for purpose",
+        "Fit for purpose with conditions",
+        "Not fit for purpose",
+        "Inconclusive",
+    )
     assert told["run_sha256"] == codec.sha256(uq.load("uq-report").run)
     assert {"label", "as_of", "waived", "checks", "not_run", "not_reproducible", "folder"} < set(told)
     failed = call("run", *DATA, "--as-of", "x", "--json")

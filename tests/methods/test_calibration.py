@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import polygamma
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
 import uq_report as uq
@@ -16,10 +17,11 @@ from uq_report.core.model.results import Result
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.support.errors import InputError
 from uq_report.core.validation.lifetimes import recorded
-from uq_report.distributions import Categorical, Gamma, Normal, NormalMixture, Poisson, Survival, ZeroInflated
+from uq_report.distributions import Categorical, Gamma, Normal, NormalMixture, Poisson, StudentT, Survival, ZeroInflated
 from uq_report.evidence.run import Run
 from uq_report.methods.calibration.check import CalibrationGate
 from uq_report.methods.calibration.explain import Calibration, events_of
+from uq_report.methods.calibration.scores import PIT_TESTS
 
 CLASS_ITEMS = {
     "confidence_gap", "log_score", "log_score_baseline", "log_score_skill", "brier", "brier_baseline", "brier_skill",
@@ -27,7 +29,8 @@ CLASS_ITEMS = {
 }  # fmt: skip
 NUMBER_ITEMS = {
     "confidence_gap", "log_score", "crps", "crps_baseline", "crps_skill", "mean_error", "squared_error", "r2",
-    "sharpness_sd", "sharpness_width_90", "recalibration_gain", "pit_distance", "coverage_gap",
+    "sharpness_sd", "sharpness_width_90", "recalibration_gain", "recalibration_gain_by_segment", "pit_distance",
+    "coverage_gap", "smooth_statistic",
 }  # fmt: skip
 RNG = np.random.default_rng(0)
 
@@ -111,7 +114,7 @@ def test_numbers() -> None:
     assert found.loc["crps", "estimate"] == pytest.approx(q.crps(np.asarray(subject.y)).mean())
     assert found.loc["sharpness_width_90", "estimate"] == pytest.approx(2 * 1.6448536 * np.sqrt(q.variance()).mean())
     assert found.loc["crps_skill", "lower"] > 0
-    assert set(found.index[found["p_value"].notna()]) == {"confidence_gap", "crps", "pit_distance", "coverage_gap"}
+    assert set(found.index[found["p_value"].notna()]) == {"confidence_gap", "crps", *PIT_TESTS}
     table = result["calibration.coverage"].estimates
     assert list(table["x"]) == [0.5, 0.8, 0.9, 0.95]
     inside = np.abs(q.cdf(np.asarray(subject.y)) - 0.5) <= 0.4
@@ -201,14 +204,16 @@ def test_without_y_it_is_refused() -> None:
 
 
 @pytest.mark.parametrize("make", [testing.linear_subject, testing.logistic_subject])
-@pytest.mark.parametrize(("n", "each", "unit"), [(50, 1, "rows"), (49, 1, "rows"), (98, 2, "clusters")])
-def test_a_recalibration_needs_ten_units_a_fold(make: Any, n: int, each: int, unit: str) -> None:
+@pytest.mark.parametrize(
+    ("n", "each", "unit"), [(20, 1, "observations"), (19, 1, "observations"), (38, 2, "clusters or blocks")]
+)
+def test_a_recalibration_needs_twenty_units(make: Any, n: int, each: int, unit: str) -> None:
     clusters = None if each == 1 else np.arange(n) // each
     result = explain(replace(make(n), clusters=clusters))["calibration"]
     reasons = {o.measure: o.reason for o in result.omissions}
-    assert ("recalibration_gain" in set(result.estimates["item"])) is (n == 50)
-    words = f"recalibration in 5 folds needs 50 {unit}; there are 49"
-    assert reasons.get("recalibration_gain") == (None if n == 50 else words)
+    assert ("recalibration_gain" in set(result.estimates["item"])) is (n == 20)
+    words = f"recalibration needs 20 {unit}; there are 19"
+    assert reasons.get("recalibration_gain") == (None if n == 20 else words)
 
 
 def test_a_bin_whose_rows_weigh_nothing_is_left_out() -> None:
@@ -238,7 +243,11 @@ def test_copies_in_clusters_change_no_score(make: Any) -> None:
     copied = make_subject(one.model, one.adapter, one.X.iloc[index], one.y[index], clusters=index)
     weighted = make_subject(one.model, one.adapter, one.X, one.y, sample_weight=np.full(60, 3.0))
     a, b, c = items(one), items(copied), items(weighted)
-    plain = [i for i in a.index if i not in ("log_score_baseline", "log_score_skill", "recalibration_gain")]
+    plain = [
+        i
+        for i in a.index
+        if i not in ("log_score_baseline", "log_score_skill", "recalibration_gain", "recalibration_gain_by_segment")
+    ]
     plain = [i for i in plain if not i.startswith(("brier_", "crps_"))]
     if "roc_auc" in a.index:  # Newcombe's limits count rows, and are widened to those of clusters
         assert b.loc["roc_auc", "lower_90"] == pytest.approx(a.loc["roc_auc", "lower_90"], rel=1e-3)
@@ -285,3 +294,37 @@ def test_it_costs_no_prediction_and_repeats_itself() -> None:
 def test_bad_options_are_refused_by_name(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=f"calibration.{next(iter(options))} must be"):
         Calibration(**options)
+
+
+def test_the_variance_of_a_calibrated_gap_is_that_of_the_models_own_distributions() -> None:
+    """Bernoulli p (1 - p) logit²(p); of a normal 1/2; of Student's t by its trigamma functions, here from draws."""
+    p = np.linspace(0.05, 0.95, 40)
+    expected = (p * (1 - p) * np.log(p / (1 - p)) ** 2).mean()
+    classes = Categorical(np.column_stack([1 - p, p]), classes=[0, 1])
+    labels = np.resize([0, 1], 40)
+    assert explain(given(classes, labels))["calibration"].meta["gap_variance"] == pytest.approx(expected)
+    numbers = np.linspace(-1, 1, 40)
+    assert explain(given(Normal(np.zeros(40), 2.0), numbers))["calibration"].meta["gap_variance"] == pytest.approx(0.5)
+    df = 5.0
+    heavy = ((df + 1) / 2) ** 2 * (polygamma(1, df / 2) - polygamma(1, (df + 1) / 2))
+    drawn = explain(given(StudentT(df, np.zeros(400), 1.0), np.linspace(-1, 1, 400)))["calibration"].meta[
+        "gap_variance"
+    ]
+    assert drawn == pytest.approx(heavy, rel=0.02)
+
+
+def test_clusters_multiply_the_variance_of_a_calibrated_gap_by_their_design_effect() -> None:
+    p = np.repeat(np.linspace(0.1, 0.9, 25), 4)
+    q = Categorical(np.column_stack([1 - p, p]), classes=[0, 1])
+    y = np.repeat(np.resize([0, 1], 25), 4)
+    alone, together, mixed = (
+        explain(given(q, y, **options))["calibration"].meta["gap_variance"]
+        for options in ({}, {"clusters": np.repeat(np.arange(25), 4)}, {"clusters": np.tile(np.arange(25), 4)})
+    )
+    assert together == pytest.approx(4 * alone, rel=0.05)  # four copies of each
+    assert mixed >= alone
+
+
+def test_without_a_known_gap_no_variance_is_stated() -> None:
+    certain = Categorical([[1.0, 0.0], [0.5, 0.5]] * 10, classes=[0, 1])
+    assert "gap_variance" not in explain(given(certain, [1, 0] * 10))["calibration"].meta

@@ -1,5 +1,6 @@
 """What calibration computes, by hand: p-values of draws, statistics of draws that are certain, notes and figures."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,28 +10,43 @@ from scipy import optimize, special, stats
 
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.statistics.score_intervals import auc_rows
+from uq_report.core.statistics.time_blocks import Blocks
 from uq_report.core.support.arrays import FloatArray, IntArray
 from uq_report.core.support.numbers import share_words
 from uq_report.core.validation.lifetimes import recorded
 from uq_report.distributions import Categorical, Intervals, Normal, Survival
 from uq_report.methods.calibration import scores
 from uq_report.methods.calibration.check import Undercoverage
-from uq_report.methods.calibration.explain import Setting, _estimates, _gap, _infinite, events_of, lifetimes_note
-from uq_report.methods.calibration.scores import (
+from uq_report.methods.calibration.explain import (
+    Setting,
+    _estimates,
+    _gains,
+    _gap,
+    _infinite,
+    events_of,
+    lifetimes_note,
+)
+from uq_report.methods.calibration.recalibration import (
     FLOOR,
-    CalibrationScore,
-    MonteCarlo,
     _derivatives,
     _fit,
-    class_baseline,
+    _log_masses,
+    _log_ratios,
     class_gain,
+    row_gain,
+    shape_gain,
+    smooth_statistic,
+)
+from uq_report.methods.calibration.scores import (
+    CalibrationScore,
+    MonteCarlo,
+    class_baseline,
     class_scores,
     class_tests,
     coverage_gap,
     crps_baseline,
     crps_test,
     event_of,
-    number_gain,
     number_scores,
     pit_tests,
 )
@@ -47,6 +63,7 @@ from uq_report.methods.calibration.tables import (
     promised_scores,
     reliability,
 )
+from uq_report.methods.shared.association import NumericColumn
 from uq_report.runner import figures
 
 from ..document import results
@@ -94,12 +111,13 @@ def test_an_interval_holds_its_ends() -> None:
 
 
 def test_pit_tests_are_one_sided_and_of_uniform_draws() -> None:
-    distance, gap = pit_tests(np.full(40, 0.5), np.full(40, 1 / 40), np.random.default_rng(0), 50)
+    distance, gap, smooth = pit_tests(np.full(40, 0.5), np.full(40, 1 / 40), np.random.default_rng(0), 50)
     assert (distance.item, distance.two_sided) == ("pit_distance", False)
     assert (gap.item, gap.two_sided) == ("coverage_gap", False)
     assert [distance.observed, gap.observed] == pytest.approx([0.25, 0.5])
     assert len(distance.null) == len(gap.null) == 50
-    assert distance.p_value == gap.p_value == 1 / 51
+    assert distance.p_value == gap.p_value == smooth.p_value == 1 / 51
+    assert (smooth.item, smooth.two_sided) == ("smooth_statistic", False)
 
 
 def fair(pool: FloatArray) -> FloatArray:
@@ -259,43 +277,148 @@ def test_the_gain_of_classes_is_that_of_the_map_fitted_on_the_other_fold() -> No
     np.testing.assert_allclose(class_gain(p, y, weights, fold), expected, atol=1e-6)
 
 
-def test_the_gain_of_numbers_is_that_of_the_normal_scores_of_the_other_fold() -> None:
-    rng = np.random.default_rng(5)
-    z, weights, fold = rng.normal(0.4, 1.3, 20), rng.uniform(0.5, 2.0, 20), np.arange(20) % 2
-    pit = stats.norm.cdf(z)
-    expected = np.empty(20)
-    for k in range(2):
-        share = weights[fold != k] / weights[fold != k].sum()
-        m = share @ z[fold != k]
-        s = np.sqrt(share @ (z[fold != k] - m) ** 2)
-        expected[fold == k] = stats.norm.logpdf(z[fold == k], m, s) - stats.norm.logpdf(z[fold == k])
-    np.testing.assert_allclose(number_gain(pit, pit, pit, weights, fold), expected)
+def sinh_arcsinh(z: FloatArray, theta: FloatArray) -> FloatArray:
+    """Return the S(z) of Jones & Pewsey."""
+    m, s, skew, tails = theta
+    return np.asarray(stats.norm.cdf(np.sinh(np.exp(tails) * np.arcsinh((z - m) * np.exp(-s)) - skew)))
 
 
-def test_the_gain_of_masses_is_that_of_the_best_normal_of_the_other_fold() -> None:
-    """Half of the rows are known by the ends of their PIT only; one row of N(0, 1) on the mean and on log s."""
-    rng = np.random.default_rng(6)
-    z, weights, fold = rng.normal(0.5, 0.7, 24), rng.uniform(0.5, 2.0, 24), np.arange(24) % 2
-    atom = np.arange(24) % 4 < 2
-    lower, upper = (stats.norm.cdf(z + np.where(atom, side, 0.0)) for side in (-0.4, 0.3))
-    upper[0], lower[1] = 1.0, 0.0
-    expected = np.empty(24)
+def log_ratio(z: FloatArray, theta: FloatArray) -> FloatArray:
+    """Return log S'(z) / φ(z), the derivative taken numerically."""
+    slope = (sinh_arcsinh(z + 1e-5, theta) - sinh_arcsinh(z - 1e-5, theta)) / 2e-5
+    return np.asarray(np.log(slope) - stats.norm.logpdf(z))
 
-    def scores(m: float, log_s: float) -> FloatArray:
-        mass = np.diff(stats.norm.cdf((stats.norm.ppf([lower, upper]) - m) / np.exp(log_s)), axis=0)[0]
-        return np.where(atom, np.log(np.where(atom, mass, 1.0)), stats.norm.logpdf(z, m, np.exp(log_s)))
 
-    for k in range(2):
+def best_of_other_folds(scores: Any, weights: FloatArray, fold: IntArray) -> FloatArray:
+    """Return the scores with the largest posterior of the other folds, by a search that knows no derivative."""
+    found = np.empty(len(fold))
+    for k in np.unique(fold):
         used = fold != k
         share = weights[used] / weights[used].sum()
 
         def loss(theta: FloatArray, used: Any = used, share: FloatArray = share) -> float:
-            return float(theta @ theta / (2 * used.sum()) - share @ scores(*theta)[used])
+            return float(theta @ theta / (2 * used.sum()) - share @ scores(theta)[used])
 
-        best = optimize.minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13}).x
-        expected[~used] = (scores(*best) - scores(0.0, 0.0))[~used]
-    found = number_gain(lower, upper, stats.norm.cdf(z), weights, fold)
-    np.testing.assert_allclose(found, expected, atol=1e-4)
+        options = {"xatol": 1e-7, "fatol": 1e-12, "maxiter": 6000, "maxfev": 6000}
+        best = optimize.minimize(loss, np.zeros(4), method="Nelder-Mead", options=options).x
+        found[~used] = scores(best)[~used]
+    return found
+
+
+def test_the_gain_of_numbers_is_that_of_the_best_map_of_the_other_fold() -> None:
+    rng = np.random.default_rng(5)
+    z, weights, fold = stats.gamma(4).rvs(60, random_state=rng) / 2 - 2, rng.uniform(0.5, 2.0, 60), np.arange(60) % 2
+    pit = stats.norm.cdf(z)
+    expected = best_of_other_folds(lambda theta: log_ratio(z, theta), weights, fold)
+    np.testing.assert_allclose(shape_gain(pit, pit, pit, weights, fold), expected, atol=1e-3)
+
+
+def test_the_gain_of_masses_is_that_of_the_best_map_of_the_other_fold() -> None:
+    """Half of the rows are known by the ends of their PIT only; one row of N(0, 1) on each parameter."""
+    rng = np.random.default_rng(6)
+    z, weights, fold = rng.normal(0.5, 0.7, 40), rng.uniform(0.5, 2.0, 40), np.arange(40) % 2
+    atom = np.arange(40) % 4 < 2
+    lower, upper = (stats.norm.cdf(z + np.where(atom, side, 0.0)) for side in (-0.4, 0.3))
+    upper[0], lower[1] = 1.0, 0.0
+
+    def scores(theta: FloatArray) -> FloatArray:
+        ends = [sinh_arcsinh(stats.norm.ppf(end), theta) for end in (lower, upper)]
+        mass, before = (np.where(atom, high - low, 1.0) for low, high in (ends, (lower, upper)))
+        return np.where(atom, np.log(mass / before), log_ratio(z, theta))
+
+    expected = best_of_other_folds(scores, weights, fold)
+    np.testing.assert_allclose(shape_gain(lower, upper, stats.norm.cdf(z), weights, fold), expected, atol=2e-3)
+
+
+@pytest.mark.parametrize("theta", [np.zeros(4), np.array([0.3, -0.2, 0.4, 0.3]), np.array([-1.0, 0.5, -0.6, -0.4])])
+def test_the_slopes_of_the_recalibration_are_those_of_its_scores(theta: FloatArray) -> None:
+    z = np.array([-3.0, -0.2, 0.0, 1.5])
+    ends = np.array([[-np.inf, -0.5, 1.0, 2.0], [-1.0, 0.7, np.inf, 2.5]])
+    for score in (lambda t: _log_ratios(z, t), lambda t: _log_masses(ends, t)):
+        slopes = [(score(theta + step)[0] - score(theta - step)[0]) / 2e-6 for step in 1e-6 * np.eye(4)]
+        np.testing.assert_allclose(score(theta)[1], slopes, atol=1e-7)
+
+
+def test_masses_far_in_either_tail_keep_their_digits() -> None:
+    ends = np.array([[9.0, -9.5], [9.5, -9.0]])
+    assert _log_masses(ends, np.zeros(4))[0] == pytest.approx(np.log(stats.norm.sf(9.0) - stats.norm.sf(9.5)), rel=1e-9)
+
+
+def test_a_spread_by_segment_is_that_of_the_leaf_shrunk_by_ten_rows() -> None:
+    """One column of two values: the tree has two leaves, and each gives N(m, v) of the other fold."""
+    rng = np.random.default_rng(7)
+    x, fold = np.arange(200) % 2, np.arange(200) // 2 % 2
+    z = rng.normal(size=200) * np.where(x > 0, 1.5, 0.5)
+    weights = np.full(200, 1 / 200)
+    columns = [NumericColumn("flat", np.ones(200), ordered=True), NumericColumn("x", x.astype(float), ordered=False)]
+    found, shares = row_gain(columns, z, weights, fold)
+    expected = np.empty(200)
+    for k, level in ((k, level) for k in (0, 1) for level in (0, 1)):
+        used, out = (fold != k) & (x == level), (fold == k) & (x == level)
+        m = z[used].sum() / (used.sum() + 10)
+        v = (np.square(z[used] - m).sum() + 10) / (used.sum() + 10)
+        expected[out] = stats.norm.logpdf(z[out], m, np.sqrt(v)) - stats.norm.logpdf(z[out])
+    np.testing.assert_allclose(found, expected)
+    assert shares.tolist() == [0.0, 1.0]
+
+
+def test_levels_of_a_segment_are_ordered_by_their_spread_and_missing_values_are_a_segment() -> None:
+    rng = np.random.default_rng(8)
+    level = rng.integers(0, 6, 1200)
+    z = rng.normal(size=1200) * np.where(level % 2 > 0, 1.6, 0.6)
+    fold, weights = np.arange(1200) % 5, np.full(1200, 1 / 1200)
+    gain, _ = row_gain([NumericColumn("level", level.astype(float), ordered=False)], z, weights, fold)
+    ideal = stats.norm.logpdf(z, 0, np.where(level % 2 > 0, 1.6, 0.6)) - stats.norm.logpdf(z)
+    assert gain.mean() == pytest.approx(ideal.mean(), abs=0.01)
+    numbers = np.where(level % 2 > 0, np.nan, 1.0)
+    again, shares = row_gain([NumericColumn("gap", numbers, ordered=True)], z, weights, fold)
+    assert again.mean() == pytest.approx(ideal.mean(), abs=0.01)
+    assert shares.tolist() == pytest.approx([1.0])
+
+
+def test_few_rows_have_one_segment_and_name_none() -> None:
+    z = np.random.default_rng(9).normal(size=40)
+    gain, shares = row_gain([NumericColumn("x", z, ordered=True)], z, np.full(40, 1 / 40), np.arange(40) % 5)
+    assert np.isfinite(gain).all()
+    assert shares.tolist() == [0.0]
+
+
+def test_the_smooth_statistic_is_the_score_of_four_legendre_polynomials() -> None:
+    u, weights = np.random.default_rng(10).random((3, 50)), np.random.default_rng(11).dirichlet(np.ones(50))
+    terms = [(2 * k + 1) * (special.eval_legendre(k, 2 * u - 1) @ weights) ** 2 for k in range(1, 5)]
+    np.testing.assert_allclose(smooth_statistic(u, weights), np.sum(terms, axis=0) / np.square(weights).sum())
+
+
+def test_features_are_named_only_where_segments_gain_more_than_the_shape() -> None:
+    """A standard deviation that is too small everywhere is no matter of segments."""
+    rng = np.random.default_rng(12)
+    x, y = rng.normal(size=(2, 600))
+    for scale, named in ((np.full(600, 1.6), ()), (np.exp(0.8 * x), ("x",))):
+        q = Normal(np.zeros(600), 1.0)
+        place = replace(setting(equal(600), n_splits=5), columns=lambda: [NumericColumn("x", x, ordered=True)])
+        pit = q.cdf(scale * y)
+        scores, features, _ = _gains(q, pit, pit, pit, place)
+        assert [score.item for score in scores] == ["recalibration_gain", "recalibration_gain_by_segment"]
+        assert features == named
+
+
+def test_a_sample_too_small_for_segments_has_the_gain_of_the_shape_alone() -> None:
+    x = np.random.default_rng(13).normal(size=48)
+    for n, there in ((48, False), (50, True)):
+        z = np.resize(x, n)
+        place = replace(setting(equal(n), n_splits=5), columns=lambda z=z: [NumericColumn("x", z, ordered=True)])
+        pit = stats.norm.cdf(z)
+        scores, _, omissions = _gains(Normal(np.zeros(n), 1.0), pit, pit, pit, place)
+        assert [score.item for score in scores][1:] == ["recalibration_gain_by_segment"] * there
+        assert [gap.reason for gap in omissions] == ["the sample is too small for segments"] * (not there)
+
+
+def test_where_blocks_of_time_were_cut_nothing_is_recalibrated() -> None:
+    blocks = Blocks(np.arange(60), 3, cut=True)
+    found, (omission,) = setting(Sampling(np.full(60, 1 / 60), 20, blocks.codes, blocks)).folds()
+    assert found is None
+    assert omission.reason == "the autocorrelation asks for longer blocks of time than the sample has room for"
+    assert setting(Sampling(np.full(60, 1 / 60), 20, blocks.codes, replace(blocks, cut=False))).folds()[0] is not None
 
 
 def test_interval_scores_stand_beside_those_of_the_outcomes_alone() -> None:
@@ -320,11 +443,11 @@ def equal(n: int) -> Sampling:
 def setting(sampling: Sampling, train: Any = None, n_splits: int = 2) -> Setting:
     n = len(sampling.weights)
     rng = np.random.default_rng
-    return Setting(np.zeros(n, dtype=int), train, sampling, lambda _: rng(0), 99, 10, n_splits, 0.95)
+    return Setting(np.zeros(n, dtype=int), train, sampling, lambda _: rng(0), 99, 10, n_splits, 0.95, list)
 
 
 @pytest.mark.parametrize(("n", "each", "there"), [(20, 1, True), (19, 1, False), (40, 2, True), (38, 2, False)])
-def test_folds_are_of_ten_units_and_keep_clusters(n: int, each: int, there: bool) -> None:
+def test_folds_are_of_twenty_units_and_keep_clusters(n: int, each: int, there: bool) -> None:
     codes = None if each == 1 else np.arange(n) // each
     fold, omissions = setting(Sampling(np.full(n, 1 / n), n // each, codes)).folds()
     if there:
@@ -333,9 +456,9 @@ def test_folds_are_of_ten_units_and_keep_clusters(n: int, each: int, there: bool
         assert codes is None or (fold[::2] == fold[1::2]).all()
         assert omissions == ()
     else:
-        what = "rows" if each == 1 else "clusters"
+        what = "observations" if each == 1 else "clusters or blocks"
         assert fold is None
-        assert [gap.reason for gap in omissions] == [f"recalibration in 2 folds needs 20 {what}; there are 19"]
+        assert [gap.reason for gap in omissions] == [f"recalibration needs 20 {what}; there are 19"]
 
 
 def test_the_source_of_the_baseline_is_named() -> None:
@@ -547,11 +670,11 @@ def test_a_class_without_probability_counts_as_1e_12_in_what_is_fitted_alone() -
     assert class_gain(p, np.array([1, 1, 1, 0]), np.ones(4), fold)[0] == np.inf
 
 
-def test_scores_that_are_all_one_number_have_a_spread_of_a_millionth() -> None:
-    pit = np.full(6, 0.75)
-    found = number_gain(pit, pit, pit, np.ones(6), np.arange(6) % 2)
-    z = stats.norm.ppf(0.75)
-    np.testing.assert_allclose(found, z**2 / 2 - np.log(1e-6))
+def test_scores_that_are_all_one_number_have_a_finite_gain() -> None:
+    for pit in (np.full(600, 0.75), np.full(600, 0.5), np.ones(600), np.zeros(600)):
+        found = shape_gain(pit, pit, pit, np.ones(600), np.arange(600) % 5)
+        assert np.isfinite(found).all()
+        assert (found > 5).all()
 
 
 def test_a_mass_of_rounding_is_compared_by_density() -> None:
@@ -559,8 +682,8 @@ def test_a_mass_of_rounding_is_compared_by_density() -> None:
     lower = np.array([0.5, 0.2, 0.6, 0.9, 0.1, 0.3])
     fold = np.arange(6) % 2
     for mass, density in ((0.9e-12, True), (1e-10, False)):
-        found = number_gain(lower, lower + np.r_[mass, np.zeros(5)], lower, np.ones(6), fold)
-        plain = number_gain(lower, lower, lower, np.ones(6), fold)
+        found = shape_gain(lower, lower + np.r_[mass, np.zeros(5)], lower, np.ones(6), fold)
+        plain = shape_gain(lower, lower, lower, np.ones(6), fold)
         assert np.isfinite(found).all()
         assert bool((found == plain).all()) is density
 

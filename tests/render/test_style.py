@@ -13,7 +13,7 @@ from uq_report.document.document import Document
 from uq_report.render import environment
 from uq_report.render.environment import fill, ready
 from uq_report.render.html import HtmlRenderer, page
-from uq_report.render.theme import MAX_FILE, StyleLoader, refuse_addresses
+from uq_report.render.theme import MAX_FILE, StyleLoader, refuse_addresses, refuse_unguarded
 
 posix = pytest.mark.skipif(os.name != "posix", reason="limits of time and memory, and links, are POSIX")
 
@@ -137,6 +137,40 @@ def test_data_own_parts_and_links_to_click_are_allowed(document: Document) -> No
     refuse_addresses('<style>p{background:url("data:image/png;base64,AA==");mask:url(#a)}</style>@import x')
 
 
+POLICY = (
+    '<!DOCTYPE html>\n<html lang="en"><head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" '
+    "content=\"default-src 'none'; style-src 'sha256-a='; script-src 'none'; img-src data:; base-uri 'none'; "
+    "form-action 'none'\">"
+)
+
+
+def test_a_page_of_a_style_opens_with_the_policy(style: Path, document: Document) -> None:
+    for paged in (False, True):
+        refuse_unguarded(page(document, paged=paged))
+    (style / "report.html").write_text(f"{POLICY}<title>a</title></head>b")
+    assert HtmlRenderer(style).render(document).decode().endswith("<title>a</title></head>b")
+    (style / "report.html").write_text("<script>navigator.sendBeacon('//x.example')</script>")
+    with pytest.raises(RenderError, match=r"a page must open as base\.html does, with its content security policy"):
+        HtmlRenderer(style).render(document)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("<!DOCTYPE html>", ""), ("<!DOCTYPE html>", "text"), ("<head>", "<head></head>"), ("<head>", "<head><script>"),
+        ("<head>", "<head><!--><script>a</script>-->"), ("<html", "<script>a</script><html"), ("lang", "onload=a lang"),
+        ("<meta http", "<!--<meta http"), ("'none'; style", "*; style"), ("'sha256-a='", "'unsafe-inline'"),
+        ("script-src 'none'", "script-src *"), ("; form-action 'none'", ""), ("Policy", "Policy-Report-Only"),
+        ("<meta http", '<meta content="script-src *" http'),
+    ],
+)  # fmt: skip
+def test_a_page_without_the_policy_or_with_anything_before_it_is_refused(old: str, new: str) -> None:
+    refuse_unguarded(POLICY)
+    assert old in POLICY
+    with pytest.raises(RenderError, match="with its content security policy"):
+        refuse_unguarded(POLICY.replace(old, new))
+
+
 FOR, END = "{% for i in a %}", "{% endfor %}"
 
 
@@ -187,3 +221,44 @@ def test_a_style_is_looked_at_before_anything_is_computed(style: Path) -> None:
         ready(style, "audit")
     with pytest.raises(RenderError, match=r"render\.templates must be a directory; got .*gone"):
         ready(style / "gone", "audit")
+
+
+def test_a_theme_file_sets_colours_logo_and_footer(style: Path) -> None:
+    (style / "logo.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    (style / "theme.toml").write_text(
+        'logo = "logo.svg"\nfooter = "Model risk <one>"\n[colours]\naccent = "#123456"\n[dark]\nink = "#fefefe"\n'
+    )
+    document = Document(title="T", subtitle="", as_of="2026-01-31", generator="g", evidence_sha256="0" * 64)
+    html = page(document, templates=style)
+    assert "--accent: #123456;" in html
+    assert "--ink: #fefefe;" in html
+    assert "data:image/svg+xml;base64," in html
+    assert "Model risk &lt;one&gt;" in html
+    assert "--accent: #123456;" not in page(document)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("font = 'x'", "may set colours, dark, logo and footer; got 'font'"),
+        ("[colours]\nacent = '#123456'", "colours must be one of accent.* got acent"),
+        ("[colours]\naccent = 'red'", "as #rrggbb; got accent = 'red'"),
+        ("logo = '../secret.png'", "logo must be a .png, .svg or .jpg in the folder of the theme"),
+        ("logo = 'gone.png'", "logo must be a readable file"),
+        ("logo", "must be readable TOML"),
+    ],
+)
+def test_a_wrong_theme_file_is_refused(style: Path, text: str, message: str) -> None:
+    (style / "theme.toml").write_text(text)
+    with pytest.raises(RenderError, match=message):
+        fill(style, "audit", {})
+
+
+def test_a_file_that_nothing_uses_is_refused_and_one_that_is_included_is_not(style: Path) -> None:
+    (style / "colors.css").write_text(":root {}")
+    with pytest.raises(RenderError, match=r"colors\.css .* must take the place of a template, or be included"):
+        ready(style, "audit")
+    (style / "audit.html").write_text(
+        '{% extends "uq_report/audit.html" %}{% block css %}{{ super() }}{% include "colors.css" %}{% endblock %}'
+    )
+    ready(style, "audit")

@@ -23,7 +23,7 @@ from uq_report.testing import linear_subject
 from ..jobs import audits_made
 from ..packages import Packages, explainer
 
-README = Path(__file__).parents[2] / "README.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "howto" / "audit_file.md"
 STRANGE = """
 from __future__ import annotations
 from dataclasses import dataclass, field
@@ -133,6 +133,13 @@ def test_every_mistake_is_told_at_once(packages: Packages) -> None:
         *("audit.seed", "audit.confidence", "audit.explainrs", "settings.options", "explainers.extra.n_things"),
         *("explainers.pfi.n_repeats", "explainers.pfi.margn", "explainers.pfi.measures", "checks.calibration.level"),
     ]
+
+
+@pytest.mark.parametrize(("number", "told"), [(2**31 - 1, 0), (2**31, 1), (10**30, 1), (10**4000, 1), (-(2**31), 1)])
+def test_an_integer_has_a_largest_value(packages: Packages, number: int, told: int) -> None:
+    packages.explainer("extra", explainer("extra"))
+    lines = lines_of(options={"extra": {"n_things": number}, "pfi": {"n_repeats": "a"}})
+    assert sum("extra.n_things must be at most 2147483647; got one of" in line for line in lines) == told
 
 
 def test_a_file_tells_every_mistake_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,7 +326,7 @@ def test_schema_and_reader_agree(section: str, holds: bool, tmp_path: Path, monk
     assert call("config", "check", "audit.toml").exit_code == (0 if holds else 3)
 
 
-def test_the_example_in_the_readme_is_valid() -> None:
+def test_the_example_in_the_guide_is_valid() -> None:
     jsonschema = pytest.importorskip("jsonschema", reason="this test holds a file against the schema")
-    (text,) = re.findall(r"```toml\n(.*?)```", README.read_text(), re.DOTALL)
+    (text,) = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     jsonschema.validate(tomllib.loads(text), files.installed_schema())

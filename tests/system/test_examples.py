@@ -32,8 +32,10 @@ def parse(line: str) -> tuple[str, dict[str, Any]]:
     """Return the command of a line and its parameters, as our own command line reads them."""
     words = shlex.split(line)
     main: Any = typer.main.get_command(app)
-    command = main.commands[words[1]]
-    return words[1], command.make_context(words[1], words[2:]).params
+    command, given = main.commands[words[1]], words[2:]
+    if hasattr(command, "commands"):  # `schedule` runs by default
+        command = command.commands["run"]
+    return words[1], command.make_context(words[1], given).params
 
 
 def test_every_command_line_in_the_examples_is_ours() -> None:
@@ -43,7 +45,7 @@ def test_every_command_line_in_the_examples_is_ours() -> None:
             text = file.read_text(encoding="utf-8").replace("{AUDITS}", "/a")
             lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
             found += [parse(match.strip().rstrip("2>&1").strip()) for match in COMMAND.findall("\n".join(lines))]
-    assert sorted(name for name, _ in found) == ["index", "run", "run", "run", "schedule", "schedule"]
+    assert sorted(name for name, _ in found) == ["index", "run", "run", "run", "run", "schedule", "schedule"]
     assert all(given["once"] for name, given in found if name == "schedule")
 
 
@@ -135,7 +137,13 @@ def test_the_dag_passes_the_data_interval_and_ends_as_the_audit_does(
     dag: dict[str, Any], monkeypatch: pytest.MonkeyPatch, ended: dict[str, Any], error: str
 ) -> None:
     calls: list[Any] = []
-    fields = {"exit_code": 0, "reasons": (), "unchanged": False, "reference": "", "summary": {"rating": "Use"}} | ended
+    fields = {
+        "exit_code": 0,
+        "reasons": (),
+        "unchanged": False,
+        "reference": "",
+        "summary": {"recommendation": "Fit for purpose"},
+    } | ended
     missing = fields.keys() - {field.name for field in dataclasses.fields(CompletedAudit)}
     assert not missing
 
@@ -149,7 +157,7 @@ def test_the_dag_passes_the_data_interval_and_ends_as_the_audit_does(
         with pytest.raises(dag[error]):
             dag["audit"].function("a.toml", ds="2026-01-31")
     else:
-        assert dag["audit"].function("a.toml", ds="2026-01-31") == {"rating": "Use"}
+        assert dag["audit"].function("a.toml", ds="2026-01-31") == {"recommendation": "Fit for purpose"}
     assert calls == [("a.toml", {"run.as_of": "2026-01-31"})]
 
 
@@ -208,3 +216,23 @@ def test_workers_of_dask_give_the_bytes_of_one_process(capsys: pytest.CaptureFix
     pytest.importorskip("distributed", reason="the dask extra is not installed")
     runpy.run_path(str(EXAMPLES / "dask" / "audit_on_a_cluster.py"))["main"]()
     assert capsys.readouterr().out == "the same bytes\n"
+
+
+def test_the_image_installs_what_the_quickstart_does() -> None:
+    image = (EXAMPLES / "docker" / "Dockerfile").read_text(encoding="utf-8")
+    quickstart = (EXAMPLES.parent / "quickstart.sh").read_text(encoding="utf-8")
+    assert [name for name in re.findall(r"lib[\w.-]+\d|fonts-dejavu-core", image) if name not in quickstart] == []
+
+
+def test_the_recipe_requires_what_the_project_does() -> None:
+    import tomllib
+
+    import yaml
+
+    project = tomllib.loads((EXAMPLES.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    recipe = yaml.safe_load((EXAMPLES / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
+    required = {
+        line.replace(" ", "").replace("matplotlib-base", "matplotlib") for line in recipe["requirements"]["run"]
+    }
+    assert required == {*project["dependencies"], "python>=3.11"}
+    assert recipe["context"]["version"] == project["version"]

@@ -25,17 +25,15 @@ from uq_report.distributions import Categorical, Normal, NormalMixture, Poisson
 from uq_report.evidence.run import Run
 from uq_report.methods.calibration.check import CalibrationGate
 from uq_report.methods.calibration.explain import Calibration
+from uq_report.methods.calibration.recalibration import _fit, class_gain, shape_gain
 from uq_report.methods.calibration.scores import (
-    _fit,
     brier_rows,
     class_baseline,
-    class_gain,
     class_tests,
     confidence_gap,
     coverage_gap,
     crps_baseline,
     crps_test,
-    number_gain,
     pit_tests,
     uniform_distance,
 )
@@ -199,26 +197,26 @@ class TestMonteCarlo:
 
 
 class TestRecalibration:
-    def test_normal_score_map_is_the_affine_map_of_a_normal(self) -> None:
-        """q' = N(μ + mσ, (sσ)²), with m and s the mean and sd of the other rows' standardised errors."""
-        rng = RNG(0)
-        q = Normal(rng.normal(size=40), np.exp(rng.normal(size=40)))
-        y = q.loc + 2 * q.scale * rng.normal(size=40) + 0.5 * q.scale
-        fold = np.arange(40) % 4
+    @pytest.mark.parametrize(
+        ("law", "share"),
+        [(stats.t(3), 0.127), (stats.gamma(1), 0.39), (stats.gamma(4), 0.08)],
+        ids=["t3", "gamma(1)", "gamma(4)"],
+    )
+    def test_what_is_recovered_of_a_shape(self, law: Any, share: float) -> None:
+        """The best normal for noise of another shape costs .195, .42 and .09 nats; the gain is a lower bound of it."""
+        y = law.rvs(40_000, random_state=RNG(0))
+        q = Normal(np.full(40_000, law.mean()), law.std())
         u = q.cdf(y)
-        found = number_gain(u, u, u, equal(40), fold)
-        for k in range(4):
-            z = ((y - q.loc) / q.scale)[fold != k]
-            out = q.take(np.flatnonzero(fold == k))
-            after = Normal(out.loc + z.mean() * out.scale, z.std() * out.scale)
-            gain = after.log_prob(y[fold == k]) - out.log_prob(y[fold == k])
-            np.testing.assert_allclose(found[fold == k], gain, atol=1e-8)
+        gain = shape_gain(u, u, u, equal(40_000), np.arange(40_000) % 5)
+        truth = law.logpdf(y) - q.log_prob(y)
+        assert gain.mean() == pytest.approx(share, abs=0.02)
+        assert gain.mean() < truth.mean()
 
     def test_gain_of_a_spread_too_small(self) -> None:
         """sd r of the truth: E gain = (1/r² - 1)/2 + log r."""
         y = RNG(0).normal(size=100_000)
         u = Normal(np.zeros(100_000), 0.7).cdf(y)
-        gain = number_gain(u, u, u, equal(100_000), np.arange(100_000) % 5)
+        gain = shape_gain(u, u, u, equal(100_000), np.arange(100_000) % 5)
         assert gain.mean() == pytest.approx((1 / 0.49 - 1) / 2 + np.log(0.7), abs=4 * gain.std() / 316)
 
     def test_counts_are_compared_by_mass(self) -> None:
@@ -227,7 +225,7 @@ class TestRecalibration:
         lower, upper = q.cdf(counts - 1), q.cdf(counts)
         pit = np.r_[(lower + upper)[:25] / 2, RNG(0).random(25)]
         fold = np.r_[np.zeros(25), np.ones(25)].astype(np.int64)
-        gain = number_gain(lower, upper, pit, equal(50), fold)[:25]
+        gain = shape_gain(lower, upper, pit, equal(50), fold)[:25]
         assert (upper - lower)[:25] @ np.exp(gain) == pytest.approx(1, abs=1e-9)
 
     @pytest.mark.parametrize(("m", "s"), [(-0.5, 1.0), (0.3, 1.4), (0.0, 1.0)])
@@ -242,7 +240,7 @@ class TestRecalibration:
         lower = special.ndtr(np.minimum(z, c))
         upper = np.where(event, lower, 1.0)
         pit = lower + rng.random(n) * (upper - lower)
-        found = number_gain(lower, upper, pit, equal(n), np.arange(n) % 5)
+        found = shape_gain(lower, upper, pit, equal(n), np.arange(n) % 5)
         density = stats.norm.logpdf(z, m, s) - stats.norm.logpdf(z)
         ideal = np.where(event, density, stats.norm.logsf(c, m, s) - stats.norm.logsf(c))
         assert event.mean() < 0.5
@@ -251,7 +249,7 @@ class TestRecalibration:
     def test_a_fold_without_an_event_stays_near_the_model(self) -> None:
         """Only the prior holds m and s there: without it m would grow without end."""
         lower = np.full(40, 0.1)
-        gain = number_gain(lower, np.ones(40), np.full(40, 0.5), equal(40), np.arange(40) % 5)
+        gain = shape_gain(lower, np.ones(40), np.full(40, 0.5), equal(40), np.arange(40) % 5)
         assert (gain > 0).all()
         assert (0.9 * np.exp(gain) < 0.9999).all()
 

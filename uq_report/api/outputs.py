@@ -73,7 +73,7 @@ class AuditRuns(Mapping[str, AuditRun]):
         return run_folder.write_files(base, {PAGE: page.encode()})
 
     def __repr__(self) -> str:
-        """Return the names of the outputs, and how each is rated."""
+        """Return the names of the outputs, and the recommendation for each."""
         return "\n".join(f"{clean(name)}: {rating(run.run.outcomes).text}" for name, run in self._runs.items())
 
 
@@ -95,7 +95,7 @@ def _row(name: str, run: AuditRun, links: tuple[Link, ...]) -> Row:
         name=clean(name),
         label=clean(run.run.subject["label"]),
         as_of=clean(run.run.as_of),
-        rating=rating(run.run.outcomes),
+        recommendation=rating(run.run.outcomes),
         findings=counted({severity: severities.count(severity) for severity in SEVERITIES}),
         score=f"{score:.3g}" if isfinite(score) else None,
         links=links,

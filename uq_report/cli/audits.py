@@ -20,7 +20,7 @@ _LIMITED = ("pdf_cpu_seconds", "pdf_memory_mb", "template_cpu_seconds", "templat
 _LIMITS = [flag._replace(more={}) for flag in flags_of("output", *_LIMITED)]  # the renderers refuse what cannot be
 
 
-@app.command()
+@app.command(epilog="Example: uq-report demo parcels --output out")
 @fills(_LOOK, others=False)
 def demo(
     changes: dict[str, Any],
@@ -58,11 +58,13 @@ def demo(
             raise typer.Exit(RENDER)
 
 
-@app.command()
+@app.command(epilog="Example: uq-report run --model model.skops --data test.csv --target y --output out")
 @fills(FLAGS)
 def run(
     changes: dict[str, Any],
-    file: Annotated[Path | None, typer.Argument(metavar="[AUDIT.TOML]", help="An audit; flags win over it.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="AUDIT.TOML", help="An audit; flags override it. Default: ./audit.toml.")
+    ] = None,
     previous: Annotated[
         Path | None, typer.Option(help="Run to compare with. Default: the last one of this name in the history.")
     ] = None,
@@ -77,9 +79,10 @@ def run(
 
     With a history, unchanged inputs, settings and versions need no new run: that is said, and nothing is written.
 
-    Exit codes: 0 done or unchanged, 1 a gate failed (--fail-on, --require), 2 usage, 3 input, 4 a report could not be
-    rendered, 70 a fault of uq_report, 74 something could not be written, 75 to be tried later, 130 interrupted.
+    Exit codes: https://uq-report.readthedocs.io/en/stable/reference/exit_codes.html
     """
+    if file is None and not {"model.source", "data.source"} & changes.keys() and Path("audit.toml").is_file():
+        file = Path("audit.toml")
     if file is None and not {"model.source", "data.source"} <= changes.keys():
         raise typer.BadParameter("give an audit.toml, or --model and --data")
     silent = quiet or as_json
@@ -101,7 +104,7 @@ def run(
     raise typer.Exit(code)
 
 
-@app.command()
+@app.command(epilog="Example: uq-report render out --format pdf --appendix full")
 @fills([*flags_of("output", "formats"), *_LOOK, *_LIMITS], others=False)
 def render(
     changes: dict[str, Any],
@@ -143,7 +146,7 @@ app.add_typer(config, name="config")
 _INIT = ("model", "data", "target", "event", "train", "protected", "ignore", "trusted", "query", "allow_pickle")
 
 
-@app.command()
+@app.command(epilog="Example: uq-report init --model model.skops --data test.csv --target y")
 @fills([flag for flag in FLAGS if flag.name in _INIT], required=("model", "data"))
 def init(
     changes: dict[str, Any],
@@ -169,7 +172,7 @@ def init(
             say(f"Written: {output}. Run it with: uq-report run {output}")
 
 
-@config.command()
+@config.command(epilog="Example: uq-report config check audit.toml")
 def check(
     file: Annotated[Path, typer.Argument(metavar="AUDIT.TOML", help="The file to check.")],
     quiet: Quiet = False,
@@ -186,7 +189,7 @@ def check(
             say(f"{file}: no mistakes found")
 
 
-@config.command()
+@config.command(epilog="Example: uq-report config schema > audit.schema.json")
 def schema() -> None:
     """Print the JSON Schema of audit.toml, with the options of all installed plugins, for editors."""
     with errors_reported():

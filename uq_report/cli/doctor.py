@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WIDTH = 80
 
 
-@app.command()
+@app.command(epilog="Example: uq-report plugins pfi")
 def plugins(
     name: Annotated[str | None, typer.Argument(help="Tell of this one: cid, explainers.cid, checks.leak.")] = None,
 ) -> None:
@@ -110,7 +110,23 @@ def _wrapped(text: str, indent: int, further: int | None = None) -> str:
     return wrapper.fill(text)
 
 
-@app.command()
+@app.command(epilog="Example: uq-report docs UQ101")
+def docs(
+    code: Annotated[str, typer.Argument(help="A finding code, such as UQ101.")],
+) -> None:
+    """Print the page of a finding code: meaning, rule, thresholds, measured false alarms and remedy."""
+    with errors_reported():
+        from ..checks.pages import page
+        from ..runner import plugins as door
+
+        checks = {plugin.name: door.load(plugin)() for plugin in door.find(door.CHECKS)}
+        rules = {rule.code: (rule, name) for name, check in checks.items() for rule in check.rules}
+        if code.upper() not in rules:
+            raise InputError(f"docs.code must be a finding code; got {code!r}. {nearest(code.upper(), rules)}")
+        say(page(*rules[code.upper()]).rstrip())
+
+
+@app.command(epilog="Example: uq-report doctor")
 def doctor() -> None:
     """Check what a full audit needs on this machine."""
     with errors_reported():

@@ -14,6 +14,11 @@ from ..evidence.finding import Severity
 from .shared import FORMATS
 
 MANY = list[str]
+PANELS = {
+    "model": "Model", "data": "Data", "run": "Audit", "budget": "Limits", "policy": "Gate", "about": "Report",
+    "output": "Report", "mlflow": "MLflow", "": "Other",
+}  # fmt: skip
+LISTED = ("run.explainers", "run.deny", "run.require", "output.formats")  # names have no commas, so a list may
 
 
 class FlagKey(str):
@@ -50,7 +55,7 @@ class Flag(NamedTuple):
 
     def parameter(self, *, required: bool) -> Parameter:
         """Return the flag as a parameter that Typer reads."""
-        more = dict(self.more)
+        more = {"rich_help_panel": PANELS[self.key.partition(".")[0]], **self.more}
         names = [f"--{self.name.replace('_', '-')}"] if self.type is bool else []  # without it there is a --no-... too
         option = typer.Option(*more.pop("names", names), help=self.help, **more)
         annotation: Any = Annotated[self.type if required else self.type | None, FlagKey(self.key), option]
@@ -82,7 +87,7 @@ FLAGS = (
     Flag("model.label", "Name of the model in the report."),
     Flag("model.adapter", "How predictions are read, if not by the closest match."),
     Flag("model.positive_class", "Class whose probability is the prediction."),
-    Flag("run.explainers", "Explainers to run; repeat for more. Default: all.", MANY),
+    Flag("run.explainers", "Explainers to run, with commas between them. Default: all.", MANY),
     Flag("run.seed", "Seed of every random stream. Default: 0.", int, more={"min": 0}),
     Flag("run.confidence", "Level of every interval. Default: 0.95.", float),
     Flag("run.n_jobs", "Workers; they change no number. Default: 1.", int),
@@ -163,7 +168,8 @@ def fills(
             for flag in flags:
                 value = values.pop(flag.name)
                 if value is not None and value != []:
-                    changes[flag.key] = value
+                    listed = flag.key in LISTED
+                    changes[flag.key] = [one for text in value for one in text.split(",")] if listed else value
             command(**values, changes=changes)
 
         _, *own = signature(command, eval_str=True).parameters.values()

@@ -34,7 +34,7 @@ NO_CHANGE = "unchanged"
 MOST = 7  # lines of changes in a terminal, beside the head, the counts and what is left out
 
 
-@app.command()
+@app.command(epilog="Example: uq-report history credit --history audits/")
 def history(  # noqa: PLR0913, PLR0917 - flags
     folder: Annotated[Path, typer.Option("--history", help="Folder of filed runs.")],
     name: Annotated[str | None, typer.Argument(help="Only this audit.")] = None,
@@ -70,7 +70,7 @@ def history(  # noqa: PLR0913, PLR0917 - flags
             _print_runs(place.runs(name))
 
 
-@app.command()
+@app.command(epilog="Example: uq-report show credit@3 --history audits/")
 def show(
     run: Annotated[str, typer.Argument(metavar="RUN", help=Reference)],
     folder: HistoryFolder = None,
@@ -89,7 +89,7 @@ def show(
             _print_changes(done.changes)
 
 
-@app.command()
+@app.command(epilog="Example: uq-report compare credit@2 credit@3 --history audits/")
 def compare(
     first: Annotated[str, typer.Argument(metavar="BEFORE", help=Reference)],
     second: Annotated[str, typer.Argument(metavar="NOW", help=Reference)],
@@ -114,6 +114,7 @@ def compare(
         if as_json:
             print_json(asdict(changes))
         elif not quiet:
+            say("\n".join(_lead(before, now)))
             _print_changes(changes)
             if output is not None:
                 say(f"Report in {output}")
@@ -190,8 +191,8 @@ def _print_runs(runs: list[FiledRun]) -> None:
         findings = counts if run.present else "deleted by retention"
         filed = entry.filed_at()
         time = "-" if filed is None else f"{filed:%Y-%m-%d %H:%M}"
-        rating = clean(entry.rating) or "-"
-        rows.append((clean(entry.reference), entry.as_of, time, rating, findings, inputs, clean(entry.label)))
+        recommendation = clean(entry.recommendation) or "-"
+        rows.append((clean(entry.reference), entry.as_of, time, recommendation, findings, inputs, clean(entry.label)))
     print_table(rows)
 
 
@@ -214,6 +215,26 @@ def _print_run(run: Run) -> None:
     print_table(rows)
     for entry in run.not_run:
         say(f"Not run: {clean(entry.name)}: {clean(entry.reason)}")
+
+
+def _lead(before: Run, now: Run) -> Iterator[str]:
+    """Yield the recommendation, the first score and the leading features of both runs."""
+    from ..evidence.outcomes import CalibrationView
+    from ..reading.run_reader import RunReader
+    from ..report.answer.section import answer_of
+    from ..report.rating import rating
+    from ..report.sections.uncertainty import score_name
+
+    first, second = (rating(run.outcomes).text for run in (before, now))
+    yield f"Recommendation: {second}" if first == second else f"Recommendation: {first} -> {second}"
+    views = [CalibrationView.find(run) for run in (before, now)]
+    for score in ("roc_auc", "log_score", "crps", "brier", "interval_score"):
+        lines = [view and view.of(score) for view in views]
+        if lines[0] and lines[1]:
+            name = "AUC" if score == "roc_auc" else score_name(RunReader(now), score)
+            yield f"{name}: {lines[0].estimate:.4g} -> {lines[1].estimate:.4g}"
+            break
+    yield from (f"Now: {text}" for text in answer_of(RunReader(now)).drives)
 
 
 def _print_changes(changes: RunChanges) -> None:

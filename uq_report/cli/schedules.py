@@ -3,20 +3,70 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperGroup
 
 from ..core.support.errors import InputError
 from ..core.support.text import count
 from ..ops import caches
-from .shared import Quiet, app, errors_reported, print_table, say
+from .shared import Quiet, app, errors_reported, print_json, print_table, say
 
 if TYPE_CHECKING:
     from ..ops.schedule import Job
 
 
-@app.command()
+class RunsByDefault(TyperGroup):
+    """A group whose command `run` may be left out."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the command in front where the first word names none."""
+        known = {*self.commands, *ctx.help_option_names}
+        return super().parse_args(ctx, args if args and args[0] in known else ["run", *args])
+
+
+schedules = typer.Typer(
+    cls=RunsByDefault, help="Run several audits by cron expressions; write a schedule or its schema."
+)
+app.add_typer(schedules, name="schedule")
+FIRST = """# uq-report schedule {name}    run what is due until stopped;  --once for cron
+timezone = "UTC"
+
+[[audit]]
+file = "audit.toml"       # its [output] names a history
+cron = "0 6 1 * *"        # minute, hour, day, month, weekday
+misfire = "1d"            # how late a run may start
+"""
+
+
+@schedules.command(epilog="Example: uq-report schedule init audits.toml")
+def init(
+    file: Annotated[Path, typer.Argument(metavar="AUDITS", help="The file to write.")] = Path("audits.toml"),
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Write a first schedule."""
+    with errors_reported():
+        from ..evidence import run_folder
+
+        if file.exists() and not force:
+            raise InputError(
+                f"schedule.file must be a new file; {file} is there already. Name another, or add --force."
+            )
+        run_folder.write_files(file.parent, {file.name: FIRST.format(name=file).encode()})
+        say(f"Written: {file}. Edit it, then run: uq-report schedule {file} --dry-run")
+
+
+@schedules.command(epilog="Example: uq-report schedule schema > audits.schema.json")
+def schema() -> None:
+    """Print the JSON Schema of audits.toml, for editors."""
+    with errors_reported():
+        from ..ops.schedule.plan import ScheduleFile
+
+        print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **ScheduleFile.model_json_schema()})
+
+
+@schedules.command("run", epilog="Example: uq-report schedule audits.toml --once")
 def schedule(
     file: Annotated[Path, typer.Argument(metavar="AUDITS", help="audits.toml: which audits run when.")],
     once: Annotated[bool, typer.Option("--once", help="Run what is due now, and end; for cron.")] = False,
@@ -47,13 +97,13 @@ def schedule(
     raise typer.Exit(code)
 
 
-@app.command()
+@app.command(epilog="Example: uq-report index audits/ -o index.html")
 def index(
     history: Annotated[Path, typer.Argument(metavar="HISTORY", help="Folder of filed runs.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("index.html"),
     quiet: Quiet = False,
 ) -> None:
-    """Write one page over all audits of a history: rating, findings, trends, and links to the reports."""
+    """Write one page over all audits of a history: recommendation, findings, trends, and links to the reports."""
     with errors_reported():
         from ..ops.overview import write_overview
 

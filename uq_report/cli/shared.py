@@ -9,15 +9,17 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import IO, Annotated, Any, NoReturn
 
 import typer
 
 from .. import __version__
-from ..core.support.errors import INTERNAL, INTERRUPTED, OutputError, UQReportError, words_of
+from ..core.support.errors import FOREIGN, INTERNAL, INTERRUPTED, OutputError, UQReportError, words_of
 from ..core.support.text import harmless
 from ..ops import caches
 
@@ -39,14 +41,25 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("uq_report.plain", _plain)
 
 
+def reopen_streams() -> None:
+    """Put the null device in place of closed standard streams, which files would take; standard output refuses text."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)  # the lowest free number: this one
+            os.set_inheritable(number, True)
+            setattr(sys, name, os.fdopen(number, mode))
+
+
 def takes_any_text(stream: IO[str]) -> None:
     """Let a stream replace what its encoding has not, instead of failing."""
     if hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="uq_report.plain")
 
 
-def say(text: object, *, err: bool = False) -> None:
+def say(text: object, *, err: bool = False, style: Mapping[str, Any] | None = None) -> None:
     """Print text, whatever names are in it: a terminal must not act on them.
+
+    On a terminal lines wrap at words, and `style` holds arguments of `typer.style`.
 
     Raises
     ------
@@ -55,8 +68,13 @@ def say(text: object, *, err: bool = False) -> None:
     """
     stream = sys.stderr if err else sys.stdout
     takes_any_text(stream)
+    printed = harmless(str(text))
+    if stream.isatty():
+        width = get_terminal_size().columns
+        printed = "\n".join(fill(line, width, break_long_words=False) for line in printed.split("\n"))
+        printed = typer.style(printed, **style) if style and "NO_COLOR" not in os.environ else printed
     try:
-        stream.write(f"{harmless(str(text))}\n")
+        stream.write(f"{printed}\n")
         stream.flush()
     except OSError as error:
         refused = unprinted(error, stream)
@@ -94,7 +112,7 @@ def errors_reported(as_json: bool = False) -> Iterator[None]:
         _end(error, error.exit_code, f"Error: {error}", as_json)
     except KeyboardInterrupt as error:
         _end(error, INTERRUPTED, "Interrupted.", as_json)
-    except Exception as error:  # noqa: BLE001 - the last place: whatever was not foreseen ends here, never as a gate's code
+    except FOREIGN as error:  # the last place: whatever was not foreseen ends here, never as a gate's code
         _end(error, INTERNAL, f"Error: {internal(error)}", as_json)
 
 
@@ -134,12 +152,12 @@ app = typer.Typer(
     name="uq-report",
     help="Audit how a model's uncertainty arises, and report it in HTML and PDF.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+    rich_markup_mode="rich",
 )
 
-FORMATS = "html, pdf, markdown or junit; repeat for more. Default: html, pdf."
+FORMATS = "html, pdf, markdown, junit, with commas between them. Default: html,pdf."
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing unless something fails.")]

@@ -18,7 +18,7 @@ _ENDS = {"verified": DONE, "failed": VERIFICATION, "could not be judged": UNJUDG
 Templates = Annotated[Path | None, typer.Option(help="The theme the report was made with.")]
 
 
-@app.command()
+@app.command(epilog="Example: uq-report verify out/ --deep")
 def verify(  # noqa: PLR0913, PLR0917 - flags
     path: Annotated[Path, typer.Argument(metavar="REPORT", help="A PDF, an HTML file, or the folder of a run.")],
     run: Annotated[Path | None, typer.Option(help="The run.json; else the one inside or beside the report.")] = None,
@@ -56,7 +56,7 @@ def verify(  # noqa: PLR0913, PLR0917 - flags
             raise typer.Exit(code)
 
 
-@app.command()
+@app.command(epilog="Example: uq-report sign report.pdf --key me.key --cert me.pem -o signed.pdf")
 def sign(  # noqa: PLR0913, PLR0917 - flags
     report: Annotated[Path, typer.Argument(metavar="REPORT", help="A PDF report, or an anchor of a history.")],
     key: Annotated[Path, typer.Option(help="Private key, PEM or DER.")],

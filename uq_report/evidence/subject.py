@@ -31,7 +31,8 @@ class FeatureFacts(Frozen):
 class AssumptionFacts(Frozen):
     """What was laid over a model's predictions, as `core.residuals.Assumption` says; ``words`` is its sentence.
 
-    ``spread`` is the root mean square of ``n`` residuals, ``noise`` what each member of an ensemble gets.
+    ``spread`` is the root mean square of ``n`` residuals, ``members_share`` the share of the variance that follows the
+    members of an ensemble.
     """
 
     form: str = ""
@@ -41,8 +42,8 @@ class AssumptionFacts(Frozen):
     n_splits: int | None = None
     spread: Any = None
     mean: Any = None
-    explained: Any = None
-    noise: Any = None
+    df: Any = None
+    members_share: Any = None
     replaces: str = ""
     words: str = ""
 

@@ -42,7 +42,7 @@ from ..jobs.audit_file import AuditFile, OutputPart
 from ..jobs.reading import DEFAULT_FOLDER, describe_audit
 from ..reading.run_reader import RunReader
 from ..report.answer.section import because
-from ..report.rating import rating, rests_on
+from ..report.rating import recommended
 from ..runner.settings import Settings
 from . import mail
 from .history import FiledRun, History, Retention, delete
@@ -192,13 +192,15 @@ def gate_reasons(run: Run, fail_on: Severity | None = None) -> tuple[str, ...]:
 def summary_of(run: Run, failures: Sequence[str], folder: str | Path) -> dict[str, Any]:
     """Return what a pipeline reads of a run, as JSON values; every severity is there, also with 0."""
     counts = Counter(finding.severity for finding in run.findings)
+    advice = recommended(run)
     return {
         "reasons": list(failures),
         "label": run.subject["label"],
         "as_of": run.as_of,
-        "rating": rating(run.outcomes).text,
+        "recommendation": advice.badge.text,
         "because": unmarked(because(RunReader(run))),
-        "rests_on": rests_on(run.outcomes),
+        "basis": advice.basis,
+        "conditions": [condition.as_json for condition in advice.conditions],
         "findings": {severity: counts[severity] for severity in SEVERITIES},
         "waived": sum(len(outcome.waived) for outcome in run.outcomes),
         "checks": {outcome.check: outcome.state for outcome in run.outcomes},

@@ -32,7 +32,7 @@ from ..core.support.processes import command
 from ..core.support.text import clean
 from .bounds import CLOCK
 from .filters import FILTERS, GLOBALS, TESTS, printable
-from .theme import StyleLoader
+from .theme import NO_THEME, StyleLoader, read_theme, refuse_unused
 
 HELP = "templates/README.md lists the fields."
 TEMPLATES = 2  # the version of what themes may rely on
@@ -134,6 +134,7 @@ def _made(house: Path | None) -> ImmutableSandboxedEnvironment:
     jinja.globals.update(GLOBALS, range=_limited_range)
     jinja.tests.update(TESTS)
     del jinja.filters["safe"]
+    jinja.globals["theme"] = read_theme(house) if house is not None else NO_THEME
     _check_contract(jinja.parse(loader.get_source(jinja, "report.html")[0], "report.html"))
     return jinja
 
@@ -178,9 +179,12 @@ def checked(house: Path | None, kind: str) -> str:
     with _faults_placed():
         jinja = _environment(house)
         jinja.get_template(f"{kind}.html")
-        for name in [] if house is None else FileSystemLoader(house).list_templates():
+        names = [] if house is None else FileSystemLoader(house).list_templates()
+        for name in names:
             if name.endswith(".html"):
                 jinja.get_template(name)
+        if house is not None:
+            refuse_unused(jinja, house, names, FileSystemLoader(templates_dir()).list_templates())
     return ""
 
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+import tomllib
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from html.parser import HTMLParser
 from pathlib import Path
 from stat import S_ISREG
+from typing import NamedTuple
 
 from jinja2 import BaseLoader, Environment
 from jinja2.exceptions import TemplateNotFound
 from jinja2.loaders import split_template_path
+from jinja2.meta import find_referenced_templates
 
 from ..core.support.errors import RenderError
 
@@ -83,6 +88,79 @@ def _opened(root: Path, file: Path) -> int:
     return here
 
 
+THEME = "theme.toml"
+_TONES = ("good", "warning", "bad", "unknown", "neutral")
+_PLAIN = ("ink", "soft", "line", "page", "panel", "stripe", "accent")
+COLOURS = frozenset((*_PLAIN, *_TONES, *(f"{tone}-panel" for tone in _TONES)))
+LOGOS = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg"}
+_HEX = re.compile(r"#[0-9a-fA-F]{6}")
+
+
+class Theme(NamedTuple):
+    """What `theme.toml` sets: colours by name for light and dark pages, a logo as a ``data:`` address, a footer."""
+
+    colours: Mapping[str, str] = {}
+    dark: Mapping[str, str] = {}
+    logo: str = ""
+    footer: str = ""
+
+
+NO_THEME = Theme()
+
+
+def read_theme(folder: Path) -> Theme:
+    """Return the settings of a theme's ``theme.toml``; an empty theme where there is none.
+
+    Raises
+    ------
+    RenderError
+        The file is no TOML, or a key, a colour or the logo is not allowed.
+    """
+    root = folder.resolve()
+    if not (root / THEME).is_file():
+        return NO_THEME
+    try:
+        content = tomllib.loads(_read(root, (root / THEME).resolve()).decode())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise RenderError(f"{THEME} must be readable TOML in UTF-8; got {error}. Mend it.") from error
+    if unknown := sorted(set(content) - {"colours", "dark", "logo", "footer"}):
+        raise RenderError(f"{THEME} may set colours, dark, logo and footer; got {unknown[0]!r}. Remove it.")
+    tables = [content.get(name, {}) for name in ("colours", "dark")]
+    for name, colour in (pair for table in tables for pair in table.items()):
+        if name not in COLOURS or not _HEX.fullmatch(str(colour)):
+            allowed = f"one of {', '.join(sorted(COLOURS))} as #rrggbb"
+            raise RenderError(f"{THEME}.colours must be {allowed}; got {name} = {colour!r}. Mend it.")
+    return Theme(tables[0], tables[1], _logo(root, str(content.get("logo", ""))), str(content.get("footer", "")))
+
+
+def _logo(root: Path, name: str) -> str:
+    """Return a picture of the theme as a ``data:`` address."""
+    if not name:
+        return ""
+    place = (root / name).resolve()
+    if place.suffix not in LOGOS or not place.is_relative_to(root):
+        raise RenderError(f"{THEME}.logo must be a .png, .svg or .jpg in the folder of the theme; got {name!r}.")
+    try:
+        content = _read(root, place)
+    except OSError as error:
+        raise RenderError(f"{THEME}.logo must be a readable file; got {error}. Copy it into the folder.") from error
+    return f"data:{LOGOS[place.suffix]};base64,{b64encode(content).decode()}"
+
+
+def refuse_unused(jinja: Environment, folder: Path, names: Sequence[str], ours: Sequence[str]) -> None:
+    """Refuse a file of a theme that takes the place of none of ours and that no template of the theme names."""
+    theme = StyleLoader(folder)
+    texts = [theme.get_source(jinja, name)[0] for name in names if name.endswith((".html", ".css", ".js"))]
+    named = {reference for text in texts for reference in find_referenced_templates(jinja.parse(text))}
+    logo = tomllib.loads((folder / THEME).read_text(encoding="utf-8")).get("logo") if THEME in names else None
+    shown = {name for name in names if not name.startswith("..")}  # a volume of Kubernetes links to "..data"
+    unused = sorted(shown - set(ours) - named - {THEME, logo, "README.md"})
+    if unused:
+        near = get_close_matches(unused[0], ours, 1)
+        hint = f" Did you mean {near[0]!r}?" if near else " Remove it, or include it in a template."
+        raise RenderError(f"template {unused[0]} of {folder} must take the place of a template, or be included.{hint}")
+
+
 _LOADING = frozenset(("src", "srcset", "poster", "data", "background", "action", "formaction", "manifest", "ping"))
 _FRAMES = frozenset(("base", "embed", "frame", "iframe", "object", "portal"))
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
@@ -112,6 +190,28 @@ def refuse_addresses(html: str) -> None:
     parser = _Loads()
     parser.feed(html)
     parser.close()
+
+
+_SHA = "'sha256-[A-Za-z0-9+/=]+'"
+_GUARDED = re.compile(
+    r'<!DOCTYPE html>\s*<html lang="[\w-]*">\s*<head>\s*<meta charset="utf-8">\s*'
+    rf"""<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src {_SHA}; """
+    rf"""script-src (?:{_SHA}|'none'); img-src data:; base-uri 'none'; form-action 'none'">"""
+)
+
+
+def refuse_unguarded(html: str) -> None:
+    """Refuse a page that does not open as ours do, with the content security policy.
+
+    Raises
+    ------
+    RenderError
+    """
+    if not _GUARDED.match(html):
+        raise RenderError(
+            f"template: a page must open as base.html does, with its content security policy; got {html[:60]!r}. "
+            "Extend uq_report/report.html, or copy its first lines."
+        )
 
 
 class _Loads(HTMLParser):

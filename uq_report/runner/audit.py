@@ -16,12 +16,21 @@ from typing import Any, NamedTuple
 from ..core.engine.fast_path import FastPath
 from ..core.engine.fast_path_evaluator import Engine, Progress
 from ..core.explainer import Costs, Explainer, runs_after
-from ..core.model.describe import describe
+from ..core.model.describe import describe, hashes
 from ..core.model.measures import Measure
 from ..core.model.results import MeasureFacts, Result
 from ..core.model.subject import Subject
 from ..core.predictive import Distribution
-from ..core.support.errors import Cause, InputError, PluginError, UnsupportedError, UQReportError, cause_of, words_of
+from ..core.support.errors import (
+    FOREIGN,
+    Cause,
+    InputError,
+    PluginError,
+    UnsupportedError,
+    UQReportError,
+    cause_of,
+    words_of,
+)
 from ..core.support.limits import limited
 from ..evidence import codec
 from ..evidence.canonical import plain
@@ -241,11 +250,22 @@ class _Audit:
         self.watch.begin()
         start = perf_counter()
         halt = self._blocked(explainer) or self._passed_over(name) or self._attempt(name, explainer)
+        self._check_data(name)
         self.seconds[f"explainers.{name}"] = taken = perf_counter() - start
         if halt:
             self.halted[name] = NotRun(name, "explainers", *halt)
         if self.costs[name]:
             self.row_seconds = min(self.row_seconds, math.inf if halt else taken / self.costs[name], self.watch.pace)
+
+    def _check_data(self, name: str) -> None:
+        """Refuse an audit whose data an explainer changed: every later number would be of other data."""
+        before, now = self.facts.subject["hashes"], hashes(self.subject)
+        if changed := [key for key in now if now[key] != before[key]]:
+            plugin = plugins.named(self.catalog[plugins.EXPLAINERS], name, "explainer")
+            raise PluginError(
+                f"{plugin} must leave the data as they are; it changed {', '.join(changed)}. No result is kept. "
+                f"Upgrade {plugin.distribution}, or deny it."
+            )
 
     @cached_property
     def costs(self) -> Mapping[str, int]:
@@ -291,7 +311,7 @@ class _Audit:
             with limited(engine.check):
                 results = explainer.explain(self.subject, engine, MappingProxyType(self.results))
             self.results[name] = self._saved(explainer, results)
-        except Exception as error:  # noqa: BLE001 - foreign code: whatever it raises becomes the reason in the report
+        except FOREIGN as error:  # foreign code: whatever it raises becomes the reason in the report
             if not isinstance(error, UQReportError):
                 _log.warning("explainer %s failed", name, exc_info=True)
             return SkipReason(words_of(error), cause_of(error))

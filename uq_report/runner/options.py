@@ -27,6 +27,7 @@ _NOUNS: Mapping[Any, tuple[str, str]] = {
 }
 _SCALARS = (np.bool_, np.integer, np.floating, np.str_)
 _ARRAYS = (list, tuple, range, np.ndarray, pd.Index, pd.Series)
+_LARGEST = 2**31 - 1  # of an integer
 _SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}|\Z)", re.MULTILINE | re.DOTALL)
 _ENTRY = re.compile(r"^(\w+(?:, \w+)*) ?:?[^\n]*\n((?:[ ]+[^\n]*\n|\n)*)", re.MULTILINE)
 
@@ -123,6 +124,9 @@ def read_options(
     for name, value in values.items():
         if name not in options:
             mistakes.append(f"{key}.{name} must be a known option; got {name!r}. {_hint(name, options, key, settings)}")
+            continue
+        if isinstance(value, int) and abs(value) > _LARGEST:
+            mistakes.append(f"{key}.{name} must be at most {_LARGEST}; got one of {value.bit_length()} bits.")
             continue
         try:
             usable[name] = options[name].read(value)

@@ -35,7 +35,15 @@ from ..core.model.adapter import (
     Unpacks,
 )
 from ..core.model.measures import Measure
-from ..core.support.errors import MissingDependencyError, NeedsLibraries, PluginError, installed, nearest, words_of
+from ..core.support.errors import (
+    FOREIGN,
+    MissingDependencyError,
+    NeedsLibraries,
+    PluginError,
+    installed,
+    nearest,
+    words_of,
+)
 from ..document.document import DrawsFigures, Prepares, Renderer
 from ..document.plots.registered import FigurePlugin, TakesCompanions
 from ..document.slots import CHAPTERS, chapter_of
@@ -171,7 +179,7 @@ def load(plugin: Plugin) -> Any:
         loaded = plugin.entry.load()
     except MissingDependencyError:
         raise
-    except Exception as error:  # foreign code is imported: whatever it raises is told with its owner
+    except FOREIGN as error:  # foreign code is imported: whatever it raises is told with its owner
         raise PluginError(
             f"{plugin} cannot be imported: {words_of(error).removesuffix('.')}.{_remedy(plugin, error)}"
         ) from error
@@ -302,7 +310,7 @@ def _requirement(line: str) -> tuple[str, str]:
     return (name[0] if name else line), (extra[1] if extra else "")
 
 
-def _remedy(plugin: Plugin, error: Exception) -> str:
+def _remedy(plugin: Plugin, error: BaseException) -> str:
     """Name the extra of the plugin's distribution that brings a missing library."""
     missing = getattr(error, "name", None)
     if not isinstance(error, ModuleNotFoundError) or not missing:

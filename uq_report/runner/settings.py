@@ -306,7 +306,13 @@ def _mistake(model: type[BaseModel], who: str, place: tuple[str, ...], details: 
     if detail["type"] == "missing":
         return f"{key} must be given; it is missing."
     needs = (each["msg"].removeprefix("Input should be ").removeprefix("Value error, ") for each in details)
-    return f"{key} must be {' or '.join(dict.fromkeys(needs))}; got {detail['input']!r}.{_meant(detail)}"
+    return f"{key} must be {' or '.join(dict.fromkeys(needs))}; got {_shown(detail['input'])}.{_meant(detail)}"
+
+
+def _shown(value: Any) -> str:
+    """Return a refused value, of an address only what comes before its first colon: it may hold a password."""
+    shown = repr(value)
+    return f"{shown.partition(':')[0]}:***" if re.search(r"://|:.*@", shown) else shown
 
 
 def _meant(detail: ErrorDetails) -> str:

@@ -23,7 +23,6 @@ MEASURES: Mapping[str, tuple[str, ...]] = {
     "variance split": ("aleatoric_variance", "epistemic_variance"),
     "intervals or sets": ("width", "set_size"),
 }
-SHORT = ("nll", "entropy", "epistemic part", "intervals or sets")
 EXPLAINERS = (
     "pfi", "cover", "pdp", "ale", "h_statistic", "shap", "dalex", "cid", "rsens", "segments", "support", "calibration",
     "agreement",
@@ -34,11 +33,10 @@ NOT_OF_THE_FAMILY = re.compile(r"^(it|\w+) (?=needs |is )|(?<=did not run): .*|;
 
 
 class Rows(NamedTuple):
-    """The rows of one family: measures and explainers in docs/models.md, and the short one in README.md."""
+    """The rows of one family in docs/models.md: measures and explainers."""
 
     measures: str
     explainers: str
-    short: str
 
 
 def rows(family: Family) -> Rows:
@@ -46,12 +44,9 @@ def rows(family: Family) -> Rows:
     subject = family.subject()
     distribution, missing = of_measures(subject)
     not_run = of_explainers(subject)
-    of_readme = ("nll", "entropy", "variance split", "intervals or sets")
-    short = (_mark(column not in missing) for column in of_readme)
     return Rows(
         _row(family.words, distribution, *_cells(MEASURES, missing)),
         _row(family.words, *_cells(EXPLAINERS, not_run)),
-        _row(family.words, distribution, *short),
     )
 
 

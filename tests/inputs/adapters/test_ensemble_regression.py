@@ -68,7 +68,7 @@ def test_single_rows_in_leaves_leave_points_and_name_the_remedy() -> None:
     assert dist.points
     assert not {"entropy", "log_prob"} & dist.supports
     assert "variance" in dist.supports
-    assert "min_samples_leaf, or give the members a noise variance with residuals='oob'" in dist.why_not("entropy")
+    assert "min_samples_leaf, or lay a distribution over the mean with residuals='oob'" in dist.why_not("entropy")
 
 
 def test_noise_variance_makes_a_density_and_adds_to_every_member() -> None:

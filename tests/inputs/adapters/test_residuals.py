@@ -27,10 +27,11 @@ import uq_report as uq
 from uq_report.core.model.subject import Subject
 from uq_report.core.support.errors import InputError, ModelError, UQReportError
 from uq_report.core.validation.residuals import Residuals
-from uq_report.distributions import Normal, NormalMixture, Smoothed
+from uq_report.distributions import Normal, Smoothed, StudentT
 from uq_report.distributions.tables.quantiles import Quantiles
-from uq_report.inputs.adapters.residual_rows import folds, out_of_bag
-from uq_report.inputs.adapters.residuals_ import FLOOR, ResidualsAdapter
+from uq_report.inputs.adapters.residual_rows import folds, out_of_bag, predicted
+from uq_report.inputs.adapters.residuals_ import ENOUGH, ResidualsAdapter
+from uq_report.inputs.adapters.spread_fit import DF_LIMITS, SpreadFit, fitted_spread
 
 from .whole_audit import whole_audit
 
@@ -43,7 +44,7 @@ HELD = FRAME[200:300], TARGET[200:300].to_numpy()
 X, Y = FRAME[300:360], TARGET[300:360].to_numpy()
 LINEAR = LinearRegression().fit(*TRAIN)
 FOREST = RandomForestRegressor(30, random_state=0, oob_score=True).fit(*TRAIN)
-REAL_FORMS: dict[str, Any] = {"normal": Normal, "empirical": Smoothed, "conformal": Quantiles}
+REAL_FORMS: dict[str, Any] = {"normal": Normal, "student_t": StudentT, "empirical": Smoothed, "conformal": Quantiles}
 
 
 def subject(model: Any, residuals: Any = "normal", **more: Any) -> Subject:
@@ -108,7 +109,7 @@ def test_cross_validated_residuals_are_those_of_scikit_learn_on_the_same_folds()
     ids=["forest", "extra trees", "bagged lines", "bagged trees"],
 )
 def test_out_of_bag_residuals_are_those_of_the_model_itself(model: Any) -> None:
-    rows = out_of_bag(model, *TRAIN, mixed=False)
+    rows = out_of_bag(model, *TRAIN, members=False)
     np.testing.assert_allclose(TRAIN[1] - rows.residual, model.oob_prediction_, rtol=1e-9)
 
 
@@ -120,29 +121,82 @@ def test_rows_that_nearly_every_member_saw_give_no_residual_and_are_counted() ->
     assert f"{len(TRAIN[1]) - laid.assumption.n} training rows are outside fewer than two bags" in laid.notes[0]
 
 
-def test_members_get_the_noise_that_their_spread_leaves_of_the_residuals() -> None:
+def test_out_of_bag_the_scale_follows_the_members_as_far_as_the_residuals_do() -> None:
     laid = subject(FOREST, "oob")
     q, assumption = dist(laid), laid.assumption
-    assert isinstance(q, NormalMixture)
     assert assumption is not None
-    assert assumption.explained is not None
-    assert assumption.noise is not None
-    assert assumption.explained + assumption.noise**2 / assumption.spread**2 == pytest.approx(1)
-    np.testing.assert_allclose(q.aleatoric_variance(), assumption.noise**2)
+    rows = out_of_bag(FOREST, *TRAIN, members=True)
+    fit = fitted_spread(rows.residual, rows.predicted.variance)
     members = np.stack([tree.predict(X.to_numpy()) for tree in FOREST.estimators_])
-    np.testing.assert_allclose(q.epistemic_variance(), members.var(axis=0))
-    assert {"entropy", "log_prob", "aleatoric", "epistemic"} <= q.supports
+    scale = np.sqrt(fit.a + fit.b * members.var(axis=0, ddof=1))
+    expected = stats.t(fit.df, FOREST.predict(X), scale).logpdf(Y)
+    np.testing.assert_allclose(q.log_prob(Y), expected)
+    assert assumption.df == fit.df
+    assert assumption.members_share == pytest.approx(fit.share(rows.predicted.variance).mean())
+    assert assumption.replaces == "ensemble"
+    assert f"rest on {len(rows.residual)} residuals; with fewer than {ENOUGH}" in laid.notes[-1]
 
 
-def test_noise_never_falls_below_its_floor_which_a_note_names() -> None:
-    deep = VotingRegressor([("low", DecisionTreeRegressor(random_state=0)), ("high", DecisionTreeRegressor())])
-    deep.fit(*TRAIN)
-    deep.estimators_[0].tree_.value[:] -= 500
-    deep.estimators_[1].tree_.value[:] += 500
-    laid = subject(deep, Residuals(rows=HELD))
+def test_the_spread_of_members_outside_is_theirs() -> None:
+    rows = out_of_bag(FOREST, *TRAIN, members=True)
+    outside = [np.setdiff1d(np.arange(200), inside) for inside in FOREST.estimators_samples_]
+    table = np.full((30, 200), np.nan)
+    for tree, own, out in zip(FOREST.estimators_, table, outside, strict=True):
+        own[out] = tree.predict(TRAIN[0].to_numpy()[out])
+    assert np.isfinite(table).sum(axis=0).min() > 1
+    np.testing.assert_allclose(rows.predicted.variance, np.nanvar(table, axis=0, ddof=1))
+
+
+@pytest.mark.parametrize(("a", "b", "df"), [(1.0, 0.0, 200.0), (0.2, 2.0, 200.0), (0.5, 1.0, 4.0)])
+def test_what_the_residuals_were_made_with_is_found(a: float, b: float, df: float) -> None:
+    rng = np.random.default_rng(3)
+    members = rng.gamma(1.0, size=20_000)
+    found = fitted_spread(rng.standard_t(df, 20_000) * np.sqrt(a + b * members), members)
+    assert (found.a, found.b) == pytest.approx((a, b), abs=0.07)
+    assert found.df == pytest.approx(df, rel=0.1) or min(found.df, df) > 30
+    scaled = fitted_spread(1e6 * rng.normal(size=500) * np.sqrt(a + b * members[:500]), 1e12 * members[:500])
+    assert scaled.a + scaled.b * 1e12 == pytest.approx(1e12 * (a + b), rel=0.3)
+
+
+def test_members_that_say_nothing_of_the_residuals_have_no_share() -> None:
+    rng = np.random.default_rng(4)
+    e = rng.normal(size=400)
+    assert fitted_spread(e, np.zeros(400)).b == 0
+    assert fitted_spread(e, 1 / (0.1 + e**2)).b == 0
+    assert SpreadFit(5.0, 1.0, 0.0).share(np.ones(2)).tolist() == [0.0, 0.0]
+    extreme = fitted_spread(np.r_[rng.standard_cauchy(400)], np.zeros(400))
+    assert extreme.df == pytest.approx(DF_LIMITS[0])
+    assert np.isfinite([extreme.a, extreme.df]).all()
+
+
+def test_a_normal_form_has_one_spread_though_there_are_members() -> None:
+    laid = subject(FOREST)
+    assert isinstance(dist(laid), Normal)
     assert laid.assumption is not None
-    assert laid.assumption.noise == pytest.approx(np.sqrt(FLOOR) * laid.assumption.spread)
-    assert "may be too wide" in laid.notes[-1]
+    assert (laid.assumption.source, laid.assumption.members_share) == ("oob", None)
+    np.testing.assert_allclose(np.sqrt(dist(laid).variance()), laid.assumption.spread)
+
+
+def test_a_student_t_of_a_model_without_members_is_its_tails() -> None:
+    laid = subject(LINEAR, Residuals(form="student_t", rows=HELD))
+    q = dist(laid)
+    df, _, scale = stats.t.fit(residuals_of(LINEAR, HELD), floc=0)
+    assert isinstance(q, StudentT)
+    assert q.scale == pytest.approx(np.full(len(X), scale), rel=0.01) or min(df, q.df[0]) > 30
+    assert laid.assumption is not None
+    assert laid.assumption.members_share is None
+
+
+def test_unequal_weights_of_members_count_in_their_variance() -> None:
+    parts = [("a", Ridge()), ("b", DecisionTreeRegressor(random_state=0)), ("c", LinearRegression())]
+    model = VotingRegressor(parts, weights=[1, 2, 1]).fit(*TRAIN)
+    laid = subject(model, Residuals(form="student_t", rows=HELD))
+    w = np.array([0.25, 0.5, 0.25])
+    members = np.stack([part.predict(X) for part in model.estimators_])
+    variance = w @ np.square(members - w @ members) / (1 - w @ w)
+    rows = predicted(model, X, members=True)
+    np.testing.assert_allclose(rows.variance, variance)
+    assert np.isfinite(dist(laid).log_prob(Y)).all()
 
 
 @pytest.mark.parametrize("form", REAL_FORMS)
@@ -163,11 +217,12 @@ def test_a_modelled_scale_is_as_wide_as_the_noise(form: Any) -> None:
 
 
 def test_members_and_a_modelled_scale_go_together() -> None:
-    q = dist(subject(FOREST, Residuals(scale="modelled")))
-    total = q.variance()
-    assert isinstance(q, NormalMixture)
-    assert np.ptp(q.aleatoric_variance()) > 0
-    assert (q.aleatoric_variance() >= FLOOR * (total - q.epistemic_variance()) * 0.99).all()
+    laid = subject(FOREST, Residuals(form="student_t", scale="modelled"))
+    q = dist(laid)
+    assert isinstance(q, StudentT)
+    assert np.ptp(q.variance()) > 0
+    assert laid.assumption is not None
+    assert laid.assumption.members_share is not None
 
 
 def test_a_model_with_a_distribution_of_its_own_is_laid_over_and_named() -> None:

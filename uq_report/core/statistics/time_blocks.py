@@ -18,7 +18,7 @@ class Blocks:
     """Rows that depend on each other in order of time, and the blocks of successive rows taken as independent.
 
     `moments` holds a rank per row, shape (n,), rows of one time share it; `length` is the number of rows of a block,
-    `rule` where it comes from, and `given` says that the user stated it.
+    `rule` where it comes from, `given` says that the user stated it, and `cut` that the autocorrelation asks for more.
 
     Examples
     --------
@@ -31,6 +31,7 @@ class Blocks:
     length: int
     rule: str = ""
     given: bool = False
+    cut: bool = False
 
     @property
     def order(self) -> IntArray:

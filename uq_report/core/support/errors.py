@@ -13,7 +13,9 @@ from typing import ClassVar, Literal, Protocol
 
 from .text import clean, harmless
 
-# How a command ends, for a pipeline; README.md prints this table.
+SITE = "https://uq-report.readthedocs.io/en/stable"
+
+# How a command ends, for a pipeline; the reference prints this table.
 DONE, FINDINGS, USAGE, INPUT, RENDER, VERIFICATION, UNJUDGED = 0, 1, 2, 3, 4, 5, 6
 INTERNAL, OUTPUT, TEMPORARY, INTERRUPTED = 70, 74, 75, 130
 EXIT_CODES: Mapping[int, str] = {
@@ -48,6 +50,10 @@ class UQReportError(Exception):
     def __init__(self, *words: str, row: int | None = None) -> None:
         super().__init__(*words)
         self.row = row
+
+
+# What code of others may raise: it must not end the process either.
+FOREIGN: tuple[type[BaseException], ...] = (Exception, SystemExit)
 
 
 class InputError(UQReportError, ValueError):
@@ -167,9 +173,9 @@ def to_type(code: str) -> str:
     <BLANKLINE>
         model.voting = 'soft'
     <BLANKLINE>
-    docs/models.md says what every family of models supports.
+    https://uq-report.readthedocs.io/en/stable/models.html lists what every family of models supports.
     """
-    return f"Type:\n\n{indent(code, '    ')}\n\ndocs/models.md says what every family of models supports."
+    return f"Type:\n\n{indent(code, '    ')}\n\n{SITE}/models.html lists what every family of models supports."
 
 
 def check_options(who: str, options: object, rules: Sequence[tuple[str, bool, str]]) -> None:

@@ -54,7 +54,7 @@ def with_long_blocks(subject: Subject, rows: Engine) -> Subject:
         rule += f"; losses and uncertainties alone ask for {alone}" if alone < min(longest.length, most) else ""
     if wanted > most:
         rule += f"; cut from {wanted} to leave {MIN_CLUSTERS} blocks, so intervals may be too narrow"
-    return subject.in_blocks(replace(blocks, length=min(wanted, most), rule=rule))
+    return subject.in_blocks(replace(blocks, length=min(wanted, most), rule=rule, cut=wanted > most))
 
 
 def _demand(series: str, values: FloatArray) -> _Demand:

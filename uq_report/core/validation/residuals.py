@@ -9,14 +9,15 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from ..support.errors import InputError, check_options, nearest
-from ..support.numbers import value_words
+from ..support.numbers import number, share_words, value_words
 
-Form = Literal["normal", "empirical", "conformal"]
+Form = Literal["normal", "student_t", "empirical", "conformal"]
 Source = Literal["held_out", "cross_validation", "oob"]
 Scale = Literal["constant", "modelled"]
 Shorthand = Literal["normal", "empirical", "conformal", "oob"]
 DISTRIBUTIONS = {
     "normal": "a normal distribution",
+    "student_t": "a Student-t distribution",
     "empirical": "the smoothed distribution of residuals",
     "conformal": "a conformal distribution",
 }
@@ -28,9 +29,12 @@ class Residuals:
 
     Parameters
     ----------
-    form : {"normal", "empirical", "conformal"}
+    form : {"normal", "student_t", "empirical", "conformal"}
         ``"normal"``: N(f(x), s²), with s² the mean squared residual; the residuals are of rows outside the fit, so no
-        degree of freedom is lost, and their mean is not corrected: it counts in s². ``"empirical"``: f(x) plus the
+        degree of freedom is lost, and their mean is not corrected: it counts in s². ``"student_t"``: a centred
+        Student-t around f(x) whose squared scale is a + b times the variance of the members of a forest, bagging or
+        voting, with a, b and the degrees of freedom by the likelihood of the residuals; other models have no members,
+        and b is 0. The members' share b s²/(a + b s²) of the variance is recorded. ``"empirical"``: f(x) plus the
         residuals, smoothed by a normal kernel. ``"conformal"``: f(x) plus the residuals at the levels k / (m + 1)
         of the split-conformal distribution (Vovk et al. 2017), a density between them; its central intervals hold
         their level on rows exchangeable with held-out ones, approximately for the other sources.
@@ -85,22 +89,22 @@ class Residuals:
 
     @classmethod
     def of(cls, asked: str | Residuals) -> Residuals:
-        """Return what a word stands for; ``"oob"`` is the normal form from out-of-bag residuals."""
+        """Return what a word stands for; ``"oob"`` is the Student-t form from out-of-bag residuals."""
         if isinstance(asked, Residuals):
             return asked
         if asked not in get_args(Shorthand):
             got = f"{asked!r}. {nearest(asked, get_args(Shorthand))}" if isinstance(asked, str) else repr(asked)
             raise InputError(f"explain.residuals must be a word or a Residuals object; got {got}")
-        return cls(source="oob") if asked == "oob" else cls(form=asked)  # type: ignore[arg-type]
+        return cls(form="student_t", source="oob") if asked == "oob" else cls(form=asked)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Assumption:
     """What was laid over a model: `n` residuals of mean `mean` and root mean square `spread`, in units of y.
 
-    `explained` is the share of their mean square that the members of an ensemble account for by themselves, None
-    where members are not used; `noise` is then the standard deviation added to each. `replaces` names the adapter
-    whose distribution is not used.
+    `df` are the degrees of freedom of a Student-t, and `members_share` the mean share of its variance that follows the
+    variance of an ensemble's members, None where members are not used. `replaces` names the adapter whose distribution
+    is not used.
     """
 
     form: Form
@@ -111,8 +115,8 @@ class Assumption:
     seed: int
     mean: float
     spread: float
-    explained: float | None = None
-    noise: float | None = None
+    df: float | None = None
+    members_share: float | None = None
     replaces: str = ""
 
     @property
@@ -135,22 +139,24 @@ class Assumption:
         ... ).words.partition(", from ")[2]
         'residuals of 80 held-out rows, is laid over its predictions.'
         """
-        size = value_words(self.spread if self.noise is None else self.noise, unit="units of y")
+        size = value_words(self.spread, unit="units of y")
         spread = {
             "constant": f"constant spread {size}",
             "modelled": f"a spread modelled by small boosted trees (on average {size})",
         }[self.scale]
-        if self.noise is not None:
-            return (
-                f"The noise around its members is an assumption: a normal distribution with {spread}, "
-                f"from {self.origin}, is added to each."
-            )
+        share = ""
+        if self.members_share:
+            spread = {"constant": "a", "modelled": f"{spread} and a"}[self.scale]
+            spread += " part that follows the spread of its members"
+            spread += f" (on average {size})" if self.scale == "constant" else ""
+            share = f" The members' share of the variance (epistemic) is {share_words(self.members_share)} on average."
         own = (
             f"Its own distribution ({self.replaces}) is not used"
             if self.replaces
             else ("The model gives no uncertainty of its own")
         )
-        return f"{own}: {DISTRIBUTIONS[self.form]} with {spread}, from {self.origin}, is laid over its predictions."
+        laid = DISTRIBUTIONS[self.form] + ("" if self.df is None else f" ({number(self.df, 2)} degrees of freedom)")
+        return f"{own}: {laid} with {spread}, from {self.origin}, is laid over its predictions.{share}"
 
     def facts(self) -> dict[str, Any]:
         """Return the assumption as JSON values."""

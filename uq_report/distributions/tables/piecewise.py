@@ -89,6 +89,10 @@ class Piecewise(Rowwise):
 
     def crps(self, y: AnyArray) -> FloatArray:
         """Return E|Y - y| less the integral of F (1 - F), summed over cells and tails."""
+        return self.distance(y) - self._spread()
+
+    def distance(self, y: AnyArray) -> FloatArray:
+        """Return E|Y - y|, summed over cells and tails."""
         y = np.asarray(y, dtype=float)
         start, end, width = self.edges[:, :-1], self.edges[:, 1:], np.diff(self.edges)
         inside = np.clip(y[:, None], start, end)
@@ -103,7 +107,7 @@ class Piecewise(Rowwise):
             with np.errstate(over="ignore"):  # the square of a distance whose exponential is 0
                 far = self.tail.distance(self._beyond(y, side)) * scale
             score += self.beyond[:, side] * np.where(edge > 0, far, scale * self.tail.mean - edge)
-        return score - self._spread()
+        return score
 
     def kl(self, other: Self) -> FloatArray:
         """Return the divergence from `other`, in closed form over the cells of both."""

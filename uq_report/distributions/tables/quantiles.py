@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
+from scipy import special
 
-from ...core.support.arrays import BoolArray, FloatArray
+from ...core.support.arrays import AnyArray, BoolArray, FloatArray
 from ...core.support.errors import InputError
 from ...core.support.text import count
 from ..numerics.validate import levels as checked_levels
-from ..numerics.validate import numbers
+from ..numerics.validate import numbers, row_sum
 from .piecewise import DENSITY, WITHOUT_DENSITY, Piecewise
 
 Ties = Literal["refused", "joined", "atoms"]
@@ -24,9 +25,12 @@ _REMEDY = (
 class Quantiles(Piecewise):
     """n distributions, each known by its quantiles at L levels.
 
-    The density is constant between neighbouring quantiles. Beyond the outermost ones it falls exponentially from
-    that of the neighbouring cell. Few levels therefore make thin tails: the mean distance
-    beyond the outermost quantile is 44 % of a normal's own at levels 0.05, 0.5, 0.95, and 80 % at 0.01, 0.02 .. 0.99.
+    A table states the probabilities of its cells, and calibration judges no more than these: the PIT of an outcome is
+    known as the levels around it. For what needs a density it is constant between neighbouring quantiles and falls
+    exponentially beyond the outermost ones, with the mean distance of a logistic distribution through the two outermost
+    quantiles. At exact quantiles at 5 levels from 0.05 to 0.95 loss and entropy then differ by -0.03 to 0.02 nats for
+    normal, logistic, gamma and t distributions with 5 degrees of freedom, by 0.07 with 3: to 0.003 nats what logistic
+    tails themselves give.
 
     Parameters
     ----------
@@ -49,13 +53,14 @@ class Quantiles(Piecewise):
     Notes
     -----
     With dp the difference of neighbouring levels and dq that of their quantiles, the entropy is
-    sum dp log(dq / dp), and p (1 - log f) more for each tail of mass p and neighbouring density f.
+    sum dp log(dq / dp), and p (1 + log(s / p)) more for each tail of mass p and scale s. That scale is
+    ``-log(1 - p) / p`` times the dq of the outermost cell, divided by the difference of its levels' logits.
 
     Examples
     --------
     >>> q = Quantiles([0.25, 0.5, 0.75], [[-1.0, 0.0, 1.0], [0.0, 2.0, 1.0]])
     >>> q.entropy().round(4)
-    array([1.8863, 1.8863])
+    array([1.9095, 1.9095])
     >>> q.row_remarks()
     ('Predicted quantiles cross in 1 of 2 rows (row 1) and are sorted there.',)
     >>> q.quantile([0.5])
@@ -76,7 +81,7 @@ class Quantiles(Piecewise):
         if ties not in get_args(Ties):
             raise InputError(f"quantiles.ties must be one of {', '.join(map(repr, get_args(Ties)))}; got {ties!r}.")
         table = _checked_values(values, len(p))
-        self.ties = ties
+        self.levels, self.ties = p, ties
         self.crossed: BoolArray = np.asarray((np.diff(table, axis=1) < 0).any(axis=1))
         self.edges = np.sort(table, axis=1)
         reached = np.tile(p, (len(table), 1))
@@ -84,7 +89,7 @@ class Quantiles(Piecewise):
             reached = self._joined(reached)
         self.masses = np.diff(reached, axis=1)
         self.beyond = np.column_stack([reached[:, 0], 1 - reached[:, -1]])
-        self.scales = self._neighbouring_scales()
+        self.scales = self._tail_scales(reached)
         point = self.edges[:, 0] == self.edges[:, -1]  # an atom of probability 1 has no tails
         self.masses[point, 0] += self.beyond[point].sum(axis=1)
         self.beyond[point] = 0.0
@@ -99,6 +104,40 @@ class Quantiles(Piecewise):
         if method in DENSITY:
             return f"{method} needs a density, but equal quantiles are read as atoms; give ties='joined' for one"
         return super().why_not(method)
+
+    def pit_bounds(self, y: AnyArray) -> tuple[FloatArray, FloatArray]:
+        """Return the levels of the quantiles around y; at one quantile those on both sides, at several their levels."""
+        p, y = np.concatenate([[0.0], self.levels, [1.0]]), np.asarray(y, dtype=float)[:, None]
+        below, reached = (self.edges < y).sum(axis=1), (self.edges <= y).sum(axis=1)
+        tied = reached - below > 1
+        return p[below + tied], p[np.where(tied, reached, reached + 1)]
+
+    def expected_nll(self, y: AnyArray) -> FloatArray:
+        """Return the entropy; beyond the outermost quantiles with what the loss there exceeds its mean by.
+
+        A tail is stated by its probability alone, so that an outcome in it counts with the tail's mean loss.
+        """
+        self._need("entropy")
+        _, below, above = self._place(y)
+        excess = [-self.tail.log_density(self._beyond(y, side)) - self.tail.entropy for side in (0, 1)]
+        return self.entropy() + np.where(below, excess[0], np.where(above, excess[1], 0.0))
+
+    def pinball(self, y: AnyArray) -> FloatArray:
+        """Return the mean over the levels p of the pinball loss (p - 1[y < q_p]) (y - q_p) of the quantiles q_p."""
+        error = np.asarray(y, dtype=float)[:, None] - self.edges
+        return row_sum(np.where(error < 0, self.levels - 1, self.levels) * error) / len(self.levels)
+
+    def pinball_divergence(self, other: Self) -> FloatArray:
+        """Return by how much the mean pinball loss of `other` exceeds that of these quantiles if y follows these.
+
+        For quantiles q and q̃ at level p that is ``(E|Y - q̃| - E|Y - q| + (1 - 2 p)(q̃ - q)) / 2``.
+        """
+        total = np.zeros(len(self))
+        for k, level in enumerate(self.levels):
+            own, others = self.edges[:, k], other.edges[:, k]
+            moved = self.distance(others) - self.distance(own)
+            total += (moved + (1 - 2 * level) * (others - own)) / 2
+        return total / len(self.levels)
 
     def row_remarks(self) -> tuple[str, ...]:
         """Return what a reader must know of these rows: how many predicted quantiles cross, or are joined."""
@@ -140,15 +179,19 @@ class Quantiles(Piecewise):
         self.edges = np.take_along_axis(self.edges, first, axis=1)
         return np.asarray(0.5 * (np.take_along_axis(reached, first, 1) + np.take_along_axis(reached, last, 1)))
 
-    def _neighbouring_scales(self) -> FloatArray:
-        """Return the scale of each tail: its mass over the density of the first cell that is not empty."""
-        width = np.diff(self.edges, axis=1)
+    def _tail_scales(self, reached: FloatArray) -> FloatArray:
+        """Return the scale of each tail: the mean distance of a logistic through the quantiles of its first full cell.
+
+        The upper tail of mass p of a logistic of scale s has the mean distance ``-s log(1 - p) / p`` from its start.
+        """
+        width, logit = np.diff(self.edges, axis=1), special.logit(reached)
         filled = np.asarray(width > 0)
         rows = np.arange(len(width))
         first = filled.argmax(axis=1)
         last = width.shape[1] - 1 - filled[:, ::-1].argmax(axis=1)
-        ends = [self.beyond[:, i] * width[rows, cell] / self.masses[rows, cell] for i, cell in enumerate((first, last))]
-        return np.where(filled.max(axis=1, keepdims=True), np.column_stack(ends), 1.0)
+        slopes = [width[rows, cell] / (logit[rows, cell + 1] - logit[rows, cell]) for cell in (first, last)]
+        longer = -np.log1p(-self.beyond) / self.beyond
+        return np.where(filled.max(axis=1, keepdims=True), np.column_stack(slopes) * longer, 1.0)
 
 
 def _named(rows: BoolArray) -> str:

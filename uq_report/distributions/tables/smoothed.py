@@ -37,11 +37,14 @@ class Smoothed(Rowwise):
     centres : array of shape (m,)
     bandwidth : float
         Greater than 0, in units of the centres.
+    size : int, optional
+        The number m of values that the centres stand for, by default of the centres. Calibration judges the PIT from
+        1/(m + 1) to m/(m + 1) and what lies beyond by its probability alone: there the tails are those of the kernel.
 
     Raises
     ------
     InputError
-        If a value is not finite, or a scale or the bandwidth not positive.
+        If a value is not finite, a scale or the bandwidth not positive, or the size smaller than the number of centres.
 
     Examples
     --------
@@ -54,7 +57,7 @@ class Smoothed(Rowwise):
     parametrisation = ("loc", "scale")
     by_row = ("loc", "scale")
 
-    def __init__(self, loc: Any, scale: Any, centres: Any, bandwidth: float) -> None:
+    def __init__(self, loc: Any, scale: Any, centres: Any, bandwidth: float, size: int | None = None) -> None:
         self.loc = vector("smoothed.loc", loc)
         self.scale = same_length("smoothed.scale", scale, len(self.loc))
         positive("smoothed.scale", self.scale, "Give each row a positive scale.")
@@ -64,6 +67,9 @@ class Smoothed(Rowwise):
                 f"smoothed must have centres and a bandwidth > 0; got {len(self.centres)} and {bandwidth!r}."
             )
         self.bandwidth = float(bandwidth)
+        self.size = len(self.centres) if size is None else size
+        if self.size < len(self.centres):
+            raise InputError(f"smoothed.size must be at least the number of centres, {len(self.centres)}; got {size}.")
 
     @cached_property
     def shape(self) -> NormalMixture:
@@ -72,9 +78,10 @@ class Smoothed(Rowwise):
 
     def moved(self, loc: Any, scale: Any) -> Smoothed:
         """Return distributions of the same shape at other places and scales."""
-        _ = self.constants
-        other = Smoothed(loc, scale, self.centres, self.bandwidth)
-        other.__dict__.update(shape=self.shape, grid=self.grid, spline=self.spline, constants=self.constants)
+        _ = self.constants, self.tail_losses
+        other = Smoothed(loc, scale, self.centres, self.bandwidth, self.size)
+        for name in ("shape", "grid", "spline", "constants", "tail_losses"):
+            other.__dict__[name] = getattr(self, name)
         return other
 
     @cached_property
@@ -144,6 +151,30 @@ class Smoothed(Rowwise):
     def cdf(self, y: AnyArray) -> FloatArray:
         """Return P(Y <= y)."""
         return self._by_block(y, lambda z: row_sum(ndtr((z[:, None] - self.centres) / self.bandwidth), self._shares))
+
+    def pit_bounds(self, y: AnyArray) -> tuple[FloatArray, FloatArray]:
+        """Return F(y) twice; beyond the share 1/(m + 1) of either end the whole of that share."""
+        reached, share = self.cdf(y), 1 / (self.size + 1)
+        lower = np.where(reached < share, 0.0, np.minimum(reached, 1 - share))
+        return lower, np.where(reached > 1 - share, 1.0, np.maximum(reached, share))
+
+    @cached_property
+    def tail_losses(self) -> tuple[float, float]:
+        """The mean of -log f(Z) in the lowest and in the highest 1/(m + 1) of the probability of Z."""
+        z, log_f, _ = self.grid
+        weight = np.exp(log_f) * (z[1] - z[0])
+        reached, share = np.cumsum(weight) - weight / 2, 1 / (self.size + 1)
+        low, high = (weight * tail for tail in (reached < share, reached > 1 - share))
+        return float(-(low @ log_f) / low.sum()), float(-(high @ log_f) / high.sum())
+
+    def expected_nll(self, y: AnyArray) -> FloatArray:
+        """Return the entropy; beyond the share 1/(m + 1) of either end with what the loss there exceeds its mean by.
+
+        Such a tail is stated by its probability alone, so that an outcome in it counts with the tail's mean loss.
+        """
+        reached, share, low = self.cdf(y), 1 / (self.size + 1), self.tail_losses[0]
+        excess = -self.log_prob(y) - np.log(self.scale) - np.where(reached < share, low, self.tail_losses[1])
+        return self.entropy() + np.where((reached < share) | (reached > 1 - share), excess, 0.0)
 
     def quantile(self, p: AnyArray) -> FloatArray:
         """Return loc + scale times the quantiles of Z, shape (n, L)."""

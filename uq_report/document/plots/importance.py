@@ -40,7 +40,7 @@ class ImportancePanel(NamedTuple):
 
 
 def draw(result: Result, measure: Sequence[str] | str | None = None, top: int = 20) -> Figure:
-    """Draw the estimates with their intervals, the margin of "about 0" and the spread of the shuffles.
+    """Draw the estimates with their intervals, the margin of "about 0" and the spread of the permutations.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def draw(result: Result, measure: Sequence[str] | str | None = None, top: int = 
 
 
 def draw_pairs(result: Interaction, measure: str | None = None, top: int = 20) -> Figure:
-    """Draw the strongest pairs with their intervals; a feature without a partner stands for all its pairs.
+    """Draw the strongest pairs with their intervals; a feature without a partner represents all its pairs.
 
     A strength need not have the unit of its measure: axes name only a unit the result itself records.
 
@@ -171,5 +171,5 @@ def _legend(part: pd.DataFrame) -> list[Any]:
         handles.append(style.patch(color=style.BAND, linewidth=0, label="margin of “about 0”"))
     if np.isfinite(numbers(part, col.SPREAD_LOW)).any():
         thin: dict[str, Any] = {"color": style.SPREAD, "linewidth": 0.8, "marker": "|", "markersize": 4}
-        handles.append(style.line(label="spread of the shuffles (no interval)", **thin))
+        handles.append(style.line(label="spread of the permutations (no interval)", **thin))
     return handles

@@ -1,4 +1,4 @@
-"""Profiles of one feature: the average with its band, each row's curve and own value, the feature's distribution."""
+"""Profiles of one feature: the average with its band, the curve of each observation, the distribution."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class CurveAxis:
 
 
 class CurveRows(NamedTuple):
-    """The single rows: where each itself stands, where that is recorded, and its class, where rows have classes."""
+    """The single observations, with their own values and their classes where these are recorded."""
 
     own: pd.DataFrame | None
     classes: Mapping[int, str]
@@ -123,7 +123,7 @@ def draw(
         if view is not None and counted:
             counts = view.result.frame[view.result.frame[col.FEATURE] == chosen]
             _counts(panels[len(names)], counts, view.edges.get(chosen), rows.labels)
-            panels[len(names)].set_title("rows")
+            panels[len(names)].set_title("observations")
         for k, axes in enumerate(panels):
             _dress(axes, axis, bottom=k + across >= cells)
             axes.set_visible(k < cells)
@@ -146,7 +146,7 @@ def _estimates(result: Result, feature: str, measure: str) -> pd.DataFrame:
 
 
 def _curves(axes: Axes, part: pd.DataFrame, rows: CurveRows) -> None:
-    """Draw all ICE curves of one class as one path; along levels rows would hide one another."""
+    """Draw all ICE curves of one class as one path; along levels they would hide one another."""
     for position, table in rows.by_class(part, col.CURVE):
         curves = [c.sort_values(col.X, kind="stable") for _, c in table.groupby(col.CURVE, sort=False)]
         if curves:
@@ -171,7 +171,7 @@ def _average(axes: Axes, part: pd.DataFrame, estimates: pd.DataFrame, axis: Curv
 
 
 def _own(axes: Axes, rows: CurveRows, feature: str, measure: str) -> None:
-    """Mark where each row itself stands."""
+    """Mark the value of each observation."""
     if rows.own is None:
         return
     part = rows.own[(rows.own[col.FEATURE] == feature) & (rows.own[col.MEASURE] == measure)]
@@ -183,7 +183,7 @@ def _own(axes: Axes, rows: CurveRows, feature: str, measure: str) -> None:
 def _counts(axes: Axes, counts: pd.DataFrame, edges: Sequence[float] | None, order: Sequence[str]) -> None:
     """Draw counts per bin (`edges` given) or per level, one outline or row of bars per class, in greyscale apart.
 
-    Classes stand in the `order` that fixes their colours; items beyond it follow.
+    Classes are in the `order` that fixes their colours; items beyond it follow.
     """
     present = list(dict.fromkeys(counts[col.ITEM]))
     items = [*(item for item in order if item in present), *(item for item in present if item not in order)]
@@ -227,10 +227,10 @@ def _legend(result: Result, frame: pd.DataFrame, rows: CurveRows) -> list[Any]:
     if (frame[col.CURVE] >= 0).any():
         for position, label in enumerate(rows.labels):
             look = {**style.class_style(position), **style.marker(position, 3.5)}
-            handles.append(style.line(linewidth=0.9, label=f"rows of class {style.name(label, 20)}", **look))
+            handles.append(style.line(linewidth=0.9, label=f"observations of class {style.name(label, 20)}", **look))
         if not rows.classes:
-            handles.append(style.line(linewidth=0.9, color=style.SPREAD, label="single rows"))
+            handles.append(style.line(linewidth=0.9, color=style.SPREAD, label="single observations"))
     if rows.own is not None and not rows.classes:
         dot = {"color": style.ROLE["prediction"], **style.marker(0, 3.0), **RIM}
-        handles.append(style.line(linestyle="", label="a row's own value", **dot))
+        handles.append(style.line(linestyle="", label="value of the observation", **dot))
     return handles

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -12,12 +12,14 @@ import pandas as pd
 from ...core.model.subject import Subject
 from ...core.predictive import Distribution
 from ...core.support.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
-from ...core.support.errors import InputError, ModelError, words_of
+from ...core.support.errors import FOREIGN, InputError, ModelError, words_of
 from ...core.traits.interop import global_random_state_restored
 from ...core.validation import inputs
 from ...core.validation.multioutput import Output
 from ...core.validation.residuals import Residuals, Source
-from .ensemble import EnsembleAdapter, members, moments
+from ...distributions import NormalMixture
+from .ensemble import EnsembleAdapter, moments
+from .ensemble import members as members_of
 from .outputs import refuse_rows
 from .several_outputs import Augmented
 from .sklearn_ import in_order, is_a, transform, unwrap
@@ -25,7 +27,7 @@ from .sklearn_ import in_order, is_a, transform, unwrap
 COINCIDENCES = 0.01  # share of a table's rows that may be residual rows too, by equal values
 
 
-def collected(subject: Subject, asked: Residuals, *, mixed: bool) -> Collected:
+def collected(subject: Subject, asked: Residuals, *, members: bool) -> Collected:
     """Return the residuals from the source that is asked for, or the best there is.
 
     Raises
@@ -33,7 +35,11 @@ def collected(subject: Subject, asked: Residuals, *, mixed: bool) -> Collected:
     InputError
         If there is no such source, its rows are audited rows too, or fewer than 20 residuals are left.
     """
-    rows = _held_out(subject, asked, mixed=mixed) if asked.rows is not None else _trained(subject, asked, mixed=mixed)
+    rows = (
+        _held_out(subject, asked, members=members)
+        if asked.rows is not None
+        else _trained(subject, asked, members=members)
+    )
     if len(rows.residual) < LEAST:
         raise InputError(f"residuals must be of at least {LEAST} rows; got {len(rows.residual)}. {GIVE_ROWS}")
     if not rows.residual.any():
@@ -41,17 +47,17 @@ def collected(subject: Subject, asked: Residuals, *, mixed: bool) -> Collected:
     return rows
 
 
-def _held_out(subject: Subject, asked: Residuals, *, mixed: bool) -> Collected:
+def _held_out(subject: Subject, asked: Residuals, *, members: bool) -> Collected:
     what = "residuals.rows"
     X, y = _pair(inputs.training(asked.rows, subject.X, subject.features, subject.model, what), what)
     _refuse_shared((subject.X, subject.y), X, y, what, "audited")
     if subject.train is not None:
         _refuse_shared(subject.train, X, y, what, "training")
-    given = predicted(subject.model, X, mixed=mixed)
+    given = predicted(subject.model, X, members=members)
     return Collected("held_out", X, y - given.mean, given)
 
 
-def _trained(subject: Subject, asked: Residuals, *, mixed: bool) -> Collected:
+def _trained(subject: Subject, asked: Residuals, *, members: bool) -> Collected:
     model, (X, y) = subject.model, _pair(subject.train, "explain.train")
     _refuse_shared((subject.X, subject.y), X, y, "explain.train", "audited")
     bagged = has_bags(model)
@@ -61,8 +67,8 @@ def _trained(subject: Subject, asked: Residuals, *, mixed: bool) -> Collected:
             f"{type(unwrap(model)[1]).__name__}. Pass residuals='normal', which takes cross-validation."
         )
     if bagged and asked.source != "cross_validation":
-        return out_of_bag(model, X, y, mixed=mixed)
-    return refitted(model, X, y, asked, mixed=mixed)
+        return out_of_bag(model, X, y, members=members)
+    return refitted(model, X, y, asked, members=members)
 
 
 def _pair(given: tuple[Table, AnyArray | None] | None, what: str) -> tuple[Table, FloatArray]:
@@ -119,7 +125,7 @@ _STREAM = 0x12E5  # of the folds
 
 
 class PointPredictions(NamedTuple):
-    """Predictions of rows, and the variance that the members of an ensemble give each; 0 where members are not used."""
+    """Predictions of rows, and the variance of an ensemble's members in each; 0 where members are not used."""
 
     mean: FloatArray
     variance: FloatArray
@@ -155,11 +161,12 @@ def point(model: Any, X: Table) -> FloatArray:
     return numbers
 
 
-def predicted(model: Any, X: Table, *, mixed: bool) -> PointPredictions:
-    """Return predictions and, if the members of an ensemble are used, their variance."""
-    if mixed:
-        mixture = EnsembleAdapter().predict(model, X)
-        return PointPredictions(mixture.mean(), mixture.variance())
+def predicted(model: Any, X: Table, *, members: bool) -> PointPredictions:
+    """Return predictions and, if the members of an ensemble are used, the unbiased variance of theirs."""
+    if members:
+        mixture = cast("NormalMixture", EnsembleAdapter().predict(model, X))
+        rest = 1 - float(np.square(mixture.weights).sum())
+        return PointPredictions(mixture.mean(), mixture.epistemic_variance() / (rest or 1.0))
     mean = point(model, X)
     return PointPredictions(mean, np.zeros(len(mean)))
 
@@ -184,30 +191,31 @@ def has_bags(model: Any) -> bool:
     return is_a(final, BOOTSTRAP) and bool(getattr(final, "bootstrap", False)) and hasattr(final, "estimators_")
 
 
-def out_of_bag(model: Any, X: Table, y: FloatArray, *, mixed: bool) -> Collected:
+def out_of_bag(model: Any, X: Table, y: FloatArray, *, members: bool) -> Collected:
     """Return residuals of each row from the members that did not see it; of rows outside fewer than two bags, none.
 
-    The members' variance is what the whole ensemble would have: that of the means of members outside is unbiased.
+    The members' variance is that of the predictions of those outside, divided by their number less 1.
     """
     steps, forest = unwrap(model)
     rows = transform(steps, X)
-    total, squares, own, times = np.zeros((4, len(y)))
-    for k, ((member, its_rows), inside) in enumerate(zip(members(forest, rows), _samples(forest, len(y)), strict=True)):
+    total, squares, times = np.zeros((3, len(y)))
+    for k, ((member, its_rows), inside) in enumerate(
+        zip(members_of(forest, rows), _samples(forest, len(y)), strict=True)
+    ):
         if k < _CHECKED:
             _refuse_other_rows(member, its_rows, inside)
         outside = np.setdiff1d(np.arange(len(y)), inside)
         if len(outside):
-            mean, std, _ = moments(member, its_rows[outside])
+            mean = moments(member, its_rows[outside])[0]
             total[outside] += mean
             squares[outside] += np.square(mean)
-            own[outside] += np.square(std)
             times[outside] += 1
     kept = np.flatnonzero(times > 1)
-    n, m = times[kept], len(forest.estimators_)
+    n = times[kept]
     mean = total[kept] / n
     _refuse_other_predictions(forest, kept, mean)
-    spread = np.maximum(squares[kept] / n - np.square(mean), 0.0) * n / (n - 1) * (1 - 1 / m)
-    variance = spread + own[kept] / n if mixed else np.zeros(len(kept))
+    spread = np.maximum(squares[kept] / n - np.square(mean), 0.0) * n / (n - 1)
+    variance = spread if members else np.zeros(len(kept))
     note = f"{len(y) - len(kept)} training rows are outside fewer than two bags and give no residual."
     notes = (note,) if len(kept) < len(y) else ()
     return Collected("oob", take_rows(X, kept), y[kept] - mean, PointPredictions(mean, variance), notes)
@@ -243,7 +251,7 @@ def _refuse_other_predictions(forest: Any, rows: IntArray, mean: FloatArray) -> 
 _MUST = "explain.model must be able to be fitted again for cross-validated residuals"
 
 
-def refitted(model: Any, X: Table, y: FloatArray, asked: Residuals, *, mixed: bool) -> Collected:
+def refitted(model: Any, X: Table, y: FloatArray, asked: Residuals, *, members: bool) -> Collected:
     """Return residuals of rows that the same model did not see when it was fitted to the other folds."""
     blank, n = _blank(model, asked.seed), len(y)
     if n < max(LEAST, asked.n_splits):
@@ -256,10 +264,10 @@ def refitted(model: Any, X: Table, y: FloatArray, asked: Residuals, *, mixed: bo
             with global_random_state_restored(), in_order():
                 again = clone(blank)
                 again.fit(take_rows(X, rest), y[rest])
-        except Exception as error:  # a foreign object: whatever its fit raises is passed on with its name
+        except FOREIGN as error:  # a foreign object: whatever its fit raises is passed on with its name
             got = f"{type(model).__name__} ended with {words_of(error)}"
             raise ModelError(f"{_MUST}; {got}. {GIVE_ROWS}") from error
-        mean[fold], variance[fold] = predicted(again, take_rows(X, fold), mixed=mixed)
+        mean[fold], variance[fold] = predicted(again, take_rows(X, fold), members=members)
     note = f"For the residuals the model was fitted {asked.n_splits} more times, each to the rows outside one fold."
     return Collected("cross_validation", X, y - mean, PointPredictions(mean, variance), (note,))
 

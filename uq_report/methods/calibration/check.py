@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf, isnan, nan
 from typing import Any, ClassVar, NamedTuple
 
 from ...checks.family import NotJudgedError, Said, TableCheck, family, judged, needed, outcome
-from ...checks.reading import RuleOutcome, absent, close
+from ...checks.reading import RuleOutcome, absent, close, listed
 from ...checks.rule import Rule
+from ...core.statistics.sample_size import SampleSize, beyond
 from ...core.statistics.verdicts import LEAST_EVENTS, Distrust, few_events
 from ...core.support.errors import check_options
 from ...core.support.numbers import number, share_words, value_words
 from ...core.support.text import count, short
-from ...evidence import ids, outcomes
+from ...evidence import ids
 from ...evidence.finding import Finding, Outcome, Severity, Symptom
-from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, CalibrationView, DecisionLine, Decisions, ScoreLine
+from ...evidence.outcomes import (
+    CONFIDENCE_GAP,
+    LOG_SCORE,
+    ROW_GAIN,
+    SHAPE_GAIN,
+    CalibrationView,
+    DecisionLine,
+    Decisions,
+    ScoreLine,
+)
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
-from ..shared.checks import LEAST, class_counts, events, line_words, observed, positive, shares, span, too_few
+from ..shared.checks import (
+    LEAST,
+    LEAST_UNITS,
+    class_counts,
+    events,
+    line_words,
+    observed,
+    positive,
+    shares,
+    span,
+    too_few,
+)
 from .tables import at_most
 
+STATED_SKILL_SIZE = 0.05  # nats, or share of the baseline's score: the true skill that a sample size is advised for
 # the first that a run has judges the skill
 SCORES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS", "interval_score": "interval score"}
 # Where nothing shows the features to be of use, what the model claims of them is not delivered, and its uncertainty is
@@ -32,7 +54,7 @@ MEASURES = (
     "epistemic_variance",
 )  # fmt: skip
 HONEST = "E_q[−log q(Y)] = H(q): loss and entropy agree on average when y follows the model (confidence gap)"
-GAIN, COVERAGE_GAP, MISCOVERAGE = "recalibration_gain", "coverage_gap", "miscoverage"
+COVERAGE_GAP, MISCOVERAGE = "coverage_gap", "miscoverage"
 
 SKILL = Rule(
     code="UQ001",
@@ -81,28 +103,35 @@ MISCALIBRATED = Rule(
     title="The stated uncertainty does not match the outcomes",
     options=("level", "effect", "medium", "high", "missed"),
     thresholds={"some": 0.05, "many": 0.1},
-    when="A calibration test rejects (level {level}, Holm-adjusted) and the confidence gap or the recalibration gain "
-    "is at least {effect} nats, or the negative log-likelihood is infinite. High where it is infinite or the gain is "
-    "at least {high} nats, medium from {medium}, low from {effect}, each with an interval above 0, else an "
-    "observation. Where the gain is not known the gap's size counts. Likewise where {missed:pct} of the rows more than "
-    "stated lie outside prediction intervals or label sets, or, without a density, the coverage of a central interval "
-    "is off by so much beyond chance: medium from {some:pct}, high from {many:pct}.",
+    when="Recalibration lowers the log loss by at least {effect} nats, and a calibration test rejects (level {level}, "
+    "Holm-adjusted) or the 90 % interval of that gain is above 0; or a spread by segment lowers it by at least "
+    "{effect} nats, with an interval above 0. High if the lower end of either interval is at least {high} nats, "
+    "medium from {medium}, else low. High where the negative log-likelihood is infinite. Likewise where "
+    "{missed:pct} of the rows more than stated lie outside prediction intervals or label sets, or, without a density, "
+    "the coverage of a central interval is off by so much beyond chance: medium from {some:pct}, high from "
+    "{many:pct}. A test that rejects where recalibration gains less than {effect} nats is an observation.",
     raised=(
         "missed_p <= level and missed >= missed",
         "off_p <= level and off >= missed",
         "infinite > 0",
-        "p_adjusted <= level and saved >= effect",
-        "p_adjusted <= level and gap >= effect",
+        "gain >= effect and gain_lower > 0",
+        "segment >= effect and segment_lower > 0",
+        "p_adjusted <= level and gain >= effect",
+        "p_adjusted <= level and gain < effect",
     ),
     grades=(
         "high if infinite > 0",
-        "high if saved >= high and surely > 0",
+        "high if gain >= effect and gain_lower >= high",
+        "high if segment >= effect and segment_lower >= high",
         "high if missed >= many and missed_surely > 0",
         "high if off >= many",
         "medium if missed >= some and missed_surely > 0",
         "medium if off >= some",
-        "medium if saved >= medium and surely > 0",
-        "low if saved >= effect and surely > 0",
+        "medium if gain >= effect and gain_lower >= medium",
+        "medium if segment >= effect and segment_lower >= medium",
+        "low if gain >= effect and gain_lower > 0",
+        "low if gain >= effect and p_adjusted <= level",
+        "low if segment >= effect and segment_lower > 0",
         "low if missed >= missed and missed_surely > 0",
         "low if off >= missed",
         "observation",
@@ -113,12 +142,13 @@ FEW_ROWS = Rule(
     code="UQ102",
     title="Too few rows to judge the stated uncertainty",
     options=("margin", "pass_margin"),
-    thresholds={"events": LEAST_EVENTS},
-    when="UQ101 does not hold, and the 90 % interval of the gap is not within ±{margin} nats; or fewer than {events} "
-    "rows are outside the most frequent class; or {pass_margin:pct} of the rows more than stated may lie outside "
-    "prediction intervals or label sets, by a 90 % interval.",
+    thresholds={"events": LEAST_EVENTS, "units": LEAST_UNITS},
+    when="UQ101 does not hold, and the 90 % interval of the gap is not within ±{margin} nats; or there are fewer than "
+    "{units} observations, clusters or blocks, or the blocks of time are shorter than the autocorrelation asks for; or "
+    "fewer than {events} rows are outside the most frequent class; or {pass_margin:pct} of the rows more than stated "
+    "may lie outside prediction intervals or label sets, by a 90 % interval.",
     # a gap without an interval reaches infinitely far
-    raised=("reach >= margin", "events < events", "missed >= pass_margin"),
+    raised=("reach >= margin", "units < units", "cut > 0", "events < events", "missed >= pass_margin"),
     rests_on=HONEST,
 )
 
@@ -144,6 +174,13 @@ class SkillTest(NamedTuple):
         use = max(self.uses.values(), default=0.0)
         return {"upper": upper, "lower": lower, "loss": -upper, "reached": self.line.upper, "use": use}
 
+    def size(self, n: int) -> SampleSize | None:
+        """Return the sample size that shows a skill of 0.05 nats, or 5 % of the baseline's score, to be above 0."""
+        nats = self.line.unit == "nats"
+        given = f"the skill is {'0.05 nats' if nats else '5% of the score of ' + self.baseline}"
+        size = STATED_SKILL_SIZE * (1.0 if nats else self.base)
+        return beyond(n, self.line.std_error, size, given, confidence=self.line.confidence)
+
     def is_short(self, rule: Rule) -> bool:
         """Return whether only a stated skill is not reached: the model is better than the baseline, or may be."""
         return rule.judge(**self.numbers | {"reached": inf}, events=inf) is None
@@ -151,7 +188,8 @@ class SkillTest(NamedTuple):
 
 def _skill(rule: Rule, run: Run) -> RuleOutcome:
     """Judge the skill by the first score that has an interval."""
-    skill, counts = _skill_test(needed(CalibrationView, run), run), class_counts(run)
+    view, counts = needed(CalibrationView, run), class_counts(run)
+    skill = _skill_test(view, run)
     if skill is None or too_few(counts):
         raise NotJudgedError(too_few(counts) or "no score of the outcomes has an interval")
     gain = f"the gain over {skill.baseline}, {skill.words}, which may be none"
@@ -161,6 +199,7 @@ def _skill(rule: Rule, run: Run) -> RuleOutcome:
         lambda x: x.numbers | {"events": events(counts)},
         lambda x: _no_skill(rule, x),
         undecided=lambda rest: [gain for x in rest if not x.line.lower > 0],
+        size=skill.size(view.n),
         passed=f"The {skill.score} is better than that of {skill.baseline} by {skill.words}, where that is "
         f"{number(skill.base)}.",
     )
@@ -347,18 +386,36 @@ class Undercoverage(NamedTuple):
         )
 
 
-class GateInputs(NamedTuple):
-    """What the gate reads from a result: the gap and what recalibration saves at 90 %, NaN where it is not known.
+class Gain(NamedTuple):
+    """By how much a recalibration lowers the log loss, in nats, with its 90 % interval; NaN where it is not known."""
 
-    `coverage` is the line of the largest error of a central interval, where neither gap nor gain can be judged.
+    estimate: float = nan
+    lower: float = nan
+    upper: float = nan
+
+    @classmethod
+    def of(cls, line: ScoreLine | None) -> Gain:
+        """Return what a line of the calibration result says; nothing is known without one."""
+        return cls() if line is None else cls(line.estimate, line.lower_90, line.upper_90)
+
+    @property
+    def words(self) -> str:
+        """The gain with its interval."""
+        return value_words(self.estimate, self.lower, self.upper, "nats", confidence=0.9)
+
+
+class GateInputs(NamedTuple):
+    """What the gate reads from a result: the gap and what recalibration gains at 90 %, NaN where it is not known.
+
+    `gain` is that of a recalibrated shape, `segment` that of a spread by segment. `coverage` is the line of the largest
+    error of a central interval, where neither gap nor gain can be judged.
     """
 
     gap: float
     lower: float
     upper: float
-    gain: float
-    gain_lower: float
-    gain_upper: float
+    gain: Gain
+    segment: Gain
     p_adjusted: float
     missed: Undercoverage
     coverage: ScoreLine | None
@@ -368,15 +425,11 @@ class GateInputs(NamedTuple):
     def of(cls, view: CalibrationView) -> GateInputs:
         """Return what the gate reads."""
         lines = {line.item: line for line in view.lines}
-        ends = ("estimate", "lower_90", "upper_90")
-        gap, low, high, gain, gain_low, gain_high = (
-            getattr(lines.get(item), name, nan) for item in (CONFIDENCE_GAP, GAIN) for name in ends
-        )
+        gap, gain, segment = (Gain.of(lines.get(item)) for item in (CONFIDENCE_GAP, SHAPE_GAIN, ROW_GAIN))
         tests = (line.p_adjusted for line in view.lines if line.item != MISCOVERAGE and not isnan(line.p_adjusted))
-        bare = isnan(gap) and isnan(gain) and not view.infinite_nll
+        bare = isnan(gap.estimate) and isnan(gain.estimate) and not view.infinite_nll
         coverage, missed = lines.get(COVERAGE_GAP) if bare else None, Undercoverage.of(lines.get(MISCOVERAGE))
-        p = min(tests, default=nan)
-        return cls(gap, low, high, gain, gain_low, gain_high, p, missed, coverage, view)
+        return cls(*gap, gain, segment, min(tests, default=nan), missed, coverage, view)
 
     @property
     def reach(self) -> float:
@@ -392,14 +445,23 @@ class GateInputs(NamedTuple):
 
     @property
     def observed(self) -> dict[str, float]:
-        """What the rule on failing judges: what recalibration would save; where that is not known, the size of G."""
-        saved, surely = self.gain, self.gain_lower
-        if isnan(saved):
-            saved, surely = abs(self.gap), max(self.lower, -self.upper)
+        """What the rule on failing judges: gains, tests, and what intervals or label sets miss."""
         tests = {"infinite": self.view.infinite_nll, "p_adjusted": self.p_adjusted}
+        gains = {"gain": self.gain.estimate, "gain_lower": self.gain.lower}
+        gains |= {"segment": self.segment.estimate, "segment_lower": self.segment.lower}
         missed = {"missed": self.missed.excess, "missed_surely": self.missed.lower, "missed_p": self.missed.p_adjusted}
         off = {"off": self.off, "off_p": nan if self.coverage is None else self.coverage.p_adjusted}
-        return {**tests, **missed, **off, "gap": abs(self.gap), "saved": saved, "surely": surely}
+        return {**tests, **missed, **off, **gains}
+
+    @property
+    def units(self) -> float:
+        """The observations, clusters or blocks; infinitely many where there is no gap to judge."""
+        return inf if isnan(self.gap) else self.view.units
+
+    @property
+    def decisive(self) -> Gain:
+        """The gain that grades: that of the larger lower end."""
+        return max(self.gain, self.segment, key=lambda gain: -inf if isnan(gain.lower) else gain.lower)
 
     @property
     def words(self) -> str:
@@ -410,18 +472,21 @@ class GateInputs(NamedTuple):
             return f"the confidence gap is {value_words(self.gap, self.lower, self.upper, 'nats', confidence=0.9)}"
         low, high = sorted((abs(self.lower), abs(self.upper)))
         size = value_words(abs(self.gap), low, high, "nats", confidence=0.9)
-        return f"the model is {'over' if self.gap > 0 else 'under'}-confident by {size}"
+        if self.gap > 0:
+            return f"the model is over-confident: mean log loss exceeds mean entropy by {size}"
+        return f"the model is under-confident: mean entropy exceeds mean log loss by {size}"
 
 
 @dataclass(frozen=True)
 class CalibrationGate(TableCheck):
     """Fails, passes, or cannot be judged at this n; the last two are never merged.
 
-    Fails (UQ101) when a Holm-adjusted calibration test rejects **and** the effect matters: the
-    confidence gap G or the recalibration gain is at least `effect` nats; or when the nll is infinite
-    somewhere. It is graded by the gain: a gap that no recalibration closes is an observation. Passes
-    when the 90 % interval of G lies within ±`margin` nats and nothing fails. Anything else cannot be
-    judged (UQ102), and neither can a sample with few rows of the rarer class.
+    Fails (UQ101) when recalibration lowers the log loss by at least `effect` nats, and a Holm-adjusted calibration test
+    rejects **or** the 90 % interval of the gain is above 0; when a spread by segment does, with such an interval; or
+    when the nll is infinite somewhere. It is graded by the lower end of the gain, never by the confidence gap G; a test
+    that rejects where the gain is smaller is an observation. Passes when the 90 % interval of G lies within ±`margin`
+    nats and nothing fails. Anything else cannot be judged (UQ102), and neither can fewer than 20 observations, clusters
+    or blocks, blocks of time that had to be cut short, or a sample with few rows of the rarer class.
 
     Prediction intervals and label sets promise to hold at least their stated share of the outcomes: the gate
     fails when an exact test rejects that and `missed` of the rows more than stated lie outside, and passes when
@@ -434,7 +499,7 @@ class CalibrationGate(TableCheck):
     level : float
         Level of the tests, Holm-adjusted.
     effect, medium, high : float
-        In nats: from which gap or gain it is raised, and from which gain it is low, medium or high.
+        In nats: from which gain it is raised, and from which lower end of its interval it is medium or high.
     margin : float
         In nats: within which the gap must lie for the gate to pass.
     missed, pass_margin : float
@@ -467,17 +532,19 @@ class CalibrationGate(TableCheck):
         fails, unjudged = self.rules
         few = few_events(int(events(counts)), sum(counts)) if counts else Distrust()
         severity = fails.judge(**gate.observed)
-        finding = None
+        finding = needed = None
         if severity and (view.infinite_nll or not few.reason):
-            finding = self._failed(fails, gate, severity, _remedy(run))
-        elif unjudged.judge(reach=gate.reach, events=events(counts), missed=gate.missed.upper):
-            finding = self._unjudged(unjudged, gate, few)
+            finding = self._failed(fails, gate, severity, run)
+        elif unjudged.judge(
+            reach=gate.reach, units=gate.units, cut=view.blocks_cut, events=events(counts), missed=gate.missed.upper
+        ):
+            finding, needed = self._unjudged(unjudged, gate, few)
         if finding is None:
             return Outcome(check=self.name, state="passed", reason=self._passed(gate))
-        return Outcome(check=self.name, state="found", findings=(finding,))
+        return Outcome(check=self.name, state="found", findings=(finding,), n_needed=needed)
 
-    def _failed(self, rule: Rule, gate: GateInputs, severity: Severity, remedy: str) -> Finding:
-        parts: dict[str, Any] = {"remedy": remedy, "explains": (Symptom(code="UQ003"),), "threshold": self.missed}
+    def _failed(self, rule: Rule, gate: GateInputs, severity: Severity, run: Run) -> Finding:
+        parts: dict[str, Any] = {"remedy": _remedy(run), "explains": (Symptom(code="UQ003"),), "threshold": self.missed}
         missed, line = gate.missed, gate.coverage
         if missed.p_adjusted <= self.level and missed.excess >= self.missed and not gate.view.infinite_nll:
             what = "prediction intervals" if isnan(gate.gap) else "label sets"
@@ -490,49 +557,83 @@ class CalibrationGate(TableCheck):
                 f"{share_words(line.null_mean)}."
             )
             return _finding(rule, severity, words, (gate.off, nan, nan), **parts)
-        saved = nan if gate.view.infinite_nll else gate.observed["saved"]
         parts["threshold"] = self.effect
-        return _finding(rule, severity, _wrong_words(gate), (saved, gate.lower, gate.upper), **parts)
+        if gate.view.infinite_nll:
+            rows = count(gate.view.infinite_nll, "observation")
+            words = f"The model assigns probability 0 to the outcomes of {rows}."
+            return _finding(rule, severity, words, Gain(), **parts)
+        by_segment = gate.segment.estimate >= self.effect and gate.segment.lower > 0
+        features = gate.view.gain_features if by_segment else ()
+        parts |= {"features": features, "remedy": _remedy(run, features)}
+        words = self._wrong_words(gate, features, by_segment=by_segment, raised=severity != "observation")
+        return _finding(rule, severity, words, gate.decisive, **parts)
 
-    def _unjudged(self, rule: Rule, gate: GateInputs, few: Distrust) -> Finding:
-        """Return what would decide: more rows of the rarer class, which the importances for the loss need too."""
-        needed = outcomes.rows_within(gate.gap, gate.lower, gate.upper, self.margin, gate.view.n)
+    def _wrong_words(self, gate: GateInputs, features: Sequence[str], *, by_segment: bool, raised: bool) -> str:
+        """Say which way the uncertainty is wrong, and what recalibration lowers the log loss by."""
+        gap = "; ".join(filter(None, (gate.words, gate.view.events_words)))
+        gap = f"{gap[0].upper()}{gap[1:]}."
+        if not raised:
+            return (
+                f"A calibration test rejects, but recalibration is not shown to lower the log loss by {self.effect:g} "
+                f"nats: by {gate.gain.words}. {gap}"
+            )
+        lowered = []
+        if gate.gain.estimate >= self.effect:
+            least = "at least " if gate.gain.lower > 0 else ""
+            lowered.append(f"recalibration lowers the log loss by {least}{gate.gain.words} per observation")
+        if by_segment:
+            segments = f"segments of {listed(map(short, features))}" if features else "segments"
+            lowered.append(
+                f"a spread by {segments} lowers the log loss by at least {gate.segment.words} per observation"
+            )
+        words = "; ".join(lowered)
+        return f"{gap} {words[0].upper()}{words[1:]}."
+
+    def _unjudged(self, rule: Rule, gate: GateInputs, few: Distrust) -> tuple[Finding, int | None]:
+        """Return the finding, and the sample size that decides: where events are few, the one that has enough."""
+        size = gate.view.gap_size(self.margin)
+        needed = size.rounded if size is not None and size.is_larger else None
         by_coverage = not gate.reach >= self.margin and gate.missed.upper >= self.pass_margin
         statement = f"{count(gate.view.n, 'row')} cannot tell whether the stated uncertainty is right: "
-        statement += f"{gate.missed.words}." if by_coverage else self._open(gate, needed)
+        statement += f"{gate.missed.words}." if by_coverage else self._open(gate, size)
         if few.reason:
             needed = None if isnan(few.rows) else ceil(few.rows)
             enough = f" About {needed} rows would do if their share stays as it is." if needed else ""
             both = "Neither the stated uncertainty nor what drives the loss can be judged"
             statement = f"{both}: {few.reason}.{enough}"
-        remedy = f"Audit the model on {f'about {needed}' if needed else 'more'} unseen rows."
+        remedy = f"Audit the model on {f'about {needed:,}' if needed else 'more'} new observations."
         numbers, threshold = (gate.gap, gate.lower, gate.upper), self.margin
         if by_coverage:
             numbers, threshold = (gate.missed.excess, gate.missed.lower, gate.missed.upper), self.pass_margin
-        return _finding(rule, rule.severity, statement, numbers, remedy=remedy, threshold=threshold)
+        return _finding(rule, rule.severity, statement, numbers, remedy=remedy, threshold=threshold), needed
 
-    def _open(self, gate: GateInputs, needed: int | None) -> str:
+    def _open(self, gate: GateInputs, size: SampleSize | None) -> str:
         """Say what keeps the gap from passing, and how many rows would let it pass."""
         if isnan(gate.gap):
             reasons = {omission.measure: omission.reason for omission in gate.view.omissions}
             return f"{reasons.get(CONFIDENCE_GAP, 'how sure the model is could not be held against the outcomes')}."
         if isnan(gate.lower):
             return "one row or cluster gives no interval."
-        enough = f" About {needed} would, if gap and spread stay as they are." if needed else ""
+        if isnan(gate.gain.estimate):
+            reasons = {omission.measure: omission.reason for omission in gate.view.omissions}
+            return f"{reasons.get(SHAPE_GAIN, 'what recalibration gains is not known')}."
+        enough = "" if size is None else f" {size.sentence}"
         rejected = ". A calibration test rejects, with a small effect" if gate.p_adjusted <= self.level else ""
         return f"{gate.words}, and the limit is ±{self.margin:g} nats{rejected}.{enough}"
 
     def _passed(self, gate: GateInputs) -> str:
         if gate.missed.known and isnan(gate.gap):
             return f"The stated coverage is kept: {gate.missed.words}."
-        tests = "a test rejects, with a small effect" if gate.p_adjusted <= self.level else "no test rejects"
         held = f" Of its label sets, {gate.missed.words}." if gate.missed.known else ""
-        return f"The stated uncertainty is right on average: {gate.words}, within ±{self.margin:g} nats; {tests}.{held}"
+        within = f"{gate.words}, within ±{self.margin:g} nats; no test rejects"
+        return f"The stated uncertainty is right on average: {within}.{held}"
 
 
-def _remedy(run: Run) -> str:
+def _remedy(run: Run, features: Sequence[str] = ()) -> str:
     """Say what to do; a constant spread that was assumed is modelled before anything is recalibrated."""
     assumption = SubjectFacts.of(run).assumption
+    if assumption is None and features:
+        return f"Let the spread depend on {listed(map(short, features))}, and audit the model again."
     if assumption is None:
         return "Recalibrate the model on held-out rows and audit it again."
     if assumption.scale == "constant":
@@ -545,18 +646,3 @@ def _finding(
 ) -> Finding:
     interval = span(*numbers) | ({"observed": None} if isnan(numbers[0]) else {})
     return rule.finding(severity, statement, (ids.CALIBRATION,), measures=MEASURES, **interval, **parts)
-
-
-def _wrong_words(gate: GateInputs) -> str:
-    """Say how the stated uncertainty is wrong, and what recalibration would save, if anything."""
-    if gate.view.infinite_nll:
-        rows = count(gate.view.infinite_nll, "row")
-        return f"In {rows} the model gave what happened a probability of 0. Its stated uncertainty is wrong there."
-    saved = ""
-    if gate.gain_lower > 0:
-        saved = f" Recalibration would save {value_words(gate.gain, unit='nats')} a row."
-    elif not isnan(gate.gain):
-        words = value_words(gate.gain, gate.gain_lower, gate.gain_upper, "nats", confidence=0.9)
-        saved = f" Recalibration is not shown to lower the loss: by {words} a row."
-    words = "; ".join(filter(None, (gate.words, gate.view.events_words)))
-    return f"The outcomes do not follow the stated probabilities: {words}.{saved}"

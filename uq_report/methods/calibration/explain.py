@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
@@ -20,21 +21,27 @@ from ...core.statistics.verdicts import holm
 from ...core.support.arrays import AnyArray, FloatArray, IntArray
 from ...core.support.errors import InputError, check_options
 from ...core.support.numbers import number
-from ...distributions import Categorical
+from ...distributions import Categorical, Quantiles
 from ...distributions.families.weibull import Lifetimes
-from ..shared.checks import at_least
+from ...evidence.outcomes import ROW_GAIN, SHAPE_GAIN
+from ..shared.association import NumericColumn, coded
+from ..shared.checks import LEAST_UNITS, at_least
 from ..shared.estimates import estimate
+from ..shared.members import covers, n_drawn
 from . import scores as scoring
 from . import tables
 from .comparisons import ClassOutcomes, comparisons
-from .scores import class_gain, number_gain
+from .recalibration import NAMED, class_gain, normal_score, row_gain, shape_gain
 
 _FAR = 3.0  # standard deviations between the events observed and those expected
 
 
 @dataclass(frozen=True)
 class Setting:
-    """The outcomes (encoded), how rows enter a mean, the random streams and the explainer's options."""
+    """The outcomes (encoded), how rows enter a mean, the random streams and the explainer's options.
+
+    `left_out` has the mean scores without each drawn member of a random model, by their items.
+    """
 
     y: AnyArray
     train: AnyArray | None
@@ -44,6 +51,8 @@ class Setting:
     n_bins: int
     n_splits: int
     confidence: float
+    columns: Callable[[], list[NumericColumn]]
+    left_out: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @property
     def independent(self) -> IntArray:
@@ -63,13 +72,16 @@ class Setting:
         return "the other test rows" if self.train is None else "the training rows"
 
     def folds(self) -> tuple[IntArray | None, tuple[Omission, ...]]:
-        """Return the fold of each row for the recalibration, one for the rows of a cluster; or why there is none."""
-        least = 10 * self.n_splits
-        if self.sampling.units < least:
-            what = "rows" if self.sampling.codes is None else "clusters"
-            reason = f"recalibration in {self.n_splits} folds needs {least} {what}; there are {self.sampling.units}"
-            return None, (Omission("recalibration_gain", "", reason),)
-        units = np.arange(len(self.y)) if self.sampling.codes is None else self.sampling.codes
+        """Return the fold of each row for the recalibration, one for the rows of a unit; or why there is none."""
+        sampling, reason = self.sampling, ""
+        if sampling.units < LEAST_UNITS:
+            what = "observations" if sampling.codes is None else "clusters or blocks"
+            reason = f"recalibration needs {LEAST_UNITS} {what}; there are {sampling.units}"
+        elif sampling.blocks is not None and sampling.blocks.cut:
+            reason = "the autocorrelation asks for longer blocks of time than the sample has room for"
+        if reason:
+            return None, (Omission(SHAPE_GAIN, "", reason),)
+        units = np.arange(len(self.y)) if sampling.codes is None else sampling.codes
         return self.rng("folds").permutation(int(units.max()) + 1)[units] % self.n_splits, ()
 
 
@@ -81,6 +93,7 @@ class Parts(NamedTuple):
     results: list[Diagnostic]
     notes: tuple[str, ...]
     omissions: tuple[Omission, ...]
+    features: tuple[str, ...] = ()  # by which a spread by segment gains more than a change of shape
 
 
 def class_parts(q: Categorical, setting: Setting) -> Parts:
@@ -89,9 +102,7 @@ def class_parts(q: Categorical, setting: Setting) -> Parts:
     scores = scoring.class_scores(q, y, scoring.class_baseline(y, len(q.classes), weights, setting.train), weights)
     fold, omissions = setting.folds()
     if fold is not None:
-        scores.append(
-            scoring.CalibrationScore("recalibration_gain", "nats", class_gain(q.probabilities, y, weights, fold))
-        )
+        scores.append(scoring.CalibrationScore(SHAPE_GAIN, "nats", class_gain(q.probabilities, y, weights, fold)))
     bins = tables.bins_of(scoring.event_of(q)[0], setting.n_bins)
     member = np.eye(int(bins.max()) + 1)[bins[rows]]
     part = setting.sampling.part(rows).weights
@@ -116,7 +127,7 @@ def number_parts(q: Distribution, setting: Setting) -> Parts:
     baseline = None if q.censored else scoring.crps_baseline(y, setting.train)
     scores = scoring.number_scores(q, y, baseline, setting.sampling.weights)
     tests: list[scoring.MonteCarlo] = []
-    if {"crps", "sample"} <= q.supports:
+    if {"crps", "sample"} <= q.supports and not isinstance(q, Quantiles):  # between quantiles nothing is stated
         tests.append(scoring.crps_test(q.take(rows), y[rows], part, setting.rng("draws"), setting.n_draws))
     note = f"CRPS baseline: the empirical distribution of y in {setting.baseline}. Its skill is a difference."
     if "intervals" in q.supports:
@@ -128,15 +139,42 @@ def number_parts(q: Distribution, setting: Setting) -> Parts:
     lower, upper = q.pit_bounds(y)
     pit = lower + setting.rng("pit").random(len(y)) * (upper - lower)
     tests += scoring.pit_tests(pit[rows], part, setting.rng("uniform"), setting.n_draws)
-    fold, omissions = setting.folds()
-    if fold is not None and "log_prob" in q.supports:
-        gain = number_gain(lower, upper, pit, setting.sampling.weights, fold)
-        scores.append(scoring.CalibrationScore("recalibration_gain", "nats", gain))
+    gains, features, omissions = _gains(q, lower, upper, pit, setting)
     figures = [
         tables.pit_histogram(q, lower, upper, setting.sampling, setting.confidence),
         tables.coverage(q, pit, _widths(q, setting.sampling), setting.sampling, setting.confidence),
     ]
-    return Parts(scores, tests, figures, (note,), omissions)
+    notes = (note, OF_CELLS) if isinstance(q, Quantiles) else (note,)
+    return Parts([*scores, *gains], tests, figures, notes, omissions, features)
+
+
+OF_CELLS = (
+    "Calibration is judged by the levels that the quantiles state: the PIT of an outcome is drawn between the levels "
+    "around it, and beyond the outermost ones the confidence gap uses the mean loss of the tail. Log loss and entropy "
+    "need a density: constant between quantiles, with exponential tails that have the mean distance of a logistic."
+)
+
+
+def _gains(
+    q: Distribution, lower: FloatArray, upper: FloatArray, pit: FloatArray, setting: Setting
+) -> tuple[list[scoring.CalibrationScore], tuple[str, ...], tuple[Omission, ...]]:
+    """Return the gains of a recalibrated shape and of one by segment, and the features that the second rests on."""
+    sampling = setting.sampling
+    fold, omissions = setting.folds()
+    if fold is None or "log_prob" not in q.supports:
+        return [], (), omissions
+    columns = setting.columns()
+    of_shape = shape_gain(lower, upper, pit, sampling.weights, fold)
+    by_rows, shares = row_gain(columns, normal_score(pit), sampling.weights, fold)
+    gains = [scoring.CalibrationScore(SHAPE_GAIN, "nats", of_shape)]
+    if not shares.any():
+        reason = "the sample is too small for segments"
+        return gains, (), (Omission(ROW_GAIN, "", reason),)
+    mean, error = sampling.mean(by_rows - of_shape)
+    features: tuple[str, ...] = ()
+    if sampling.interval(mean, error, 0.9)[0] > 0:  # else segments show no more than the whole sample does
+        features = tuple(columns[j].name for j in np.argsort(-shares, kind="stable") if shares[j] >= NAMED)
+    return [*gains, scoring.CalibrationScore(ROW_GAIN, "nats", by_rows)], features, ()
 
 
 def _widths(q: Distribution, sampling: Sampling) -> FloatArray | None:
@@ -187,7 +225,12 @@ def lifetimes_note(q: Lifetimes, y: AnyArray) -> str:
 
 COLUMNS = (*ESTIMATE_COLUMNS, "item", "unit", "p_value", "p_adjusted", "null_mean", "lower_90", "upper_90")
 EXACT = 1e-12  # below, a mean is 0 up to rounding
-UNITS = {"ece": "probability", "pit_distance": "probability", "coverage_gap": "share of rows"}
+UNITS = {
+    "ece": "probability",
+    "pit_distance": "probability",
+    "coverage_gap": "share of rows",
+    "smooth_statistic": "chi-squared, 4 degrees of freedom",
+}
 
 
 @dataclass(frozen=True)
@@ -196,11 +239,13 @@ class Calibration(BuiltInExplainer):
 
     The confidence gap ``G = mean_i(nll_i - entropy_i)``, in nats, is 0 in expectation when y follows
     q: above 0 the model is over-confident, below under-confident. Its test is a t-test over rows
-    (clusters summed); Brier score, ECE, CRPS, PIT distance and coverage are tested against outcomes
-    drawn from q itself. P-values are adjusted together by Holm's method. The recalibration gain is
-    what a cross-fitted recalibration would save in nll: temperature and class offsets for classes, an
-    affine map of the normal score of the PIT for numbers (for a normal q: of mean and sd). Intervals
-    are at the run's level; ``lower_90`` and ``upper_90`` are always at 90 %.
+    (clusters summed); Brier score, ECE, CRPS, PIT distance, coverage and Neyman's smooth statistic of the PIT are
+    tested against outcomes drawn from q itself. P-values are adjusted together by Holm's method. The recalibration
+    gain is what a cross-fitted recalibration lowers the nll by: temperature and class offsets for classes; shift,
+    scale, skewness and tails of the PIT for numbers (sinh-arcsinh). A second gain is that of a mean and a spread by
+    segment, from a small regression tree; it names the features that the segments are made of. Both need at least 20
+    observations, clusters or blocks. Intervals are at the run's level; ``lower_90`` and ``upper_90`` are always at
+    90 %.
 
     Parameters
     ----------
@@ -215,6 +260,7 @@ class Calibration(BuiltInExplainer):
     ----------
     Bröcker & Smith (2007), doi:10.1175/WAF993.1. Gneiting, Balabdaoui & Raftery (2007),
     doi:10.1111/j.1467-9868.2007.00587.x. Czado, Gneiting & Held (2009), doi:10.1111/j.1541-0420.2009.01191.x.
+    Jones & Pewsey (2009), doi:10.1093/biomet/asp053.
     """
 
     n_draws: int = 999
@@ -227,9 +273,13 @@ class Calibration(BuiltInExplainer):
     card: ClassVar[MethodCard] = MethodCard(
         title="Calibration and the gate",
         definition="Confidence gap G = mean of (negative log-likelihood − entropy), in nats; scores and tests against "
-        "outcomes drawn from the model's own distributions, adjusted together by Holm's method.",
+        "outcomes drawn from the model's own distributions, adjusted together by Holm's method. Recalibration gain: "
+        "mean decrease of the negative log-likelihood by a recalibration fitted to the other folds. Of numbers "
+        "F'(y) = Φ(sinh(exp(δ) asinh((z − m) exp(−s)) − ε)) with z = Φ⁻¹(F(y)); of classes temperature and offsets; "
+        "by segment N(m, v) of z in the leaves of a regression tree on min(z², 9).",
         assumes="Rows are independent, or dependent only inside the stated clusters.",
-        fails="Over- and under-confidence in different regions can cancel in G; read PIT and reliability beside it.",
+        fails="Over- and under-confidence in different regions can cancel in G; read PIT and reliability beside it. "
+        "The gain is a lower bound of what miscalibration costs: it finds the forms above only.",
         interval="Over new test rows, for the fixed model: Wilson at an effective n (accuracy, recall, precision), "
         "the wider of logit and Newcombe (AUC), log scale (losses, R² by 1 − R²), t (differences).",
         references="broecker; czado",
@@ -246,7 +296,17 @@ class Calibration(BuiltInExplainer):
             raise InputError("calibration.y must be given; it was not. Pass the outcomes of the test rows.")
         sampling = Sampling.of(subject)
         train = None if subject.train is None or subject.train[1] is None else q.encode(subject.train[1])
-        setting = Setting(y, train, sampling, engine.rng, confidence=engine.confidence, **asdict(self))
+        left_out = scoring.left_out_scores(q, y, sampling.weights) if n_drawn(engine) else {}
+        setting = Setting(
+            y,
+            train,
+            sampling,
+            engine.rng,
+            confidence=engine.confidence,
+            columns=partial(_columns, subject),
+            left_out=left_out,
+            **asdict(self),
+        )
         classes = "proba" in q.supports
         parts = class_parts(cast("Categorical", q), setting) if classes else number_parts(q, setting)
         held = "covered" in q.supports
@@ -264,7 +324,16 @@ class Calibration(BuiltInExplainer):
             options=asdict(self),
             notes=(*parts.notes, *sampling.notes(), *self._test_notes(sampling)),
             omissions=(*missing, *parts.omissions, *gaps.values()),
-            meta={"family": q.family, "n": subject.n, "infinite_nll": infinite, **_events(q, y)},
+            meta={
+                "family": q.family,
+                "n": subject.n,
+                "infinite_nll": infinite,
+                "units": sampling.units,
+                "blocks_cut": sampling.blocks is not None and sampling.blocks.cut,
+                "gain_features": list(parts.features),
+                **_gap_variance(q, gap, setting),
+                **_events(q, y),
+            },
         )
         return [result, *parts.results, *covered, comparisons(engine, setting.classes(q), sampling)]
 
@@ -275,6 +344,11 @@ class Calibration(BuiltInExplainer):
         if sampling.codes is None:
             return (note,)
         return (note, "With clusters the tests, ECE, PIT distance and coverage gap use one row of each, drawn once.")
+
+
+def _columns(subject: Subject) -> list[NumericColumn]:
+    """Return the features as numbers."""
+    return [coded(subject, feature) for feature in subject.features]
 
 
 def _estimates(
@@ -295,13 +369,15 @@ def _estimates(
 
 
 def _score(score: scoring.CalibrationScore, setting: Setting) -> dict[str, Any]:
-    sampling, level = setting.sampling, setting.confidence
+    sampling, level, left_out = setting.sampling, setting.confidence, setting.left_out.get(score.item)
+    if left_out is not None:
+        sampling = sampling.over_draws(score.rows, left_out)
     line, narrow = (score.of(score.rows, sampling, x) for x in (level, 0.9))
     line |= {"item": score.item, "unit": score.unit, "lower_90": narrow["lower"], "upper_90": narrow["upper"]}
     if score.item == "confidence_gap":
         centred = 0.0 if abs(line["estimate"]) < EXACT else line["estimate"]
-        line |= {"p_value": float(two_sided(centred, line["std_error"], sampling.units - 1)), "null_mean": 0.0}
-    return line
+        line |= {"p_value": float(two_sided(centred, line["std_error"], sampling.freedom)), "null_mean": 0.0}
+    return line if left_out is None else line | {"covers": covers(line["covers"], len(left_out))}
 
 
 def _gap(q: Distribution, y: AnyArray) -> tuple[list[scoring.CalibrationScore], tuple[Omission, ...]]:
@@ -310,6 +386,25 @@ def _gap(q: Distribution, y: AnyArray) -> tuple[list[scoring.CalibrationScore], 
     if lacking:
         return [], (Omission("confidence_gap", "", q.why_not(lacking[0])),)
     return [scoring.CalibrationScore("confidence_gap", "nats", scoring.confidence_gap(q, y))], ()
+
+
+def _gap_variance(q: Distribution, gap: list[scoring.CalibrationScore], setting: Setting) -> dict[str, float]:
+    """Return n times the variance of the mean gap if outcomes follow the model, where it can be computed.
+
+    Of the model's own distributions, times the design effect of clusters. Where outcomes are censored, that of the
+    gaps observed.
+    """
+    sampling, n = setting.sampling, len(setting.y)
+    if not gap or not np.isfinite(gap[0].rows).all():
+        return {}
+    by_unit = float(sampling.mean(gap[0].rows)[1])
+    variance = n * by_unit**2
+    if not q.censored and "sample" in q.supports:
+        by_row = float(replace(sampling, codes=None, units=n).mean(gap[0].rows)[1])
+        design = max(1.0, (by_unit / by_row) ** 2) if by_row > 0 else 1.0
+        own = scoring.varentropy(q, setting.rng("varentropy"))
+        variance = float(n * np.square(sampling.weights) @ own) * design
+    return {"gap_variance": variance} if np.isfinite(variance) else {}
 
 
 def _events(q: Distribution, y: AnyArray) -> dict[str, float]:

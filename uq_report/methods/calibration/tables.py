@@ -19,6 +19,7 @@ from ...core.support.text import count
 from ...distributions import Categorical, Intervals, LabelSets
 from ...evidence import ids
 from ..shared.estimates import estimate, rate_of, share_of, size_of
+from .recalibration import FLOOR
 from .scores import LEVELS, CalibrationScore, event_of
 
 PIT_BINS = 10
@@ -73,6 +74,7 @@ def pit_histogram(
     """
     edges = np.linspace(0, 1, PIT_BINS + 1)
     mass = upper - lower
+    ranges = bool((mass > FLOOR).any())
     wide = np.where(mass > 0, mass, 1.0)
     reached = np.where(mass > 0, np.clip((edges[:, None] - lower) / wide, 0, 1), upper <= edges[:, None])
     reached[0], reached[-1] = 0.0, 1.0
@@ -81,13 +83,15 @@ def pit_histogram(
     for b, hits in enumerate(inside):
         mean, error = (float(value) for value in sampling.mean(hits))
         low, high = sampling.interval(mean, error, level)
-        if not (q.atoms or q.censored):
+        if not (ranges or q.atoms or q.censored):
             exact = share_of(hits, sampling, level)
             low, high = exact["lower"], exact["upper"]
         row = estimate(mean * PIT_BINS, error * PIT_BINS, (low * PIT_BINS, high * PIT_BINS), level)
         table.append(row | {"item": f"bin {b + 1}", "x": (edges[b] + edges[b + 1]) / 2, "n": len(hits)})
     cause = "y is a count" if q.discrete else "single values have a probability"
     form = f"non-randomised, because {cause}" if q.atoms else "F(y)"
+    if ranges and not q.atoms:
+        form = "an outcome counts for every value between the two stated levels around it"
     if q.censored:
         form = "a row that is censored at t counts for every value from F(t) to 1"
     notes = (f"Probability integral transform ({form}); 1 in every bin when calibrated, a U when over-confident.",)

@@ -34,6 +34,7 @@ def at_least(options: object, **least: int) -> Limits:
     )
 
 
+LEAST_UNITS: Final = 20  # observations, clusters or blocks, from which calibration is judged
 LEAST: Final = 10.0  # rows outside the most frequent class; with fewer no interval on a class is to be trusted
 
 

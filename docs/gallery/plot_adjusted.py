@@ -1,0 +1,12 @@
+"""
+Importance adjusted for redundancy
+==================================
+
+Importance alone, and with the partner features corrupted as well.
+"""
+
+from example import subject
+
+import uq_report as uq
+
+uq.audit(subject, explainers=["pfi", "cid", "cover"], progress=False).result("cover").plot()

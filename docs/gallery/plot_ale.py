@@ -1,0 +1,12 @@
+"""
+Accumulated local effects
+=========================
+
+The local effect of a feature, accumulated along its quantiles.
+"""
+
+from example import subject
+
+import uq_report as uq
+
+uq.audit(subject, explainers=["ale"], progress=False).result("ale").plot()

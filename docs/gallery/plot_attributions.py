@@ -1,0 +1,12 @@
+"""
+Shapley values
+==============
+
+Mean absolute Shapley values of the prediction and of the entropy.
+"""
+
+from example import subject
+
+import uq_report as uq
+
+uq.attributions(subject, measures=["prediction", "entropy"]).plot()

@@ -1,0 +1,12 @@
+"""
+Reliability
+===========
+
+Stated probabilities against observed frequencies.
+"""
+
+from example import subject
+
+import uq_report as uq
+
+uq.calibration(subject).plot()

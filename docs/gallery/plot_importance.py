@@ -1,0 +1,12 @@
+"""
+Permutation importance
+======================
+
+The increase in log loss and the change in entropy, with 95% intervals over new test samples.
+"""
+
+from example import subject
+
+import uq_report as uq
+
+uq.importance(subject, measures=["nll", "entropy"], n_repeats=10).plot()

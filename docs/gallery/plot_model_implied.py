@@ -1,0 +1,12 @@
+"""
+Model-implied and realised importance
+=====================================
+
+What the model expects of each feature, and what the outcomes confirm.
+"""
+
+from example import subject
+
+import uq_report as uq
+
+uq.audit(subject, explainers=["pfi"], progress=False).result("pfi.claims").plot()

@@ -1,0 +1,12 @@
+"""
+Partial dependence and ICE
+==========================
+
+The average effect of a feature and the curves of single observations.
+"""
+
+from example import subject
+
+import uq_report as uq
+
+uq.profile(subject, "mean radius", measures=["prediction", "entropy"]).plot()

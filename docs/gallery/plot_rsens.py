@@ -1,0 +1,12 @@
+"""
+R-sens
+======
+
+The local sensitivity of the predictive distribution.
+"""
+
+from example import subject
+
+import uq_report as uq
+
+uq.audit(subject, explainers=["rsens"], progress=False).result("rsens").plot()

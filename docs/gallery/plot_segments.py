@@ -1,0 +1,12 @@
+"""
+Segments
+========
+
+Where the loss exceeds the loss that the model expects.
+"""
+
+from example import subject
+
+import uq_report as uq
+
+uq.segments(subject).plot()

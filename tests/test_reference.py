@@ -1,0 +1,88 @@
+"""The generated reference is complete, and the hand-written pages name what exists."""
+
+import importlib.util
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import uq_report as uq
+from uq_report.checks.pages import texts
+from uq_report.core.support.errors import EXIT_CODES
+from uq_report.jobs.audit_file import audit_schema
+from uq_report.runner import plugins
+from uq_report.runner.options import options_of
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def module() -> ModuleType:
+    """Load the generator of the reference."""
+    spec = importlib.util.spec_from_file_location("reference", DOCS / "_ext" / "reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+REFERENCE = module()
+
+
+@pytest.fixture(scope="module")
+def pages() -> Mapping[str, str]:
+    made: Mapping[str, str] = REFERENCE.pages()
+    return made
+
+
+def test_every_public_name_has_an_entry(pages: Mapping[str, str]) -> None:
+    assert [name for name in uq.__all__ if f"## {name}\n" not in pages["reference/api"]] == []
+
+
+@pytest.mark.parametrize(("group", "page"), [(plugins.EXPLAINERS, "explainers"), (plugins.CHECKS, "checks")])
+def test_every_option_has_an_entry(pages: Mapping[str, str], group: str, page: str) -> None:
+    for plugin in plugins.find(group):
+        if plugin.distribution == "uq_report":
+            section = pages[f"reference/{page}"].split(f"\n## {plugin.name}\n")[1].split("\n## ")[0]
+            options = options_of(plugins.load(plugin))
+            assert [name for name in options if f"| `{name}` |" not in section] == []
+
+
+def test_every_key_of_an_audit_has_an_entry(pages: Mapping[str, str]) -> None:
+    for part, value in audit_schema()["properties"].items():
+        section = pages["reference/audit_toml"].split(f"## `[{part}]`")[1].split("\n## ")[0]
+        names = REFERENCE._part(value, audit_schema()["$defs"]).get("properties", {})
+        assert [name for name in names if f"| `{name}` |" not in section] == []
+
+
+def test_every_code_has_a_page_with_its_meaning_and_remedy(pages: Mapping[str, str]) -> None:
+    codes = {rule.code for _, rule in REFERENCE.rules()}
+    assert set(texts()) == codes
+    assert {name for name in pages if re.fullmatch(r"findings/UQ\d+", name)} == {f"findings/{code}" for code in codes}
+    assert all(set(text) == {"meaning", "action"} and all(text.values()) for text in texts().values())
+
+
+def test_every_exit_code_and_variable_has_an_entry(pages: Mapping[str, str]) -> None:
+    assert [code for code in EXIT_CODES if f"| {code} |" not in pages["reference/exit_codes"]] == []
+    written = (DOCS / "reference" / "environment.md").read_text(encoding="utf-8")
+    assert [name for name in REFERENCE.variables() if f"`{name}`" not in written] == []
+
+
+def test_every_method_has_a_page_with_the_same_parts() -> None:
+    parts = ("## definition", "failure modes", "## worked example", "## source")
+    listed = re.findall(r"^(\w+)$", (DOCS / "methods" / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {page.stem for page in (DOCS / "methods").glob("*.md")} == {*listed, "index"}
+    for name in listed:
+        text = (DOCS / "methods" / f"{name}.md").read_text(encoding="utf-8").lower()
+        missing = [part for part in parts if part not in text]
+        assert not missing, (name, missing)
+
+
+def test_links_between_pages_lead_somewhere(pages: Mapping[str, str]) -> None:
+    for page in [*DOCS.glob("[!_]*.md"), *DOCS.glob("[!_]*/*.md")]:
+        for link in re.findall(r"\]\(([^)#]+\.md)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            target = (page.parent / link).resolve()
+            made = target.is_relative_to(DOCS) and str(target.relative_to(DOCS).with_suffix("")) in pages
+            assert target.exists() or made or link.startswith("https://"), (page.name, link)

@@ -1,0 +1,62 @@
+"""The page of a finding code: meaning, rule, thresholds, measured false alarms and remedy."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+
+from ..core.support.errors import SITE
+from .rule import Rule, rates
+
+
+def address(code: str) -> str:
+    """Return the address of a finding's page in the documentation.
+
+    Examples
+    --------
+    >>> address("UQ101")
+    'https://uq-report.readthedocs.io/en/stable/findings/UQ101.html'
+    """
+    return f"{SITE}/findings/{code}.html"
+
+
+@cache
+def texts() -> Mapping[str, Mapping[str, str]]:
+    """Return the meaning of each code of this package, and the action that it asks for."""
+    return tomllib.loads(resources.files(__package__).joinpath("findings.toml").read_text(encoding="utf-8"))
+
+
+def page(rule: Rule, check: str) -> str:
+    """Return the page of a rule in Markdown.
+
+    Examples
+    --------
+    >>> rule = Rule(code="UQ102", title="Too few", when="Below {least}.", rests_on="", thresholds={"least": 20})
+    >>> print(page(rule, "calibration").splitlines()[0])
+    # UQ102: Too few
+    """
+    return "\n".join(_lines(rule, check)) + "\n"
+
+
+def _lines(rule: Rule, check: str) -> Iterable[str]:
+    text = texts().get(rule.code, {})
+    yield f"# {rule.code}: {rule.title}"
+    if text:
+        yield from ("", text["meaning"])
+    yield from ("", "## Rule", "", rule.text, "", f"The worst severity of this finding is *{rule.severity}*.")
+    if rule.thresholds:
+        yield from ("", "| threshold | value |", "|---|---|")
+        yield from (f"| `{name}` | {value:g} |" for name, value in rule.thresholds.items())
+    yield from ("", f"The thresholds are options of the check `{check}`, key `[checks.{check}]` of audit.toml.")
+    if rate := rates().get(rule.code):
+        yield from ("", "## False alarms", "")
+        yield f"Worst rate of claims above an observation over the designs of honest models: {rate.words} audits."
+    if text:
+        yield from ("", "## What to do", "", text["action"])
+    waiver = f'[[waivers]]\ncode = "{rule.code}"\nowner = "…"\nreason = "…"\nexpires = "2027-12-31"'
+    yield from ("", "## How to waive it", "", "A waived finding stays in the report and fails no gate:", "")
+    yield from ("```toml", waiver, "```")
+    if rule.rests_on:
+        yield from ("", "## Source", "", rule.rests_on)
