@@ -189,7 +189,7 @@ class SkillTest(NamedTuple):
 def _skill(rule: Rule, run: Run) -> RuleOutcome:
     """Judge the skill by the first score that has an interval."""
     view, counts = needed(CalibrationView, run), class_counts(run)
-    skill = _skill_test(view, run)
+    skill = _skill_test(view)
     if skill is None or too_few(counts):
         raise NotJudgedError(too_few(counts) or "no score of the outcomes has an interval")
     gain = f"the gain over {skill.baseline}, {skill.words}, which may be none"
@@ -205,7 +205,7 @@ def _skill(rule: Rule, run: Run) -> RuleOutcome:
     )
 
 
-def _skill_test(view: CalibrationView, run: Run) -> SkillTest | None:
+def _skill_test(view: CalibrationView) -> SkillTest | None:
     """Return the skill that judges, or None where there is none with an interval."""
     lines = {line.item: line for line in view.lines}
     for item, score in SCORES.items():
@@ -213,24 +213,23 @@ def _skill_test(view: CalibrationView, run: Run) -> SkillTest | None:
         if line and base and line.has_interval and base.estimate > 0:
             of_numbers = item in ("crps", "interval_score")
             baseline = "the distribution of the outcomes" if of_numbers else "the class frequencies"
-            return SkillTest(line, base.estimate, score, baseline, _uses(lines, item, run))
+            return SkillTest(line, base.estimate, score, baseline, _uses(lines, item))
     return None
 
 
-def _uses(lines: Mapping[str, ScoreLine], score: str, run: Run) -> dict[str, float]:
+def _uses(lines: Mapping[str, ScoreLine], score: str) -> dict[str, float]:
     """Return, by their words, the lower ends above 0 of what beside `score` shows the features to be of use."""
     uses = {}
-    area, brier, error = lines.get("roc_auc"), lines.get("brier_skill"), lines.get("squared_error")
-    spread = SubjectFacts.of(run).y_summary.get("std")
+    area, brier, r2 = lines.get("roc_auc"), lines.get("brier_skill"), lines.get("r2")
     if area:
         words = line_words(area, confidence=area.confidence)
         uses[f"It does order the rows: the area under the ROC curve is {words}."] = area.lower - 0.5
     if brier and score == LOG_SCORE:
         words = line_words(brier, confidence=brier.confidence)
         uses[f"By the Brier score it is better than the baseline, by {words}."] = brier.lower
-    if error and spread:
-        share = 1 - error.upper / spread**2
-        uses[f"Its means do help: they take at least {share_words(share)} off the variance of the outcome."] = share
+    if r2:
+        share = share_words(r2.lower)
+        uses[f"Its means do help: they take at least {share} off the variance of the outcome."] = r2.lower
     return {words: lower for words, lower in uses.items() if lower > 0}
 
 
