@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -13,19 +12,19 @@ from ..core.engine.fast_path_evaluator import Progress
 from ..core.model.results import Attribution, Result
 from ..core.support.errors import InputError, UnsupportedError
 from ..core.support.text import clean
+from ..document.plots.picture import pictured
 from ..evidence import run_folder
-from ..evidence.finding import Finding
+from ..evidence.finding import by_cause
 from ..evidence.run import Run, RunChanges
 from ..reading.run_reader import RunReader
 from ..report.answer.section import answer_of, as_html, as_lines
 from ..runner import figures
 from .interop import to_dalex, to_shap
 from .reports import FORMATS, reports_of
+from .tables import TextTable, compact, estimates_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_MAX_ROWS = 60
 
 
 class Style(TypedDict, total=False):
@@ -60,7 +59,8 @@ class ResultView:
     def __init__(self, results: Sequence[Result], id: str = "", deny: Iterable[str] = ()) -> None:
         self._results = tuple(results)
         self._deny = tuple(deny)
-        self.result = next((r for r in self._results if r.id == id), self._results[0])
+        filled = (r for r in self._results if len(r.frame))
+        self.result = next((r for r in self._results if r.id == id), next(filled, self._results[0]))
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -95,7 +95,7 @@ class ResultView:
 
     def plot(self, **choice: Any) -> Figure:
         """Return a matplotlib figure; `choice` picks what is drawn (``measure=``, ``feature=``, ``row=`` ...)."""
-        return figures.draw(self.result, others=self._results, deny=self._deny, **choice)
+        return pictured(figures.draw(self.result, others=self._results, deny=self._deny, **choice))
 
     def to_dalex(self, label: str = "", variable_type: str = "numerical") -> dict[str, Any]:
         """Return dalex's own object for each measure, which plots beside dalex's results; needs dalex."""
@@ -111,10 +111,11 @@ class ResultView:
 
     def __repr__(self) -> str:
         """Return the title and the head of the summary."""
-        return f"{self.result.title} ({', '.join(self.ids)})\n{self.summary().head(12).to_string(index=False)}"
+        head = compact(self.summary()).head(12).to_string(index=False) if len(self.estimates) else "\n".join(self.notes)
+        return f"{self.result.title} ({', '.join(self.ids)})\n{head}"
 
     def _repr_html_(self) -> str:
-        return _table(self.result.title, self.summary(), self.notes)
+        return estimates_page(self.result.title, self.summary(), self.notes)
 
 
 class AuditRun:
@@ -130,9 +131,20 @@ class AuditRun:
         return self.run.results
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
-        """All findings, in the order of the checks."""
-        return self.run.findings
+    def findings(self) -> pd.DataFrame:
+        """All open findings, most severe first: code, severity, title, statement, remedy, features and evidence."""
+        listed = [
+            (f.code, f.severity, f.title, f.statement, f.remedy, ", ".join(f.features), ", ".join(f.evidence))
+            for f, _ in by_cause(self.run.findings)
+        ]
+        columns = ["code", "severity", "title", "statement", "remedy", "features", "evidence"]
+        return TextTable([tuple(map(clean, row)) for row in listed], columns=columns)
+
+    @property
+    def not_run(self) -> pd.DataFrame:
+        """What did not run: group, name, reason, and the kind of cause."""
+        rows = [(n.group, n.name, clean(n.reason), n.cause) for n in self.run.not_run]
+        return TextTable(rows, columns=["group", "name", "reason", "cause"])
 
     @property
     def changes(self) -> RunChanges | None:
@@ -149,7 +161,7 @@ class AuditRun:
         rows = [("explainers", r.explainer, f"result {r.id}", clean(r.title)) for r in self.results]
         rows += [("checks", o.check, o.state.replace("_", " "), clean(o.reason)) for o in self.run.outcomes]
         rows += [(n.group, n.name, "not run", clean(n.reason)) for n in self.run.not_run if n.group != "checks"]
-        return pd.DataFrame(rows, columns=["group", "name", "outcome", "detail"])
+        return TextTable(rows, columns=["group", "name", "outcome", "detail"])
 
     def render(self, format: str = "html", **style: Unpack[Style]) -> bytes:
         """Return the report in one format, from the saved numbers alone.
@@ -221,10 +233,3 @@ class AuditRun:
     @property
     def _title(self) -> str:
         return f"Audit of {clean(self.run.subject['label'])}, {clean(self.run.as_of)}"
-
-
-def _table(title: str, frame: pd.DataFrame, notes: Iterable[str]) -> str:
-    """Return a table for a notebook; every outside text is cleaned and escaped."""
-    body = frame.to_html(index=False, escape=True, max_rows=_MAX_ROWS, float_format=lambda x: f"{x:.4g}", na_rep="")
-    below = "".join(f"<li>{escape(clean(note))}</li>" for note in notes)
-    return f"<p><strong>{escape(clean(title))}</strong></p>{body}<ul>{below}</ul>"

@@ -67,7 +67,7 @@ class WrittenAudit:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Open findings, in the order of the checks."""
-        return self.run.findings
+        return self.run.run.findings
 
 
 def audit_subject(
