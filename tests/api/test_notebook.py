@@ -26,7 +26,7 @@ Y = np.where(X["a"] + X["<b>"] > 2 * SECRET, "secret", "plain")
 MODEL = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y)
 SUBJECT = uq.explain(MODEL, X, Y, train=(X, Y), label="<i>m</i>")
 RUN = uq.audit(SUBJECT, explainers=["pfi", "calibration"], progress=False)
-VIEW = RUN.result("pfi")
+VIEW = RUN["pfi"]
 
 
 def test_a_subject_shows_counts_on_one_line_and_no_data() -> None:

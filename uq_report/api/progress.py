@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from ..core.engine.fast_path_evaluator import Progress as Step
 from ..core.support.text import short
+from .showing import in_notebook
 
 Callback = Callable[[Step], None]
 SECONDS = 0.5  # between two lines of one part in a notebook
@@ -117,5 +118,4 @@ class Cell:
 
 def _cell() -> Cell | None:
     """Return what shows text below the notebook's cell at work, where there is one."""
-    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return Cell(import_module("IPython.display").display) if hasattr(shell, "kernel") else None
+    return Cell(import_module("IPython.display").display) if in_notebook() else None
