@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .api import attributions as attributions
     from .api import audit as audit
     from .api import calibration as calibration
+    from .api import case as case
     from .api import covered_information as covered_information
     from .api import dalex_explainer as dalex_explainer
     from .api import drift as drift
@@ -70,9 +71,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "api": "adjusted_importance agreement attributions audit calibration covered_information dalex_explainer drift "
-    "effects explain explain_outputs groups importance interactions load options plugins profile redundancy scorer "
-    "segments sensitivity",
+    "api": "adjusted_importance agreement attributions audit calibration case covered_information dalex_explainer "
+    "drift effects explain explain_outputs groups importance interactions load options plugins profile redundancy "
+    "scorer segments sensitivity",
     "runner.settings": "Settings",
     "core.support.errors": "UQReportError",
     "core.validation.residuals": "Residuals",

@@ -14,10 +14,12 @@ from ..core.model.subject import Subject
 from ..core.support.errors import InputError, nearest
 from ..evidence import ids, run_folder
 from ..runner import plugins as registry
+from ..runner.cases import case_facts, source_of
 from ..runner.objects import measures_in, passed
 from ..runner.settings import Settings, make_settings, refuse, settled
 from . import interop
 from .calls import on_subject
+from .case import Case
 from .explaining import explain as explain
 from .explaining import explain_outputs as explain_outputs
 from .lookups import options as options
@@ -298,6 +300,57 @@ def agreement(subject: Subject, /, explainers: Chosen = None, **options: Any) ->
     """
     compared = passed(registry.EXPLAINERS, explainers).names or (ids.PFI, ids.RSENS, ids.SHAP, ids.ALE)
     return _result(ids.AGREEMENT, subject, options, before=compared)
+
+
+@on_subject
+def case(
+    subject: Subject,
+    /,
+    row: Any,
+    *,
+    outcome: Any = None,
+    measures: Names = None,
+    threshold: float | None = None,
+    as_of: str = "",
+    **options: Any,
+) -> Case:
+    """Return one observation: prediction and uncertainty, reasons, domain, neighbours, and what would change it.
+
+    Parameters
+    ----------
+    subject : Subject, or a model with X and y
+    row : int, mapping, Series, or DataFrame of one row
+        A row number of the subject, or a new observation with a value for each feature.
+    outcome : label or number, optional
+        Of a new observation.
+    measures : str or sequence of str, optional
+        Those attributed and drawn; by default the prediction, the uncertainty, and its epistemic part or the nll.
+    threshold : float, optional
+        Of a predicted number: from it on the decision is another. Classes have the decision rule of the model.
+    as_of : str
+        Date of the case sheet; today by default.
+    **options
+        Those of the engine as in `importance`.
+
+    Notes
+    -----
+    An observation is within the training domain if each value is within the range, or among the levels, of the
+    training observations, and Gower's distance to the fifth nearest of them is at most the 95% quantile of their own.
+    A change is the replacement of one value by one that a training observation has, within that distance; the
+    smallest has the fewest training observations between the two values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uq_report.distributions import Normal
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> one = case(lambda X: Normal(X[:, 0], np.exp(X[:, 1])), X, 3, threshold=0.0)
+    >>> one.decision == ("at least 0" if X[3, 0] >= 0 else "below 0"), one.changes["feature"][0]
+    (True, 'x0')
+    """
+    names = None if measures is None else (measures,) if isinstance(measures, str) else tuple(measures)
+    source = source_of(subject, row, outcome)
+    return Case(case_facts(source, make_settings(options, "options"), names, threshold), as_of)
 
 
 @on_subject

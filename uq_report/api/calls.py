@@ -86,7 +86,9 @@ def _refuse_foreign(verb: str, kwargs: Iterable[str], own: set[str]) -> None:
 def _refuse_data(verb: str, rest: list[Any], kwargs: Mapping[str, Any], own: set[str]) -> None:
     """Refuse rows and facts of a subject beside a subject, which has its own."""
     beside = [key for key in kwargs if key in _OF_SUBJECT - own]
-    beside = [key for key in beside if _is_fact(key, kwargs[key])] or (["X"] if rest and is_table(rest[0]) else [])
+    beside = [key for key in beside if _is_fact(key, kwargs[key])] or (
+        ["X"] if rest and is_table(rest[0]) and "row" not in own else []
+    )
     if beside:
         call = (
             f"uq.{verb}(uq.explain(model, X, y, {beside[0]}=...))"

@@ -128,7 +128,7 @@ def _renderer(name: str, deny: Iterable[str]) -> Any:
     return plugins.load(plugins.named(plugins.find(plugins.RENDERERS, deny), name, "format"))
 
 
-def renderers(deny: Iterable[str]) -> list[Any]:
+def renderers(deny: Iterable[str] = ()) -> list[Any]:
     """Return the classes of all renderers."""
     return [plugins.load(plugin) for plugin in plugins.find(plugins.RENDERERS, deny)]
 
