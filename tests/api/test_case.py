@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import uq_report as uq
 from uq_report import cli
-from uq_report.api.case import Case
+from uq_report.api.single_case import Case
 from uq_report.core.statistics.neighbours import GowerDomain
 from uq_report.core.support.errors import InputError, UnsupportedError
 from uq_report.evidence import columns as col
@@ -42,7 +42,7 @@ def test_attributions_sum_to_the_measure_exactly() -> None:
     assert set(frame["measure"]) == {"prediction", "entropy", "nll"}
     for measure, part in frame.groupby("measure"):
         total = part["base"].iloc[0] + part["value"].sum()
-        own = CASE.measures.set_index("measure").loc[measure, "value"]
+        own = CASE.measures.set_index("measure")["value"].to_dict()[measure]
         assert total == pytest.approx(own, abs=1e-12)
 
 
@@ -76,10 +76,11 @@ def test_a_change_of_the_uncertainty_crosses_the_median_of_the_sample() -> None:
 
 
 def test_profiles_run_through_the_observation() -> None:
+    values = CASE.measures.set_index("measure")["value"].to_dict()
     for (feature, measure), part in CASE.profiles.groupby([col.FEATURE, col.MEASURE]):
         own = part[part["own"]]
         assert len(own) == 1, feature
-        assert own["value"].item() == pytest.approx(CASE.measures.set_index("measure").loc[measure, "value"], abs=1e-12)
+        assert own["value"].item() == pytest.approx(values[measure], abs=1e-12)
 
 
 def test_a_row_given_as_a_new_one_is_the_same_case() -> None:
@@ -131,8 +132,8 @@ def test_numbers_decide_by_a_threshold_alone() -> None:
     plain, decided = uq.case(f, X, 20), uq.case(f, X, 20, threshold=0.5)
     assert (plain.decision, decided.decision) == ("", "below 0.5")
     assert set(plain.changes["changes"]) == {"uncertainty"}
-    to = decided.changes.set_index("changes").loc["decision", "to"]
-    assert to >= 0.5
+    (line,) = decided.changes.query("changes == 'decision'").to_dict("records")
+    assert line["to"] >= 0.5
     assert plain.distribution["item"].tolist()[2] == "50 % quantile"
     assert plain.distribution["value"].tolist()[2] == pytest.approx(0.2, abs=1e-9)
     assert any("no decision" in note.lower() for note in plain.notes)

@@ -53,7 +53,7 @@ WHOLE: dict[str, Any] = {"train": (X, Y), "protected": {"side": GROUP}, "progres
 
 
 def verb(name: str) -> Callable[..., Any]:
-    return getattr(uq, name)  # type: ignore[no-any-return]
+    return getattr(uq, name)
 
 
 @pytest.mark.parametrize("name", FEW)
@@ -78,7 +78,7 @@ def test_an_audit_takes_a_model_with_its_data_and_facts() -> None:
 def test_the_second_order_of_r_sens_is_an_interaction() -> None:
     assert uq.interactions(SUBJECT, "rsens", max_rows=10).result.id == "rsens.interaction"
     with pytest.raises(InputError, match=r"interactions\.method must be one of \('h_statistic', 'rsens'\); got 'rsen'"):
-        uq.interactions(SUBJECT, "rsen")  # type: ignore[arg-type]
+        uq.interactions(SUBJECT, "rsen")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_curves_are_coloured_and_averaged_by_any_feature() -> None:
     frame = PROFILE.frame.query("measure == 'entropy' and curve >= 0 and curve < 30")
     average = frame.groupby("x")["value"].mean().to_numpy()
     lines = [line.get_ydata() for line in figure.axes[0].lines]
-    assert any(len(y) == len(average) and np.allclose(y, average) for y in lines)
+    assert any(np.size(y) == len(average) and np.allclose(y, average) for y in lines)
 
 
 def test_importance_by_group_is_the_mean_over_its_rows() -> None:
@@ -313,7 +313,7 @@ def test_distributions_are_in_dist_and_sub_packages_shadow_no_verb() -> None:
 
 
 def test_help_is_a_page() -> None:
-    page = pydoc.render_doc(uq, renderer=pydoc.plaintext)
+    page = pydoc.plain(pydoc.render_doc(uq))
     assert len(page.splitlines()) < 110
     for name in (*FEW, "audit", "explain", "plugins", "options", "scorer", "dist", "save"):
         assert name in page

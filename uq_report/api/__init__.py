@@ -19,7 +19,6 @@ from ..runner.objects import measures_in, passed
 from ..runner.settings import Settings, make_settings, refuse, settled
 from . import interop
 from .calls import on_subject
-from .case import Case
 from .explaining import explain as explain
 from .explaining import explain_outputs as explain_outputs
 from .lookups import options as options
@@ -27,6 +26,7 @@ from .lookups import plugins as plugins
 from .lookups import scorer as scorer
 from .outputs import AuditRuns
 from .progress import reported
+from .single_case import Case
 from .views import AuditRun, Earlier, ResultView, earlier_run
 
 Reporting: TypeAlias = bool | Callable[[Progress], None] | None

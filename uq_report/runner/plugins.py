@@ -82,6 +82,11 @@ class ObjectEntry(NamedTuple):
         """Where the object was made."""
         return str(getattr(self.content, "__module__", ""))
 
+    @property
+    def value(self) -> str:
+        """The object as an entry point would spell it."""
+        return f"{self.module}:{getattr(self.content, '__name__', self.name)}"
+
     def load(self) -> Any:
         """Return the object."""
         return self.content
