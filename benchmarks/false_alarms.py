@@ -177,6 +177,15 @@ NULLS: tuple[Null, ...] = (
         {"support": {}},
         train=True,
     ),
+    Null(
+        "support",
+        "test rows distributed as train; independent features, no copies",
+        KnownLinear(GRADED, NOISE),
+        {"support": {}},
+        train=True,
+        alarm=raises("UQ305"),
+        counted="UQ305",
+    ),
     Null("segments", f"{OUTCOMES}, normal", KnownLinear(GRADED, NOISE), {"segments": {}}),
     Null(
         "segments",
@@ -202,6 +211,22 @@ NULLS: tuple[Null, ...] = (
         f"{OUTCOMES}, normal with scale exp(0.3 x0): errors do differ between rows",
         KnownLinear(GRADED, (0.3, *NOISE[1:])),
         {"selective": {}},
+    ),
+    Null(
+        "segments",
+        f"{OUTCOMES}, normal with scale exp(0.3 x0): predictions are right on average everywhere",
+        KnownLinear(GRADED, (0.3, *NOISE[1:])),
+        {"segments": {}},
+        alarm=raises("UQ123"),
+        counted="UQ123",
+    ),
+    Null(
+        "segments",
+        f"{OUTCOMES}, two classes: predictions are right on average everywhere",
+        KnownLogistic(GRADED),
+        {"segments": {}},
+        alarm=raises("UQ123"),
+        counted="UQ123",
     ),
     Null("single_feature", f"{OUTCOMES}; two classes", KnownLogistic((1.0, *NOISE[1:])), {**FIT, **COVERED}),
     Null(

@@ -90,6 +90,11 @@ NAMED: Mapping[str, Named] = {
     "wrong direction": Named(("UQ901",), ("debt",)),
     "sentinel -999": Named(("UQ703",), ("savings",)),
     "protected proxy": Named(("UQ803",), ("proxy",), ("sex",)),
+    "wrong segment": Named(("UQ123",), ("tenure", "visits")),
+    "near copies of training rows": Named(("UQ305",)),
+    "missing in test": Named(("UQ705",), ("savings",)),
+    "sign of a test column": Named(("UQ401",), ("income",)),
+    "attribute as an input": Named(("UQ803",), ("sex",)),
     "random predictions": Named((), refusal="Its predictions are random"),
     "random, read as members": Named(("UQ001",), fair=FEATURES),
     "constant model": Named(("UQ001",)),
@@ -228,6 +233,41 @@ def proxy(rng: Rng) -> Case:
     return refitted(LogisticRegression(), train, test, told={"protected": {"sex": np.where(sex, "m", "f")}})
 
 
+def wrong_segment(rng: Rng) -> Case:
+    """Let the outcome be less likely by 3 log-odds in 13 % of the audited rows, of which the model knows nothing."""
+    X = rows(800, rng)[0]
+    inside = (X["tenure"] > 0) & (X["visits"] > np.quantile(X["visits"][X["tenure"] > 0], 0.74))
+    return refitted(
+        LogisticRegression(), rows(3000, rng), (X, tossed(X.to_numpy() @ np.asarray(MIXED) - 3 * inside, rng))
+    )
+
+
+def near_copies(rng: Rng) -> Case:
+    """Put training rows, changed by 2 % of a standard deviation, among the audited ones."""
+    case = honest(rng)
+    X, y = case.test[0].copy(), case.test[1].copy()
+    X.iloc[:160] = case.train[0].iloc[:160].to_numpy() + 0.02 * rng.normal(size=(160, X.shape[1]))
+    y[:160] = case.train[1][:160]
+    return replace(case, test=(X, y))
+
+
+def missing_in_test(rng: Rng) -> Case:
+    """Lose a fifth of a column of the audited rows, of which 2 % are missing in training."""
+    train, test = rows(3000, rng), rows(800, rng)
+    for (X, _), share in ((train, 0.02), (test, 0.2)):
+        X.loc[rng.uniform(size=len(X)) < share, "savings"] = np.nan
+    return refitted(HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=8), train, test)
+
+
+def attribute_as_input(rng: Rng) -> Case:
+    """Let a protected attribute be a feature, and the outcome depend on it."""
+    sample = []
+    for n in (3000, 800):
+        X = rows(n, rng)[0].assign(sex=rng.integers(0, 2, n))
+        sample.append((X, tossed(X[list(FEATURES)].to_numpy() @ np.asarray(MIXED) + X["sex"] - 0.5, rng)))
+    return refitted(LogisticRegression(), *sample, told={"protected": ["sex"]})
+
+
 def random(rng: Rng) -> Case:
     """Return a model that guesses anew in each call."""
     return replace(honest(rng), model=Random())
@@ -311,6 +351,11 @@ FAULTS: tuple[Fault, ...] = (
     Fault("wrong direction", "+0.6 for 'decreasing'", wrong_direction),
     Fault("sentinel -999", "8 % of rows", sentinel),
     Fault("protected proxy", "95 % of rows, 1.5 log-odds", proxy),
+    Fault("wrong segment", "3 log-odds in 13 % of rows", wrong_segment),
+    Fault("near copies of training rows", "20 % of rows, 0.02 sd", near_copies),
+    Fault("missing in test", "2 % to 20 % of rows", missing_in_test),
+    Fault("sign of a test column", "all rows", lambda rng: in_test(rng, lambda X, _: -X["income"])),
+    Fault("attribute as an input", "1 log-odds", attribute_as_input),
     Fault("random predictions", "anew each call", random),
     Fault("random, read as members", "20 calls", members),
     Fault("constant model", "the base rate", lambda rng: fitted(DummyClassifier(), rows, rng)),

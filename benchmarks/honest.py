@@ -1,12 +1,12 @@
 """How often every rule speaks of honest, fitted models: its size, on real audits.
 
     python benchmarks/honest.py [--reps 20] [--designs "rare class" ...] [--jobs 2] [--write FILE]
-    python benchmarks/honest.py --explainers support segments --rules UQ121 UQ122 --write uq_report/checks/rates.json
+    python benchmarks/honest.py --explainers support segments --checks UQ121 UQ122 --write uq_report/checks/rates.json
 
 Every model is of the family that its data come from, or nearly, and fitted as people fit it. Rates are shares of
 audits, with exact binomial 95 % intervals; the rate of a rule is the worst over the designs. `--write` keeps the worst
 rates in the file that reports print (``uq_report/checks/rates.json``). For a new rule, `--explainers` runs those that
-it reads and no other, and `--rules` puts its rate beside the rates that the file has.
+it reads and no other, and `--checks` puts its rate beside the rates that the file has.
 """
 
 from __future__ import annotations
@@ -195,6 +195,20 @@ def differing_groups(rng: Rng) -> Case:
     return told(case, protected={"group": np.where(low, "a", "b")})
 
 
+def two_attributes(rng: Rng) -> Case:
+    """Return two attributes whose groups differ in income and debt, and so in how many of their outcomes are 1."""
+
+    def rows(n: int, rng: Rng) -> tuple[Rows, Mapping[str, Any]]:
+        X, sex, region = normals(n, rng, 0.3), rng.integers(0, 2, n), rng.choice(3, n, p=[0.6, 0.3, 0.1])
+        X["income"] += 0.8 * sex
+        X["debt"] += 0.6 * (region == 1) - 0.6 * (region == 2)
+        attributes = {"sex": np.array(["f", "m"])[sex], "region": np.array(["a", "b", "c"])[region]}
+        return (X, tossed(X.to_numpy() @ np.asarray(MIXED) - 2, rng)), attributes
+
+    (train, _), (test, protected) = rows(3000, rng), rows(800, rng)
+    return Case(model=LogisticRegression().fit(*train), train=train, test=test, told={"protected": protected})
+
+
 def linear_rows(n: int, rng: Rng, *, uneven: bool = False, heavy: bool = False) -> Rows:
     """Return outcomes that are normal about a linear mean, their spread growing with age if `uneven`."""
     X = normals(n, rng, 0.7)
@@ -298,6 +312,7 @@ DESIGNS: tuple[Design, ...] = (
     Design("mixed signs", partial(logistic, b=MIXED)),
     Design("rare class", partial(logistic, b=MIXED, intercept=-3.4)),
     Design("groups differ", differing_groups),
+    Design("two attributes", two_attributes),
     Design("three classes", lambda rng: fitted(LogisticRegression(), class_rows, rng)),
     Design("Bayesian linear", lambda rng: fitted(BayesianRidge(), linear_rows, rng)),
     Design("heteroscedastic", lambda rng: fitted(Heteroscedastic(), partial(linear_rows, uneven=True), rng)),
@@ -473,13 +488,13 @@ def kept(rates: Mapping[str, Any], rules: Sequence[str], before: Mapping[str, An
 
 
 def main() -> None:
-    options = arguments(__doc__, 20, write="", explainers=[], checks=[])
+    options = arguments(__doc__, 20, write="", explainers=[], rules=[])
     table = measured(chosen(DESIGNS, options.designs), options.reps, options.jobs, options.explainers)
     printed(table)
     if options.write:
         path = Path(options.write)
         before = json.loads(path.read_text()) if path.exists() else {}
-        path.write_text(json.dumps(kept(worst_rates(table), options.rules, before), indent=1) + "\n")
+        path.write_text(json.dumps(kept(worst_rates(table), options.checks, before), indent=1) + "\n")
 
 
 if __name__ == "__main__":

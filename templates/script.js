@@ -52,8 +52,8 @@
     tools.append(label, count);
   };
 
-  // Columns about prediction, loss or doubt; the others are about all of them.
-  const measures = { prediction: /prediction/i, loss: /\bloss|likelihood|\bcost/i, doubt: /doubt|uncertain|entropy|unsure/i };
+  // Columns on prediction, loss or uncertainty; the others concern all of them.
+  const measures = { prediction: /prediction/i, loss: /\bloss|likelihood|\bcost/i, uncertainty: /uncertain|entropy/i };
   const switches = (table, heads, tools) => {
     const about = heads.map((head) => Object.keys(measures).find((name) => measures[name].test(head.textContent)));
     const named = Object.keys(measures).filter((name) => about.includes(name));
@@ -72,7 +72,7 @@
     tools.append(group);
   };
 
-  // Some browsers take a table that is laid out as cards for no table any more.
+  // Some browsers no longer expose a table that is laid out as cards as a table.
   const roles = { TABLE: 'table', THEAD: 'rowgroup', TBODY: 'rowgroup', TR: 'row', TD: 'cell' };
   all('.tabular :is(table, thead, tbody, tr, td)').forEach((one) => one.setAttribute('role', roles[one.tagName]));
   all('.tabular th').forEach((head) => head.setAttribute('role', head.scope === 'row' ? 'rowheader' : 'columnheader'));

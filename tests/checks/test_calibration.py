@@ -169,11 +169,11 @@ def test_an_infinite_nll_fails_and_says_why() -> None:
 
 
 def test_what_cannot_be_judged_claims_nothing() -> None:
-    finding = judged(gap=-0.01, reach=0.2).findings[0]
+    finding = judged(gap=-0.01, reach=0.2, gap_variance=0.5).findings[0]
     assert finding.severity == "observation"
     assert "cannot tell" in finding.statement
     assert "whether the stated uncertainty is right" in finding.statement
-    assert "about 5000 unseen rows" in finding.remedy
+    assert "about 1,800 new observations" in finding.remedy  # 8.564 x 0.5 / 0.05^2, whatever the estimate
     assert "entropy needs a density" in judged(gap=NONE).findings[0].statement
     assert "one row or cluster gives no interval" in judged(reach=NONE).findings[0].statement
     cut = judged(gain=NONE, blocks_cut=True, reason="blocks are short").findings[0]
@@ -213,10 +213,22 @@ def test_with_a_density_coverage_alone_is_an_observation() -> None:
     assert "probability 0" in judged(gap=NONE, gain=NONE, infinite=2, off=0.5, p_adjusted=0.001).findings[0].statement
 
 
-def test_rows_that_would_do_come_with_their_condition_and_only_above_the_present_number() -> None:
-    wide = judged(gap=0.0, reach=0.1).findings[0].statement
-    assert "would, if gap and spread stay as they are" in wide
-    assert "rows would be" not in judged(gap=0.06, reach=0.01).findings[0].statement
+@pytest.mark.parametrize("gap", [0.0, 0.04, 0.06])
+def test_a_sample_size_comes_from_the_model_with_its_condition_never_from_the_estimate(gap: float) -> None:
+    outcome = judged(gap=gap, reach=0.1, gap_variance=0.232324)
+    assert (
+        "Inconclusive (n = 200; about 800 observations give 80% power if the model is calibrated, about 2,300 if the "
+        "gap is half the tolerance; the present sample had a chance below 10%)." in outcome.findings[0].statement
+    )
+    assert outcome.n_needed == 800
+
+
+def test_a_sample_that_is_large_enough_is_told_its_chance_and_asked_for_no_more() -> None:
+    outcome = judged(gap=0.045, reach=0.01, gap_variance=0.05)
+    assert "Inconclusive (n = 200; the present sample had a chance of 87%)." in outcome.findings[0].statement
+    assert outcome.n_needed is None
+    assert "more new observations" in outcome.findings[0].remedy
+    assert "nconclusive" not in judged(reach=0.2).findings[0].statement  # the variance is not known
 
 
 def test_a_pass_gives_its_reason() -> None:

@@ -11,7 +11,7 @@ from uq_report.evidence import ids
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
 from uq_report.evidence.run import Run
-from uq_report.methods.pfi.check import ClaimsCheck
+from uq_report.methods.pfi.claims_check import ClaimsCheck
 
 COLUMNS = ("item", "p_value", "share", "share_lower", "share_upper", "unreliable")
 Over = dict[str, tuple[float, float]]  # of each feature the claim, and the part of it that is missing
@@ -43,9 +43,9 @@ def claims(over: Over, measure: str = "nll", **parts: Any) -> Diagnostic:
 
 
 @pytest.mark.parametrize(("over", "first", "second"), [
-    ({"age": (0.1, 0.08), ALL_FEATURES: (0.5, -0.05)}, "age claims", "The model claims that wrong values of all"),
-    ({"age": (0.1, 0.08), ALL_FEATURES: (0.5, 0.2)}, "The model claims that wrong values of all", "age claims"),
-    ({"age": (0.1, 0.03), ALL_FEATURES: (0.5, -0.05)}, "age claims", "The model claims that wrong values of all"),
+    ({"age": (0.1, 0.08), ALL_FEATURES: (0.5, -0.05)}, "age: a model-implied", "By the model's own distributions"),
+    ({"age": (0.1, 0.08), ALL_FEATURES: (0.5, 0.2)}, "By the model's own distributions", "age: a model-implied"),
+    ({"age": (0.1, 0.03), ALL_FEATURES: (0.5, -0.05)}, "age: a model-implied", "By the model's own distributions"),
 ])  # fmt: skip
 def test_what_over_claims_stands_first(over: Over, first: str, second: str) -> None:
     """That all features together deliver 110 % is no over-claim, so it does not open the finding."""
@@ -59,7 +59,7 @@ def test_features_that_deliver_little_are_named_the_smallest_share_first() -> No
     over = {"half": (0.1, 0.05), "fifth": (0.1, 0.08), "tenth": (0.1, 0.09), "third": (0.1, 0.07), "0": (0.1, 0.1)}
     (finding,) = ClaimsCheck().check(run(claims(over))).findings
     assert finding.features == ("0", "tenth", "fifth", "third")
-    assert finding.statement.count(" claims ") == 3
+    assert finding.statement.count(": a model-implied") == 3
 
 
 def judged(over: Over, **parts: Any) -> Outcome:
@@ -80,8 +80,10 @@ def test_the_severity_is_that_of_the_share_that_all_features_deliver(share: floa
 def test_without_all_features_together_over_claiming_is_low() -> None:
     (finding,) = judged({"a": (0.4, 0.3), "b": (0.4, 0.0)}).findings
     assert (finding.severity, finding.features, finding.statement) == (
-        "low", ("a",), "a claims 0.40 nats and delivers 0.1000 nats (0.0980 to 0.1020).",
-    )  # fmt: skip
+        "low",
+        ("a",),
+        "a: a model-implied importance of 0.40 nats, a realised importance of 0.1000 nats (0.0980 to 0.1020).",
+    )
 
 
 @pytest.mark.parametrize(
@@ -136,8 +138,8 @@ def test_what_the_model_makes_too_little_of_is_named_the_largest_first() -> None
     (finding,) = judged({"a": (0.1, -0.03), "b": (0.2, -0.3), "c": (0.1, 0.0), ALL_FEATURES: (0.3, -0.2)}).findings
     assert (finding.code, finding.severity, finding.features) == ("UQ402", "observation", ("b", "a"))
     assert finding.statement == (
-        "Wrong values of b, all features together and a cost more on unseen rows than the model expects: "
-        "b claims 0.20 nats and delivers 0.5000 nats (0.4980 to 0.5020)."
+        "Permuting b, all features together and a increases the loss by more than the model implies. "
+        "b: a model-implied importance of 0.20 nats, a realised importance of 0.5000 nats (0.4980 to 0.5020)."
     )
     assert finding.observed == pytest.approx(-0.3)
     assert finding.threshold == 0.01
@@ -161,18 +163,73 @@ def test_over_claiming_explains_a_bad_fit_where_it_has_a_place_and_no_use_where_
     assert [symptom.code for symptom in finding.explains] == codes
 
 
+HARMED: Over = {"a": (0.1, 0.09), "flipped": (0.2, 0.3), ALL_FEATURES: (0.5, 0.4)}
+
+
+def test_a_feature_that_makes_predictions_worse_is_named_alone_as_the_cause() -> None:
+    """Without it a, which delivers a tenth of its claim, is named."""
+    (finding,) = judged(HARMED).findings
+    assert finding.features == ("flipped",)
+    assert finding.statement.startswith(
+        "On these observations flipped makes predictions worse: permuting it lowers the loss by 0.1000 nats (95 % "
+        "interval 0.0980 to 0.1020). "
+    )
+    assert [symptom.code for symptom in finding.explains] == ["UQ402", "UQ101", "UQ001", "UQ003", "UQ123", "UQ301"]
+    assert finding.remedy.startswith("Check how the feature was filled, coded and signed")
+    (rest,) = judged({**HARMED, "flipped": (0.2, 0.0)}).findings
+    assert (rest.features, rest.remedy.partition(",")[0]) == (("a",), "Reduce over-fitting: regularise")
+
+
+def test_of_several_features_that_make_predictions_worse_the_worst_is_the_cause() -> None:
+    (finding,) = judged({**HARMED, "worst": (0.2, 0.5)}).findings
+    assert finding.features == ("worst",)
+    assert "worst makes predictions worse: permuting it lowers the loss by 0.3000 nats" in finding.statement
+    assert "; so does flipped." in finding.statement
+
+
+@pytest.mark.parametrize(
+    ("delivered", "others", "harmful"),
+    [
+        (-0.0118, 0, True),  # the error is 0.001, the margin 0.01: one-sided 5 % of 499 are 1.648 errors
+        (-0.0116, 0, False),
+        (-0.0118, 1, False),  # of two features one-sided 2.5 %, 1.965 errors
+        (-0.0121, 1, True),
+        (0.5, 0, False),
+    ],
+)
+def test_a_delivered_importance_must_be_below_the_margin_beyond_chance(
+    delivered: float, others: int, *, harmful: bool
+) -> None:
+    over: Over = {"flipped": (0.2, 0.2 - delivered), ALL_FEATURES: (0.5, 0.4)}
+    over |= dict.fromkeys("ab"[:others], (0.1, 0.0))
+    (finding,) = judged(over).findings[:1]
+    assert ("makes predictions worse" in finding.statement) is harmful
+
+
+def test_what_is_certain_makes_predictions_worse_or_not_and_what_is_unreliable_does_not() -> None:
+    given = claims(HARMED)
+    for error, unreliable, worse in ((0.0, "", True), (0.001, "few events", False)):
+        delivered = given.estimates["item"] == DELIVERED
+        table = given.estimates.assign(
+            std_error=given.estimates["std_error"].where(~delivered, error),
+            unreliable=given.estimates["unreliable"].where(~delivered, unreliable),
+        )
+        finding = ClaimsCheck().check(run(replace(given, estimates=table))).findings[0]
+        assert ("makes predictions worse" in finding.statement) is worse
+
+
 def test_features_that_deliver_half_are_named_only_where_nothing_else_over_claims() -> None:
     """Those of at least half of their claim stand in the sentence, three at most, and are no features of it."""
     four: Over = dict.fromkeys("abcd", (0.1, 0.04))
     (alone,) = judged(four).findings
-    assert (alone.features, alone.statement.count(" claims ")) == ((), 3)
+    assert (alone.features, alone.statement.count(": a model-implied")) == ((), 3)
     (together,) = judged({**four, ALL_FEATURES: (0.4, 0.16)}).findings
-    assert (together.features, together.statement.count(" claims ")) == ((), 1)
+    assert (together.features, together.statement.count(": a model-implied")) == ((), 0)
 
 
 def test_other_scores_have_their_unit() -> None:
     (finding,) = judged({"a": (0.4, 0.3), ALL_FEATURES: (0.4, 0.3)}, measure="brier").findings
-    assert "together cost 0.40 of the Brier score a row; unseen rows confirm 0.10 of the Brier score, 25" in (
+    assert "together increases the loss by 0.40 of the Brier score per observation; 0.10 of the Brier score, or 25" in (
         finding.statement
     )
     assert finding.measures == ("brier",)
@@ -193,7 +250,10 @@ def test_claims_without_outcomes_or_numbers_say_why() -> None:
 
 def test_all_features_together_claim_and_deliver() -> None:
     (finding,) = ClaimsCheck().check(run(claims({ALL_FEATURES: (0.3, -0.1), "age": (0.3, 0.0)}))).findings
-    assert "all features together claim 0.30 nats and deliver 0.4000 nats" in finding.statement
+    assert (
+        "all features together: a model-implied importance of 0.30 nats, a realised importance of 0.4000 nats"
+        in finding.statement
+    )
 
 
 def test_without_a_score_to_claim_in_its_own_reason_is_given() -> None:
@@ -232,6 +292,7 @@ def test_all_features_together_stand_after_the_features_that_over_claim_alone() 
     over: Over = {"age": (0.1, 0.08), "bmi": (0.1, 0.09), ALL_FEATURES: (0.5, 0.0)}
     statement = ClaimsCheck().check(run(claims(over))).findings[0].statement
     places = [
-        statement.index(words) for words in ("bmi claims", "age claims", "The model claims that wrong values of all")
+        statement.index(words)
+        for words in ("bmi: a model-implied", "age: a model-implied", "By the model's own distributions")
     ]
     assert places == sorted(places)

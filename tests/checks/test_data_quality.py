@@ -1,5 +1,6 @@
 """Every rule on data: raised above its threshold, silent below, and not judged without its evidence."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ def judged(
     check: DataQualityCheck | None = None,
     train: bool = True,
     n_train: int = 200,
+    moved: tuple[dict[str, Any], ...] = (),
 ) -> Outcome:
     """Return the outcome for 200 rows with these facts in place of the clean ones of their kind."""
     kinds = {fact[:3] for fact in facts} | {fact[:1] for fact in facts if fact[0] == "class"}
@@ -47,7 +49,9 @@ def judged(
         omissions=tuple(Omission(name, "", f"{name} was not given") for name in without),
         meta={"has_train": train, "n_train": n_train if train else 0, "columns_checked": 8},
     )
-    return (check or DataQualityCheck()).check(run(results=(result,)))
+    shares = pd.DataFrame([*moved], columns=[*ESTIMATE_COLUMNS, *MISSING])
+    changes = replace(result, id="data_quality.missing", estimates=shares, omissions=(), meta={})
+    return (check or DataQualityCheck()).check(run(results=(result, changes)))
 
 
 def run(**parts: Any) -> Run:
@@ -62,7 +66,7 @@ def only(outcome: Outcome) -> Finding:
 def test_clean_data_pass_with_their_reasons() -> None:
     outcome = judged()
     assert outcome.state == "passed"
-    assert "0 of 200 audited rows are copies of training rows." in outcome.reason
+    assert "0 of 200 observations are copies of training observations." in outcome.reason
 
 
 @pytest.mark.parametrize(("count", "severity"), [(3, "medium"), (10, "high")])
@@ -70,7 +74,7 @@ def test_uq701(count: int, severity: str) -> None:
     finding = only(judged(("overlap", "", "distinctive", count), ("overlap_other_y", "", "distinctive", 2)))
     assert (finding.code, finding.severity, finding.observed) == ("UQ701", severity, count / 200)
     assert finding.threshold == 0.01
-    assert "2 of them have another outcome there" in finding.statement
+    assert "2 of them have a different outcome there" in finding.statement
     assert judged(("overlap", "", "distinctive", 2)).state == "passed"
     assert judged(("overlap", "", "all", 150)).state == "passed"
     assert "another outcome" not in only(judged(("overlap", "", "distinctive", count))).statement
@@ -88,7 +92,7 @@ def test_uq703(count: int, severity: str) -> None:
     finding = only(judged(("placeholder", "bmi", "-999", count)))
     assert (finding.code, finding.severity, finding.features) == ("UQ703", severity, ("bmi",))
     assert finding.threshold == 0.005
-    assert f"bmi is −999 in {count} of 200 rows" in finding.statement
+    assert f"bmi is −999 in {count} of 200 observations" in finding.statement
     assert "looks like a code for a missing value" in finding.statement
     assert judged(("placeholder", "bmi", "-999", 1)).state == "passed"
 
@@ -121,14 +125,54 @@ def test_uq704(fact: Fact, severity: str, words: str) -> None:
     assert words in finding.statement
 
 
-@pytest.mark.parametrize(("count", "severity"), [(11, "low"), (60, "medium")])
-def test_uq705(count: int, severity: str) -> None:
-    finding = only(judged(("missing", "a", "", count), ("missing_train", "a", "", 100)))
-    assert (finding.code, finding.severity, finding.features) == ("UQ705", severity, ("a",))
-    assert "(50 % of the training rows)" in finding.statement
-    assert "training" not in only(judged(("missing", "a", "", 60), train=False)).statement
-    assert "(0 % of the training rows)" in only(judged(("missing", "a", "", count))).statement
-    assert judged(("missing", "a", "", 10)).state == "passed"
+MISSING = ("item", "n", "share", "share_train", "n_train")
+
+
+def moved(feature: str, least: float, side: int = 1) -> dict[str, Any]:
+    """Return a share of missing values that moved by at least so much."""
+    ends = sorted((side * least, side * (least + 0.2)))
+    line = {"measure": "missing_change", "feature": feature, "estimate": side * (least + 0.1), "std_error": np.nan}
+    line |= {"lower": ends[0], "upper": ends[1], "confidence": 0.99, "covers": "new test and training rows"}
+    return line | {"item": "missing", "n": 200, "share": 0.4, "share_train": 0.1, "n_train": 500}
+
+
+@pytest.mark.parametrize(
+    ("least", "severity"),
+    [
+        (0.0199, None),
+        (0.0201, "observation"),
+        (0.0499, "observation"),
+        (0.0501, "low"),
+        (0.199, "low"),
+        (0.201, "medium"),
+    ],
+)
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_share_of_missing_values_that_differs_from_training(least: float, severity: str | None, side: int) -> None:
+    outcome = judged(("missing", "a", "", 5), moved=(moved("a", least, side),))
+    assert [finding.severity for finding in outcome.findings] == ([severity] if severity else [])
+    for finding in outcome.findings:
+        assert (finding.code, finding.features, finding.threshold) == ("UQ705", ("a",), 0.02)
+        assert finding.evidence == ("data_quality.missing",)
+        assert finding.statement == (
+            "a is missing in 40 % of 200 observations and in 10 % of 500 training observations: at least "
+            f"{100 * least:.1f} points {'more' if side > 0 else 'less'}."
+        )
+
+
+def test_a_share_that_may_not_have_moved_is_no_finding() -> None:
+    wide = moved("a", 0.1) | {"lower": -0.1}
+    assert judged(("missing", "a", "", 5), moved=(wide,)).state == "passed"
+
+
+@pytest.mark.parametrize("train", [True, False])
+def test_missing_values_as_such_are_one_observation(train: bool) -> None:
+    lines = (("missing", "a", "", 11), ("missing", "b", "", 60), ("missing", "c", "", 10))
+    finding = only(judged(*lines, train=train))
+    assert (finding.code, finding.severity, finding.features) == ("UQ705", "observation", ("a", "b"))
+    assert finding.statement == "Values are missing in b (30 %) and a (5.5 %)."
+    found = judged(*lines, moved=(moved("b", 0.1), moved("a", 0.01))).findings
+    assert [(one.severity, one.features) for one in found] == [("low", ("b",)), ("observation", ("a",))]
 
 
 def test_uq706() -> None:
@@ -146,7 +190,7 @@ def test_uq707() -> None:
     assert "yes (5)" in finding.statement
     passed = judged(("class", "", "no", 190), ("class", "", "yes", 10))
     assert passed.state == "passed"
-    assert "No class has fewer than 5 % of the rows." in passed.reason
+    assert "No class has fewer than 5 % of the observations." in passed.reason
 
 
 @pytest.mark.parametrize(("smallest", "codes"), [(2, []), (1, ["UQ707"])])
@@ -162,7 +206,7 @@ def test_the_only_class_is_not_rare_and_its_limit_is_the_share() -> None:
 
 
 def test_without_a_count_of_copies_there_are_none() -> None:
-    assert "0 of 0 audited rows are copies of others." in judged(without=("duplicate_rows",)).reason
+    assert "0 of 0 observations are copies of others." in judged(without=("duplicate_rows",)).reason
 
 
 def test_what_was_not_given_is_not_judged() -> None:
@@ -203,9 +247,9 @@ def test_a_severity_is_never_worse_than_its_rule_says() -> None:
     assert not np.isnan([f.observed for f in findings if f.observed is not None]).any()
 
 
-@pytest.mark.parametrize(("n_train", "severity"), [(49, "medium"), (50, "low"), (99, "low"), (100, None)])
+@pytest.mark.parametrize(("n_train", "severity"), [(1, "observation"), (99, "observation"), (100, None)])
 def test_few_training_rows_are_named_with_what_they_can_tell(n_train: int, severity: str | None) -> None:
     findings = judged(n_train=n_train).findings
     assert [one.severity for one in findings] == ([severity] if severity else [])
-    assert all(f"{n_train} training rows for 8 features" in one.statement for one in findings)
+    assert all(f"{n_train} training observations for 8 features" in one.statement for one in findings)
     assert all(f"to ±{98 / n_train**0.5:.0f} points" in one.statement for one in findings)

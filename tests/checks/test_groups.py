@@ -92,8 +92,8 @@ def run(**parts: Any) -> Run:
 def test_all_is_well() -> None:
     outcome = judged(use=(lost(0.01, reach=0.005),))
     assert (outcome.state, len(outcome.findings)) == ("passed", 0)
-    assert "No contrast of predictions between groups goes through" in outcome.reason
-    assert "Every group has at least 30 rows" in outcome.reason
+    assert "No difference of predictions between groups is attributable to" in outcome.reason
+    assert "Every group has at least 30 observations" in outcome.reason
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_uq801_needs_the_interval_beyond_a_share_of_the_spread(value: float, rea
     assert (finding.code, finding.severity, finding.features) == ("UQ801", severity, ("sex",))
     assert finding.threshold == pytest.approx(0.05)
     side = "low" if value > 0 else "high"
-    assert f"predictions are too {side} for sex = f (80 rows) by {abs(100 * value):.0f}" in finding.statement
+    assert f"predictions are too {side} for sex = f (80 observations) by {abs(100 * value):.0f}" in finding.statement
     assert "its predictions differ from theirs by 10.0 points" in finding.statement
 
 
@@ -126,18 +126,18 @@ def test_uq801_is_adjusted_over_groups_and_classes() -> None:
 
 @pytest.mark.parametrize(
     ("value", "reach", "severity"),
-    [(0.2, 0.1, "high"), (0.2, 0.15, "medium"), (0.1, 0.09, "low"), (-0.2, 0.1, "high")],
+    [(0.3, 0.05, "high"), (0.3, 0.1, "medium"), (0.2, 0.15, "low"), (-0.3, 0.05, "high")],
 )
 def test_uq802_is_graded_by_where_the_interval_lies(value: float, reach: float, severity: str) -> None:
     (finding,) = judged(difference("confidence_gap", value, reach, p=0.001), own=0.15).findings
     assert (finding.code, finding.severity, finding.observed) == ("UQ802", severity, value)
     side = "more" if value > 0 else "less"
-    assert f") {side} than for the other 120 rows" in finding.statement
+    assert f") {side} than for the other 120 observations" in finding.statement
     assert "is 0.150 nats (95 % interval 0.140 to 0.160) above what the model expects, " in finding.statement
 
 
 def test_uq802_stays_silent_or_undetermined() -> None:
-    assert judged(difference("confidence_gap", 0.015, 0.004, p=0.001)).state == "passed"
+    assert judged(difference("confidence_gap", 0.095, 0.004, p=0.001)).state == "passed"
     assert "UQ802 is undetermined for sex = f" in judged(difference("confidence_gap", 0.1, 0.1, p=0.06)).reason
     assert not judged(difference("confidence_gap", 0.1, 0.09, p=0.03)).findings
     two = (difference("confidence_gap", 0.1, 0.09, p=0.02), difference("confidence_gap", 0.0, item="m"))
@@ -169,7 +169,7 @@ def test_uq803_is_graded_by_how_well_the_feature_tells_and_what_outcomes_say(
     (finding,) = [one for one in found.findings if one.code == "UQ803"]
     assert (finding.severity, finding.features) == (severity, ("a", "sex"))
     assert "moves the predictions for sex = f against the rest by 15.0 points" in finding.statement
-    assert f"a, which goes together with sex (association {told:.2f}), moves" in finding.statement
+    assert f"a, which is associated with sex ({told:.2f}), moves" in finding.statement
     assert "In all, predictions differ by 20.0 points" in finding.statement
 
 
@@ -234,15 +234,41 @@ def test_both_sides_of_margin_and_level(line: dict[str, Any], expected: str | No
 
 
 @pytest.mark.parametrize(
-    ("reach", "severity"), [(0.0799, "high"), (0.0801, "medium"), (0.1399, "medium"), (0.1401, "low")]
+    ("nearest", "severity"), [(0.2237, "high"), (0.2236, "medium"), (0.1582, "medium"), (0.1581, "low")]
 )
-def test_both_sides_of_the_grades_of_uq802(reach: float, severity: str) -> None:
-    """0.16 less its reach against 0.02 nats: high from four times that on, medium beyond one."""
-    (finding,) = judged(difference("confidence_gap", 0.16, reach, p=0.001)).findings
+def test_both_sides_of_the_grades_of_uq802(nearest: float, severity: str) -> None:
+    """The loss has a standard deviation of 0.5 nats: 0.5 √0.2 are worth 0.1 nats, 0.5 √0.1 are worth 0.05."""
+    (finding,) = judged(difference("confidence_gap", 0.4, 0.4 - nearest, p=0.001)).findings
     assert finding.severity == severity
 
 
-@pytest.mark.parametrize(("value", "open_"), [(0.0151, True), (-0.0151, True), (0.0149, False), (-0.0149, False)])
+@pytest.mark.parametrize(("value", "severities"), [(0.0999, []), (0.1001, ["low"]), (-0.1001, ["low"])])
+def test_uq802_is_raised_from_what_a_recalibration_would_save(value: float, severities: list[str]) -> None:
+    """0.1 nats are 0.2 standard deviations, which are worth 0.02 nats."""
+    found = judged(difference("confidence_gap", value, 0.01, p=0.001)).findings
+    assert [finding.severity for finding in found] == severities
+    assert all(finding.threshold == pytest.approx(0.1) for finding in found)
+
+
+@pytest.mark.parametrize(
+    ("reach", "severity"), [(0.0999, "high"), (0.1001, "medium"), (0.2499, "medium"), (0.2501, "low")]
+)
+def test_coverage_is_graded_in_margins(reach: float, severity: str) -> None:
+    """30 points less their reach: high from four times 5 points on, medium beyond one."""
+    (finding,) = judged(difference("coverage_90", 0.3, reach, p=0.001)).findings
+    assert finding.severity == severity
+
+
+def test_a_loss_that_does_not_vary_by_the_model_has_no_size() -> None:
+    assert judged(difference("confidence_gap", 0.3, p=0.001, scale=0.0)).findings == ()
+
+
+def test_wrong_predictions_explain_the_loss_of_the_group() -> None:
+    found = judged(difference("residual", 0.2, p=0.001), difference("confidence_gap", 0.3, p=0.001)).findings
+    assert found[1].is_explained_by(found[0])
+
+
+@pytest.mark.parametrize(("value", "open_"), [(0.0951, True), (-0.0951, True), (0.0949, False), (-0.0949, False)])
 def test_an_interval_that_reaches_beyond_the_margin_leaves_a_group_open(value: float, *, open_: bool) -> None:
     outcome = judged(difference("confidence_gap", value, 0.005, p=0.5))
     assert outcome.state == ("skipped" if open_ else "passed")
@@ -255,8 +281,9 @@ def test_losses_are_said_against_what_the_model_expects_or_by_themselves() -> No
     )
     covered = difference("coverage_90", -0.2, 0.1, p=0.001) | {"unit": "share of rows"}
     (finding,) = judged(covered).findings
-    assert "the central 90 % intervals cover 20 points (95 % interval 10 to 30) less than for the other 120 rows" in (
-        finding.statement
+    assert (
+        "the central 90 % intervals cover 20 points (95 % interval 10 to 30) less than for the other 120 observations"
+        in (finding.statement)
     )
     assert (finding.measures, finding.threshold) == (("coverage_90",), 0.05)
     alone = difference("excess_loss", 0.2, 0.05, p=0.001, scale=0.4)
@@ -279,6 +306,29 @@ def test_uq805_is_one_finding_of_an_attribute_with_the_numbers_of_its_largest_di
     assert found[0].measures == ("brier", "entropy")
     assert "the Brier score of sex = f is lower by 0.090 nats" in found[0].statement
     assert "the stated uncertainty of sex = f is higher by 0.200 nats" in found[0].statement
+
+
+def changed(value: float, by: str = "sex", scale: float = 0.5) -> dict[str, Any]:
+    """Return the mean change of all predictions when `by` is exchanged."""
+    return lost(value, 1.0, by=by, p=np.nan, scale=scale) | {"item": "all rows"}
+
+
+@pytest.mark.parametrize(("size", "severities"), [(0.00501, ["low"]), (0.00499, [])])
+def test_uq803_names_an_attribute_that_is_an_input(size: float, severities: list[str]) -> None:
+    """From a change of a hundredth of the outcome's standard deviation on, whatever the groups' contrasts."""
+    found = judged(use=(changed(size), lost(0.0, 1.0, by="sex", p=0.9))).findings
+    assert [finding.severity for finding in found] == severities
+    for finding in found:
+        assert finding.statement.startswith("The model uses sex as an input: permuting it changes predictions by 0.5")
+        assert finding.remedy == "Document the legal basis for using sex, or remove sex and its proxies."
+        assert (finding.features, finding.threshold) == (("sex",), 0.005)
+
+
+def test_uq803_names_an_attribute_once_and_no_feature_beside_it_as_an_input() -> None:
+    assert judged(use=(changed(0.4, by="a"),)).findings == ()
+    assert judged(use=(changed(0.4, scale=0.0),)).findings == ()
+    (finding,) = judged(use=(changed(0.4), lost(0.3, 1.0, by="sex"))).findings
+    assert "moves the predictions for sex = f" in finding.statement
 
 
 def test_uq803_speaks_of_the_worst_contrast_of_a_feature() -> None:
@@ -354,7 +404,7 @@ def test_where_nothing_could_be_exchanged_its_attributes_are_named() -> None:
     for lines, unable in (([], True), ([lost(0.3)], False)):
         exchanged = replace(diagnostic("groups.use", lines), omissions=gaps)
         found = GroupsCheck().check(run(results=(diagnostic("groups", [gap(0.0)], **meta), *others, exchanged)))
-        assert ("no feature could be exchanged for sex" in found.reason) is unable
+        assert ("no feature could be permuted for sex" in found.reason) is unable
         assert ("UQ803" in {finding.code for finding in found.findings}) is not unable
 
 
@@ -369,7 +419,7 @@ def test_the_size_of_a_contrast_of_0_keeps_its_interval() -> None:
 def test_uq804_names_groups_that_cannot_be_judged_without_their_size() -> None:
     finding = judged(withheld=("x", "y")).findings[0]
     assert (finding.code, finding.severity, finding.observed) == ("UQ804", "observation", None)
-    assert "Of sex, x and y cannot be judged: fewer than 30 rows" in finding.statement
+    assert "Of sex, x and y cannot be judged: fewer than 30 observations" in finding.statement
 
 
 def test_without_protected_attributes_it_does_not_apply() -> None:
@@ -392,11 +442,11 @@ def test_what_is_missing_is_not_judged() -> None:
 
 
 def test_thresholds_are_options_and_stand_in_the_rules() -> None:
-    check = GroupsCheck(spread=0.8, effect=0.5)
+    check = GroupsCheck(spread=0.8, effect=0.5, some=0.6, much=0.7)
     lines = (difference("residual", 0.3, p=0.001), difference("confidence_gap", 0.2, 0.1, p=0.001))
     assert judged(*lines, use=(lost(0.15),), check=check).state == "passed"
     assert "beyond 80 % of the outcome's standard deviation" in check.rules[0].text
-    for option in ("level", "spread", "effect", "entropy", "rate", "loss", "high", "proxy", "stand_in", "skill"):
+    for option in ("level", "spread", "effect", "some", "entropy", "rate", "loss", "high", "used", "proxy", "skill"):
         with pytest.raises(InputError, match=rf"groups\.{option} must be"):
             GroupsCheck(**{option: 0.0})
 

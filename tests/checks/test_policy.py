@@ -1,5 +1,6 @@
 """Policy: rules in the owner's words, judged by intervals; what cannot be judged never passes in silence."""
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -113,9 +114,24 @@ def test_an_open_rule_is_lower_and_says_what_is_missing() -> None:
     finding = only(judged("ece <= 0.05"))
     assert (finding.severity, finding.lower) == ("medium", None)
     assert "ece is 0.0300, without an interval" in finding.statement
-    assert "can neither be called kept nor broken" in finding.statement
+    assert "is inconclusive" in finding.statement
     assert only(judged("ece <= 0.05", severity="low")).severity == "low"
     assert only(judged("ece <= 0.05", severity="critical")).severity == "high"
+
+
+def test_an_open_limit_says_what_sample_decides_where_the_truth_differs_by_a_stated_amount() -> None:
+    """AUC: 7.849 n se²/0.03²; whatever the estimate. Another quantity: a tenth of the limit. At a known n only."""
+    area = calibration(("roc_auc", 0.76, 0.69, 0.82), ("crps", 2.0, 1.5, 2.5))
+    area = replace(area, estimates=area.estimates.assign(std_error=[0.034, 0.25], confidence=0.95))
+    open_ = judged("roc_auc >= 0.75", results=(area,), subject={"n": 250})
+    assert (
+        "Inconclusive (n = 250; about 2,600 observations give 80% power if the true roc_auc is 0.780 or more, or 0.720 "
+        "or less; the present sample had a chance of 14%)." in only(open_).statement
+    )
+    assert open_.n_needed == 2600
+    assert judged("crps <= 2", results=(area,), subject={"n": 250}).n_needed == 3100  # 7.849 x 250 x 0.25²/0.2²
+    assert judged("roc_auc >= 0.75", results=(area,)).n_needed is None
+    assert judged("roc_auc >= 0.9", results=(area,), subject={"n": 250}).n_needed is None
 
 
 @pytest.mark.parametrize(

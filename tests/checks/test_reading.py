@@ -20,11 +20,14 @@ from uq_report.checks.reading import (
     likelihood,
     listed,
     signs,
+    size_beyond,
+    size_within,
     two_sided,
     with_reasons,
 )
 from uq_report.checks.rule import Rule
 from uq_report.core.model.results import Omission
+from uq_report.core.statistics.sample_size import beyond, within
 from uq_report.evidence.importance import Pfi
 from uq_report.evidence.run import NotRun
 
@@ -97,6 +100,23 @@ def test_about_0_stays_and_distrusted_intervals_take_no_part_in_the_adjustment()
     assert np.isnan(found["b"].p_value)
 
 
+def test_a_size_is_that_of_the_least_certain_of_a_family() -> None:
+    pairs = [(0.01, 0.05), (0.04, 0.05), (float("nan"), 0.05), (0.04, 0.0)]
+    known = run()
+    size = size_beyond(known, pairs)
+    assert size == beyond(200, 0.04, 0.05, "the true value is twice the margin", tests=4)
+    assert size_beyond(run(n=None), pairs) is size_beyond(known, []) is None
+
+
+def test_a_size_for_an_importance_of_0_is_that_of_undetermined_and_reliable_ones() -> None:
+    of = view({"a": (0.0, 0.02), "b": (0.0, 0.03), "c": (9.0, 0.5)}, unreliable=["", "few events", ""])
+    lines = [line for line in of.lines if line.measure == "nll"]
+    known = run()
+    assert {line.feature: line.verdict for line in lines} == {"a": "undetermined", "b": "undetermined", "c": "positive"}
+    assert size_within(known, lines) == within(200, 200 * 0.02**2, lines[0].margin, "the true importance is 0")
+    assert size_within(run(n=None), lines) is size_within(known, lines[1:]) is None
+
+
 def test_undecided_features_are_told_with_the_reason_and_the_rows_that_would_do() -> None:
     why = ["", "few events (7 of 200 rows)", "few events (7 of 200 rows)", "no events (0 of 200 rows)"]
     of = view(dict.fromkeys("abcd", (1.0, 0.1)), unreliable=why, n_needed=[np.nan, 572.0, 572.0, np.nan])
@@ -105,7 +125,7 @@ def test_undecided_features_are_told_with_the_reason_and_the_rows_that_would_do(
         == with_reasons(of, "abcd", "brier", "nll")
         == (
             "a",
-            "b and c (few events, 7 of 200 rows; about 572 rows like these would do)",
+            "b and c (few events, 7 of 200 rows; about 572 observations are needed)",
             "d (no events, 0 of 200 rows)",
         )
     )

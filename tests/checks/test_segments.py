@@ -14,9 +14,10 @@ from uq_report.document.document import Section
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.outcomes import CONFIDENCE_GAP
 from uq_report.evidence.run import NotRun, Run
-from uq_report.evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT
+from uq_report.evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT, RESIDUAL
 from uq_report.methods.segments.check import SegmentsCheck
 from uq_report.methods.segments.explain import CHANGES, COLUMNS
+from uq_report.methods.segments.residuals import COLUMNS as RESIDUAL_COLUMNS
 from uq_report.methods.segments.section import SegmentsSection
 from uq_report.reading.run_reader import RunReader
 
@@ -53,13 +54,29 @@ def diagnostic(id: str, rows: list[dict[str, Any]], columns: tuple[str, ...], **
     )
 
 
+def offset(value: float, error: float = 0.05, **more: Any) -> dict[str, Any]:
+    """Return a segment of 100 of 500 observations whose mean residual is `value` standard deviations."""
+    facts = {"measure": RESIDUAL, "feature": "", "estimate": value, "std_error": error, "confidence": 0.95}
+    facts |= {"lower": value - 2 * error, "upper": value + 2 * error, "covers": "new test rows"}
+    facts |= {"item": "age above 47", "segment": "residual 1", "level": "", "n": 100, "units": 1001, "share": 0.2}
+    facts |= {"n_rest": 400, "outcome": 5.0, "predicted": 4.0, "unit": "units of y", "nats": value**2 / 2}
+    facts |= {"difference": value, "difference_std_error": error, "freedom": 1000}
+    return facts | more
+
+
 def judged(
-    *lines: dict[str, Any], closest: list[dict[str, Any]] | None = None, usual: float | None = 2.0, **options: float
+    *lines: dict[str, Any],
+    closest: list[dict[str, Any]] | None = None,
+    usual: float | None = 2.0,
+    residuals: tuple[dict[str, Any], ...] = (),
+    **options: float,
 ) -> Outcome:
     meta: dict[str, Any] = {"made_of": {x["segment"]: ["age"] for x in lines}, "judged": 1000, "grown": 1000}
     meta |= {"uncertainty": ["entropy", "variance"], "usual_loss": usual}
     results = [diagnostic("segments", [*lines], COLUMNS, **meta)]
     results += [diagnostic("segments.features", closest, CHANGES)] if closest else []
+    about = {"made_of": {x["segment"]: ["age"] for x in residuals}}
+    results += [diagnostic("segments.residuals", [*residuals], RESIDUAL_COLUMNS, **about)] if residuals else []
     run = Run(as_of="2026-01-01", subject={"n": 2000}, settings={}, environment={}, results=tuple(results))
     return SegmentsCheck(**options).check(run)
 
@@ -143,22 +160,22 @@ def test_the_finding_names_rows_size_rest_and_remedy() -> None:
     finding = only(judged(line(), closest=[change | {"segment": "confidence_gap 1", "before": 0.3, "after": 0.1}]))
     assert finding.code == "UQ121"
     assert finding.statement == (
-        "Where age above 47 (200 of the 1000 rows kept to judge) the loss is 0.300 nats (95 % interval 0.260 to "
-        "0.340) above what the model expects, 0.300 nats (0.260 to 0.340) further above than for the other 800 rows: "
-        "there the model is surer than it is right. Of all features, exchanging income brings these rows closest "
-        "to the others: from 0.300 to 0.100 nats apart."
+        "Where age above 47 (200 of the 1000 observations that judge it) the loss exceeds the loss that the model "
+        "expects by 0.300 nats (95 % interval 0.260 to 0.340), and by 0.300 nats (0.260 to 0.340) more than for the "
+        "other 800 observations: there the model is over-confident. Of all features, permuting income reduces the "
+        "difference to the others most: from 0.300 to 0.100 nats."
     )
-    assert finding.remedy == "Check these 200 rows for wrong labels and for missing features."
-    assert finding.affected == "200 of 1000 rows"
+    assert finding.remedy == "Check these 200 observations for wrong labels and for missing features."
+    assert finding.affected == "200 of 1000 observations"
     assert (finding.features, finding.threshold, finding.observed) == (("age",), 0.05, 0.3)
 
 
 def test_rows_off_the_support_are_named_as_such() -> None:
     finding = only(judged(line(segment=OFF_SUPPORT, grown="", item="rows unlike any training row")))
     assert finding.statement.startswith(
-        "For rows unlike any training row (200 of the 1000 rows kept to judge) the loss is"
+        "For rows unlike any training row (200 of the 1000 observations that judge it) the loss exceeds"
     )
-    assert finding.remedy == "Check these 200 rows for wrong labels and for missing features."
+    assert finding.remedy == "Check these 200 observations for wrong labels and for missing features."
 
 
 def test_a_wide_interval_decides_nothing() -> None:
@@ -168,10 +185,12 @@ def test_a_wide_interval_decides_nothing() -> None:
 
 
 def test_small_gaps_pass() -> None:
-    outcome = judged(line(value=0.001, error=0.01), every("entropy", 1.0), line("entropy", 0.01))
+    lines = (line(value=0.001, error=0.01), every("entropy", 1.0), line("entropy", 0.01))
+    outcome = judged(*lines, residuals=(offset(0.01),))
     assert outcome.state == "passed"
-    assert "In none of 1 segments is the model shown to be surer than it is right." in outcome.reason
-    assert "In none of 1 segments is the model far less sure than elsewhere." in outcome.reason
+    assert "In none of 1 segments are predictions shown to be wrong on average." in outcome.reason
+    assert "In none of 1 segments is the model shown to be over-confident." in outcome.reason
+    assert "In none of 1 segments is the uncertainty much higher than elsewhere." in outcome.reason
 
 
 @pytest.mark.parametrize(("value", "raised"), [(0.239, False), (0.241, True)])
@@ -180,7 +199,7 @@ def test_concentrated_doubt_is_an_observation_from_a_margin_on(value: float, rai
     assert severities(outcome) == (["observation"] if raised else [])
     if raised:
         assert (
-            "Where age above 47 (200 of the 1000 rows kept to judge) the model is less sure: entropy"
+            "Where age above 47 (200 of the 1000 observations that judge it) the uncertainty is higher: entropy"
             in only(outcome).statement
         )
 
@@ -212,7 +231,7 @@ def test_doubt_needs_its_adjusted_test_and_names_the_largest_segment() -> None:
 
 def test_rows_off_the_support_are_no_concentration() -> None:
     outcome = judged(line("entropy", 0.9, segment=OFF_SUPPORT, grown=""))
-    assert "no measure of uncertainty parts the rows" in outcome.reason
+    assert "no measure of uncertainty divides the observations" in outcome.reason
 
 
 def test_nothing_is_judged_without_segments() -> None:
@@ -227,9 +246,86 @@ def test_an_unknown_size_raises_nothing() -> None:
     assert judged(line(value=0.3, error=np.nan)).findings == ()
 
 
+ALPHA, NINETY = 1.646, 1.646  # one-sided 5 % point of t with 1000 degrees of freedom
+MARGIN, SMALL = 0.1**0.5, 0.04**0.5  # standard deviations that are worth 0.05 and 0.02 nats
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (SMALL + ALPHA * 0.05 - 0.001, []),
+        (SMALL + ALPHA * 0.05 + 0.001, ["observation"]),
+        (MARGIN + ALPHA * 0.05 - 0.001, ["observation"]),
+        (MARGIN + ALPHA * 0.05 + 0.001, ["low"]),
+        (0.2**0.5 + NINETY * 0.05 - 0.001, ["low"]),
+        (0.2**0.5 + NINETY * 0.05 + 0.001, ["medium"]),
+        (0.4**0.5 + NINETY * 0.05 - 0.001, ["medium"]),
+        (0.4**0.5 + NINETY * 0.05 + 0.001, ["high"]),
+    ],
+)
+@pytest.mark.parametrize("side", [1, -1])
+def test_wrong_predictions_are_graded_by_the_lower_end_in_nats(value: float, side: int, expected: list[str]) -> None:
+    """d standard deviations are worth d²/2 nats: 0.316 are 0.05, 0.447 are 0.1, 0.632 are 0.2."""
+    assert severities(judged(residuals=(offset(side * value),))) == expected
+
+
+@pytest.mark.parametrize(("difference", "expected"), [(0.081, []), (0.084, ["high"])])
+def test_predictions_must_be_further_from_right_than_those_of_the_others(
+    difference: float, expected: list[str]
+) -> None:
+    """A mean that is wrong everywhere is the calibration gate's."""
+    assert severities(judged(residuals=(offset(0.9, difference=difference),))) == expected
+    assert severities(judged(residuals=(offset(-0.9, difference=-difference),))) == expected
+    assert severities(judged(residuals=(offset(-0.9, difference=difference),))) == []
+
+
+def test_a_wide_interval_counts_both_tails_of_the_margin() -> None:
+    """Of a mean residual of the size of the margin half of the chance lies beyond it, and 0.26 on the other side."""
+    wide = offset(MARGIN + 1e-6, 1.0, difference=0.5, difference_std_error=0.01)
+    assert severities(judged(residuals=(wide,), level=0.77)) == ["low"]
+    assert severities(judged(residuals=(wide,), level=0.75)) == []
+
+
+def test_wrong_predictions_are_adjusted_over_segments() -> None:
+    weak = offset(MARGIN + 1.8 * 0.05)
+    other = offset(0.0, segment="residual 2", item="age at most 47")
+    assert severities(judged(residuals=(weak,))) == ["low"]
+    assert severities(judged(residuals=(weak, other))) == ["observation"]
+
+
+def test_a_segment_that_both_halves_find_is_one_finding() -> None:
+    again = offset(0.7, segment="residual 2", item="age above 45")
+    finding = only(judged(residuals=(again, offset(0.8))))
+    assert finding.statement == (
+        "Where age above 47 (100 of the 500 observations that judge it) the mean outcome is 5.00 and the mean "
+        "prediction 4.00: predictions are too low by 0.80 (95 % interval 0.70 to 0.90) standard deviations of the "
+        "model. This costs about 0.32 nats per observation. So are they where age above 45."
+    )
+    assert (finding.features, finding.affected, finding.observed) == (("age",), "100 of 500 observations", 0.8)
+    assert [symptom.code for symptom in finding.explains] == ["UQ121", "UQ101"]
+    opposite = offset(-0.7, segment="residual 2", item="age at most 30")
+    assert len(judged(residuals=(opposite, offset(0.8))).findings) == 2
+    low = only(judged(residuals=(offset(MARGIN + 0.09),)))
+    assert [symptom.code for symptom in low.explains] == ["UQ121"]
+
+
+def test_wrong_probabilities_are_shares_of_a_class() -> None:
+    shares: dict[str, Any] = {"level": "bad", "outcome": 0.24, "predicted": 0.04, "unit": "probability", "nats": 0.25}
+    finding = only(judged(residuals=(offset(-1.0, **shares),)))
+    assert "24 % are bad, at a mean probability of 4 %: predictions are too high by 1.00 (" in finding.statement
+    assert "This costs about 0.25 nats per observation." in finding.statement
+    assert "So are they" not in finding.statement
+
+
+def test_a_large_residual_that_may_be_chance_is_open() -> None:
+    assert "UQ123 is undetermined for age above 47" in judged(residuals=(offset(0.33, 0.3),)).reason
+    assert "UQ123" not in judged(residuals=(offset(0.31, 0.3),)).reason
+
+
 @pytest.mark.parametrize(
     ("options", "match"),
     [
+        ({"small": 0.06}, r"segments\.small must be a number > 0, at most margin; got 0\.06"),
         ({"level": 0.0}, r"segments\.level must be a number in \(0, 1\); got 0\.0"),
         ({"margin": 0.0}, r"segments\.margin must be a number > 0; got 0\.0"),
         ({"medium": 0.5}, r"segments\.medium must be numbers 1 <= medium < high; got 0\.5"),
@@ -242,9 +338,14 @@ def test_wrong_thresholds_are_refused(options: dict[str, float], match: str) -> 
         SegmentsCheck(**options)
 
 
-def shown(*lines: dict[str, Any], closest: list[dict[str, Any]] | None = None) -> Section:
+def shown(
+    *lines: dict[str, Any],
+    closest: list[dict[str, Any]] | None = None,
+    residuals: tuple[dict[str, Any], ...] = (),
+) -> Section:
     meta: dict[str, Any] = {"made_of": {}, "judged": 1000, "grown": 1000, "uncertainty": ["entropy"]}
     results = [diagnostic("segments", [*lines], COLUMNS, **meta)]
+    results += [diagnostic("segments.residuals", [*residuals], RESIDUAL_COLUMNS)] if residuals else []
     results += [] if closest is None else [diagnostic("segments.features", closest, CHANGES)]
     with undrawn():
         run = Run(as_of="2026-01-01", subject={"n": 2000}, settings={}, environment={}, results=tuple(results))
@@ -269,3 +370,16 @@ def test_the_section_counts_segments_above_the_rest_and_names_what_brings_them_c
         assert (table.rows[0][0], table.rows[0][-1]) == ("A", words)
         assert table.rows[-1][:4] == ("", "all judged rows", 200, 0.2)
     assert "No measure parts these rows" in text_of(shown(whole))
+
+
+def test_the_section_shows_the_segments_whose_predictions_are_farthest_from_their_outcomes() -> None:
+    many = [offset(0.1 * k * (-1) ** k, segment=f"residual {k}", item=f"age above {k}") for k in range(8)]
+    found = shown(every("entropy", 1.0), residuals=tuple(many))
+    table = table_of(found, "segments-residuals")
+    assert [row[0] for row in table.rows] == [f"age above {k}" for k in (7, 6, 5, 4, 3, 2)]
+    assert table.rows[0][1:4] == (100, 5.0, 4.0)
+    assert table.rows[0][4].startswith("−0.70 (−0.80 to −0.60)")
+    assert "The 6 segments of 8 with the largest difference of outcome and prediction." in table.caption
+    of_class = shown(every("entropy", 1.0), residuals=(offset(0.5, level="bad"),))
+    assert table_of(of_class, "segments-residuals").rows[0][2] == "bad"
+    assert "trees of their own" not in text_of(shown(every("entropy", 1.0)))

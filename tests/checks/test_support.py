@@ -1,5 +1,6 @@
 """Every rule on support: raised, silent, undetermined, and not judged without its evidence."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,18 +39,33 @@ def result(id: str, rows: list[dict[str, Any]], columns: tuple[str, ...], meta: 
     )
 
 
+COPIES = ("item", "n", "share", "share_train", "ratio", "n_train")
+
+
+def copies(least: float) -> dict[str, Any]:
+    """Return an excess of near copies of at least so much."""
+    bounds = {"lower": least, "upper": least + 0.1, "std_error": np.nan, "confidence": 0.99}
+    names = {"measure": "near_copies", "feature": "", "item": "near copies", "covers": "new test and training rows"}
+    return {**names, **bounds, "estimate": least + 0.05, "n": 400, "share": 0.31, "share_train": 0.01} | {
+        "ratio": 0.1,
+        "n_train": 900,
+    }
+
+
 def judged(
     outside: dict[str, Any] | None = None,
     shuffled: list[dict[str, Any]] | None = None,
     values: list[dict[str, Any]] | None = None,
     tests: int = 6,
     check: SupportCheck | None = None,
+    least: float = 0.0,
 ) -> Outcome:
     first = outside or share("outside", "", 0.05, 0.02, p_value=0.5)
     rest = shuffled if shuffled is not None else [share("shuffled", "a", 0.05, 0.02)]
     results = (
         result("support", [first, *rest], ("item", "n", "p_value", "expected"), {"units": 400}),
         result("support.values", values or [], ("item", "n", "share", "p_value", "bound"), {"tests": tests}),
+        result("support.copies", [copies(least)], COPIES, {}),
     )
     return (check or SupportCheck()).check(run(results=results))
 
@@ -61,7 +77,28 @@ def run(**parts: Any) -> Run:
 def test_all_is_well() -> None:
     outcome = judged()
     assert outcome.state == "passed"
-    assert "5.0 % (95 % interval 3.0 to 7.0 %) of the audited rows are unlike the training rows" in outcome.reason
+    assert "5.0 % (95 % interval 3.0 to 7.0 %) of the observations are outside the training domain" in outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("least", "severities"),
+    [
+        (0.0199, []),
+        (0.0201, ["low"]),
+        (0.0499, ["low"]),
+        (0.0501, ["medium"]),
+        (0.199, ["medium"]),
+        (0.201, ["high"]),
+    ],
+)
+def test_near_copies_are_graded_by_the_least_excess(least: float, severities: list[str]) -> None:
+    found = judged(least=least)
+    assert [finding.severity for finding in found.findings] == severities
+    if not severities:
+        assert "31 % of the audited and 1 % of the training observations." in found.reason
+    for finding in found.findings:
+        assert (finding.code, finding.threshold, finding.evidence) == ("UQ305", 0.02, ("support.copies",))
+        assert "31 % of 400 audited observations lie far closer to one training observation" in finding.statement
 
 
 @pytest.mark.parametrize(
@@ -102,7 +139,8 @@ def test_a_share_that_may_be_a_tenth_more_than_expected_is_open(reach: float, st
 def test_both_sides_of_the_grades_of_uq303(rows: int, severity: str) -> None:
     (finding,) = judged(values=[count("a", "above range", rows, 0.025)], tests=1).findings
     assert finding.severity == severity
-    assert bool(finding.explains) is (severity in ("medium", "high"))
+    assert bool(finding.explains) is (severity != "observation")
+    assert all(symptom.possible is (severity == "low") for symptom in finding.explains)
     assert judged(values=[count("a", "above range", rows, 0.026)], tests=1).findings == ()
 
 
@@ -110,7 +148,7 @@ def test_uq303_of_a_feature_is_that_of_the_most_rows() -> None:
     lines = [count("a", "below range", 9, 1e-6, bound="3"), count("a", "newly missing", 30, 1e-6)]
     (finding,) = judged(values=lines).findings
     assert (finding.severity, finding.observed) == ("medium", 30 / 400)
-    assert "9 below the training minimum 3 and 30 missing, while no training row lacks it, of 400 rows" in (
+    assert "9 below the training minimum 3 and 30 missing, while no training row lacks it, of 400 observations" in (
         finding.statement
     )
 
@@ -118,14 +156,14 @@ def test_uq303_of_a_feature_is_that_of_the_most_rows() -> None:
 def test_uq301_is_neither_raised_nor_cleared_by_a_wide_interval() -> None:
     outcome = judged(outside=share("outside", "", 0.08, 0.1, p_value=0.03))
     assert outcome.state == "skipped"
-    assert "UQ301 is undetermined for the share of rows outside, 8 %" in outcome.reason
+    assert "UQ301 is undetermined for the share of observations outside, 8 %" in outcome.reason
 
 
 def test_uq302_is_raised_stays_silent_or_undetermined() -> None:
     clear, silent, open_ = (share("shuffled", f, v, 0.05) for f, v in (("a", 0.6), ("b", 0.1), ("c", 0.22)))
     outcome = judged(shuffled=[clear, silent, open_])
     assert [(f.code, f.features, f.severity) for f in outcome.findings] == [("UQ302", ("a",), "observation")]
-    assert outcome.reason.startswith("UQ302 is undetermined for c (17 to 27 % of the rows): ")
+    assert outcome.reason.startswith("UQ302 is undetermined for c (17 to 27 % of the observations): ")
     assert outcome.reason.endswith("the limit is 20 %.")
     exact = share("shuffled", "a", 1.0, 0.0)
     assert judged(shuffled=[exact]).findings[0].features == ("a",)
@@ -146,7 +184,7 @@ def test_uq303_is_held_against_no_such_row() -> None:
 def test_uq302_is_one_finding_that_names_all_features() -> None:
     (finding,) = judged(shuffled=[share("shuffled", f, v, 0.05) for f, v in (("a", 0.6), ("b", 0.8))]).findings
     assert (finding.features, finding.observed) == (("b", "a"), 0.8)
-    assert "unlike any training row; so with a (60 %)." in finding.statement
+    assert "outside the training domain; so does a (60 %)." in finding.statement
 
 
 def test_uq302_is_adjusted_for_the_number_of_features() -> None:
@@ -160,7 +198,18 @@ def test_a_column_out_of_range_as_a_whole_leads_what_it_explains() -> None:
     whole, part = (judged(values=[count("a", "above range", n, 1e-9)]).findings[0] for n in (300, 9))
     assert (whole.severity, part.severity) == ("high", "low")
     assert {symptom.code for symptom in whole.explains} >= {"UQ301", "UQ302", "UQ101", "UQ401"}
-    assert part.explains == ()
+    other = replace(whole, code="UQ101", features=(), explains=())
+    assert other.is_explained_by(whole)
+    assert not other.is_explained_by(part)  # too few rows to be claimed as the cause
+    assert other.may_be_explained_by(part)
+    assert not other.may_be_explained_by(whole)
+
+
+@pytest.mark.parametrize(("value", "causes"), [(0.0999, set()), (0.1001, {True}), (0.1499, {True}), (0.1501, {False})])
+def test_rows_outside_are_a_cause_from_medium_on_and_possibly_related_below(value: float, causes: set[bool]) -> None:
+    (finding,) = judged(outside=share("outside", "", value, 0.02, p_value=0.02)).findings
+    assert {symptom.possible for symptom in finding.explains} == causes
+    assert {symptom.code for symptom in finding.explains} >= ({"UQ101", "UQ401"} if causes else set())
 
 
 def test_uq303_is_adjusted_for_all_tests_there_were() -> None:

@@ -26,7 +26,10 @@ NUMBERS = [
     for name in rule.thresholds
 ]
 # Numbers that are no thresholds: the level of the intervals that calibration gives, and values of a column.
-WORDS = {"UQ101": {"90"}, "UQ102": {"90"}, "UQ111": {"90"}, "UQ703": {"1", "9", "99"}}
+WORDS = {
+    "UQ101": {"90"}, "UQ102": {"90"}, "UQ111": {"90"}, "UQ123": {"2", "90"}, "UQ305": {"1", "99"},
+    "UQ703": {"1", "9", "99"}, "UQ802": {"2"},
+}  # fmt: skip
 # What is asked where nothing else is configured: decisions, not to be changed in passing.
 USUAL: dict[str, dict[str, float]] = {
     "UQ001": {"margin": 0.01, "small_gain": 0.03, "worse": 0.1, "events": 10},
@@ -37,13 +40,15 @@ USUAL: dict[str, dict[str, float]] = {
     "UQ111": {"power": 2.93, "errors": 10, "constant": 0.05, "part": 0.5},
     "UQ121": {"level": 0.025, "margin": 0.05, "loss": 0.1, "medium": 2, "high": 4, "share": 0.1},
     "UQ122": {"level": 0.025, "entropy": 0.2, "spread": 0.5},
+    "UQ123": {"level": 0.05, "margin": 0.05, "medium": 2, "high": 4, "small": 0.02},
     "UQ201": {"level": 0.05},
-    "UQ202": {"level": 0.05, "margin": 0.01},
+    "UQ202": {"level": 0.05, "margin": 0.01, "predictable": 0.1},
     "UQ203": {"level": 0.05, "repeated": 0.9},
     "UQ301": {"level": 0.025, "high": 0.25, "medium": 0.1, "margin": 0.05},
     "UQ302": {"level": 0.05, "shuffled": 0.2},
     "UQ303": {"level": 0.025, "low": 0.02, "medium": 0.05, "high": 0.5},
     "UQ304": {"low": 0.1, "medium": 0.25, "high": 0.5},
+    "UQ305": {"copies": 0.02, "copies_medium": 0.05, "copies_high": 0.2},
     "UQ311": {"level": 0.05, "margin": 0.01},
     "UQ312": {"level": 0.025, "min_share": 0.1},
     "UQ401": {"level": 0.05, "min_size": 0.05, "min_share": 0.05, "medium": 0.8, "high": 0.5},
@@ -58,13 +63,13 @@ USUAL: dict[str, dict[str, float]] = {
     "UQ702": {"share": 0.01, "medium": 0.05},
     "UQ703": {"share": 0.005, "medium": 0.05},
     "UQ704": {},
-    "UQ705": {"share": 0.05, "medium": 0.3},
+    "UQ705": {"share": 0.05, "change": 0.02, "low": 0.05, "medium": 0.2},
     "UQ706": {},
     "UQ707": {"share": 0.05, "even": 0.5},
-    "UQ708": {"few": 100, "medium": 50},
+    "UQ708": {"few": 100},
     "UQ801": {"level": 0.025, "spread": 0.1, "high": 4},
-    "UQ802": {"level": 0.025, "effect": 0.02, "rate": 0.05, "loss": 0.1, "high": 4},
-    "UQ803": {"level": 0.05, "spread": 0.1, "proxy": 0.5, "stand_in": 0.7, "skill": 0.5},
+    "UQ802": {"level": 0.025, "effect": 0.02, "some": 0.05, "much": 0.1, "rate": 0.05, "loss": 0.1, "high": 4},
+    "UQ803": {"level": 0.05, "spread": 0.1, "used": 0.01, "proxy": 0.5, "stand_in": 0.7, "skill": 0.5},
     "UQ804": {},
     "UQ805": {"level": 0.025, "loss": 0.1, "entropy": 0.05, "rate": 0.05},
     "UQ901": {"level": 0.05, "min_size": 0.02, "high_size": 0.25},
@@ -183,8 +188,8 @@ def test_an_edited_option_stands_in_the_rule_and_in_the_findings() -> None:
         return outcome(audited(subject, [ids.SUPPORT], checks=[ids.SUPPORT], options=given), ids.SUPPORT)
 
     strict, lax = judged(shuffled=0.01), judged(shuffled=0.99)
-    assert "More than 1 % of the rows are outside after" in strict.rules[1].when
-    assert "More than 99 % of the rows are outside after" in lax.rules[1].when
+    assert "More than 1 % of the observations are outside the training domain after" in strict.rules[1].when
+    assert "More than 99 % of the observations are outside the training domain after" in lax.rules[1].when
     assert (strict.rules[1].thresholds["shuffled"], lax.rules[1].thresholds["shuffled"]) == (0.01, 0.99)
     assert {finding.threshold for finding in strict.findings if finding.code == "UQ302"} == {0.01}
     assert not any(finding.code == "UQ302" for finding in lax.findings)

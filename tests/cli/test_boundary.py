@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -61,6 +62,14 @@ def test_a_fault_ends_with_70_its_cause_and_the_file_with_the_details(kind: type
     assert json.loads(result.stdout)["reasons"] == [line.removeprefix("Error: ")]
 
 
+@pytest.mark.parametrize("code", [0, 1, 7, None])
+def test_code_of_others_that_ends_the_process_is_a_fault_and_never_a_gate(code: int | None) -> None:
+    result = ends(SystemExit(code))
+    assert (result.exit_code, f"does not foresee: SystemExit: {code} (" in result.stderr) == (errors.INTERNAL, True)
+    for name in re.findall(r"Details: (\S+\.log)\.", result.stderr):
+        Path(name).unlink()
+
+
 def test_without_room_for_a_file_the_details_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any, **__: Any) -> Any:
         raise OSError
@@ -114,6 +123,32 @@ def test_a_closed_pipe_and_a_full_disk_end_with_74() -> None:
         assert (done.returncode, "No space left on device" in done.stderr) == (errors.OUTPUT, True)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell closes the streams")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_end_with_74_where_something_had_to_be_printed_and_lose_no_file(
+    closed: str, tmp_path: Path
+) -> None:
+    code = """
+import os, sys
+from uq_report import cli
+from uq_report.cli.shared import errors_reported, say
+def app(**_):
+    with errors_reported():
+        with open("file.txt", "wb", buffering=0) as file:
+            assert file.fileno() > 2
+            say("a", err=True)
+            file.write(b"whole")
+        say("b")
+cli.app = app
+sys.argv = ["uq-report"]
+cli.main()
+"""
+    command = f"exec {shlex.quote(sys.executable)} -c {shlex.quote(code)} {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == (errors.DONE if closed == "2>&-" else errors.OUTPUT), done.stderr
+    assert (tmp_path / "file.txt").read_bytes() == b"whole"
+
+
 def test_usage_ends_with_2_and_an_aborted_prompt_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def ended(*words: str) -> Any:
         monkeypatch.setattr(sys, "argv", ["uq-report", *words])
@@ -130,3 +165,9 @@ def test_usage_ends_with_2_and_an_aborted_prompt_with_130(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(cli, "app", aborted)
     assert ended("--version") == errors.INTERRUPTED
+
+    def exits(**_: Any) -> Any:
+        raise SystemExit(0)
+
+    monkeypatch.setattr(cli, "app", exits)
+    assert ended("--version") == errors.INTERNAL

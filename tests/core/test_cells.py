@@ -9,15 +9,18 @@ import pandas as pd
 import pytest
 
 from uq_report.core.support.errors import InputError
+from uq_report.core.validation import inputs
 from uq_report.core.validation.cell_validation import (
     LARGEST,
     WHOLE,
     cell_words,
     check_column,
     check_size,
+    check_text,
     refuse_cells,
     shown,
 )
+from uq_report.distributions import Categorical
 
 DAYS = pd.date_range("2026-01-01", periods=2)
 
@@ -162,3 +165,67 @@ def test_an_error_that_quotes_a_text_is_told_with_its_cell(error: str, words: st
 
 def test_cells_of_arrays_are_told_by_position() -> None:
     assert cell_words(np.array([["a", "b"], ["c", "d"]], dtype=object), "bad: 'd'") == "'d' in column '1', row 1"
+
+
+def texts(odd: int, of: int = 100, different: int = 100) -> "pd.Series[Any]":
+    values = [str(number % different + 0.5) for number in range(of)]
+    return pd.Series(["1_000"] * odd + values[odd:])
+
+
+@pytest.mark.parametrize(
+    ("column", "refused"),
+    [
+        (texts(1), True), (texts(2), True), (texts(3), False), (texts(0), False), (texts(1, different=20), True),
+        (texts(1, different=19), False), (texts(1).astype("string"), True), (texts(1).replace("4.5", None), True),
+        (pd.Series([None] * 5, dtype=object), False), (pd.Series(list("ab") * 50), False),
+    ],
+)  # fmt: skip
+def test_numbers_among_which_a_few_cells_are_none_are_no_text(column: "pd.Series[Any]", refused: bool) -> None:
+    if not refused:
+        check_text(column, "X")
+        return
+    with pytest.raises(
+        InputError, match=r"X must hold numbers only, as \d+ of its 100 rows do; got '1_000' in row 0\."
+    ):
+        check_text(column, "X")
+
+
+def test_a_column_of_such_text_may_be_stated_as_categorical() -> None:
+    table = pd.DataFrame({"a": texts(1)})
+    with pytest.raises(InputError, match=r"subject\.X\['a'\] must hold numbers only"):
+        inputs.kinds(table, ("a",), None)
+    assert inputs.kinds(table, ("a",), ["a"]) == {"a": "categorical"}
+
+
+def test_a_whole_number_beyond_all_floats_is_named() -> None:
+    with pytest.raises(
+        InputError, match=r"X must be at most 1e\+75 in size; got 1000.*\.\.\. in row 1 \(1 of 3 rows\)"
+    ):
+        check_column(pd.Series([1, 10**400, None], dtype=object), "X")
+    check_column(pd.Series([1, 10**74, None], dtype=object), "X")
+
+
+def test_columns_are_in_the_order_of_the_fit() -> None:
+    class Fitted:
+        feature_names_in_ = np.array(["b", "a"])
+
+    table = pd.DataFrame({"a": [1.0], "b": [2.0]})
+    with pytest.raises(InputError, match=r"in the order of the model's feature_names_in_; got 'a' in place 0"):
+        inputs.table(table, "X", Fitted())
+    assert inputs.table(table[["b", "a"]], "X", Fitted())[1] == ("b", "a")
+    assert inputs.table(table.assign(c=0.0), "X", Fitted())[1] == ("a", "b", "c")  # the model says what it lacks
+
+
+@pytest.mark.parametrize("weights", [np.ones(3) + 0j, np.ma.array(np.ones(3), mask=[0, 1, 0])])
+def test_weights_are_real_and_all_there(weights: Any) -> None:
+    with pytest.raises(
+        InputError, match=r"subject\.sample_weight must be numbers; got (complex numbers|masked values)"
+    ):
+        inputs.weights(weights, 3)
+    assert inputs.weights(np.ma.array(np.ones(3), mask=False), 3) is not None
+
+
+def test_masked_probabilities_are_refused() -> None:
+    p = np.ma.array(np.full((3, 2), 0.5), mask=np.eye(3, 2))
+    with pytest.raises(InputError, match="must have no masked values"):
+        Categorical(p)

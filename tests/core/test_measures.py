@@ -63,6 +63,9 @@ APPLY = {
     "label sets": CLASSES | {"set_size", "miscoverage"},
     "points": NUMBER | PARTS,
 }
+APPLY = {
+    case: names | {built_in.CHANGES[n].name for n in names & set(built_in.CHANGES)} for case, names in APPLY.items()
+}
 
 
 def value(name: str, dist: Distribution, y: AnyArray | None = None) -> FloatArray:
@@ -78,7 +81,7 @@ def test_errors_of_classes_in_order_are_those_of_their_numbers() -> None:
 
 
 def test_each_is_named_like_its_constant_and_registered() -> None:
-    assert len(MEASURES) == 21
+    assert len(MEASURES) == 25
     assert all(vars(built_in)[name.upper()] is measure for name, measure in MEASURES.items())
     registered = {e.name for e in entry_points(group="uq_report.measures") if e.value.startswith("uq_report.")}
     assert registered in (set(), set(MEASURES))  # empty where the package is not installed
@@ -92,7 +95,7 @@ def test_each_says_what_it_is(measure: Measure) -> None:
     assert measure.requires
     assert measure.rows.__doc__
     assert measure.needs_y == (measure.role == "loss")
-    assert measure.needs_base == (measure is built_in.KL)
+    assert measure.needs_base == (measure is built_in.KL or measure in built_in.CHANGES.values())
     assert measure.direction == "larger"
 
 

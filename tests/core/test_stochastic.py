@@ -15,11 +15,13 @@ from uq_report import jobs as files
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.support.errors import InputError, ModelError, UnsupportedError
 from uq_report.core.traits.stochastic import (
+    BATCH_TOLERANCE,
     ROWS,
     TOLERANCE,
     Members,
     _apart,
     _readings,
+    another_batch,
     mixture,
     seed_argument,
     two_calls,
@@ -323,3 +325,35 @@ def test_mixtures_keep_the_weights_of_their_members() -> None:
     assert isinstance(mixture([Poisson([1.0]), Poisson([2.0])]), Mixture)
     with pytest.raises(UnsupportedError, match="all of classes or all of numbers; got"):
         mixture([Categorical([[0.5, 0.5]]), Poisson([1.0])])
+
+
+def of_batch(size: float) -> Any:
+    """Return a model whose mean is moved by `size` times the mean of the batch, or by the place of a row in it."""
+
+    def mean(X: Any) -> Normal:
+        return Normal(X[:, 0] + size * X[:, 0].mean(), 0.5)
+
+    return mean
+
+
+def by_place(X: Any) -> Normal:
+    return Normal(X[:, 0] + np.arange(len(X)), 0.5)
+
+
+@pytest.mark.parametrize("model", [of_batch(0.1), by_place])
+def test_a_model_whose_rows_depend_on_their_batch_is_refused(model: Any) -> None:
+    with pytest.raises(
+        ModelError, match=r"must predict a row alike whatever rows stand beside it .* by model\.eval\(\)"
+    ):
+        uq.explain(model, X)
+
+
+def test_what_another_shape_rounds_is_allowed() -> None:
+    largest = np.abs(X[:100, 0]).max()
+    halves = np.abs(X[:100, 0][::-1][:50].mean() - X[:100, 0].mean())
+    assert halves > 0
+    assert another_batch(uq.explain(of_batch(0.5 * BATCH_TOLERANCE * largest / halves / 10), X)) is None
+
+
+def test_one_row_has_nothing_beside_it() -> None:
+    assert another_batch(uq.explain(of_batch(0.0), X[:1])) is None

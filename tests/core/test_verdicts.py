@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from uq_report.core.statistics.verdicts import judge, permutation_p_value
+from uq_report.core.statistics.verdicts import effective_units, judge, permutation_p_value, variance_freedom
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,22 @@ def test_the_p_value_is_exact_under_exchangeability() -> None:
     p = [permutation_p_value(np.array(order[1:]) - order[0]) for order in permutations(range(5))]
     assert sorted(set(p)) == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
     assert [p.count(value) for value in set(p)] == [24] * 5
+
+
+@pytest.mark.parametrize(("parts", "kurtosis"), [("normal", 3.0), ("exponential", 9.0)])
+def test_the_freedom_of_a_variance_is_that_of_its_own_relative_error(parts: str, kurtosis: float) -> None:
+    n, rng = 400, np.random.default_rng(0)
+    drawn = getattr(rng, parts)(size=(4000, n))
+    variances = drawn.var(axis=1, ddof=1)
+    relative = variances.var() / variances.mean() ** 2  # 2/df of a chi-square
+    assert 2 / variance_freedom(n / kurtosis, n) == pytest.approx(relative, rel=0.1)
+    assert variance_freedom(effective_units(drawn.ravel(), np.ones(drawn.size)), drawn.size) == pytest.approx(
+        min(drawn.size - 1, 2 * drawn.size / (kurtosis - 1)), rel=0.1
+    )
+
+
+@pytest.mark.parametrize(
+    ("effective", "freedom"), [(100.0, 99.0), (math.inf, 99.0), (34.0, 99.0), (33.0, 98.507), (1.0, 2.02)]
+)
+def test_the_freedom_of_a_variance_is_at_most_that_of_the_units(effective: float, freedom: float) -> None:
+    assert variance_freedom(effective, 100) == pytest.approx(freedom, abs=1e-3)

@@ -102,7 +102,7 @@ def test_the_first_four_pairs_stand_two_beside_each_other(count: int, shape: tup
     for k, axes in enumerate(visible):
         for marker, more in (("o", 0), ("x", 10)):
             assert dots(axes, marker) == [(10 * k + i, 100 * k + more + i) for i in range(3)]
-    assert labels(drawn) == ["rows of the data", "rows after the shuffle"]
+    assert labels(drawn) == ["observations", "after the permutation"]
 
 
 def test_pairs_that_are_asked_for_are_shown_and_a_row_of_panels_adds_its_height() -> None:

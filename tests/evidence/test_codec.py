@@ -32,7 +32,7 @@ CAUSE = RULE.finding(
     (ids.PFI,),
     affected="3 of 9 rows",
     size=0.25,
-    explains=(Symptom(code="X2", feature="age"), Symptom(code="X3")),
+    explains=(Symptom(code="X2", feature="age"), Symptom(code="X3"), Symptom(code="X4", possible=True)),
 )
 
 

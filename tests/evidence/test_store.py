@@ -1,6 +1,8 @@
 """run.json: canonical, complete, refused where it is not ours; folders: all or nothing, guarded for spreadsheets."""
 
+import csv
 import json
+import unicodedata
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -86,6 +88,9 @@ def test_an_earlier_format_is_migrated_step_by_step_with_its_challenger() -> Non
     assert migrated(old, "run.json", migrations, target=1) == {
         "format": 1, "hours": 1, "seconds": 3600, "challenger": {"format": 1, "hours": 2, "seconds": 7200},
     }  # fmt: skip
+    for textual in ("2", None, [2], 1.5):
+        with pytest.raises(InputError, match=r"run\.json must have format 1; got format .*\. Run the audit again"):
+            migrated({"format": -1, "challenger": {"format": textual}}, "run.json", migrations, target=1)
     with pytest.raises(InputError, match=r"got format 7\. Upgrade uq_report"):
         migrated({"format": 7}, "run.json", migrations, target=1)
     with pytest.raises(InputError, match=r"got format -5\. Run the audit again"):
@@ -132,10 +137,24 @@ def test_a_folder_holds_everything_and_is_read_back(tmp_path: Path) -> None:
 def test_csv_cells_and_headers_are_guarded_and_numbers_are_not() -> None:
     frame = pd.DataFrame({"=x": ["=1+1", " =1", "@a", "\tb", "-c", "+d", "e"], "n": [-1.5, 2, 3, 4, 5, 6, np.nan]})
     lines = guarded_csv(frame).decode().splitlines()
-    assert lines[0] == "'=x,n"
-    assert lines[1:4] == ["'=1+1,-1.5", "' =1,2.0", "'@a,3.0"]
-    assert [line[:2] for line in lines[4:7]] == ["'\t", "'-", "'+"]
-    assert lines[7] == "e,"
+    assert lines[0] == '"\'=x","n"'
+    assert lines[1:4] == ['"\'=1+1",-1.5', '"\' =1",2.0', '"\'@a",3.0']
+    assert [line[:3] for line in lines[4:7]] == ["\"'\t", "\"'-", "\"'+"]
+    assert lines[7] == '"e",""'
+
+
+@pytest.mark.parametrize(
+    "formula", ["=1", "\uff1d1", "\uff0b1", "\uff0d1", "\uff201", "\ufe661", "\x00=1", "\r=1", "\t=1"]
+)
+@pytest.mark.parametrize("before", ["", "a\r", "a\n", "a\r\n", "a,", 'a"', "a\x0b", "a\x85", "a\u2028", ";", "\u200b"])
+def test_no_cell_of_a_csv_begins_with_a_formula_however_its_lines_are_split(formula: str, before: str) -> None:
+    text = guarded_csv(pd.DataFrame({before + formula: [before + formula], "b": [1.5]})).decode()
+    assert len(text.splitlines()) == 2
+    for line in text.splitlines():
+        cells = next(csv.reader([line]))
+        assert len(cells) == 2
+        for cell in cells:
+            assert unicodedata.normalize("NFKC", cell.strip())[:1] not in {*"=+-@"}
 
 
 @pytest.mark.parametrize("broken", ["report.pdf", "run.json"])

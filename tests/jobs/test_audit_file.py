@@ -145,6 +145,8 @@ def test_all_mistakes_of_keys_options_and_columns_are_told_in_one_error(folder: 
         ("[data]\nsource = 'test.csv'", "audit.toml: model.source must be given; it is missing."),
         ("[model]\nsource = 'm.skops'", "audit.toml: data must be given; it is missing."),
         ("[model\n", "audit.toml must be TOML in UTF-8; got something else: "),
+        (f"run.seed = {'9' * 5000}", "audit.toml must be TOML in UTF-8; got something else: Exceeds the limit"),
+        (f"[{'.'.join('a' * 5000)}]\nb = 1", "audit.toml must have at most 20 tables in each other; got more."),
         ("[data]\nsource='t.csv'\npredictions={mean='m'}\n[model]\nsource='m.skops'", "Keep one of them."),
         ("data = 3\n[model]\nsource='m.skops'", "audit.toml: data must be a valid dictionary or instance of DataPart"),
     ],
@@ -318,7 +320,12 @@ def test_the_line_of_json_has_one_shape(folder: Path) -> None:
     told = json.loads(line)
     assert (result.exit_code, result.stderr, told["exit_code"], told["reasons"]) == (0, "", 0, [])
     assert list(told["findings"]) == ["critical", "high", "medium", "low", "observation"]
-    assert told["rating"] in ("Use", "Use with limits", "Do not use yet", "Cannot be said")
+    assert told["recommendation"] in (
+        "Fit for purpose",
+        "Fit for purpose with conditions",
+        "Not fit for purpose",
+        "Inconclusive",
+    )
     assert told["run_sha256"] == codec.sha256(uq.load("uq-report").run)
     assert {"label", "as_of", "waived", "checks", "not_run", "not_reproducible", "folder"} < set(told)
     failed = call("run", *DATA, "--as-of", "x", "--json")

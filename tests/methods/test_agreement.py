@@ -46,7 +46,7 @@ def agree(prior: Prior, subject: Subject = SUBJECT, **options: Any) -> tuple[Res
 
 def real(subject: Subject) -> dict[str, Sequence[Result]]:
     engine = Engine(subject, testing.measures())
-    made = (PermutationImportance(n_repeats=5), ShapleyValues(n_rows=40, n_background=10))
+    made = (PermutationImportance(n_repeats=5), ShapleyValues(n_rows=40, n_background=50))
     return {one.name: one.explain(subject, engine.bound(one.name), {}) for one in made}
 
 
@@ -94,6 +94,7 @@ def test_real_results_are_ranked_with_intervals() -> None:
     prior = real(SUBJECT)
     main, pairs, stability = agree(prior)
     held = {(r.id, m) for r in (prior["pfi"][0], prior["shap"][1]) for m in r.estimates["measure"]}
+    held = held - {("pfi", "entropy")} | {("pfi.uncertainty", "uncertainty_change")}
     assert set(zip(main.estimates["item"], main.estimates["measure"], strict=True)) == held
     ranks = table(main, "pfi", "nll")
     expected = prior["pfi"][0].estimates.query("measure == 'nll'").set_index("feature")["estimate"]
@@ -103,16 +104,16 @@ def test_real_results_are_ranked_with_intervals() -> None:
     # d is unused, its importance exactly 0, and all others are important.
     assert ranks.loc[["d"], ["lower", "upper"]].to_numpy().tolist() == [[4, 4]]
     assert (ranks.loc[["a", "b", "c"], "lower"] <= 3).all()
-    # Only c moves the entropy, which no shuffle of rows changes on average: a tie of four.
-    assert table(main, "pfi", "entropy")["upper"].tolist() == [4, 4, 4, 4]
-    shown = table(main, "shap.importance", "entropy")
-    assert shown.loc["c", "upper"] == 1
-    assert shown.loc[["a", "b", "d"], "lower"].tolist() == [2, 2, 2]
+    # Only c moves the entropy, which no shuffle of rows changes on average: its size leads by both methods.
+    for method, measure in (("pfi.uncertainty", "uncertainty_change"), ("shap.importance", "entropy")):
+        shown = table(main, method, measure)
+        assert shown.loc["c", "upper"] == 1
+        assert shown.loc[["a", "b", "d"], "lower"].tolist() == [2, 2, 2]
     assert set(main.estimates["covers"]) == {"new test rows, all ranks together"}
     assert set(main.estimates["role"]) == {"prediction", "loss", "uncertainty"}
     assert main.meta["disagreements"] == []
     assert len(pairs.estimates) > 0
-    assert set(stability.estimates["item"]) == {"pfi", "shap.importance"}
+    assert set(stability.estimates["item"]) == {"pfi", "pfi.uncertainty", "shap.importance"}
 
 
 def test_pairs_are_scipys_tau_and_counted_overlap() -> None:
@@ -128,7 +129,8 @@ def test_pairs_are_scipys_tau_and_counted_overlap() -> None:
     assert line.loc["Kendall tau-b", "estimate"] == pytest.approx(stats.kendalltau(x, y).statistic)
     common = len(set(x.nlargest(2).index) & set(y.nlargest(2).index))
     assert [line.loc["top-k overlap", name] for name in ("estimate", "top_k", "by_chance")] == [common / 2, 2, 0.5]
-    assert any("gives all features the same rank" in gap.reason for gap in pairs.omissions)
+    _, flat, _ = agree({"pfi": [LOW], "x": [importance("x", [1, 1, 1, 1])]})
+    assert any("gives all features the same rank" in gap.reason for gap in flat.omissions)
 
 
 def test_draws_lie_about_the_importances() -> None:
@@ -519,20 +521,19 @@ def test_a_negative_entropy_importance_explains_where_one_method_leaves_the_data
         assert ("on which shap.importance evaluates it" in case["sentence"]) == (verdict == "negative")
 
 
-def test_two_questions_of_one_method_are_compared_and_read_together() -> None:
+def test_a_mean_change_of_the_uncertainty_is_not_ranked_beside_its_size() -> None:
     entropy = importance("pfi", [4, 3, 2, 1], "entropy")
     assert LOW.rows is not None
     assert entropy.rows is not None
     rows = RowValues(("nll", "entropy"), FEATURES, np.concatenate([LOW.rows.values, entropy.rows.values]))
     both = replace(LOW, estimates=pd.concat([LOW.estimates, entropy.estimates]), rows=rows)
-    frame = pd.DataFrame([("", "a", "less sure without predicting worse", 1.0, 0.0)], columns=list(Diagnostic.columns))
-    reading = diagnostic("pfi.reading", frame, sentences={"a": "Less sure."}, likelihood="nll")
-    main = agree({"pfi": [both, reading]})[0]
+    main = agree({"pfi": [both]})[0]
     (one,) = told(main, "a")
     assert one["measures"] == ["entropy", "nll"]
-    assert one["sentence"].endswith("Less sure.")
-    assert one["evidence"] == ["pfi.reading"]
-    assert told(main, "b")[0]["sentence"].endswith(OTHER_QUESTION)
+    assert one["sentence"].endswith(OTHER_QUESTION)
+    size = importance("pfi.uncertainty", [1, 2, 3, 4], "entropy")
+    ranked = {(m["method"], m["measure"]) for m in agree({"pfi": [both, size]})[0].meta["methods"]}
+    assert ranked == {("pfi", "nll"), ("pfi.uncertainty", "entropy")}
 
 
 # ---------------------------------------------------------------------- its place among the explainers
@@ -577,7 +578,7 @@ def test_an_audit_runs_it_last_and_one_call_runs_pfi_before_it() -> None:
     assert run.results[-1].id == "agreement.stability"
     assert {"pfi", "h_statistic"} <= set(run.result("agreement").estimates["item"])
     results = runner.single(testing.linear_subject(40), "agreement", {}, Settings(as_of="2026-01-01"))
-    assert set(results[0].estimates["item"]) == {"pfi"}
+    assert set(results[0].estimates["item"]) == {"pfi", "pfi.uncertainty"}
 
 
 @pytest.mark.parametrize("bounded", [(True, True), (True, False), (False, False)])

@@ -324,11 +324,29 @@ def test_what_the_results_say_of_curves_and_surfaces() -> None:
 
 
 def test_twenty_bins_are_the_usual_number_and_one_is_the_least() -> None:
-    frame = {"a": np.arange(60.0), "b": np.zeros(60)}
+    frame = {"a": np.arange(200.0), "b": np.zeros(200)}
     assert len(explained(frame, features=("a",))[0].estimates) == 21
     assert len(explained(frame, features=("a",), n_bins=1)[0].estimates) == 2
     with pytest.raises(InputError, match=r"ale\.n_bins must be an integer >= 1; got 0"):
         AccumulatedLocalEffects(n_bins=0)
+
+
+@pytest.mark.parametrize(
+    ("n", "least", "points", "merged"),
+    [(200, 10, 21, 0), (199, 10, 20, 1), (100, 10, 11, 10), (100, 1, 21, 0), (19, 10, 2, 17), (7, 10, 2, 5)],
+)
+def test_bins_of_few_rows_are_merged(n: int, least: int, points: int, merged: int) -> None:
+    """No bin has fewer rows than asked for, as far as there are any; given edges stay."""
+    frame = {"a": np.arange(float(n)), "b": np.zeros(n)}
+    result = explained(frame, features=("a",), min_rows=least)[0]
+    x = result.estimates["x"].to_numpy()
+    counts = np.histogram(frame["a"], np.r_[x[0] - 1, x[1:]] + 0.5)[0]
+    assert (len(x), x[0], x[-1]) == (points, 0, n - 1)
+    assert counts.min() >= min(n, least)
+    note = f"a: {merged} bins of fewer than {least} rows are merged with their neighbours."
+    assert (note in result.notes) == (merged > 0)
+    edges = [0.0, 1.0, 2.0, n - 1.0]
+    assert explained(frame, features=("a",), min_rows=least, edges={"a": edges})[0].estimates["x"].tolist() == edges
 
 
 def test_what_it_will_cost_is_two_ends_of_a_bin_and_four_corners_of_a_cell() -> None:

@@ -12,7 +12,7 @@ EXPLAINERS: dict[str, Any] = {plugin.name: plugins.load(plugin) for plugin in pl
 # Numbers that results are made with: decisions, not to be changed in passing.
 USUAL: dict[str, dict[str, float]] = {
     "agreement": {"n_draws": 2000, "top_k": 5},
-    "ale": {"n_bins": 20, "max_levels": 30},
+    "ale": {"n_bins": 20, "min_rows": 10, "max_levels": 30},
     "calibration": {"n_draws": 999, "n_bins": 10, "n_splits": 5},
     "cid": {"bins": 4, "min_gain": 0.005, "max_cover": 5, "n_sets": 50},
     "cover": {"n_repeats": 10},
@@ -30,14 +30,14 @@ USUAL: dict[str, dict[str, float]] = {
     "segments": {"max_leaf_nodes": 6, "min_samples_leaf": 20, "min_share": 0.05},
     "selective": {"n_draws": 200, "n_band": 400, "n_min": 30, "max_levels": 6},
     "shap": {
-        "n_local": 1, "n_rows": 50, "max_evaluations": 1_000_000, "n_background": 30, "max_exact": 10,
+        "n_local": 1, "n_rows": 50, "max_evaluations": 1_000_000, "n_background": 100, "max_exact": 10,
         "n_permutations": 20,
     },
     "support": {"expected": 0.05, "n_neighbors": 5, "n_repeats": 3, "max_train": 2000, "max_rows": 10_000},
 }  # fmt: skip
 LEAST: dict[str, dict[str, int]] = {
     "agreement": {"n_draws": 100, "top_k": 1},
-    "ale": {"n_bins": 1, "max_levels": 2},
+    "ale": {"n_bins": 1, "min_rows": 1, "max_levels": 2},
     "calibration": {"n_draws": 99, "n_bins": 2, "n_splits": 2},
     "cid": {"bins": 2, "max_cover": 0, "n_sets": 10},
     "dalex": {

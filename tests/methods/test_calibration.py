@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import polygamma
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
 import uq_report as uq
@@ -16,7 +17,7 @@ from uq_report.core.model.results import Result
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.support.errors import InputError
 from uq_report.core.validation.lifetimes import recorded
-from uq_report.distributions import Categorical, Gamma, Normal, NormalMixture, Poisson, Survival, ZeroInflated
+from uq_report.distributions import Categorical, Gamma, Normal, NormalMixture, Poisson, StudentT, Survival, ZeroInflated
 from uq_report.evidence.run import Run
 from uq_report.methods.calibration.check import CalibrationGate
 from uq_report.methods.calibration.explain import Calibration, events_of
@@ -293,3 +294,37 @@ def test_it_costs_no_prediction_and_repeats_itself() -> None:
 def test_bad_options_are_refused_by_name(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=f"calibration.{next(iter(options))} must be"):
         Calibration(**options)
+
+
+def test_the_variance_of_a_calibrated_gap_is_that_of_the_models_own_distributions() -> None:
+    """Bernoulli p (1 - p) logit²(p); of a normal 1/2; of Student's t by its trigamma functions, here from draws."""
+    p = np.linspace(0.05, 0.95, 40)
+    expected = (p * (1 - p) * np.log(p / (1 - p)) ** 2).mean()
+    classes = Categorical(np.column_stack([1 - p, p]), classes=[0, 1])
+    labels = np.resize([0, 1], 40)
+    assert explain(given(classes, labels))["calibration"].meta["gap_variance"] == pytest.approx(expected)
+    numbers = np.linspace(-1, 1, 40)
+    assert explain(given(Normal(np.zeros(40), 2.0), numbers))["calibration"].meta["gap_variance"] == pytest.approx(0.5)
+    df = 5.0
+    heavy = ((df + 1) / 2) ** 2 * (polygamma(1, df / 2) - polygamma(1, (df + 1) / 2))
+    drawn = explain(given(StudentT(df, np.zeros(400), 1.0), np.linspace(-1, 1, 400)))["calibration"].meta[
+        "gap_variance"
+    ]
+    assert drawn == pytest.approx(heavy, rel=0.02)
+
+
+def test_clusters_multiply_the_variance_of_a_calibrated_gap_by_their_design_effect() -> None:
+    p = np.repeat(np.linspace(0.1, 0.9, 25), 4)
+    q = Categorical(np.column_stack([1 - p, p]), classes=[0, 1])
+    y = np.repeat(np.resize([0, 1], 25), 4)
+    alone, together, mixed = (
+        explain(given(q, y, **options))["calibration"].meta["gap_variance"]
+        for options in ({}, {"clusters": np.repeat(np.arange(25), 4)}, {"clusters": np.tile(np.arange(25), 4)})
+    )
+    assert together == pytest.approx(4 * alone, rel=0.05)  # four copies of each
+    assert mixed >= alone
+
+
+def test_without_a_known_gap_no_variance_is_stated() -> None:
+    certain = Categorical([[1.0, 0.0], [0.5, 0.5]] * 10, classes=[0, 1])
+    assert "gap_variance" not in explain(given(certain, [1, 0] * 10))["calibration"].meta

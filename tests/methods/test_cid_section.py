@@ -60,7 +60,8 @@ def test_features_stand_by_their_information_with_the_reading_of_their_interval(
     ]  # fmt: skip
     assert rows[-1][2] == "no number"
     assert (
-        "The others repeat part of what a (covered share 33 %) says about the target. b says more once the others are "
+        "The other features share part of the information of a (covered share 33 %) says about the target. b says more "
+        "once the others are "
         "known. For 1 feature the interval of covered information holds 0: neither way is shown."
     ) in text_of(found)
 
@@ -143,7 +144,13 @@ def test_corrected_importance_stands_first_the_likelihood_before_other_measures(
     measures = list(dict.fromkeys(corrected.estimates["measure"]))
     assert tables == [f"cover-{k}-table" for k in range(1, len(measures) + 1)]
     first = table_of(found, "cover-1-table")
-    assert [column.label for column in first.columns] == ["feature", "alone", "corrected for cover", "partners", "rank"]
+    assert [column.label for column in first.columns] == [
+        "feature",
+        "alone",
+        "adjusted for redundancy",
+        "partners",
+        "rank",
+    ]
     notes = [table_of(found, key).note for key in tables]
     assert [bool(note) for note in notes] == [True, *[False] * (len(notes) - 1)]
     own = corrected.estimates[corrected.estimates["measure"] == NLL.name].sort_values("rank")

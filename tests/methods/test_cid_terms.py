@@ -111,7 +111,7 @@ def test_a_number_is_cut_where_it_has_more_values_than_cells_and_y_unless_it_is_
     three, four, y = np.arange(12) % 3, np.arange(12) % 4, np.arange(12.0)
     codes, notes = in_cells(data(three, four, y=y), 3)
     assert [len(np.unique(column)) for column in codes.T] == [3, 3, 3]
-    assert notes == ("Cut into 3 cells of about equal count: b, y. Information within a cell is not seen.",)
+    assert notes == ("Cut into 3 cells of about equal count: b, y. Information within a cell is lost.",)
     codes, notes = in_cells(data(three, y=np.arange(12) % 4, classes=True), 3)
     assert (codes.max(axis=0).tolist(), notes) == ([2, 3], ())
 

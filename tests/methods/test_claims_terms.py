@@ -7,7 +7,7 @@ import pytest
 
 from uq_report.core.model.measures import KL, NLL
 from uq_report.core.statistics.inference import PairTerms, shuffled_pairs, standard_error
-from uq_report.core.statistics.verdicts import Distrust
+from uq_report.core.statistics.verdicts import Distrust, effective_units, variance_freedom
 from uq_report.core.support.arrays import FloatArray
 from uq_report.distributions import Categorical, Intervals, Quantiles, Survival
 from uq_report.methods.pfi.claims import (
@@ -55,11 +55,32 @@ def test_delivered_and_difference_depend_on_outcomes_and_the_claim_does_not(monk
     claim = claim_terms(changes, np.zeros((2, 9)), rows, np.zeros((1, 9)))
     assert asked == [False, True, True]
     assert claim.unreliable == ("reason 1", "reason 2", "reason 3")
+    assert claim.freedom == variance_freedom(effective_units(claim_rows(changes, rows), np.ones(9)), 9)
     alone = claim_terms(ChangedMeasures(-changes.T[:1], changes.donors), np.zeros((1, 9)), rows, np.zeros((0, 9)))
     assert alone.estimate.shape == (1,)
     assert np.isnan([alone.share, alone.share_se]).all()
     negative = claim_terms(ChangedMeasures(-changes.T, changes.donors), np.zeros((2, 9)), rows, np.zeros((1, 9)))
     assert np.isnan([negative.share, negative.share_se]).all()
+
+
+@pytest.mark.parametrize(
+    ("sides", "difference"), [(("", ""), ""), (("a", ""), "a"), (("", "b"), "b"), (("a", "b"), "a")]
+)
+def test_a_difference_is_no_more_reliable_than_its_sides(
+    sides: tuple[str, str], difference: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reasons = iter((*sides, ""))
+    monkeypatch.setattr(ShuffledRows, "unreliable", lambda *_, **__: Distrust(next(reasons)))
+    rng = np.random.default_rng(0)
+    rows = ShuffledRows((), np.zeros((0, 9)), np.zeros(9), np.ones(9), None)
+    changes = ChangedMeasures(rng.random((2, 4, 9)), np.stack([rng.permutation(9) for _ in range(4)]))
+    claim = claim_terms(changes, np.zeros((2, 9)), rows, np.zeros((1, 9)))
+    assert claim.unreliable == (*sides, difference)
+
+
+def claim_rows(changes: ChangedMeasures, rows: ShuffledRows) -> FloatArray:
+    """Return the row terms of the claim."""
+    return shuffled_pairs(changes.T[:1], np.zeros((1, 9)), changes.donors, rows.weights).rows[0]
 
 
 @pytest.mark.parametrize("s", [-0.5, 0.25, 2.0])

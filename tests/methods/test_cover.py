@@ -1,4 +1,4 @@
-"""Importance corrected for cover: what algebra says of copies, of unused and of independent features."""
+"""Importance adjusted for redundancy: what algebra says of copies, of unused and of independent features."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -325,6 +325,18 @@ def test_parts_with_nothing_to_tell_are_empty_and_say_why() -> None:
     assert [gap.measure for gap in found["model_parts"].omissions] == ["prediction"]
 
 
+@pytest.mark.parametrize(("p", "answered"), [(0.499, False), (0.5, True)])
+def test_performance_needs_a_true_positive(p: float, answered: bool) -> None:
+    def constant(X: Any) -> Distribution:
+        return Categorical(np.tile([1 - p, p], (len(X), 1)), classes=["bad", "good"])
+
+    s = make_subject(constant, FunctionAdapter(), rows(), ["good", "bad"] * 20)
+    found = explain(s, parts=("model_performance",))["model_performance"]
+    assert found.frame.empty is not answered
+    reasons = [gap.reason for gap in found.omissions]
+    assert ("no observation is a true positive at the cutoff of 0.5" in reasons) is not answered
+
+
 def test_what_is_undefined_for_one_class_is_listed() -> None:
     found = explain(make_subject(credit, FunctionAdapter(), rows(), ["good"] * 40))
     assert set(found["model_parts"].frame["measure"]) == {"entropy", "nll"}

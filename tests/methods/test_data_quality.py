@@ -5,12 +5,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from uq_report import testing
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import Diagnostic
 from uq_report.core.model.subject import Subject, make_subject
+from uq_report.core.statistics.shares import newcombe
 from uq_report.core.support.errors import InputError
+from uq_report.evidence.rows import MissingLine, MissingView
 from uq_report.methods.data_quality.explain import DataQuality, keys, stand_ins
 
 MODEL = testing.KnownLogistic((1.0,))
@@ -276,3 +279,43 @@ def test_the_option_is_checked() -> None:
             DataQuality(sparse=wrong)
     assert DataQuality(sparse=0.51).sparse == 0.51
     assert counts(explain(subject(normal(10).assign(d=[1.0] * 8 + [2.0, 3.0])), sparse=0.8), "sparse")
+
+
+def changes(given: Subject) -> dict[str, MissingLine]:
+    results = {r.id: r for r in DataQuality().explain(given, Engine(given, {}).bound("data_quality"), {})}
+    return {line.feature: line for line in MissingView.from_result(results[MissingView.id]).lines}
+
+
+def lacking(n: int, **shares: float) -> pd.DataFrame:
+    """Return three columns whose first values are missing, in these shares."""
+    frame = normal(n)
+    for name, share in shares.items():
+        frame.loc[: round(share * n) - 1, name] = np.nan
+    return frame
+
+
+def test_shares_of_missing_values_are_compared_with_training_for_all_columns_at_once() -> None:
+    found = changes(subject(lacking(200, a=0.2, b=0.1), lacking(500, b=0.1, c=0.04)))
+    assert [*found] == ["a", "b", "c"]
+    z = norm.ppf(1 - 0.05 / 3 / 2)
+    for name, own, trained in (("a", 0.2, 0.0), ("b", 0.1, 0.1), ("c", 0.0, 0.04)):
+        line = found[name]
+        assert (line.share, line.share_train) == pytest.approx((own, trained))
+        assert (line.estimate, line.n, line.n_train) == (pytest.approx(own - trained), 200, 500)
+        assert (line.lower, line.upper) == pytest.approx(newcombe(own, 200 * 199 / 199, trained, 500, z), abs=1e-3)
+        assert line.confidence == pytest.approx(1 - 0.05 / 3)
+
+
+def test_complete_columns_and_no_training_rows_have_no_difference() -> None:
+    assert changes(subject(normal(100), normal(100, 1))) == {}
+    assert changes(subject(lacking(100, a=0.5))) == {}
+
+
+def test_clusters_that_are_missing_together_count_once() -> None:
+    rows, train = lacking(200, a=0.2), lacking(500, a=0.1)
+    single = changes(subject(rows, train))["a"]
+    together = changes(subject(rows, train, clusters=np.repeat(np.arange(20), 10)))["a"]
+    assert together.estimate == single.estimate
+    assert together.lower < single.lower - 0.05
+    # 20 clusters, all or none of whose values are missing: as 20 draws
+    assert together.lower == pytest.approx(newcombe(0.2, 20, 0.1, 500, norm.ppf(1 - 0.05 / 3 / 2))[0], abs=0.01)

@@ -13,6 +13,7 @@ from scipy import stats
 
 from uq_report import testing
 from uq_report.core.engine.fast_path_evaluator import Engine
+from uq_report.core.engine.model_caller import first_rows
 from uq_report.core.model.measures import PREDICTION
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.support.arrays import BoolArray, FloatArray
@@ -382,6 +383,7 @@ def test_the_loss_expected_is_that_of_the_models_own_outcomes() -> None:
 def test_an_infinite_loss_has_the_usual_one_beside_it() -> None:
     q = Categorical(np.array([[0.5, 0.5], [1.0, 0.0]]))
     engine = engine_of(q, np.array([0, 1]))
+    engine.subject, engine.rng = first_rows(SUBJECT, 2), lambda _: np.random.default_rng(0)
     rows = {"nll": -q.log_prob(engine.y), "entropy": q.entropy(), "brier": np.array([0.5, 2.0])}
     gap, excess = _excess(engine, rows, 7.0)
     assert isinstance(excess, Values)

@@ -13,6 +13,7 @@ from uq_report import testing
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.support.arrays import FloatArray, IntArray
 from uq_report.distributions import Categorical, Normal
+from uq_report.evidence.importance import HARMLESS
 
 from .pfi_cases import MEASURES, explained, give, line, repeats, rows, subject, three_features
 
@@ -167,7 +168,8 @@ def test_an_unused_feature_is_exactly_zero() -> None:
         assert said[["estimate", "std_error", "lower", "upper"]].tolist() == [0, 0, 0, 0]
         assert (said["verdict"], said["remark"], said["p_value"]) == ("about 0", "exact", 1.0)
         assert not repeats(result["pfi"], measure, "d").any()
-    assert "does not use it" in result["pfi.reading"].meta["sentences"]["d"]
+    reading = result["pfi.reading"].estimates.set_index("feature")["item"]
+    assert reading["d"] == HARMLESS
 
 
 def test_zeros_of_a_coarse_loss_are_not_called_exact(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,7 @@ def test_infinite_values_leave_out_measure_and_feature_with_counts() -> None:
         assert np.isfinite(line(result["pfi"], measure, feature)["std_error"])
     assert result["pfi"].rows is not None
     assert np.isnan(result["pfi"].rows.of("nll", "a")).all()
-    assert "a" not in result["pfi.reading"].meta["sentences"]
+    assert result["pfi.reading"].estimates["feature"].tolist() == ["b"]
 
 
 def test_a_measure_infinite_before_any_shuffle_is_left_out_once() -> None:
@@ -54,7 +54,7 @@ def test_a_measure_infinite_before_any_shuffle_is_left_out_once() -> None:
     assert f"infinite on {int((X[:, 0] > 1).sum())} of 50 rows" in reasons[0].reason
     assert "pfi.reading" not in result
     clipped = explained(subject(step, X, np.zeros(50, dtype=int)), measures=("nll", "nll_clipped", "entropy"))
-    assert clipped["pfi.reading"].meta["likelihood"] == "nll_clipped"
+    assert set(clipped["pfi.reading"].estimates["measure"]) == {"nll_clipped"}
 
 
 def test_without_y_the_entropy_is_still_explained() -> None:
@@ -76,7 +76,9 @@ def test_one_or_two_shuffles_give_no_interval(n_repeats: int) -> None:
     assert result["pfi"].rows is None
     assert set(result["pfi"].estimates["verdict"]) == {"undetermined"}
     assert any("at least 3 are needed" in note for note in result["pfi"].notes)
-    assert set(result["pfi.reading"].frame["item"]) == {"undetermined"}
+    assert set(result["pfi.reading"].estimates["item"]) == {"inconclusive"}
+    assert result["pfi.drivers"].estimates["std_error"].isna().tolist() == [False, True, True, True]
+    assert set(result["pfi.uncertainty"].estimates["verdict"]) == {"undetermined", "about 0"}
 
 
 def test_two_rows_are_too_few() -> None:

@@ -192,7 +192,7 @@ def test_scores_are_sums_of_coefficients_times_statistics() -> None:
 
 def claim(excess: Any) -> ModelImplied:
     nothing = np.zeros((3, 1))
-    return ModelImplied(nothing, np.zeros(3), np.zeros(3), ("",) * 3, 0.0, 0.0, np.asarray(excess, dtype=float))
+    return ModelImplied(nothing, np.zeros(3), np.zeros(3), ("",) * 3, 0.0, 0.0, np.asarray(excess, float), 3.0)
 
 
 def drawn(values: Any) -> ProperScore:
@@ -384,7 +384,7 @@ def tables(repeats: FloatArray, **parts: Any) -> ShuffleTables:
     rows = np.tile(np.linspace(-1, 1, N) + repeats.mean(), (1, 1))
     term = ImportanceTerms(
         values, values.mean(axis=1), np.array([0.05]), np.array([0.01]), rows, rows, np.array([False]),
-        np.array([0.25]), np.zeros((1, 2), int), exact=parts.pop("exact", False),
+        np.array([0.25]), np.zeros((1, 2), int), np.zeros(1), np.full(1, N - 1.0), exact=parts.pop("exact", False),
     )  # fmt: skip
     of = ShuffledRows((NLL,), np.full((1, N), 0.7), np.zeros(N), parts.pop("weights", np.ones(N)), None)
     options = {"n_repeats": len(repeats), "max_shuffle_variance": 0.1} | parts.pop("options", {})
@@ -575,26 +575,30 @@ def test_an_importance_about_0_whose_interval_leaves_0_out_says_so() -> None:
 def test_intervals_are_of_student_with_one_unit_less() -> None:
     made = tables(np.full(30, 0.5))
     rows_of = replace(made.rows, b=np.ones((1, 4)), y=np.zeros(4), weights=np.ones(4))
-    few = replace(made, estimator=Estimator(rows_of, {"nll": 0.01}, 0.95, 0.1))
+    term = made.terms[0]._replace(freedom=np.array([3.0]))
+    few = replace(made, estimator=Estimator(rows_of, {"nll": 0.01}, 0.95, 0.1), terms=[term])
     (line,) = importance_result(few).estimates.to_dict("records")
     assert line["upper"] - 0.5 == pytest.approx(3.182446305284263 * 0.05), "t of 3 degrees of freedom at 97.5 %"
 
 
 @pytest.mark.parametrize("outcomes", [True, False])
 def test_lines_of_claims_have_their_intervals_and_the_last_its_test(outcomes: bool) -> None:
-    """Of 4 rows: t of 3 degrees of freedom at 97.5 % is 3.182."""
+    """Of 4 rows: t of 3 degrees of freedom at 97.5 % is 3.182; a claim has its own, 2, on the scale of logarithms."""
     size = 3 if outcomes else 1
     one = ModelImplied(
         np.zeros((size, 1)), np.array([0.4, 0.3, 0.1])[:size], np.array([0.1, 0.2, 0.3])[:size],
-        ("", "doubt", "")[:size], 0.75, 0.05, np.zeros((1, 4)),
+        ("", "doubt", "")[:size], 0.75, 0.05, np.zeros((1, 4)), 2.0,
     )  # fmt: skip
     rows = ShuffledRows((), np.zeros((0, 4)), np.zeros(4), np.ones(4), None)
     of = Claiming(None, Engine(levels(3), MEASURES), rows, (), (), np.zeros((0, 4)), 0, claims={"a": one})
     lines = of._lines("nll", "a", 0.25)
     t = 3.182446305284263
     assert [line["item"] for line in lines] == [CLAIMED, DELIVERED, DIFFERENCE][:size]
-    assert [line["upper"] - line["estimate"] for line in lines] == pytest.approx([0.1 * t, 0.2 * t, 0.3 * t][:size])
-    assert [line["estimate"] - line["lower"] for line in lines] == pytest.approx([0.1 * t, 0.2 * t, 0.3 * t][:size])
+    factor = np.exp(4.302652729749464 * 0.1 / 0.4)
+    assert (lines[0]["lower"], lines[0]["upper"]) == pytest.approx((0.4 / factor, 0.4 * factor))
+    rest = lines[1:]
+    assert [line["upper"] - line["estimate"] for line in rest] == pytest.approx([0.2 * t, 0.3 * t][: size - 1])
+    assert [line["estimate"] - line["lower"] for line in rest] == pytest.approx([0.2 * t, 0.3 * t][: size - 1])
     assert [line["unreliable"] for line in lines] == ["", "doubt", ""][:size]
     if outcomes:
         last = lines[-1]
@@ -635,9 +639,12 @@ def test_the_rows_that_would_decide_both_are_the_larger_number(entropy: float, l
     def line(needed: float) -> dict[Any, Any]:
         return {"estimate": 0.1, "verdict": "undetermined", "std_error": 0.1, "n_needed": needed, "unreliable": ""}
 
-    assert f"About {rows} rows would" in _reading("x", line(entropy), line(likelihood), n=100, unused=False)[1]
-    assert "rows would" not in _reading("x", line(100.0), line(100.0), n=100, unused=False)[1]
-    assert "rows would" not in _reading("x", line(np.nan), line(300.0), n=100, unused=False)[1]
+    assert (
+        f"About {rows} observations give 80% power if it is 0."
+        in _reading("x", line(entropy), line(likelihood), n=100, unused=False)[1]
+    )
+    assert "80% power" not in _reading("x", line(100.0), line(100.0), n=100, unused=False)[1]
+    assert "80% power" not in _reading("x", line(np.nan), line(300.0), n=100, unused=False)[1]
 
 
 def test_a_loss_that_is_no_mean_is_noted_among_others() -> None:

@@ -39,6 +39,8 @@ def term(estimate: float, se: float, noise: float) -> ImportanceTerms:
         one > 0,
         one,
         np.zeros((1, 2), int),
+        one,
+        one + N - 1,
         exact=False,
     )
 

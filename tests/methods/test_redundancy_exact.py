@@ -69,8 +69,8 @@ def test_what_the_result_says_of_rows_folds_and_levels() -> None:
     assert result.notes[:4] == (
         "Models and associations use 30 of 40 rows, drawn at random.",
         f"{FITS} 2 folds; intervals cover new rows for the fitted models.",
-        "Copies of a row, and rows of a cluster, never predict each other.",
-        "Of a numeric feature it is R², of a categorical one the R² of its level indicators.",
+        "Copies of an observation, and observations of a cluster, never predict each other.",
+        "R² of a numeric feature, R² of the level indicators of a categorical one.",
     )
     why = "it is constant in the rows of positive weight"
     assert [(o.feature, o.reason) for o in result.omissions if o.feature] == [("same", why)]

@@ -306,6 +306,17 @@ def test_most_rows_off_the_support_are_still_named() -> None:
     assert [line["p_value"] >= 0 for line in found if line["segment"] == OFF_SUPPORT] == [True]
 
 
+@pytest.mark.parametrize("inside", [79, 80])
+def test_enough_observations_must_lie_inside_the_training_domain(inside: int) -> None:
+    given = testing.linear_subject(120)
+    support = prior_of_values(np.where(np.arange(120) < inside, 1.0, 0.0))
+    if inside == 80:
+        assert explain(given, prior=support)["segments"].meta["grown"] == 40
+        return
+    with pytest.raises(InputError, match=r"at least 80 independent observations inside the training domain; got 79\."):
+        explain(given, prior=support)
+
+
 def test_segments_are_judged_in_the_order_of_their_means_and_against_the_other_judged_rows() -> None:
     """Rows 0 to 3 grew the trees; the last third counts double, so it is more than half and has no test."""
     x = np.arange(60)
@@ -347,8 +358,8 @@ def test_ten_rows_of_a_segment_and_of_the_rest_judge_it(n: int, judged: bool) ->
     assert len(found.omissions) == 1 - judged
 
 
-def outside_of(given: Subject, values: FloatArray) -> BoolArray:
-    """Return which rows count as outside where 1/8 is expected, row k having value k."""
+def prior_of_values(values: FloatArray) -> dict[str, Any]:
+    """Return a support result where 1/8 is expected, row k having value k."""
     rows = diagnostic(
         ids.SUPPORT_ROWS,
         "",
@@ -357,7 +368,11 @@ def outside_of(given: Subject, values: FloatArray) -> BoolArray:
         x="x",
         meta={"expected": 0.125},
     )
-    return _outside(given, {ids.SUPPORT: [rows]})
+    return {ids.SUPPORT: [rows]}
+
+
+def outside_of(given: Subject, values: FloatArray) -> BoolArray:
+    return _outside(given, prior_of_values(values))
 
 
 def test_rows_at_the_share_expected_are_outside() -> None:

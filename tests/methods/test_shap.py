@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t
 from sklearn.ensemble import RandomForestClassifier
 
 import uq_report as uq
@@ -241,7 +242,10 @@ def test_clusters_widen_the_interval_of_copied_rows() -> None:
     copies = np.repeat(np.arange(12), 3)
     copied = make_subject(wavy, FunctionAdapter(), frame(s).iloc[copies], np.asarray(s.y)[copies], clusters=copies)
     single, clustered = (explain(one)[1].estimates for one in (s, copied))
-    np.testing.assert_allclose(single["std_error"], clustered["std_error"], atol=1e-12)
+    np.testing.assert_allclose(single["estimate"], clustered["estimate"], atol=1e-12)
+    # the rows' part is the same; 36 background rows that are 12 three times count as 36
+    assert (single["std_error"] >= clustered["std_error"]).all()
+    assert (3 * clustered["std_error"] > single["std_error"] - 1e-12).all()
 
 
 def test_importance_is_the_mean_size_with_the_standard_error_of_a_mean() -> None:
@@ -250,10 +254,29 @@ def test_importance_is_the_mean_size_with_the_standard_error_of_a_mean() -> None
     sizes = table(attribution, "entropy").abs()
     own = importance.estimates.query("measure == 'entropy'").set_index("feature")
     np.testing.assert_allclose(own["estimate"], sizes.mean(), atol=1e-14)
-    np.testing.assert_allclose(own["std_error"], sizes.std() / np.sqrt(s.n), atol=1e-14)
+    by_rows, moved = sizes.std() / np.sqrt(s.n), background_influence(s, ENTROPY, table(attribution, "entropy"))
+    by_background = np.sqrt(np.square(moved).sum() / (s.n * (s.n - 1)))
+    np.testing.assert_allclose(own["std_error"], np.hypot(by_rows, by_background), atol=1e-14)
+    freedom = (by_rows**2 + by_background**2) ** 2 / ((by_rows**4 + by_background**4) / (s.n - 1))
+    reach = t.ppf(0.975, freedom) * own["std_error"]
+    np.testing.assert_allclose(own["upper"] - own["estimate"], reach.fillna(0.0)[list(own.index)], rtol=1e-9)
     assert importance.rows is not None
     np.testing.assert_array_equal(importance.rows.of("entropy", "f0"), sizes["f0"])
-    assert set(importance.estimates["covers"]) == {"new test rows given the background"}
+    assert set(importance.estimates["covers"]) == {"new test rows and new background rows"}
+
+
+def background_influence(s: Subject, measure: Measure, phi: pd.DataFrame) -> pd.DataFrame:
+    """Return h_b = mean_x sign(phi(x)) (psi(x, b) - phi(x)), (background rows, features), one game per pair of rows."""
+    rows = cells(frame(s))
+    psi = np.array([[enumerated(s, measure, x, [b]) for b in rows] for x in range(s.n)])
+    own = phi.to_numpy()[:, None]
+    return pd.DataFrame((np.sign(own) * (psi - own)).mean(axis=0), columns=phi.columns)
+
+
+def test_against_one_background_row_there_is_no_interval() -> None:
+    _, importance = explain(subject(), n_background=1)
+    assert importance.estimates[["std_error", "lower", "upper", "confidence"]].isna().all(axis=None)
+    assert set(importance.estimates["covers"]) == {"none"}
 
 
 def zero_for_some(X: Table) -> Distribution:
@@ -389,7 +412,7 @@ def test_notes_state_the_game() -> None:
     assert set(attribution.estimates["covers"]) == {"exact"}
     assert attribution.estimates[["lower", "upper", "confidence"]].isna().all(axis=None)
     assert "Measures of y hold y at the explained row's own value." in attribution.notes
-    assert "Mean of |φ| over 9 of 24 rows; repeat is the row." in importance.notes
+    assert "Mean of |φ| over 9 of 24 observations against 7 background rows; repeat is the row." in importance.notes
     assert isinstance(importance, Importance)
 
 
@@ -426,9 +449,17 @@ def test_measures_without_a_value_per_row_are_omitted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("evaluations", "rows", "background"), [(10**6, 50, 30), (7260, 10, 30), (7259, 10, 29), (1, 10, 5)]
+    ("evaluations", "rows", "background"),
+    [
+        (10**6, 50, 100),
+        (22 * 51 * 60, 50, 60),
+        (22 * 51 * 60 - 1, 50, 59),
+        (22 * 200, 19, 10),  # half as many background rows as rows, one of which is named
+        (22 * 199, 18, 10),
+        (1, 10, 5),
+    ],
 )
-def test_many_features_have_fewer_rows_and_then_a_smaller_background(
+def test_many_features_have_a_smaller_background_and_then_fewer_rows(
     evaluations: int, rows: int, background: int
 ) -> None:
     """Six features in 4 orders make 22 coalitions; at most 22 x rows x background are planned, down to 10 and 5."""
@@ -436,7 +467,7 @@ def test_many_features_have_fewer_rows_and_then_a_smaller_background(
     size = few._background_size(6, 1)
     assert size == background
     assert few._sample_size(6, size, 1) == rows
-    assert ShapleyValues(max_exact=6, max_evaluations=1)._background_size(6, 1) == 30
+    assert ShapleyValues(max_exact=6, max_evaluations=1)._background_size(6, 1) == 5
 
 
 def test_above_all_coalitions_the_prediction_of_a_forest_is_exact_by_shap() -> None:

@@ -43,10 +43,11 @@ def test_coalitions_are_all_or_those_of_the_orders(players: int, coalitions: int
 @pytest.mark.parametrize(
     ("players", "planned", "local", "n_rows", "size"),
     [
-        (10, 1, 3, 50, 30),  # all coalitions: as many as asked for
-        (11, 10**6, 3, 50, 30),
-        (11, 20_000, 3, 50, 7),  # 20 000 over 202 coalitions of 13 rows
-        (11, 20_000, 3, 4, 14),  # of 7 rows
+        (7, 10**6, 3, 50, 100),  # all 128 coalitions of 53 rows against as many as asked for
+        (8, 10**6, 3, 50, 73),  # 3906 pairs of 53 rows
+        (10, 10**6, 3, 50, 23),  # 976 pairs: half as many as rows
+        (11, 10**6, 3, 50, 93),  # 4950 pairs, by 202 coalitions
+        (11, 20_000, 3, 4, 14),  # 99 pairs of 7 rows
         (11, 1_000, 3, 50, 5),
         (11, 4_040, 0, 0, 20),  # of one row at least
     ],
@@ -121,7 +122,7 @@ def test_calls_of_any_size_give_the_same_values(rows: int, values: int, monkeypa
 
     monkeypatch.setattr(shapley, "CALL_ROWS", rows)
     monkeypatch.setattr(shapley, "CALL_VALUES", values)
-    found = shapley.play(mixing, pool, [Enumeration(2)] * 3, np.array([0.25, 0.75]))
+    found = shapley.play(mixing, pool, [Enumeration(2)] * 3, np.array([0.25, 0.75]), np.full(3, 1 / 3))
     np.testing.assert_allclose(found.phi[0], explained - [11.5, 24.5])
     np.testing.assert_allclose(found.base, 36)
     assert sum(sizes) == 3 * 2 * 4
@@ -162,10 +163,10 @@ def test_a_value_is_nothing_below_the_rounding_of_the_largest_worth() -> None:
     def worth(values: FloatArray, weights: FloatArray) -> FloatArray:
         return np.array([[1.0, -100.0], [0.0, 0.0]]) + values[:, :1] * 0
 
-    own: Any = SimpleNamespace(worth=worth)
+    own: Any = SimpleNamespace(worth=worth, by_background=lambda _: ())
     solver: Any = SimpleNamespace(solve=lambda worth: (phi, 0 * phi))
     values = np.array([[1.0, 2.0, 3.0], [np.inf, 0.0, 0.0]])
-    found = shapley._shares(values, own, solver, np.ones(2))
+    found = shapley._shares(values, own, solver, np.ones(2), 1)
     assert found.phi.tolist() == [[0, 1.05e-12, 0], [7, 7, 7]]
     assert found.infinite.tolist() == [0, 1]
     assert found.base.tolist() == [1, 0]
@@ -194,14 +195,18 @@ def test_orders_have_the_interval_of_their_pairs() -> None:
     assert single.meta["explained"] == sorted({5, 2, *used})
     assert set(single.frame["position"]) == {0}
     assert importance.notes[2:4] == (
-        "Mean of |φ| over 4 of 30 rows; repeat is the row.",
+        "Mean of |φ| over 4 of 30 observations against 7 background rows; repeat is the row.",
         "The Monte-Carlo error of single values raises means near 0.",
     )
     assert importance.frame["repeat"].tolist() == used * 4
     sizes = importance.frame.groupby("feature", sort=False)["value"]
     np.testing.assert_allclose(importance.estimates["estimate"], sizes.mean())
-    np.testing.assert_allclose(importance.estimates["std_error"], sizes.std() / 2)
-    wide = t.ppf(0.975, 3) * importance.estimates["std_error"]
+    assert (importance.estimates["std_error"] >= sizes.std().to_numpy() / 2).all()
+    by_rows = sizes.std().to_numpy() / 2  # of 4 rows, and the rest of the 7 background rows
+    rest = np.square(importance.estimates["std_error"]) - by_rows**2
+    spread = by_rows**4 / 3 + rest**2 / 6
+    freedom = np.divide((by_rows**2 + rest) ** 2, spread, out=np.full(len(rest), 3.0), where=spread > 0)
+    wide = t.ppf(0.975, freedom) * importance.estimates["std_error"]
     np.testing.assert_allclose(importance.estimates["upper"] - importance.estimates["estimate"], wide)
 
 

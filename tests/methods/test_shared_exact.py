@@ -246,7 +246,8 @@ def test_a_measure_with_an_infinite_value_has_no_numbers_and_changes_no_other() 
 
 def test_infinite_values_are_told_by_measure_and_by_feature() -> None:
     own = rows([[np.inf, 0.0, -np.inf], [0.0, 0.0, 0.0]], (ENTROPY, NLL))
-    none = dict.fromkeys(("repeats", "estimate", "se", "noise", "rows", "delta", "zero", "still"), np.zeros(2))
+    fields = ("repeats", "estimate", "se", "noise", "rows", "delta", "zero", "still", "drawn", "freedom")
+    none = dict.fromkeys(fields, np.zeros(2))
     one = terms.ImportanceTerms(**none, infinite=np.array([[5, 2], [0, 0]]), exact=False)  # type: ignore[arg-type]
     two = terms.ImportanceTerms(**none, infinite=np.array([[5, 2], [4, 1]]), exact=False)  # type: ignore[arg-type]
     bound = ", or ask for the loss with an upper bound."

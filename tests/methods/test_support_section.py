@@ -33,6 +33,13 @@ def support(*rows: dict[str, Any], expected: float | None = 0.05) -> Diagnostic:
     return result("support", [*rows], ("item", "n", "p_value", "expected"), units=400, **meta)
 
 
+def copies() -> Diagnostic:
+    names = {"measure": "near_copies", "feature": "", "item": "near copies", "covers": "new test and training rows"}
+    ends = {"estimate": 0.2, "lower": 0.15, "upper": 0.25, "std_error": np.nan, "confidence": 0.99, "n": 400}
+    parts = {"share": 0.21, "share_train": 0.01, "ratio": 0.1, "n_train": 900}
+    return result("support.copies", [names | ends | parts], ("item", "n", *parts))
+
+
 def shown(*results: Result) -> Section:
     with undrawn():
         run = Run(as_of="2026-01-01", subject={"n": 400}, settings={}, environment={}, results=results)
@@ -125,3 +132,10 @@ def test_the_rows_p_values_are_pointed_at_where_they_are() -> None:
     words = "The conformal p-value of every row stands in the evidence support.rows."
     assert words in text_of(shown(support(share("outside", "", 0.1)), rows))
     assert words not in text_of(shown(support(share("outside", "", 0.1))))
+
+
+def test_near_copies_stand_beside_those_of_the_training_sample() -> None:
+    assert "Near copies of a training observation: 21 % of 400 audited observations, 1 % of 900 training" in (
+        text_of(shown(support(share("outside", "", 0.1)), copies()))
+    )
+    assert "Near copies" not in text_of(shown(support(share("outside", "", 0.1))))

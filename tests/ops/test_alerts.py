@@ -31,7 +31,9 @@ def finding(code: str = "UQ101", severity: Severity = "high", features: tuple[st
 
 def ended(*found: Finding, code: int = 0, why: str = "", **fields: Any) -> RunEnd:
     summary: dict[str, Any] = {"reasons": [why] if why else []}
-    return RunEnd("credit", code, summary if code > 1 else {**summary, "rating": "Use"}, open=found, **fields)
+    return RunEnd(
+        "credit", code, summary if code > 1 else {**summary, "recommendation": "Fit for purpose"}, open=found, **fields
+    )
 
 
 def after(*runs: RunEnd) -> State:
@@ -91,7 +93,7 @@ def test_where_nobody_knows_what_was_mailed_everything_is_told() -> None:
 def test_a_mail_says_what_is_new_first_and_what_is_over_last() -> None:
     before = after(ended(finding(), finding("UQ2", "low", ())))
     run = ended(finding("UQ3"), finding("UQ2", "low", ()), code=1, why="1 open finding at or above high: UQ3 (high)")
-    assert subject(run, before) == "credit: Use, no open findings (1 new, 1 over)"
+    assert subject(run, before) == "credit: Fit for purpose, no open findings (1 new, 1 over)"
     assert body(PART, run, before).splitlines()[2:] == [
         "- 1 open finding at or above high: UQ3 (high)",
         "New: UQ3 (high), age: What UQ3 says.",
@@ -103,7 +105,7 @@ def test_a_mail_says_what_is_new_first_and_what_is_over_last() -> None:
 def test_a_failure_keeps_what_is_known_of_findings_and_its_end_is_said() -> None:
     before = after(ended(finding()), FAILED)
     assert before.findings == after(ended(finding())).findings
-    assert subject(ended(finding()), before) == "credit: the audit runs again, Use, no open findings"
+    assert subject(ended(finding()), before) == "credit: the audit runs again, Fit for purpose, no open findings"
     assert "Over" not in body(PART, FAILED, after(ended(finding())))
 
 

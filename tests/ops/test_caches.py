@@ -43,6 +43,30 @@ def test_a_folder_that_may_not_be_written_is_no_place(tmp_path: Path, monkeypatc
     assert caches.without_place({"HOME": str(tmp_path)}) == BOTH
 
 
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root may become another user")
+def test_a_home_that_may_not_be_entered_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0o700)
+    code = f"""
+import os
+from uq_report.ops import caches
+os.setuid(65534)
+print(*caches.without_place({{"HOME": {str(tmp_path / "closed" / "home")!r}}}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == BOTH
+
+
+def test_a_home_behind_an_error_is_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(place: object, **_: object) -> os.stat_result:
+        if "closed" in str(place):
+            raise PermissionError(13, "Permission denied", place)
+        return os.lstat("/")
+
+    monkeypatch.setattr(os, "stat", closed)
+    monkeypatch.setattr(os, "access", lambda place, mode: False)
+    assert caches.without_place({"HOME": "/closed/home"}) == BOTH
+
+
 def test_a_user_whom_the_system_does_not_know_has_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown() -> Path:
         raise RuntimeError("Could not determine home directory.")

@@ -339,7 +339,7 @@ def test_history_lists_runs_as_text_and_json(folder: str) -> None:
     filed = [one.entry for one in History(folder).runs()]
     cells = [re.split(r" {2,}", line) for line in lines[1:]]
     assert [row[2] for row in cells] == [one.filed.replace("T", " ")[:16] for one in filed]
-    assert [row[3] for row in cells] == [one.rating for one in filed]
+    assert [row[3] for row in cells] == [one.recommendation for one in filed]
     assert cells[1][4:] == ["1 high", "not known", "m"]
     assert cells[3][-1] == "[31mred"
     assert "\x1b" not in result.stdout
@@ -395,7 +395,7 @@ def test_compare_tells_and_writes_what_changed(folder: str, tmp_path: Path) -> N
     written = call("compare", "credit@3", "credit@4", "--history", folder, "-o", str(out), "--format", "html")
     assert written.stdout.splitlines()[-1] == f"Report in {out}"
     page = (out / "report.html").read_text()
-    assert "What changed" in page
+    assert "Changes since the last audit" in page
     assert "setting seed" in page
     same = call("compare", "credit@3", "credit@3", "--history", folder)
     assert "0 findings changed, 1 unchanged; 0 of 0 values changed" in same.stdout

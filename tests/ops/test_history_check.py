@@ -24,6 +24,7 @@ from uq_report.ops.anchors import is_anchor, judge_anchor, sign_anchor, write_an
 from uq_report.ops.history import FiledRun, Heads, History, Retention, delete
 from uq_report.ops.history import entry as entries
 from uq_report.ops.history.heads import HEADS, heads_of_json, read_heads
+from uq_report.report.rating import FIT, UNFIT
 
 from . import store_runs, verify_cases
 
@@ -128,8 +129,14 @@ ALTERATIONS: dict[str, tuple[Callable[[History], object], str]] = {
     "file linked": (lambda h: (folder(h, 2) / "more").symlink_to("/etc"), "credit@2: more was added"),
     "report a link": (lambda h: linked(folder(h, 2) / "report.html"), "credit@2: report.html is no file any longer"),
     "run.json deleted": (lambda h: (folder(h, 4) / "run.json").unlink(), "retention did not delete it"),
-    "rating edited": (lambda h: edited(folder(h, 4) / "entry.json", "Do not use yet", "Use"), "entry.json was changed"),
-    "last entry forged": (lambda h: entered_anew(folder(h, 4), rating="Use"), "not the run that heads.json knows"),
+    "rating edited": (
+        lambda h: edited(folder(h, 4) / "entry.json", UNFIT.text, FIT.text),
+        "entry.json was changed",
+    ),
+    "last entry forged": (
+        lambda h: entered_anew(folder(h, 4), recommendation=FIT.text),
+        "not the run that heads.json knows",
+    ),
     "field added": (lambda h: edited(folder(h, 4) / "entry.json", "{", '{"a":1,'), "credit@4: entry.json was changed"),
     "format lowered": (lambda h: entered_anew(folder(h, 4), format=0), "credit@4"),
     "heads edited": (lambda h: edited(h.root / HEADS, '"sequence":4', '"sequence":3'), "must be the heads"),
@@ -368,6 +375,8 @@ def test_an_anchor_is_signed_and_its_signature_checked(
     (tmp_path / "other").mkdir()
     other = call(*words, verify_cases.Keys(tmp_path / "other").authority)
     assert (other.exit_code, "who does not lead to a trusted certificate" in other.stderr) == (5, True)
+    for file in keys.no_certificates():
+        assert call(*words, file).exit_code == 3
     with pytest.raises(InputError, match="must be no signed anchor"):
         write_anchor(history, anchor)
     signature = beside.read_bytes()

@@ -124,7 +124,9 @@ def test_a_kill_is_due_for_everybody_and_so_is_its_end(when: Any) -> None:
     assert not is_due(part, again, known)
     assert is_due(part, never_ended("credit", "", mail.UNKNOWN), known)
     assert is_due(part, RunEnd("credit", 0, unchanged=True), known)
-    assert subject(RunEnd("credit", 0, {"rating": "Use"}), known).startswith("credit: the audit runs again, Use")
+    assert subject(RunEnd("credit", 0, {"recommendation": "Fit for purpose"}), known).startswith(
+        "credit: the audit runs again, Fit for purpose"
+    )
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2026-01-31", "\0" * 101])

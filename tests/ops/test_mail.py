@@ -9,19 +9,21 @@ import socketserver
 import ssl
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from email.message import EmailMessage
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from uq_report.jobs.audit_file import AuditFile, EmailPart
+from uq_report.ops import mail
 from uq_report.ops.mail import RunEnd, refused, send_after, subject
 
 SUMMARY = {
-    "exit_code": 0, "reasons": [], "rating": "Do not use yet", "findings": {"critical": 0, "high": 2},
+    "exit_code": 0, "reasons": [], "recommendation": "Not fit for purpose", "findings": {"critical": 0, "high": 2},
     "as_of": "2026-01-31", "not_run": {"shap": "not installed"}, "run_sha256": "ab" * 32, "folder": "/reports/7",
 }  # fmt: skip
 
@@ -154,6 +156,44 @@ def mail_part(server: Mailbox, **given: Any) -> EmailPart:
     return EmailPart.model_validate({**base, **given})
 
 
+class Hostile(socketserver.BaseRequestHandler):
+    """Sends the same bytes again and again, with a pause between them."""
+
+    sends, pause = b"220-a\r\n", 0.05
+
+    def handle(self) -> None:
+        with suppress(OSError):
+            while True:
+                self.request.sendall(self.sends)
+                time.sleep(self.pause)
+
+
+HOSTILE = {
+    "drips lines": ("none", b"220-a\r\n", 0.05),
+    "drips a line": ("none", b"2", 0.05),
+    "drips a handshake": ("tls", b"\x16\x03\x03\x3f\xff" + b"\x02\x00\x3f\xfb" + bytes(1), 0.05),
+    "floods": ("none", b"220-a\r\n" * 100_000, 0.0),
+}
+
+
+@pytest.mark.parametrize("how", HOSTILE)
+def test_a_server_that_drips_or_floods_holds_a_run_no_longer_than_the_deadline(
+    how: str, ended: RunEnd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    security, sends, pause = HOSTILE[how]
+    monkeypatch.setattr(mail, "DEADLINE", 0.7)
+    handler = type("Handler", (Hostile,), {"sends": sends, "pause": pause})
+    server = socketserver.ThreadingTCPServer(("localhost", 0), handler)
+    server.daemon_threads = True
+    start, threads = time.monotonic(), threading.active_count()
+    with serving(server):
+        told = send_after(mail_part(cast("Any", server), security=security), ended, environ={})
+    assert time.monotonic() - start < 5
+    cause = "the server answers more than 1000000 bytes" if how == "floods" else "took longer than 0.7 s"
+    assert cause in told
+    assert threading.active_count() <= threads + 1  # that of the connection ends by itself
+
+
 SECRETS = {"UQ_REPORT_SMTP_USER": "me", "UQ_REPORT_SMTP_PASSWORD": "hunter2"}
 
 
@@ -167,7 +207,7 @@ def test_a_mail_is_encrypted_signed_in_and_has_the_report(
     (mail,) = server.mails
     assert (server.encrypted, server.auth) == ([True], [b"\0me\0hunter2"])
     assert server.to == ["risk@example.org", "b@example.org"]
-    assert mail["Subject"] == "credit: Do not use yet, 2 high"
+    assert mail["Subject"] == "credit: Not fit for purpose, 2 high"
     assert mail["Auto-Submitted"] == "auto-generated"
     text, *files = [part for part in mail.walk() if not part.is_multipart()]
     told = text.get_payload(decode=True)
@@ -229,7 +269,7 @@ def test_headers_cannot_be_added_by_an_address(text: str) -> None:
 
 def test_headers_cannot_be_added_by_a_name(ended: RunEnd) -> None:
     with mailbox(None) as server:
-        evil = RunEnd("x\r\nBcc: all@example.org\r\n\r\nhello", 0, {**SUMMARY, "rating": "a\nX-Evil: 1"})
+        evil = RunEnd("x\r\nBcc: all@example.org\r\n\r\nhello", 0, {**SUMMARY, "recommendation": "a\nX-Evil: 1"})
         assert send_after(mail_part(server, security="none"), evil, environ={}) == ""
     (mail,) = server.mails
     assert mail["Bcc"] is None
@@ -246,7 +286,10 @@ def test_nothing_happens_by_default(ended: RunEnd, monkeypatch: pytest.MonkeyPat
 
 def test_a_failed_run_says_so_in_its_subject() -> None:
     assert subject(RunEnd("credit", 3), None) == "credit: the audit failed (exit code 3)"
-    assert subject(RunEnd("credit", 0, {"rating": "Use"}), None) == "credit: Use, no open findings"
+    assert (
+        subject(RunEnd("credit", 0, {"recommendation": "Fit for purpose"}), None)
+        == "credit: Fit for purpose, no open findings"
+    )
 
 
 def test_wrong_addresses_are_told_together() -> None:

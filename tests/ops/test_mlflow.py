@@ -109,7 +109,12 @@ def test_evaluate_logs_the_report_and_returns_it(tracking: Any, rows: pd.DataFra
     assert result.metrics["uq_report/findings_high"] == sum(f.severity == "high" for f in run.findings)
     kept = tracking.get_run(run_id).data
     assert kept.metrics == result.metrics
-    assert kept.tags["uq_report.rating"] in {"Use", "Use with limits", "Do not use yet", "Cannot be said"}
+    assert kept.tags["uq_report.recommendation"] in {
+        "Fit for purpose",
+        "Fit for purpose with conditions",
+        "Not fit for purpose",
+        "Inconclusive",
+    }
     assert kept.tags["uq_report.run_sha256"] == codec.sha256(run)
     assert files(tracking, run_id) == {"report.html", "report.pdf", "run.json", "clock.json", "evidence"}
     assert not [*Path.cwd().glob("mlruns")], "everything is in the store"
@@ -225,6 +230,19 @@ def test_a_failure_tells_no_password(folder: Path, monkeypatch: pytest.MonkeyPat
         log_finished(folder, MlflowPart(tracking_uri="https://me:hunter2@mlflow.example"))
     assert "https://me:***@mlflow.example" in str(caught.value)
     assert "hunter2" not in str(caught.value)
+
+
+def test_an_address_that_cannot_be_parsed_is_an_error_of_the_store(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(uri: str) -> None:
+        raise ValueError(f"cannot parse {uri}")
+
+    monkeypatch.setattr("mlflow.tracking.MlflowClient", refuse)
+    for uri in ("http://me:hunter2@[::1", "http://[::1", "http://me:x@hunter2@mlflow.example"):
+        with pytest.raises(TrackingError, match="an error of http: the address is not clear") as caught:
+            log_finished(folder, MlflowPart(tracking_uri=uri))
+        assert "hunter2" not in str(caught.value)
 
 
 @pytest.fixture

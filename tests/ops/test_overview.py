@@ -62,13 +62,13 @@ def rows(page: Path) -> dict[str, list[str]]:
     return {cells[0].split()[0]: cells for cells in found}
 
 
-def test_each_audit_has_a_row_with_the_rating_of_its_last_run(history: History, tmp_path: Path) -> None:
+def test_each_audit_has_a_row_with_the_recommendation_for_its_last_run(history: History, tmp_path: Path) -> None:
     page = tmp_path / "index.html"
     assert write_overview(history.root, page) == 3
     found = rows(page)
-    assert found["credit"][1:3] == ["■ Do not use yet", "1 critical"]
-    assert found["motor"][1:3] == ["● Use", "none"]
-    assert found["<script>alert(1)</script>"][1:3] == ["▲ Use with limits", "1 medium"]
+    assert found["credit"][1:3] == ["■ Not fit for purpose", "1 critical"]
+    assert found["motor"][1:3] == ["● Fit for purpose", "none"]
+    assert found["<script>alert(1)</script>"][1:3] == ["▲ Fit for purpose with conditions", "1 medium"]
     assert [found[name][6] for name in ("credit", "motor")] == ["2", "1"]
     text = page.read_text(encoding="utf-8")
     assert "<script" not in text
@@ -101,19 +101,19 @@ def test_ratings_are_those_of_the_entries_and_a_note_is_not_believed(
 ) -> None:
     """No run is read; what an earlier version kept beside the folders, and anybody could edit, changes nothing."""
     monkeypatch.setattr("uq_report.ops.overview.run_folder.read", lambda _: 1 / 0)
-    (history.root / "ratings.json").write_text(json.dumps({history.find("credit").entry.hash: "Use"}))
+    (history.root / "ratings.json").write_text(json.dumps({history.find("credit").entry.hash: "Fit for purpose"}))
     page = tmp_path / "index.html"
     write_overview(history.root, page)
     before = page.stat().st_mtime_ns
-    assert rows(page)["credit"][1] == "■ Do not use yet"
+    assert rows(page)["credit"][1] == "■ Not fit for purpose"
     write_overview(history.root, page)
     assert page.stat().st_mtime_ns == before  # nothing was written
 
 
 def test_an_entry_without_a_known_rating_has_that_of_its_run(history: History, tmp_path: Path) -> None:
-    for rating, shown in (("", "■ Do not use yet"), ("Splendid", "■ Do not use yet")):
+    for rating, shown in (("", "■ Not fit for purpose"), ("Splendid", "■ Not fit for purpose")):
         last = history.find("credit")
-        bare = replace(last.entry, rating=rating)
+        bare = replace(last.entry, recommendation=rating)
         (last.folder / "entry.json").write_bytes(replace(bare, hash=bare.expected_hash()).dumps())
         write_overview(history.root, tmp_path / "index.html")
         assert rows(tmp_path / "index.html")["credit"][1] == shown
@@ -125,7 +125,7 @@ def test_a_page_that_was_edited_or_is_of_before_is_told(history: History) -> Non
     assert check_page(history.root, page) == []
     assert CliRunner().invoke(cli.app, ["history", "--history", str(history.root), "--check"]).exit_code == 0
     made = page.read_bytes()
-    page.write_bytes(made.replace(b"Do not use yet", b"Use"))
+    page.write_bytes(made.replace(b"Not fit for purpose", b"Fit for purpose"))
     told = CliRunner().invoke(cli.app, ["history", "--history", str(history.root), "--check"])
     assert told.exit_code == 5
     assert "index.html is not the page over these runs" in told.stderr

@@ -78,6 +78,19 @@ def test_a_signer_is_not_trusted_unless_named_and_refused_if_of_another_authorit
     assert (other.ok, states(other)["signer of 'Validator'"]) == (False, "FAILED")
 
 
+def test_trust_in_a_file_without_a_certificate_is_refused_and_never_taken_for_no_trust(
+    signed: Signed, keys: Keys
+) -> None:
+    for file in keys.no_certificates():
+        for trust in ([file], [keys.authority, file]):
+            with pytest.raises(InputError, match=r"verify\.trust must be a file with certificates"):
+                verify(signed.path, trust=trust)
+        told = CliRunner().invoke(cli.app, ["verify", str(signed.path), "--trust", str(file)])
+        assert (told.exit_code, "Verified" in told.output) == (3, False)
+        with pytest.raises(InputError, match=r"sign\.chain must be a file with certificates"):
+            load_signer(*keys.issue("another"), [file], PASSPHRASE)
+
+
 def test_the_marks_of_both_standards_are_kept(signed: Signed) -> None:
     assert list(programs(signed.path.read_bytes())) == []
     with pikepdf.open(signed.path) as pdf:
@@ -178,7 +191,7 @@ def test_refusals_of_keys_name_the_cause(keys: Keys, tmp_path: Path) -> None:
         ("must hold today", lambda: load_signer(*keys.issue("old", days=-1), (), PASSPHRASE)),
         ("non-repudiation", lambda: load_signer(*keys.issue("web", signing=False), (), PASSPHRASE)),
         ("sign.key must be a file", lambda: load_signer(tmp_path / "none", certificate, (), PASSPHRASE)),
-        ("the signer's alone; got 0", lambda: load_signer(key, key, (), PASSPHRASE)),
+        ("sign.certificate must be a file with certificates", lambda: load_signer(key, key, (), PASSPHRASE)),
         ("sign.certify", lambda: SignatureTerms(certify="all")),  # type: ignore[arg-type]
     ]
     for message, call in cases:

@@ -122,6 +122,20 @@ def test_without_a_list_pages_are_not_judged_and_the_evidence_is(folder: Path) -
     assert states(verify(folder), "run.json")["canonical"] == "FAILED"
 
 
+@pytest.mark.parametrize("damage", [b"", b"\xff", b"painted over", b"  brief.html\n"])
+def test_a_damaged_list_fails_and_is_never_taken_for_none(damage: bytes, folder: Path) -> None:
+    (folder / "brief.html").write_bytes((folder / "brief.html").read_bytes().replace(b"small model", b"large model"))
+    listed = (folder / disk.SUMS).read_bytes()
+    for content in (damage, listed + damage) if damage else (damage,):
+        (folder / disk.SUMS).write_bytes(content)
+        for place in (folder, folder / "brief.html", folder / "brief.pdf"):
+            assert states(verify(place), disk.SUMS) == {"hash": "FAILED"}
+            assert CliRunner().invoke(cli.app, ["verify", str(place)]).exit_code == 5
+    (folder / disk.SUMS).write_bytes(listed.replace(b"  ", b" *"))  # as sha256sum --binary writes it
+    assert states(verify(folder), disk.SUMS) == {}
+    assert states(verify(folder), "brief.html")["hash"] == "FAILED"
+
+
 def test_the_run_inside_a_pdf_alone_must_be_the_evidence(folder: Path, tmp_path: Path) -> None:
     alone = Path(shutil.copy(folder / "brief.pdf", tmp_path / "alone.pdf"))
     assert verify(alone).ok

@@ -68,6 +68,25 @@ class Keys:
         certificate = self._issue(self._named(name), key.public_key(), days=days, signing=signing, stamping=rsa)
         return place, self._save(f"{name}.pem", certificate)
 
+    def no_certificates(self) -> list[Path]:
+        """Return files that are taken for certificates and hold none: a key, a request, and a list of revoked ones."""
+        from cryptography import x509
+        from cryptography.hazmat.primitives import hashes
+        from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+        now, pem = datetime.now(UTC), Encoding.PEM
+        request = x509.CertificateSigningRequestBuilder().subject_name(self._name).sign(self._key, hashes.SHA256())
+        revoked = x509.CertificateRevocationListBuilder().issuer_name(self._name).last_update(now).next_update(now)
+        contents = {
+            "plain.key": self._key.private_bytes(pem, PrivateFormat.PKCS8, NoEncryption()),
+            "request.pem": request.public_bytes(pem),
+            "request.der": request.public_bytes(Encoding.DER),
+            "revoked.pem": revoked.sign(self._key, hashes.SHA256()).public_bytes(pem),
+        }
+        for name, content in contents.items():
+            (self.folder / name).write_bytes(content)
+        return [self.folder / name for name in contents]
+
     def _issue(
         self,
         name: Any,

@@ -81,7 +81,8 @@ def test_the_script_sorts_filters_switches_reveals_follows_and_reads_off(tmp_pat
 
 def _busy() -> Document:
     """A page with a long table about three measures, a table in a fold, and a figure that says its scales."""
-    columns = (Column("Feature"), Column("prediction", "number"), Column("loss", "number", "nats"), Column("doubt"))
+    measures = (Column("prediction", "number"), Column("loss", "number", "nats"), Column("uncertainty"))
+    columns = (Column("Feature"), *measures)
     cells = tuple((f"f{k}", 8.0 - k if k < 20 else None, k / 10, "about 0") for k in range(21))
     ranks = Table(id="ranks", caption="Ranks", columns=columns, rows=cells)
     inner = Table(id="inside", caption="Inside", columns=columns[:1], rows=(("age",),))

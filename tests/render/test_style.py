@@ -13,7 +13,7 @@ from uq_report.document.document import Document
 from uq_report.render import environment
 from uq_report.render.environment import fill, ready
 from uq_report.render.html import HtmlRenderer, page
-from uq_report.render.theme import MAX_FILE, StyleLoader, refuse_addresses
+from uq_report.render.theme import MAX_FILE, StyleLoader, refuse_addresses, refuse_unguarded
 
 posix = pytest.mark.skipif(os.name != "posix", reason="limits of time and memory, and links, are POSIX")
 
@@ -135,6 +135,40 @@ def test_data_own_parts_and_links_to_click_are_allowed(document: Document) -> No
     refuse_addresses(page(document, paged=True))
     refuse_addresses('<a href="https://bank.example">x</a><use href="#a"/><p style="color:red">url(a.png)</p>')
     refuse_addresses('<style>p{background:url("data:image/png;base64,AA==");mask:url(#a)}</style>@import x')
+
+
+POLICY = (
+    '<!DOCTYPE html>\n<html lang="en"><head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" '
+    "content=\"default-src 'none'; style-src 'sha256-a='; script-src 'none'; img-src data:; base-uri 'none'; "
+    "form-action 'none'\">"
+)
+
+
+def test_a_page_of_a_style_opens_with_the_policy(style: Path, document: Document) -> None:
+    for paged in (False, True):
+        refuse_unguarded(page(document, paged=paged))
+    (style / "report.html").write_text(f"{POLICY}<title>a</title></head>b")
+    assert HtmlRenderer(style).render(document).decode().endswith("<title>a</title></head>b")
+    (style / "report.html").write_text("<script>navigator.sendBeacon('//x.example')</script>")
+    with pytest.raises(RenderError, match=r"a page must open as base\.html does, with its content security policy"):
+        HtmlRenderer(style).render(document)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("<!DOCTYPE html>", ""), ("<!DOCTYPE html>", "text"), ("<head>", "<head></head>"), ("<head>", "<head><script>"),
+        ("<head>", "<head><!--><script>a</script>-->"), ("<html", "<script>a</script><html"), ("lang", "onload=a lang"),
+        ("<meta http", "<!--<meta http"), ("'none'; style", "*; style"), ("'sha256-a='", "'unsafe-inline'"),
+        ("script-src 'none'", "script-src *"), ("; form-action 'none'", ""), ("Policy", "Policy-Report-Only"),
+        ("<meta http", '<meta content="script-src *" http'),
+    ],
+)  # fmt: skip
+def test_a_page_without_the_policy_or_with_anything_before_it_is_refused(old: str, new: str) -> None:
+    refuse_unguarded(POLICY)
+    assert old in POLICY
+    with pytest.raises(RenderError, match="with its content security policy"):
+        refuse_unguarded(POLICY.replace(old, new))
 
 
 FOR, END = "{% for i in a %}", "{% endfor %}"

@@ -98,7 +98,7 @@ def test_the_answer_is_first_without_a_number_and_the_contents_follow(document: 
     places = [html.index(one) for one in (*order, '<div class="appendix">', 'id="appendix"')]
     assert places == sorted(places)
     assert '<h2 id="summary"><span class="place">1</span>' in html
-    assert 'class="rating"' not in html
+    assert 'class="recommended"' not in html
 
 
 def test_a_house_style_for_another_contract_is_refused(tmp_path: Path, document: Document) -> None:
@@ -109,10 +109,10 @@ def test_a_house_style_for_another_contract_is_refused(tmp_path: Path, document:
         page(document, house(tmp_path / "old", text.replace("NUMBER", "1")))
 
 
-def test_the_rating_has_a_shape_a_word_and_a_colour(document: Document) -> None:
-    html = page(replace(document, rating=Badge("Red", "bad")))
+def test_the_recommendation_has_a_shape_a_word_and_a_colour(document: Document) -> None:
+    html = page(replace(document, recommendation=Badge("Red", "bad")))
     shape = '<span class="badge bad"><span class="shape" aria-hidden="true">■</span> Red</span>'
-    assert f'<p class="rating"><span class="rating-label">Recommendation</span> {shape}</p>' in html
+    assert f'<p class="recommended"><span class="recommended-label">Recommendation</span> {shape}</p>' in html
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 
 from uq_report.core.model.results import Attribution, Diagnostic, Importance, Interaction, Omission, Profile, Result
 from uq_report.evidence import ids
+from uq_report.evidence.importance import INCONCLUSIVE
 from uq_report.evidence.information import WITH_TARGET, WITHOUT_TARGET
 from uq_report.methods.pfi.tables import READINGS
 
@@ -66,19 +68,50 @@ def importance(case: Case, id: str = ids.PFI, explainer: str = ids.PFI, scale: f
 def reading(case: Case) -> Diagnostic:
     """What both importances say of each feature."""
     pfi = importance(case).estimates.set_index(["measure", "feature"])["estimate"]
-    words = (*list(READINGS.values())[:4], "undetermined")
+    words = (*dict.fromkeys(READINGS.values()), INCONCLUSIVE)
     rows = [
-        ("", name, words[j % 5], float(pfi["entropy", name]), float(pfi["nll", name]))
+        {"measure": "nll", "feature": name, "estimate": float(pfi["nll", name] - pfi["entropy", name]),
+         "item": words[j % len(words)]}
         for j, name in enumerate(case.names)
-    ]
-    return Diagnostic(
-        id=ids.PFI_READING,
+    ]  # fmt: skip
+    table = estimates(rows)
+    return diagnostic(ids.PFI_READING, "Reading of Likelihood- and Entropy-PFI", table, explainer=ids.PFI)
+
+
+def size(name: str, value: float, error: float, **more: Any) -> dict[str, Any]:
+    """The line of a unit or a feature, whose uncertainty differs by 0.2 nats between two observations."""
+    low, high = value - 2 * error, value + 2 * error
+    line = {"measure": "uncertainty_change", "feature": name, "estimate": value, "lower": low, "upper": high}
+    line |= {f"share{end}": each / 0.2 for end, each in (("", value), ("_lower", low), ("_upper", high))}
+    total = dict.fromkeys(("total", "total_lower", "total_upper"), (value / 0.2) ** 2)
+    verdict = "positive" if low > 0.02 else "about 0" if high < 0.02 else "undetermined"
+    rest = {"shift": 0.001, "shift_lower": -0.01, "shift_upper": 0.01, "changed": 0.9, "where_changed": value / 0.9}
+    flags = {"flag": "", "exact_zero": value == 0, "unreliable": ""}
+    return line | total | rest | flags | {"verdict": verdict, "margin": 0.02, "std_error": error} | more
+
+
+def drivers(case: Case) -> list[Result]:
+    """How far each feature, and each unit, changes the uncertainty; the first two features are a unit."""
+    lines = [size(name, 0.15 * 0.7**j, 0.004) for j, name in enumerate(case.names)]
+    shared: dict[str, Any] = {"confidence": 0.95, "covers": "new test rows"}
+    raw = [("uncertainty_change", line["feature"], k, line["estimate"]) for line in lines for k in range(3)]
+    single = Importance(
+        id=ids.PFI_UNCERTAINTY,
         explainer=ids.PFI,
-        title="Reading of Likelihood- and Entropy-PFI",
-        frame=pd.DataFrame(rows, columns=list(Diagnostic.columns)),
-        estimates=empty(),
-        meta={"sentences": {name: f"{name}: a sentence about this feature." for name in case.names}},
+        title="Size of the change of the uncertainty",
+        frame=pd.DataFrame(raw, columns=list(Importance.columns)),
+        estimates=estimates([line | {"ranked": True} for line in lines], **shared),
+        meta={"sizes": True},
     )
+    joint = {" + ".join(case.names[:2]): list(case.names[:2])} if len(case.names) > 2 else {}
+    units = [size(name, 0.18, 0.004) for name in joint] + lines[2 if joint else 0 :]
+    units = [
+        line | {"item": "unit", "first": k, "last": k, "apart": 0, "rare": False} for k, line in enumerate(units, 1)
+    ]
+    between = size("", 0.2, 0.005) | {"item": "difference", "verdict": "differs"}
+    table = estimates([between, *units], **shared)
+    result = diagnostic(ids.PFI_DRIVERS, "Drivers of the uncertainty", table, explainer=ids.PFI)
+    return [single, replace(result, meta={"units": joint})]
 
 
 def profiles(case: Case) -> list[Result]:

@@ -272,7 +272,7 @@ def agreement(names: Sequence[str]) -> list[Result]:
         "methods": [ids.PFI, ids.SHAP_IMPORTANCE],
         "measures": ["nll", "nll"],
         "evidence": [ids.CID],
-        "sure": True,
+        "performance": True,
         "explained": True,
     }
     ranks = Diagnostic(

@@ -62,6 +62,13 @@ def data_quality(column: str) -> Result:
     return _made(ids.DATA_QUALITY, rows)
 
 
+def missing(column: str) -> Result:
+    """A share of missing values that is larger than in training."""
+    line = {"measure": "missing_change", "feature": column, "estimate": 0.1, "lower": 0.06, "upper": 0.14, "n": 250}
+    line |= {"item": "missing", "share": 0.12, "share_train": 0.02, "n_train": 900, **INTERVAL}
+    return _made(ids.DATA_QUALITY_MISSING, [line])
+
+
 def groups(labels: Sequence[str], attribute: str = "sex") -> list[Result]:
     """Every number grows by group; the last group is withheld for one measure; `purpose` tells the attribute."""
     units = {"prediction": "probability", "outcome": "share of rows", "residual": "probability", "nll": "nats",

@@ -160,5 +160,6 @@ def repeated(texts: Iterable[Said], names: Iterable[str]) -> Iterator[str]:
     for one in texts:
         if one.prose:
             parts = re.split(r"(?<=[.!?]) (?=[A-Z“])", without_names(one.text, given))
-            sentences.update(part for part in parts if len(part) > 40)
+            # findings may share an action
+            sentences.update(part for part in parts if len(part) > 40 and not part.startswith("Action:"))
     yield from (f"{times} times: {sentence}" for sentence, times in sentences.items() if times > 1)

@@ -17,7 +17,7 @@ from uq_report.runner import plugins
 from uq_report.runner.provenance import with_measures
 
 from .cases import Case
-from .made import attributions, calibration, importance, profiles, reading, redundancy, sizes, third_party
+from .made import attributions, calibration, drivers, importance, profiles, reading, redundancy, sizes, third_party
 
 
 def gate(case: Case) -> Outcome:
@@ -89,6 +89,7 @@ def make_run(case: Case | None = None, *, leave_out: tuple[str, ...] = ()) -> Ru
         *(calibration(case) if case.has_y else []),
         importance(case),
         *([importance(case, ids.PFI_TRAIN, scale=1.2), reading(case)] if case.has_y else []),
+        *drivers(case),
         *profiles(case),
         *(redundancy(case) if len(case.names) > 1 else []),
         sizes(case, ids.DALEX_PARTS, ids.DALEX, np.nan),

@@ -47,7 +47,7 @@ PARAMETERS = {"a": "1", "b": "None", "c": "'x'"}
         (["b", "c"], [("a", "1")], "1 of 3 parameters differs from its default."),
         (["c"], [("a", "1"), ("b", "None")], "2 of 3 parameters differ from their defaults."),
         (["a", "b", "c"], [], "None of 3 parameters differs from its default."),
-        (None, [], "3 parameters were recorded, not which were chosen."),
+        (None, [], "3 parameters were recorded; defaults are not known."),
     ],
 )
 def test_parameters_at_their_defaults_are_counted(
@@ -113,10 +113,10 @@ def test_only_packages_that_computed_are_named(run: Run) -> None:
 def test_plugins_of_others_are_named_and_ours_are_counted(run: Run) -> None:
     ours = replace(run, plugins=(PluginRecord("explainers", "pfi", "uq-report", "0.1", 1, 12000, "ran: 3 results"),))
     assert told(inventory(RunReader(ours), whole=False)).endswith(
-        "Found: 1 explainer. All plugins come with this package."
+        "In use: 1 explainer. All plugins come with this package."
     )
     section = inventory(RunReader(run), whole=False)
-    assert "stranger (explainer) of uq-stranger 2.0: 3 results, 10 rows predicted for it." in told(section)
+    assert "stranger (explainer) of uq-stranger 2.0: 3 results, 10 predictions." in told(section)
     assert "come with this package" not in told(section)
     assert not rows(section, "plugins-table")
     assert len(rows(inventory(RunReader(run), whole=True), "plugins-table")) == len(run.plugins)
@@ -154,7 +154,7 @@ def test_a_method_in_short_is_what_it_is_and_the_first_sentence_of_each_limit() 
         definition="A mean. Of rows.", assumes="The model is fixed; rows too.", fails="It is 0.5 of it. Not more.",
         interval="None.", references="breiman",
     )  # fmt: skip
-    words = "A mean. Of rows. Assumes: The model is fixed. Fails: It is 0.5 of it. Source: Breiman 2001."
+    words = "A mean. Of rows. Assumes: The model is fixed. Failure mode: It is 0.5 of it. Source: Breiman 2001."
     assert in_short(method) == words
     assert in_short(card(definition="A mean.")) == "A mean."
 

@@ -66,7 +66,7 @@ SHAPES = {
 }
 
 
-FRONT = ("answer", "findings", "sure", "drives", "features", "limitations", "sign-off")
+FRONT = ("answer", "findings", "performance", "drives", "features", "limitations", "sign-off")
 RECORD = ("rules", "methods", "model", "data", "reproducibility")
 BY_METHOD = (
     "outcomes", "soundness", "prediction", "uncertainty", "relations", "robustness", "monitoring", "not-run",
@@ -160,7 +160,7 @@ def test_cards_without_text_are_left_out(appendix: str) -> None:
     made = document(replace(run, methods=bare), appendix=appendix)
     assert not [part.id for part in reading.sections(made) if part.id.startswith("method-")]
     told = reading.section(made, "methods")
-    assert told.blocks == (Paragraph(text="What the methods of this run do was not recorded."),)
+    assert told.blocks == (Paragraph(text="The methods of this run were not recorded."),)
     limits = [part.blocks for part in reading.sections(made) if part.id == "limitations-methods"]
     assert limits == [(Paragraph(text="They were not recorded."),)] * (appendix == "full")
 
@@ -191,18 +191,18 @@ def test_a_run_of_nothing_is_a_report_of_gaps() -> None:
     told = reading.words(made)
     assert "not recorded" in told
     assert any("not part of this run" in text for text in told)
-    assert ("Calibration gate", Badge("not assessed", "unknown")) in made.facts
-    assert made.rating == Badge("Cannot be said", "unknown")
+    assert ("Calibration", Badge("not tested", "unknown")) in made.facts
+    assert made.recommendation == Badge("Inconclusive", "unknown")
     assert [one.name for one in made.attachments] == ["run.json"]
 
 
 @pytest.mark.parametrize(
     ("gate", "words"),
     [
-        ("fails", "The calibration check failed"),
-        ("cannot be judged", "These rows cannot show"),
-        ("not assessed", "Calibration was not assessed"),
-        ("passes", "The calibration check passed"),
+        ("fails", "Calibration is not acceptable"),
+        ("cannot be judged", "Calibration is inconclusive"),
+        ("not assessed", "Calibration was not tested"),
+        ("passes", "Calibration is acceptable"),
     ],
 )
 @pytest.mark.parametrize("appendix", ["short", "full"])
@@ -212,7 +212,7 @@ def test_the_annex_says_once_at_its_head_how_the_calibration_check_ended(gate: s
     assert isinstance(first, Paragraph)
     assert first.text.startswith(words)
     told = " ".join(texts(behind))
-    assert told.count(words) == told.count("Intervals are over new rows") == 1
+    assert told.count(words) == told.count("intervals are over new observations") == 1
 
 
 def test_tables_hold_the_estimates_of_the_evidence() -> None:
@@ -311,12 +311,12 @@ def test_synthetic_runs_hold_every_kind() -> None:
     assert {result.kind for result in make_run().results} == set(results.KINDS)
 
 
-def test_a_challenger_is_rated_on_the_cover_and_its_checks_have_names_of_their_own() -> None:
+def test_a_challenger_has_its_recommendation_on_the_cover_and_its_checks_have_names_of_their_own() -> None:
     run, other = make_run(), make_run(Case(gate="fails"))
     made = document(replace(run, challenger=replace(other, subject={**other.subject, "label": "Other"})))
     assert [part.id for part in made.sections] == ["comparison", *FRONT, *ANNEXES["short"]]
-    assert made.rating == Badge("Use", "good")
-    assert ("Recommendation for the challenger", Badge("Do not use yet", "bad")) in made.facts
+    assert made.recommendation == Badge("Fit for purpose", "good")
+    assert ("Recommendation for the challenger", Badge("Not fit for purpose", "bad")) in made.facts
     assert [check.name for check in made.checks] == [
         "calibration", "fairness", "challenger.calibration", "challenger.fairness"
     ]  # fmt: skip

@@ -37,8 +37,8 @@ def test_page_1_of_every_document_says_so(kind: str) -> None:
 
 def test_the_limits_say_what_it_means() -> None:
     text = " ".join(bytes(CONSTANT.render("markdown")).decode().split())
-    assert "The stated uncertainty is an assumption of this audit" in text
-    assert "Its spread is the same in every row" in text
+    assert "The predictive uncertainty is an assumption of this audit" in text
+    assert "Its spread is the same for every observation" in text
 
 
 def test_the_run_records_it_and_is_read_back() -> None:

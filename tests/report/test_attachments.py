@@ -58,8 +58,8 @@ def test_a_table_that_is_not_printed_in_full_is_attached_with_every_row_guarded(
     assert found.name == getattr(table, "attachment", "") == "table-big.csv"
     lines = found.content.decode().splitlines()
     assert len(lines) == MAX_ROWS + 6
-    assert lines[:2] == ["'=head,n (rows),state", "'=A0,0,fails"]
-    assert lines[-1] == f"'=A{MAX_ROWS + 4},{MAX_ROWS + 4},fails"
+    assert lines[:2] == ['"\'=head","n (rows)","state"', '"\'=A0",0,"fails"']
+    assert lines[-1] == f'"\'=A{MAX_ROWS + 4}",{MAX_ROWS + 4},"fails"'
 
 
 def test_tables_inside_columns_count_and_short_ones_do_not() -> None:

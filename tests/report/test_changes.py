@@ -79,10 +79,10 @@ def test_unrelated_runs_have_no_tables_and_say_why() -> None:
 def test_the_sentence_counts_findings_values_and_inputs() -> None:
     assert in_short(FOUND) == (
         "Findings against the previous run: 1 new, 1 closed and 1 unchanged. Of 3 compared values, 1 changed beyond "
-        "what new rows would explain. 1 hash, version or setting differs: hashes.model."
+        "sampling error. 1 hash, version or setting differs: hashes.model."
     )
     assert in_short(RunChanges(previous={})).endswith("0 hashes, versions or settings differ.")
-    assert str(made(FOUND).blocks[0]).count("for people to say") == 1
+    assert str(made(FOUND).blocks[0]).count("does not prove") == 1
 
 
 def test_one_table_tells_what_changed_worst_first_and_nothing_that_did_not() -> None:

@@ -104,7 +104,7 @@ def test_scores_of_other_units_are_ordered_by_their_standard_errors() -> None:
 def test_without_scores_neither_is_called_better() -> None:
     badge, text = better(evidence())
     assert badge == UNDECIDED
-    assert "neither is called better" in text
+    assert "cannot be ranked" in text
 
 
 def test_findings_of_one_model_alone_stand_worst_first_and_shared_ones_do_not() -> None:
@@ -115,16 +115,16 @@ def test_findings_of_one_model_alone_stand_worst_first_and_shared_ones_do_not() 
     (table,) = [b for b in section.blocks if isinstance(b, Table) and b.id == "comparison-table-findings"]
     assert [(row[0], row[2]) for row in table.rows] == [("the challenger", "UQ3"), ("the champion", "UQ2")]
     assert (
-        texts(e)[0]
-        == "Only the challenger has, or has worse: UQ3 (high). Only the champion has, or has worse: UQ2 (low)."
+        texts(e)[0] == "Findings of the challenger only, or more severe there: UQ3 (high). "
+        "Findings of the champion only, or more severe there: UQ2 (low)."
     )
 
 
 def test_a_finding_more_severe_in_one_model_is_that_models() -> None:
     e = evidence(champion=(finding("UQ1", "low"),), challenger=(finding("UQ1", "high"),))
-    assert texts(e)[0] == "Only the challenger has, or has worse: UQ1 (high)."
+    assert texts(e)[0] == "Findings of the challenger only, or more severe there: UQ1 (high)."
     same = evidence(champion=(finding("UQ1"),), challenger=(finding("UQ1"),))
-    assert texts(same)[0] == "No finding is of one model alone."
+    assert texts(same)[0] == "Both models have the same findings."
 
 
 def test_what_drives_them_apart_names_features_beyond_their_interval_only() -> None:

@@ -81,10 +81,7 @@ def features(table_id: str, made: Document) -> list[tuple[object, ...]]:
 def test_a_table_of_importance_is_read_from_below_and_says_so() -> None:
     assert features("drivers-precision-table", report()) == features("drivers-entropy-table", report())
     table = reading.table(report(), "drivers-precision-table")
-    assert table.caption == (
-        "Importance for precision, lowest first: lower values mean less certain, so what makes the model least "
-        "certain when it is lost leads."
-    )
+    assert table.caption == "Importance for precision, lowest first: lower values mean less certain."
     numbers = np.array([row[2] for row in table.rows], dtype=float)
     assert (np.diff(numbers) >= 0).all()
     assert numbers[0] < 0
@@ -104,7 +101,7 @@ def test_sentences_and_figures_are_read_from_below() -> None:
 def test_the_chapter_says_whose_signs_are_reversed() -> None:
     (lead, *_) = reading.section(report(), "prediction").blocks
     assert isinstance(lead, Paragraph)
-    assert "Of precision it is the other way round: lower values are worse or less certain." in lead.text
+    assert "Signs are reversed for precision: lower values are worse or less certain." in lead.text
 
 
 def test_the_question_of_uncertainty_is_answered_alike() -> None:

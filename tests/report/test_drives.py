@@ -34,7 +34,7 @@ from .test_sections_methods import run_of
 ABC = ("a", "b", "c")
 MANY = tuple(f"feature {k}" for k in range(60))
 SAMPLES = sorted(samples.unpacked().glob("*/run.json"))
-SHAPLEY, ALONE, COVERED, DROPPED, DOUBT, _, MOVES, WHOLE = SOURCES
+SHAPLEY, ALONE, COVERED, DROPPED, CHANGED, MOVES, WHOLE = SOURCES
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -82,7 +82,8 @@ def test_a_sample_stays_within_its_budget_and_names_no_result(path: Path) -> Non
 def test_no_column_mixes_sizes_and_changes() -> None:
     found = rankings(RunReader(run_of([*made.cid(ABC), made.cover(ABC), *made.rsens(ABC)])))
     kinds = {one.source.id: "mean size" if one.is_size else "mean change" for one in found}
-    assert kinds == {ids.PFI: "mean change", ids.COVER: "mean change", ids.RSENS: "mean size"}
+    assert {key for key, kind in kinds.items() if kind == "mean change"} == {ids.PFI, ids.COVER}
+    assert {key for key, kind in kinds.items() if kind == "mean size"} == {ids.PFI_UNCERTAINTY, ids.RSENS}
     assert all(one.column().label.endswith(kinds[one.source.id]) for one in found)
     assert {SIZE, SIGNED_CHANGE} == {CONVENTIONS[source.id] for source in SOURCES}
 
@@ -156,9 +157,9 @@ def test_who_leads_is_said_only_of_what_intervals_leave_alone_at_the_head() -> N
     e = RunReader(make_run())
     sure, open_ = {"a": (1, 1, 1), "b": (2, 2, 3)}, {"a": (1, 1, 2), "b": (2, 1, 2)}
     wide = {feature: (k, 1, 5) for k, feature in enumerate("abcde", 1)}
-    found = [column(SHAPLEY, sure), column(ALONE, open_), column(DOUBT, wide), column(DROPPED, sure, known=False)]
+    found = [column(SHAPLEY, sure), column(ALONE, open_), column(CHANGED, wide), column(DROPPED, sure, known=False)]
     assert unmarked(ranking.leads(e, found)) == (
-        "a leads the prediction. 400 rows cannot tell which feature leads the loss (a or b) and the rise of the doubt "
+        "a leads the prediction. 400 rows cannot tell which feature leads the loss (a or b) and the uncertainty "
         "(any of 5)."
     )
     assert unmarked(ranking.leads(e, [column(SHAPLEY, sure), column(WHOLE, sure)])) == (
@@ -169,10 +170,10 @@ def test_who_leads_is_said_only_of_what_intervals_leave_alone_at_the_head() -> N
 
 def test_what_no_feature_moves_has_no_leader_that_more_rows_would_tell() -> None:
     e, open_ = RunReader(make_run()), {"a": (1, 1, 2), "b": (1, 1, 2)}
-    doubt = column(DOUBT, open_)
-    still = replace(doubt, table=doubt.table.assign(estimate=0.0))
-    assert "the rise of the doubt" in ranking.leads(e, [column(ALONE, open_), doubt])
-    assert "doubt" not in ranking.leads(e, [column(ALONE, open_), still])
+    changed_ = column(CHANGED, open_)
+    still = replace(changed_, table=changed_.table.assign(estimate=0.0))
+    assert "the uncertainty" in ranking.leads(e, [column(ALONE, open_), changed_])
+    assert "uncertainty" not in ranking.leads(e, [column(ALONE, open_), still])
 
 
 def disagreement(feature: str, one: ranking.Source, other: ranking.Source, *evidence: str) -> dict[str, Any]:
@@ -197,11 +198,10 @@ def test_rankings_part_only_where_their_intervals_do(last: int, apart: bool) -> 
 def test_each_parting_has_its_cause() -> None:
     high, low = {"a": (1, 1, 1), "b": (2, 2, 2)}, {"a": (2, 2, 2), "b": (1, 1, 1)}
     nothing, other = explained(), MOVES._replace(words="another size")
-    by_kind = ranking.contradictions(nothing, [column(DOUBT, low), column(MOVES, high)])
-    assert len(by_kind) == 1
-    assert unmarked(by_kind[0]) == (
-        f"{ranking.KINDS}: a ranks 1 in the moves of the doubt, but 2 in the rise of the doubt; "
-        "b ranks 1 in the rise of the doubt, but 2 in the moves of the doubt."
+    (by_size,) = ranking.contradictions(nothing, [column(CHANGED, low), column(MOVES, high)])
+    assert unmarked(by_size) == (
+        f"{ranking.UNKNOWN}: a ranks 1 in the uncertainty (Shapley), but 2 in the uncertainty; "
+        "b ranks 1 in the uncertainty, but 2 in the uncertainty (Shapley)."
     )
     (whole,) = ranking.contradictions(nothing, [column(MOVES, high), column(WHOLE, low)])
     assert whole.startswith(ranking.WHOLE)
@@ -244,7 +244,7 @@ def test_a_correction_says_who_moves_from_where_to_where_and_by_whom() -> None:
     assert [b.id for b in all_blocks(unmoved) if isinstance(b, Figure)] == ["drives-map-figure"]
     alone = replace(made.cover(ABC), meta={"partners": {feature: [] for feature in ABC}})
     bare = run_of([*made.cid(ABC), alone])
-    assert "nothing is to be corrected for cover" in text_of(told(bare))
+    assert "nothing is to be adjusted for redundancy" in text_of(told(bare))
     assert ids.COVER not in [one.source.id for one in rankings(RunReader(bare))]
 
 

@@ -30,7 +30,7 @@ from .findings_made import finding
 from .synthetic import make_run
 
 HEADINGS = [
-    "The answer",
+    "Conclusion",
     "Model details",
     "Intended use",
     "Factors",
@@ -103,8 +103,8 @@ def test_a_kind_is_tied_to_its_run_and_shares_what_is_said_of_it(kind: str) -> N
     assert (made.kind, made.layout) == (kind, "portrait")
     assert made.evidence_sha256 == sha256(run)
     assert made.attachments[0].content == dumps(run)
-    assert (made.rating, made.banner, made.checks, made.as_of) == (
-        whole.rating,
+    assert (made.recommendation, made.banner, made.checks, made.as_of) == (
+        whole.recommendation,
         whole.banner,
         whole.checks,
         whole.as_of,
@@ -121,14 +121,14 @@ def test_the_brief_holds_what_a_decision_needs() -> None:
     assert [section.id for section in made.sections] == ["answer", "leading", "people"]
     blocks = list(reading.blocks(made))
     kinds = [type(block) for block in blocks]
-    assert kinds[:5] == [Verdict, Cards, Steps, Figure, Steps]
+    assert kinds[:6] == [Verdict, Paragraph, Cards, Steps, Figure, Steps]
     table = reading.table(made, "leading-table")
     assert len(table.rows) == 8
     told = [block.text for block in blocks if isinstance(block, Paragraph)]
-    assert "Open, to be completed by people: purpose, intended use, materiality, owner" in told[-2]
+    assert "To be completed: purpose, intended use, materiality, owner" in told[-2]
     assert told[-1] == "Checks without a verdict: fairness. Not run: cid."
     labels = {label for block in blocks if isinstance(block, Facts) for label, _ in block.rows}
-    assert {"SHA-256 of the model", "SHA-256 of the rows"} <= labels
+    assert {"SHA-256 of the model", "SHA-256 of the test sample"} <= labels
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -162,11 +162,11 @@ def test_the_model_card_opens_with_the_answer_and_has_nine_headings_and_leaves_o
     made = document(make_run(), "model-card")
     assert [section.title for section in made.sections] == HEADINGS
     facts = {label: cell for block in reading.blocks(made) if isinstance(block, Facts) for label, cell in block.rows}
-    for label in ("Purpose", "Out-of-scope use", "Risks, harms and how they are reduced", "Owner, for questions"):
+    for label in ("Purpose", "Out-of-scope use", "Risks, harms and mitigations", "Owner, for questions"):
         assert facts[label] == Badge("open, to be completed", "unknown")
     assert reading.table(made, "data-features").rows
-    assert reading.table(made, "sure-scores-table").evidence == ids.CALIBRATION
-    assert reading.section(made, "sure-scores").title == "How good is it?"
+    assert reading.table(made, "performance-scores-table").evidence == ids.CALIBRATION
+    assert reading.section(made, "performance-scores").title == "How good is it?"
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -197,11 +197,14 @@ def test_files_are_called_by_their_template(tmp_path: Path) -> None:
     assert {"report.html", "model-card.html", "model-card.md", "model-card.junit.xml", "brief.html"} <= names
 
 
+OURS = """{% extends "uq_report/report.html" %}{% block banner %}<p>Our bank: {{ document.kind }}</p>{% endblock %}"""
+
+
 @pytest.mark.usefixtures("undrawn")
 def test_a_house_style_reaches_the_renderers_that_take_one(tmp_path: Path) -> None:
-    (tmp_path / "report.html").write_text("Our bank: {{ document.kind }}")
+    (tmp_path / "report.html").write_text(OURS)
     run = AuditRun(make_run())
-    assert run.render("html", template="brief", templates=tmp_path) == b"Our bank: brief"
+    assert b"<p>Our bank: brief</p>" in run.render("html", template="brief", templates=tmp_path)
     assert set(KINDS) == {"audit", *ALONE}
     with pytest.raises(InputError, match=r"report.templates must go with a format that has templates.*got \['junit'\]"):
         run.render("junit", templates=tmp_path)
@@ -218,14 +221,14 @@ def test_the_command_line_chooses_template_and_house_style(tmp_path: Path) -> No
     (tmp_path / "run.json").write_bytes(dumps(make_run()))
     house = tmp_path / "house"
     house.mkdir()
-    (house / "report.html").write_text("Our bank: {{ document.kind }}\n{{ document.titel }}")
+    (house / "report.html").write_text(OURS.replace("kind }}", "kind }}\n{{ document.titel }}"))
     command = ["render", str(tmp_path), "--format", "html", "--template", "brief", "--templates", str(house)]
     broken = CliRunner().invoke(app, command)
     assert broken.exit_code == 4
     assert "report.html, line 2" in broken.stderr
     assert "'titel'" in broken.stderr
-    (house / "report.html").write_text("Our bank: {{ document.kind }}")
+    (house / "report.html").write_text(OURS)
     assert CliRunner().invoke(app, command).exit_code == 0
-    assert (tmp_path / "brief.html").read_text() == "Our bank: brief"
+    assert "<p>Our bank: brief</p>" in (tmp_path / "brief.html").read_text()
     unknown = CliRunner().invoke(app, ["render", str(tmp_path), "--template", "poster"])
     assert (unknown.exit_code, "report.template must be one of" in unknown.stderr) == (3, True)

@@ -81,8 +81,8 @@ def test_fifty_classes_fill_no_more_pages_than_two() -> None:
     lines = text.splitlines()
     assert max(line.count("|") for line in lines) < 12  # no column a class
     assert max(len(re.findall(r"kind \d\d", line)) for line in lines if not line.startswith("- **Classes")) <= 9
-    table = text.split("classes that are found least, by the upper end.")[1].split("\n\n")[1]
-    assert table.splitlines()[0] == "| class | rows | found | right where decided so |"
+    table = text.split("classes with the lowest recall (upper limit).")[1].split("\n\n")[1]
+    assert table.splitlines()[0] == "| actual | n | recall | precision |"
     assert len(table.splitlines()) == 2 + 8
 
 
@@ -96,7 +96,7 @@ def test_the_class_that_the_prediction_is_of_is_named() -> None:
     assert f"- **Class whose probability is shown:** {label}" in text
     assert f"(1 − AUC of {label})" in text
     assert "moves the prediction" not in text
-    assert "rows whose most probable class was stated with about" in text
+    assert "of the most probable class; the observed frequency is" in text
     assert "- **Positive class:** 1" in audited("rare")[1]
 
 
@@ -108,7 +108,7 @@ def _counts(run: Run) -> list[tuple[str, int]]:
 def test_the_class_found_least_is_no_class_of_two_rows() -> None:
     """By the upper end of its interval, so that few rows do not make a class the worst."""
     table = audited("fifty")[0].result("calibration.decisions").estimates.query("item == 'recall'")
-    label = re.search(r"of the (\d+) rows of “(kind \d\d)” it finds", audited("fifty")[1])
+    label = re.search(r"of (\d+) in the most often missed class, “(kind \d\d)”", audited("fifty")[1])
     assert label is not None
     assert table.set_index("label").loc[label[2], "upper"] == table["upper"].min()
     assert table["lower"].ge(0).all()
@@ -126,7 +126,7 @@ def test_events_of_half_a_percent_are_counted_and_not_judged() -> None:
     codes = {finding.code: finding for finding in run.findings}
     assert {"UQ102", "UQ707"} <= codes.keys()
     assert "few events" in codes["UQ102"].statement
-    assert re.search(r"only \d rows are of the rarer class \(20 would do\)", text)
+    assert re.search(r"only \d observations are of the rarer class \(20 are needed\)", text)
 
 
 def test_a_log_score_that_is_infinite_for_a_feature_ranks_none() -> None:

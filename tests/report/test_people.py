@@ -37,7 +37,11 @@ def facts(section: Section) -> dict[str, object]:
 
 
 def open_line(section: Section) -> str:
-    return next(b.text for b in section.blocks if isinstance(b, Paragraph) and "to be completed" in b.text.lower())
+    return next(
+        b.text
+        for b in section.blocks
+        if isinstance(b, Paragraph) and b.text.startswith(("To be completed", "All items"))
+    )
 
 
 def bullets(section: Section) -> list[str]:
@@ -53,7 +57,7 @@ def test_texts_that_were_given_are_printed_once_cleaned() -> None:
     told = {**facts(model(e)), **facts(data(e, PluginSections(e))), **facts(monitoring(e)), **facts(sign_off(e))}
     assert told["Purpose"] == "said: purpose[31m"
     assert told["Licence"] == "said: data_licence[31m"
-    assert told["Response when a threshold is crossed"] == "said: response[31m"
+    assert told["Response when a threshold is breached"] == "said: response[31m"
     assert OPEN not in told.values()
     assert "said: assumptions[31m" in str(chapter(PluginSections(e), SOUNDNESS).sections[0])
     printed = str(
@@ -93,7 +97,7 @@ def test_open_items_name_unowned_findings_and_vanish_when_all_is_done() -> None:
     assert "owner and due date of 1 finding;" in open_line(sign_off(RunReader(run_with(PASSED, one))))
     about = {**TEXTS, "status": "final"}
     done = RunReader(run_with(PASSED, settings={"about": about}))  # type: ignore[dict-item] # about is no list
-    assert open_line(sign_off(done)) == "Nothing is left to be completed."
+    assert open_line(sign_off(done)) == "All items are complete."
 
 
 def test_the_sign_off_fits_half_a_page_and_says_how_to_prove_and_sign() -> None:
@@ -123,7 +127,7 @@ def test_every_rule_is_a_threshold_with_source_and_state() -> None:
         "0.300 (0.260 to 0.340), threshold 0.25",
     )
     assert rows["UQ402"][1:] == (Badge("raised but waived", "neutral"), "0.100, threshold 0.05")
-    assert rows["UQ403"][1:] == (Badge("undetermined", "unknown"), "for a. b and c")
+    assert rows["UQ403"][1:] == (Badge("inconclusive", "unknown"), "for a. b and c")
     assert rows["UQ404"][1:] == (Badge("not assessed", "unknown"), "no y")
     assert rows["UQ405"][1:] == (Badge("not raised", "good"), "")
     assert rows["UQ601"] == ("default", Badge("not assessed", "unknown"), "Too slow.")
@@ -138,13 +142,19 @@ def test_limits_follow_from_what_the_run_lacks() -> None:
     run = make_run(Case(has_y=False, gate="not assessed"))
     subject = {**run.subject, "has_train": False, "sampled_from": 5000, "protected": []}
     told = " ".join(bullets(limitations(RunReader(replace(run, subject=subject)))))
-    for words in ("No outcomes were given", "No training rows", "400 of 5000 rows", "protected attributes", "clusters"):
+    for words in (
+        "No outcomes were given",
+        "No training sample",
+        "400 of 5000 observations",
+        "protected attributes",
+        "clusters",
+    ):
         assert words in told
     assert "of at most 2.4 percentage points" in told  # 50 sqrt(4600 / (400 * 4999)) = 2.398
     full = {**run.subject, "has_y": True, "protected": ["sex"], "clusters": 30, "features": []}
     compared = replace(make_run(Case()), subject=full, changes=RunChanges(previous={}))
     told = " ".join(bullets(limitations(RunReader(compared))))
-    for words in ("No outcomes", "No training rows", "drawn at random", "Not given", "missing"):
+    for words in ("No outcomes", "No training sample", "drawn at random", "Not given", "missing"):
         assert words not in told
 
 
@@ -160,8 +170,8 @@ def test_limits_of_one_reason_are_one_line_and_there_are_at_most_twelve() -> Non
     told = bullets(limitations(RunReader(replace(run, not_run=many))))
     assert len(told) == 12
     assert len(set(told)) == 12
-    # of the run: not given, no y-file and 40 reasons ...; one line stands for those beyond eight
-    assert sum("Not run" in item for item in told) + int(told[7].split()[0]) >= 40
+    # of the run: not given, no y-file and 40 reasons ...; one line represents those beyond the seventh
+    assert sum("Not run" in item for item in told) + int(told[6].split()[0]) >= 40
 
 
 def test_every_omission_stands_behind_with_its_reason() -> None:
@@ -188,7 +198,7 @@ def test_a_direction_check_stands_in_conceptual_soundness_whatever_its_name() ->
     assert bullets(section) == ["UQ901 (medium) age: statement of UQ901"]
     none = evidence()
     absent = next(s for s in chapter(PluginSections(none), SOUNDNESS).sections if s.id == "directions")
-    assert "No check held the effects" in str(absent)
+    assert "No check compared the effects" in str(absent)
 
 
 def test_reproducibility_prints_both_commands_and_no_empty_text() -> None:

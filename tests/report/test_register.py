@@ -39,16 +39,16 @@ def callouts(section: Section) -> list[Callout]:
 
 
 def to_do(section: Section) -> list[str]:
-    return [b.text for b in section.blocks if isinstance(b, Paragraph) and b.text.startswith("What to do")]
+    return [b.text for b in section.blocks if isinstance(b, Paragraph) and b.text.startswith("Action:")]
 
 
-def test_findings_stand_worst_first_each_in_the_register_and_in_a_block_with_what_to_do() -> None:
+def test_findings_are_most_severe_first_each_in_the_register_and_in_a_block_with_its_action() -> None:
     section = told(LOW, HIGH)
     assert [row[0] for row in table(section).rows] == ["UQ401 Title of UQ401", "UQ203 Title of UQ203"]
     first, second = callouts(section)
     assert (first.title, second.title) == ("UQ401 · high · Title of UQ401", "UQ203 · low · Title of UQ203")
     assert (first.tone, first.evidence, first.code, first.id) == ("bad", ("pfi",), "UQ401", "finding-UQ401")
-    assert to_do(section) == ["What to do: Leave it out.", "What to do: not stated."]
+    assert to_do(section) == ["Action: Leave it out.", "Action: not stated."]
 
 
 def test_names_of_features_are_marked_in_statements() -> None:
@@ -59,9 +59,12 @@ def test_names_of_features_are_marked_in_statements() -> None:
 def test_a_finding_says_whom_it_affects_and_how_large_it_is_where_that_is_stated() -> None:
     section = told(replace(HIGH, affected="17 of 250 rows", size=0.125), LOW)
     first, second = callouts(section)
-    assert first.text.endswith("Affected: 17 of 250 rows. Its size is 12.5 % of the model's skill.")
+    assert first.text.endswith("Affected: 17 of 250 rows. Size: 12.5 % of the model's skill.")
     assert "ffected" not in second.text
-    assert [row[3] for row in table(section).rows] == ["12.5 % of the model's skill and 17 of 250 rows", "not stated"]
+    assert [row[3] for row in table(section).rows] == [
+        "12.5 % of the model's skill and 17 of 250 rows",
+        "not quantified",
+    ]
     assert [column.label for column in table(told(HIGH)).columns] == ["finding", "severity", "feature", "owner, due"]
 
 
@@ -75,10 +78,19 @@ def test_a_finding_stands_under_the_one_that_explains_it() -> None:
     assert [(str(row[0])[:5], row[2]) for row in rows] == [
         ("UQ401", "income"), ("UQ303", "age"), ("UQ401", "age"), ("UQ203", "the model")
     ]  # fmt: skip
-    assert [str(row[0]).endswith("(follows from UQ303)") for row in rows] == [False, False, True, True]
+    assert [str(row[0]).endswith("(explained by UQ303)") for row in rows] == [False, False, True, True]
     assert [block.id for block in callouts(section)] == [
         "finding-UQ401", "finding-UQ303", "finding-UQ401-2", "finding-UQ203"
     ]  # fmt: skip
+
+
+def test_a_small_cause_is_only_possibly_related() -> None:
+    small = finding("UQ303", "low", "age", explains=(Symptom(code="UQ401", possible=True),))
+    also = finding("UQ304", "low", "age", explains=(Symptom(code="UQ401", possible=True),))
+    rows = table(told(small, also, finding("UQ401", "high", "income"))).rows
+    assert str(rows[0][0]).startswith("UQ401")
+    assert str(rows[0][0]).endswith("(possibly related to UQ303 and UQ304)")
+    assert not any("related" in str(row[0]) for row in rows[1:])
 
 
 def test_a_finding_whose_cause_is_not_open_stands_by_itself() -> None:
@@ -92,6 +104,18 @@ def test_findings_that_explain_each_other_all_stand_in_the_register() -> None:
     assert [str(row[0])[:5].strip() for row in table(told(a, b, LOW)).rows] == ["UQ1 T", "UQ2 T", "UQ203"]
 
 
+def test_of_findings_that_explain_each_other_the_one_that_names_features_leads() -> None:
+    both = {"explains": (Symptom(code="UQ401"), Symptom(code="UQ001"))}
+    use, over = finding("UQ001", "critical", **both), finding("UQ401", "high", "income", **both)
+    rows = [str(row[0]) for row in table(told(use, over)).rows]
+    assert [row[:5] for row in rows] == ["UQ401", "UQ001"]
+    assert [row.endswith("(follows from UQ401)") for row in rows] == [False, True]
+    shift = finding("UQ303", "medium", "income", **both)
+    rows = [str(row[0]) for row in table(told(use, over, shift)).rows]
+    assert [row[:5] for row in rows] == ["UQ303", "UQ001", "UQ401"]
+    assert [row.endswith("(follows from UQ303)") for row in rows] == [False, True, True]
+
+
 def test_findings_of_one_rule_and_severity_share_a_block_that_keeps_every_number() -> None:
     made = [
         replace(HIGH, features=(f"x{k}",), observed=0.1 * k, lower=0.1 * k - 0.01, upper=0.1 * k + 0.02)
@@ -99,11 +123,11 @@ def test_findings_of_one_rule_and_severity_share_a_block_that_keeps_every_number
     ]
     section = told(*made, replace(HIGH, severity="low", features=("x4",)))
     shared, alone = callouts(section)
-    assert unmarked(shared.text).endswith("The same holds for x2 and x3.")
+    assert unmarked(shared.text).endswith("The same applies to x2 and x3.")
     assert alone.id == "finding-UQ401-2"
     numbers = next(b for b in section.blocks if isinstance(b, Table) and b.id == "finding-UQ401-table")
     assert numbers.rows == tuple((one.features[0], observed_words(one), "0.01") for one in made)
-    assert [fold.title for fold in section.blocks if isinstance(fold, Fold)] == ["UQ401: the others in full"]
+    assert [fold.title for fold in section.blocks if isinstance(fold, Fold)] == ["UQ401: further statements"]
     assert len(table(section).rows) == 4
 
 
@@ -124,7 +148,7 @@ def test_observations_stand_folded_with_their_first_sentence_and_not_in_the_regi
     assert [row[0] for row in table(section).rows] == ["UQ401 Title of UQ401"]
     fold = section.blocks[-1]
     assert isinstance(fold, Fold)
-    assert fold.title == "1 observation: nothing must be done, good to know"
+    assert fold.title == "1 observation (for information; no action required)"
     (callout,) = inside(fold.blocks)
     assert isinstance(callout, Callout)
     assert (unmarked(callout.text), callout.id) == ("Age may lead.", "finding-UQ501")
@@ -177,7 +201,7 @@ def test_owner_and_due_date_are_open_unless_an_action_names_them() -> None:
     assert e.action(LOW) == (OPEN, OPEN)
     section = findings(e)
     assert [row[3] for row in table(section).rows] == ["B. Person, 2027-02-01", Badge("open", "unknown")]
-    assert to_do(section)[0] == "What to do: Leave it out. B. Person until 2027-02-01 answers for it."
+    assert to_do(section)[0] == "Action: Leave it out. Owner: B. Person, due 2027-02-01."
 
 
 def test_waived_findings_stand_apart_with_owner_reason_and_day() -> None:
@@ -194,9 +218,9 @@ def test_waived_findings_stand_apart_with_owner_reason_and_day() -> None:
     assert waivers_.rows[0][0] == "UQ401 Title of UQ401"
     assert waivers_.rows[0][3] == "A. Person, until 2026-12-31: It is known."
     assert [row[4] for row in waivers_.rows] == [
-        Badge("holds", "neutral"),
+        Badge("in force", "neutral"),
         Badge("expired and 1 finding open again", "warning"),
-        Badge("nothing to waive", "neutral"),
+        Badge("no such finding", "neutral"),
     ]
     assert [row[0] for row in table(section).rows] == ["UQ203 Title of UQ203"]
 
@@ -221,9 +245,9 @@ def test_every_rule_is_printed_with_its_severity_and_source_and_what_it_observed
     assert isinstance(judged, Table)
     assert [str(row[0]).split()[0] for row in printed.rows] == ["UQ101", "UQ102", "UQ203", "UQ401"]
     assert printed.rows[3][1:3] == (Badge("high", "bad"), rates()["UQ401"].words)
-    assert printed.rows[3][3] == "Above 0.25. Rests on: Wood et al., section 3.5."
+    assert printed.rows[3][3] == "Above 0.25. Source: Wood et al., section 3.5."
     assert judged.rows[0] == ("UQ401", "age", "0.022 (0.010 to 0.030)", "0.01")
-    assert judged.rows[1][3] == "a verdict, no number"
+    assert judged.rows[1][3] == "none (a verdict)"
 
 
 def test_rules_of_others_are_said_not_to_be_measured() -> None:
@@ -238,7 +262,7 @@ def test_states_sum_to_the_registered_checks_or_the_report_says_so(registered: i
     run = run_with(PASSED, FOUND, skipped)
     run = replace(run, plugins=(*run.plugins, *run.plugins)[:registered])
     text = ended(RunReader(run))
-    assert text.startswith("Of 3 checks 1 raised findings, 1 passed and 1 gave no verdict.")
+    assert text.startswith("Of 3 checks 1 raised findings, 1 passed and 1 reached no verdict.")
     assert ("does not account for all" in text) == (registered == 5)
     assert checks_ended(RunReader(run)).blocks[0] == Paragraph(text=text)
     assert len(table(checks_ended(RunReader(run))).rows) == 3
@@ -246,8 +270,8 @@ def test_states_sum_to_the_registered_checks_or_the_report_says_so(registered: i
 
 def test_no_check_is_no_pass() -> None:
     e = RunReader(run_with())
-    assert findings(e).blocks == (Paragraph(text="Nothing was looked for, so nothing was found. No check was run."),)
-    assert "No check of this run states a rule." in str(rules(e))
+    assert findings(e).blocks == (Paragraph(text="No check was run."),)
+    assert "No check of this run has a rule." in str(rules(e))
     assert checks_ended(e).blocks == (Paragraph(text="No check was run."),)
 
 

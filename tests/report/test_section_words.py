@@ -86,10 +86,13 @@ def cover(*lines: tuple[str, float, float, float]) -> dict[str, ItemLine]:
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ([("a", 0.2, 0.1, 0.3)], "The others repeat part of what a (covered share 40 %) says about the target."),
+        (
+            [("a", 0.2, 0.1, 0.3)],
+            "The other features share part of the information of a (covered share 40 %) about the target.",
+        ),
         (
             [("a", 0.2, 0.1, 0.3), ("b", 0.4, 0.3, 0.5)],
-            "The others repeat part of what b and a (covered share 40 %) say about the target.",
+            "The other features share part of the information of b and a (covered share 40 %) say about the target.",
         ),
         ([("a", -0.2, -0.3, -0.1)], "a says more once the others are known."),
         ([("a", -0.2, -0.3, -0.1), ("b", -0.1, -0.2, -0.05)], "b and a say more once the others are known."),

@@ -64,6 +64,8 @@ def test_data_quality_counts_faults_and_not_classes() -> None:
         "Found, with the number of columns or lines: rows that occur in training (1) and missing values (1)."
     )
     assert table_of(section, "data-quality-table").rows[2] == ("missing values", "age", "", 5, 250, 0.02)
+    shares = QualitySection().section(RunReader(run_of([made.data_quality("age"), made.missing("age")])))
+    assert table_of(shares, "data-quality-missing").rows == (("age", 0.12, 0.02, 0.06, 0.14),)
     clean = made.data_quality("age")
     single = replace(clean, estimates=clean.estimates.assign(count=1))
     assert "missing values (1)" in text_of(QualitySection().section(RunReader(run_of([single]))))
@@ -75,7 +77,7 @@ def test_data_quality_counts_faults_and_not_classes() -> None:
 def test_predictions_and_outcomes_by_group_come_first_then_loss_against_expectation() -> None:
     section = GroupsSection().section(RunReader(run_of(made.groups(("female", "male")))))
     told = text_of(section)
-    assert "Left out: nll of sex: group 'x': fewer than 30 rows." in told
+    assert "Omitted: nll of sex: group 'x': fewer than 30 rows." in told
     assert [block.id for block in section.sections[0].blocks if isinstance(block, Table)] == [
         "groups-1-predictions", "groups-1-losses", "groups-1-use", "groups-1-differences"
     ]  # fmt: skip

@@ -98,7 +98,7 @@ def test_every_figure_can_be_drawn(names: tuple[str, ...]) -> None:
 def test_cover_is_only_claimed_where_the_interval_allows_it() -> None:
     told = text_of(CoverSection().section(RunReader(run_of(made.cid(("a", "b", "c", "d", "e", "f"))))))
     # covered: 0.1, -0.075, 0.033, 0.025, 0.02 and 0.0167, each ±0.02
-    assert "The others repeat part of what a (covered share 33 %), c (covered share 33 %)" in told
+    assert "The other features share part of the information of a (covered share 33 %), c (covered share 33 %)" in told
     assert "b says more once the others are known" in told
     assert "For 2 features the interval of covered information holds 0" in told
 
@@ -117,7 +117,7 @@ def test_importance_alone_and_corrected_stand_first_with_partners_ranks_and_r_se
     told = CoverSection().section(RunReader(run_of([*made.cid(ABC), made.cover(ABC), *made.rsens(ABC)])))
     table = table_of(told, "cover-1-table")
     assert [column.label for column in table.columns] == [
-        *("feature", "alone", "corrected for cover", "partners", "rank", "R-sens, rank")
+        *("feature", "alone", "adjusted for redundancy", "partners", "rank", "R-sens, rank")
     ]
     assert [(row[0], row[3], row[4]) for row in table.rows] == [
         ("c", "a", "3 to 1"),

@@ -100,7 +100,7 @@ def test_without_partners_there_is_no_column_of_them() -> None:
 def test_a_figure_of_redundancy_says_what_it_leaves_out(d: int, words: str) -> None:
     section = dependence(skills({f"x{k}": (k / 100, None) for k in range(d)}))
     assert shown(section)["dependence-figure"].caption.startswith(
-        f"How well all others predict each feature, without and with the target{words}. "
+        f"Predictability of each feature from all others, without and with the target{words}. "
     )
 
 

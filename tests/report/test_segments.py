@@ -61,7 +61,7 @@ def test_the_annex_shows_table_and_figure_with_the_same_letters() -> None:
 def test_the_front_part_shows_the_leading_segments() -> None:
     section = unsure(evidence(audited()))
     assert section is not None
-    rows = table_of(section, "sure-segments-table").rows
+    rows = table_of(section, "performance-segments-table").rows
     assert {"age above 56", "age above 62"} <= {row[0] for row in rows}
     assert len(rows) <= 4
     doubt = next(row for row in rows if row[0] == "age above 62")
@@ -96,4 +96,4 @@ def test_without_the_result_the_annex_says_why_and_the_front_is_silent() -> None
 def test_the_report_shows_segments_in_front_and_in_full_behind(extent: str, behind: int) -> None:
     whole = document(audited(), appendix=extent)
     shown = [b.id for s in whole.sections for b in all_blocks(s) if isinstance(b, Table) and b.evidence == ids.SEGMENTS]
-    assert shown == ["sure-segments-table", *["segments-table"] * behind]
+    assert shown == ["performance-segments-table", *["segments-table"] * behind]

@@ -30,7 +30,7 @@ PACKAGE = Path(uq_report.__file__).parent
 SAMPLES = sorted(samples.unpacked().glob("*/run.json"))
 RUNS = (*(path.parent.name for path in SAMPLES), "classes", "numbers", "without outcomes")
 # Sections of the front part whose sentences are held to the table of patterns; the appendix to those for numbers.
-FRONT = ("answer", "findings", "sure", "drives", "features", "changes", "limitations", "sign-off")
+FRONT = ("answer", "findings", "performance", "drives", "features", "changes", "limitations", "sign-off")
 TITLE, LEAD = 60, 70  # characters
 
 

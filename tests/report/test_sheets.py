@@ -127,71 +127,75 @@ def test_a_curve_moves_only_if_its_ends_are_apart() -> None:
 @pytest.mark.parametrize(
     ("prediction", "doubt", "told"),
     [
-        (UP, UP, "rises from 0.20 at 0 to 0.60 at 2, and so does the model's doubt (0.20 to 0.60 nats)."),
-        (UP, DOWN, "rises from 0.20 at 0 to 0.60 at 2, while the model's doubt falls (0.60 to 0.20 nats)."),
-        (DOWN, UP, "falls from 0.60 at 0 to 0.20 at 2, while the model's doubt rises (0.20 to 0.60 nats)."),
-        (UP, FLAT, "rises from 0.20 at 0 to 0.60 at 2; the model's doubt has no clear direction."),
-        (UP, BUMP, "rises from 0.20 at 0 to 0.60 at 2; the model's doubt is highest at 1 (0.60 nats)."),
+        (UP, UP, "rises from 0.20 at 0 to 0.60 at 2, and so does the predictive uncertainty (0.20 to 0.60 nats)."),
+        (UP, DOWN, "rises from 0.20 at 0 to 0.60 at 2, while the predictive uncertainty falls (0.60 to 0.20 nats)."),
+        (DOWN, UP, "falls from 0.60 at 0 to 0.20 at 2, while the predictive uncertainty rises (0.20 to 0.60 nats)."),
+        (UP, FLAT, "rises from 0.20 at 0 to 0.60 at 2; the uncertainty shows no significant change."),
+        (UP, BUMP, "rises from 0.20 at 0 to 0.60 at 2; the uncertainty is highest at 1 (0.60 nats)."),
         (UP, None, "rises from 0.20 at 0 to 0.60 at 2."),
-        (BUMP, DOWN, "is lowest at 0 (0.20) and highest at 1 (0.60); the model's doubt is highest at 0 (0.60 nats)."),
+        (BUMP, DOWN, "is lowest at 0 (0.20) and highest at 1 (0.60); the uncertainty is highest at 0 (0.60 nats)."),
     ],
 )
-def test_the_doubt_is_held_against_a_prediction_that_moves(
+def test_the_uncertainty_is_described_relative_to_a_prediction_that_changes(
     prediction: Sequence[float], doubt: Sequence[float] | None, told: str
 ) -> None:
     assert effect(prediction, doubt).removeprefix("The predicted probability of bad ") == told
 
 
-def test_where_no_direction_is_shown_none_is_told() -> None:
-    assert effect(FLAT, FLAT) == "The prediction has no clear direction, nor has the model's doubt."
-    assert effect(FLAT, None) == "The prediction has no clear direction."
-    rises = "The prediction has no clear direction; the model's doubt rises from 0.20 nats at 0 to 0.60 at 2."
+def test_without_a_significant_change_no_direction_is_stated() -> None:
+    assert effect(FLAT, FLAT) == "The average prediction shows no significant change, nor does the uncertainty."
+    assert effect(FLAT, None) == "The average prediction shows no significant change."
+    rises = (
+        "The average prediction shows no significant change; the uncertainty rises from 0.20 nats at 0 to 0.60 at 2."
+    )
     assert effect(FLAT, UP) == rises
 
 
 def test_levels_have_no_direction() -> None:
     told = effect(UP, DOWN, ("red", "green", "blue"))
-    assert "is lowest for red (0.20) and highest for blue (0.60); the model's doubt is highest for red" in told
+    assert "is lowest for red (0.20) and highest for blue (0.60); the uncertainty is highest for red" in told
 
 
 @pytest.mark.parametrize(
     ("loss", "doubt", "told"),
     [
         ((0.2, 0.1, 0.3, "positive"), (0.0, -0.001, 0.001, "about 0"),
-         "Wrong values cost 0.20 nats on unseen rows, but the doubt hardly changes then."),
+         "Permuting it increases the loss by 0.20 nats, without increasing the mean uncertainty."),
         ((0.2, 0.1, 0.3, "positive"), (0.1, 0.05, 0.15, "positive"),
-         "Wrong values cost 0.20 nats on unseen rows, and the doubt then rises by 0.10 nats."),
+         "Permuting it increases the loss by 0.20 nats and the mean uncertainty by 0.10 nats."),
         ((0.2, 0.1, 0.3, "positive"), (-0.1, -0.15, -0.05, "negative"),
-         "Wrong values cost 0.20 nats on unseen rows, yet the doubt then falls by 0.10 nats."),
+         "Permuting it increases the loss by 0.20 nats, while the mean uncertainty falls by 0.10 nats."),
         ((0.2, 0.1, 0.3, "positive"), (0.1, -0.1, 0.3, "undetermined"),
-         "Wrong values cost 0.20 nats on unseen rows."),
+         "Permuting it increases the loss by 0.20 nats."),
         ((-0.2, -0.3, -0.1, "negative"), (0.1, 0.05, 0.15, "positive"),
-         "Wrong values lower the loss on unseen rows by 0.20 nats."),
+         "Permuting it decreases the loss by 0.20 nats."),
         ((0.001, -0.005, 0.006, "about 0"), (0.1, 0.05, 0.15, "positive"),
-         "Wrong values cost about nothing on unseen rows (0.001 nats)."),
+         "Permuting it changes the loss by about 0 (0.001 nats)."),
         ((0.02, -0.05, 0.09, "undetermined"), (0.1, 0.05, 0.15, "positive"),
-         "What wrong values cost on unseen rows is open (−0.05 to 0.09 nats)."),
+         "Its importance for the loss is inconclusive (−0.05 to 0.09 nats)."),
     ],
 )  # fmt: skip
-def test_a_cost_is_told_as_its_verdict_says(loss: Any, doubt: Any, told: str) -> None:
-    assert sheet_words.cost(ledger(pfi(nll=loss, entropy=doubt)), "a") == told
+def test_the_importance_for_the_loss_follows_its_verdict(loss: Any, doubt: Any, told: str) -> None:
+    assert sheet_words.importance(ledger(pfi(nll=loss, entropy=doubt)), "a") == told
 
 
 @pytest.mark.parametrize(
     ("difference", "told"),
     [
-        ((0.01, 0.05), ", less than the 0.100 the model claims."),
-        ((-0.05, -0.01), ", more than the 0.100 the model claims."),
-        ((-0.01, 0.05), ", against 0.100 claimed."),
+        ((0.01, 0.05), "; the model-implied importance, 0.100, is larger."),
+        ((-0.05, -0.01), "; the model-implied importance, 0.100, is smaller."),
+        ((-0.01, 0.05), "; the model-implied importance is 0.100."),
     ],
 )
-def test_a_claim_is_called_too_large_or_small_only_where_it_is_shown(
+def test_a_model_implied_importance_is_larger_or_smaller_only_where_that_is_shown(
     difference: tuple[float, float], told: str
 ) -> None:
     found = ledger(pfi(nll=(0.2, 0.1, 0.3, "positive")), claims(0.1, difference))
-    assert sheet_words.cost(found, "a") == f"Wrong values cost 0.20 nats on unseen rows{told}"
+    assert sheet_words.importance(found, "a") == f"Permuting it increases the loss by 0.20 nats{told}"
     still_open = ledger(pfi(nll=(0.02, -0.05, 0.09, "undetermined")), claims(0.1, difference))
-    assert ("though the model claims 0.100" in sheet_words.cost(still_open, "a")) == (difference[0] > 0)
+    assert ("; the model-implied importance, 0.100, is larger" in sheet_words.importance(still_open, "a")) == (
+        difference[0] > 0
+    )
 
 
 RAISED, OPEN = (0.12, 0.08, 0.16, "positive"), (0.12, -0.08, 0.32, "undetermined")
@@ -202,38 +206,41 @@ NOTHING = (0.0, -0.001, 0.001, "about 0")
 @pytest.mark.parametrize(
     ("loss", "doubt", "epistemic", "sentence"),
     [
-        (RAISED, RAISED, SHOWN, "Of these 0.120 nats, 0.020 is disagreement of the members."),
-        (NOTHING, RAISED, SHOWN, "The doubt then rises by 0.120 nats, of which 0.020 is disagreement of the members."),
-        (RAISED, RAISED, NOTHING, "Next to nothing of that doubt is disagreement of the members."),
-        (RAISED, RAISED, (0.2, 0.15, 0.25, "positive"), "The members then disagree more, by 0.20 nats."),
-        (RAISED, OPEN, SHOWN, "The members then disagree more, by 0.020 nats."),
-        (RAISED, RAISED, FALLEN, "The members then disagree less, by 0.020 nats."),
+        (RAISED, RAISED, SHOWN, "Of the increase in uncertainty of 0.120 nats, 0.020 are epistemic."),
+        (NOTHING, RAISED, SHOWN, "Of the increase in uncertainty of 0.120 nats, 0.020 are epistemic."),
+        (RAISED, RAISED, NOTHING, "The epistemic part of this increase is about 0."),
+        (
+            RAISED,
+            RAISED,
+            (0.2, 0.15, 0.25, "positive"),
+            "Permuting it increases the epistemic uncertainty by 0.20 nats.",
+        ),
+        (RAISED, OPEN, SHOWN, "Permuting it increases the epistemic uncertainty by 0.020 nats."),
+        (RAISED, RAISED, FALLEN, "Permuting it decreases the epistemic uncertainty by 0.020 nats."),
         (RAISED, OPEN, NOTHING, ""),
         (RAISED, RAISED, OPEN, ""),
         (RAISED, RAISED, None, ""),
     ],
 )
-def test_the_part_of_the_members_is_named_where_it_is_shown(
-    loss: Any, doubt: Any, epistemic: Any, sentence: str
-) -> None:
+def test_the_epistemic_part_is_named_where_it_is_shown(loss: Any, doubt: Any, epistemic: Any, sentence: str) -> None:
     parts = {} if epistemic is None else {"aleatoric": NOTHING, "epistemic": epistemic}
-    assert sheet_words.disagreement(ledger(pfi(nll=loss, entropy=doubt, **parts)), "a") == sentence
+    assert sheet_words.epistemic(ledger(pfi(nll=loss, entropy=doubt, **parts)), "a") == sentence
 
 
 def test_the_variance_of_members_is_no_part_of_an_entropy() -> None:
     parts = {"aleatoric_variance": NOTHING, "epistemic_variance": SHOWN}
-    words = sheet_words.disagreement(ledger(pfi(nll=RAISED, entropy=RAISED, **parts)), "a")
-    assert words.startswith("The members then disagree more, by 0.020")
+    words = sheet_words.epistemic(ledger(pfi(nll=RAISED, entropy=RAISED, **parts)), "a")
+    assert words.startswith("Permuting it increases the epistemic uncertainty by 0.020")
 
 
-def test_cover_is_told_where_it_is_shown_to_hide_what_matters() -> None:
+def test_hidden_importance_is_stated_where_it_is_shown_to_matter() -> None:
     importance, cover = pfi(nll=(0.2, 0.1, 0.3, "positive")), methods_results.cover(("b", "a"))
-    hidden = "Where b cannot stand in for it, wrong values cost 0.825 nats more."
-    assert unmarked(sheet_words.cover(ledger(importance, cover, names=("a", "b")), "a")) == hidden
+    hidden = "Adjusted for redundancy with b, its importance is larger by 0.825 nats."
+    assert unmarked(sheet_words.hidden(ledger(importance, cover, names=("a", "b")), "a")) == hidden
     for change in ({"change_lower": -0.01}, {"change": 0.009, "change_lower": 0.001, "change_upper": 0.012}):
         weak = replace(cover, estimates=cover.estimates.assign(**change))
-        assert sheet_words.cover(ledger(importance, weak, names=("a", "b")), "a") == ""
-    assert sheet_words.cover(ledger(importance, cover, names=("a", "b")), "b") == ""
+        assert sheet_words.hidden(ledger(importance, weak, names=("a", "b")), "a") == ""
+    assert sheet_words.hidden(ledger(importance, cover, names=("a", "b")), "b") == ""
 
 
 def with_findings(run: Run, *findings: Finding) -> Run:
@@ -281,7 +288,7 @@ def test_a_run_that_lacks_something_has_sheets_without_gaps(case: Case, left: tu
     for part in section.sections:
         assert part.blocks
         assert not [block for block in inside(part.blocks) if isinstance(block, Table) and not block.rows]
-    assert ("There are no curves" in " ".join(all_texts(section))) == ("pdp" in left)
+    assert ("No curves were computed" in " ".join(all_texts(section))) == ("pdp" in left)
 
 
 def test_no_sheets_without_results_or_features() -> None:
@@ -357,12 +364,12 @@ def test_ranks_are_the_places_of_the_rankings(path: Path) -> None:
         for block in inside(part.blocks) if part.feature else ():
             if isinstance(block, Table):
                 ranks = {row[0]: row[2] for row in block.rows}
-                assert ranks["cost of wrong values"] == held[part.feature].words
+                assert ranks["increase in loss"] == held[part.feature].words
 
 
 def test_the_table_says_its_units_once() -> None:
     captions = [t.caption for part in sheets_of(make_run()) for t in inside(part.blocks) if isinstance(t, Table)]
-    assert all(caption.endswith(" in numbers; loss and doubt in nats.") for caption in map(unmarked, captions))
+    assert all(caption.endswith(" in numbers; loss and uncertainty in nats.") for caption in map(unmarked, captions))
     numbers = [
         row[1] for part in sheets_of(make_run()) for t in inside(part.blocks) if isinstance(t, Table) for row in t.rows
     ]

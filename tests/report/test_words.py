@@ -103,7 +103,7 @@ def test_verdicts_are_counted_and_without_them_the_intervals() -> None:
     bare = table.drop(columns="verdict").assign(lower=[-1.0, *[0.1] * (len(table) - 1)], upper=1.0)
     assert (
         sentences.verdict_words(bare)
-        == "Of 9 features: 8 with an interval above 0 and 1 with an interval that holds 0."
+        == "Of 9 features: 8 with an interval above 0 and 1 with an interval that contains 0."
     )
 
 
@@ -136,7 +136,7 @@ def test_captions_say_which_interval_or_that_there_is_none() -> None:
         covers="new test rows",
     )
     assert blocks.intervals_caption(table) == "Intervals: 90 % interval over new test rows."
-    assert "the method gives none" in blocks.intervals_caption(table.assign(lower=np.nan, upper=np.nan))
+    assert "the method provides none" in blocks.intervals_caption(table.assign(lower=np.nan, upper=np.nan))
 
 
 def test_omissions_say_what_is_missing() -> None:
@@ -148,8 +148,8 @@ def test_omissions_of_one_reason_are_one_line_and_many_are_cut() -> None:
     gaps = tuple(Omission("nll", feature, "it is infinite") for feature in "abc")
     gaps += tuple(Omission(f"m{k}", "", "why not") for k in range(7))
     (told,) = blocks.left_out(replace(made.importance(Case()), omissions=gaps))
-    assert told.items[0] == "Left out: nll of a, b and c: it is infinite."
-    assert told.items[-1] == "3 further omissions: see “What was not run”."
+    assert told.items[0] == "Omitted: nll of a, b and c: it is infinite."
+    assert told.items[-1] == "3 further omissions: see “Not run, with reasons”."
     assert blocks.left_out(made.importance(Case()), None) == ()
 
 
@@ -164,4 +164,4 @@ def test_a_prediction_is_told_in_the_words_of_its_model() -> None:
 
 def test_absent_evidence_is_never_a_pass() -> None:
     gate = RunReader(make_run(Case(gate="not assessed"))).gate
-    assert (gate.word, gate.tone) == ("not assessed", "unknown")
+    assert (gate.word, gate.tone) == ("not tested", "unknown")

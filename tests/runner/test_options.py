@@ -80,7 +80,7 @@ def strange(packages: Packages, fields: str) -> None:
         ("pfi", "n_repeats", 3.7, "an integer", "30"),
         ("pfi", "n_repeats", True, "an integer", "30"),
         ("pfi", "train", 1, "true or false", "true"),
-        ("pfi", "measures", "nll", "a list of texts", '["loss", "nll", "entropy", "decomposition"]'),
+        ("pfi", "measures", 3, "a list of texts", '["loss", "nll", "entropy", "decomposition"]'),
         ("pfi", "measures", ["nll", 1], "a list of texts", '["loss", "nll", "entropy", "decomposition"]'),
         ("pfi", "margin", "0.1", "a table of numbers or a number or None", "None"),
         ("pdp", "percentiles", [0.1], "a list of 2 numbers", "[0.0, 1.0]"),
@@ -102,6 +102,8 @@ def test_a_value_of_another_type_is_one_line(name: str, option: str, value: Any,
         ("pfi", "margin", 1, 1.0),
         ("pfi", "margin", {"nll": 1}, {"nll": 1.0}),
         ("pfi", "measures", ["nll"], ("nll",)),
+        ("pfi", "measures", "nll", ("nll",)),
+        ("pdp", "pairs", ("a", "b"), (("a", "b"),)),
         ("pfi", "measures", np.array(["nll"]), ("nll",)),
         ("pfi", "n_repeats", np.int64(4), 4),
         ("pfi", "train", np.bool_(False), False),
@@ -123,7 +125,7 @@ def test_what_means_the_same_is_taken(name: str, option: str, value: Any, read: 
 def test_every_mistake_is_told_at_once(packages: Packages) -> None:
     packages.explainer("extra", explainer("extra"))
     given = {
-        "pfi": {"n_repeats": "ten", "margn": 1, "measures": "nll"},
+        "pfi": {"n_repeats": "ten", "margn": 1, "measures": 3},
         "extra": {"n_things": 0},
         "checks.calibration": {"level": [0.05]},
         "pdq": {},
@@ -133,6 +135,13 @@ def test_every_mistake_is_told_at_once(packages: Packages) -> None:
         *("audit.seed", "audit.confidence", "audit.explainrs", "settings.options", "explainers.extra.n_things"),
         *("explainers.pfi.n_repeats", "explainers.pfi.margn", "explainers.pfi.measures", "checks.calibration.level"),
     ]
+
+
+@pytest.mark.parametrize(("number", "told"), [(2**31 - 1, 0), (2**31, 1), (10**30, 1), (10**4000, 1), (-(2**31), 1)])
+def test_an_integer_has_a_largest_value(packages: Packages, number: int, told: int) -> None:
+    packages.explainer("extra", explainer("extra"))
+    lines = lines_of(options={"extra": {"n_things": number}, "pfi": {"n_repeats": "a"}})
+    assert sum("extra.n_things must be at most 2147483647; got one of" in line for line in lines) == told
 
 
 def test_a_file_tells_every_mistake_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,7 +308,11 @@ def test_the_schema_holds_the_options_of_all_that_is_installed(packages: Package
         ("[explainers.pdp]\npairs = [['age', 'income']]\npercentiles = [0, 1]", True),
         ("[checks.policy]\nseverity = 'low'", True),
         ("[explainers.pfi]\nn_repeats = 'ten'", False),
-        ("[explainers.pfi]\nmeasures = 'nll'", False),
+        ("[explainers.pfi]\nmeasures = 'nll'", True),
+        ("[explainers.pdp]\npairs = ['age', 'income']", True),
+        ("[explainers.pfi]\nmeasures = 3", False),
+        ("[run]\nexplainers = 'pfi'", True),
+        ("[run]\nexplainers = 3", False),
         ("[explainers.pfi]\nn_repeat = 10", False),
         ("[explainers.pfi]\nconfidence = 0.9", False),
         ("[explainers.pfy]\nn_repeats = 10", False),

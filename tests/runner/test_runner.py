@@ -56,6 +56,27 @@ def test_a_failure_becomes_a_reason_and_everything_else_is_delivered(
     assert "Traceback" in caplog.text
 
 
+def test_code_of_others_that_ends_the_process_is_a_fault_of_that_code(packages: Packages) -> None:
+    packages.explainer("ends", explainer("ends", "raise SystemExit(0)"))
+    packages.explainer("quits", "raise SystemExit(7)")
+    packages.explainer(
+        "starts", explainer("starts").replace("if self.n_things < 1:", "raise SystemExit(1)\n        if 1:")
+    )
+    packages.explainer(
+        "breaks", explainer("breaks").replace("if self.n_things < 1:", "raise KeyError('a')\n        if 1:")
+    )
+    packages.explainer("good", explainer("good"))
+    run = audit("ends", "quits", "starts", "breaks", "good")
+    assert [result.id for result in run.results] == ["good"]
+    assert reason(run, "ends") == "SystemExit: 0"
+    assert "explainers 'quits' of pkg_quits 1.0 cannot be imported: SystemExit: 7." in reason(run, "quits")
+    assert reason(run, "starts").startswith("explainers 'starts' of pkg_starts 1.0 cannot be made: SystemExit: 1.")
+    assert reason(run, "breaks").startswith("explainers 'breaks' of pkg_breaks 1.0 cannot be made: KeyError: 'a'.")
+    assert {entry.cause for entry in run.not_run if entry.name in ("ends", "quits", "starts", "breaks")} == {"fault"}
+    with pytest.raises(PluginError, match="cannot be made"):
+        audit("breaks", require=("breaks",))
+
+
 def test_what_is_needed_comes_first_and_what_is_missing_is_named(packages: Packages) -> None:
     body = "assert [r.id for r in prior['zlast']] == ['zlast']"
     packages.explainer("afirst", explainer("afirst", body, needs=("zlast",)))
@@ -105,6 +126,24 @@ def test_all_wrong_options_are_reported_before_anything_runs(packages: Packages)
 def test_results_that_break_the_contract_are_told(packages: Packages, body: str, message: str) -> None:
     packages.explainer("extra", explainer("extra", body))
     assert message in reason(audit("extra"), "extra")
+
+
+@pytest.mark.parametrize(
+    ("body", "changed"),
+    [
+        ("X = subject.X; X.iloc[0, 0] = 9.0", "X"),
+        ("X = subject.X; X.iloc[0, 0] = 9.0; raise ValueError", "X"),
+        ("engine.subject.y[:] = 0", "y"),
+    ],
+)
+def test_an_explainer_that_changes_the_data_stops_the_audit_and_is_named(
+    packages: Packages, body: str, changed: str
+) -> None:
+    packages.explainer("extra", explainer("extra", body))
+    with pytest.raises(PluginError, match=rf"^explainers 'extra' of pkg_extra 1\.0 must .* it changed {changed}\. "):
+        audit("extra", "pfi")
+    packages.explainer("reads", explainer("reads", "X = subject.X.copy(); X.iloc[0, 0] = 9.0"))
+    assert [result.id for result in audit("reads").results] == ["reads"]
 
 
 def test_denied_plugins_are_listed_and_not_imported(packages: Packages) -> None:

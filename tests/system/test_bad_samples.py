@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 import uq_report as uq
 from uq_report.api.views import AuditRun
 from uq_report.evidence import ids
-from uq_report.report.rating import rating, rests_on
+from uq_report.report.rating import rating, recommended
 
 EXPLAINERS = ("pfi", "calibration", "data_quality", "support", "agreement", "cid")
 JUDGES_LOSS = ("UQ101", "UQ202", "UQ401", "UQ402")
@@ -80,7 +80,7 @@ def text(sample: str) -> str:
 
 def front(sample: str) -> tuple[str, str]:
     """Return page 1, and the sections behind it up to the appendix."""
-    page, _, rest = text(sample).partition("\n## The answer\n")[2].partition("\n## 1 ")
+    page, _, rest = text(sample).partition("\n## Conclusion\n")[2].partition("\n## 1 ")
     body, _, appendix = rest.partition("\n## A ")
     assert all((page, body, appendix))
     return page, body
@@ -121,34 +121,34 @@ def test_too_few_events_give_no_verdict_on_the_loss_and_say_so_in_both_places(sa
     assert set(nll["verdict"]) == {"undetermined"}
     assert nll["unreliable"].str.contains("events").all()
     page, body = front(sample)
-    assert f"What cannot be judged: {UNJUDGED[sample]}." in page
-    assert "† Its interval is not to be trusted." in page
+    assert f"Not assessable: {UNJUDGED[sample]}." in page
+    assert "† The interval is unreliable." in page
     assert gate.statement.split(". ")[0].rstrip(".") in body
     for feature in FEATURES:
         told = sheet(sample, feature)
-        assert re.match(r"What wrong values cost on unseen rows is open \([^)]* nats\)†\.", told)
-        assert re.search(r"\| cost of wrong values \| [^|]*\)† \|", told)
-        assert re.search(rf"\n† The interval of {feature} is not to be trusted: .*\b(no|few) events \(", told)
+        assert re.match(r".*Its importance for the loss is inconclusive \([^)]* nats\)†\.", told)
+        assert re.search(r"\| increase in loss \| [^|]*\)† \|", told)
+        assert re.search(rf"\n† The interval of {feature} is unreliable: .*\b(no|few) events \(", told)
 
 
-OPEN = "whether the model is calibrated and the importances"
+OPEN = "calibration and importance"
 UNJUDGED = {
-    "one class": f"{OPEN} for the loss, because all 61 rows are of one class (20 rows of another would do)",
-    "few events": f"{OPEN} for the loss, because only 6 rows are of the rarer class (20 would do)",
-    "one cluster": f"{OPEN}, because 1 cluster does not show how clusters vary (20 would do)",
-    "all rows outside": "how good the model is on rows like its training rows, because 100 % of the audited rows lie "
-    "outside them",
-    "constant model": "which features matter for the outcome, because shuffling any of them changes no prediction",
+    "one class": f"{OPEN} for the loss, because all 61 observations belong to one class (20 of another are needed)",
+    "few events": f"{OPEN} for the loss, because only 6 observations are of the rarer class (20 are needed)",
+    "one cluster": f"{OPEN}, because 1 cluster does not show the variation between clusters (20 are needed)",
+    "all rows outside": "performance inside the training domain, because 100 % of the observations lie outside it",
+    "constant model": "importance, because permuting any feature changes no prediction",
 }
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_the_answer_says_before_its_findings_what_cannot_be_judged_and_why(sample: str) -> None:
     run = audit(sample).run
-    verdict, rule, told, *_ = text(sample).partition("The answer\n")[2].strip().split("\n\n")
+    verdict, rule, conditions, told, *_ = text(sample).partition("Conclusion\n")[2].strip().split("\n\n")
     assert rating(run.outcomes).text in verdict
-    assert rule == rests_on(run.outcomes)
-    assert told == f"What cannot be judged: {UNJUDGED[sample]}."
+    assert rule == recommended(run).basis
+    assert conditions == recommended(run).conditions_of_use
+    assert told == f"Not assessable: {UNJUDGED[sample]}."
     assert told in audit(sample).render("markdown", template="brief").decode()
 
 
@@ -164,14 +164,14 @@ def test_one_cluster_gives_no_interval_and_no_finding_from_one() -> None:
     assert set(lines["verdict"]) <= {"undetermined"}
     assert not [f for f in run.findings if f.code in (*JUDGES_LOSS, "UQ001", "UQ002", "UQ311")]
     page, _ = front("one cluster")
-    assert f"What cannot be judged: {UNJUDGED['one cluster']}." in page
+    assert f"Not assessable: {UNJUDGED['one cluster']}." in page
     assert "interval over new test rows" not in page
     for feature in FEATURES:
         assert re.search(rf"{feature} −?\d[\d.]* nats(,| and|\.)", page), "an estimate without an interval"
         told = sheet("one cluster", feature)
-        assert told.startswith("What wrong values cost on unseen rows is open.")
-        assert "| cost of wrong values |" in told
-        assert " to " not in told.partition("| cost of wrong values |")[2]
+        assert "Its importance for the loss is inconclusive." in told
+        assert "| increase in loss |" in told
+        assert " to " not in told.partition("| increase in loss |")[2]
 
 
 def test_rows_outside_the_training_range_are_the_first_finding() -> None:

@@ -137,7 +137,13 @@ def test_the_dag_passes_the_data_interval_and_ends_as_the_audit_does(
     dag: dict[str, Any], monkeypatch: pytest.MonkeyPatch, ended: dict[str, Any], error: str
 ) -> None:
     calls: list[Any] = []
-    fields = {"exit_code": 0, "reasons": (), "unchanged": False, "reference": "", "summary": {"rating": "Use"}} | ended
+    fields = {
+        "exit_code": 0,
+        "reasons": (),
+        "unchanged": False,
+        "reference": "",
+        "summary": {"recommendation": "Fit for purpose"},
+    } | ended
     missing = fields.keys() - {field.name for field in dataclasses.fields(CompletedAudit)}
     assert not missing
 
@@ -151,7 +157,7 @@ def test_the_dag_passes_the_data_interval_and_ends_as_the_audit_does(
         with pytest.raises(dag[error]):
             dag["audit"].function("a.toml", ds="2026-01-31")
     else:
-        assert dag["audit"].function("a.toml", ds="2026-01-31") == {"rating": "Use"}
+        assert dag["audit"].function("a.toml", ds="2026-01-31") == {"recommendation": "Fit for purpose"}
     assert calls == [("a.toml", {"run.as_of": "2026-01-31"})]
 
 

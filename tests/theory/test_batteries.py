@@ -45,7 +45,7 @@ def real(path: None) -> Any:
 
 @pytest.fixture(scope="module")
 def cover(path: None) -> Any:
-    """Return the study of importance corrected for cover."""
+    """Return the study of importance adjusted for redundancy."""
     return importlib.import_module("cover")
 
 

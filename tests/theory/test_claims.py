@@ -129,8 +129,8 @@ def test_an_audit_without_outcomes_ranks_by_what_is_claimed() -> None:
     assert uq.importance(blind, n_repeats=3)[ids.PFI_CLAIMS].plot().axes
     run = uq.audit(blind, explainers=["pfi"], checks=["claims"], as_of="2026-01-01", progress=False)
     text, full = (run.render("markdown", appendix=appendix).decode() for appendix in ("short", "full"))
-    front = text.partition("\n## The answer\n")[2].partition("\n## A ")[0]
-    assert "Without outcomes nothing shows whether unseen rows confirm what the model claims." in front
+    front = text.partition("\n## Conclusion\n")[2].partition("\n## A ")[0]
+    assert "Without outcomes the realised importance is not known." in front
     assert "What drives the loss cannot be said: no outcomes were given." in front.partition("\n## 1 ")[0]
     view = Claims.find(run.run)
     assert view is not None
@@ -185,7 +185,7 @@ def findings(model: Any, X: Any, y: Any) -> list[tuple[str, str, tuple[str, ...]
         fast_paths=False,
         progress=False,
     )
-    return [(f.code, f.severity, f.features) for f in run.findings]
+    return [(f.code, f.severity, f.features) for f in run.run.findings]
 
 
 def test_over_fitting_and_a_column_that_leaks_in_training_only_are_named() -> None:

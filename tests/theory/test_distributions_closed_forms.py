@@ -10,7 +10,7 @@ from scipy import integrate, stats
 from uq_report.core.predictive import Distribution
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import UnsupportedError
-from uq_report.distributions import Categorical, Normal, NormalMixture, Poisson, StudentT
+from uq_report.distributions import Categorical, NegativeBinomial, Normal, NormalMixture, Poisson, StudentT
 
 RNG = np.random.default_rng(1)
 N = 40
@@ -198,3 +198,76 @@ class TestCategorical:
         counts = np.bincount(Categorical(p).sample(np.random.default_rng(0), 50_000)[:, 0], minlength=4)
         assert counts[1] == 0
         assert np.abs(counts / 50_000 - p[0]).max() < 5 * np.sqrt(0.25 / 50_000)
+
+
+SIZES = np.array([0.02, 0.1, 0.5, 1.0, 1.0 + 1e-9, 2.0, 30.0, 1e3, 1e4])
+MEANS = np.array([1e-6, 0.01, 1.0, 7.0, 100.0, 1e4])
+
+
+def counts(p: NegativeBinomial, q: NegativeBinomial) -> tuple[FloatArray, FloatArray]:
+    """Return the log probabilities of one row of each over all counts that have any."""
+    y = np.arange(np.max(p.quantile([1 - 1e-15])) + 100)
+    return np.asarray(p.log_prob(y)), np.asarray(q.log_prob(y))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_entropy_of_negative_binomials_is_the_sum_over_counts(size: float) -> None:
+    for mean in MEANS[MEANS <= 1e3]:
+        log_p, _ = counts(p := NegativeBinomial([mean], [size]), p)
+        expected = -(np.exp(log_p) * log_p).sum()
+        assert p.entropy()[0] == pytest.approx(expected, rel=1e-9, abs=1e-10), mean
+    summed = super(NegativeBinomial, p := NegativeBinomial(MEANS, size)).entropy()
+    np.testing.assert_allclose(p.entropy(), summed, rtol=1e-8, atol=1e-9)
+
+
+def test_the_entropy_of_geometric_distributions_is_known() -> None:
+    m = np.array([1e-3, 1.0, 50.0, 1e4])
+    np.testing.assert_allclose(NegativeBinomial(m, 1.0).entropy(), np.log1p(m) + m * np.log1p(1 / m), rtol=1e-14)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_divergences_of_one_size_are_sums_over_counts(size: float) -> None:
+    for mean in MEANS[MEANS <= 1e3]:
+        p, q = NegativeBinomial([mean], [size]), NegativeBinomial([1.3 * mean], [size])
+        log_p, log_q = counts(p, q)
+        kl, affinity = (np.exp(log_p) * (log_p - log_q)).sum(), np.exp((log_p + log_q) / 2).sum()
+        assert p.kl(q)[0] == pytest.approx(kl, rel=1e-6, abs=1e-11), mean
+        assert p.renyi_half(q)[0] == pytest.approx(-2 * np.log(affinity), rel=1e-6, abs=1e-11), mean
+
+
+def test_divergences_of_one_size_keep_their_digits_where_they_are_small() -> None:
+    """To first order both are those of the Fisher information r / [m (m + r)]."""
+    m, r = np.repeat(MEANS, len(SIZES)), np.tile(SIZES, len(MEANS))
+    d = 1e-7 * m
+    p, q = NegativeBinomial(m, r), NegativeBinomial(m + d, r)
+    length = np.square((m + d) - m) * r / (m * (m + r))
+    rounding = 1e-5 * length / 4 + 1e-15 * d
+    assert (np.abs(p.kl(q) - length / 2) <= rounding).all()
+    assert (np.abs(p.renyi_half(q) - length / 4) <= rounding).all()
+    assert not p.kl(p).any()
+    assert not p.renyi_half(p).any()
+
+
+def test_rows_of_two_sizes_are_summed_and_the_others_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    p, q = NegativeBinomial([2.0, 3.0], [1.0, 1.0]), NegativeBinomial([2.5, 2.0], [1.0, 1.5])
+    for name in ("kl", "renyi_half"):
+        both = getattr(p, name)(q)
+        assert both[0] == getattr(p.take(np.array([0])), name)(q.take(np.array([0])))[0]
+        assert both[1] == pytest.approx(getattr(super(NegativeBinomial, p), name)(q)[1], rel=1e-12)
+
+    def asked(*_: Any) -> Any:
+        raise AssertionError("quantiles take a millisecond a row")
+
+    monkeypatch.setattr(NegativeBinomial, "quantile", asked)
+    p, q = NegativeBinomial(np.full(3, 2.0), 1.5), NegativeBinomial(np.arange(1.0, 4.0), 1.5)
+    assert (p.kl(q) >= 0).all()
+    assert (p.renyi_half(q) >= 0).all()
+    assert (p.entropy() > 0).all()
+
+
+def test_the_entropy_of_a_row_does_not_depend_on_the_others() -> None:
+    rng = np.random.default_rng(0)
+    m, r = np.exp(rng.normal(size=2500)), np.where(rng.random(2500) < 0.5, 2.0, np.exp(rng.normal(size=2500)))
+    whole = NegativeBinomial(m, r).entropy()
+    for part in (slice(0, 1), slice(1000, 1100), slice(2400, 2500)):
+        np.testing.assert_array_equal(NegativeBinomial(m[part], r[part]).entropy(), whole[part])

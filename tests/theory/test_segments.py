@@ -34,7 +34,7 @@ Drawn = tuple[FloatArray, AnyArray]
 
 
 def oversure(given: Subject, seed: int) -> list[Finding]:
-    """Return the findings that a segment is surer than it is right."""
+    """Return the findings that the model is over-confident in a segment."""
     engine = Engine(given, MEASURES, seed=seed)
     results = tuple(Segments().explain(given, engine.bound(ids.SEGMENTS), {}))
     facts = describe(given, engine.baseline)

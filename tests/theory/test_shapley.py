@@ -9,7 +9,7 @@ import pytest
 
 from uq_report.core.model.variants import mixed_rows
 from uq_report.core.support.arrays import FloatArray
-from uq_report.methods.shap.shapley import AntitheticPermutations, Enumeration, Pool
+from uq_report.methods.shap.shapley import AntitheticPermutations, Enumeration, Pool, play
 
 
 def code(members: tuple[int, ...]) -> int:
@@ -160,3 +160,40 @@ def test_mixed_types_that_compare_equal_stay_apart() -> None:
     table = pd.DataFrame({"mixed": pd.Series([1, True, 1.0, "1", None, np.nan], dtype=object)})
     pool = Pool.of(table[:1], table[1:])
     assert len(set(pool.codes[:, 0])) == 6
+
+
+def of_one_player(psi: FloatArray, row_weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return phi, h and the background's variance of games psi[x, b] of one player."""
+    n, size = psi.shape
+    pool = Pool.of(np.arange(float(n))[:, None], 100 + np.arange(float(size))[:, None])
+
+    def mixing(mixes: Any) -> FloatArray:
+        return np.array([[psi[m.row, b - n] * own[0] for m in mixes for b in m.others for own in m.own]])
+
+    weights = np.full(size, 1 / size)
+    found = play(mixing, pool, [Enumeration(1)] * n, weights, row_weights)
+    return found.phi[0, :, 0], found.background[0, :, 0], np.square(found.background_error(weights))
+
+
+def test_the_part_of_the_background_in_a_mean_size() -> None:
+    phi, moved, variance = of_one_player(np.array([[1.0, 2.0, 0.0], [-1.0, 0.0, -1.0]]), np.full(2, 0.5))
+    assert np.abs(phi).mean() == pytest.approx(0.833333, abs=1e-6)
+    np.testing.assert_allclose(moved, [1 / 6, 1 / 6, -1 / 3], atol=1e-12)
+    assert variance == pytest.approx(0.027778, abs=1e-6)
+
+
+def test_rows_that_are_not_in_the_mean_do_not_move_it() -> None:
+    psi = np.random.default_rng(0).normal(size=(3, 5))
+    _, all_three, _ = of_one_player(psi, np.array([0.5, 0.5, 0.0]))
+    _, two, _ = of_one_player(psi[:2], np.full(2, 0.5))
+    np.testing.assert_allclose(all_three, two, atol=1e-12)
+
+
+def test_the_part_of_the_background_is_its_sampling_variance() -> None:
+    """psi = u_x - c_b: means of |u - c̄| over fixed rows, fresh background rows of skewed law."""
+    rng = np.random.default_rng(3)
+    u = rng.normal(size=50) + 3.0
+    drawn = [of_one_player(u[:, None] - rng.exponential(size=40), np.full(50, 0.02)) for _ in range(300)]
+    sizes = np.array([np.abs(phi).mean() for phi, _, _ in drawn])
+    estimated = np.mean([variance for _, _, variance in drawn])
+    assert estimated == pytest.approx(sizes.var(ddof=1), rel=0.25)

@@ -73,7 +73,7 @@ class AuditRuns(Mapping[str, AuditRun]):
         return run_folder.write_files(base, {PAGE: page.encode()})
 
     def __repr__(self) -> str:
-        """Return the names of the outputs, and how each is rated."""
+        """Return the names of the outputs, and the recommendation for each."""
         return "\n".join(f"{clean(name)}: {rating(run.run.outcomes).text}" for name, run in self._runs.items())
 
 
@@ -89,13 +89,13 @@ def _overview(rows: list[Row]) -> Overview:
 
 
 def _row(name: str, run: AuditRun, links: tuple[Link, ...]) -> Row:
-    severities = [finding.severity for finding in run.findings]
+    severities = [finding.severity for finding in run.run.findings]
     score = scores_of(run.run).get(LOG_SCORE, nan)
     return Row(
         name=clean(name),
         label=clean(run.run.subject["label"]),
         as_of=clean(run.run.as_of),
-        rating=rating(run.run.outcomes),
+        recommendation=rating(run.run.outcomes),
         findings=counted({severity: severities.count(severity) for severity in SEVERITIES}),
         score=f"{score:.3g}" if isfinite(score) else None,
         links=links,

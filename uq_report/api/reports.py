@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.engine.fast_path_evaluator import Progress
-from ..core.support.errors import InputError, RenderError, UQReportError, words_of
+from ..core.support.errors import FOREIGN, InputError, RenderError, UQReportError, words_of
 from ..document.document import Document, Prepares
 from ..evidence.run import Run
 from ..report.kinds import check_form, document
@@ -40,7 +40,7 @@ class Reports:
         RenderError
             After the others were made: which files could not be, and why.
         """
-        failed: dict[str, Exception] = {}
+        failed: dict[str, BaseException] = {}
         with reported(progress) as callback:
             report = self._document(run)
             for part, (name, renderer) in enumerate(self.renderers.items(), 1):
@@ -48,7 +48,7 @@ class Reports:
                     callback(Progress(f"writing {renderer.name}", 0, 0, part, len(self.renderers)))
                 try:
                     content = renderer.render(report)
-                except Exception as error:  # noqa: BLE001 - a renderer is foreign code, and costs its own file only
+                except FOREIGN as error:  # a renderer is foreign code, and costs its own file only
                     failed[name] = error
                 else:
                     yield name, content
@@ -63,7 +63,7 @@ class Reports:
             return document(run, self.template, appendix=self.appendix, draws=draws)
         except UQReportError:
             raise
-        except Exception as error:
+        except FOREIGN as error:
             raise RenderError(f"report.run must hold what its sections read; got {words_of(error)}.") from error
 
 
@@ -126,6 +126,11 @@ def _file_name(template: str, renderer: Any) -> str:
 def _renderer(name: str, deny: Iterable[str]) -> Any:
     """Return the class of a renderer."""
     return plugins.load(plugins.named(plugins.find(plugins.RENDERERS, deny), name, "format"))
+
+
+def renderers(deny: Iterable[str] = ()) -> list[Any]:
+    """Return the classes of all renderers."""
+    return [plugins.load(plugin) for plugin in plugins.find(plugins.RENDERERS, deny)]
 
 
 def _takes(renderer: Any, option: str) -> bool:

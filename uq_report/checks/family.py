@@ -75,7 +75,7 @@ def family(
     p_values: Iterable[float] | None = None,
     by: Callable[[T], Hashable] = id,
     undecided: Callable[[list[T]], Iterable[str]] = lambda _: (),
-    **ends: str,
+    **ends: Any,
 ) -> RuleOutcome:
     """Judge every test of a family; tests that raise the rule become findings.
 
@@ -95,8 +95,9 @@ def family(
         Tests of one key become one finding, of the worst severity among them. Each test by default.
     undecided : callable
         Returns which of the tests that raise nothing stay open, in words.
-    **ends : str
-        The sentence for a rule that nothing raises (``passed``), and what is open of all tests (``because``).
+    **ends
+        The sentence for a rule that nothing raises (``passed``), what is open of all tests (``because``), and the
+        sample size that decides those that are (``size``).
 
     Returns
     -------

@@ -9,6 +9,7 @@ from math import isnan, nan
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple
 
+from ..core.statistics.sample_size import SampleSize, beyond, largest
 from ..core.support.errors import InputError, check_options, nearest
 from ..core.support.numbers import number, value_words
 from ..core.support.text import clean, short
@@ -34,6 +35,12 @@ QUANTITIES: Mapping[str, tuple[type[CalibrationView] | type[SupportView], str]] 
         "mean_error", "accuracy", "roc_auc", "brier_skill", "crps_skill", "ece", "pit_distance", "coverage_gap",
     )},
 })  # fmt: skip
+# The difference from a limit that a sample size is advised for; of other quantities `SHARE` of the limit.
+DIFFERENCES: Mapping[str, float] = MappingProxyType({
+    **dict.fromkeys(("roc_auc", "accuracy", "miscoverage", COVERAGE, "off-support share"), 0.03),
+    **dict.fromkeys(("nll", "nll_skill", CONFIDENCE_GAP, "recalibration_gain"), 0.05),
+})  # fmt: skip
+SHARE = 0.1
 FORMS = "'FEATURE [not] in top K of MEASURE [by METHOD]', 'coverage LEVEL >= VALUE' or 'QUANTITY <= VALUE'"
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANK = re.compile(
@@ -49,7 +56,7 @@ State = Literal["holds", "broken", "undetermined"]
 # verdict and remedy of a broken rule, and of an open one
 VERDICTS = (
     ("is broken", "Change the model, or restrict its use. Or have the owner waive the rule until a day."),
-    ("can neither be called kept nor broken", "Audit the model on more unseen rows, or run what the rule needs."),
+    ("is inconclusive", "Audit the model on more observations, or run what the rule needs."),
 )
 UNDETERMINED = (
     "The interval allows both that a rule holds and that it is broken, there is no interval, or what it names is not "
@@ -127,7 +134,9 @@ class Policy:
         rulings = [rule.judge(run) for rule in parse(self.require)]
         findings = tuple(finding for ruling in rulings for finding in self._findings(ruling))
         if findings:
-            return Outcome(check=self.name, state="found", findings=findings)
+            size = largest(ruling.size for ruling in rulings)
+            needed = size.rounded if size is not None and size.is_larger else None
+            return Outcome(check=self.name, state="found", findings=findings, n_needed=needed)
         words = [f"'{clean(ruling.rule)}' holds: {ruling.words}." for ruling in rulings]
         return Outcome(check=self.name, state="passed", reason=" ".join(words))
 
@@ -136,7 +145,8 @@ class Policy:
             severity = rule.judge(**{ruling.state: 1.0})
             if severity is not None:
                 end = "" if ruling.words[-1] in ".?" else "."
-                text = f"The rule '{clean(ruling.rule)}' {verdict}: {ruling.words}{end}"
+                size = f" {ruling.size.sentence}" if ruling.size else ""
+                text = f"The rule '{clean(ruling.rule)}' {verdict}: {ruling.words}{end}{size}"
                 yield rule.finding(severity, text, ruling.evidence, remedy=remedy, **ruling.about)
 
 
@@ -153,6 +163,7 @@ class Ruling(NamedTuple):
     words: str
     evidence: tuple[str, ...]
     about: Mapping[str, Any]
+    size: SampleSize | None = None
 
 
 @dataclass(frozen=True)
@@ -222,7 +233,15 @@ class LimitRule:
             value, state = value_words(line.estimate, line.lower, line.upper), self._state(line)
             about |= {"lower": line.lower, "upper": line.upper}
         name = self.quantity if self.level is None else f"{self.quantity} of {self.level:g} % intervals"
-        return Ruling(self.text, state, f"{name} is {value}", (kind.id,), about)
+        size = self._size(run, line, name) if state == "undetermined" else None
+        return Ruling(self.text, state, f"{name} is {value}", (kind.id,), about, size)
+
+    def _size(self, run: Run, line: ItemLine, name: str) -> SampleSize | None:
+        """Return the sample size that decides where the quantity differs from the limit by a stated amount."""
+        n, difference = SubjectFacts.of(run).n, DIFFERENCES.get(self.quantity, SHARE * abs(self.threshold))
+        low, high = (number(self.threshold + side * difference) for side in (-1, 1))
+        given = f"the true {name} is {high} or more, or {low} or less"
+        return None if n is None else beyond(n, line.std_error, difference, given, confidence=line.confidence)
 
     def _line(self, run: Run) -> ItemLine | str:
         """Return the quantity, or why there is none."""

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from ..core.model import measures as m
+from ..core.statistics.sample_size import SampleSize, beyond, largest, within
 from ..core.statistics.verdicts import holm
 from ..core.support.arrays import FloatArray
 from ..core.support.text import clean, short
@@ -18,6 +19,7 @@ from ..evidence import ids
 from ..evidence.finding import Finding, Outcome
 from ..evidence.importance import NEGATIVE, POSITIVE, UNDETERMINED, Pfi, PfiLine
 from ..evidence.run import Run
+from ..evidence.subject import SubjectFacts
 from ..evidence.view import View, of_measure
 
 NAMED = 6
@@ -75,6 +77,8 @@ class RuleOutcome:
         Why the rule was not judged at all; empty if it was.
     passed : str
         A sentence on what was judged, for a rule that nothing speaks against.
+    size : SampleSize, optional
+        The number of observations that decides what is undecided.
     """
 
     code: str
@@ -83,6 +87,7 @@ class RuleOutcome:
     because: str = ""
     absent: str = ""
     passed: str = ""
+    size: SampleSize | None = None
 
     @property
     def remark(self) -> str:
@@ -90,7 +95,10 @@ class RuleOutcome:
         if self.absent:
             return f"{self.code} was not judged: {self.absent}."
         why = f": {self.because}" if self.because else ""
-        return f"{self.code} is undetermined for {listed(self.undecided)}{why}." if self.undecided else ""
+        if not self.undecided:
+            return ""
+        size = "" if self.size is None else f" {self.size.sentence}"
+        return f"{self.code} is undetermined for {listed(self.undecided)}{why}.{size}"
 
 
 def close(check: str, parts: Sequence[RuleOutcome]) -> Outcome:
@@ -107,14 +115,18 @@ def close(check: str, parts: Sequence[RuleOutcome]) -> Outcome:
     """
     findings = tuple(finding for part in parts for finding in part.findings)
     remarks = [part.remark for part in parts if part.remark]
-    undecided = tuple(dict.fromkeys(part.code for part in parts if part.remark))
+    size = largest(part.size for part in parts if part.undecided)
+    left: dict[str, Any] = {
+        "undecided": tuple(dict.fromkeys(part.code for part in parts if part.remark)),
+        "n_needed": size.rounded if size is not None and size.is_larger else None,
+    }
     if findings:
-        return Outcome(check=check, state="found", reason=" ".join(remarks), findings=findings, undecided=undecided)
+        return Outcome(check=check, state="found", reason=" ".join(remarks), findings=findings, **left)
     if all(part.absent for part in parts):
         return Outcome(check=check, state="not_applicable", reason="; ".join(dict.fromkeys(p.absent for p in parts)))
     if remarks:
         reason = " ".join(["No verdict.", *remarks])
-        return Outcome(check=check, state="skipped", reason=reason, undecided=undecided)
+        return Outcome(check=check, state="skipped", reason=reason, **left)
     return Outcome(check=check, state="passed", reason=" ".join(part.passed for part in parts if part.passed))
 
 
@@ -205,14 +217,35 @@ def signs(view: Pfi, measure: str, level: float) -> dict[str, SignVerdict]:
 def with_reasons(view: Pfi, features: Iterable[str], *measures: str) -> tuple[str, ...]:
     """Return features that a rule leaves undecided; those with an interval not to be trusted with the reason.
 
-    Features of one reason are one phrase. The rows that would do are named, where they are more than those audited.
+    Features of one reason are one phrase. How many are needed is named where it is more than those audited.
     """
     reasons: dict[str, str] = {}
     for line in view.lines:
         if line.unreliable and (not measures or line.measure in measures):
-            needed = "" if isnan(line.n_needed) else f"; about {line.n_needed:.0f} rows like these would do"
+            needed = "" if isnan(line.n_needed) else f"; about {line.n_needed:,.0f} observations are needed"
             reasons.setdefault(line.feature, f"{line.unreliable}{needed}")
     return by_reason({feature: reasons.get(feature, "") for feature in features})
+
+
+def size_beyond(run: Run, errors: Iterable[tuple[float, float]]) -> SampleSize | None:
+    """Return the largest size at which a value of twice a margin is shown to be beyond it, of (error, margin) pairs.
+
+    The tests are one family, which Holm's method adjusts.
+    """
+    n, pairs = SubjectFacts.of(run).n, list(errors)
+    given = "the true value is twice the margin"
+    if n is None:
+        return None
+    return largest(beyond(n, error, margin, given, tests=len(pairs)) for error, margin in pairs)
+
+
+def size_within(run: Run, lines: Iterable[PfiLine]) -> SampleSize | None:
+    """Return the largest size at which an importance that is left undetermined is shown to be about 0, if it is 0."""
+    n = SubjectFacts.of(run).n
+    unsure = [line for line in lines if line.verdict == UNDETERMINED and not line.unreliable]
+    if n is None:
+        return None
+    return largest(within(n, n * line.std_error**2, line.margin, "the true importance is 0") for line in unsure)
 
 
 def by_reason(reasons: Mapping[str, str]) -> tuple[str, ...]:

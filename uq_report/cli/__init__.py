@@ -10,23 +10,26 @@ import typer
 from ..core.support.errors import DONE, INTERRUPTED, USAGE
 from ..ops import caches
 from . import audits as audits
+from . import cases as cases
 from . import doctor as doctor
 from . import history as history
 from . import schedules as schedules
 from . import verify as verify
-from .shared import Mistake, app, errors_reported, print_line, takes_any_text, unprinted
+from .shared import Mistake, app, errors_reported, print_line, reopen_streams, takes_any_text, unprinted
 
 
 def main() -> None:
     """Run the command line, and end with its exit code; one of 1 is a gate's alone."""
+    reopen_streams()
     for stream in (sys.stdout, sys.stderr):
         takes_any_text(stream)
     caches.provide()
     try:
         with errors_reported():
-            sys.exit(_code())
+            code = _code()
     except typer.Exit as end:
-        sys.exit(end.exit_code)
+        code = end.exit_code
+    sys.exit(code)
 
 
 def _code() -> int:

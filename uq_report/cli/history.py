@@ -191,8 +191,8 @@ def _print_runs(runs: list[FiledRun]) -> None:
         findings = counts if run.present else "deleted by retention"
         filed = entry.filed_at()
         time = "-" if filed is None else f"{filed:%Y-%m-%d %H:%M}"
-        rating = clean(entry.rating) or "-"
-        rows.append((clean(entry.reference), entry.as_of, time, rating, findings, inputs, clean(entry.label)))
+        recommendation = clean(entry.recommendation) or "-"
+        rows.append((clean(entry.reference), entry.as_of, time, recommendation, findings, inputs, clean(entry.label)))
     print_table(rows)
 
 
@@ -223,15 +223,16 @@ def _lead(before: Run, now: Run) -> Iterator[str]:
     from ..reading.run_reader import RunReader
     from ..report.answer.section import answer_of
     from ..report.rating import rating
-    from ..report.sections.outcomes import SCORE_NAMES
+    from ..report.sections.uncertainty import score_name
 
     first, second = (rating(run.outcomes).text for run in (before, now))
     yield f"Recommendation: {second}" if first == second else f"Recommendation: {first} -> {second}"
     views = [CalibrationView.find(run) for run in (before, now)]
-    for score in ("roc_auc", *SCORE_NAMES):
+    for score in ("roc_auc", "log_score", "crps", "brier", "interval_score"):
         lines = [view and view.of(score) for view in views]
         if lines[0] and lines[1]:
-            yield f"{SCORE_NAMES.get(score, 'AUC')}: {lines[0].estimate:.4g} -> {lines[1].estimate:.4g}"
+            name = "AUC" if score == "roc_auc" else score_name(RunReader(now), score)
+            yield f"{name}: {lines[0].estimate:.4g} -> {lines[1].estimate:.4g}"
             break
     yield from (f"Now: {text}" for text in answer_of(RunReader(now)).drives)
 

@@ -103,7 +103,7 @@ def index(
     output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("index.html"),
     quiet: Quiet = False,
 ) -> None:
-    """Write one page over all audits of a history: rating, findings, trends, and links to the reports."""
+    """Write one page over all audits of a history: recommendation, findings, trends, and links to the reports."""
     with errors_reported():
         from ..ops.overview import write_overview
 

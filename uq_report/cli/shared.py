@@ -19,7 +19,7 @@ from typing import IO, Annotated, Any, NoReturn
 import typer
 
 from .. import __version__
-from ..core.support.errors import INTERNAL, INTERRUPTED, OutputError, UQReportError, words_of
+from ..core.support.errors import FOREIGN, INTERNAL, INTERRUPTED, OutputError, UQReportError, words_of
 from ..core.support.text import harmless
 from ..ops import caches
 
@@ -39,6 +39,15 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error("uq_report.plain", _plain)
+
+
+def reopen_streams() -> None:
+    """Put the null device in place of closed standard streams, which files would take; standard output refuses text."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)  # the lowest free number: this one
+            os.set_inheritable(number, True)
+            setattr(sys, name, os.fdopen(number, mode))
 
 
 def takes_any_text(stream: IO[str]) -> None:
@@ -103,7 +112,7 @@ def errors_reported(as_json: bool = False) -> Iterator[None]:
         _end(error, error.exit_code, f"Error: {error}", as_json)
     except KeyboardInterrupt as error:
         _end(error, INTERRUPTED, "Interrupted.", as_json)
-    except Exception as error:  # noqa: BLE001 - the last place: whatever was not foreseen ends here, never as a gate's code
+    except FOREIGN as error:  # the last place: whatever was not foreseen ends here, never as a gate's code
         _end(error, INTERNAL, f"Error: {internal(error)}", as_json)
 
 

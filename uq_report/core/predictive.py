@@ -203,9 +203,13 @@ class Distribution(ABC):
         """
         self._cannot("members")
 
+    def leave_one_out(self) -> tuple[Distribution, ...]:
+        """Return the n distributions without each member, in the order of `members`."""
+        self._cannot("leave_one_out")
+
     def why_not(self, method: str) -> str:
         """Say in one sentence why `method` is not among `supports`."""
-        if method.startswith(("aleatoric", "epistemic", "members")):
+        if method.startswith(("aleatoric", "epistemic", "members", "leave_one_out")):
             return f"{method} needs the members of an ensemble; a {self.family} predictive distribution has none"
         return f"{method} is not defined for a {self.family} predictive distribution"
 

@@ -115,9 +115,9 @@ def make_figure(
 
 
 def intervals_caption(*tables: pd.DataFrame) -> str:
-    """Say which intervals the tables hold, as the end of a caption."""
+    """Name the intervals of the tables, as the end of a caption."""
     words = [words for words in dict.fromkeys(map(interval_words, tables)) if words]
-    return f"Intervals: {joined(words)}." if words else "There are no intervals: the method gives none."
+    return f"Intervals: {joined(words)}." if words else "No intervals: the method provides none."
 
 
 def interval_columns(table: pd.DataFrame) -> tuple[Column, ...]:
@@ -130,21 +130,23 @@ def interval_columns(table: pd.DataFrame) -> tuple[Column, ...]:
 
 
 def notes_of(*results: Result | None) -> str:
-    """Return what a reader must know to read the numbers, each note once."""
+    """Return the notes of a result, each once."""
     notes = dict.fromkeys(note for result in results if result is not None for note in result.notes)
     return " ".join(map(clean, notes))
 
 
 def left_out(*results: Result | None, most: int = 5) -> tuple[Bullets, ...]:
-    """List what these results leave out and why; the full list stands in the section on what was not run."""
+    """List what these results omit, with reasons; the full list is in the section on what was not run."""
     shared: dict[tuple[str, str], list[str]] = {}
     for gap in (gap for result in results if result is not None for gap in result.omissions):
         shared.setdefault((gap.measure, gap.reason), []).append(gap.feature)
     unique = [omission_words(measure, reason, features) for (measure, reason), features in shared.items()]
     if not unique:
         return ()
-    more = [f"{count(len(unique) - most, 'further omission')}: see “What was not run”."] if len(unique) > most else []
-    return (Bullets(items=tuple(f"Left out: {text}" for text in unique[:most]) + tuple(more)),)
+    more = (
+        [f"{count(len(unique) - most, 'further omission')}: see “Not run, with reasons”."] if len(unique) > most else []
+    )
+    return (Bullets(items=tuple(f"Omitted: {text}" for text in unique[:most]) + tuple(more)),)
 
 
 def omission_words(measure: str, reason: str, features: Iterable[str] = ()) -> str:

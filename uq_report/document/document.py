@@ -116,7 +116,7 @@ class Figure(BlockType):
 
 
 class Verdict(BlockType):
-    """What the evidence supports, in a word, the sentence it rests on, and who decides."""
+    """The recommendation, its reasons, and who decides."""
 
     badge: Badge
     text: str
@@ -124,7 +124,7 @@ class Verdict(BlockType):
 
 
 class Card(Frozen):
-    """A question, the number or word that answers it, what stands beside that, sentences, and counts.
+    """A title, a number or word with what is beside it, sentences, and a small table.
 
     `counts` is a small table of texts, its first row the heads, none of them empty; empty for none.
     """
@@ -137,13 +137,13 @@ class Card(Frozen):
 
 
 class Cards(BlockType):
-    """Up to four questions side by side."""
+    """Up to four cards side by side."""
 
     cards: tuple[Card, ...]
 
 
 class Step(Frozen):
-    """Something to do: in a few words, why and how, and who does it or where it is explained."""
+    """An action: in a few words, with its reason, and its owner or finding."""
 
     lead: str
     text: str = ""
@@ -152,7 +152,7 @@ class Step(Frozen):
 
 
 class Steps(BlockType):
-    """What to do, in order; `numbered` where sentences or steps are counted."""
+    """Actions in order; `numbered` where sentences or actions are counted."""
 
     steps: tuple[Step, ...]
     numbered: bool = True
@@ -246,8 +246,8 @@ class Document(Frozen):
     """A whole report.
 
     `kind` chooses the template of that name, `layout` is that of its printed pages; `banner` is the
-    classification and draft mark on every page, empty for none; `rating` the overall rating. `evidence_sha256`
-    is that of run.json, which is among the `attachments`.
+    classification and draft mark on every page, empty for none; `recommendation` is that of the validation.
+    `evidence_sha256` is that of run.json, which is among the `attachments`.
     """
 
     title: str
@@ -261,7 +261,7 @@ class Document(Frozen):
     layout: Literal["portrait", "landscape"] = "portrait"
     kind: str = "audit"
     banner: str = ""
-    rating: Badge = Badge("not assessed", "unknown")
+    recommendation: Badge = Badge("not assessed", "unknown")
     attachments: tuple[Attachment, ...] = ()
     checks: tuple[CheckEntry, ...] = ()
 

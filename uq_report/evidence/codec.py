@@ -60,9 +60,10 @@ def migrated(
     """
     now = dict(content)
     while (number := now["format"]) != target:
-        if number > target or number not in migrations:
-            remedy = "Upgrade uq_report to read it." if number > target else "Run the audit again."
-            raise InputError(f"{source} must have format {target}; got format {number}. {remedy}")
+        newer = isinstance(number, int) and number > target
+        if newer or not isinstance(number, int) or number not in migrations:
+            remedy = "Upgrade uq_report to read it." if newer else "Run the audit again."
+            raise InputError(f"{source} must have format {target}; got format {number!r}. {remedy}")
         try:
             now = {**migrations[number](now), "format": number + 1}
         except BROKEN as error:

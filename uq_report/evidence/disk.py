@@ -23,7 +23,7 @@ from ..core.support.errors import InputError
 from ..core.support.safe_loading import bytes_of
 
 RUN, CLOCK, EVIDENCE, SUMS = "run.json", "clock.json", "evidence", "SHA256SUMS"
-_LINE = re.compile(r"(?P<digest>[0-9a-f]{64})  (?P<name>.+)")
+_LINE = re.compile(r"(?P<digest>[0-9a-f]{64}) [ *](?P<name>.+)")
 
 
 def file_content(path: str | Path, must: str, remedy: str = "Check the path.", most: int | None = None) -> bytes:
@@ -59,6 +59,11 @@ def loads(folder: Path) -> dict[str, str]:
     sums = {match["name"]: match["digest"] for match in lines if match}
     inside = all(not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts for name in sums)
     return sums if inside and len(sums) == len(lines) else {}
+
+
+def is_damaged(folder: Path) -> bool:
+    """Return whether a folder has a SHA256SUMS that lists nothing which can be read."""
+    return os.path.lexists(folder / SUMS) and not loads(folder)
 
 
 def match(folder: Path, sums: Mapping[str, str], names: Iterable[str]) -> bool:

@@ -41,10 +41,14 @@ class RuleRecord(Frozen):
 
 
 class Symptom(Frozen):
-    """A finding that another one explains; every finding of the code where no feature is named."""
+    """A finding that another one explains; every finding of the code where no feature is named.
+
+    It is only `possible` where the other one is too small to be claimed as the cause.
+    """
 
     code: str
     feature: str = ""
+    possible: bool = False
 
 
 class Waiver(Frozen):
@@ -112,12 +116,15 @@ class Finding(Frozen):
 
     def is_explained_by(self, cause: Finding) -> bool:
         """Say whether `cause` names this finding among those it explains."""
-        if cause is self:
-            return False
-        return any(
-            symptom.code == self.code and (not symptom.feature or symptom.feature in self.features)
-            for symptom in cause.explains
-        )
+        return any(not symptom.possible for symptom in self._symptoms_in(cause))
+
+    def may_be_explained_by(self, cause: Finding) -> bool:
+        """Say whether `cause` names this finding as possibly related."""
+        return any(symptom.possible for symptom in self._symptoms_in(cause))
+
+    def _symptoms_in(self, cause: Finding) -> list[Symptom]:
+        own = [] if cause is self else [symptom for symptom in cause.explains if symptom.code == self.code]
+        return [symptom for symptom in own if not symptom.feature or symptom.feature in self.features]
 
     def __post_init__(self) -> None:
         """Refuse an unknown severity or a finding without evidence."""
@@ -130,7 +137,8 @@ class Finding(Frozen):
 def by_cause(findings: Sequence[Finding]) -> list[tuple[Finding, Finding | None]]:
     """Return every finding once, worst first but under the first that explains it, and that cause.
 
-    A cause stands where the worst of what it explains would stand.
+    A cause stands where the worst of what it explains would stand. Of findings that explain each other the first that
+    names features leads, and has no cause.
 
     Examples
     --------
@@ -141,17 +149,23 @@ def by_cause(findings: Sequence[Finding]) -> list[tuple[Finding, Finding | None]
     ['UQ1', 'UQ2']
     """
     ordered = sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
-    causes = [next((k for k, cause in enumerate(ordered) if f.is_explained_by(cause)), None) for f in ordered]
+    causes = [_cause(finding, ordered) for finding in ordered]
     groups: dict[int, list[int]] = {}
     for k in range(len(ordered)):
-        groups.setdefault(_root(k, causes), []).append(k)
+        groups.setdefault(_root(k, causes, ordered), []).append(k)
     # the groups stand by their worst; within one, the root leads
-    arranged = [k for root, group in groups.items() for k in sorted(group, key=lambda k: (k != root, k))]
-    return [(ordered[k], None if (cause := causes[k]) is None else ordered[cause]) for k in arranged]
+    arranged = [(k, root) for root, group in groups.items() for k in sorted(group, key=lambda k: (k != root, k))]
+    return [(ordered[k], None if k == root or (cause := causes[k]) is None else ordered[cause]) for k, root in arranged]
 
 
-def _root(k: int, causes: Sequence[int | None]) -> int:
-    """Follow causes to the one without a cause, or around a circle to its first."""
+def _cause(finding: Finding, ordered: Sequence[Finding]) -> int | None:
+    """Return the position of the first finding that explains this one, of one that this one explains only at last."""
+    explain = [k for k, other in enumerate(ordered) if finding.is_explained_by(other)]
+    return min(explain, key=lambda k: (ordered[k].is_explained_by(finding), k), default=None)
+
+
+def _root(k: int, causes: Sequence[int | None], ordered: Sequence[Finding]) -> int:
+    """Follow causes to the one without a cause, or around a circle to the first that names features."""
     path: list[int] = []
     while k not in path:
         path.append(k)
@@ -159,7 +173,7 @@ def _root(k: int, causes: Sequence[int | None]) -> int:
         if cause is None:
             return k
         k = cause
-    return min(path[path.index(k) :])
+    return min(path[path.index(k) :], key=lambda k: (not ordered[k].features, k))
 
 
 class Waived(Frozen):
@@ -174,8 +188,9 @@ class Outcome(Frozen):
 
     The state is ``found`` if and only if there are open `findings`, and ``ignored`` if all that was found is
     `waived`; every other state but ``passed`` comes with a `reason`. Of the rules of a check some of which were judged,
-    `undecided` has the codes that stay open. `missing` has the explainers whose results it looked for and that gave
-    none. Checks leave `waived`, `title`, `rules` and `missing` empty: the runner fills them in.
+    `undecided` has the codes that stay open, and `n_needed` is the largest sample size advised for one of them, None
+    where none is. `missing` has the explainers whose results it looked for and that gave none. Checks leave `waived`,
+    `title`, `rules` and `missing` empty: the runner fills them in.
     """
 
     check: str
@@ -186,6 +201,7 @@ class Outcome(Frozen):
     title: str = ""
     rules: tuple[RuleRecord, ...] = ()
     undecided: tuple[str, ...] = ()
+    n_needed: int | None = None
     missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -1,47 +1,68 @@
-"""The terms of the trade, in the words of those who read a report."""
+"""The glossary of the report."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-# term -> what it means here; printed where a report uses the term
+# term -> its definition; printed where a report uses the term
 TERMS: Mapping[str, str] = MappingProxyType(
     {
-        "ALE": "Accumulated local effects: how a prediction moves on average when a feature moves a little at a time, "
-        "from rows that have such values.",
-        "aleatoric": "The part of the doubt that a model's members state themselves, on average: more rows would not "
-        "remove it.",
-        "AUC": "The chance that a case is scored higher than a non-case; 0.5 is a coin, 1 is perfect.",
-        "Brier": "Squared distance of the stated probabilities to what happened, from 0 (perfect) to 2.",
-        "calibration": "Stated probabilities or intervals come true as often as they say.",
-        "confidence gap": "How much worse the outcomes are foreseen than the model says; above 0 it claims too much.",
-        "covered information": "What a feature tells of the outcome that other features tell too, so that they could "
-        "stand in for it.",
-        "coverage": "Share of outcomes inside the model's intervals; 90 % intervals should hold 90 %.",
-        "CRPS": "How far a predicted distribution is from the outcome, in the outcome's unit.",
-        "entropy": "How unsure the model says it is: 0 when it is certain; of a density it can be negative.",
-        "Entropy-PFI": "How much less or more sure the model says it is when a feature's values are shuffled.",
-        "epistemic": "The part of the doubt that is disagreement of a model's members (the law of total entropy, or of "
-        "total variance): more rows like these could reduce it. It shows what sets these members apart, not all that "
-        "is unknown: of forests and bagging the training rows that each drew, of a deep ensemble the first weights, of "
-        "dropout its rate. Members that are alike have none, however wrong; it depends on their number. Small leaves "
-        "turn aleatoric into epistemic: members that are single points have nothing else.",
-        "H-statistic": "Share of a joint effect of two features that is no sum of their single effects.",
-        "Holm": "A way to judge several tests at once, so that a false alarm in any of them stays rare.",
-        "ICE": "One row's prediction, or its doubt, as one feature is changed.",
-        "Kendall": "Agreement of two rankings, from −1 (reversed) over 0 (none) to 1 (the same).",
-        "Likelihood-PFI": "How much worse the outcomes are foreseen when a feature's values are shuffled.",
-        "nats": "Unit of information: 0.69 nats are one bit, a fair coin's worth.",
-        "negative log-likelihood": "How badly the stated probabilities foresaw the outcome: 0 if it was said to be "
-        "certain.",
-        "PDP": "How the average prediction, or the average doubt, moves when one feature is set to other values.",
-        "permutation importance": "What changes when a feature's values are shuffled between rows, so that they are "
-        "wrong.",
-        "PIT": "Predicted chance of a value up to the outcome; over many rows it is spread evenly if the model is "
-        "calibrated.",
-        "predictive distribution": "What the model says of one outcome: every value it may take, with its probability.",
-        "R-sens": "How far the whole predictive distribution moves when a feature is moved a little.",
-        "Shapley": "A fair split of one row's prediction, or of its doubt, among the features.",
-        "support": "Where the training rows lie; outside it the model has seen nothing like the row.",
-        "waiver": "A finding somebody answers for until a stated day: it is shown, and is not open.",
+        "accuracy": "The share of observations whose predicted class is the actual one.",
+        "ALE": "Accumulated local effects: the average change of a prediction along a feature, accumulated over small "
+        "steps between observations with nearby values.",
+        "aleatoric": "The part of the uncertainty that remains with unlimited data: the mean uncertainty of the "
+        "members of an ensemble.",
+        "AUC": "Area under the ROC curve: the probability that a case has a higher score than a non-case; 0.5 is "
+        "chance, 1 is perfect.",
+        "AUROC of failures": "The probability that a wrong prediction is more uncertain than a right one; 0.5 is "
+        "chance, 1 is perfect.",
+        "Brier": "Mean squared difference between stated probabilities and outcomes, from 0 (perfect) to 2.",
+        "calibration": "Agreement of stated probabilities or intervals with the observed frequencies.",
+        "calibration gap": "Mean log loss minus mean entropy: above 0 for an over-confident model, below 0 for an "
+        "under-confident one.",
+        "confidence gap": "The calibration gap.",
+        "confusion matrix": "The number of observations by actual and predicted class.",
+        "covered information": "The information on the outcome that a feature shares with other features.",
+        "coverage": "The share of outcomes inside the prediction intervals; 90 % for calibrated 90 % intervals.",
+        "CRPS": "Continuous ranked probability score: the distance between a predictive distribution and the outcome, "
+        "in the unit of the outcome.",
+        "entropy": "The uncertainty of a predictive distribution: 0 where it is certain; for a density it can be "
+        "negative.",
+        "Entropy-PFI": "The mean change of the entropy when the values of a feature are permuted.",
+        "epistemic": "The part of the uncertainty that more data can reduce, estimated by the disagreement of the "
+        "members of an ensemble (law of total entropy or variance). It covers only sources that differ between the "
+        "members: their training samples in forests and bagging, initial weights in deep ensembles, dropout. Identical "
+        "members have none; it depends on their number.",
+        "H-statistic": "The share of the joint effect of two features that is not the sum of their single effects.",
+        "Holm": "An adjustment of p-values for several tests that limits the probability of any false alarm.",
+        "ICE": "Individual conditional expectation: the prediction for one observation as one feature is changed.",
+        "importance adjusted for redundancy": "The importance of a feature when correlated features cannot replace it.",
+        "Kendall": "Rank correlation of two rankings, from −1 (reversed) over 0 (none) to 1 (identical).",
+        "Likelihood-PFI": "The mean change of the negative log-likelihood when the values of a feature are permuted.",
+        "log loss": "The mean negative logarithm of the probability stated for the actual class.",
+        "model-implied importance": "The increase in loss that the model itself expects when a feature is permuted.",
+        "nats": "The unit of information with natural logarithms: 0.69 nats are one bit.",
+        "negative log-likelihood": "The negative logarithm of the probability or density stated for the outcome.",
+        "net true positives": "Net benefit: true positives less false positives, which are weighted by the cost of a "
+        "false alarm relative to a miss at the decision threshold.",
+        "no-feature baseline": "The forecast that ignores the features: class frequencies, or the marginal "
+        "distribution of outcomes.",
+        "PDP": "Partial dependence: the average prediction, or uncertainty, when one feature is set to other values.",
+        "permutation importance": "The mean change of a measure when the values of a feature are permuted between "
+        "observations.",
+        "PIT": "Probability integral transform: the predicted probability of a value up to the outcome; uniform for a "
+        "calibrated model.",
+        "precision": "Of the observations predicted as a class, the share that belongs to it.",
+        "predictive distribution": "The probability that the model states for every value of an outcome.",
+        "R-sens": "The sensitivity of the whole predictive distribution to a small change of a feature.",
+        "realised importance": "The increase in loss observed out of sample when a feature is permuted.",
+        "recalibration": "A transformation of the stated distributions towards agreement with observed frequencies.",
+        "recall": "Of the observations of a class, the share that is predicted as it.",
+        "risk-coverage curve": "The mean loss of the observations that are kept when the most uncertain ones are "
+        "referred to a person, by the share kept.",
+        "Shapley": "An additive attribution of one prediction, or its uncertainty, to the features.",
+        "tolerance": "The size within which a difference counts as 0.",
+        "training domain": "The region of the features that the training sample covers; outside it the model "
+        "extrapolates.",
+        "waiver": "The acceptance of a finding by an owner until a date: it is shown, and is not open.",
     }
 )

@@ -7,7 +7,6 @@ from dataclasses import field, replace
 from typing import ClassVar
 
 from ..core.model.results import Importance, MeasureFacts, Result
-from . import columns as col
 from . import ids
 from .view import UNKNOWN, EstimateLine, View
 
@@ -65,18 +64,30 @@ class PfiTrain(Pfi):
     id: ClassVar[str] = ids.PFI_TRAIN
 
 
+# `ReadingLine.item`: what permuting a feature does to the log loss and to the stated uncertainty
+ALIKE, LESS, MORE = "both rise alike", "uncertainty rises less than the loss", "uncertainty rises more than the loss"
+HIDDEN, OPEN_RISE = "loss rises, uncertainty does not", "loss rises, change of uncertainty inconclusive"
+CONFIDENT, BETTER = "loss rises, model more confident", "loss falls"
+HARMLESS, CAREFUL = "neither changes", "uncertainty rises, loss does not"
+BOLD, INCONCLUSIVE = "model more confident, loss unchanged", "inconclusive"
+
+
+class ReadingLine(EstimateLine):
+    """The increase in log loss less that in entropy, the part that is not signalled; `item` reads the two together."""
+
+    item: str
+
+
 class PfiReading(View):
-    """Loss and entropy importance read together: a sentence per feature."""
+    """Loss and entropy importance read together, feature by feature."""
 
     id: ClassVar[str] = ids.PFI_READING
-    likelihood: str = ""
-    sentences: Mapping[str, str] = field(default_factory=dict)
+    lines: tuple[ReadingLine, ...]
 
     @property
     def readings(self) -> Mapping[str, str]:
         """The reading of each feature, in a few words."""
-        frame = self.result.frame
-        return dict(zip(frame[col.FEATURE].astype(str), frame[col.ITEM].astype(str), strict=True))
+        return {line.feature: line.item for line in self.lines}
 
 
 class CoverCorrectedLine(EstimateLine):
@@ -143,6 +154,76 @@ class Claims(View):
     def part(self, item: str) -> tuple[ClaimLine, ...]:
         """Return the lines of one item, a line a feature."""
         return tuple(line for line in self.lines if line.item == item)
+
+
+UNIT = "unit"  # `UnitLine.item`, beside `DIFFERENCE` of two observations
+CONSTANT, DIFFERS, OPEN = "constant", "differs", "open"  # verdicts on the difference between two observations
+SHIFTED, WIDER = "mean change", "beyond the difference"  # `DriverLine.flag`
+
+
+class DriverLine(EstimateLine):
+    """How far permuting a feature changes the uncertainty on average, with its verdict against `margin`.
+
+    `share` is the size over the average difference between two observations, `total` Jansen's index, `shift` the mean
+    change, `changed` the share of pairs of rows in which anything changes, by `where_changed` on average. `flag` says
+    why part of the size arises from combinations of values that do not occur; empty where nothing shows that.
+    ``unreliable`` says why the interval is not reliable; then the verdict is undetermined.
+    """
+
+    verdict: str
+    margin: float
+    share: float = UNKNOWN
+    share_lower: float = UNKNOWN
+    share_upper: float = UNKNOWN
+    total: float = UNKNOWN
+    total_lower: float = UNKNOWN
+    total_upper: float = UNKNOWN
+    shift: float = UNKNOWN
+    shift_lower: float = UNKNOWN
+    shift_upper: float = UNKNOWN
+    changed: float = UNKNOWN
+    where_changed: float = UNKNOWN
+    flag: str = ""
+    exact_zero: bool = False
+    unreliable: str = ""
+
+
+class UncertaintyChange(View):
+    """The size of the change of the uncertainty, feature by feature; `sizes` says that no value has a sign."""
+
+    id: ClassVar[str] = ids.PFI_UNCERTAINTY
+    lines: tuple[DriverLine, ...]
+    sizes: bool = True
+
+
+class UnitLine(DriverLine):
+    """The size of a unit of features, or (`item`) the average difference between two observations.
+
+    `first` and `last` are the ranks that the unit may have, `apart` counts its members that are larger alone, and
+    `rare` says that it leads by mean squares and not by size: few pairs of rows change, and those by much.
+    """
+
+    item: str
+    first: float = UNKNOWN
+    last: float = UNKNOWN
+    apart: float = 0.0
+    rare: float = 0.0
+
+
+class DriversView(View):
+    """What drives the uncertainty: `units` has the members of sets that are permuted together."""
+
+    id: ClassVar[str] = ids.PFI_DRIVERS
+    lines: tuple[UnitLine, ...]
+    units: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def difference(self, measure: str) -> UnitLine:
+        """Return the average difference between two observations."""
+        return next(line for line in self.lines if (line.item, line.measure) == (DIFFERENCE, measure))
+
+    def of(self, measure: str) -> tuple[UnitLine, ...]:
+        """Return the units, largest first."""
+        return tuple(line for line in self.lines if (line.item, line.measure) == (UNIT, measure))
 
 
 class PfiDelta(View):

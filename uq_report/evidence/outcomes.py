@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from math import ceil, floor, inf, log10
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ..core.statistics.sample_size import SampleSize, equivalence, within
 from ..core.support.numbers import number
 from . import columns as col
 from . import ids
@@ -51,38 +52,13 @@ class ScoreLine(ItemLine):
         return self.item in OF_UNCERTAINTY or self.item.startswith("sharpness")
 
 
-FORESEEN = 50  # times the rows at hand; further a forecast of the rows needed is no more than a guess
-
-
-def rows_within(estimate: float, lower: float, upper: float, margin: float, n: int) -> int | None:
-    """Return the rows at which an interval of `n` rows would lie within ±`margin`, at this estimate and spread.
-
-    A forecast: rounded up to two digits.
-
-    None where there is no interval or one without width, no number of rows would do, no more than `n` are needed, or
-    so many that nobody could tell.
-
-    Examples
-    --------
-    >>> rows_within(0.0, -0.1, 0.1, 0.053, 100), rows_within(0.05, -0.1, 0.1, 0.05, 100)
-    (360, None)
-    >>> rows_within(0.0, 0.0, 0.0, 0.05, 100)  # every row says the same
-    """
-    room = margin - abs(estimate)
-    if not (room > 0 and upper > lower):
-        return None
-    exact = n * ((upper - lower) / 2 / room) ** 2
-    unit = 10.0 ** max(floor(log10(exact)) - 1, 0)
-    needed = ceil(round(exact / unit, 6)) * int(unit)
-    return needed if n < needed <= FORESEEN * n else None
-
-
 class CalibrationView(View):
     """Scores, the confidence gap, and tests of calibration; of lifetimes also the events `seen` and `expected`.
 
     `units` are the observations, clusters or blocks; `blocks_cut` says that the autocorrelation asks for longer blocks
     than the sample has room for. `gain_features` are those by which a spread by segment gains more than a change of
     shape.
+    `gap_variance` is the variance of the gap of one observation if outcomes follow the model.
     """
 
     id: ClassVar[str] = ids.CALIBRATION
@@ -95,6 +71,15 @@ class CalibrationView(View):
     gain_features: tuple[str, ...] = ()
     seen: int | None = None
     expected: float = UNKNOWN
+    gap_variance: float = UNKNOWN
+
+    def gap_size(self, tolerance: float) -> SampleSize | None:
+        """Return the sample size that shows the gap of a calibrated model to lie within ±`tolerance` nats."""
+        size = within(self.n, self.gap_variance, tolerance)
+        if size is None:
+            return None
+        half = size._replace(needed=equivalence(self.gap_variance, tolerance, tolerance / 2)).rounded
+        return size._replace(given=f"the model is calibrated, about {half:,} if the gap is half the tolerance")
 
     @property
     def events_words(self) -> str:
@@ -211,8 +196,8 @@ class GroupsView(View):
 class DifferenceLine(GroupLine):
     """A group's mean less that of the `n_rest` other rows; `overall` is the mean of all.
 
-    `scale` is what its size is judged by: the outcome's standard deviation, or the loss of all rows; NaN where the
-    unit says it.
+    `scale` is what its size is judged by: the outcome's standard deviation, the loss of all rows, or of a confidence
+    gap the standard deviation of the loss that the model states for the group; NaN where the unit says it.
     """
 
     n_rest: int

@@ -41,6 +41,22 @@ class DataQualityView(View):
     has_train: bool = False
 
 
+class MissingLine(ItemLine):
+    """Share of missing values of a column in `n` audited rows less that in `n_train` training rows."""
+
+    n: int
+    share: float
+    share_train: float
+    n_train: int
+
+
+class MissingView(View):
+    """Differences of the shares of missing values, of columns that have some."""
+
+    id: ClassVar[str] = ids.DATA_QUALITY_MISSING
+    lines: tuple[MissingLine, ...]
+
+
 class SupportLine(ItemLine):
     """Share of `n` rows outside the support, as they are or with a feature shuffled."""
 
@@ -98,6 +114,26 @@ class SupportShift(View):
 
     id: ClassVar[str] = ids.SUPPORT_SHIFT
     lines: tuple[ShiftLine, ...]
+
+
+class CopiesLine(ItemLine):
+    """Share of `n` audited rows that are near copies of a training row, less that of `n_train` training rows.
+
+    A near copy has a nearest training row at most `ratio` times as far as the second nearest.
+    """
+
+    n: int
+    share: float
+    share_train: float
+    ratio: float
+    n_train: int
+
+
+class SupportCopies(View):
+    """Near copies of training rows."""
+
+    id: ClassVar[str] = ids.SUPPORT_COPIES
+    lines: tuple[CopiesLine, ...]
 
 
 class AttributionLine(EstimateLine):

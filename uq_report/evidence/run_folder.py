@@ -6,10 +6,12 @@ If the process is killed, every file is the old or the new one, and the next wri
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
 import shutil
+import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +21,7 @@ import pandas as pd
 
 from ..core.support.errors import InputError, OutputError
 from ..core.support.safe_loading import LARGE, bytes_of, json_of
-from ..core.support.text import file_stem
+from ..core.support.text import file_stem, harmless
 from . import disk
 from .codec import dumps, loads
 from .disk import CLOCK, EVIDENCE, RUN, write_through
@@ -27,7 +29,7 @@ from .run import Run
 
 _LEAST = 2**20  # bytes; a disk with less is full: the smallest runs need as much
 # What a spreadsheet would take for a formula (OWASP ASVS 1.2.10), also behind blanks.
-_FORMULA = re.compile(r"^(?:\s*[=+\-@]|[\t\r\x00])")
+_FORMULA = re.compile(r"\s*[=+\-@]|\t")
 
 _README = b"""Copies of the run's tables for spreadsheets; text they would take for a formula has a leading '.
 The numbers of the report are in run.json, which is the copy for programs; nothing reads these files back.
@@ -159,24 +161,26 @@ def read(path: str | Path) -> tuple[Run, dict[str, Any]]:
 
 
 def guard(text: str) -> str:
-    """Return text that no spreadsheet takes for a formula.
+    r"""Return text on one line and without controls that no spreadsheet takes for a formula, in fullwidth signs too.
 
     Examples
     --------
-    >>> guard("=1+1"), guard("age")
-    ("'=1+1", 'age')
+    >>> guard("=1+1"), guard("age"), guard("\r\uff1d1")
+    ("'=1+1", 'age', "'＝1")
     """
-    return f"'{text}" if _FORMULA.match(text) else text
+    line = " ".join(harmless(text).split("\n"))
+    return f"'{line}" if _FORMULA.match(unicodedata.normalize("NFKC", line)) else line
 
 
 def guarded_csv(frame: pd.DataFrame) -> bytes:
-    """Return a frame as CSV for spreadsheets: text cells and headers guarded, numbers as they are."""
+    """Return a frame as CSV for spreadsheets: text cells and headers guarded and quoted, numbers as they are."""
     safe = frame.rename(columns=lambda name: guard(str(name)))
     for position, dtype in enumerate(frame.dtypes):
         if not pd.api.types.is_numeric_dtype(dtype):
             cells = [guard(cell) if isinstance(cell, str) else cell for cell in frame.iloc[:, position]]
             safe.isetitem(position, cells)
-    return safe.to_csv(index=False, lineterminator="\n").encode("utf-8", "backslashreplace")
+    text = safe.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _read_clock(file: Path) -> dict[str, Any]:

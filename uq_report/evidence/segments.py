@@ -14,6 +14,7 @@ from .view import View
 LEVEL = 0.05  # of the adjusted p-values by which segments are chosen to be shown
 LARGEST = 0.5  # share of the judged rows in a segment of a tree, at most: of two leaves the smaller is the segment
 EXCESS_LOSS = "excess_loss"  # the usual loss less what the model expects of it
+RESIDUAL = "residual"  # the outcome less the prediction
 ALL_ROWS, OFF_SUPPORT = "all", "outside"  # `SegmentLine.segment` of the judged rows, and of those unlike training rows
 
 
@@ -98,3 +99,37 @@ class SegmentFeatures(View):
     def leading(self, segment: str, measure: str) -> SegmentFeatureLine | None:
         """Return the feature that brings a segment closest, if any does."""
         return next((x for x in self.lines if (x.segment, x.measure) == (segment, measure)), None)
+
+
+class ResidualLine(ItemLine):
+    """Outcome less prediction in a segment of `n` observations, in standard deviations of the model.
+
+    The segment is named by `item`; `level` is the class that it is about, empty for a number or the positive of two
+    classes. `outcome` and `predicted` are the means in `unit`, `nats` the loss per observation that they part by at
+    least. `difference` is to the other `n_rest` observations.
+    """
+
+    segment: str
+    level: str
+    n: int
+    units: int
+    share: float
+    n_rest: int
+    outcome: float
+    predicted: float
+    unit: str
+    nats: float
+    difference: float
+    difference_std_error: float
+    freedom: int
+
+
+class SegmentResiduals(View):
+    """Segments by outcome less prediction, each half of the observations judging those of the other.
+
+    `made_of` names the features of each segment.
+    """
+
+    id: ClassVar[str] = ids.SEGMENTS_RESIDUALS
+    lines: tuple[ResidualLine, ...]
+    made_of: Mapping[str, Sequence[str]] = field(default_factory=dict)

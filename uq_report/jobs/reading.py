@@ -14,6 +14,7 @@ from ..runner.settings import refuse, settled
 from .audit_file import AuditFile
 
 DEFAULT_FOLDER = "uq-report"
+DEEPEST = 20  # tables and lists in each other
 # Keys that name a place, which is relative to the file they are written in.
 _PLACES = (
     *("model.source", "data.source", "data.train"),
@@ -100,7 +101,7 @@ def toml_value(text: str) -> Any:
     """
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return text
 
 
@@ -108,9 +109,18 @@ def toml_content(file: Path, what: str) -> dict[str, Any]:
     """Return the content of a TOML file; `what` names it where it cannot be read."""
     data = file_content(file, f"{what} must be readable", most=SMALL)
     try:
-        return tomllib.loads(data.decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        content = tomllib.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:  # also of a number of thousands of digits
         raise InputError(f"{file.name} must be TOML in UTF-8; got something else: {error}. Correct it.") from error
+    if not _is_flat(content, DEEPEST):
+        raise InputError(f"{file.name} must have at most {DEEPEST} tables in each other; got more. Correct it.")
+    return content
+
+
+def _is_flat(value: Any, depth: int) -> bool:
+    """Return whether tables and lists are at most `depth` deep in each other."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return depth >= 0 and all(_is_flat(item, depth - 1) for item in inner)
 
 
 def _put(content: dict[str, Any], key: str, value: Any) -> None:

@@ -7,13 +7,12 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 import pandas as pd
 
 from ..core.model.adapter import Cautions, HasSha256, Loader, TakesOptions
 from ..core.support.errors import InputError
-from ..core.support.text import is_sha256
+from ..core.support.text import is_sha256, masked
 from ..runner import plugins
 from .audit_file import ModelPart
 
@@ -86,12 +85,10 @@ def source_name(source: str) -> str:
     >>> source_name("postgresql://me:secret@host/db?password=x"), source_name("sqlite:////srv/data/rows.db")
     ('postgresql://host/db', 'sqlite:///rows.db')
     """
-    if "://" in source:
-        address = urlsplit(source)
-        if address.scheme.startswith(("sqlite", "file")):
-            return f"{address.scheme}:///{Path(address.path).name}"
-        return f"{address.scheme}://{address.netloc.rpartition('@')[2]}{address.path}"
-    return source if re.match(r"[\w.]{2,}:", source) else Path(source).name
+    shown = masked(source)
+    if shown.startswith(("sqlite", "file")) and "://" in shown:
+        return f"{shown.partition(':')[0]}:///{Path(shown).name}"
+    return shown if shown != source or re.match(r"[\w+.-]{2,}:", source) else Path(source).name
 
 
 def _loader(kind: str, source: str, deny: Sequence[str]) -> Loader:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ..core.model.subject import Subject
-from ..core.support.errors import InputError, UQReportError, nearest
+from ..core.support.errors import InputError, LockedError, UQReportError, nearest
 from ..core.validation.residuals import Residuals
 from ..runner import plugins
 from ..runner.settings import refuse
@@ -90,6 +90,8 @@ def _examined(audit: AuditFile) -> tuple[AuditTables | None, list[str]]:
     mistakes = [*option_mistakes(audit), *unregistered(audit)]
     try:
         tables = _tables(audit)
+    except LockedError:
+        raise
     except UQReportError as error:
         return None, [*mistakes, str(error)]
     name, names = source_name(audit.data.source), list(map(str, tables.rows.columns))

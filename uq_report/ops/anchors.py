@@ -81,7 +81,7 @@ def judge_anchor(file: Path, trust: Sequence[Path] = ()) -> list[VerificationVer
     anchors = _trusted(trust) if signature.exists() or stamp.exists() else []
     verdicts = []
     if signature.exists():
-        verdicts.append(_guarded("signature", _signature, signature, file, anchors))
+        verdicts.append(_guarded("signature", partial(_signature, needed=bool(trust)), signature, file, anchors))
     if stamp.exists():
         alone = bool(trust) and not signature.exists()
         verdicts.append(_guarded("time stamp", partial(_stamp, needed=alone), stamp, file, anchors))
@@ -117,7 +117,7 @@ def _guarded(name: str, judge: _Judge, proof: Path, file: Path, anchors: list[An
     return left_open(name, f"{told}; {_NAME_IT}")
 
 
-def _signature(proof: Path, file: Path, anchors: list[Any]) -> tuple[str, bool, bool, bool]:
+def _signature(proof: Path, file: Path, anchors: list[Any], *, needed: bool) -> tuple[str, bool, bool, bool]:
     from asn1crypto.cms import ContentInfo
     from pyhanko.sign.validation import async_validate_detached_cms
     from pyhanko_certvalidator import ValidationContext
@@ -126,7 +126,7 @@ def _signature(proof: Path, file: Path, anchors: list[Any]) -> tuple[str, bool, 
     context = ValidationContext(trust_roots=anchors, allow_fetching=False)
     status = asyncio.run(async_validate_detached_cms(file.read_bytes(), signed, signer_validation_context=context))
     who = clean(status.signing_cert.subject.human_friendly, 200)
-    return f"signed by {who}", status.intact and status.valid, bool(anchors) and status.bottom_line, bool(anchors)
+    return f"signed by {who}", status.intact and status.valid, status.bottom_line, needed
 
 
 def _stamp(proof: Path, file: Path, anchors: list[Any], *, needed: bool) -> tuple[str, bool, bool, bool]:

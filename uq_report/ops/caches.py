@@ -72,5 +72,5 @@ def _usable(folder: str | None) -> bool:
     if not folder:
         return False
     place = Path(folder).absolute()
-    there = next(place for place in (place, *place.parents) if place.exists())
+    there = next(place for place in (place, *place.parents) if os.path.exists(place))  # noqa: PTH110 - Path fails behind a closed folder
     return there.is_dir() and os.access(there, os.W_OK | os.X_OK)

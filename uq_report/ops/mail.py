@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import smtplib
+import socket
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,8 +21,10 @@ from email.errors import MessageError
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
-from functools import partial
+from io import BufferedReader
 from pathlib import Path
+from threading import Timer
+from time import monotonic
 from typing import Any
 from urllib.parse import quote
 
@@ -153,8 +156,8 @@ def subject(ended: RunEnd, before: State | None) -> str:
     findings = ", ".join(f"{number} {severity}" for severity, number in counts.items()) or "no open findings"
     changed = "" if before is None else ", ".join(_counts(State.of(ended, before), before))
     again = "the audit runs again, " if before is not None and before.code > 1 else ""
-    rating = clean(ended.summary.get("rating", "done"), 40)
-    return f"{name}: {again}{rating}, {findings}{changed and f' ({changed})'}"
+    recommendation = clean(ended.summary.get("recommendation", "done"), 40)
+    return f"{name}: {again}{recommendation}, {findings}{changed and f' ({changed})'}"
 
 
 def body(part: EmailPart, ended: RunEnd, before: State | None) -> str:
@@ -226,7 +229,9 @@ def keep_state(file: Path | None, state: State) -> None:
 
 
 USER, PASSWORD = "UQ_REPORT_SMTP_USER", "UQ_REPORT_SMTP_PASSWORD"
-SECONDS = 30.0
+SECONDS = 30.0  # of silence
+DEADLINE = 300.0  # seconds of the whole exchange
+MAX_ANSWERS = 1_000_000  # bytes of a server's answers
 MAX_ATTACHED = 20_000_000  # bytes; many servers refuse more
 _TYPES = {".html": "text/html", ".pdf": "application/pdf", ".md": "text/markdown", ".xml": "text/xml"}
 
@@ -319,14 +324,81 @@ def send(part: EmailPart, mail: EmailMessage, environ: Mapping[str, str]) -> Non
             "email.security must be starttls or tls where UQ_REPORT_SMTP_USER is set; got 'none'. A password "
             "would travel in the clear."
         )
-    context = ssl.create_default_context()
-    connected = partial(smtplib.SMTP_SSL, context=context) if part.security == "tls" else smtplib.SMTP
-    with connected(part.host, part.port, timeout=SECONDS) as server:
-        if part.security == "starttls":
-            server.starttls(context=context)
-        if user:
-            server.login(user, password)
-        server.send_message(mail)
+    context, start = ssl.create_default_context(), monotonic()
+    try:
+        with _Server(part.host, part.port, context if part.security == "tls" else None) as server:
+            if part.security == "starttls":
+                server.starttls(context=context)
+            if user:
+                server.login(user, password)
+            server.send_message(mail)
+    except (OSError, smtplib.SMTPException) as error:
+        if monotonic() - start < DEADLINE:
+            raise
+        raise TimeoutError(f"the exchange with {part.host} took longer than {DEADLINE:g} s") from error
+
+
+class _Answers:
+    """What a server answers, which must not be without end."""
+
+    def __init__(self, file: BufferedReader) -> None:
+        self._file, self._left = file, MAX_ANSWERS
+        self.close = file.close
+
+    def readline(self, size: int) -> bytes:
+        """Return a line."""
+        line = self._file.readline(size)
+        self._left -= len(line)
+        if self._left < 0:
+            raise OSError(f"the server answers more than {MAX_ANSWERS} bytes")
+        return line
+
+
+class _Server(smtplib.SMTP):
+    """A mail server whose connection is shut down at the deadline, whatever it sends until then.
+
+    Parameters
+    ----------
+    host, port
+    context : ssl.SSLContext, optional
+        Encrypt from the first byte.
+    """
+
+    _line: socket.socket | None = None
+
+    def __init__(self, host: str, port: int, context: ssl.SSLContext | None) -> None:
+        self._context = context
+        self._timer = Timer(DEADLINE, self._shut)
+        self._timer.daemon = True
+        try:
+            super().__init__(host, port, timeout=SECONDS)
+        except BaseException:
+            self.close()
+            raise
+
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
+        plain = socket.create_connection((host, port), timeout)
+        self._line = plain.dup()  # TLS takes the other over
+        self._timer.start()
+        return plain if self._context is None else self._context.wrap_socket(plain, server_hostname=host)
+
+    def _shut(self) -> None:
+        with suppress(OSError):
+            if self._line is not None:
+                self._line.shutdown(socket.SHUT_RDWR)
+
+    def getreply(self) -> tuple[int, bytes]:
+        """Return one answer."""
+        if self.file is None and self.sock is not None:
+            self.file = _Answers(self.sock.makefile("rb"))
+        return super().getreply()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._timer.cancel()
+        super().close()
+        if self._line is not None:
+            self._line.close()
 
 
 UNKNOWN = "it was killed, or the machine went down"

@@ -33,8 +33,8 @@ def rated(filed: FiledRun) -> Badge:
         if not disk.match(filed.folder, {RUN: filed.entry.run_sha256}, [RUN]):
             _log.warning("Not rated: %s: run.json is not the file that was filed", filed.entry.reference)
             return UNREADABLE
-        if filed.entry.rating in WORDS:
-            return WORDS[filed.entry.rating]
+        if filed.entry.recommendation in WORDS:
+            return WORDS[filed.entry.recommendation]
         return rating(run_folder.read(filed.folder)[0].outcomes)
     except UQReportError as error:
         _log.warning("Not rated: %s: %s", filed.entry.reference, error)
@@ -142,7 +142,7 @@ def _row(runs: tuple[FiledRun, ...], folder: Path) -> Row:
         as_of=last.entry.as_of,
         filed=last.entry.filed[:10],
         runs=len(runs),
-        rating=rated(last) if last.present else _DELETED,
+        recommendation=rated(last) if last.present else _DELETED,
         findings=counted(last.entry.findings),
         score=spark("Log score in nats", [value for value in scores if math.isfinite(value)]),
         trend=spark("Open findings", [float(_open(run)) for run in recent], "g"),

@@ -42,7 +42,7 @@ from ..jobs.audit_file import AuditFile, OutputPart
 from ..jobs.reading import DEFAULT_FOLDER, describe_audit
 from ..reading.run_reader import RunReader
 from ..report.answer.section import because
-from ..report.rating import rating, rests_on
+from ..report.rating import recommended
 from ..runner.settings import Settings
 from . import mail
 from .history import FiledRun, History, Retention, delete
@@ -67,7 +67,7 @@ class WrittenAudit:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Open findings, in the order of the checks."""
-        return self.run.findings
+        return self.run.run.findings
 
 
 def audit_subject(
@@ -192,13 +192,15 @@ def gate_reasons(run: Run, fail_on: Severity | None = None) -> tuple[str, ...]:
 def summary_of(run: Run, failures: Sequence[str], folder: str | Path) -> dict[str, Any]:
     """Return what a pipeline reads of a run, as JSON values; every severity is there, also with 0."""
     counts = Counter(finding.severity for finding in run.findings)
+    advice = recommended(run)
     return {
         "reasons": list(failures),
         "label": run.subject["label"],
         "as_of": run.as_of,
-        "rating": rating(run.outcomes).text,
+        "recommendation": advice.badge.text,
         "because": unmarked(because(RunReader(run))),
-        "rests_on": rests_on(run.outcomes),
+        "basis": advice.basis,
+        "conditions": [condition.as_json for condition in advice.conditions],
         "findings": {severity: counts[severity] for severity in SEVERITIES},
         "waived": sum(len(outcome.waived) for outcome in run.outcomes),
         "checks": {outcome.check: outcome.state for outcome in run.outcomes},
@@ -363,7 +365,7 @@ def _refuse_other(file: object) -> None:
     """Refuse what is no path of a file, with the call that is meant."""
     if file is None or isinstance(file, str | Path):
         return
-    call = "uq.run(changes={...})" if isinstance(file, Mapping) else "uq.audit(uq.explain(model, X, y))"
+    call = "uq.run(changes={...})" if isinstance(file, Mapping) else "uq.audit(model, X, y)"
     call = "uq.audit(subject)" if isinstance(file, Subject) else call
     raise InputError(f"run.file must be the path of an audit.toml; got a {type(file).__name__}. Call {call}.")
 

@@ -22,12 +22,12 @@ from ..evidence.run_folder import write_listed
 from .history.entry import ENTRY
 from .verification import VerificationClaim, verify
 from .verification.evidence import Report, open_report, sha256
-from .verification.signatures import judge_signatures
+from .verification.signatures import certificates_in, judge_signatures
 
 try:
     from cryptography import x509
     from cryptography.hazmat.primitives import serialization
-    from pyhanko.keys import load_certs_from_pemder_data, load_private_key_from_pemder_data
+    from pyhanko.keys import load_private_key_from_pemder_data
     from pyhanko.pdf_utils.incremental_writer import IncrementalPdfFileWriter
     from pyhanko.pdf_utils.reader import PdfFileReader
     from pyhanko.sign import PdfSignatureMetadata, PdfSigner, SimpleSigner
@@ -108,7 +108,7 @@ def load_signer(
         not hold today or is not meant for signing.
     """
     private = _private_key(_read(key, "key"), passphrase)
-    loaded = _certificates(certificate, "certificate")
+    loaded = certificates_in(certificate, "sign.certificate")
     if len(loaded) != 1:
         raise InputError(
             f"sign.certificate must be the signer's alone; got {len(loaded)}. Put the others in the chain."
@@ -119,7 +119,7 @@ def load_signer(
     _check_usage(own, Path(key), Path(certificate))
     if _public(serialization.load_der_private_key(private.dump(), None).public_key()) != _public(own.public_key()):
         raise InputError("sign.key must be that of the certificate; got another. Name the two that belong together.")
-    others = [certificate for file in chain for certificate in _certificates(file, "chain")]
+    others = [certificate for file in chain for certificate in certificates_in(file, "sign.chain")]
     return SimpleSigner(signing, private, SimpleCertificateStore.from_certs(others), embed_roots=False)
 
 
@@ -266,15 +266,6 @@ def _private_key(data: bytes, passphrase: str | None) -> Any:
         remedy = "Check the file." if passphrase is None else "Check the passphrase."
         raise InputError(
             f"sign.key must be a private key in PEM or DER that opens; got one that does not. {remedy}"
-        ) from error
-
-
-def _certificates(file: str | Path, what: str) -> list[Any]:
-    try:
-        return list(load_certs_from_pemder_data(_read(file, what)))
-    except ValueError as error:
-        raise InputError(
-            f"sign.{what} must be a certificate in PEM or DER; got {str(file)!r} ({words_of(error)})."
         ) from error
 
 

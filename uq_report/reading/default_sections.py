@@ -1,4 +1,4 @@
-"""One result as a part of the report, whatever explainer it comes from: a figure, a table, notes, omissions."""
+"""One result of any explainer as a part of the report: a figure, a table, notes, omissions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def table_only(e: RunReader, result: Result) -> list[Block]:  # noqa: ARG001 - o
     """Return the estimates, else the frame, as they are."""
     table = result.estimates if len(result.estimates) else result.frame
     if table.empty:
-        return [Paragraph(text="This result holds no numbers.")]
+        return [Paragraph(text="This result has no numbers.")]
     caption = f"{clean(result.title)}."
     if len(result.estimates):
         caption = f"{caption} {intervals_caption(result.estimates)}"
@@ -87,7 +87,7 @@ def _interaction(e: RunReader, result: Result) -> list[Block]:
 
 
 def _profile(e: RunReader, result: Result) -> list[Block]:
-    """Return figures of the first features or pairs; the points stand in the evidence."""
+    """Return figures of the first features or pairs; the points are in the evidence."""
     surface = (result.frame[col.FEATURE_2].astype(str) != "").any()
     blocks = _surfaces(e, result) if surface else _curves(e, result)
     return [*blocks, *([Paragraph(text=notes_of(result))] if result.notes else [])]
@@ -100,7 +100,7 @@ def _curves(e: RunReader, result: Result) -> list[Block]:
 
 
 def _further(result: Result, total: int, noun: str) -> list[Block]:
-    """Say how many profiles have no figure."""
+    """Return the number of profiles without a figure."""
     more = count(total - PROFILES, f"further {noun}")
     return [Paragraph(text=f"{more}: see the evidence {result.id}.")] if total > PROFILES else []
 
@@ -132,7 +132,7 @@ def _surface(e: RunReader, result: Result, pair: tuple[str, str], measure: str, 
 
 
 def _attribution(e: RunReader, result: Result) -> list[Block]:
-    """Return one figure, with the measures that fit, and one table for each explained row."""
+    """Return one figure, with the measures that fit, and one table for each explained observation."""
     blocks: list[Block] = [Paragraph(text=notes_of(result))] if result.notes else []
     for k, (row, role) in enumerate(list(_roles(result).items())[:ROWS], 1):
         here = result.frame[result.frame[col.ROW] == row]
@@ -142,7 +142,7 @@ def _attribution(e: RunReader, result: Result) -> list[Block]:
 
 
 def _roles(result: Result) -> dict[int, str]:
-    """Return the rows to show with their role: those the result names, else the first one."""
+    """Return the observations to show with their role: those that the result names, else the first."""
     named = Attributions.from_result(result).rows
     words: dict[int, list[str]] = {}
     for role, rows in named.items() if isinstance(named, Mapping) else ():
@@ -156,20 +156,21 @@ def _row_figure(
     e: RunReader, result: Result, here: pd.DataFrame, measures: Sequence[str], role: str, ordinal: int
 ) -> Block:
     row = int(here[col.ROW].iloc[0])
-    what = f"Row {row}{f', {role}' if role else ''}"
-    caption = f"{what}: the way from the base (a mean over background rows) to the row's own value."
+    what = f"Observation {row}{f', {role}' if role else ''}"
+    caption = f"{what}: contributions from the base (a mean over background observations) to its value."
     alt = f"{what}. {' '.join(_way(e, here, measure) for measure in measures)}"
     key = f"{result.id}-figure-{ordinal}"
     return make_figure(key, caption, alt, lambda: attribution.draw(result, measure=measures, row=row), result.id)
 
 
 def _way(e: RunReader, here: pd.DataFrame, measure: str) -> str:
-    """Say where a measure starts and ends, and what moves it most."""
+    """Return the base and the value of a measure, and its largest contribution."""
     part = here[here[col.MEASURE] == measure]
     base, values = float(part[col.BASE].iloc[0]), part[col.VALUE]
     top = part.iloc[int(values.abs().to_numpy().argmax())]
-    moved = f"most by {name(top[col.FEATURE])} ({number(float(top[col.VALUE]))})"
-    return f"{e.words(measure).title} from {number(base)} to {number(base + float(values.sum()))}, moved {moved}."
+    largest = f"{name(top[col.FEATURE])} ({number(float(top[col.VALUE]))})"
+    ends = f"from {number(base)} to {number(base + float(values.sum()))}"
+    return f"{e.words(measure).title} {ends}; largest contribution: {largest}."
 
 
 def _row_table(e: RunReader, result: Result, here: pd.DataFrame, measures: Sequence[str], k: int) -> Table:
@@ -177,30 +178,30 @@ def _row_table(e: RunReader, result: Result, here: pd.DataFrame, measures: Seque
     parts = [once[once[col.MEASURE] == m].set_index(col.FEATURE)[col.VALUE] for m in measures]
     row = int(here[col.ROW].iloc[0])
     own_values = attribution.row_values(result, row)
-    columns = [Column("feature"), *([Column("own value")] if own_values else [])]
+    columns = [Column("feature"), *([Column("value")] if own_values else [])]
     columns += [Column(e.words(m).title, "number", e.words(m).unit) for m in measures]
     rows = []
     for feature in parts[0].abs().sort_values(ascending=False, kind="stable").index:
         own = [name(own_values.get(str(feature), ""))] if own_values else []
         rows.append([name(feature), *own, *(part.get(feature) for part in parts)])
-    caption = f"Contributions to row {row}, by size for {e.words(measures[0]).title}. {_exactness(result, row)}"
+    caption = f"Contributions to observation {row}, by size for {e.words(measures[0]).title}. {_exactness(result, row)}"
     return make_table(f"{result.id}-table-{k}", caption, columns, rows, evidence=result.id)
 
 
 def _exactness(result: Result, row: int) -> str:
-    """Say how exact the contributions are."""
+    """Return the Monte-Carlo error of the contributions."""
     table = result.estimates
     if col.ROW not in table.columns or not table[col.STD_ERROR].notna().any():
-        return f"There are no intervals: {clean(result.explainer)} gives none."
+        return f"No intervals: {clean(result.explainer)} provides none."
     error = float(table.loc[table[col.ROW] == row, col.STD_ERROR].max())
     if error == 0:
-        return "Exact for the given background: no Monte-Carlo error."
+        return "Exact for the given background, without Monte-Carlo error."
     return f"Largest Monte-Carlo standard error: {number(error)}."
 
 
 def _diagnostic(e: RunReader, result: Result) -> list[Block]:
-    """Return a figure where items run along x, and the table in any case."""
-    alt = f"{clean(result.title)}: {count(len(result.frame), 'value')}; the numbers stand in the table."
+    """Return a figure where items are along x, and the table."""
+    alt = f"{clean(result.title)}: {count(len(result.frame), 'value')}; the numbers are in the table."
     figures = [_figure(e, result, ".", alt)] if runs(result.frame) else []
     return [*figures, *table_only(e, result)]
 

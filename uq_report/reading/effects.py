@@ -1,4 +1,4 @@
-"""How a measure moves along a feature: curves, whether their ends are distinguished, and where two curves part."""
+"""Curves of a measure along a feature: direction, significance of the ends, and differences between two curves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROLES = ("prediction", "loss", "uncertainty")
 
 
 class Point(NamedTuple):
-    """An end of a curve: where, as a reader says it, and the estimate with its interval."""
+    """A point of a curve: its place in words, and the estimate with its interval."""
 
     where: str
     estimate: float
@@ -30,9 +30,9 @@ class Point(NamedTuple):
 
 
 class Move(NamedTuple):
-    """Two points of a curve that are distinguished, the lower and the higher one.
+    """The lower and the higher one of two significantly different points of a curve.
 
-    Of a curve that rises or falls they are its ends, which no point in between is shown to exceed; of one that turns,
+    For a curve that rises or falls they are its ends, which no point between is shown to exceed; for one that turns,
     and along levels, which have no order, its lowest and its highest point.
     """
 
@@ -48,7 +48,7 @@ class Move(NamedTuple):
 
 
 def curve(result: Result | None, measure: str, feature: str) -> pd.DataFrame:
-    """Return the estimates of one curve along x; empty where the result has none or says no place."""
+    """Return the estimates of one curve along x; empty where the result has none."""
     table = pd.DataFrame() if result is None else result.estimates
     if result is None or not {col.X, col.LEVEL} <= set(table.columns):
         return pd.DataFrame()
@@ -57,7 +57,7 @@ def curve(result: Result | None, measure: str, feature: str) -> pd.DataFrame:
 
 @once
 def _curves(result: Result) -> Mapping[tuple[str, str], list[int]]:
-    """Return which estimates are those of each measure and feature, but for missing ones."""
+    """Return the positions of the estimates of each measure and feature, without missing ones."""
     table, curves = result.estimates, defaultdict[tuple[str, str], list[int]](list)
     there = table[col.ESTIMATE].notna().tolist()
     for at, key in enumerate(zip(table[col.MEASURE], table[col.FEATURE], strict=True)):
@@ -72,7 +72,7 @@ def has_levels(points: pd.DataFrame) -> bool:
 
 
 def move(points: pd.DataFrame) -> Move | None:
-    """Return how a curve moves, or None where the intervals of its lowest and highest point meet or are missing.
+    """Return the direction of a curve, or None where the intervals of its lowest and highest point overlap or lack.
 
     Examples
     --------
@@ -101,12 +101,12 @@ def _point(row: pd.Series[Any]) -> Point:
 
 
 def parts(ale: pd.DataFrame, pdp: pd.DataFrame) -> CurveGap | None:
-    """Return where a local effect and an average part beyond their intervals, or None if that is not shown."""
+    """Return where a local effect and an average differ beyond their intervals, or None if that is not shown."""
     return parting(ale, pdp, float(ale[col.CONFIDENCE].dropna().max())) if comparable(ale, pdp) else None
 
 
 def comparable(ale: pd.DataFrame, pdp: pd.DataFrame) -> bool:
-    """Say whether two curves run along numbers and have what a comparison needs."""
+    """Say whether two curves are along numbers and have what a comparison needs."""
     if ale.empty or pdp.empty or has_levels(ale) or has_levels(pdp):
         return False
     errors = (ale.get(col.STD_ERROR_CHANGE), pdp[col.STD_ERROR])
@@ -115,7 +115,7 @@ def comparable(ale: pd.DataFrame, pdp: pd.DataFrame) -> bool:
 
 
 def by_role(e: RunReader, measures: Iterable[str]) -> dict[str, str]:
-    """Return the measure to show for each of prediction, loss and uncertainty that is there."""
+    """Return the measure to show for each of prediction, loss and uncertainty that is present."""
     present = list(dict.fromkeys(measures))
     return {role: measure for role in ROLES if (measure := e.measure_of(role, present))}
 

@@ -1,4 +1,4 @@
-"""What a run says of its features one by one, read once for all of their sheets."""
+"""The results of a run by feature, read once for all sheets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHEETS = 8  # at most
 FIRST = 3  # places of a ranking that are leading
 # which rankings say what leads, by the role of their measures; the first that the run has counts
 LEADING = (
-    (ids.SHAP_IMPORTANCE, "prediction"), (ids.PFI, "loss"), (ids.PFI, "uncertainty"),
+    (ids.SHAP_IMPORTANCE, "prediction"), (ids.PFI, "loss"), (ids.PFI_UNCERTAINTY, "uncertainty"),
     (ids.DALEX_PARTS, "prediction"), (ids.RSENS, ""),
 )  # fmt: skip
 L = TypeVar("L", bound=EstimateLine)
@@ -46,7 +46,7 @@ class Ledger:
 
     @cached_property
     def facts(self) -> Mapping[str, FeatureFacts]:
-        """What the run records of each feature's values."""
+        """The recorded facts of the values of each feature."""
         return {facts.name: facts for facts in self.e.subject.features}
 
     @cached_property
@@ -56,12 +56,12 @@ class Ledger:
 
     @cached_property
     def loss(self) -> FeatureRanking | None:
-        """What permuted values cost on unseen rows."""
+        """The increase in loss when a feature is permuted, out of sample."""
         return self.ranking(ids.PFI, "loss")
 
     @cached_property
-    def doubt(self) -> FeatureRanking | None:
-        """How far permuted values raise the model's uncertainty."""
+    def uncertainty(self) -> FeatureRanking | None:
+        """The increase in uncertainty when a feature is permuted."""
         return self.ranking(ids.PFI, "uncertainty")
 
     @cached_property
@@ -70,30 +70,30 @@ class Ledger:
         return self._lines(ids.PFI, PfiLine, self.loss)
 
     @cached_property
-    def doubts(self) -> Mapping[str, PfiLine]:
+    def uncertainties(self) -> Mapping[str, PfiLine]:
         """The lines of `uncertainty` with their verdicts."""
-        return self._lines(ids.PFI, PfiLine, self.doubt)
+        return self._lines(ids.PFI, PfiLine, self.uncertainty)
 
     @cached_property
-    def disagreement(self) -> FeatureRanking | None:
-        """How far permuted values raise the disagreement of the model's members; None without members."""
+    def epistemic(self) -> FeatureRanking | None:
+        """The increase in epistemic uncertainty when a feature is permuted; None without members."""
         result = self.e.find(ids.PFI)
         names = () if result is None else parts_of(result.estimates[col.MEASURE])
         return FeatureRanking.of(self.e, result, names[-1]) if result is not None and names else None
 
     @cached_property
-    def disagreements(self) -> Mapping[str, PfiLine]:
-        """The lines of `disagreement` with their verdicts."""
-        return self._lines(ids.PFI, PfiLine, self.disagreement)
+    def epistemics(self) -> Mapping[str, PfiLine]:
+        """The lines of `epistemic` with their verdicts."""
+        return self._lines(ids.PFI, PfiLine, self.epistemic)
 
     @cached_property
     def claimed(self) -> Mapping[str, ClaimLine]:
-        """What the model claims each feature to be worth, in the measure of `loss`."""
+        """The model-implied importance of each feature, in the measure of `loss`."""
         return self._claims(CLAIMED)
 
     @cached_property
     def excess(self) -> Mapping[str, ClaimLine]:
-        """What is claimed beyond what unseen rows confirm."""
+        """The model-implied importance minus the realised one."""
         return self._claims(DIFFERENCE)
 
     def _claims(self, item: str) -> Mapping[str, ClaimLine]:
@@ -111,18 +111,18 @@ class Ledger:
 
     @cached_property
     def covered(self) -> Mapping[str, CoverCorrectedLine]:
-        """What permuted values cost once the partners are lost too, in the measure of `loss`."""
+        """The importance adjusted for redundancy with partner features, in the measure of `loss`."""
         return self._lines(ids.COVER, CoverCorrectedLine, self.loss)
 
     @cached_property
     def partners(self) -> Mapping[str, Sequence[str]]:
-        """The features that cover each one, in their order."""
+        """The partner features of each feature, in their order."""
         view = CoverCorrected.find(self.e.run)
         return {} if view is None else view.partners
 
     @cached_property
     def trained(self) -> Mapping[str, PfiLine]:
-        """What permuted values cost on the training rows."""
+        """The increase in loss on the training sample."""
         return self._lines(ids.PFI_TRAIN, PfiLine, self.loss)
 
     @cached_property
@@ -159,7 +159,7 @@ class Ledger:
         return {} if self.average is None else by_role(self.e, self.average.estimates[col.MEASURE].astype(str))
 
     def group_of(self, feature: str) -> str:
-        """Return the name under which a feature is changed together with others; empty for none."""
+        """Return the name of the group of a feature; empty for none."""
         return next((block for block, members in self.e.subject.groups.items() if feature in members), "")
 
     def findings(self, feature: str) -> tuple[Finding, ...]:
@@ -175,7 +175,7 @@ def leaders(ledger: Ledger) -> list[str]:
     """Return the features that get a sheet, in the order of the loss (or of what else ranks them).
 
     They are the first of each ranking, those with an open finding above an observation, and then in turn those that
-    are among the first three of a ranking or whose permuted values are shown to raise the loss or the uncertainty.
+    are among the first three of a ranking or whose permutation is shown to increase the loss or the uncertainty.
     """
     orders = [[f for f in ranking.order if f in ledger.features] for ranking in ledger.leading[:3]]
     flagged = [f for finding in ledger.e.findings if finding.severity != OBSERVATION for f in finding.features]
@@ -194,6 +194,6 @@ def in_order(ledger: Ledger) -> list[str]:
 
 
 def _matters(ledger: Ledger, feature: str) -> bool:
-    """Say whether permuted values of a feature are shown to raise the loss or the uncertainty by what matters."""
-    lines = (ledger.losses.get(feature), ledger.doubts.get(feature))
+    """Say whether permuting a feature is shown to increase the loss or the uncertainty beyond the tolerance."""
+    lines = (ledger.losses.get(feature), ledger.uncertainties.get(feature))
     return any(line is not None and line.verdict == "positive" for line in lines)

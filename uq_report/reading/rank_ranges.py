@@ -1,4 +1,4 @@
-"""Rankings of features, and the places that features may have in them as far as the numbers tell."""
+"""Rankings of features, and the ranges of ranks that their intervals leave open."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ from .run_reader import RunReader
 from .sentences import NUMBERS, ordered
 
 METHODS = {
-    ids.PFI: "permutation importance (mean change when the feature is shuffled)",
-    ids.SHAP_IMPORTANCE: "mean size of the Shapley values",
+    ids.PFI: "permutation importance (mean change when the feature is permuted)",
+    ids.PFI_UNCERTAINTY: "size of the change when the feature is permuted",
+    ids.SHAP_IMPORTANCE: "mean absolute Shapley value",
     ids.DALEX_PARTS: f"{ids.DALEX}'s permutation importance",
 }
 VERDICTS = (POSITIVE, NEGATIVE, ABOUT_0, UNDETERMINED)
@@ -34,12 +35,12 @@ VERDICTS = (POSITIVE, NEGATIVE, ABOUT_0, UNDETERMINED)
 ANSWERS = (
     ("prediction", (ids.SHAP_IMPORTANCE, ids.DALEX_PARTS)),
     ("loss", (ids.PFI,)),
-    ("uncertainty", (ids.PFI, ids.SHAP_IMPORTANCE)),
+    ("uncertainty", (ids.PFI_UNCERTAINTY, ids.SHAP_IMPORTANCE)),
 )
 
 
 class RankedFeature(NamedTuple):
-    """A feature in a ranking: its importance with interval, and the first and the last rank that it may have.
+    """A feature in a ranking: its importance with interval, and its first and last possible rank.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class RankedFeature(NamedTuple):
         Whether intervals decide the ranks; otherwise equal values share them.
     verdict : str
         Empty without one.
-    distrust : str
+    unreliable : str
         Why the interval is not reliable; empty where it is.
 
     Examples
@@ -72,7 +73,7 @@ class RankedFeature(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The ranks as the chapter on agreement writes them."""
+        """The range of ranks in words."""
         tie = "" if self.by_intervals or self.first == self.last else "tied, "
         return f"{tie}{places_words(self.first, self.last)}"
 
@@ -130,7 +131,7 @@ class FeatureRanking:
 
     @property
     def unreliable(self) -> Mapping[str, str]:
-        """Why intervals are not to be trusted, for those features only."""
+        """Why intervals are unreliable, for those features only."""
         if col.DISTRUST not in self.table.columns:
             return {}
         rows = zip(self.table[col.FEATURE], self.table[col.DISTRUST], strict=True)
@@ -185,17 +186,17 @@ def _tied(table: pd.DataFrame, sign: int) -> Mapping[str, tuple[int, int]]:
 
 
 def answers(e: RunReader) -> list[FeatureRanking]:
-    """Return the ranking that answers each question that the run can answer, in their order, for single features."""
+    """Return the rankings for prediction, loss and uncertainty that the run has, for single features."""
     ranked = (next(filter(None, (e.ranked(key, role) for key in keys)), None) for role, keys in ANSWERS)
     return [FeatureRanking.of(e, *source).without(e.subject.groups) for source in ranked if source is not None]
 
 
 def leader(answered: Sequence[FeatureRanking]) -> FeatureRanking:
-    """Return the answer that orders figures of all questions: the loss's where there is one."""
+    """Return the ranking that orders figures of several: that of the loss where there is one."""
     return next((answer for answer in answered if answer.heading == "loss"), answered[0])
 
 
 def leading(answered: Sequence[FeatureRanking], most: int) -> list[str]:
-    """Return at most `most` features, in the order of the leader and then of the others."""
+    """Return at most `most` features, in the order of the leader, then of the others."""
     order = (feature for answer in (leader(answered), *answered) for feature in answer.order)
     return list(dict.fromkeys(order))[:most]

@@ -32,16 +32,18 @@ def referral_words(run: Run, kept: float = KEPT) -> str:
     if view is None or curve is None or line is None:
         return ""
     whole = line.estimate + line.saved
-    which = f"{100 * (1 - kept):.0f} % most uncertain observations ({view.uncertainty} above {number(line.threshold)})"
-    change = f"{_change(line)} the {view.loss} of the others from {_size(whole, curve.unit)} to {_risk(line, curve)}"
+    uncertainty = view.uncertainty.partition(" (")[0]
+    which = f"{100 * (1 - kept):.0f} % most uncertain observations ({uncertainty} above {number(line.threshold)})"
+    verb, open_ = _change(line)
+    change = f"{verb} the {view.loss} of the others from {_size(whole, curve.unit)} to {_risk(line, curve)}{open_}"
     return f"Referring the {which} {change}{_captured(line, view)}."
 
 
-def _change(line: RiskLine) -> str:
-    """Return the verb, as far as the interval of the saving tells."""
+def _change(line: RiskLine) -> tuple[str, str]:
+    """Return the verb, and what is said of a change whose interval holds 0."""
     if line.saved_lower > 0:
-        return "lowers"
-    return "raises" if line.saved_upper < 0 else "is not shown to lower"
+        return "lowers", ""
+    return ("raises", "") if line.saved_upper < 0 else ("changes", ", not established")
 
 
 def _size(value: float, unit: str) -> str:
@@ -95,4 +97,4 @@ def _group(rate: ReferralLine, loss: ReferralLine | None) -> str:
         else f", the loss of the others {scaled(loss.estimate, loss.lower, loss.upper, loss.unit, '%')}"
     )
     share = percent(rate.estimate, rate.lower, rate.upper)
-    return f"{share} of {name(rate.item)} are referred{rest}"
+    return f"{share} of group {name(rate.item)} are referred{rest}"

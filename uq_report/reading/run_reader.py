@@ -1,9 +1,9 @@
-"""What sections ask of a run: results by id, recorded facts, words of measures, the gate, findings by subject."""
+"""What sections read of a run: results by id, facts, words of measures, the calibration verdict, findings."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 GATE = ids.CALIBRATION
 FAILED, UNJUDGED = "UQ101", "UQ102"
 NLL = "nll"
-# Of measures of one role, the first of these stands for it.
+# Of measures of one role, the first of these represents it.
 PREFERRED = ("prediction", "log_odds", NLL, "entropy", "variance")
 OPEN = Badge("open, to be completed", "unknown")
 SEVERITY_TONES: Mapping[str, Tone] = {
@@ -43,7 +43,7 @@ SEVERITY_TONES: Mapping[str, Tone] = {
 
 @dataclass(frozen=True)
 class Gate:
-    """The gate of the uncertainty: its state in a word and a tone, and why."""
+    """The verdict on the calibration: in a word and a tone, and why."""
 
     word: str
     tone: Tone
@@ -77,22 +77,22 @@ class RunReader:
 
     @property
     def methods_in_use(self) -> tuple[MethodRecord, ...]:
-        """The explainers that have results in this run and say what they do, in their order."""
+        """The explainers with results and a definition in this run, in their order."""
         used = {result.explainer for result in self.results}
         return tuple(m for m in self.run.methods if m.name in used and m.card.definition)
 
     @cached_property
     def subject(self) -> SubjectFacts:
-        """What was audited, as recorded."""
+        """The recorded facts on model and data."""
         return SubjectFacts.of(self.run)
 
     def about(self, key: str) -> str:
-        """Return what people wrote of the model or the audit; the empty string where they wrote nothing."""
+        """Return a stated text on the model or the audit; empty where none was given."""
         texts = self.run.settings.get("about")
         return clean(texts.get(key) or "") if isinstance(texts, Mapping) else ""
 
     def about_cell(self, key: str) -> Cell:
-        """Return what people wrote as a cell: open where they wrote nothing, never made up."""
+        """Return a stated text as a cell: open where none was given."""
         return self.about(key) or OPEN
 
     def facts(self, rows: Iterable[tuple[str, str]]) -> tuple[tuple[str, Cell], ...]:
@@ -110,21 +110,21 @@ class RunReader:
 
     @property
     def group_words(self) -> str:
-        """Say which features are changed together, and under which name; empty if none are."""
+        """Return the groups of features that are permuted together; empty without any."""
         blocks = self.subject.groups.items()
-        words = joined([f"{name(block)} stands for {joined(items(members))}" for block, members in blocks])
-        return f"Groups, changed together: {words}." if words else ""
+        words = joined([f"{name(block)} ({joined(items(members))})" for block, members in blocks])
+        return f"Features permuted together: {words}." if words else ""
 
     def words(self, measure: str, result: Result | None = None) -> MeasureFacts:
-        """Return how a measure is called, its unit, role and direction; in a ranking, the direction there."""
+        """Return the title, unit, role and direction of a measure; in a ranking, the direction there."""
         facts = words(measure, self._measures)
         return facts if result is None else directed(result, facts)
 
     def measure_of(self, role: str, measures: Iterable[Any]) -> str:
-        """Return the measure that stands for a role among `measures`, for none the first; empty if there is none.
+        """Return the measure that represents a role among `measures`, without a role the first; empty if there is none.
 
         `measures` names each as often as it has numbers: one that lacks features (a log score that is infinite
-        for them) does not stand for a role that another answers for more.
+        for them) does not represent a role that another has more features for.
         """
         counts = Counter(map(str, measures))
         if not role:
@@ -143,17 +143,17 @@ class RunReader:
         return {name: facts for result in self.results for name, facts in result.measures.items()}
 
     def is_uncertainty(self, measure: str) -> bool:
-        """Say whether a measure belongs to the uncertainty: its role, or the log score, which judges it."""
+        """Say whether a measure concerns the uncertainty: by its role, or as the log score, which judges it."""
         return measure == NLL or self.words(measure).role == "uncertainty"
 
     @cached_property
     def gate(self) -> Gate:
-        """The state of the gate of the uncertainty."""
+        """The verdict on the calibration."""
         return gate_of(self.run.outcomes)
 
     @property
     def gap_margin(self) -> float:
-        """The limit of the confidence gap, as the rule of the gate holds it; infinite where no rule does."""
+        """The tolerance of the calibration gap in the rule of the check; infinite without one."""
         rules = (rule for outcome in self.run.outcomes if outcome.check == GATE for rule in outcome.rules)
         return next((r.thresholds["margin"] for r in rules if r.code == UNJUDGED and "margin" in r.thresholds), inf)
 
@@ -184,7 +184,7 @@ class RunReader:
         return tuple(e for e in entries if isinstance(e, Mapping)) if isinstance(entries, list | tuple) else ()
 
     def action(self, finding: Finding) -> tuple[Cell, Cell]:
-        """Return who deals with a finding and until when; open where nobody was named.
+        """Return the owner and the due date of a finding; open where nobody was named.
 
         An action for the finding's feature comes before one for its code.
         """
@@ -194,7 +194,7 @@ class RunReader:
         return (OPEN, OPEN) if action is None else (as_cell(action.get("owner")), as_cell(action.get("due")))
 
     def since(self, finding: Finding) -> str:
-        """Say how a finding stands against the previous run."""
+        """Return the change of a finding since the previous run."""
         changes = self.run.changes
         if changes is None:
             return "no previous run"
@@ -209,7 +209,7 @@ class RunReader:
 
 @runtime_checkable
 class SectionPlugin(Protocol):
-    """Tells results of a run in a place of the report; reads the run's evidence only, never a model.
+    """Show results of a run in a place of the report; it reads the evidence of the run only, never a model.
 
     Class variables
     ---------------
@@ -260,24 +260,52 @@ def severity_badge(severity: str) -> Badge:
     return Badge(severity, SEVERITY_TONES.get(severity, "unknown"))
 
 
-def gate_of(outcomes: Iterable[Outcome]) -> Gate:
-    """Return the state of the gate of the uncertainty; absent evidence is never a pass.
+def not_acceptable(outcomes: Iterable[Outcome]) -> list[Finding]:
+    """Return the findings that make the calibration not acceptable: those of low or above, waived ones included.
 
-    A waiver changes no number, so it is named and the warning stays.
+    A waiver changes no number, so it changes no verdict on the calibration.
     """
-    outcome = next((o for o in outcomes if o.check == GATE), None)
+    every = (finding for outcome in outcomes for finding in _every(outcome))
+    return [finding for finding in every if finding.code == FAILED and finding.severity != "observation"]
+
+
+def _every(outcome: Outcome) -> list[Finding]:
+    return [*outcome.findings, *(waived.finding for waived in outcome.waived)]
+
+
+def gate_of(outcomes: Iterable[Outcome]) -> Gate:
+    """Return the verdict on the calibration; absent evidence is never a pass.
+
+    A test that rejects is acceptable only where the gain from recalibration is shown to be below its threshold.
+
+    Examples
+    --------
+    >>> gate_of([Outcome(check="calibration", state="passed")]).word, gate_of([]).word
+    ('acceptable', 'not tested')
+    """
+    ended = tuple(outcomes)
+    outcome = next((o for o in ended if o.check == GATE), None)
+    failed, waived = not_acceptable(ended), [w.finding for o in ended for w in o.waived]
+    if failed:
+        return _decided("not acceptable", "bad", failed, waived)
     if outcome is None:
-        return Gate("not assessed", "unknown", f"The {GATE} check was not run.")
-    if outcome.state == "passed":
-        return Gate("passes", "good", sentence(outcome.reason))
-    findings = [*outcome.findings, *(waived.finding for waived in outcome.waived)]
-    if not findings:
-        return Gate("not assessed", "unknown", sentence(outcome.reason))
-    failed = [finding for finding in findings if finding.code == FAILED and finding.severity != "observation"]
-    decisive = failed or findings
-    rejected = any(finding.code == FAILED for finding in findings)
-    waived = outcome.state == "ignored"
-    reasons = [*(finding.statement for finding in decisive), *([outcome.reason] if waived else [])]
-    state = "fails" if failed else "passes in part" if rejected else "cannot be judged"
-    word = f"{state}{', waived' if waived else ''}"
-    return Gate(word, "bad" if failed else "warning", " ".join(map(sentence, reasons)))
+        return Gate("not tested", "unknown", f"The {GATE} check was not run.")
+    findings = _every(outcome)
+    undecided = [finding for finding in findings if finding.code == UNJUDGED or not _is_small(finding)]
+    if undecided:
+        return _decided("inconclusive", "warning", undecided, waived)
+    if findings:
+        return _decided("acceptable", "good", findings, waived)
+    reason = sentence(outcome.reason)
+    return Gate("acceptable", "good", reason) if outcome.state == "passed" else Gate("not tested", "unknown", reason)
+
+
+def _is_small(finding: Finding) -> bool:
+    """Say whether the interval of what a finding observed lies below its threshold."""
+    return finding.upper is not None and finding.threshold is not None and finding.upper < finding.threshold
+
+
+def _decided(word: str, tone: Tone, findings: Sequence[Finding], waived: Sequence[Finding]) -> Gate:
+    """Return a verdict that findings hold, and whether all of them are waived."""
+    ends = ", waived" if tone != "good" and all(finding in waived for finding in findings) else ""
+    return Gate(f"{word}{ends}", tone, " ".join(sentence(finding.statement) for finding in findings))

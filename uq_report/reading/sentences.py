@@ -1,4 +1,4 @@
-"""Sentences and amounts about results. They state what an interval allows, and nothing more."""
+"""Sentences and amounts about results, never beyond what an interval allows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..evidence.information import ItemLine
 from ..evidence.outcomes import GroupLine, ScoreLine
 
 NUMBERS = (col.ESTIMATE, col.LOWER, col.UPPER)
-DAGGER = "†"  # marks an interval that is not to be trusted
+DAGGER = "†"  # marks an unreliable interval
 
 
 def ordered(table: pd.DataFrame, sign: int = 1) -> pd.DataFrame:
@@ -27,19 +27,18 @@ def ordered(table: pd.DataFrame, sign: int = 1) -> pd.DataFrame:
 
 
 def order_words(facts: MeasureFacts) -> str:
-    """Say how a table of importances is ordered.
+    """Return the order of a table of importances.
 
     Examples
     --------
     >>> order_words(MeasureFacts("entropy", "nats", "uncertainty"))
     'largest first'
     >>> order_words(MeasureFacts("precision", "", "uncertainty", "smaller"))
-    'lowest first: lower values mean less certain, so what makes the model least certain when it is lost leads'
+    'lowest first: lower values mean less certain'
     """
     if facts.sign > 0:
         return "largest first"
-    worst = "least certain" if facts.role == "uncertainty" else "worst"
-    return f"lowest first: {_lower(facts)}, so what makes the model {worst} when it is lost leads"
+    return f"lowest first: {_lower(facts)}"
 
 
 def _lower(facts: MeasureFacts) -> str:
@@ -75,23 +74,23 @@ def verdict_words(table: pd.DataFrame) -> str:
     if not has_interval(table).any():
         return ""
     above, below = int((table[col.LOWER] > 0).sum()), int((table[col.UPPER] < 0).sum())
-    signs = ((above, "above 0"), (below, "below 0"), (len(table) - above - below, "that holds 0"))
+    signs = ((above, "above 0"), (below, "below 0"), (len(table) - above - below, "that contains 0"))
     return f"Of {n}: {joined([f'{number_of} with an interval {sign}' for number_of, sign in signs if number_of])}."
 
 
 def mark(line: object) -> str:
-    """Return the mark of an interval that is not to be trusted; empty for others."""
+    """Return the mark of an unreliable interval; empty for others."""
     return DAGGER if getattr(line, col.DISTRUST, "") else ""
 
 
-def unreliable_words(reasons: Iterable[str], what: str = "Its interval") -> str:
-    """Explain the mark below a table: why intervals are not to be trusted; empty where all reasons are."""
+def unreliable_words(reasons: Iterable[str], what: str = "The interval") -> str:
+    """Explain the mark below a table: why intervals are unreliable; empty where all are reliable."""
     causes = list(dict.fromkeys(clean(reason) for reason in reasons if reason))
-    return f"{DAGGER} {what} is not to be trusted: {joined(causes, 2)}." if causes else ""
+    return f"{DAGGER} {what} is unreliable: {joined(causes, 2)}." if causes else ""
 
 
 def _distrust_words(table: pd.DataFrame) -> str:
-    """Explain the mark: why intervals are not to be trusted, and of how many features."""
+    """Explain the mark: why intervals are unreliable, and of which features."""
     if col.DISTRUST not in table.columns:
         return ""
     reasons = table[table[col.DISTRUST].astype(bool)].groupby(col.DISTRUST, sort=False)[col.FEATURE].agg(list)
@@ -99,11 +98,11 @@ def _distrust_words(table: pd.DataFrame) -> str:
         f"{'all features' if len(features) == len(table) else joined([name(f) for f in features])}: {clean(reason)}"
         for reason, features in reasons.items()
     ]
-    return f" {DAGGER} Intervals not to be trusted, so without a verdict: {'; '.join(words)}." if words else ""
+    return f" {DAGGER} Unreliable intervals, without a verdict: {'; '.join(words)}." if words else ""
 
 
 def importance_alt(table: pd.DataFrame, facts: MeasureFacts, top: int) -> str:
-    """Say what an importance figure of at most `top` features shows, findings included."""
+    """Describe an importance figure of at most `top` features, with its results."""
     around = f" with the {interval_words(table)}" if has_interval(table).any() else ""
     leading = count(min(top, len(table)), f"{'largest' if facts.sign > 0 else 'lowest'} feature")
     dots = f"One dot per feature{around}, the {leading} from top to bottom."
@@ -112,15 +111,15 @@ def importance_alt(table: pd.DataFrame, facts: MeasureFacts, top: int) -> str:
 
 
 def margin_words(table: pd.DataFrame, unit: str) -> str:
-    """Say which margin decides "about 0"."""
+    """Return the tolerance for "about 0"."""
     margin = pd.to_numeric(optional(table, col.MARGIN)).max()
-    return f"“About 0” means inside ±{value_words(margin, unit=unit)}." if np.isfinite(margin) else ""
+    return f"“About 0”: within the tolerance of ±{value_words(margin, unit=unit)}." if np.isfinite(margin) else ""
 
 
 def range_words(table: pd.DataFrame, facts: MeasureFacts) -> str:
-    """Say between which values an average profile runs, and where; `table` holds one measure's estimates.
+    """Return the range of an average profile; `table` has the estimates of one measure.
 
-    The two ends are only called different if their intervals do not meet.
+    The lowest and highest points are called different only if their intervals do not overlap.
     """
     ends = range_ends(table, facts.unit)
     if ends is None:
@@ -132,7 +131,7 @@ def range_words(table: pd.DataFrame, facts: MeasureFacts) -> str:
 def range_ends(table: pd.DataFrame, unit: str = "") -> tuple[str, str, str] | None:
     """Return the lowest and the highest point of an average profile in words, and whether their intervals are apart.
 
-    None without a number; "no intervals" where there is no saying.
+    None without a number; ``"no intervals"`` where that is not known.
     """
     points = table[np.isfinite(table[col.ESTIMATE].to_numpy(dtype=float))]
     if points.empty:
@@ -148,7 +147,7 @@ def range_ends(table: pd.DataFrame, unit: str = "") -> tuple[str, str, str] | No
 
 
 def where(row: pd.Series[Any]) -> str:
-    """Return the place of a point of a curve as a reader says it: its level, or its value of the feature."""
+    """Return the place of a point of a curve: its level, or its value of the feature."""
     level = str(row[col.LEVEL])
     return name(level) if level else position(row[col.X])
 
@@ -207,7 +206,7 @@ def share(line: ItemLine) -> str:
 
 
 def apart(words: str) -> tuple[str, str]:
-    """Return a number, and the interval that stands in brackets behind it.
+    """Return a number, and the interval in brackets behind it.
 
     Examples
     --------
@@ -219,7 +218,7 @@ def apart(words: str) -> tuple[str, str]:
 
 
 def unbracketed(words: str) -> str:
-    """Return a number with its interval behind a comma, for words that stand in brackets themselves.
+    """Return a number with its interval behind a comma, for use inside brackets.
 
     Examples
     --------

@@ -22,16 +22,16 @@ from .sentences import order_words, ordered, range_ends
 # column of the estimates -> heading and number format, printed where the column is there and not empty
 FURTHER: dict[str, tuple[str, str]] = {
     col.VERDICT: ("verdict", "text"),
-    col.P_VALUE: ("p (shuffles)", "pvalue"),
-    col.SPREAD_LOW: ("shuffles from", "number"),
+    col.P_VALUE: ("p (permutations)", "pvalue"),
+    col.SPREAD_LOW: ("permutations from", "number"),
     col.SPREAD_HIGH: ("to", "number"),
-    col.N_NEEDED: ("rows that would decide, if the spread stays", "integer"),
-    col.DISTRUST: ("interval not to be trusted", "text"),
+    col.N_NEEDED: ("n for 80 % power", "integer"),
+    col.DISTRUST: ("unreliable interval", "text"),
 }
 FIRST = (col.FEATURE, col.FEATURE_2, col.ITEM, col.MEASURE)
 
 
-# what a column of a table of lines shows: an attribute of the line, or a function of it
+# the content of a column of a table of lines: an attribute of the line, or a function of it
 Field: TypeAlias = tuple[Column | str, str | Callable[[Any], Any]]
 FEATURE: Final[Field] = ("feature", lambda line: name(line.feature))
 INTERVAL: Final[Field] = ("interval", "")  # the columns of the interval, where the lines have one
@@ -49,7 +49,7 @@ def line_table(key: str, caption: str, lines: Sequence[EstimateLine], fields: It
 
 
 def importance_table(e: RunReader, result: Result, measure: str, key: str) -> Table:
-    """Return one measure's importances: rank, estimate, error, interval, verdict and shuffles."""
+    """Return one measure's importances: rank, estimate, error, interval, verdict and permutations."""
     ranking = FeatureRanking.of(e, result, measure)
     table, facts = ranking.table, ranking.facts
     interval = interval_columns(table)
@@ -85,7 +85,7 @@ def wide_table(e: RunReader, result: Result, key: str, caption: str, measures: S
 def ends_table(
     e: RunReader, result: Result, features: Sequence[str], measures: Sequence[str], key: str
 ) -> tuple[Table, ...]:
-    """Return where the average profile of each feature is lowest and highest, a row per measure; none without x."""
+    """Return the lowest and highest point of the average profile of each feature by measure; none without x."""
     if not {col.X, col.LEVEL} <= set(result.estimates.columns):
         return ()
     rows = []
@@ -95,13 +95,13 @@ def ends_table(
             ends = range_ends(table[table[col.MEASURE] == measure])
             if ends is not None:
                 rows.append((name(feature), e.words(measure).title, *ends))
-    columns = ("feature", "measure", "lowest", "highest", "intervals apart")
-    caption = f"Ends of the average profiles. {intervals_caption(result.estimates)} Each holds by itself."
+    columns = ("feature", "measure", "lowest", "highest", "intervals disjoint")
+    caption = f"Range of the average profiles. {intervals_caption(result.estimates)} Intervals are pointwise."
     return (make_table(key, caption, columns, rows, evidence=result.id),) if rows else ()
 
 
 def plain_table(frame: pd.DataFrame, key: str, caption: str, evidence: str, note: str = "") -> Table:
-    """Return any frame as it is, without columns that hold nothing or that its caption says."""
+    """Return any frame as it is, without empty columns and those in its caption."""
     order = sorted(frame.columns, key=lambda c: FIRST.index(c) if c in FIRST else len(FIRST))
     idle = {c for c in (col.CONFIDENCE, col.COVERS) if c in frame.columns and len(frame[c].astype(str).unique()) == 1}
     printed = [c for c in order if c not in idle and not _is_blank(frame[c])] or order[:1]
@@ -126,14 +126,14 @@ def _whole(value: Any) -> Any:
 
 
 CAUTION = (
-    "The disagreement (epistemic) is that of these members only, set apart by the training rows that each drew, their "
-    "first weights or their dropout: it does not measure all that is unknown. Members that are alike have none, "
-    "however wrong; it changes with their number, and in forests smaller leaves turn noise into disagreement."
+    "Epistemic uncertainty is estimated by the disagreement of these members only, which differ in their training "
+    "sample, initial weights or dropout; it does not include all sources. Identical members have none, however wrong; "
+    "it depends on their number, and in forests smaller leaves turn noise into disagreement."
 )
-HEEDED = "The caution in “Can its stated uncertainty be believed?” holds here too."
-SUMS = f"The two parts add up to the whole. {HEEDED}"
-CURVES = f"At every point the two curves add up to that of the whole. {HEEDED}"
-SIZES = f"Values of single rows add up to the whole; mean sizes need not, for the two parts may cancel. {HEEDED}"
+HEEDED = "The caution in “Calibration” applies."
+SUMS = f"The two parts add up to the total. {HEEDED}"
+CURVES = f"At every point the two curves add up to the total. {HEEDED}"
+SIZES = f"Values of single observations add up to the total; mean absolute values need not. {HEEDED}"
 
 
 def parts_of(measures: Iterable[object]) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ def split_table(e: RunReader, result: Result | None, key: str) -> tuple[Table, .
     names = () if result is None else parts_of(result.estimates[col.MEASURE])
     if result is None or not names:
         return ()
-    caption = "The uncertainty in its two parts, feature by feature."
+    caption = "Epistemic and aleatoric uncertainty by feature."
     return (side_by_side(e, result, key, names, (caption, SIZES if result.meta.get("sizes") else SUMS)),)
 
 
@@ -176,7 +176,7 @@ def _words(lines: pd.DataFrame, feature: str) -> str | None:
 
 
 def split_ends(e: RunReader, result: Result, features: Sequence[str], key: str) -> tuple[Table, ...]:
-    """Return where the curves of both parts are lowest and highest, a row per feature; none without members."""
+    """Return the lowest and highest point of the curves of both parts by feature; none without members."""
     table = result.estimates
     names = parts_of(table[col.MEASURE])[1:] if {col.X, col.LEVEL} <= set(table.columns) else ()
     heads = [Column(f"{e.words(m).title}: {end}", unit=e.words(m).unit) for m in names for end in ("lowest", "highest")]
@@ -186,6 +186,6 @@ def split_ends(e: RunReader, result: Result, features: Sequence[str], key: str) 
         ends = [range_ends(own[own[col.MEASURE] == measure]) for measure in names]
         if any(ends):
             rows.append((name(feature), *(cell for pair in ends for cell in (pair[:2] if pair else (None, None)))))
-    caption = f"The two parts of the uncertainty along each feature. {intervals_caption(table)}"
+    caption = f"Epistemic and aleatoric uncertainty along each feature. {intervals_caption(table)}"
     columns = [Column("feature"), *heads]
     return (make_table(key, caption, columns, rows, evidence=result.id, note=CURVES),) if rows else ()

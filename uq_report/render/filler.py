@@ -20,7 +20,7 @@ from typing import BinaryIO, NoReturn
 from ..core.support.errors import RenderError
 from .bounds import CLOCK, limit, serve
 from .environment import checked, fill
-from .theme import refuse_addresses
+from .theme import refuse_addresses, refuse_unguarded
 
 
 def main(arguments: Sequence[str], source: BinaryIO, target: BinaryIO) -> int:
@@ -32,7 +32,9 @@ def main(arguments: Sequence[str], source: BinaryIO, target: BinaryIO) -> int:
     limit(seconds + ceil(time.process_time()), CLOCK * seconds, megabytes + _taken())
     try:
         page = checked(house, kind) if data is None else fill(house, kind, data)
-        refuse_addresses(page)
+        if data is not None:
+            refuse_addresses(page)
+            refuse_unguarded(page)
         body, head = page.encode("utf-8", "surrogatepass"), {}
     except RenderError as error:
         body, head = b"", {"error": str(error)}

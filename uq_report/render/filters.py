@@ -158,6 +158,10 @@ def breakable(text: str) -> Markup:
     return Markup("<wbr>").join(parts)
 
 
+# where no line may break: between a number and its unit, and in "n = 250"
+_UNBROKEN = re.compile(r"(?<=\d) (?=(?:%|nats|points)(?!\w))|(?<=\bn) (?==)|(?<=\bn =) (?=\d)")
+
+
 def prose(text: str, plan: Outline) -> Markup:
     """Return running text with links: features to their sheets, codes of findings to these.
 
@@ -168,7 +172,7 @@ def prose(text: str, plan: Outline) -> Markup:
     >>> prose(f"{mention('age')} & UQ101.", plan)
     Markup('<a class="feature" href="#sheet-age">age</a> &amp; <a class="code" href="#finding-UQ101">UQ101</a>.')
     """
-    parts, end = [], 0
+    parts, end, text = [], 0, _UNBROKEN.sub("\u00a0", text)
     for match in MENTION.finditer(text):
         parts += [_linked(text[end : match.start()], plan.findings, "code"), _feature(match[1], plan)]
         end = match.end()

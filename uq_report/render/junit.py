@@ -18,15 +18,15 @@ class JunitRenderer:
     r"""Write the checks of a document as one JUnit test suite.
 
     A check is a test case: one with findings, whatever their severity, fails with the worst severity as its
-    type; one that was not applicable, skipped, or whose findings are all waived is skipped with the reason. There
-    are no times in it, so the same document gives the same bytes.
+    type; one that was not applicable, skipped, or whose findings are all waived is skipped with the reason. The
+    recommendation is a property of the suite. There are no times in it, so the same document gives the same bytes.
 
     Examples
     --------
     >>> done = CheckEntry("leak", "Leak", "passed", "")
     >>> audit = Document(title="Audit", subtitle="", as_of="2026-11-21", generator="uq", evidence_sha256="0",
     ...                  checks=(done,))
-    >>> print(JunitRenderer().render(audit).decode().split("\n")[2].strip())
+    >>> print(JunitRenderer().render(audit).decode().split("\n")[5].strip())
     <testcase classname="uq_report.checks.leak" name="Leak" />
     """
 
@@ -44,6 +44,8 @@ class JunitRenderer:
         counts = {"tests": len(checks), "failures": failed, "errors": 0, "skipped": skipped}
         texts = {name: str(number) for name, number in counts.items()}
         suite = ET.Element("testsuite", {"name": _text(document.title), **texts})
+        properties = ET.SubElement(suite, "properties")
+        ET.SubElement(properties, "property", {"name": "recommendation", "value": _text(document.recommendation.text)})
         for check in checks:
             suite.append(_case(check))
         ET.indent(suite)

@@ -77,7 +77,7 @@ class MarkdownRenderer:
         plan = outline(document)
         facts = (
             *((("Classification", document.banner),) if document.banner else ()),
-            ("Recommendation", document.rating),
+            ("Recommendation", document.recommendation),
             *document.facts,
             ("As of", document.as_of),
             ("Made by", document.generator),

@@ -192,6 +192,28 @@ def refuse_addresses(html: str) -> None:
     parser.close()
 
 
+_SHA = "'sha256-[A-Za-z0-9+/=]+'"
+_GUARDED = re.compile(
+    r'<!DOCTYPE html>\s*<html lang="[\w-]*">\s*<head>\s*<meta charset="utf-8">\s*'
+    rf"""<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src {_SHA}; """
+    rf"""script-src (?:{_SHA}|'none'); img-src data:; base-uri 'none'; form-action 'none'">"""
+)
+
+
+def refuse_unguarded(html: str) -> None:
+    """Refuse a page that does not open as ours do, with the content security policy.
+
+    Raises
+    ------
+    RenderError
+    """
+    if not _GUARDED.match(html):
+        raise RenderError(
+            f"template: a page must open as base.html does, with its content security policy; got {html[:60]!r}. "
+            "Extend uq_report/report.html, or copy its first lines."
+        )
+
+
 class _Loads(HTMLParser):
     """Refuses elements and styles that load something."""
 

@@ -58,7 +58,7 @@ def document(run: Run, *, appendix: str = "short") -> Document:
 
 
 def shell(e: RunReader, *, title: str, subtitle: str, kind: str = "audit") -> Document:
-    """Return the document of a run without its sections and attachments: cover, rating, banner and checks."""
+    """Return the document of a run without its sections and attachments: cover, recommendation, banner and checks."""
     run, draft = e.run, "" if e.about("status") == "final" else DRAFT
     return Document(
         title=clean(title, 200),
@@ -70,7 +70,7 @@ def shell(e: RunReader, *, title: str, subtitle: str, kind: str = "audit") -> Do
         layout="portrait" if run.challenger is None else "landscape",
         kind=kind,
         banner=" · ".join(filter(None, (clean(e.about("classification"), 60), draft))),
-        rating=rating(run.outcomes),
+        recommendation=rating(run.outcomes),
         checks=_checks(run),
     )
 
@@ -101,9 +101,9 @@ def _cover(e: RunReader) -> tuple[tuple[str, Cell], ...]:
             ("Recommendation for the challenger", rating(other.outcomes)),
         )
     return (
-        *e.facts((("Model", "label"), ("Version", "about.version"), ("Class", "model_class"), ("Rows", "n"))),
+        *e.facts((("Model", "label"), ("Version", "about.version"), ("Class", "model_class"), ("Observations", "n"))),
         ("Open findings", counted(e.findings)),
-        ("Calibration gate", Badge(e.gate.word, e.gate.tone)),
+        ("Calibration", Badge(e.gate.word, e.gate.tone)),
         ("Status", e.about("status") or "draft"),
         ("Seed", as_cell(e.run.settings.get("seed"))),
         *challenger,
@@ -131,7 +131,7 @@ def attachments(e: RunReader, sections: Iterable[Section]) -> tuple[Attachment, 
     """Return run.json, then a guarded CSV of each result's estimates and of each table that is not printed in full."""
     own = Attachment(RUN, e.content, "application/json", "The run: every number of this report")
     tables = (
-        Attachment(table.attachment, _csv(table), CSV, f"All rows of: {table.caption}")
+        Attachment(table.attachment, _csv(table), CSV, f"The full table: {table.caption}")
         for table in tables_in(sections)
         if table.rest
     )

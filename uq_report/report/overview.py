@@ -1,4 +1,4 @@
-"""One page over many audits, as data: a row per audit with its rating, its findings and links to its reports."""
+"""One page over many audits, as data: a row per audit with recommendation, findings and links to its reports."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Row:
     name: str
     label: str
     as_of: str
-    rating: Badge
+    recommendation: Badge
     findings: str
     links: tuple[Link, ...]
     filed: str = ""

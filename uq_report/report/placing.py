@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 from ..core.model.results import Result
+from ..core.support.errors import FOREIGN
 from ..document import slots
 from ..document.blocks import make_section
 from ..document.document import Callout, Paragraph, Section
@@ -38,16 +39,16 @@ class PluginSections:
     evidence: RunReader
 
     def chapter(self, chapter: str) -> tuple[Section, ...]:
-        """Return what stands in a chapter, in the order of its slots; strangers behind what we place."""
+        """Return the sections of a chapter in the order of its slots, those of other distributions last."""
         return _sections(entry for entry in self._entries if slots.chapter_of(entry.slot) == chapter)
 
     def strangers(self) -> tuple[Section, ...]:
-        """Return what plugins of other distributions show, and the results of theirs that no section shows."""
+        """Return the sections of plugins of other distributions, and their results that no section shows."""
         return _sections(entry for entry in self._entries if entry.foreign)
 
     @cached_property
     def _entries(self) -> tuple[_Entry, ...]:
-        """Every section of a plugin, then by explainer the results that none of them shows."""
+        """Every section of a plugin, then by explainer the results without a section."""
         run = self.evidence.run
         loaded = [pair for plugin in plugins.find(plugins.SECTIONS, run.denied) if (pair := _load(plugin))]
         entries = [_Entry(s.slot, partial(self._section, plugin, s), foreign(plugin)) for plugin, s in loaded]
@@ -63,15 +64,15 @@ class PluginSections:
         return tuple(entries)
 
     def _slot(self, explainer: str, results: Iterable[Result], slot_of: Mapping[str, str]) -> str:
-        """Return where an explainer wants to stand, else the slot of its sections, else its measures' drivers."""
+        """Return the slot that an explainer names, else that of its sections, else the drivers of its measures."""
         method = self.evidence.methods.get(explainer)
         if method is not None and slots.is_slot(method.section):
             return method.section
         if explainer in slot_of:
             return slot_of[explainer]
         measures = {str(measure) for result in results for measure in result.frame[col.MEASURE]}
-        unsure = any(self.evidence.is_uncertainty(measure) for measure in measures)
-        return slots.UNCERTAINTY if unsure else slots.PREDICTION
+        uncertain = any(self.evidence.is_uncertainty(measure) for measure in measures)
+        return slots.UNCERTAINTY if uncertain else slots.PREDICTION
 
     def _section(self, plugin: Plugin, section: SectionPlugin) -> tuple[Section, ...]:
         part = guarded(lambda: section.section(self.evidence), str(plugin), plugin.name)
@@ -94,17 +95,17 @@ class PluginSections:
 
 
 def _load(plugin: Plugin) -> tuple[Plugin, SectionPlugin] | None:
-    """Return a section's object; without a broken one, its results stand by their kind."""
+    """Return the object of a section; the results of one that is broken are shown by their kind."""
     try:
         return plugin, plugins.load(plugin)()
-    except Exception as error:  # noqa: BLE001 - foreign code must not cost the report
+    except FOREIGN as error:  # foreign code must not cost the report
         _log.warning("%s", error)
         return None
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """Something that stands in a slot, made on demand: what no document asks for is not drawn."""
+    """The content of a slot, made on demand, so that only the figures of a document are drawn."""
 
     slot: str
     sections: Callable[[], tuple[Section, ...]]
@@ -118,10 +119,10 @@ def _sections(entries: Iterable[_Entry]) -> tuple[Section, ...]:
 
 
 def guarded(make: Callable[[], S], what: str, key: str) -> S | Section:
-    """Return a section, or the reason why there is none: foreign code and frames must not cost the report."""
+    """Return a section, or the reason why there is none: an error of a plugin must not stop the report."""
     try:
         return make()
-    except Exception as error:  # noqa: BLE001 - see above
+    except FOREIGN as error:  # see above
         _log.warning("%s could not be shown", what, exc_info=True)
         text = f"{clean(what, 100)} could not be shown: {clean(error, 300)} Its numbers are in the evidence."
         blocks = (Callout(tone="warning", title="A part is missing", text=text),)
@@ -129,7 +130,7 @@ def guarded(make: Callable[[], S], what: str, key: str) -> S | Section:
 
 
 def _origin(e: RunReader, explainer: str) -> str:
-    """Say which distribution an explainer comes from."""
+    """Name the distribution of an explainer."""
     records = (p for p in e.run.plugins if p.name == explainer and p.group.endswith("explainers"))
     names = [f"{clean(p.distribution)} {clean(p.version)}" for p in records]
     return f"From the plugin package {joined(names)}." if names else ""

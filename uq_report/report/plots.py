@@ -25,18 +25,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TITLES = {
-    "prediction": "What decides\nthe prediction",
-    "loss": "What it costs\nwhen wrong",
-    "uncertainty": "What the doubt\nfollows",
+    "prediction": "Drivers of\nthe prediction",
+    "loss": "Drivers of\nthe loss",
+    "uncertainty": "Drivers of\nthe uncertainty",
 }
-ROW, FRAME = 0.165, 0.75  # inches
+ROW, FRAME = 0.15, 0.72  # inches
 NAME = 22
 
 
 class DriverPanel(NamedTuple):
-    """One question: the role of its measure, the axis in words, its estimates, and what the model claims.
+    """One panel: the role of its measure, the label of the axis, its estimates, and the model-implied importance.
 
-    What lies within `margin` counts as 0; NaN where nothing does.
+    An estimate within `margin` counts as 0; NaN without a tolerance. `signalled` is the increase in the stated
+    uncertainty where that is comparable with the estimates.
     """
 
     role: str
@@ -44,6 +45,7 @@ class DriverPanel(NamedTuple):
     table: pd.DataFrame
     claimed: Mapping[str, float]
     margin: float
+    signalled: Mapping[str, float]
 
 
 def draw_drivers(panels: Sequence[DriverPanel], features: Sequence[str]) -> Figure:
@@ -60,7 +62,7 @@ def draw_drivers(panels: Sequence[DriverPanel], features: Sequence[str]) -> Figu
 
 
 def _driver_panel(axes: Axes, panel: DriverPanel, features: Sequence[str]) -> None:
-    """Draw one question; row k stands for feature k."""
+    """Draw one panel; row k is feature k."""
     style.plain(axes, "x")
     axes.spines["left"].set_visible(False)
     if np.isfinite(panel.margin):
@@ -73,10 +75,13 @@ def _driver_panel(axes: Axes, panel: DriverPanel, features: Sequence[str]) -> No
     at, color = np.arange(len(features), dtype=float), style.ROLE.get(panel.role, style.INK)
     axes.plot(*style.segments(lower, upper, at), color=color, linewidth=2.0)
     axes.plot(estimate, at, linestyle="", marker="o", markersize=4.5, color=color)
-    claimed = np.array([panel.claimed.get(feature, np.nan) for feature in features], dtype=float)
-    if np.isfinite(claimed).any():
-        shape: dict[str, Any] = {"marker": "D", "markersize": 4.5, "markerfacecolor": "white", "markeredgewidth": 1.0}
-        axes.plot(claimed, at, linestyle="", color=style.INK, **shape)
+    open_: dict[str, Any] = {"marker": "D", "markersize": 4.5, "markerfacecolor": "white", "markeredgewidth": 1.0}
+    bar: dict[str, Any] = {"marker": "|", "markersize": 9.0, "markeredgewidth": 1.8}
+    marks = ((panel.claimed, style.INK, open_), (panel.signalled, style.ROLE["uncertainty"], bar))
+    for values, ink, shape in marks:
+        places = np.array([values.get(feature, np.nan) for feature in features], dtype=float)
+        if np.isfinite(places).any():
+            axes.plot(places, at, linestyle="", color=ink, **shape)
     axes.set_title(TITLES[panel.role], fontsize=style.SMALL, color=color)
     axes.set_xlabel(panel.label, fontsize=style.SMALL)
     axes.xaxis.set_major_locator(style.round_numbers(3, None))
@@ -93,8 +98,7 @@ DIRECTIONS = ((1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -
 def draw_map(result: Result) -> Figure:
     """Draw each feature at (Entropy-PFI, Likelihood-PFI) with both intervals and both margins of "about 0".
 
-    Features inside both margins are not labelled: the grey square says all that is known of them; of others the 20
-    farthest out are.
+    Features inside both margins are not labelled; of the others the 20 farthest out are.
     """
     across, up = (_measure(result, measure) for measure in ("entropy", "nll"))
     both = across.index.intersection(up.index, sort=False)
@@ -110,8 +114,8 @@ def draw_map(result: Result) -> Figure:
         axes.plot(at, starts, color=style.ROLE["loss"], linewidth=1.1)
         axes.plot(across[col.ESTIMATE], up[col.ESTIMATE], "o", color=style.INK, markersize=4.5)
         units = [words(measure, result.measures).unit for measure in ("entropy", "nll")]
-        axes.set_xlabel(f"how much less sure the model becomes (Entropy-PFI, {units[0]})")
-        axes.set_ylabel(f"how much worse it predicts\n(Likelihood-PFI, {units[1]})")
+        axes.set_xlabel(f"increase in uncertainty (Entropy-PFI, {units[0]})")
+        axes.set_ylabel(f"increase in loss\n(Likelihood-PFI, {units[1]})")
         axes.margins(0.08)
         axes.set_title(_legend_words(across, up), **QUIET, loc="left")
         axes.set_title(" ", **QUIET, loc="right")
@@ -135,10 +139,10 @@ def _margins(axes: Axes, across: pd.DataFrame, up: pd.DataFrame) -> None:
 
 
 def _legend_words(across: pd.DataFrame, up: pd.DataFrame) -> str:
-    """Say what bars and bands are, where there are some."""
+    """Explain bars and bands, where there are some."""
     intervals = dict.fromkeys(filter(None, (interval_words(across), interval_words(up))))
     bars = f"bars: {' and '.join(intervals)}" if intervals else ""
-    band = "grey: about 0" if across[col.MARGIN].notna().any() else ""
+    band = "grey: tolerance around 0" if across[col.MARGIN].notna().any() else ""
     return " · ".join(filter(None, (bars, band)))
 
 
@@ -208,12 +212,12 @@ UNITS, OVER = 0.14, 0.2  # the height of the units below; how far the first titl
 LEVELS = 12  # levels drawn, the most frequent ones
 FEW = 6  # so many points of a number are drawn as points
 LETTERS, LINE = 15, 38  # of a level's name, of a title
-NAMES = {"prediction": "prediction", "loss": "loss", "uncertainty": "doubt"}
+NAMES = {"prediction": "prediction", "loss": "loss", "uncertainty": "uncertainty"}
 MARK: dict[str, Any] = {"marker": "o", "markersize": 3.2, "linestyle": ""}
 
 
 class SheetPanel(NamedTuple):
-    """One measure along the feature: its role, title and unit, the average and, where it parts from it, the local one.
+    """One measure along the feature: its role, title and unit, the average and, where it differs, the local effect.
 
     Both are estimates by `x` or `level`.
     """
@@ -226,7 +230,7 @@ class SheetPanel(NamedTuple):
 
 
 def draw_sheet(panels: Sequence[SheetPanel], counts: pd.DataFrame, edges: Sequence[float] | None = None) -> Figure:
-    """Draw the panels of one feature, and how its rows lie.
+    """Draw the panels of one feature, and the distribution of its values.
 
     Parameters
     ----------
@@ -298,7 +302,9 @@ def _rows(panels: Sequence[SheetPanel], counts: pd.Series[float]) -> Figure:
             if not k:
                 axes.set_yticks([place[x] for x in order[col.X]], names)
         if len(counts):
-            axes = _side_panel(figure, (WIDTH - RIGHT - 0.5 * width, 0.5 * width, body), ("", "rows", 0.0), len(order))
+            axes = _side_panel(
+                figure, (WIDTH - RIGHT - 0.5 * width, 0.5 * width, body), ("", "n", -0.4 * width), len(order)
+            )
             rectangles(
                 axes, [(0.0, float(counts.get(x, 0.0)), k - 0.3, k + 0.3) for x, k in place.items()], style.SPREAD
             )
@@ -385,7 +391,7 @@ def _row_bars(axes: Axes, counts: pd.Series[float], edges: Sequence[float] | Non
     boxes = [(float(a), float(b), 0.0, float(v)) for a, b, v in zip(lefts, rights, values, strict=True) if v]
     rectangles(axes, boxes, style.SPREAD, "white", 0.4)
     axes.set_ylim(0, max(float(values.max()), 1.0))
-    axes.text(-0.02, 0.1, "rows", transform=axes.transAxes, ha="right", color=style.MUTED, fontsize=style.SMALL)
+    axes.text(-0.02, 0.1, "n", transform=axes.transAxes, ha="right", color=style.MUTED, fontsize=style.SMALL)
 
 
 def _intervals(axes: Axes, points: pd.DataFrame, place: dict[float, int], role: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -16,12 +16,21 @@ from typing import Any, NamedTuple
 from ..core.engine.fast_path import FastPath
 from ..core.engine.fast_path_evaluator import Engine, Progress
 from ..core.explainer import Costs, Explainer, runs_after
-from ..core.model.describe import describe
+from ..core.model.describe import describe, hashes
 from ..core.model.measures import Measure
 from ..core.model.results import MeasureFacts, Result
 from ..core.model.subject import Subject
 from ..core.predictive import Distribution
-from ..core.support.errors import Cause, InputError, PluginError, UnsupportedError, UQReportError, cause_of, words_of
+from ..core.support.errors import (
+    FOREIGN,
+    Cause,
+    InputError,
+    PluginError,
+    UnsupportedError,
+    UQReportError,
+    cause_of,
+    words_of,
+)
 from ..core.support.limits import limited
 from ..evidence import codec
 from ..evidence.canonical import plain
@@ -151,9 +160,14 @@ def _filed(audited: Audited, previous: Run | None) -> Audited:
 
 
 def single(
-    subject: Subject, name: str, options: Mapping[str, Any], settings: Settings, progress: Callback | None = None
+    subject: Subject,
+    name: str,
+    options: Mapping[str, Any],
+    settings: Settings,
+    progress: Callback | None = None,
+    before: Iterable[str] = (),
 ) -> tuple[Result, ...]:
-    """Run one explainer, after those it needs or names in ``after``; raise what it raises.
+    """Run one explainer, after those `before`, and those it needs or names in ``after``; raise what it raises.
 
     Raises
     ------
@@ -179,6 +193,8 @@ def single(
         facts = measure_facts(engine.measures.values(), engine.baseline)
         return tuple(described(result, explainer, facts) for result in results)
 
+    for other in before:
+        prior[other] = explain(make_explainer(other, {}, settings.deny))
     results = explain(make_explainer(name, options, settings.deny))
     if all(result.frame.empty for result in results):
         reasons = {f"{o.measure} {o.feature}".strip() + f": {o.reason}" for r in results for o in r.omissions}
@@ -241,11 +257,22 @@ class _Audit:
         self.watch.begin()
         start = perf_counter()
         halt = self._blocked(explainer) or self._passed_over(name) or self._attempt(name, explainer)
+        self._check_data(name)
         self.seconds[f"explainers.{name}"] = taken = perf_counter() - start
         if halt:
             self.halted[name] = NotRun(name, "explainers", *halt)
         if self.costs[name]:
             self.row_seconds = min(self.row_seconds, math.inf if halt else taken / self.costs[name], self.watch.pace)
+
+    def _check_data(self, name: str) -> None:
+        """Refuse an audit whose data an explainer changed: every later number would be of other data."""
+        before, now = self.facts.subject["hashes"], hashes(self.subject)
+        if changed := [key for key in now if now[key] != before[key]]:
+            plugin = plugins.named(self.catalog[plugins.EXPLAINERS], name, "explainer")
+            raise PluginError(
+                f"{plugin} must leave the data as they are; it changed {', '.join(changed)}. No result is kept. "
+                f"Upgrade {plugin.distribution}, or deny it."
+            )
 
     @cached_property
     def costs(self) -> Mapping[str, int]:
@@ -291,7 +318,7 @@ class _Audit:
             with limited(engine.check):
                 results = explainer.explain(self.subject, engine, MappingProxyType(self.results))
             self.results[name] = self._saved(explainer, results)
-        except Exception as error:  # noqa: BLE001 - foreign code: whatever it raises becomes the reason in the report
+        except FOREIGN as error:  # foreign code: whatever it raises becomes the reason in the report
             if not isinstance(error, UQReportError):
                 _log.warning("explainer %s failed", name, exc_info=True)
             return SkipReason(words_of(error), cause_of(error))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..checks.rule import Check
 from ..core.model.results import Result
-from ..core.support.errors import PluginError, words_of
+from ..core.support.errors import FOREIGN, PluginError, words_of
 from ..evidence import codec, ids
 from ..evidence.finding import SEVERITIES, Finding, Outcome, RuleRecord, Waived, Waiver
 from ..evidence.run import NotRun, Run
@@ -49,7 +49,7 @@ def judge(catalog: Catalog, checks: Mapping[str, Check], run: Run, settings: Set
         try:
             outcome = _left_out(plugin.name, run) if check is None else outcome_of(check, run)
             outcome = waive(outcome, settings.waivers, run.as_of)
-        except Exception as error:  # noqa: BLE001 - foreign code: a failing check is told, and the others go on
+        except FOREIGN as error:  # foreign code: a failing check is told, and the others go on
             _log.warning("check %s failed", plugin.name, exc_info=True)
             reason = f"it failed: {words_of(error)}"
             failed.append(NotRun(plugin.name, "checks", reason, "fault"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from typing import Any
@@ -12,7 +13,7 @@ from ..checks.rule import Check
 from ..core.engine.fast_path import FastPath
 from ..core.explainer import Explainer, priority_of, runs_after
 from ..core.model.measures import Measure
-from ..core.support.errors import InputError, PluginError, UQReportError, cause_of, nearest
+from ..core.support.errors import FOREIGN, InputError, PluginError, UQReportError, cause_of, nearest, words_of
 from ..evidence.run import NotRun
 from . import plugins
 from .options import options_of, read_options
@@ -45,10 +46,10 @@ def prepare(catalog: Catalog, settings: Settings) -> Prepared:
     measures = _loaded(catalog[plugins.MEASURES], settings, broken)
     objects, mistakes = _objects(catalog, settings, broken)
     _loaded(catalog[plugins.ADAPTERS], settings, broken)
-    paths = _loaded(catalog[plugins.FAST_PATHS], settings, broken) if settings.fast_paths else {}
+    paths = _loaded(catalog[plugins.FAST_PATHS], settings, broken, _made) if settings.fast_paths else {}
     refuse(mistakes)
     explainers = {name: objects["explainers"][name] for name in ordered(objects["explainers"])}
-    return Prepared(measures, explainers, objects["checks"], tuple(broken), tuple(path() for path in paths.values()))
+    return Prepared(measures, explainers, objects["checks"], tuple(broken), tuple(paths.values()))
 
 
 def _objects(
@@ -64,8 +65,8 @@ def _objects(
         selected = _selected(registered, getattr(settings, group), group, broken, mistakes)
         if mentioned:
             selected = [p for p in selected if f"{group}.{p.name}" in options or _required(p, settings)]
-        classes = _loaded(selected, settings, broken)
-        objects[group] = {name: _object(cls, f"{group}.{name}", options, mistakes) for name, cls in classes.items()}
+        make = partial(_object, group=f"{group}.", options=options, mistakes=mistakes)
+        objects[group] = _loaded(selected, settings, broken, make)
     return objects, mistakes
 
 
@@ -88,14 +89,14 @@ def load_measures(deny: Iterable[str] = ()) -> dict[str, Measure]:
 def load_fast_paths(settings: Settings) -> tuple[FastPath, ...]:
     """Return every registered fast path, or none where the settings turn them off."""
     registered = plugins.find(plugins.FAST_PATHS, settings.deny) if settings.fast_paths else ()
-    return tuple(plugins.load(plugin)() for plugin in registered)
+    return tuple(_made(plugin) for plugin in registered)
 
 
 def make_explainer(name: str, options: Mapping[str, Any], deny: Iterable[str] = ()) -> Explainer:
     """Return one explainer with its options; report every mistake in them."""
-    cls = plugins.load(plugins.named(plugins.find(plugins.EXPLAINERS, deny), name, "explainer"))
+    plugin = plugins.named(plugins.find(plugins.EXPLAINERS, deny), name, "explainer")
     mistakes: list[str] = []
-    explainer: Explainer = _object(cls, name, {name: dict(options)}, mistakes)
+    explainer: Explainer = _object(plugin, options={name: dict(options)}, mistakes=mistakes)
     refuse(mistakes)
     return explainer
 
@@ -144,12 +145,14 @@ def _selected(
     return [plugin for plugin in registered if plugin.name in selected]
 
 
-def _loaded(registered: Iterable[Plugin], settings: Settings, broken: list[NotRun]) -> dict[str, Any]:
-    """Import plugins; one that cannot be used is noted with its reason, or stops the run if it is required."""
+def _loaded(
+    registered: Iterable[Plugin], settings: Settings, broken: list[NotRun], make: Callable[[Plugin], Any] = plugins.load
+) -> dict[str, Any]:
+    """Make something of plugins; one that cannot be used is noted with its reason, or stops the run if required."""
     loaded = {}
     for plugin in registered:
         try:
-            loaded[plugin.name] = plugins.load(plugin)
+            loaded[plugin.name] = make(plugin)
         except UQReportError as error:
             if _required(plugin, settings):
                 raise
@@ -161,21 +164,32 @@ def _required(plugin: Plugin, settings: Settings) -> bool:
     return any(map(plugin.answers_to, settings.require))
 
 
-def _object(cls: Any, key: str, options: Mapping[str, dict[str, Any]], mistakes: list[str]) -> Any:
-    """Return an object of `cls` with its options, or None with the mistakes noted."""
+def _object(plugin: Plugin, *, options: Mapping[str, dict[str, Any]], mistakes: list[str], group: str = "") -> Any:
+    """Return an object of a plugin with its options, or None with the mistakes noted."""
+    cls, key = plugins.load(plugin), f"{group}{plugin.name}"
     fields, values = options_of(cls), options.get(key, {})
     usable, wrong = read_options(fields, values, key, Settings.model_fields)
     mistakes += wrong
     if any(fields[name].default is MISSING for name in values if name in fields and name not in usable):
         return None
     try:
-        return cls(**usable)
+        return _made(plugin, **usable)
     except (InputError, TypeError) as error:
-        group, _, name = key.rpartition(".")
-        own = f"{name}."  # options name themselves; the key says whether it is the explainer or the check
-        lines = str(error).splitlines()
-        mistakes += [f"{group}.{line}" if group and line.startswith(own) else line for line in lines]
+        own = f"{plugin.name}."  # options name themselves; the key says whether it is the explainer or the check
+        mistakes += [f"{group}{line}" if line.startswith(own) else line for line in str(error).splitlines()]
         return None
+
+
+def _made(plugin: Plugin, **options: Any) -> Any:
+    """Return an object of a plugin; what refuses its options passes, any other error is told with its owner."""
+    try:
+        return plugins.load(plugin)(**options)
+    except (UQReportError, TypeError):
+        raise
+    except FOREIGN as error:
+        raise PluginError(
+            f"{plugin} cannot be made: {words_of(error)}. Upgrade or deny {plugin.distribution}."
+        ) from error
 
 
 def _key(name: str) -> str:

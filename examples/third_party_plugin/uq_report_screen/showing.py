@@ -67,7 +67,7 @@ class ScreenFigure:
 
 
 class DigestRenderer:
-    """The rating, every check and its findings as plain text, for a mail."""
+    """The recommendation, every check and its findings as plain text, for a mail."""
 
     name: ClassVar[str] = "digest"
     extension: ClassVar[str] = ".txt"
@@ -75,7 +75,7 @@ class DigestRenderer:
 
     def render(self, document: Document) -> bytes:
         """Return the lines in UTF-8."""
-        lines = [f"{document.title}, {document.as_of}", f"Rating: {document.rating.text}"]
+        lines = [f"{document.title}, {document.as_of}", f"Recommendation: {document.recommendation.text}"]
         for check in document.checks:
             lines.append(f"{check.title}: {check.state}")
             lines += [f"  {code} ({severity}) {text}" for code, severity, text in check.findings]

@@ -14,7 +14,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.path", ["", *__import__("sys").path])
     (tmp_path / "made_here.py").write_text(
         "VALUE = 3\ndef model(k=1):\n    return k\ndef broken():\n    raise OSError('no file')\n"
+        "def ends():\n    exit()\n"
     )
+    (tmp_path / "quits_here.py").write_text("raise SystemExit(0)\n")
 
 
 @pytest.mark.parametrize(
@@ -44,6 +46,8 @@ def test_the_function_is_called_with_its_options() -> None:
         ("made_here:modell", "made_here has no function 'modell'"),
         ("made_here:VALUE", "made_here has no function 'VALUE'"),
         ("made_here:broken", "must return the model; got OSError: no file"),
+        ("made_here:ends", "must return the model; got SystemExit: None"),
+        ("quits_here:model", "can be imported; got 'quits_here:model': SystemExit: 0."),
     ],
 )
 def test_failures_are_told(source: str, message: str) -> None:

@@ -3,13 +3,20 @@
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import unquote_plus
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
+from uq_report import cli
 from uq_report.core.support.errors import InputError, LockedError
-from uq_report.inputs.loaders.sql import SqlLoader, is_passing, masked, message
+from uq_report.core.support.text import masked
+from uq_report.inputs.loaders.sql import SqlLoader, is_passing, message
+from uq_report.jobs import read_table
+from uq_report.jobs.reading import describe_audit
+from uq_report.jobs.sources import source_name
 
 pytest.importorskip("sqlalchemy", reason="the SQL loader needs SQLAlchemy")
 
@@ -89,22 +96,49 @@ def test_a_locked_database_is_to_be_tried_later(database: Path, monkeypatch: pyt
             SqlLoader().load(str(database), query="SELECT 1 FROM t")
 
 
-@pytest.mark.parametrize(
-    ("source", "shown"),
-    [
-        ("postgresql://me:pw@h/db", "postgresql://me:***@h/db"),
-        ("postgresql+psycopg://me:p%40w:x@h:5432/db", "postgresql+psycopg://me:***@h:5432/db"),
-        (
-            "postgresql://me:a@b/c@h/db?passfile=/x&sslmode=require",
-            "postgresql://me:***@h/db?passfile=***&sslmode=require",
-        ),
-        ("mysql://h/db?user=me&PASSWORD=pw", "mysql://h/db?user=me&PASSWORD=***"),
-        ("sqlite:///rows.db", "sqlite:///rows.db"),
-    ],
-)
-def test_secrets_are_masked(source: str, shown: str) -> None:
-    assert masked(source) == shown
-    assert masked(shown) == shown
+SECRET = "s3cr3t"
+# every way to write a password, with what a message may show of the address
+ADDRESSES = {
+    "postgresql://me:s3cr3t@h/db": "postgresql://h/db",
+    "postgresql+psycopg://me:s3cr3t%40w:x@h:5432/db": "postgresql+psycopg://h:5432/db",
+    "postgresql://:s3cr3t@h/db#a": "postgresql://h/db",
+    "postgresql://me:s3cr3t@[::1]:5432/db": "postgresql://[::1]:5432/db",
+    "postgresql://me:x s3cr3t@h/db": "postgresql://h/db",
+    "postgresql://me:s3cr3t h/db": "postgresql:***",
+    "postgresql://me:x@s3cr3t@h/db": "postgresql:***",
+    "postgresql://me:s3cr3t/x@h/db": "postgresql:***",
+    "postgresql://me:x?s3cr3t@h/db": "postgresql:***",
+    "postgresql://me:5?s3cr3t@h/db": "postgresql:***",
+    "postgresql://me:s3cr3t[@h/db": "postgresql://h/db",
+    "postgresql://h/db?user=me&password=s3cr3t": "postgresql://h/db",
+    "postgresql://h/db?user=me&password=x@s3cr3t": "postgresql:***",
+    "mysql://h/db?PASSWORD=s3cr3t": "mysql://h/db",
+    "mssql+pyodbc:///?odbc_connect=DRIVER%3D%7Bx%7D%3BPWD%3Ds3cr3t": "mssql+pyodbc:///",
+    "mssql+pyodbc:///?odbc_connect=DRIVER={x};PWD={s3cr3t}": "mssql+pyodbc:///",
+    "mssql+pyodbc:///DRIVER={x};PWD=s3cr3t": "mssql+pyodbc:***",
+    "bigquery://project/set?credentials_base64=s3cr3t": "bigquery://project/set",
+    "snowflake://me:s3cr3t@account/db?warehouse=w": "snowflake://account/db",
+    "postgresql:/me:s3cr3t@h/db": "postgresql:***",
+    "postgresql:me:s3cr3t@h/db": "postgresql:***",
+    " postgresql://me:s3cr3t@h/db": "***",
+    "postgresql://[::1": "postgresql:***",
+    "sqlite:///rows.db": "sqlite:///rows.db",
+    "sqlite:///C:/data/rows.db": "sqlite:///C:/data/rows.db",
+    "models:/credit@champion": "models:/credit@champion",
+}
+
+
+@pytest.mark.parametrize("source", ADDRESSES)
+def test_no_message_has_a_secret_of_an_address(source: str) -> None:
+    assert masked(source) == ADDRESSES[source]
+    assert masked(masked(source)) == masked(source)
+    assert SECRET not in source_name(source)
+    assert SECRET not in message(ValueError(f"dsn {source!r}; {unquote_plus(source)}"), source)
+    with pytest.raises(InputError) as caught:
+        read_table(source)  # without a query, which the loader asks for first
+    assert SECRET not in str(caught.value)
+    for wrong in ([source], {"url": source}):
+        assert SECRET not in str(describe_audit(None, {"data.source": wrong}).mistakes)
 
 
 def test_a_driver_that_repeats_the_password_is_masked_too() -> None:
@@ -123,8 +157,37 @@ def test_a_database_that_is_down_is_to_be_tried_later_and_its_password_is_no_one
     with pytest.raises(LockedError) as caught:
         SqlLoader().load("postgresql://me:s3cr3t@127.0.0.1:9/db", query="SELECT 1")
     assert "s3cr3t" not in str(caught.value)
-    assert "postgresql://me:***@127.0.0.1:9/db" in str(caught.value)
+    assert "postgresql://127.0.0.1:9/db" in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        'could not translate host name "h" to address: Name or service not known',
+        "[Errno -2] Name or service not known",
+        "failed to resolve host 'h'",
+        "Temporary failure in name resolution",
+        "connection to server failed: No route to host",
+        "Network is unreachable",
+        "(2003, \"Can't connect to MySQL server on 'h'\")",
+        "Lost connection to server during query",
+    ],
+)
+def test_what_cannot_be_reached_is_to_be_tried_later(words: str) -> None:
+    assert is_passing(OSError(words))
+
+
+def test_a_command_ends_with_75_by_a_locked_database(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("uq_report.inputs.loaders.sql.SQLITE_WAIT", 0.05)
+    monkeypatch.chdir(database.parent)
+    Path("audit.toml").write_text(
+        "model.source = 'm:f'\ndata = {source = 'rows.db', query = 'SELECT * FROM t', target = 'a'}\n"
+    )
+    with closing(sqlite3.connect(database)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        for words in (["run", "audit.toml"], ["config", "check", "audit.toml"]):
+            assert CliRunner().invoke(cli.app, words).exit_code == 75
 
 
 def test_other_spellings() -> None:

@@ -19,7 +19,7 @@ from ..model.adapter import Adapter
 from ..model.variants import Variant
 from ..predictive import Distribution
 from ..support.arrays import FloatArray, IntArray, Table
-from ..support.errors import BudgetError, words_of
+from ..support.errors import FOREIGN, BudgetError, words_of
 
 # largest difference from the plain prediction, in units of a measure's largest value
 TOLERANCE = 1e-9
@@ -160,7 +160,7 @@ class Candidates(Generic[Way]):
                 found = find(path)
             except BudgetError:
                 raise
-            except Exception as error:  # noqa: BLE001 - foreign code may be asked; what it raises is reported
+            except FOREIGN as error:  # foreign code may be asked; what it raises is reported
                 served[path.name].dropped = words_of(error)
                 continue
             if found is not None:
@@ -266,7 +266,7 @@ def compared(shortcut: Callable[[], FloatArray], plain: FloatArray, usual: Float
         values = shortcut()
     except BudgetError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a shortcut raises, the model itself is asked
+    except FOREIGN as error:  # whatever a shortcut raises, the model itself is asked
         return Comparison(plain.shape[1], 0.0, words_of(error))
     finite = np.where(np.isfinite(plain), np.abs(plain), 0.0)
     units = np.maximum(finite.max(axis=1), usual)

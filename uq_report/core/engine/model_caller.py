@@ -16,7 +16,7 @@ from ..model.decisions import decided
 from ..model.subject import Subject
 from ..predictive import DecisionRule, Distribution
 from ..support.arrays import FloatArray, IntArray, Table, same_table, take_rows
-from ..support.errors import BudgetError, InputError, ModelError, UnsupportedError, UQReportError
+from ..support.errors import FOREIGN, BudgetError, InputError, ModelError, UnsupportedError, UQReportError
 from ..validation.cell_validation import failure
 
 # rows that changes of the same columns share a call up to, where nobody knows better: more rows cost more memory,
@@ -221,7 +221,7 @@ class Caller:
             dist = self.subject.adapter.predict(self.subject.model, rows)
         except UQReportError:
             raise
-        except (Exception, SystemExit) as error:  # the model is foreign code; whatever it raises is told to the user
+        except FOREIGN as error:  # the model is foreign code; whatever it raises is told to the user
             raise failure(label, len(X), error, self.subject.X) from error
         calls = sorted([*self._called, (len(X), perf_counter() - start)])
         self._called[:] = calls[0], calls[-1]

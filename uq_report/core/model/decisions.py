@@ -11,7 +11,7 @@ import numpy as np
 from ...distributions import Categorical
 from ..predictive import DecisionRule, Distribution
 from ..support.arrays import AnyArray
-from ..support.errors import UQReportError
+from ..support.errors import FOREIGN, UQReportError
 from .adapter import Decides
 from .subject import Subject
 
@@ -38,7 +38,7 @@ def decided(subject: Subject, dist: Distribution) -> Distribution:
         reason = "" if labels is None or len(labels) == len(q) else f"it gave {len(labels)} decisions"
     except UQReportError as error:
         positions, reason = None, str(error)
-    except Exception as error:  # noqa: BLE001 - predict is foreign code; whatever it raises is told in the report
+    except FOREIGN as error:  # predict is foreign code; whatever it raises is told in the report
         positions, reason = None, f"it failed: {error}"
     if reason:
         words = f"{MOST_PROBABLE.words}, as the model's predict gives no class for each row ({reason})"

@@ -66,7 +66,7 @@ def describe(subject: Subject, dist: Distribution) -> dict[str, Any]:
         groups={name: list(members) for name, members in subject.groups.items()},
         protected=list(subject.protected),
         features=_features(subject),
-        hashes=_hashes(subject),
+        hashes=hashes(subject),
         sources=dict(subject.sources),
         y_summary=None if subject.y is None else _target(subject.y, dist),
     )
@@ -125,17 +125,18 @@ def scalar(value: Any) -> Any:
     return value if value is None or isinstance(value, str | bool | int | float) else str(value)
 
 
-def _hashes(subject: Subject) -> dict[str, str]:
+def hashes(subject: Subject) -> dict[str, str]:
+    """Return the SHA-256 of the data of a subject, by name, and those of the files they were read from."""
     train_X, train_y = subject.train or (None, None)
     vectors = {"y": subject.y, "train_y": train_y, "weights": subject.weights, "clusters": subject.clusters}
     if subject.blocks is not None:
         vectors["time"] = subject.blocks.moments
     vectors |= {f"protected {name}": values for name, values in subject.protected.items()}
-    hashes = {"model": _IN_MEMORY, "X": table_sha256(subject.X)}
+    made = {"model": _IN_MEMORY, "X": table_sha256(subject.X)}
     if train_X is not None:
-        hashes["train_X"] = table_sha256(train_X)
-    hashes |= {name: vector_sha256(values) for name, values in vectors.items() if values is not None}
-    return hashes | dict(subject.hashes)
+        made["train_X"] = table_sha256(train_X)
+    made |= {name: vector_sha256(values) for name, values in vectors.items() if values is not None}
+    return made | dict(subject.hashes)
 
 
 def _target(y: AnyArray, dist: Distribution) -> dict[str, Any]:

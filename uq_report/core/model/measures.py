@@ -94,6 +94,7 @@ def _two_classes(scores: FloatArray, y: AnyArray, weights: FloatArray) -> tuple[
     return _Scores(scores[y == 1], weights[y == 1]), _Scores(scores[y == 0], weights[y == 0])
 
 
+_ROUNDING = 1e-12  # of an uncertainty's size: a smaller change is rounding
 Role = Literal["prediction", "loss", "uncertainty"]
 Direction = Literal["larger", "smaller"]
 # of a distribution, y and the base; each rule states the kinds that it needs, which the engine sees to
@@ -271,6 +272,50 @@ def kl(dist: Distribution, _y: object, base: Distribution) -> FloatArray:
     return divergence(base, dist, "kl")
 
 
+@dataclass(frozen=True)
+class Change:
+    """The rows of a measure that compares an uncertainty with that of the rows unchanged: |u - u unchanged|.
+
+    Parameters
+    ----------
+    of : Measure
+        The uncertainty.
+    is_root : bool
+        Whether u is the square root of the measure: the standard deviation of a variance.
+    power : {0, 1, 2}
+        Of the change; 0 says whether there is any, beyond rounding.
+
+    Examples
+    --------
+    >>> from uq_report.distributions import Normal
+    >>> base = Normal([0.0, 0.0], [1.0, 2.0])
+    >>> Change(VARIANCE, is_root=True)(Normal([5.0, 5.0], [4.0, 2.0]), None, base)
+    array([3., 0.])
+    """
+
+    of: Measure
+    is_root: bool = False
+    power: int = 1
+
+    def __call__(self, dist: Distribution, y: AnyArray | None, base: Distribution) -> FloatArray:
+        """Return the change of each row."""
+        return self.between(self.of.rows(dist, y, None), self.uncertainty(self.of.rows(base, y, None)))
+
+    def uncertainty(self, values: FloatArray) -> FloatArray:
+        """Return u of values of the measure."""
+        return np.sqrt(values) if self.is_root else values
+
+    def between(self, values: FloatArray, unchanged: FloatArray) -> FloatArray:
+        """Return the change of values of the measure against u `unchanged`; infinite where either is."""
+        with np.errstate(invalid="ignore"):
+            change = np.abs(self.uncertainty(values) - unchanged)
+        change = np.where(np.isnan(change), np.inf, change)
+        if not self.power:
+            size = np.abs(unchanged[np.isfinite(unchanged)]).max(initial=0.0)
+            return np.asarray(change > _ROUNDING * size, dtype=float)
+        return np.asarray(np.square(change) if self.power > 1 else change)
+
+
 def _no_classes(dist: Distribution) -> str:
     if "proba" in dist.supports:
         return ""
@@ -384,6 +429,24 @@ KL = Measure(
     title="claimed loss (Kullback-Leibler divergence from the unchanged prediction)",
     needs_base=True,
 )
+
+
+def _change(name: str, of: Measure, unit: str, title: str, *, is_root: bool = False) -> Measure:
+    rows = Change(of, is_root)
+    return Measure(name, rows, unit, "uncertainty", of.requires, title=title, unsuited=of.unsuited, needs_base=True)
+
+
+UNCERTAINTY_CHANGE = _change("uncertainty_change", ENTROPY, "nats", "change of the predictive entropy")
+SD_CHANGE = _change("sd_change", VARIANCE, "units of y", "change of the predictive standard deviation", is_root=True)
+WIDTH_CHANGE = _change("width_change", WIDTH, "units of y", "change of the width of the prediction interval")
+EPISTEMIC_CHANGE = _change("epistemic_change", EPISTEMIC, "nats", "change of the epistemic entropy")
+# of each uncertainty, how far permuted values change it
+CHANGES = {
+    ENTROPY.name: UNCERTAINTY_CHANGE,
+    VARIANCE.name: SD_CHANGE,
+    WIDTH.name: WIDTH_CHANGE,
+    EPISTEMIC.name: EPISTEMIC_CHANGE,
+}
 LOSS, DECOMPOSITION = "loss", "decomposition"  # words that stand for measures, which depend on the distribution
 PARTS = (
     (ENTROPY.name, ALEATORIC.name, EPISTEMIC.name),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse, special
 
-from ..statistics.inference import n_units
+from ..statistics.inference import member_variance, n_units, pooled_error
 from ..statistics.time_blocks import Blocks
 from ..support.arrays import AnyArray, FloatArray, IntArray
 from .subject import Subject
@@ -23,12 +23,30 @@ class Sampling:
 
     Units are clusters where they are given, blocks of rows in order of time, else rows; rows of weight zero are no
     units. `codes` is None where every row is a unit of its own. `blocks` are the blocks of all rows, where there are.
+    `drawn` is the variance that the draw of a random model's members adds to a mean, `dof` the degrees of freedom then.
     """
 
     weights: FloatArray
     units: int
     codes: IntArray | None = None
     blocks: Blocks | None = None
+    drawn: float = 0.0
+    dof: float | None = None
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of a mean's standard error."""
+        return self.units - 1 if self.dof is None else self.dof
+
+    def over_draws(self, values: FloatArray, left_out: FloatArray) -> Sampling:
+        """Return the sampling of the mean of `values` over new draws of K members too.
+
+        `left_out`, shape (K,), are the means without each member.
+        """
+        drawn = member_variance(left_out)
+        errors = self.mean(values)[1], np.sqrt(drawn)
+        freedom = pooled_error(errors, (self.units - 1, len(left_out) - 1))[1]
+        return replace(self, drawn=float(drawn), dof=float(freedom))
 
     @classmethod
     def of(cls, subject: Subject, rows: AnyArray | None = None) -> Sampling:
@@ -72,11 +90,11 @@ class Sampling:
         if self.units < 2:
             return mean, np.full_like(mean, np.nan)
         with np.errstate(invalid="ignore"):
-            return mean, np.sqrt(self.units / (self.units - 1) * np.square(parts).sum(axis=-1))
+            return mean, np.sqrt(self.units / (self.units - 1) * np.square(parts).sum(axis=-1) + self.drawn)
 
     def interval(self, mean: Any, std_error: Any, confidence: float) -> tuple[Any, Any]:
-        """Return the t-interval with units - 1 degrees of freedom."""
-        reach = t_quantile(0.5 + confidence / 2, self.units - 1) * std_error
+        """Return the t-interval; without draws of members it has units - 1 degrees of freedom."""
+        reach = t_quantile(0.5 + confidence / 2, self.freedom) * std_error
         return mean - reach, mean + reach
 
     def effective_n(self, share: float, std_error: float) -> float:
@@ -102,7 +120,7 @@ class Sampling:
         return tuple(notes)
 
 
-def t_quantile(level: float, dof: int) -> float:
+def t_quantile(level: float, dof: float) -> float:
     """Return a quantile of Student's t; NaN without degrees of freedom."""
     return float(special.stdtrit(dof, level)) if dof > 0 else float("nan")
 

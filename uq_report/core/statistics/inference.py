@@ -13,6 +13,7 @@ Nothing here knows models or features. Shapes: M measures, m shuffles, G distinc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -151,6 +152,39 @@ def standard_error(terms: PairTerms, weights: FloatArray, clusters: IntArray | N
     row_noise, mean_noise = (np.where(estimable, noise, 0.0) for noise in (terms.row_noise, terms.mean_noise))
     between = (sums**2).sum(axis=1) * count / max(count - 1, 1) - (omega**2).sum() * row_noise
     return np.where(estimable, np.sqrt(np.maximum(between, 0) + mean_noise), np.nan)
+
+
+def member_variance(left_out: FloatArray) -> FloatArray:
+    """Return the variance over new draws of K members of a quantity, from its values without each, shape (K, ...).
+
+    The delete-one jackknife, ``(K-1)/K Σ_k (θ₍₋ₖ₎ - mean θ₍₋ₖ₎)²`` (Efron & Stein 1981).
+
+    Examples
+    --------
+    >>> member_variance(np.array([[0.667793], [0.688139], [0.610864]])).round(6)
+    array([0.002139])
+    """
+    members = len(left_out)
+    return np.asarray((members - 1) / members * np.square(left_out - left_out.mean(axis=0)).sum(axis=0))
+
+
+def pooled_error(errors: Sequence[FloatArray], freedom: Sequence[float]) -> tuple[FloatArray, FloatArray]:
+    """Return the standard error of a sum of independent parts, and its degrees of freedom by Satterthwaite (1946).
+
+    ``(Σ se²)² / Σ se⁴/df`` for parts of standard errors se and degrees of freedom df; those of the first part where
+    nothing varies.
+
+    Examples
+    --------
+    >>> error, freedom = pooled_error([np.array([3.0, 3.0, 0.0]), np.array([4.0, 0.0, 0.0])], [99, 9])
+    >>> error.tolist(), freedom.round(2).tolist()
+    ([5.0, 3.0, 0.0], [21.36, 99.0, 99.0])
+    """
+    squares = np.square(np.stack(errors))
+    total, size = squares.sum(axis=0), np.array(freedom, dtype=float).reshape(-1, *[1] * (squares.ndim - 1))
+    spread = (np.square(squares) / size).sum(axis=0)
+    known = total > 0
+    return np.sqrt(total), np.divide(np.square(total), spread, out=np.full_like(total, size.flat[0]), where=known)
 
 
 def unit_sums(g: FloatArray, weights: FloatArray, clusters: IntArray | None) -> FloatArray:

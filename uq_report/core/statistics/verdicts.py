@@ -7,13 +7,13 @@ from math import ceil, inf, nan
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy.special import stdtrit
 
 from ..support.arrays import AnyArray, FloatArray, IntArray
 from .inference import CONFIDENCE, unit_sums
+from .sample_size import EQUIVALENCE, equivalence
 
 Verdict = Literal["positive", "negative", "about 0", "undetermined"]
-EQUIVALENCE = 0.05  # level of each of the two one-sided tests of "about 0", whatever the level of the intervals
 
 
 class Judgement(NamedTuple):
@@ -25,7 +25,7 @@ class Judgement(NamedTuple):
     n_needed: float
 
 
-def judge(estimate: float, se: float, df: int, margin: float, *, n: int, confidence: float = CONFIDENCE) -> Judgement:
+def judge(estimate: float, se: float, df: float, margin: float, *, n: int, confidence: float = CONFIDENCE) -> Judgement:
     """Judge whether an estimate is positive, negative, about 0 or undetermined.
 
     *About 0* if the t interval of 90 % lies inside (-margin, margin), that is, if two one-sided tests at
@@ -49,8 +49,7 @@ def judge(estimate: float, se: float, df: int, margin: float, *, n: int, confide
         return Judgement(lower, upper, "about 0", math.nan)
     if lower > 0 or upper < 0:
         return Judgement(lower, upper, "positive" if lower > 0 else "negative", math.nan)
-    per_row = float(ndtri(1 - EQUIVALENCE) + ndtri(0.9)) * se
-    needed = float(math.ceil(n * (per_row / margin) ** 2)) if margin > 0 else math.nan
+    needed = float(math.ceil(equivalence(n * se**2, margin))) if margin > 0 else math.nan
     return Judgement(lower, upper, "undetermined", needed)
 
 
@@ -145,6 +144,22 @@ def effective_units(g: FloatArray, weights: FloatArray, clusters: IntArray | Non
         return inf
     squares = squares / largest
     return float(squares.sum() ** 2 / np.square(squares).sum())
+
+
+def variance_freedom(effective: float, units: int) -> float:
+    """Return the degrees of freedom of a variance that `effective` of the `units` carry, at most units - 1.
+
+    A variance of parts of kurtosis κ = units/effective has the relative error √((κ - 1)/units), as one of normal parts
+    with 2 units/(κ - 1) degrees of freedom.
+
+    Examples
+    --------
+    >>> variance_freedom(25.0, 100), variance_freedom(90.0, 100), variance_freedom(inf, 100)
+    (66.66666666666667, 99.0, 99.0)
+    """
+    if effective >= units:
+        return float(units - 1)
+    return min(units - 1.0, 2 * units * effective / (units - effective))
 
 
 def heavy_tails(effective: float, n: int, unit: str = "rows") -> Distrust:

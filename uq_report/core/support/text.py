@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from urllib.parse import unquote, unquote_plus
 
 MAX_TEXT = 2000
 MAX_NAME = 40
@@ -19,6 +20,12 @@ _DROPPED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff\ufeff]")
 _INVISIBLE = re.compile("[\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufff0-\ufffb]")
 _UNSAFE = re.compile("[^A-Za-z0-9_.-]")
 _SPACES = re.compile(r"\s+")
+# An address of which no part can be a password but what stands before its one @ and behind its ? or #.
+_ADDRESS = re.compile(
+    r"(?P<scheme>[\w+.-]{2,}://)(?:[^@/?#]*@)?"
+    r"(?P<place>(?:[\w.-]*|\[[\da-fA-F:.]+\])(?::\d*)?(?:/(?:[A-Za-z]:/)?[^@?#:;]*)?)(?:[?#][^@]*)?"
+)
+_STORED = re.compile(r"[\w.]{2,}:(?:/(?!/)[^:=?\s]*|\w+)")  # models:/credit@champion, module:factory
 
 
 def clean(value: object, limit: int = MAX_TEXT) -> str:
@@ -50,6 +57,42 @@ def harmless(text: str) -> str:
     """
     lines = (_INVISIBLE.sub(lambda match: code_point(match[0]), _DROPPED.sub("", line)) for line in text.split("\n"))
     return "\n".join(lines)
+
+
+def masked(source: str) -> str:
+    """Return a source without user, password and parameters; an address that may hide one elsewhere is not shown.
+
+    Examples
+    --------
+    >>> masked("postgresql://me:secret@db:5432/x?sslpassword=abc"), masked("postgresql://me:sec@ret@db/x")
+    ('postgresql://db:5432/x', 'postgresql:***')
+    >>> masked("rows.csv"), masked("models:/credit/3")
+    ('rows.csv', 'models:/credit/3')
+    """
+    scheme, colon, _ = source.partition(":")
+    if not colon or len(scheme) == 1 or _STORED.fullmatch(source):  # a file, C:/rows.csv too
+        return source
+    if address := _ADDRESS.fullmatch(source):
+        return address["scheme"] + address["place"]
+    return f"{scheme}:***" if re.fullmatch(r"[\w+.-]+", scheme) else "***"
+
+
+def without_secrets(text: str, source: str) -> str:
+    """Return what a library says of an address without its password and parameters; a hint if that cannot be told.
+
+    Examples
+    --------
+    >>> without_secrets("no password s3@t", "postgresql://me:s3%40t@db/x")
+    'no password ***'
+    """
+    if masked(source).endswith("***"):
+        return "the address is not clear; write @ as %40, / as %2F, ? as %3F and : as %3A in user and password"
+    secrets = re.findall(r"://[^:/@]*:([^@]*)@", source) + re.findall(r"[?&][^=&]*=([^&]*)", source)
+    decoded = [decode(secret) for secret in secrets for decode in (unquote, unquote_plus)]
+    parts = [part.partition("=")[2].strip("{} ") for secret in decoded for part in secret.split(";")]  # of ODBC
+    for secret in sorted({*secrets, *decoded, *parts} - {""}, key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return text
 
 
 def short(value: object, limit: int = MAX_NAME) -> str:

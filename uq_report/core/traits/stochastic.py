@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
@@ -20,12 +20,13 @@ from ..engine.fast_path_evaluator import Engine
 from ..model.adapter import Adapter, FixedRowsOnly, Match, Randomises, Remarks
 from ..model.subject import Subject
 from ..predictive import Distribution
-from ..support.arrays import FloatArray, Table
+from ..support.arrays import FloatArray, Table, take_rows
 from ..support.errors import InputError, ModelError, UnsupportedError
 from .interop import global_random_state_restored
 
 Stochastic = Literal["members", "seed"]
 TOLERANCE = 1e-6  # of the largest value: what graphics cards and threads leave in single precision
+BATCH_TOLERANCE = 1e-4  # the same, where the shapes of arrays differ too
 ROWS = 100
 MEMBERS = 20
 SEEDS = ("random_state", "seed")
@@ -64,7 +65,8 @@ def steady(subject: Subject, stochastic: str | None = None, n_members: int = MEM
     Raises
     ------
     ModelError
-        If two calls on up to 100 rows differ by more than 1e-6 of the largest value, and nothing was asked for.
+        If two calls on up to 100 rows differ by more than 1e-6 of the largest value, and nothing was asked for; or
+        those on the same rows in another order and in parts by more than 1e-4.
     InputError
         If `stochastic` is asked for and does not fit the model.
     """
@@ -83,6 +85,13 @@ def steady(subject: Subject, stochastic: str | None = None, n_members: int = MEM
             f"explain.model must predict the same rows alike in every call, within {TOLERANCE:g} of the largest value; "
             f"got {difference.words}. Its predictions are random: pass stochastic='members' to read {n_members} calls "
             f"as members of a mixture{fix}."
+        )
+    moved = another_batch(subject)
+    if moved is not None:
+        raise ModelError(
+            "explain.model must predict a row alike whatever rows stand beside it in a call, within "
+            f"{BATCH_TOLERANCE:g} of the largest value; got {moved.words}, the second in another order and in parts. "
+            "Use no statistics of a batch in predictions: a network must be in evaluation mode, by model.eval()."
         )
     return subject
 
@@ -133,15 +142,38 @@ def _with_seed(subject: Subject, seed: int) -> Subject:
 
 def two_calls(subject: Subject) -> CallDifference | None:
     """Return how two predictions of up to 100 rows of the subject differ; None if by no more than the tolerance."""
-    rows = np.unique(np.linspace(0, subject.n - 1, min(subject.n, ROWS)).astype(np.int64))
-    head = subject.take(rows)
+    head = _head(subject)
     engine = Engine(head, {})
-    first, second = _readings(engine.call_model(head.X)), _readings(engine.call_model(head.X))
-    gaps = (_apart(kind, values, second.get(kind, np.full_like(values, np.nan))) for kind, values in first.items())
+    return _first_gap(_readings(engine.call_model(head.X)), _readings(engine.call_model(head.X)))
+
+
+def another_batch(subject: Subject) -> CallDifference | None:
+    """Return how predictions of up to 100 rows differ from those in reversed order, in two calls; None if they do not.
+
+    Products of matrices of another shape round otherwise, so the tolerance is `BATCH_TOLERANCE`.
+    """
+    head = _head(subject)
+    engine, order = Engine(head, {}), np.arange(head.n)[::-1]
+    whole = _readings(engine.call_model(head.X))
+    parts = [_readings(engine.call_model(take_rows(head.X, part))) for part in np.array_split(order, 2) if len(part)]
+    kinds = [kind for kind in whole if all(kind in part for part in parts)]
+    again = {kind: np.concatenate([part[kind] for part in parts])[np.argsort(order)] for kind in kinds}
+    return _first_gap(whole, again, BATCH_TOLERANCE)
+
+
+def _head(subject: Subject) -> Subject:
+    return subject.take(np.unique(np.linspace(0, subject.n - 1, min(subject.n, ROWS)).astype(np.int64)))
+
+
+def _first_gap(
+    first: Mapping[str, FloatArray], second: Mapping[str, FloatArray], tolerance: float = TOLERANCE
+) -> CallDifference | None:
+    other = {kind: second.get(kind, np.full_like(values, np.nan)) for kind, values in first.items()}
+    gaps = (_apart(kind, values, other[kind], tolerance) for kind, values in first.items())
     return next((gap for gap in gaps if gap is not None), None)
 
 
-def _apart(kind: str, first: FloatArray, second: FloatArray) -> CallDifference | None:
+def _apart(kind: str, first: FloatArray, second: FloatArray, tolerance: float = TOLERANCE) -> CallDifference | None:
     """Compare numbers of the rows, shape (n,) or (n, m); two equal infinities do not differ."""
     a, b = (values.reshape(len(values), -1) for values in (first, second))
     if a.shape != b.shape:
@@ -151,7 +183,7 @@ def _apart(kind: str, first: FloatArray, second: FloatArray) -> CallDifference |
     gap = np.where(np.isnan(gap), np.inf, gap)
     finite = np.abs(a[np.isfinite(a)])
     scale = 1.0 if kind == "class probabilities" else float(finite.max(initial=0.0))
-    differ = (gap > TOLERANCE * scale).any(axis=1)
+    differ = (gap > tolerance * scale).any(axis=1)
     return CallDifference(float(gap.max()), kind, int(differ.sum()), len(a)) if differ.any() else None
 
 

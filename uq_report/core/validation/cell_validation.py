@@ -28,6 +28,8 @@ _INSTEAD = {
     "Sparse": ".sparse.to_dense()",
 }
 _SHOWN = 60
+# Text of so many different numbers, and of no more than this share of other cells, was meant as numbers.
+_NUMBERS, _FEW = 20, 0.02
 
 
 def check_column(values: pd.Series[Any], who: str) -> None:
@@ -42,6 +44,24 @@ def check_column(values: pd.Series[Any], who: str) -> None:
         _check_objects(values, who)
     elif isinstance(dtype, np.dtype) and dtype.kind in "fiu" and len(values):
         check_size(values.to_numpy(), who)
+
+
+def check_text(values: pd.Series[Any], who: str) -> None:
+    """Refuse a column of text that is one of numbers but for a few cells: one of them has made all of it text."""
+    if not (pd.api.types.is_object_dtype(values.dtype) or pd.api.types.is_string_dtype(values.dtype)):
+        return
+    given = values.dropna()
+    if not len(given) or pd.api.types.infer_dtype(given, skipna=True) != "string":
+        return
+    numbers = pd.to_numeric(given, errors="coerce")
+    odd = numbers.isna()
+    if odd.any() and odd.mean() <= _FEW and numbers.nunique() >= _NUMBERS:
+        row = int(np.flatnonzero(values.index.isin(odd.index[odd]))[0])
+        raise InputError(
+            f"{who} must hold numbers only, as {int((~odd).sum())} of its {len(values)} rows do; got "
+            f"{shown(values.iloc[row])} in row {row}. Correct it or leave it missing; if the numbers are "
+            "labels, name the column in categorical."
+        )
 
 
 def check_size(values: AnyArray, who: str) -> None:
@@ -137,7 +157,10 @@ def _check_objects(values: pd.Series[Any], who: str) -> None:
     except TypeError as error:
         kinds = ", ".join(sorted({type(cell).__name__ for cell in values}))
         raise InputError(f"{who} must hold single values; got {kinds}. Spread it over columns.") from error
-    if pd.api.types.infer_dtype(values, skipna=True) in _ALIKE:
+    if (kind := pd.api.types.infer_dtype(values, skipna=True)) in _ALIKE:
+        if kind in ("integer", "floating", "mixed-integer-float", "decimal"):
+            large = np.array([not pd.isna(cell) and LARGEST < abs(cell) != np.inf for cell in values])
+            refuse_cells(f"{who} must be at most {LARGEST:g} in size", values.to_numpy(), large, "Use another unit.")
         return
     kind_of = {cell: _kind(cell) for cell in different if not pd.isna(cell)}
     rows = [(row, cell) for row, cell in enumerate(values) if cell in kind_of]

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..support.arrays import AnyArray, FloatArray, IntArray, Table, as_frame, column, plain_array
 from ..support.errors import InputError, nearest
-from .cell_validation import check_column, check_size, refuse_cells, shown
+from .cell_validation import check_column, check_size, check_text, refuse_cells, shown
 from .lifetimes import lifetimes
 
 
@@ -19,13 +19,13 @@ def table(X: Any, what: str, model: Any, *, private: bool = True) -> tuple[Table
     X = as_frame(X, what)
     if isinstance(X, pd.Series):
         raise InputError(f"subject.{what} must be two-dimensional; got a Series. Pass {what}.to_frame().")
-    rows, names = _frame(X, what, private) if isinstance(X, pd.DataFrame) else _array(X, what, model, private)
+    rows, names = _frame(X, what, model, private) if isinstance(X, pd.DataFrame) else _array(X, what, model, private)
     if 0 in rows.shape:
         raise InputError(f"subject.{what} must have at least one row and one column; got shape {rows.shape}.")
     return rows, names
 
 
-def _frame(X: pd.DataFrame, what: str, private: bool) -> tuple[Table, tuple[str, ...]]:
+def _frame(X: pd.DataFrame, what: str, model: Any, private: bool) -> tuple[Table, tuple[str, ...]]:
     if isinstance(X.columns, pd.MultiIndex):
         raise InputError(f"subject.{what} must have one level of column names; got {X.columns.nlevels}. Flatten them.")
     nameless = [position for position, gone in enumerate(X.columns.isna()) if gone]
@@ -38,9 +38,21 @@ def _frame(X: pd.DataFrame, what: str, private: bool) -> tuple[Table, tuple[str,
         raise InputError(f"subject.{what} must have unique column names; got {doubled} more than once. Rename them.")
     for position, name in enumerate(names):
         check_column(X.iloc[:, position], f"subject.{what}[{name!r}]")
+    _check_order(names, getattr(model, "feature_names_in_", None), what)
     rows = _native(X.copy(deep=private))
     rows.index = pd.RangeIndex(len(rows))
     return rows, tuple(names)
+
+
+def _check_order(names: Sequence[str], fitted: Any, what: str) -> None:
+    """Refuse columns in another order than the model was fitted on: it may go by their places."""
+    known = [] if fitted is None else [str(name) for name in np.asarray(fitted).ravel()]
+    if known != names and sorted(known) == sorted(names):
+        place = next(position for position, name in enumerate(names) if name != known[position])
+        raise InputError(
+            f"subject.{what} must have its columns in the order of the model's feature_names_in_; got {names[place]!r} "
+            f"in place {place}, where the model has {known[place]!r}. Pass {what}[list(model.feature_names_in_)]."
+        )
 
 
 def _native(rows: pd.DataFrame) -> pd.DataFrame:
@@ -164,6 +176,9 @@ def weights(sample_weight: Any, n: int) -> FloatArray | None:
     """Return the weights as floats, or None."""
     if sample_weight is None:
         return None
+    if np.iscomplexobj(sample_weight) or np.ma.is_masked(sample_weight):
+        got = "masked values" if np.ma.is_masked(sample_weight) else "complex numbers"
+        raise InputError(f"subject.sample_weight must be numbers; got {got}. Give every row a weight.")
     try:
         values = np.array(sample_weight, dtype=float)
     except (TypeError, ValueError) as error:
@@ -294,6 +309,10 @@ def groups(blocks: Mapping[str, Iterable[str]] | None, features: tuple[str, ...]
 def kinds(rows: Table, features: tuple[str, ...], categorical: Iterable[str] | None) -> dict[str, Kind]:
     """Return each feature's kind: stated by the user, else read from its dtype."""
     stated = _names(categorical, features, "categorical")
+    if isinstance(rows, pd.DataFrame):
+        for position, name in enumerate(features):
+            if name not in stated:
+                check_text(rows.iloc[:, position], f"subject.X[{name!r}]")
     dtypes = rows.dtypes.tolist() if isinstance(rows, pd.DataFrame) else [rows.dtype] * len(features)
     return {name: _kind(dtype, name in stated) for name, dtype in zip(features, dtypes, strict=True)}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..numerics.validate import numbers, row_sum, shares
 
 _WEIGHTS = "categorical_mixture.weights"
 _AGREE = 1e-6  # how far the mean of the members may lie from the probabilities: single precision
-_SPLIT = frozenset({"aleatoric", "epistemic", "aleatoric_variance", "epistemic_variance", "members"})
+_SPLIT = frozenset({"aleatoric", "epistemic", "aleatoric_variance", "epistemic_variance", "members", "leave_one_out"})
 
 
 class CategoricalMixture(Categorical):
@@ -82,7 +82,7 @@ class CategoricalMixture(Categorical):
     @property
     def supports(self) -> frozenset[str]:
         """What a categorical can do, the split, and the members where they are there."""
-        split = _SPLIT if isinstance(self._split, _Split) else _SPLIT - {"members"}
+        split = _SPLIT if isinstance(self._split, _Split) else _SPLIT - {"members", "leave_one_out"}
         return super().supports | split
 
     def aleatoric(self) -> FloatArray:
@@ -107,6 +107,25 @@ class CategoricalMixture(Categorical):
             raise UnsupportedError("categorical_mixture.members must be asked of members; these are moments only.")
         for weight, p, at in self._split.members():
             yield weight, Categorical(p[at][self.rows], self.classes, self.positive)
+
+    def leave_one_out(self) -> tuple[CategoricalMixture, ...]:
+        """Return the mixtures without each member: ``(p - w_k p_k) / (1 - w_k)``, and likewise its moments.
+
+        What rounding leaves below 0 is 0.
+        """
+        if isinstance(self._split, _MemberMoments):
+            self._cannot("leave_one_out")
+        members = [(weight, p[at][self.rows]) for weight, p, at in self._split.members()]
+        total = sum(weight for weight, _ in members)
+        entropy, square = (moment[self.rows] for moment in self._split.moments)
+        others = []
+        for weight, p in members:
+            share, own = weight / total, ((self.probabilities, p), (entropy, entropy_of(p)), (square, np.square(p)))
+            left, *moments = (np.maximum((whole - share * part) / (1 - share), 0.0) for whole, part in own)
+            other = self.of_moments(left, partial(_pair, *moments), self.classes)
+            other.positive, other.rule, other.decided = self.positive, self.rule, self.decided
+            others.append(other)
+        return tuple(others)
 
     def _mean_square(self) -> FloatArray:
         return np.asarray(self._split.moments[1][self.rows, self.positive])
@@ -179,6 +198,10 @@ class _MemberMoments:
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """The mean entropy and the mean square."""
         return self.source()
+
+
+def _pair(entropy: FloatArray, square: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return entropy, square
 
 
 def _mean_of(members: Any, weights: Any) -> tuple[FloatArray, FloatArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..numerics.numeric import FISHER
 from ..numerics.validate import Rowwise, levels, numbers, row_sum, shares
 from .mixture_information import (
     NormalMixtureParameters,
+    cross_entropies,
     kl_of_mixtures,
     mean_entropy,
     mutual_information,
@@ -26,7 +28,7 @@ from .mixture_information import (
 _REMEDY = "raise min_samples_leaf, or lay a distribution over the mean with residuals='oob' (others: 'normal')"
 _SPLIT = {"aleatoric_variance", "epistemic_variance"}
 _ALWAYS = frozenset({"mean", "variance", "cdf", "quantile", "sample", "crps"}) | _SPLIT
-_DENSITY = frozenset({"entropy", "log_prob", "aleatoric", "epistemic", "members", "kl"})
+_DENSITY = frozenset({"entropy", "log_prob", "aleatoric", "epistemic", "members", "leave_one_out", "kl"})
 
 
 class NormalMixture(Rowwise):
@@ -132,6 +134,24 @@ class NormalMixture(Rowwise):
         for weight, mean, std in zip(self.weights, self.means.T, self.stds.T, strict=True):
             if weight > 0:
                 yield float(weight), Normal(mean, std)
+
+    def leave_one_out(self) -> tuple[NormalMixture, ...]:
+        """Return the mixtures without each member of positive weight; their entropies to first order in its weight.
+
+        ``H - w/(1 - w) (CE_k - H)`` with the cross-entropy CE_k = -E_{q_k}[log q]: no further quadrature.
+        """
+        self._need_density("leave_one_out")
+        used, entropy, others = self._mixtures.used(), self.entropy(), []
+        excess = cross_entropies(used)
+        excess -= row_sum(excess, used.weights)[:, None]
+        for k, weight in enumerate(used.weights):
+            other = copy(self)
+            other.means, other.stds = (np.delete(part, k, axis=1) for part in (used.means, used.stds))
+            other.weights = np.delete(used.weights, k) / (1 - weight)
+            left = entropy - weight / (1 - weight) * excess[:, k]
+            other.information = np.maximum(left - other.aleatoric(), 0.0)
+            others.append(other)
+        return tuple(others)
 
     def kl(self, other: Self) -> FloatArray:
         """Return the divergence from `other` by quadrature, to 1e-6 nats; see `mixture_information`."""

@@ -16,6 +16,8 @@ from ...core.validation.cell_validation import LARGEST, WHOLE, refuse_cells
 
 def numbers(who: str, values: Any) -> FloatArray:
     """Return `values` as floats; refuse what is no number, and what is another one as a float."""
+    if np.ma.is_masked(values):
+        raise InputError(f"{who} must have no masked values; got a masked array. Give every row a number.")
     try:
         plain = np.asarray(values)
         floats = None if plain.dtype.kind in "cMmSU" else np.asarray(plain, dtype=float)

@@ -1,4 +1,4 @@
-"""Contributions of features to one row's measures: from base to value, one panel per measure."""
+"""Contributions of features to the measures of one observation: from base to value, one panel per measure."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ ROOM = (0.2, 0.5, 1.0)  # room for numbers right of the bars with one, two, thre
 
 
 def draw(result: Result, measure: Sequence[str] | str | None = None, row: int | None = None, top: int = 10) -> Figure:
-    """Draw the way from the base to one row's value, the features in one order for all panels.
+    """Draw the contributions from the base to the value of one observation, features in one order for all panels.
 
     Parameters
     ----------
     result : Attribution
     measure : str or sequence of str, optional
-        The first three that hold the row by default.
+        The first three that have the observation by default.
     row : int, optional
-        Row position in the subject; the first explained row by default.
+        Position in the test sample; the first explained observation by default.
     top : int
         Features with a bar of their own; the others share the last one.
     """
@@ -61,7 +61,7 @@ def draw(result: Result, measure: Sequence[str] | str | None = None, row: int | 
 
 
 def row_values(result: Result, row: int) -> dict[str, str]:
-    """Return the explained row's own feature values as text, where the result records them."""
+    """Return the feature values of the explained observation as text, where the result records them."""
     return {feature: _value(value) for feature, value in Attributions.from_result(result).values_of(row).items()}
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from ...core.model.subject import Subject
 from ...core.predictive import Distribution
 from ...core.support.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
-from ...core.support.errors import InputError, ModelError, words_of
+from ...core.support.errors import FOREIGN, InputError, ModelError, words_of
 from ...core.traits.interop import global_random_state_restored
 from ...core.validation import inputs
 from ...core.validation.multioutput import Output
@@ -264,7 +264,7 @@ def refitted(model: Any, X: Table, y: FloatArray, asked: Residuals, *, members: 
             with global_random_state_restored(), in_order():
                 again = clone(blank)
                 again.fit(take_rows(X, rest), y[rest])
-        except Exception as error:  # a foreign object: whatever its fit raises is passed on with its name
+        except FOREIGN as error:  # a foreign object: whatever its fit raises is passed on with its name
             got = f"{type(model).__name__} ended with {words_of(error)}"
             raise ModelError(f"{_MUST}; {got}. {GIVE_ROWS}") from error
         mean[fold], variance[fold] = predicted(again, take_rows(X, fold), members=members)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import joblib
 
-from ...core.support.errors import InputError, words_of
+from ...core.support.errors import FOREIGN, InputError, words_of
 from ...core.support.user_modules import look_in
 
 USED = "a pickle: loading it ran code of the file, allowed by allow_pickle"
@@ -57,7 +57,7 @@ def loaded(load: Callable[[], Any], source: str) -> Any:
     """Return what `load` returns; whatever unpickling raises becomes one clear error."""
     try:
         return load()
-    except Exception as error:  # a pickle may raise anything: it is code
+    except FOREIGN as error:  # a pickle may raise anything: it is code
         raise InputError(
             f"model must be a readable pickle; got {source!r}: {words_of(error)}. "
             "Check the file, and that the libraries it was made with are installed in the same versions."
@@ -85,9 +85,9 @@ class FactoryLoader:
         look_in(str(Path.cwd()), [module_name.partition(".")[0]])
         try:
             module = import_module(module_name)
-        except ImportError as error:
+        except FOREIGN as error:
             raise InputError(
-                f"model must be module:function of a module that can be imported; got {source!r}: {error}. "
+                f"model must be module:function of a module that can be imported; got {source!r}: {words_of(error)}. "
                 "Run from the folder that holds the module, or install it."
             ) from error
         factory = getattr(module, function, None)
@@ -99,7 +99,7 @@ class FactoryLoader:
             )
         try:
             return factory(**options)
-        except Exception as error:  # the user's code: whatever it raises is told with its name
+        except FOREIGN as error:  # the user's code: whatever it raises is told with its name
             raise InputError(
                 f"model: the function {source!r} must return the model; got {words_of(error)}. Fix it."
             ) from error

@@ -6,18 +6,26 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
-from urllib.parse import unquote
 
 import pandas as pd
 
 from ...core.support.arrays import tidied
 from ...core.support.errors import InputError, LockedError, MissingDependencyError
+from ...core.support.text import masked, without_secrets
 from .csv_ import Reservoir
 
-_HIDDEN = "pass|pwd|secret|token|key"
 _LATER = (
     "is locked",
     "refused",
+    "unreachable",
+    "no route to host",
+    "not translate host name",
+    "resolve host",
+    "name or service not known",
+    "name resolution",
+    "can't connect",
+    "connection reset",
+    "lost connection",
     "timeout",
     "timed out",
     "starting up",
@@ -32,25 +40,11 @@ _LATER = (
 _READS = ("select", "with", "values", "table")
 
 
-def masked(source: str) -> str:
-    """Return a URL with *** for its password and for secrets among its parameters.
-
-    Examples
-    --------
-    >>> masked("postgresql://me:p@ss@db/x?sslpassword=abc&application_name=audit")
-    'postgresql://me:***@db/x?sslpassword=***&application_name=audit'
-    """
-    url = re.sub(r"(://[^:/@\s]*):[^\s]*@", r"\1:***@", source)
-    return re.sub(rf"(?i)([?&][^=&\s]*(?:{_HIDDEN})[^=&\s]*=)[^&\s]*", r"\1***", url)
-
-
 def message(error: BaseException, source: str) -> str:
-    """Return the first line of a driver's message without any secret of `source`."""
+    """Return the first line of a driver's message without any secret of `source`; none if the source may hide one."""
     text = str(getattr(error, "orig", None) or error).strip()
     line = text.splitlines()[0] if text else type(error).__name__
-    for secret in _secrets(source):
-        line = line.replace(secret, "***")
-    return line
+    return without_secrets(line, source)
 
 
 def is_passing(error: BaseException) -> bool:
@@ -69,13 +63,6 @@ def check_query(query: str, source: str) -> str:
             f"data.query must be one SELECT for {masked(source)!r}; got {got}. State the rows to audit as a SELECT."
         )
     return plain
-
-
-def _secrets(source: str) -> list[str]:
-    """Return the secrets of a URL as written and decoded, the longest first."""
-    secrets = re.findall(r"://[^:/@\s]*:([^\s]*)@", source)
-    secrets += re.findall(rf"(?i)[?&][^=&\s]*(?:{_HIDDEN})[^=&\s]*=([^&\s]*)", source)
-    return sorted({*secrets, *map(unquote, secrets)} - {""}, key=len, reverse=True)
 
 
 FETCH = 10_000  # rows

@@ -9,7 +9,16 @@ from math import nan
 from typing import Any, ClassVar, NamedTuple
 
 from ...checks.family import Said, TableCheck, family, needed, outcome, require
-from ...checks.reading import RuleOutcome, SignVerdict, listed, measure_words, method_words, signs, with_reasons
+from ...checks.reading import (
+    RuleOutcome,
+    SignVerdict,
+    listed,
+    measure_words,
+    method_words,
+    signs,
+    size_within,
+    with_reasons,
+)
 from ...checks.rule import Rule, limits
 from ...core.support.errors import check_options
 from ...core.support.numbers import value_words
@@ -178,6 +187,7 @@ def _without_benefit(rule: Rule, run: Run) -> RuleOutcome:
         lambda f: {**leading[f], **_benefit(own[f]), "p_other": others[f]},
         lambda f: _useless(f, methods, own[f]),
         undecided=lambda rest: with_reasons(view, [f for f in rest if f not in lowering], *tables),
+        size=size_within(run, [x for x in view.lines if x.measure in tables and x.feature in leading]),
         passed=words if leading else "No feature surely leads in every ranking of the prediction.",
     )
 

@@ -22,8 +22,8 @@ from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.text import count
 from ...evidence import columns as col
 from ...evidence import ids
-from ...evidence.importance import NEGATIVE, RSENS, RSENS2, PfiReading, directed
-from ...evidence.information import COVERED, SHARE, AgreementView, RankLine
+from ...evidence.importance import NEGATIVE, RSENS, RSENS2, directed
+from ...evidence.information import CONVENTIONS, COVERED, SHARE, SIGNED_CHANGE, AgreementView, RankLine
 from ...evidence.view import by_feature
 from ..shared.estimates import grouped
 
@@ -79,8 +79,12 @@ def methods(
     """
     names = engine.subject.features
     rankings, gaps = [], []
-    for result in chain.from_iterable(prior.values()):
+    every = list(chain.from_iterable(prior.values()))
+    sized = any(result.id == ids.PFI_UNCERTAINTY for result in every)
+    for result in every:
         tables = {measure: rows[rows[col.FEATURE].isin(names)] for measure, rows in _tables(result)}
+        if sized and CONVENTIONS.get(result.id) == SIGNED_CHANGE:  # a mean change of an uncertainty names no driver
+            tables = {m: table for m, table in tables.items() if _facts(result, m, engine).role != "uncertainty"}
         for measure in without_parts(tables):
             table = tables[measure]
             if table[col.FEATURE].duplicated().any():
@@ -218,7 +222,7 @@ def _role(result: Result, measure: str, facts: MeasureFacts) -> str:
     return facts.role if losses.get(measure, f"mean {measure}") == f"mean {measure}" else "loss"
 
 
-SHUFFLES = (ids.PFI, ids.PFI_TRAIN, ids.DALEX_PARTS)
+SHUFFLES = (ids.PFI, ids.PFI_UNCERTAINTY, ids.PFI_TRAIN, ids.DALEX_PARTS)
 COMPOSES = (*SHUFFLES, ids.SHAP_IMPORTANCE)
 DERIVATIVES = (RSENS, "ead", "aed")
 AVERAGES = ("aed", "apc", "pd")
@@ -292,7 +296,7 @@ def _cases(a: Method, b: Method) -> Iterator[Case]:
 
 
 def _explained(case: Case, results: Results) -> dict[str, Any]:
-    explanations = (_covered, _interacts, _bends, _extrapolates, _read)
+    explanations = (_covered, _interacts, _bends, _extrapolates)
     reasons = [reason for explanation in explanations if (reason := explanation(case, results)) is not None]
     places = " but ".join(f"{_place(method, case.feature)} by {method.label}" for method in (case.high, case.low))
     unsure = "" if case.sure else " One of the two ranks has no interval, so this may be chance."
@@ -388,7 +392,7 @@ def _extrapolates(case: Case, results: Results) -> Reason | None:
     surer = results.lines(ids.PFI, feature=case.feature, measure=ENTROPY.name)
     if col.VERDICT in surer and (surer[col.VERDICT] == NEGATIVE).any():
         return (
-            f"Its Entropy-PFI is negative: the model is surer on shuffled values of {case.feature}, on which "
+            f"Its Entropy-PFI is negative: the model is more confident on permuted values of {case.feature}, on which "
             f"{composing.id} evaluates it."
         ), (ids.PFI,)
     for measure in (case.low.measure, case.high.measure, PREDICTION.name):
@@ -398,18 +402,6 @@ def _extrapolates(case: Case, results: Results) -> Reason | None:
                 f"{composing.id} evaluates the model on combinations that ALE leaves out."
             ), (ids.ALE, ids.PDP)
     return None
-
-
-def _read(case: Case, results: Results) -> Reason | None:
-    """Return the reading of Likelihood- and Entropy-PFI, where these two are what differs."""
-    view = PfiReading.find(results.by_id)
-    if view is None or {case.high.id, case.low.id} != {ids.PFI}:
-        return None
-    if {case.high.measure, case.low.measure} != {ENTROPY.name, view.likelihood}:
-        return None
-    if view.readings.get(case.feature, "undetermined") == "undetermined":
-        return None
-    return str(view.sentences[case.feature]), (view.id,)
 
 
 def profiles_part(results: Mapping[str, Result], measure: str, feature: str, confidence: float) -> bool:

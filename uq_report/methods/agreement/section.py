@@ -35,6 +35,7 @@ from .rankings import Ranking, read_rankings
 
 METHODS = {
     ids.PFI: "PFI",
+    ids.PFI_UNCERTAINTY: "permuted, size",
     ids.PFI_TRAIN: "PFI, training rows",
     ids.SHAP_IMPORTANCE: "SHAP",
     ids.DALEX_PARTS: "DALEX",

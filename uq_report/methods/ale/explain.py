@@ -73,8 +73,12 @@ def make_axis(
     edges: Sequence[float] | None = None,
     codes: Positions | None = None,
     max_levels: int = 30,
+    min_rows: int = 1,
 ) -> AleAxis | str:
-    """Return the axis of a feature, or why it has none; `codes` are what axes of a subject share."""
+    """Return the axis of a feature, or why it has none; `codes` are what axes of a subject share.
+
+    Quantile bins of fewer than `min_rows` rows are merged, of given edges only those without any.
+    """
     values = subject.values(feature)
     present = np.asarray(pd.notna(values)) & (Sampling.of(subject).weights > 0)
     if subject.kinds[feature] == "categorical":
@@ -89,7 +93,7 @@ def make_axis(
     inside[present] = (series >= points[0]) & (series <= points[-1])
     if not inside.any():
         return f"no row lies between its edges {points[0]:g} and {points[-1]:g}"
-    return _bins(subject, feature, values, inside, points)
+    return _bins(subject, feature, values, inside, points, min_rows if edges is None else 1)
 
 
 def _no_bins(kind: str, values: Any, present: BoolArray) -> str:
@@ -122,13 +126,13 @@ def _option_edges(subject: Subject, feature: str, edges: Sequence[float]) -> Flo
     return points
 
 
-def _bins(subject: Subject, feature: str, values: Any, inside: BoolArray, points: FloatArray) -> AleAxis:
-    """Return quantile bins (z_0..z_K], the first closed on the left, empty ones merged to the right."""
+def _bins(subject: Subject, feature: str, values: Any, inside: BoolArray, points: FloatArray, least: int) -> AleAxis:
+    """Return quantile bins (z_0..z_K], the first closed on the left, those of fewer than `least` rows merged."""
     x = np.where(inside, np.asarray(pd.Series(values).fillna(points[0]), dtype=float), points[0])
     step = np.maximum(np.searchsorted(points, x, side="left") - 1, 0)
-    filled = np.unique(step[inside])
-    merged = len(points) - 1 - len(filled)
-    points = np.append(points[0], points[filled + 1])
+    right = _merged(np.bincount(step[inside], minlength=len(points) - 1), least)
+    merged = len(points) - 1 - len(right)
+    points = points[[0, *right]]
     step = np.maximum(np.searchsorted(points, x, side="left") - 1, 0)
     ends = points.astype(np.asarray(values[inside]).dtype)
     side = AxisSide(np.where(inside, step, -1), ends[step], ends[step + 1])
@@ -136,12 +140,32 @@ def _bins(subject: Subject, feature: str, values: Any, inside: BoolArray, points
     mass = (np.append(share, 0) + np.append(0, share)) / 2
     notes = []
     if merged:
-        notes.append(f"{feature}: {merged} empty bins are merged with their neighbours.")
+        few = "empty bins" if least == 1 else f"bins of fewer than {least} rows"
+        notes.append(f"{feature}: {merged} {few} are merged with their neighbours.")
     if not inside.all():
         notes.append(
             f"{feature}: {int((~inside).sum())} rows of no weight, or no value between the edges, take no part."
         )
     return AleAxis(feature, subject.positions(feature)[0], points, ("",) * len(points), (side,), mass, tuple(notes))
+
+
+def _merged(counts: IntArray, least: int) -> list[int]:
+    """Return the right edges, by their position, of bins that hold at least so many rows, as far as there are any.
+
+    A bin that holds fewer is joined with the next one, the last with the one before; those after the last row are cut.
+
+    Examples
+    --------
+    >>> _merged(np.array([0, 3, 0, 2, 0]), 1), _merged(np.array([5, 5, 10, 9, 0]), 10), _merged(np.array([3, 2]), 10)
+    ([2, 4], [2, 4], [2])
+    """
+    ends, held, filled = [], 0, np.flatnonzero(counts).tolist()
+    for place in filled:
+        held += counts[place]
+        if held >= least:
+            ends.append(place + 1)
+            held = 0
+    return [*ends[:-1], filled[-1] + 1]
 
 
 def _leading(feature: str, values: Any, present: BoolArray, max_levels: int) -> tuple[BoolArray, list[str]]:
@@ -383,6 +407,8 @@ class AccumulatedLocalEffects(BuiltInExplainer):
         Pairs with an interaction, as the result ``ale.interaction``.
     n_bins : int
         Quantile bins of a numeric feature.
+    min_rows : int
+        Rows of such a bin, at least: fewer have no variance to speak of, and are joined with a neighbour.
     edges : mapping of str to sequence
         Edges of a numeric feature, instead of its quantiles.
     max_levels : int
@@ -397,6 +423,7 @@ class AccumulatedLocalEffects(BuiltInExplainer):
     features: tuple[str, ...] | None = None
     pairs: tuple[tuple[str, str], ...] = ()
     n_bins: int = 20
+    min_rows: int = 10
     edges: Mapping[str, Sequence[float]] = field(default_factory=dict)
     max_levels: int = 30
 
@@ -416,7 +443,8 @@ class AccumulatedLocalEffects(BuiltInExplainer):
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
-        limits = (*at_least(self, n_bins=1, max_levels=2), ("pairs", are_pairs(self.pairs), "pairs of two features"))
+        numbers = at_least(self, n_bins=1, min_rows=1, max_levels=2)
+        limits = (*numbers, ("pairs", are_pairs(self.pairs), "pairs of two features"))
         check_options("ale", self, limits)
 
     def cost(self, subject: Subject, engine: Engine) -> int:
@@ -430,7 +458,8 @@ class AccumulatedLocalEffects(BuiltInExplainer):
         features, names = features_of(self.name, subject, self.features, self.pairs, self.edges)
         codes = value_positions(subject)
         every = {
-            name: make_axis(subject, name, self.n_bins, self.edges.get(name), codes, self.max_levels) for name in names
+            name: make_axis(subject, name, self.n_bins, self.edges.get(name), codes, self.max_levels, self.min_rows)
+            for name in names
         }
         axes = {name: axis for name, axis in every.items() if isinstance(axis, AleAxis)}
         gaps = (*omitted, *(Omission("", name, why) for name, why in every.items() if isinstance(why, str)))

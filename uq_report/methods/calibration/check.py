@@ -10,11 +10,12 @@ from typing import Any, ClassVar, NamedTuple
 from ...checks.family import NotJudgedError, Said, TableCheck, family, judged, needed, outcome
 from ...checks.reading import RuleOutcome, absent, close, listed
 from ...checks.rule import Rule
+from ...core.statistics.sample_size import SampleSize, beyond
 from ...core.statistics.verdicts import LEAST_EVENTS, Distrust, few_events
 from ...core.support.errors import check_options
 from ...core.support.numbers import number, share_words, value_words
 from ...core.support.text import count, short
-from ...evidence import ids, outcomes
+from ...evidence import ids
 from ...evidence.finding import Finding, Outcome, Severity, Symptom
 from ...evidence.outcomes import (
     CONFIDENCE_GAP,
@@ -42,6 +43,7 @@ from ..shared.checks import (
 )
 from .tables import at_most
 
+STATED_SKILL_SIZE = 0.05  # nats, or share of the baseline's score: the true skill that a sample size is advised for
 # the first that a run has judges the skill
 SCORES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS", "interval_score": "interval score"}
 # Where nothing shows the features to be of use, what the model claims of them is not delivered, and its uncertainty is
@@ -172,6 +174,13 @@ class SkillTest(NamedTuple):
         use = max(self.uses.values(), default=0.0)
         return {"upper": upper, "lower": lower, "loss": -upper, "reached": self.line.upper, "use": use}
 
+    def size(self, n: int) -> SampleSize | None:
+        """Return the sample size that shows a skill of 0.05 nats, or 5 % of the baseline's score, to be above 0."""
+        nats = self.line.unit == "nats"
+        given = f"the skill is {'0.05 nats' if nats else '5% of the score of ' + self.baseline}"
+        size = STATED_SKILL_SIZE * (1.0 if nats else self.base)
+        return beyond(n, self.line.std_error, size, given, confidence=self.line.confidence)
+
     def is_short(self, rule: Rule) -> bool:
         """Return whether only a stated skill is not reached: the model is better than the baseline, or may be."""
         return rule.judge(**self.numbers | {"reached": inf}, events=inf) is None
@@ -179,7 +188,8 @@ class SkillTest(NamedTuple):
 
 def _skill(rule: Rule, run: Run) -> RuleOutcome:
     """Judge the skill by the first score that has an interval."""
-    skill, counts = _skill_test(needed(CalibrationView, run), run), class_counts(run)
+    view, counts = needed(CalibrationView, run), class_counts(run)
+    skill = _skill_test(view, run)
     if skill is None or too_few(counts):
         raise NotJudgedError(too_few(counts) or "no score of the outcomes has an interval")
     gain = f"the gain over {skill.baseline}, {skill.words}, which may be none"
@@ -189,6 +199,7 @@ def _skill(rule: Rule, run: Run) -> RuleOutcome:
         lambda x: x.numbers | {"events": events(counts)},
         lambda x: _no_skill(rule, x),
         undecided=lambda rest: [gain for x in rest if not x.line.lower > 0],
+        size=skill.size(view.n),
         passed=f"The {skill.score} is better than that of {skill.baseline} by {skill.words}, where that is "
         f"{number(skill.base)}.",
     )
@@ -521,16 +532,16 @@ class CalibrationGate(TableCheck):
         fails, unjudged = self.rules
         few = few_events(int(events(counts)), sum(counts)) if counts else Distrust()
         severity = fails.judge(**gate.observed)
-        finding = None
+        finding = needed = None
         if severity and (view.infinite_nll or not few.reason):
             finding = self._failed(fails, gate, severity, run)
         elif unjudged.judge(
             reach=gate.reach, units=gate.units, cut=view.blocks_cut, events=events(counts), missed=gate.missed.upper
         ):
-            finding = self._unjudged(unjudged, gate, few)
+            finding, needed = self._unjudged(unjudged, gate, few)
         if finding is None:
             return Outcome(check=self.name, state="passed", reason=self._passed(gate))
-        return Outcome(check=self.name, state="found", findings=(finding,))
+        return Outcome(check=self.name, state="found", findings=(finding,), n_needed=needed)
 
     def _failed(self, rule: Rule, gate: GateInputs, severity: Severity, run: Run) -> Finding:
         parts: dict[str, Any] = {"remedy": _remedy(run), "explains": (Symptom(code="UQ003"),), "threshold": self.missed}
@@ -578,24 +589,25 @@ class CalibrationGate(TableCheck):
         words = "; ".join(lowered)
         return f"{gap} {words[0].upper()}{words[1:]}."
 
-    def _unjudged(self, rule: Rule, gate: GateInputs, few: Distrust) -> Finding:
-        """Return what would decide: more rows of the rarer class, which the importances for the loss need too."""
-        needed = outcomes.rows_within(gate.gap, gate.lower, gate.upper, self.margin, gate.view.n)
+    def _unjudged(self, rule: Rule, gate: GateInputs, few: Distrust) -> tuple[Finding, int | None]:
+        """Return the finding, and the sample size that decides: where events are few, the one that has enough."""
+        size = gate.view.gap_size(self.margin)
+        needed = size.rounded if size is not None and size.is_larger else None
         by_coverage = not gate.reach >= self.margin and gate.missed.upper >= self.pass_margin
         statement = f"{count(gate.view.n, 'row')} cannot tell whether the stated uncertainty is right: "
-        statement += f"{gate.missed.words}." if by_coverage else self._open(gate, needed)
+        statement += f"{gate.missed.words}." if by_coverage else self._open(gate, size)
         if few.reason:
             needed = None if isnan(few.rows) else ceil(few.rows)
             enough = f" About {needed} rows would do if their share stays as it is." if needed else ""
             both = "Neither the stated uncertainty nor what drives the loss can be judged"
             statement = f"{both}: {few.reason}.{enough}"
-        remedy = f"Audit the model on {f'about {needed}' if needed else 'more'} unseen rows."
+        remedy = f"Audit the model on {f'about {needed:,}' if needed else 'more'} new observations."
         numbers, threshold = (gate.gap, gate.lower, gate.upper), self.margin
         if by_coverage:
             numbers, threshold = (gate.missed.excess, gate.missed.lower, gate.missed.upper), self.pass_margin
-        return _finding(rule, rule.severity, statement, numbers, remedy=remedy, threshold=threshold)
+        return _finding(rule, rule.severity, statement, numbers, remedy=remedy, threshold=threshold), needed
 
-    def _open(self, gate: GateInputs, needed: int | None) -> str:
+    def _open(self, gate: GateInputs, size: SampleSize | None) -> str:
         """Say what keeps the gap from passing, and how many rows would let it pass."""
         if isnan(gate.gap):
             reasons = {omission.measure: omission.reason for omission in gate.view.omissions}
@@ -605,8 +617,9 @@ class CalibrationGate(TableCheck):
         if isnan(gate.gain.estimate):
             reasons = {omission.measure: omission.reason for omission in gate.view.omissions}
             return f"{reasons.get(SHAPE_GAIN, 'what recalibration gains is not known')}."
-        enough = f" About {needed} would, if gap and spread stay as they are." if needed else ""
-        return f"{gate.words}, and the limit is ±{self.margin:g} nats.{enough}"
+        enough = "" if size is None else f" {size.sentence}"
+        rejected = ". A calibration test rejects, with a small effect" if gate.p_adjusted <= self.level else ""
+        return f"{gate.words}, and the limit is ±{self.margin:g} nats{rejected}.{enough}"
 
     def _passed(self, gate: GateInputs) -> str:
         if gate.missed.known and isnan(gate.gap):

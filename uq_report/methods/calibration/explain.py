@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -27,6 +27,7 @@ from ...evidence.outcomes import ROW_GAIN, SHAPE_GAIN
 from ..shared.association import NumericColumn, coded
 from ..shared.checks import LEAST_UNITS, at_least
 from ..shared.estimates import estimate
+from ..shared.members import covers, n_drawn
 from . import scores as scoring
 from . import tables
 from .comparisons import ClassOutcomes, comparisons
@@ -37,7 +38,10 @@ _FAR = 3.0  # standard deviations between the events observed and those expected
 
 @dataclass(frozen=True)
 class Setting:
-    """The outcomes (encoded), how rows enter a mean, the random streams and the explainer's options."""
+    """The outcomes (encoded), how rows enter a mean, the random streams and the explainer's options.
+
+    `left_out` has the mean scores without each drawn member of a random model, by their items.
+    """
 
     y: AnyArray
     train: AnyArray | None
@@ -48,6 +52,7 @@ class Setting:
     n_splits: int
     confidence: float
     columns: Callable[[], list[NumericColumn]]
+    left_out: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @property
     def independent(self) -> IntArray:
@@ -275,7 +280,8 @@ class Calibration(BuiltInExplainer):
         assumes="Rows are independent, or dependent only inside the stated clusters.",
         fails="Over- and under-confidence in different regions can cancel in G; read PIT and reliability beside it. "
         "The gain is a lower bound of what miscalibration costs: it finds the forms above only.",
-        interval="Over new test rows, for the fixed model.",
+        interval="Over new test rows, for the fixed model: Wilson at an effective n (accuracy, recall, precision), "
+        "the wider of logit and Newcombe (AUC), log scale (losses, R² by 1 − R²), t (differences).",
         references="broecker; czado",
     )
 
@@ -290,8 +296,17 @@ class Calibration(BuiltInExplainer):
             raise InputError("calibration.y must be given; it was not. Pass the outcomes of the test rows.")
         sampling = Sampling.of(subject)
         train = None if subject.train is None or subject.train[1] is None else q.encode(subject.train[1])
-        columns = partial(_columns, subject)
-        setting = Setting(y, train, sampling, engine.rng, confidence=engine.confidence, columns=columns, **asdict(self))
+        left_out = scoring.left_out_scores(q, y, sampling.weights) if n_drawn(engine) else {}
+        setting = Setting(
+            y,
+            train,
+            sampling,
+            engine.rng,
+            confidence=engine.confidence,
+            columns=partial(_columns, subject),
+            left_out=left_out,
+            **asdict(self),
+        )
         classes = "proba" in q.supports
         parts = class_parts(cast("Categorical", q), setting) if classes else number_parts(q, setting)
         held = "covered" in q.supports
@@ -316,6 +331,7 @@ class Calibration(BuiltInExplainer):
                 "units": sampling.units,
                 "blocks_cut": sampling.blocks is not None and sampling.blocks.cut,
                 "gain_features": list(parts.features),
+                **_gap_variance(q, gap, setting),
                 **_events(q, y),
             },
         )
@@ -353,13 +369,15 @@ def _estimates(
 
 
 def _score(score: scoring.CalibrationScore, setting: Setting) -> dict[str, Any]:
-    sampling, level = setting.sampling, setting.confidence
+    sampling, level, left_out = setting.sampling, setting.confidence, setting.left_out.get(score.item)
+    if left_out is not None:
+        sampling = sampling.over_draws(score.rows, left_out)
     line, narrow = (score.of(score.rows, sampling, x) for x in (level, 0.9))
     line |= {"item": score.item, "unit": score.unit, "lower_90": narrow["lower"], "upper_90": narrow["upper"]}
     if score.item == "confidence_gap":
         centred = 0.0 if abs(line["estimate"]) < EXACT else line["estimate"]
-        line |= {"p_value": float(two_sided(centred, line["std_error"], sampling.units - 1)), "null_mean": 0.0}
-    return line
+        line |= {"p_value": float(two_sided(centred, line["std_error"], sampling.freedom)), "null_mean": 0.0}
+    return line if left_out is None else line | {"covers": covers(line["covers"], len(left_out))}
 
 
 def _gap(q: Distribution, y: AnyArray) -> tuple[list[scoring.CalibrationScore], tuple[Omission, ...]]:
@@ -368,6 +386,25 @@ def _gap(q: Distribution, y: AnyArray) -> tuple[list[scoring.CalibrationScore], 
     if lacking:
         return [], (Omission("confidence_gap", "", q.why_not(lacking[0])),)
     return [scoring.CalibrationScore("confidence_gap", "nats", scoring.confidence_gap(q, y))], ()
+
+
+def _gap_variance(q: Distribution, gap: list[scoring.CalibrationScore], setting: Setting) -> dict[str, float]:
+    """Return n times the variance of the mean gap if outcomes follow the model, where it can be computed.
+
+    Of the model's own distributions, times the design effect of clusters. Where outcomes are censored, that of the
+    gaps observed.
+    """
+    sampling, n = setting.sampling, len(setting.y)
+    if not gap or not np.isfinite(gap[0].rows).all():
+        return {}
+    by_unit = float(sampling.mean(gap[0].rows)[1])
+    variance = n * by_unit**2
+    if not q.censored and "sample" in q.supports:
+        by_row = float(replace(sampling, codes=None, units=n).mean(gap[0].rows)[1])
+        design = max(1.0, (by_unit / by_row) ** 2) if by_row > 0 else 1.0
+        own = scoring.varentropy(q, setting.rng("varentropy"))
+        variance = float(n * np.square(sampling.weights) @ own) * design
+    return {"gap_variance": variance} if np.isfinite(variance) else {}
 
 
 def _events(q: Distribution, y: AnyArray) -> dict[str, float]:

@@ -1,1 +1,1 @@
-"""Covered information (CID), and importances corrected for cover."""
+"""Covered information (CID), and importances adjusted for redundancy."""

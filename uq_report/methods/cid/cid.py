@@ -354,8 +354,8 @@ def discrete_log_p(codes: IntArray, penalty: float) -> LogProbability:
 
 LEVEL = 0.05
 CHOSEN = (
-    "Partners are tried in the order of a normal model of the same columns. Sets are chosen on the rows they are "
-    "measured on, so what they leave tends to be too small."
+    "Partners are tried in the order of a normal model of the same columns. Sets are chosen on the observations on "
+    "which they are measured, so the remaining information tends to be too small."
 )
 
 

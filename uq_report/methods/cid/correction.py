@@ -1,4 +1,4 @@
-"""Importance corrected for cover: the price of permuted values where those that could replace it are wrong too."""
+"""Importance adjusted for redundancy: the price of permuted values where those that could replace it are wrong too."""
 
 from __future__ import annotations
 
@@ -68,16 +68,20 @@ class CoverCorrection(BuiltInExplainer):
     section: ClassVar[str] = "relations.cover"
     priority: ClassVar[int] = 14
     card: ClassVar[MethodCard] = MethodCard(
-        title="Importance corrected for cover",
-        definition="PFI(C and x) − PFI(C): how much worse the model predicts when values of a feature are wrong and "
-        "those of its partners C, which could stand in for it, are wrong already. C is grown from the fitted joint "
-        "distribution: the features that lower the information of x about the target most.",
-        assumes="The model is fixed, and the covering sets are the right ones.",
-        fails="It is the price of wrong values, not of values left out, and it under-reports a little where cover is "
-        "spread over many features. Where effects of correlated features cancel (suppression) it is no nearer to "
-        "refitting without the cover than the importance alone. Shuffled sets ask the model about rows that may not "
-        "occur.",
-        interval="Over new test rows, receiver and donor of each shuffle included, given the covering sets.",
+        title="Importance adjusted for redundancy",
+        definition=(
+            "PFI(C and x) − PFI(C): the increase in a measure when a feature x is permuted and its partner features C, "
+            "which carry the same information, are permuted already. C is chosen from the fitted joint distribution: "
+            "the features that reduce the information of x about the target most."
+        ),
+        assumes="The model is fixed, and the partner features are the right ones.",
+        fails=(
+            "It measures the effect of corrupting a feature, not of omitting it, and it under-reports slightly where "
+            "many features share the information. Where effects of correlated features cancel (suppression) it is no "
+            "closer to refitting without the partners than plain importance. Permuted sets form combinations that may "
+            "not occur."
+        ),
+        interval="Over new test samples, receiver and donor of each permutation included, given the partner features.",
         references="pereira:definition 2.3; wood:section 3; breiman",
     )
     needs: ClassVar[tuple[str, ...]] = (ids.CID, ids.PFI)
@@ -93,7 +97,7 @@ class CoverCorrection(BuiltInExplainer):
         partners = {feature: sets[feature] for feature in subject.features if feature in sets}
         measures, omitted = engine.select(without_parts(plain.measures))
         if not measures or not partners:
-            what = f"measure of {ids.PFI}" if not measures else "covering set of a feature"
+            what = f"measure of {ids.PFI}" if not measures else "partner features of a feature"
             raise UnsupportedError(f"cover: there is no {what} to correct.")
         rows = ShuffledRows.of(engine, measures)
         donors = np.stack([shuffle(subject, engine.rng("shuffle", repeat)) for repeat in range(self.n_repeats)])
@@ -216,7 +220,7 @@ class _Corrected:
         return Importance(
             id=ids.COVER,
             explainer=ids.COVER,
-            title="Importance corrected for cover",
+            title="Importance adjusted for redundancy",
             frame=pd.DataFrame(records, columns=list(Importance.columns)),
             estimates=pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True),
             rows=None if no_interval else values,
@@ -270,10 +274,10 @@ class _Corrected:
 
 
 def _notes(shuffles: int, no_interval: str) -> tuple[str, ...]:
-    interval = "Intervals are for new test rows, given the model and the covering sets."
+    interval = "Intervals cover new test samples, given the model and the partner features."
     return (
-        f"Alone, corrected and joint are of the same {shuffles} shuffles and can be compared row by row.",
-        "The importance alone may differ from that of permutation importance by the error of shuffling.",
-        "A feature without partners keeps its plain importance: nothing covers it.",
+        f"Plain, adjusted and joint importance use the same {shuffles} permutations, comparable by observation.",
+        "Plain importance may differ from that of permutation importance by the error of the permutations.",
+        "A feature without partner features keeps its plain importance.",
         f"No interval: {no_interval}." if no_interval else interval,
     )

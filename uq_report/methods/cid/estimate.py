@@ -181,7 +181,7 @@ def in_cells(data: Data, bins: int) -> tuple[IntArray, tuple[str, ...]]:
 
 def cell_notes(binned: Sequence[str], bins: int, pooled: Sequence[str], gaps: Sequence[str]) -> tuple[str, ...]:
     """Return how columns became cells: what was cut, which levels share a cell, and where values are missing."""
-    cut = f"Cut into {bins} cells of about equal count: {listed(binned)}. Information within a cell is not seen."
+    cut = f"Cut into {bins} cells of about equal count: {listed(binned)}. Information within a cell is lost."
     pool = f"The {MOST_LEVELS - 1} most frequent levels are kept, the rest share one cell: {listed(pooled)}."
     missing = f"A missing value is a cell of its own: {listed(gaps)}."
     return tuple(note for note, names in ((cut, binned), (pool, pooled), (missing, gaps)) if names)
@@ -354,7 +354,7 @@ def _outcome(engine: Engine) -> Any:
         )
     y = np.asarray(engine.y)
     if len(np.unique(y)) < 2:
-        raise InputError("cid.y must vary over the audited rows; got one value only. Nothing can be told about it.")
+        raise InputError("cid.y must vary over the audited rows; got one value only. It carries no information.")
     return y
 
 

@@ -90,15 +90,19 @@ class CoveredInformation(BuiltInExplainer):
     card: ClassVar[MethodCard] = MethodCard(
         title="Covered information (CID)",
         definition="CI = I(X; Y) − I(X; Y | all other features), from one Markov random field fitted to features and "
-        "target; the covered share is max(CI, 0) / I(X; Y). Corrected importance is what a regression of "
-        "importance on these terms predicts for no redundant cover.",
+        "target; the covered share is max(CI, 0) / I(X; Y). Corrected importance is the prediction of a regression of "
+        "importance on these terms at no redundant covered information.",
         assumes="The field (Gaussian copula, conditional Gaussian or discrete pairwise) describes the joint "
         "distribution.",
-        fails="A wrong field or too large a penalty hides or makes up cover. Corrected values are extrapolations: they "
-        "are shown only for eight features or more, if the map predicts features it was not fitted to, and if "
-        "cover lowers importance in every fit.",
-        interval="Of information: over new test rows, given the fitted field. Of corrected values: over sets of rows, "
-        "given the map. The share and the graph have none.",
+        fails=(
+            "A misspecified field or too large a penalty hides or invents covered information. Corrected values are "
+            "extrapolations: they are shown only for eight features or more, if the map predicts features to which it "
+            "was not fitted, and if redundant covered information lowers importance in every fit."
+        ),
+        interval=(
+            "For information: over new test samples, given the fitted field. For corrected values: over subsamples, "
+            "given the map. Shares and graph have no interval."
+        ),
         references="pereira:definitions 2.1 to 2.3 and theorem 2.1",
     )
     needs: ClassVar[tuple[str, ...]] = (ids.PFI,)
@@ -153,12 +157,12 @@ class CoveredInformation(BuiltInExplainer):
         return Diagnostic(
             id=self.name,
             explainer=self.name,
-            title="What the other features cover of each feature's information about y",
+            title="Information about y that each feature shares with the other features",
             frame=_frame(estimates),
             estimates=estimates,
             rows=RowValues(("covered", "mutual"), features, np.stack([covered.T, mutual.T])),
             options=asdict(self),
-            notes=(*fitted.notes, "Intervals cover new rows, given the fitted field. All information is in nats."),
+            notes=(*fitted.notes, "Intervals cover new test samples, given the fitted field. Information is in nats."),
             omissions=(*fitted.omissions, *unknown),
             meta={"estimator": fitted.estimator, **fitted.facts},
         )
@@ -177,16 +181,16 @@ class CoveredInformation(BuiltInExplainer):
         rule = (
             f"A partner joins if it lowers the information most, by at least {self.min_gain:g} nats and one standard "
             f"error; at most {self.max_cover}. Only features that depend on the feature are tried ({LEVEL:.0%}, shared "
-            "out over the others): one that is independent of it covers nothing of it."
+            "out over the others): an independent feature shares no information with it."
         )
         cells = (OF_CELLS,) if fitted.estimator == DISCRETE else ()
         return Diagnostic(
             id=ids.CID_COVER,
             explainer=self.name,
-            title="The few other features that repeat most of what a feature says about y",
+            title="The few features that share most of a feature's information about y",
             frame=_frame(estimates),
             estimates=estimates,
-            notes=(rule, CHOSEN, *cells, "Intervals cover new rows, given the fitted field and the set."),
+            notes=(rule, CHOSEN, *cells, "Intervals cover new test samples, given the fitted field and the set."),
             meta={"estimator": fitted.estimator, "min_gain": self.min_gain, "max_cover": self.max_cover},
         )
 
@@ -202,7 +206,7 @@ def _graph(fitted: InformationEstimate) -> Diagnostic:
     return Diagnostic(
         id=ids.CID_GRAPH,
         explainer=ids.CID,
-        title="The dependence graph the covered information rests on",
+        title="Dependence graph of features and target",
         frame=pd.DataFrame(edges, columns=list(Diagnostic.columns)),
         estimates=pd.DataFrame(columns=[*ESTIMATE_COLUMNS, "item"]),
         notes=(f"One edge per pair with a non-zero {meaning}, its value.", *([rule] if unlisted else [])),
@@ -319,10 +323,13 @@ def corrected_importance(
     return Importance(
         id=ids.CID_CORRECTED,
         explainer=ids.CID,
-        title="Permutation importance with no information covered by other features",
+        title="Permutation importance corrected by covered information (Pereira et al.)",
         frame=stacked(frames, Importance.columns),
         estimates=stacked(tables, columns),
-        notes=(sets.note, "No redundant cover lies outside the data: every corrected value is an extrapolation."),
+        notes=(
+            sets.note,
+            "The absence of redundant information lies outside the data: every corrected value is an extrapolation.",
+        ),
         omissions=tuple(omissions),
         meta={"maps": maps, "coefficients": list(COEFFICIENTS), "estimator": estimate.estimator},
     )
@@ -364,7 +371,7 @@ def bootstrapped(
             values = np.stack([rows.of(measure, f) for f in estimate.features])
             if np.isfinite(values).all():
                 importances[measure] = weights @ values.T
-    return Sets(importances, terms, f"The model is kept; {n_sets} bootstrap sets of the audited rows.")
+    return Sets(importances, terms, f"The model is fixed; {n_sets} bootstrap samples of the test sample.")
 
 
 def bootstrap_weights(engine: Engine, n_sets: int) -> FloatArray:

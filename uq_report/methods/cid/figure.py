@@ -1,4 +1,4 @@
-"""Covered information, importance alone and corrected for cover, and the dependence graph."""
+"""Covered information, importance alone and adjusted for redundancy, and the dependence graph."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 BAR = "#b9c4d0"
 DOT: dict[str, Any] = {"color": style.ROLE["loss"], "linestyle": "", "marker": "D", "markersize": 4.5}
-CORRECTED = {**DOT, "label": "with its partners lost too"}
+CORRECTED = {**DOT, "label": "with its partners permuted too"}
 PLAIN = {**DOT, "color": style.MUTED, "marker": "o", "markerfacecolor": "white", "label": "alone"}
 PARTNERS = 2  # named beside a feature
 MOVES = {"rises": (2, 1), "keeps its rank": (1, 1), "falls": (1, 2)}
@@ -62,8 +62,8 @@ def draw(result: Result, top: int = 20) -> Figure:
         axes.set_yticks(at, [style.name(feature) for feature in features])
         axes.set_ylim(len(features) - 0.4, -0.6)
         axes.set_xlabel("information about y (nats)")
-        bar = style.patch(color=BAR, linewidth=0, label="I(X; Y), all it says about y")
-        _legend(figure, covered, [bar, style.line(label="covered by the other features", **DOT)], 1.2, columns=2)
+        bar = style.patch(color=BAR, linewidth=0, label="I(X; Y), its information about y")
+        _legend(figure, covered, [bar, style.line(label="shared with the other features", **DOT)], 1.2, columns=2)
     return figure
 
 
@@ -86,7 +86,7 @@ def _legend(figure: Figure, table: pd.DataFrame, handles: list[Any], width: floa
 def draw_corrected(
     result: Result, measure: str | None = None, top: int = 20, features: Sequence[str] | None = None
 ) -> Figure:
-    """Draw each feature's importance alone and corrected for cover with their intervals, and its partners' names.
+    """Draw each feature's importance alone and adjusted for redundancy with their intervals, and its partners' names.
 
     Parameters
     ----------

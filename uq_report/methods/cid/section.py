@@ -1,4 +1,4 @@
-"""Importance corrected for cover, and the covered information it rests on."""
+"""Importance adjusted for redundancy, and the covered information it rests on."""
 
 from __future__ import annotations
 
@@ -22,23 +22,24 @@ from ...reading.tables import FEATURE, INTERVAL, Field, line_table
 from ..shared.wording import BuiltInSection, absent, named, words_of
 from . import figure as figures
 
-TITLE = "Importance corrected for cover"
+TITLE = "Importance adjusted for redundancy"
 EDGES = 10
 LEAD = (
-    "Wrong values of one feature cost little where others can stand in for it. So beside the importance of a feature "
-    "alone stands the one corrected for cover: what its wrong values cost once those of its partners, which the fitted "
-    "joint distribution names, are wrong too. Both are prices of wrong values, not of values left out."
+    "Permuting one of several correlated features increases the loss little, because the others carry the same "
+    "information. Adjusted importance is the increase in loss when a feature is permuted in addition to its partner "
+    "features, which the fitted joint distribution names. Both measure the effect of corrupting a feature, not of "
+    "omitting it."
 )
 COVERED_LEAD = (
-    "Covered information is the part of what a feature says about the target that the other features say as well; "
-    "below 0, the feature says more once the others are known. The covered share relates it to all the feature says. "
-    "What others cover is not lost to the model when this feature alone is. All of it rests on a model of the joint "
-    "distribution of features and target, which is drawn below."
+    "Covered information is the part of a feature's information about the target that it shares with the other "
+    "features; below 0, the feature is more informative once the others are known (synergy). The covered share relates "
+    "it to the feature's whole information. The model keeps the shared information if this feature alone is corrupted. "
+    "All values rest on a model of the joint distribution of features and target, which is drawn below."
 )
 
 
 class CoverSection(BuiltInSection):
-    """Importance alone and corrected for cover, then covered information, its graph, and the map where it passes."""
+    """Plain and adjusted importance, then covered information, its graph, and the map where it passes."""
 
     name: ClassVar[str] = "covered"
     slot: ClassVar[str] = slots.COVER
@@ -51,7 +52,7 @@ class CoverSection(BuiltInSection):
             return absent(evidence, section, Cid.id, view, "No covered information could be estimated.")
         corrected, parts = CoverCorrected.find(evidence.run), [_information(view), _graph(evidence, view)]
         if corrected is None or not corrected.lines:
-            missing = absent(evidence, section, CoverCorrected.id, corrected, "No importance could be corrected.")
+            missing = absent(evidence, section, CoverCorrected.id, corrected, "No importance could be adjusted.")
             return replace(missing, sections=(*parts, *_mapped(evidence)))
         order = sorted(corrected.measures, key=lambda measure: measure != NLL.name)
         first, *others = (_corrected(evidence, corrected, m, f"cover-{k}") for k, m in enumerate(order, 1))
@@ -66,7 +67,7 @@ def _corrected(e: RunReader, view: CoverCorrected, measure: str, key: str) -> Se
     sensitivity = RSensView.find(e.run) if is_first else None
     speeds = {} if sensitivity is None else by_feature(sensitivity.lines)
     columns = [Column("feature"), Column("alone", unit=facts.unit)]
-    columns += [Column("corrected for cover", unit=facts.unit), Column("partners"), Column("rank")]
+    columns += [Column("adjusted for redundancy", unit=facts.unit), Column("partners"), Column("rank")]
     columns += [Column("R-sens, rank")] if speeds else []
     rows = []
     for line in lines:
@@ -76,10 +77,10 @@ def _corrected(e: RunReader, view: CoverCorrected, measure: str, key: str) -> Se
         speed = speeds.get(line.feature)
         speed_words = "not computed" if speed is None else f"{words_of(speed)}, {speed.rank}"
         rows.append((name(line.feature), alone, words_of(line), partners, moved, *([speed_words] if speeds else [])))
-    caption = f"Importance for {facts.title}: alone, and corrected for cover. {intervals_caption(table_of(lines))}"
+    caption = f"Importance for {facts.title}: plain, and adjusted for redundancy. {intervals_caption(table_of(lines))}"
     note = notes_of(view.result) if is_first else ""
     table = make_table(f"{key}-table", caption, columns, rows, evidence=view.id, note=note)
-    return Section(id=key, title=f"Corrected importance for {facts.title}", blocks=(table,))
+    return Section(id=key, title=f"Adjusted importance for {facts.title}", blocks=(table,))
 
 
 def _information(view: Cid) -> Section:
@@ -91,8 +92,8 @@ def _information(view: Cid) -> Section:
     capped = f", the {TOP} most informative of {len(mutual)}" if len(mutual) > TOP else ""
     figure = make_figure(
         "covered-figure",
-        f"What each feature says about the target, and how much of it the others cover{capped}. "
-        f"{intervals} The covered share has none.",
+        f"Information of each feature about the target, and the part that it shares with the others{capped}. "
+        f"{intervals} The covered share has no interval.",
         "A bar per feature for its information about the target, and a dot with an interval for the covered part. "
         f"Most informative: {named(mutual[:3], 'nats')}. {text}",
         lambda: figures.draw(view.result, TOP),
@@ -117,11 +118,11 @@ def _cover_words(covered: Mapping[str, ItemLine], shares: Mapping[str, float]) -
     if above:
         percent = {line.feature: shares.get(line.feature, nan) for line in above}
         names = [name(f) + ("" if isnan(p) else f" (covered share {100 * p:.0f} %)") for f, p in percent.items()]
-        says = "says" if len(above) == 1 else "say"
-        sentences.append(f"The others repeat part of what {joined(names)} {says} about the target.")
+        sentences.append(f"The other features share part of the information of {joined(names)} about the target.")
     if below:
-        says = "says" if len(below) == 1 else "say"
-        sentences.append(f"{joined([name(line.feature) for line in below])} {says} more once the others are known.")
+        are = "is" if len(below) == 1 else "are"
+        named = joined([name(line.feature) for line in below])
+        sentences.append(f"{named} {are} more informative once the others are known (synergy).")
     if rest := len(lines) - len(above) - len(below):
         left = count(rest, "feature")
         sentences.append(f"For {left} the interval of covered information holds 0: neither way is shown.")
@@ -145,14 +146,14 @@ def _graph(e: RunReader, view: Cid) -> Section:
     )
     edges = CidGraph.find(e.run)
     blocks = (Facts(rows=rows), *([] if edges is None else _edges(edges)))
-    return Section(id="covered-graph", title="The graph it rests on", blocks=blocks)
+    return Section(id="covered-graph", title="Dependence graph", blocks=blocks)
 
 
 def _edges(view: CidGraph) -> list[Block]:
     """Return the graph in a sentence, a figure and a table of its strongest edges."""
     total = view.total
     if not total:
-        return [Paragraph(text="The graph has no edges: no feature is tied to another or to the target.")]
+        return [Paragraph(text="The graph has no edges: no feature depends on another or on the target.")]
     meaning, left = clean(view.edge or "strength", 60), total - figures.STRONGEST
     text = _graph_text(view)
     capped = f" Of {total} edges the {figures.STRONGEST} strongest are drawn, {left} weaker ones are left out."
@@ -195,13 +196,13 @@ def _mapped(e: RunReader) -> list[Section]:
 
 
 def _moves(e: RunReader, view: CidCorrected, measure: str, key: str) -> Section:
-    """Return corrected beside plain importance, in the order of the corrected ranks."""
+    """Return corrected beside plain importance, in the order of the adjusted ranks."""
     facts = e.words(measure)
     lines = sorted(of_measure(view.lines, measure), key=lambda line: line.rank)
     moved = [line for line in lines if line.rank != line.plain_rank]
     moves = joined([f"{name(line.feature)} from {line.plain_rank} to {line.rank}" for line in moved])
     text = f"Ranks move for {moves}." if moved else "No feature changes its rank."
-    text = f"{text} Every corrected value is an extrapolation to features that cover nothing of each other."
+    text = f"{text} Every corrected value is an extrapolation to features that share no information."
     capped = f" The first {TOP} of {len(lines)} are drawn." if len(lines) > TOP else ""
     figure = make_figure(
         f"{key}-figure",
@@ -212,7 +213,7 @@ def _moves(e: RunReader, view: CidCorrected, measure: str, key: str) -> Section:
     )
     fields = (
         *(FEATURE, (Column("plain rank", "integer"), "plain_rank"), (Column("plain", "number", facts.unit), "plain")),
-        (Column("corrected rank", "integer"), "rank"),
+        (Column("adjusted rank", "integer"), "rank"),
         *((Column("corrected", "number", facts.unit), "estimate"), INTERVAL),
     )
     caption = f"Plain and corrected importance for {facts.title}."

@@ -435,6 +435,8 @@ def model_performance(dalex: Dalex, rows: IntArray) -> Diagnostic:
             raise GapError(PREDICTION.name, "", "it needs predictions and outcomes")
         _need_two_classes(dalex, rows)
         own = dalex.own[dalex.measures.index(measure), rows]
+        if dalex.classifies and not ((own >= CUTOFF) & (y[rows] == 1)).any():
+            raise GapError(PREDICTION.name, "", f"no observation is a true positive at the cutoff of {CUTOFF}")
         data = dalex.cells.table(rows, others=False)
         answer = dalex.ask("model_performance", measure.name, data, y[rows], lambda *_: own, cutoff=CUTOFF)
         metrics = {str(name): float(value) for name, value in answer.result.iloc[0].items()}

@@ -1,11 +1,11 @@
-"""Data quality: facts about the data that make results mean less than they seem to, each above a printed threshold."""
+"""Data quality: facts about the data that limit what results mean, each above a printed threshold."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import sqrt
+from math import nan, sqrt
 from typing import Any, ClassVar
 
 from pandas.api.types import is_numeric_dtype
@@ -18,13 +18,14 @@ from ...core.support.numbers import share_words, signed
 from ...core.support.text import short
 from ...evidence import ids
 from ...evidence import rows as facts
-from ...evidence.finding import Outcome
-from ...evidence.rows import CountLine, DataQualityView
+from ...evidence.finding import Outcome, Symptom
+from ...evidence.rows import CountLine, DataQualityView, MissingLine, MissingView
 from ...evidence.run import Run
 from ...evidence.view import by_feature, largest_first, of_measure
-from ..shared.checks import positive
+from ..shared.checks import observed, positive
 
 ZERO = "0"
+COPIED, NEAR_COPIES = "UQ701", "UQ305"  # exact copies of training rows are near ones, too
 NEEDS = {"UQ701": facts.OVERLAP, "UQ706": facts.TYPE_CHANGE, "UQ707": facts.CLASS}
 # most rules are about a share, medium from a second one
 _rule = partial(
@@ -32,20 +33,20 @@ _rule = partial(
 )
 RULES = (
     _rule(
-        code="UQ701",
-        title="Audited rows occur among the training rows",
+        code=COPIED,
+        title="Observations also occur in the training sample",
         options=("share=overlap",),
         thresholds={"high": 0.05},
-        when="More than {share:pct} of the audited rows occur among the training rows, in copies that chance does not "
-        "explain. High from {high:pct}, else medium.",
+        when="More than {share:pct} of the observations also occur in the training sample, in copies that chance does "
+        "not explain. High from {high:pct}, else medium.",
         grades=("high if share >= high", "medium"),
     ),
     _rule(
         code="UQ702",
-        title="Audited rows occur more than once",
+        title="Observations occur more than once",
         options=("share=duplicates",),
         thresholds={"medium": 0.05},
-        when="More than {share:pct} of the audited rows repeat an earlier one, in copies that chance does not explain "
+        when="More than {share:pct} of the observations repeat an earlier one, in copies that chance does not explain "
         "nor a cluster. Medium from {medium:pct}, else low.",
     ),
     _rule(
@@ -53,8 +54,9 @@ RULES = (
         title="A number may stand for a missing value",
         options=("share=placeholder",),
         thresholds={"medium": 0.05},
-        when="In more than {share:pct} of the rows a number stands apart at an end of its column and looks like a code "
-        "(−1, ±9, ±99 ...): medium from {medium:pct}, else low. A 0, which may be a real amount, is an observation.",
+        when="In more than {share:pct} of the observations a number stands apart at an end of its column and looks "
+        "like a code (−1, ±9, ±99 ...): medium from {medium:pct}, else low. A 0, which may be a real amount, is an "
+        "observation.",
         grades=("medium if share >= medium and code > 0", "low if code > 0", "observation"),
     ),
     _rule(
@@ -67,14 +69,18 @@ RULES = (
     _rule(
         code="UQ705",
         title="Values are missing",
-        options=("share=missing",),
-        thresholds={"medium": 0.3},
-        when="More than {share:pct} of a column are missing. Medium from {medium:pct}, else low.",
+        options=("share=missing", "change"),
+        thresholds={"low": 0.05, "medium": 0.2},
+        when="The share of missing values of a column differs from that in training: by more than {low:pct}, by the "
+        "lower end of its interval (all columns at once), it is low, by more than {medium:pct} medium, by more than "
+        "{change:pct} an observation. More than {share:pct} of a column that are missing are an observation, too.",
+        raised=("change > change", "share > share"),
+        grades=("medium if change > medium", "low if change > low", "observation"),
     ),
     _rule(
         code="UQ706",
-        title="Types differ between training and audited rows",
-        when="A column has another type in the training rows (medium), or both types hold numbers (observation).",
+        title="Types differ between training and test sample",
+        when="A column has another type in the training sample (medium), or both types hold numbers (observation).",
         raised=("changed > 0",),
         grades=("medium if coding > 0", "observation"),
     ),
@@ -83,33 +89,36 @@ RULES = (
         title="A class is rare",
         options=("share=rare_class",),
         thresholds={"even": 0.5},
-        when="Fewer than {share:pct} of the rows belong to a class, of many classes fewer than {even:pct} of an "
-        "equal share.",
+        when="Fewer than {share:pct} of the observations belong to a class, of many classes fewer than {even:pct} of "
+        "an equal share.",
         raised=("share < share and even < even",),
         grades=("observation",),
     ),
     _rule(
         code="UQ708",
-        title="The training rows are few",
-        options=("few=few_rows", "medium=few_rows/2"),
-        when="Fewer than {few} training rows were given. Medium below {medium}, else low.",
+        title="The training sample is small",
+        options=("few=few_rows",),
+        when="Fewer than {few} training observations were given.",
         raised=("rows < few",),
-        grades=("medium if rows < medium", "low"),
+        grades=("observation",),
         rests_on="A model's overall outcome must be known before its features' effects are (Riley et al. 2020, "
         "doi:10.1136/bmj.m441)",
     ),
 )
 # kind of column -> what joins it to its detail, and what it means
 COLUMNS = {
-    facts.CONSTANT: (" = ", "Constant in all audited rows, so nothing can be said of their worth here"),
+    facts.CONSTANT: (" = ", "Constant in the test sample, so their importance cannot be estimated"),
     facts.COPIED_COLUMN: (" of ", "Copies of other columns, so importance is split between them"),
-    facts.SPARSE: (" = ", "Nearly always one value, so a shuffle changes few rows"),
+    facts.SPARSE: (" = ", "Nearly always one value, so a permutation changes few observations"),
 }
 
 
 @dataclass(frozen=True)
 class DataQualityCheck(TableCheck):
     """Reads the counts of ``data_quality``. They are facts about these rows, so there is no test; each has a threshold.
+
+    Missing values are a finding only where their share differs from that in training, by its interval. Missing values
+    as such, and few training rows, are observations.
 
     Copies count only where chance does not explain them (the lines ``distinctive``). A 0 apart from the other values
     may be a real amount (nothing of an ingredient): it is an observation, whatever its share.
@@ -124,6 +133,8 @@ class DataQualityCheck(TableCheck):
         Share of rows with a number that may stand for a missing value (UQ703).
     missing : float
         Share of rows with a missing value in a column (UQ705).
+    change : float
+        Difference of that share to the training rows, by the lower end of its interval (UQ705).
     rare_class : float
         Share of a class (UQ707).
     few_rows : float
@@ -134,6 +145,7 @@ class DataQualityCheck(TableCheck):
     duplicates: float = 0.01
     placeholder: float = 0.005
     missing: float = 0.05
+    change: float = 0.02
     rare_class: float = 0.05
     few_rows: float = 100
 
@@ -143,13 +155,14 @@ class DataQualityCheck(TableCheck):
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        names = ("overlap", "duplicates", "placeholder", "missing", "rare_class")
+        names = ("overlap", "duplicates", "placeholder", "missing", "change", "rare_class")
         rules = tuple((name, 0 <= getattr(self, name) < 1, "a number in [0, 1)") for name in names)
         check_options(self.name, self, (*rules, *positive(self, "few_rows")))
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's facts about the data."""
-        judges = (_overlap, _duplicates, _placeholders, _columns, _missing, _types, _classes, _training)
+        missing = partial(_missing, run=run)
+        judges = (_overlap, _duplicates, _placeholders, _columns, missing, _types, _classes, _training)
         return outcome(self, run, *(partial(_by_facts, judge) for judge in judges))
 
 
@@ -163,20 +176,18 @@ def _by_facts(judge: Callable[[Rule, DataQualityView], RuleOutcome], rule: Rule,
 
 def _overlap(rule: Rule, view: DataQualityView) -> RuleOutcome:
     other = _copies(view, facts.OVERLAP_OTHER_Y)[0]
-    differs = f" {other} of them have another outcome there." if other else ""
-    words = (
-        f"occur among the training rows, in copies that chance does not explain: the model was fitted to them.{differs}"
-    )
-    remedy = "Take the copies out of the audited rows. Split the data so that copies stay together."
-    return _copied(rule, _copies(view, facts.OVERLAP), "copies of training rows", words + differs, remedy)
+    differs = f" {other} of them have a different outcome there." if other else ""
+    words = "also occur in the training sample, in copies that chance does not explain: the model was fitted to them."
+    remedy = "Remove the copies from the test sample. Split the data so that copies stay together."
+    return _copied(rule, _copies(view, facts.OVERLAP), "copies of training observations", words + differs, remedy)
 
 
 def _duplicates(rule: Rule, view: DataQualityView) -> RuleOutcome:
     words = (
-        "repeat an earlier row, in copies that chance does not explain. Intervals take them as independent rows, and "
-        "are too narrow for that."
+        "repeat an earlier one, in copies that chance does not explain. Intervals treat them as independent, so they "
+        "are too narrow."
     )
-    remedy = "Take the copies out, or name the rows that belong together."
+    remedy = "Remove the copies, or state the clusters."
     return _copied(rule, _copies(view, facts.DUPLICATE_ROWS), "copies of others", words, remedy)
 
 
@@ -189,8 +200,9 @@ def _copies(view: DataQualityView, measure: str) -> tuple[int, float, int]:
 def _copied(rule: Rule, copies: tuple[int, float, int], what: str, words: str, remedy: str) -> RuleOutcome:
     """Judge the share of rows that are copies."""
     count, share, n = copies
-    said = _said(rule, f"{count} of {n} audited rows ({share_words(share)}) {words}", remedy, share)
-    passed = f"{count} of {n} audited rows are {what}."
+    near = (Symptom(code=NEAR_COPIES),) if rule.code == COPIED else ()
+    said = _said(rule, f"{count} of {n} observations ({share_words(share)}) {words}", remedy, share, explains=near)
+    passed = f"{count} of {n} observations are {what}."
     return family(rule, [share], lambda share: {"share": share}, lambda _: said, passed=passed)
 
 
@@ -211,10 +223,10 @@ def _placeholders(rule: Rule, view: DataQualityView) -> RuleOutcome:
 def _code(rule: Rule, line: CountLine) -> Said:
     return _said(
         rule,
-        f"{short(line.feature)} is {signed(line.item)} in {line.count} of {line.n} rows "
+        f"{short(line.feature)} is {signed(line.item)} in {line.count} of {line.n} observations "
         f"({share_words(line.estimate)}), apart from its other values. It looks like a code for a missing value, "
         "which the model reads as a number.",
-        "Ask where the value comes from. If it means missing, say so in the data and train again.",
+        "Find out where the value comes from. If it means missing, code it as missing and train again.",
         line.estimate,
         [line],
     )
@@ -224,9 +236,8 @@ def _zeros(rule: Rule, zeros: Sequence[CountLine]) -> Said:
     columns = listed(f"{short(line.feature)} ({share_words(line.estimate)})" for line in zeros)
     return _said(
         rule,
-        f"0 stands apart from the other values in {columns}. It may be a real amount, or stand for a missing "
-        "value: these rows cannot tell.",
-        "Ask what 0 means in these columns. If it means missing, say so in the data and train again.",
+        f"0 stands apart from the other values in {columns}. It may be a real amount, or stand for a missing value.",
+        "Find out what 0 means in these columns. If it means missing, code it as missing and train again.",
         zeros[0].estimate,
         zeros,
     )
@@ -238,35 +249,68 @@ def _columns(rule: Rule, view: DataQualityView) -> RuleOutcome:
     def said(measure: str) -> Said:
         (joint, words), lines = COLUMNS[measure], of_measure(view.lines, measure)
         statement = f"{words}: {listed(f'{short(line.feature)}{joint}{line.item}' for line in lines)}."
-        remedy = "Take the column out of the model, or audit rows where it varies."
+        remedy = "Remove the column from the model, or audit observations where it varies."
         return _said(rule, statement, remedy, None, lines)
 
     passed = "No column is constant, copied or nearly empty."
     return family(rule, [*COLUMNS], lambda name: {name: len(of_measure(view.lines, name))}, said, passed=passed)
 
 
-def _missing(rule: Rule, view: DataQualityView) -> RuleOutcome:
-    trained = by_feature(of_measure(view.lines, facts.MISSING_TRAIN))
+def _missing(rule: Rule, view: DataQualityView, run: Run) -> RuleOutcome:
+    """Judge the share of missing values against training, one finding each; missing values as such in one finding."""
+    changes = MissingView.find(run)
+    moved = by_feature(changes.lines if changes is not None else ())
+    lines = {line.feature: line for line in of_measure(view.lines, facts.MISSING)}
+    limit = rule.thresholds["change"]
+    return family(
+        rule,
+        [*dict.fromkeys((*moved, *lines))],
+        lambda name: {
+            "share": lines[name].estimate if name in lines else 0.0,
+            "change": _least(moved[name]) if name in moved else nan,
+        },
+        lambda *names: (
+            _moved(rule, moved[names[0]])
+            if names[0] in moved and _least(moved[names[0]]) > limit
+            else _lacking(rule, [lines[name] for name in names])
+        ),
+        by=lambda name: name if name in moved and _least(moved[name]) > limit else "",
+        passed=f"No column lacks more than {share_words(rule.thresholds['share'])}.",
+    )
 
-    def said(line: CountLine) -> Said:
-        share = trained[line.feature].estimate if line.feature in trained else 0.0
-        before = f" ({share_words(share)} of the training rows)" if view.has_train else ""
-        words = f"is missing in {line.count} of {line.n} rows ({share_words(line.estimate)}){before}."
-        remedy = "Say why the values are missing, and how the model fills them."
-        return _said(rule, f"{short(line.feature)} {words}", remedy, line.estimate, [line])
 
-    passed = f"No column lacks more than {share_words(rule.thresholds['share'])}."
-    lines = of_measure(view.lines, facts.MISSING)
-    return family(rule, lines, lambda line: {"share": line.estimate}, said, passed=passed)
+def _least(line: MissingLine) -> float:
+    """Return how far a share has moved at least; 0 where it may not have."""
+    return max(line.lower, -line.upper, 0.0)
+
+
+def _moved(rule: Rule, line: MissingLine) -> Said:
+    side = "more" if line.estimate > 0 else "less"
+    return {
+        "statement": f"{short(line.feature)} is missing in {share_words(line.share)} of {line.n} observations and in "
+        f"{share_words(line.share_train)} of {line.n_train} training observations: at least "
+        f"{100 * _least(line):.1f} points {side}.",
+        "remedy": "Find out why the share differs: how the column is filled, or whom it describes.",
+        "evidence": (ids.DATA_QUALITY_MISSING,),
+        "features": (line.feature,),
+        "threshold": rule.thresholds["change"],
+        **observed(line),
+    }
+
+
+def _lacking(rule: Rule, lines: Sequence[CountLine]) -> Said:
+    columns = listed(f"{short(line.feature)} ({share_words(line.estimate)})" for line in largest_first(lines))
+    remedy = "State why values are missing, and how the model treats them."
+    return _said(rule, f"Values are missing in {columns}.", remedy, max(x.estimate for x in lines), lines)
 
 
 def _types(rule: Rule, view: DataQualityView) -> RuleOutcome:
     def said(line: CountLine) -> Said:
         words = f"{short(line.feature)} differs in type: {line.item.replace('->', 'in training,')} here."
-        remedy = "Read both files with the same types. See that the values are coded alike."
+        remedy = "Read both files with the same types. Check that the values are coded in the same way."
         return _said(rule, words, remedy, 1.0, [line], threshold=0.0)
 
-    lines, passed = of_measure(view.lines, facts.TYPE_CHANGE), "Training and audited columns have the same types."
+    lines, passed = of_measure(view.lines, facts.TYPE_CHANGE), "Training and test columns have the same types."
     return family(rule, lines, lambda line: {"changed": 1, "coding": not _of_numbers(line.item)}, said, passed=passed)
 
 
@@ -287,8 +331,9 @@ def _classes(rule: Rule, view: DataQualityView) -> RuleOutcome:
 
     def said(*rare: CountLine) -> Said:
         names = listed(f"{line.item} ({line.count})" for line in rare)
-        words = f"Rare classes, with their rows of {rare[0].n}: {names}. Means over all rows say little about them."
-        remedy = "Look at these classes by themselves, on more rows."
+        of = f"Rare classes, with their counts of {rare[0].n}"
+        words = f"{of}: {names}. Means over all observations describe them little."
+        remedy = "Audit these classes separately, on more observations."
         return _said(rule, words, remedy, rare[0].estimate, threshold=limit)
 
     return family(
@@ -298,21 +343,21 @@ def _classes(rule: Rule, view: DataQualityView) -> RuleOutcome:
         lambda line: {"share": line.estimate, "even": line.estimate * len(lines)},
         said,
         by=together,
-        passed=f"No class has fewer than {share_words(limit)} of the rows." if lines else "",
+        passed=f"No class has fewer than {share_words(limit)} of the observations." if lines else "",
     )
 
 
 def _training(rule: Rule, view: DataQualityView) -> RuleOutcome:
     n = view.n_train
-    require(n, "no training rows were given")
+    require(n, "no training observations were given")
     within = 98 / sqrt(n)  # 95 % interval of a share of one half, in points
     words = (
-        f"{n} training rows for {view.columns_checked} features: so few rows tell a share of one half to "
+        f"{n} training observations for {view.columns_checked} features: a share of one half is estimated to "
         f"±{within:.0f} points only."
     )
-    remedy = "Fit the model to more rows, or to fewer features."
+    remedy = "Fit the model to more observations, or to fewer features."
     said = _said(rule, words, remedy, n, threshold=rule.thresholds["few"])
-    return family(rule, [n], lambda n: {"rows": n}, lambda _: said, passed=f"{n} training rows were given.")
+    return family(rule, [n], lambda n: {"rows": n}, lambda _: said, passed=f"{n} training observations were given.")
 
 
 def _said(

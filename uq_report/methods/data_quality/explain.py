@@ -8,19 +8,24 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.results import Omission, Result
+from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
+from ...core.statistics.inference import n_units
+from ...core.statistics.shares import newcombe
 from ...core.support.arrays import BoolArray, FloatArray, IntArray, column
 from ...core.support.digest import column_digest
 from ...core.support.errors import check_options
 from ...core.support.limits import check_limits
 from ...core.support.numbers import infinite
 from ...core.support.text import short
+from ...evidence import ids
 from ...evidence.rows import CLASS, DISTINCTIVE, DUPLICATE_ROWS, MISSING_TRAIN, OVERLAP, OVERLAP_OTHER_Y, TYPE_CHANGE
-from ..shared.estimates import diagnostic
+from ..shared.estimates import diagnostic, estimate
 
 PLACEHOLDERS = (0.0, -1.0, *(sign * code for code in (9.0, 99.0, 999.0, 9999.0, 99999.0) for sign in (-1.0, 1.0)))
 LEAST_ROWS = 3
@@ -28,6 +33,7 @@ LEAST_VALUES = 20
 EDGE_VALUES = 10
 JUMP = 5.0
 CHANCE = 0.01
+MISSING_CHANGE = "missing_change"
 
 
 class Fact(NamedTuple):
@@ -190,6 +196,35 @@ def _coincidences(subject: Subject, codes: IntArray) -> FloatArray:
     return expected
 
 
+def missing_changes(subject: Subject, confidence: float) -> Iterator[dict[str, Any]]:
+    """Yield the difference of the shares of missing values of each column that has some.
+
+    Intervals by Newcombe hold for all columns at once (Bonferroni). Rows of a cluster, which are often missing
+    together, count as what they tell.
+    """
+    if subject.train is None:
+        return
+    n, codes = subject.n, subject.clusters
+    sampling = Sampling(np.full(n, 1 / n), n_units(np.ones(n), codes), codes)
+    level = 1 - (1 - confidence) / len(subject.features)
+    z = float(ndtri(0.5 + level / 2))
+    for position, name in enumerate(subject.features):
+        check_limits()
+        own, train = (_gaps(column(X, position)) for X in (subject.X, subject.train[0]))
+        if not own.any() and not train.any():
+            continue
+        share, error = (float(number) for number in sampling.mean(own))
+        other = float(train.mean())
+        ends = newcombe(share, sampling.effective_n(share, error), other, len(train), z)
+        line = estimate(share - other, np.nan, ends, level, MISSING_CHANGE, name, "new test and training rows")
+        yield line | {"item": "missing", "n": n, "share": share, "share_train": other, "n_train": len(train)}
+
+
+def _gaps(values: Any) -> FloatArray:
+    """Return 1 for each missing value, else 0."""
+    return np.asarray(pd.Series(values).isna(), dtype=float)
+
+
 ALWAYS = (DUPLICATE_ROWS, OVERLAP, CLASS)
 OF_TRAINING_ROWS = (OVERLAP, OVERLAP_OTHER_Y, MISSING_TRAIN, TYPE_CHANGE)
 
@@ -201,7 +236,8 @@ class DataQuality(BuiltInExplainer):
     Missing values; columns that are constant, copies of an earlier one, or almost one value (*sparse*);
     rows that occur twice, and rows that occur among the training rows, with the same or another y; numbers
     that stand for a missing value; types that differ between training and audited rows; how often each
-    class occurs. Counts are of rows as they are: no weights, no sampling error.
+    class occurs. Counts are of rows as they are: no weights, no sampling error. ``data_quality.missing`` has the
+    differences of the shares of missing values to the training rows, with intervals.
 
     Parameters
     ----------
@@ -220,7 +256,7 @@ class DataQuality(BuiltInExplainer):
         "training, and numbers that may stand for missing values.",
         assumes="Rows with equal values are copies, unless chance explains them.",
         fails="Wrong values that look ordinary are not found, nor are near copies.",
-        interval="There are none: these are counts.",
+        interval="Counts have none. Differences of shares: over new test and training rows, all columns at once.",
         references="gebru",
     )
 
@@ -229,7 +265,7 @@ class DataQuality(BuiltInExplainer):
         check_options(self.name, self, (("sparse", 0.5 < self.sparse < 1, "a number in (0.5, 1)"),))
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
-        """Return ``data_quality``."""
+        """Return ``data_quality`` and ``data_quality.missing``."""
         facts = [*self._columns(subject), *row_facts(subject), *_classes(subject, engine)]
         listed = [fact for fact in facts if fact.rows > 0 or fact.measure in ALWAYS]
         n_train = None if subject.train is None else len(subject.train[0])
@@ -254,7 +290,19 @@ class DataQuality(BuiltInExplainer):
                 omissions=_omissions(subject),
                 meta={"n": subject.n, "n_train": n_train, "has_train": subject.train is not None}
                 | {"columns_checked": len(subject.features)},
-            )
+            ),
+            diagnostic(
+                ids.DATA_QUALITY_MISSING,
+                "Shares of missing values against training",
+                missing_changes(subject, engine.confidence),
+                ("item", "n", "share", "share_train", "n_train"),
+                x="share",
+                notes=(
+                    "Share of missing values in the audited rows less that in the training rows.",
+                    "Columns without any are left out. Intervals (Newcombe 1998) hold for all columns at once.",
+                    *(("Rows of a cluster count as what they tell together.",) if clustered else ()),
+                ),
+            ),
         ]
 
     def _columns(self, subject: Subject) -> Iterator[Fact]:

@@ -8,11 +8,13 @@ from typing import ClassVar
 
 from ...core.support.text import count
 from ...document import slots
-from ...document.blocks import left_out, make_table
+from ...document.blocks import TOP, left_out, make_table
 from ...document.document import Block, Column, Paragraph, Table
 from ...document.text import joined, name
-from ...evidence.rows import CLASS, DataQualityView
+from ...evidence.rows import CLASS, DataQualityView, MissingView
+from ...evidence.view import largest_first
 from ...reading.run_reader import RunReader
+from ...reading.tables import FEATURE, INTERVAL, line_table
 from ..shared.wording import ResultSection
 
 KINDS = {
@@ -35,7 +37,7 @@ class QualitySection(ResultSection[DataQualityView]):
 
     name: ClassVar[str] = "quality"
     slot: ClassVar[str] = slots.QUALITY
-    shows: ClassVar[tuple[str, ...]] = (DataQualityView.id,)
+    shows: ClassVar[tuple[str, ...]] = (DataQualityView.id, MissingView.id)
     of = DataQualityView
     key = "data-quality"
     title = "Data quality"
@@ -43,7 +45,18 @@ class QualitySection(ResultSection[DataQualityView]):
     def blocks(self, e: RunReader, view: DataQualityView) -> Iterable[Block]:
         """Return the number of faults of each kind, and every count."""
         tables = (_table(view),) if view.lines else ()
-        return (Paragraph(text=_faults(view)), *tables, *left_out(view.result))
+        return (Paragraph(text=_faults(view)), *tables, *_missing(e), *left_out(view.result))
+
+
+def _missing(e: RunReader) -> list[Table]:
+    """Return the differences of the shares of missing values, where there are some."""
+    view = MissingView.find(e.run)
+    if view is None or not view.lines:
+        return []
+    lines = largest_first(view.lines)[:TOP]
+    shares = (Column("share", "percent"), "share"), (Column("share in training", "percent"), "share_train")
+    caption = "Missing values, and the difference of their share to that in training."
+    return [line_table("data-quality-missing", caption, lines, (FEATURE, *shares, INTERVAL), of=view.result)]
 
 
 def _faults(view: DataQualityView) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isnan, nan
+from math import inf, isnan, nan, sqrt
 from typing import Any, ClassVar, NamedTuple
 
 from ...checks.family import Said, TableCheck, family, needed, outcome, require
-from ...checks.reading import RuleOutcome, absent, listed
+from ...checks.reading import RuleOutcome, absent, listed, size_beyond
 from ...checks.rule import Rule
 from ...core.model.measures import ENTROPY, NLL
 from ...core.support.errors import check_options
@@ -20,6 +20,7 @@ from ...evidence.outcomes import DifferenceLine, GroupLine, UseLine
 from ...evidence.run import Run
 from ..shared.checks import line_words, observed, positive, shares
 from .contrasts import ERROR_RATES
+from .plan import ALL
 
 MISPREDICTED, MISJUDGED, USED, UNJUDGED, DIFFERING = "UQ801", "UQ802", "UQ803", "UQ804", "UQ805"
 HONEST = "E_q[Y] = mean(q) and E_q[-log q(Y)] = H(q): both hold on average in any rows when y follows the model"
@@ -60,32 +61,36 @@ PREDICTIONS = Rule(
 LOSSES = Rule(
     code=MISJUDGED,
     title="The loss of a group is not the one that the model expects",
-    options=("level/2", "effect", "rate", "loss", "high"),
+    options=("level/2", "effect", "some", "much", "rate", "loss", "high"),
     when="Loss less the loss that the model expects (its entropy) of a group differs from that of the rest (level "
-    "{level}, Holm-adjusted over groups and measures), by at least {effect} nats, where the likelihood is not finite "
-    "{loss:pct} of the usual loss; or coverage does, by {rate:points} percentage points. High if the interval lies "
-    "beyond {high} times the margin, medium beyond the margin, else low.",
+    "{level}, Holm-adjusted over groups and measures). The size of a difference is d²/2, with d in standard deviations "
+    "of the loss by the model: what a recalibration of the group would save. Raised from {effect} nats on; where the "
+    "likelihood is not finite from {loss:pct} of the usual loss, of coverage from {rate:points} percentage points. "
+    "High if the nearer end of the interval is worth {much} nats, medium from {some}; of loss and coverage high at "
+    "{high} times the margin, medium beyond the margin. Else low.",
     raised=tuple(f"p_adjusted <= level and {name} >= {name}" for name in ("effect", "rate", "loss")),
-    grades=("high if times >= high", "medium if times > 1", "low"),
+    grades=("high if saved >= much", "high if times >= high", "medium if saved >= some", "medium if times > 1", "low"),
     rests_on=HONEST,
 )
 USE = Rule(
     code=USED,
-    title="Predictions change with a protected attribute, or its proxy",
-    options=("level", "spread", "proxy", "stand_in", "skill"),
-    when="When an attribute, or a feature associated with it by at least {proxy}, is exchanged, a group's predictions "
-    "lose some of their contrast to the rest (level {level}, Holm-adjusted), the interval beyond {spread:pct} of the "
-    "outcome's standard deviation. Medium where predictions differ more than outcomes do, the interval beyond the same "
-    "margin; low from an association of {stand_in}; else observation, also where all features together tell the "
-    "attribute with an R² of at least {skill}.",
-    raised=("p_adjusted <= level and lost > spread and association >= proxy", "skill >= skill"),
-    grades=("medium if exceeding > spread", "low if association >= stand_in", "observation"),
+    title="The model uses a protected attribute, or its proxy",
+    options=("level", "spread", "used", "proxy", "stand_in", "skill"),
+    when="An attribute is an input of the model, and permuting it changes predictions by at least {used:pct} of the "
+    "outcome's standard deviation on average. Or when a feature associated with it by at least {proxy} is exchanged, a "
+    "group's predictions lose some of their contrast to the rest (level {level}, Holm-adjusted), the interval beyond "
+    "{spread:pct} of that. Medium where the predictions of the group exceed its outcomes in the same direction, "
+    "relative to the rest, the interval beyond the same margin; low for the attribute itself, and for a proxy: an "
+    "association of {stand_in}. Else observation, also where all features together predict the attribute with an R² of "
+    "at least {skill}.",
+    raised=("p_adjusted <= level and lost > spread and association >= proxy", "used >= used", "skill >= skill"),
+    grades=("medium if exceeding > spread", "low if used >= used", "low if association >= stand_in", "observation"),
     rests_on=MITCHELL,
 )
 SMALL = Rule(
     code=UNJUDGED,
     title="Groups are too small to be judged",
-    when="A group has fewer rows or clusters than the least that is shown, or would give away one.",
+    when="A group has fewer observations or clusters than are shown, or would disclose such a group.",
     raised=("withheld > 0",),
     rests_on=MITCHELL,
 )
@@ -115,9 +120,19 @@ class GroupTest(NamedTuple):
         return max(self.line.lower, -self.line.upper)
 
     @property
+    def bound(self) -> float:
+        """The margin in the unit of the line."""
+        if self.threshold == "effect":
+            return sqrt(2 * self.margin) * self.scale
+        return self.margin * self.scale
+
+    @property
     def numbers(self) -> dict[str, float]:
         """The numbers that the rules judge; NaN where the scale is 0 or not known."""
         unit = self.scale if self.scale > 0 else nan
+        if self.threshold == "effect":
+            saved = max(self.nearest, 0.0) / unit
+            return {"effect": (self.line.estimate / unit) ** 2 / 2, "saved": saved**2 / 2}
         sizes = {self.threshold: abs(self.line.estimate) / unit, f"nearest_{self.threshold}": self.nearest / unit}
         return {"times": self.nearest / unit / self.margin, **sizes}
 
@@ -126,7 +141,7 @@ class GroupTest(NamedTuple):
         """The fields of a finding on this difference."""
         evidence, line = (ids.GROUPS_DIFFERENCE, ids.GROUPS), self.line
         about = {"evidence": evidence, "features": (line.feature,), "measures": (line.measure,), **observed(line)}
-        return {**about, "threshold": self.margin * self.scale}
+        return {**about, "threshold": self.bound}
 
 
 def _tested(rule: Rule, run: Run, thresholds: Mapping[str, str], what: str) -> list[GroupTest]:
@@ -136,7 +151,7 @@ def _tested(rule: Rule, run: Run, thresholds: Mapping[str, str], what: str) -> l
     for line in _differences(run):
         name = thresholds.get(line.measure.partition("[")[0])
         if name is not None and not isnan(line.p_value):
-            scale = line.scale if name in ("spread", "loss") else 1.0
+            scale = line.scale if name in ("spread", "loss", "effect") else 1.0
             tests.append(GroupTest(line, name, rule.thresholds[name], scale))
     require(tests, f"no difference of {what} could be tested")
     return tests
@@ -147,33 +162,37 @@ def _differences(run: Run) -> Sequence[DifferenceLine]:
     return () if view is None else view.lines
 
 
-def _family(rule: Rule, tests: Sequence[GroupTest], said: Callable[..., Said], passed: str, **more: Any) -> RuleOutcome:
+def _family(
+    rule: Rule, run: Run, tests: Sequence[GroupTest], said: Callable[..., Said], passed: str, **more: Any
+) -> RuleOutcome:
     p_values = [test.line.p_value for test in tests]
-    return family(rule, tests, lambda test: test.numbers, said, p_values=p_values, passed=passed, **more)
+    size = size_beyond(run, [(test.line.std_error, test.margin * test.scale) for test in tests])
+    return family(rule, tests, lambda test: test.numbers, said, p_values=p_values, passed=passed, size=size, **more)
 
 
 def _wide(rest: Sequence[GroupTest]) -> Iterable[str]:
     """Return the groups whose interval reaches beyond the margin."""
     ends = ((test, max(abs(test.line.lower), abs(test.line.upper))) for test in rest)
-    return dict.fromkeys(group_words(test.line) for test, end in ends if not end <= test.margin * test.scale)
+    return dict.fromkeys(group_words(test.line) for test, end in ends if not end <= test.bound)
 
 
 def _predictions(rule: Rule, run: Run) -> RuleOutcome:
     """Judge outcomes less predictions."""
     tests = _tested(rule, run, {"residual": "spread"}, "outcomes less predictions")
     contrasts = {place_of(line): line for line in _differences(run)}
-    passed = f"Predictions and outcomes part by the same in {len(tests)} groups and their rest."
-    return _family(rule, tests, lambda x: _mispredicted(x, contrasts), passed, undecided=_wide)
+    passed = f"In none of {len(tests)} groups do predictions differ from outcomes by more than elsewhere."
+    return _family(rule, run, tests, lambda x: _mispredicted(x, contrasts), passed, undecided=_wide)
 
 
 def _mispredicted(test: GroupTest, contrasts: Contrasts) -> Said:
     line = test.line
     sizes = [f"its {what} differ from theirs by {size}" for what, size in both_contrasts(line, contrasts)]
     return test.about | {
-        "statement": f"Against the other {line.n_rest} rows, predictions{of_class(line.measure)} are too "
-        f"{'high' if line.estimate < 0 else 'low'} for {group_words(line)} ({line.n} rows) by "
+        "statement": f"Compared with the other {line.n_rest} observations, predictions{of_class(line.measure)} are too "
+        f"{'high' if line.estimate < 0 else 'low'} for {group_words(line)} ({line.n} observations) by "
         f"{contrast(line, size=True)}{'; ' if sizes else ''}{' and '.join(sizes)}.",
-        "remedy": "Find what the model lacks or overstates for this group. Refit it, or recalibrate by group.",
+        "remedy": "Find out what the model lacks or overstates for this group. Refit it, or recalibrate by group.",
+        "explains": tuple(Symptom(code=code, feature=line.feature) for code in (MISJUDGED, DIFFERING)),
     }
 
 
@@ -182,16 +201,17 @@ def _losses(rule: Rule, run: Run) -> RuleOutcome:
     has_gap = any(line.measure == outcomes.CONFIDENCE_GAP for line in _differences(run))
     thresholds = {m: name for m, name in EXCESS_THRESHOLDS.items() if m != "excess_loss" or not has_gap}
     tests = _tested(rule, run, thresholds, "the loss less the expected loss")
-    passed = f"The loss of {len(tests)} groups is as far from what the model expects as that of their rest."
+    passed = f"In none of {len(tests)} groups does the loss differ from its expectation by more than elsewhere."
     means = {place_of(line): line for line in needed(outcomes.GroupsView, run).lines}
-    return _family(rule, tests, lambda x: _misjudged(x, means), passed, undecided=_wide)
+    return _family(rule, run, tests, lambda x: _misjudged(x, means), passed, undecided=_wide)
 
 
 def _misjudged(test: GroupTest, means: Mapping[Place, GroupLine]) -> Said:
     line = test.line
     return test.about | {
-        "statement": f"For {group_words(line)} ({line.n} rows) {_against_expected(line, means.get(place_of(line)))}.",
-        "remedy": "Look for wrong labels or missing features in the group. Report its uncertainty apart.",
+        "statement": f"For {group_words(line)} ({line.n} observations) "
+        f"{_against_expected(line, means.get(place_of(line)))}.",
+        "remedy": "Look for wrong labels or missing features in the group. Report its uncertainty separately.",
         "measures": (NLL.name, ENTROPY.name) if line.measure == outcomes.CONFIDENCE_GAP else (line.measure,),
         "explains": (Symptom(code=DIFFERING, feature=line.feature),),
     }
@@ -200,7 +220,7 @@ def _misjudged(test: GroupTest, means: Mapping[Place, GroupLine]) -> Said:
 def _against_expected(line: DifferenceLine, own: GroupLine | None) -> str:
     """Say how far loss or coverage lies from what the model expects, by itself and against the rest."""
     side = "more" if line.estimate > 0 else "less"
-    rest = f"{contrast(line, size=True)} {side} than for the other {line.n_rest} rows"
+    rest = f"{contrast(line, size=True)} {side} than for the other {line.n_rest} observations"
     if line.measure == "coverage_90":
         return f"the central 90 % intervals cover {rest}"
     if own is None:
@@ -213,7 +233,7 @@ def _plain(rule: Rule, run: Run) -> RuleOutcome:
     """Name groups whose loss, entropy or error rates differ, attribute by attribute."""
     tests = _tested(rule, run, PLAIN_THRESHOLDS, "loss, entropy or error rates")
     passed = "No group is shown to differ from the rest in loss, entropy or error rates beyond the margins."
-    return _family(rule, tests, _differs, passed, by=lambda x: x.line.feature)
+    return _family(rule, run, tests, _differs, passed, by=lambda x: x.line.feature)
 
 
 def _differs(*tests: GroupTest) -> Said:
@@ -224,9 +244,9 @@ def _differs(*tests: GroupTest) -> Said:
         for line in lines
     ]
     return max(tests, key=lambda test: test.nearest / (test.margin * test.scale)).about | {
-        "statement": f"Compared with the rest, {listed(words)}. Groups of different base rates differ so in an honest "
-        "model, too.",
-        "remedy": "Weigh what such differences mean for the people concerned.",
+        "statement": f"Compared with the rest, {listed(words)}. Such differences follow from different base rates in "
+        "a correct model, too.",
+        "remedy": "Assess what such differences mean for the people affected.",
         "measures": tuple(dict.fromkeys(line.measure for line in lines)),
     }
 
@@ -239,14 +259,14 @@ def _withheld(rule: Rule, run: Run) -> RuleOutcome:
     def said(feature: str) -> Said:
         return {
             "statement": f"Of {short(feature)}, {listed(map(clean, names[feature]))} cannot be judged: fewer than "
-            f"{view.n_min} rows or clusters, or held back to protect such a group.",
+            f"{view.n_min} observations or clusters, or withheld to protect such a group.",
             "evidence": (ids.GROUPS,),
-            "remedy": "Audit the model on more rows of these groups.",
+            "remedy": "Audit the model on more observations of these groups.",
             "features": (feature,),
             "threshold": float(view.n_min),
         }
 
-    passed = f"Every group has at least {view.n_min} rows or clusters."
+    passed = f"Every group has at least {view.n_min} observations or clusters."
     return family(rule, [*names], lambda feature: {"withheld": len(names[feature])}, said, passed=passed)
 
 
@@ -256,7 +276,7 @@ def _use(rule: Rule, run: Run) -> RuleOutcome:
     require(all(view.find(run) is not None for view in views), absent(run, ids.GROUPS_USE))
     used, proxies = needed(outcomes.GroupsUse, run), needed(outcomes.GroupsProxy, run)
     unable = listed(gap.feature for gap in used.omissions)
-    require(used.lines or not used.omissions, f"no feature could be exchanged for {unable}")
+    require(used.lines or not used.omissions, f"no feature could be permuted for {unable}")
     contrasts = {place_of(line): line for line in _differences(run)}
     lines = [x for x in used.lines if not isnan(x.p_value) and x.association >= rule.thresholds["proxy"]]
     part = family(
@@ -267,16 +287,26 @@ def _use(rule: Rule, run: Run) -> RuleOutcome:
         p_values=[line.p_value for line in lines],
         by=lambda x: (x.feature, x.by),
         undecided=lambda rest: _open(rest, lines, rule.thresholds["spread"]),
-        passed="No contrast of predictions between groups goes through an attribute or a proxy beyond the margin.",
+        size=size_beyond(run, [(x.std_error, rule.thresholds["spread"] * x.scale) for x in lines]),
+        passed="No difference of predictions between groups is attributable to an attribute or a proxy, beyond the "
+        "margin.",
     )
-    named = {finding.features[-1] for finding in part.findings}
+    named = {finding.features for finding in part.findings}
+    own = family(
+        rule,
+        [x for x in used.lines if x.item == ALL and x.by == x.feature and (x.feature,) not in named],
+        lambda line: {"used": line.estimate / line.scale if line.scale > 0 else nan},
+        lambda *lines: _input_words(rule, max(lines, key=lambda line: line.estimate / line.scale)),
+        by=lambda line: line.feature,
+    )
+    raised = (*part.findings, *own.findings)
     by_all = family(
         rule,
-        [line for line in proxies.lines if line.feature not in named],
+        [line for line in proxies.lines if line.feature not in {finding.features[-1] for finding in raised}],
         lambda line: {"skill": line.lower},
         lambda line: _all_features(rule, line),
     )
-    return replace(part, findings=(*part.findings, *by_all.findings))
+    return replace(part, findings=(*raised, *by_all.findings))
 
 
 def _open(rest: Sequence[UseLine], lines: Sequence[UseLine], margin: float) -> list[str]:
@@ -298,18 +328,23 @@ def _numbers(line: UseLine, contrasts: Contrasts) -> dict[str, float]:
 
 
 def _use_words(rule: Rule, raised: Sequence[UseLine], contrasts: Contrasts) -> Said:
-    """Return what to say of one feature that stands for an attribute: the largest of its contrasts of most severity."""
-    graded = [(rule.judge(p_adjusted=0.0, **_numbers(x, contrasts)) or rule.severity, x) for x in raised]
-    worst = min((severity for severity, _ in graded), key=SEVERITIES.index)
-    line = max((x for severity, x in graded if severity == worst), key=lambda x: abs(x.estimate) / x.scale)
-    proxy = f", which goes together with {short(line.feature)} (association {number(line.association, 2)}),"
+    """Return what to say of one feature that stands for an attribute.
+
+    The group whose predictions exceed its outcomes most leads, in the direction that goes through the feature: it is
+    the one at a disadvantage, whichever contrast is the largest.
+    """
+    worst = min(
+        (rule.judge(p_adjusted=0.0, **_numbers(x, contrasts)) or rule.severity for x in raised), key=SEVERITIES.index
+    )
+    line = max(raised, key=lambda x: _disadvantage(x, contrasts))
+    proxy = f", which is associated with {short(line.feature)} ({number(line.association, 2)}),"
     in_all = listed(f"{what} differ by {size}" for what, size in both_contrasts(line, contrasts))
     return {
-        "statement": f"Exchanging {short(line.by)}{'' if line.by == line.feature else proxy} moves the predictions"
+        "statement": f"Permuting {short(line.by)}{'' if line.by == line.feature else proxy} moves the predictions"
         f"{of_class(line.measure)} for {group_words(line)} against the rest by {contrast(line, size=True)}."
         f"{f' In all, {in_all}.' if in_all else ''}",
         "evidence": (ids.GROUPS_USE, ids.GROUPS_DIFFERENCE, ids.GROUPS_PROXY),
-        "remedy": "Say why the model may use it, or train without it and its proxies.",
+        "remedy": _basis(line),
         "measures": (line.measure,),
         "features": tuple(dict.fromkeys((line.by, line.feature))),
         "threshold": rule.thresholds["spread"] * line.scale,
@@ -318,14 +353,39 @@ def _use_words(rule: Rule, raised: Sequence[UseLine], contrasts: Contrasts) -> S
     }
 
 
+def _disadvantage(line: UseLine, contrasts: Contrasts) -> tuple[float, float]:
+    """Return how far predictions exceed outcomes at least, then the size of the contrast; unknown numbers come last."""
+    exceeding = _numbers(line, contrasts).get("exceeding", nan)
+    return -inf if isnan(exceeding) else exceeding, abs(line.estimate)
+
+
+def _basis(line: UseLine) -> str:
+    return f"Document the legal basis for using {short(line.by)}, or remove {short(line.feature)} and its proxies."
+
+
+def _input_words(rule: Rule, line: UseLine) -> Said:
+    """Return what to say of an attribute that is an input of the model, of the class whose probability changes most."""
+    return {
+        "statement": f"The model uses {short(line.feature)} as an input: permuting it changes predictions"
+        f"{of_class(line.measure)} by {contrast(line)} on average. No group's predictions are shown to depend on it "
+        "beyond the margin.",
+        "evidence": (ids.GROUPS_USE,),
+        "remedy": _basis(line),
+        "measures": (line.measure,),
+        "features": (line.feature,),
+        "threshold": rule.thresholds["used"] * line.scale,
+        **observed(line),
+    }
+
+
 def _all_features(rule: Rule, line: outcomes.ProxyLine) -> Said:
     """Return what to say of an attribute that all features together tell."""
     return {
-        "statement": f"The model's features together tell {short(line.feature)}, with R² "
-        f"{line_words(line, confidence=line.confidence)} on rows left out. Leaving the attribute out does not hide it "
-        "from the model.",
+        "statement": f"The features of the model together predict {short(line.feature)}, with R² "
+        f"{line_words(line, confidence=line.confidence)} on held-out observations. Omitting the attribute does not "
+        "hide it from the model.",
         "evidence": (ids.GROUPS_PROXY,),
-        "remedy": "Say why the features that tell the attribute are needed.",
+        "remedy": "Document why the features that predict the attribute are needed.",
         "features": (line.feature,),
         "threshold": rule.thresholds["skill"],
         **observed(line),
@@ -380,14 +440,19 @@ class GroupsCheck(TableCheck):
         groups and measures; all of it for the use.
     spread : float
         Contrast of predictions that matters, as a share of the outcome's standard deviation.
-    effect, entropy : float
-        Loss beyond expectation, and difference of entropy, that matter, in nats.
+    effect, some, much : float
+        What a recalibration of a group would save, in nats: from which UQ802 is raised, medium and high.
+    entropy : float
+        Difference of entropy that matters, in nats.
     rate : float
         Difference of coverage or of an error rate that matters.
     loss : float
         Difference of the usual loss that matters, as a share of the loss of all rows.
     high : float
         Multiple of the margin from which a finding on predictions or losses is high.
+    used : float
+        Mean size of the change of predictions from which an attribute counts as used, as a share of the outcome's
+        standard deviation.
     proxy, stand_in : float
         Association with an attribute (0 to 1) from which a feature is its proxy, and from which it replaces it.
     skill : float
@@ -397,10 +462,13 @@ class GroupsCheck(TableCheck):
     level: float = 0.05
     spread: float = 0.1
     effect: float = 0.02
+    some: float = 0.05
+    much: float = 0.1
     entropy: float = 0.05
     rate: float = 0.05
     loss: float = 0.1
     high: float = 4.0
+    used: float = 0.01
     proxy: float = 0.5
     stand_in: float = 0.7
     skill: float = 0.5
@@ -412,8 +480,9 @@ class GroupsCheck(TableCheck):
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
         limits = (
-            *shares(self, "level", "rate", "proxy", "stand_in", "skill"),
+            *shares(self, "level", "rate", "used", "proxy", "stand_in", "skill"),
             *positive(self, "spread", "effect", "entropy", "loss"),
+            ("some", self.effect <= self.some < self.much, "numbers effect <= some < much"),
             ("high", self.high >= 1, "a number >= 1"),
         )
         check_options(self.name, self, limits)

@@ -31,7 +31,8 @@ class Values(NamedTuple):
     """One number per row, averaged over the rows `inside`.
 
     `share` where they are 0 or 1; `scale` is what a reader knows their size by: the outcome's standard deviation,
-    or the loss of all rows; NaN where the unit says it.
+    or the loss of all rows; NaN where the unit says it. `variance` is that of each row if outcomes follow the model;
+    None where it is not known.
     """
 
     measure: str
@@ -40,6 +41,7 @@ class Values(NamedTuple):
     inside: BoolArray
     share: bool = False
     scale: float = np.nan
+    variance: FloatArray | None = None
 
     @property
     def tested(self) -> bool:
@@ -60,6 +62,7 @@ class PredictedNumber(NamedTuple):
     y: FloatArray | None
     scale: float
     position: int | None = None
+    variance: FloatArray | None = None
 
     @property
     def name(self) -> str:
@@ -76,7 +79,8 @@ def predicted(engine: Engine) -> list[PredictedNumber]:
         rows, outcome = q.mean(), None if y is None or q.censored else np.asarray(y, dtype=float)
         values = rows if outcome is None else outcome
         scale = float(np.sqrt(weights @ np.square(values - weights @ values)))
-        return [PredictedNumber("", "units of y", rows, outcome, scale)]
+        known = "variance" in q.supports and not q.censored
+        return [PredictedNumber("", "units of y", rows, outcome, scale, variance=q.variance() if known else None)]
     q = cast("Categorical", q)
     two = len(q.classes) == 2
     numbers = []
@@ -86,7 +90,8 @@ def predicted(engine: Engine) -> list[PredictedNumber]:
         rows, outcome = q.probabilities[:, c], None if y is None else (y == c).astype(float)
         share = float(weights @ (rows if outcome is None else outcome))
         suffix = "" if two else f"[{clean(label)}]"
-        numbers.append(PredictedNumber(suffix, "probability", rows, outcome, float(np.sqrt(share * (1 - share))), c))
+        scale = float(np.sqrt(share * (1 - share)))
+        numbers.append(PredictedNumber(suffix, "probability", rows, outcome, scale, c, rows * (1 - rows)))
     return numbers
 
 
@@ -129,7 +134,8 @@ def _against_outcome(number: PredictedNumber) -> Iterator[Values]:
         share = number.position is not None
         unit = "share of rows" if share else number.unit
         yield _of_every_row(f"outcome{number.suffix}", unit, number.y, share=share, scale=number.scale)
-        yield _of_every_row(f"residual{number.suffix}", number.unit, number.y - number.rows, scale=number.scale)
+        residual = _of_every_row(f"residual{number.suffix}", number.unit, number.y - number.rows, scale=number.scale)
+        yield residual._replace(variance=number.variance)
 
 
 def _excess(engine: Engine, rows: dict[str, FloatArray], scale: float) -> Iterator[Values | Omission]:
@@ -137,7 +143,7 @@ def _excess(engine: Engine, rows: dict[str, FloatArray], scale: float) -> Iterat
     if {"nll", "entropy"} <= set(rows):
         with np.errstate(invalid="ignore"):
             gap = rows["nll"] - engine.baseline.expected_nll(np.asarray(engine.y))
-        yield _of_every_row(CONFIDENCE_GAP, "nats", gap)
+        yield _of_every_row(CONFIDENCE_GAP, "nats", gap)._replace(variance=_of_counted(engine))
         if np.isfinite(gap).all():
             return
     else:
@@ -145,6 +151,41 @@ def _excess(engine: Engine, rows: dict[str, FloatArray], scale: float) -> Iterat
     loss, expected = engine.baseline.usual_loss, _expected_loss(engine.baseline)
     if loss in rows and expected is not None:
         yield _of_every_row("excess_loss", engine.measures[loss].unit, rows[loss] - expected, scale=scale)
+
+
+def _of_counted(engine: Engine) -> FloatArray | None:
+    """Return the varentropy of the rows that have a weight, 0 for others; None where it has no value."""
+    counted = Sampling.of(engine.subject).weights > 0
+    drawn = varentropy(engine.baseline.take(np.flatnonzero(counted)), engine.rng("varentropy"))
+    if drawn is None:
+        return None
+    variance = np.zeros(len(counted))
+    variance[counted] = drawn
+    return variance
+
+
+DRAWN = 32
+
+
+def varentropy(q: Distribution, rng: np.random.Generator) -> FloatArray | None:
+    """Return the variance of each row's negative log-likelihood if outcomes follow q; None where it has no value.
+
+    Exact for classes, else of `DRAWN` outcomes drawn from q.
+
+    Examples
+    --------
+    >>> q = Categorical(np.array([[0.5, 0.5], [0.2, 0.8]]), ("a", "b"))
+    >>> varentropy(q, np.random.default_rng(0)).round(4).tolist()
+    [0.0, 0.3075]
+    """
+    if "proba" in q.supports:
+        p = cast("Categorical", q).probabilities
+        squares = special.xlogy(p, p) * np.log(np.where(p > 0, p, 1.0))
+        return np.asarray(np.maximum(squares.sum(axis=1) - np.square(q.entropy()), 0.0))
+    if q.censored or not {"sample", "log_prob"} <= q.supports:
+        return None
+    drawn = np.var([q.log_prob(sample) for sample in q.sample(rng, DRAWN)], axis=0, ddof=1)
+    return drawn if np.isfinite(drawn).all() else None
 
 
 def _expected_loss(q: Distribution) -> FloatArray | None:
@@ -201,9 +242,17 @@ class GroupDifference(NamedTuple):
 
 
 def difference(
-    values: FloatArray, group: BoolArray, rest: BoolArray, sampling: Sampling, share: bool
+    values: FloatArray,
+    group: BoolArray,
+    rest: BoolArray,
+    sampling: Sampling,
+    share: bool,
+    variance: FloatArray | None = None,
 ) -> GroupDifference:
     """Return the difference of two means (Welch 1947); clusters with rows in both parts count as such.
+
+    Where the `variance` of each value is stated, the standard error is at least the one that follows from it: a group
+    with few events shows too little spread by itself.
 
     Shares of 0 and 1 take Agresti & Caffo's (2000) interval, one hit and one miss added to each part, as a
     part without a hit has no spread.
@@ -225,8 +274,11 @@ def difference(
         dof = _welch(variances, sizes + 1)
         return GroupDifference(estimate, float(np.sqrt(variances.sum())), dof, float(moved[0] - moved[1]))
     dof = _welch(np.square(errors), np.array([part.units - 1 for part in parts]))
-    pieces = row_pieces(values, group, rest, sampling)
-    return GroupDifference(estimate, error_of(pieces, group | rest, sampling), dof, estimate)
+    error = error_of(row_pieces(values, group, rest, sampling), group | rest, sampling)
+    if variance is not None:
+        stated = (np.square(part.weights) @ variance[rows] for part, rows in zip(parts, (group, rest), strict=True))
+        error = max(error, float(np.sqrt(sum(stated))))
+    return GroupDifference(estimate, error, dof, estimate)
 
 
 def _welch(variances: FloatArray, dofs: AnyArray) -> float:

@@ -137,15 +137,25 @@ class Plan:
             group, rest = inside & self.members(key), inside & ~self.members(key)
             if not rest.any():
                 continue
-            contrast = difference(value.rows, group, rest, self.sampling, value.share)
+            contrast = difference(value.rows, group, rest, self.sampling, value.share, value.variance)
             low, high = contrast.interval(confidence)
             ends = min(low, contrast.estimate), max(high, contrast.estimate)
             exact = self._shuffled.get((value.inside.tobytes(), key), {})
             line = estimate(contrast.estimate, contrast.std_error, ends, confidence, value.measure) | self.place(key)
-            line |= {"n": int(group.sum()), "n_rest": int(rest.sum()), "unit": value.unit, "scale": value.scale}
+            line |= {"n": int(group.sum()), "n_rest": int(rest.sum()), "unit": value.unit}
+            line |= {"scale": self._spread(value, group) if value.measure == CONFIDENCE_GAP else value.scale}
             overall = float(self.sampling.part(value.inside).mean(value.rows[value.inside])[0])
             p_value = exact.get(value.measure, contrast.p_value) if value.tested else np.nan
+            if value.variance is not None:  # groups of other base rates are not exchangeable
+                p_value = max(p_value, contrast.p_value)
             yield line | {"p_value": p_value, "overall": overall}
+
+    def _spread(self, value: Values, group: BoolArray) -> float:
+        """Return the standard deviation that the model states for the values of a group, else the observed one."""
+        part = self.sampling.part(group)
+        mean = part.mean(value.rows[group])[0]
+        squares = np.square(value.rows - mean) if value.variance is None else value.variance
+        return float(np.sqrt(part.weights @ squares[group]))
 
     @cached_property
     def _shuffled(self) -> dict[tuple[bytes, Key], dict[str, float]]:

@@ -25,6 +25,7 @@ from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, MeasureFacts, Om
 from ...core.model.sampling import t_quantile
 from ...core.predictive import Distribution
 from ...core.statistics.inference import TIED, PairTerms, as_extreme, standard_error
+from ...core.statistics.verdicts import effective_units, variance_freedom
 from ...core.support.arrays import AnyArray, FloatArray
 from ...core.support.limits import check_limits
 from ...distributions import Categorical, Quantiles
@@ -193,7 +194,7 @@ class ModelImplied(NamedTuple):
     """What a set of features claims and delivers; the first axis is claimed and, with outcomes, delivered, difference.
 
     `unreliable` says why intervals are unreliable, `excess` (P, n) the coefficients of the score, averaged over the
-    shuffles or all pairs, less those of the unchanged row.
+    shuffles or all pairs, less those of the unchanged row. `freedom` has the degrees of freedom of the claim's error.
     """
 
     repeats: FloatArray
@@ -203,6 +204,7 @@ class ModelImplied(NamedTuple):
     share: float
     share_se: float
     excess: FloatArray
+    freedom: float
 
 
 def claim_terms(changes: ChangedMeasures, b: FloatArray, rows: ShuffledRows, excess: FloatArray) -> ModelImplied:
@@ -232,8 +234,11 @@ def claim_terms(changes: ChangedMeasures, b: FloatArray, rows: ShuffledRows, exc
         # L - sK has mean 0 at the share s, and its error over K is that of the ratio (delta method)
         share_se = float(standard_error(_less(pairs, share), rows.weights, rows.clusters)[0] / estimate[0])
     errors = zip(pairs.rows, se.tolist(), strict=True)
-    unreliable = tuple(rows.unreliable(g, error, outcomes=k > 0).reason for k, (g, error) in enumerate(errors))
-    return ModelImplied(pairs.repeats, estimate, se, unreliable, share, share_se, excess)
+    own = [rows.unreliable(g, error, outcomes=k > 0).reason for k, (g, error) in enumerate(errors)]
+    # a difference, and a share, is no more reliable than either of its sides
+    unreliable = (*own[:2], *(reason or own[0] or own[1] for reason in own[2:]))
+    freedom = variance_freedom(effective_units(pairs.rows[0], rows.weights, rows.clusters), rows.units)
+    return ModelImplied(pairs.repeats, estimate, se, unreliable, share, share_se, excess, freedom)
 
 
 def _less(pairs: PairTerms, s: float) -> PairTerms:
@@ -275,9 +280,9 @@ PARTS = (CLAIMED, DELIVERED, DIFFERENCE)
 class Claiming:
     """The claims of one audit in work: what is compared, and what the shuffles gave so far.
 
-    `measures` are those of the rows and what the score adds to them, `base` (measures, n) their values unchanged. The
-    first `n_full` are needed shuffle by shuffle, of the others, the coefficients, the mean. Without a score nothing
-    is added to the measures of the rows, and there are no claims.
+    `measures` are those of the rows, changes of uncertainties and what the score adds to them, `base` (measures, n)
+    their values unchanged. The first `n_full` are needed shuffle by shuffle, of the others, the coefficients, the mean.
+    Without a score nothing is added to the measures, and there are no claims.
     """
 
     score: ProperScore | None
@@ -291,14 +296,28 @@ class Claiming:
     omissions: list[Omission] = field(default_factory=list)
 
     @classmethod
-    def of(cls, score: ProperScore | None, engine: Engine, rows: ShuffledRows) -> Claiming:
-        """Return the claims before any shuffle: what to evaluate is what the rows have, and what they lack."""
+    def of(
+        cls,
+        score: ProperScore | None,
+        engine: Engine,
+        rows: ShuffledRows,
+        changes: Sequence[Measure] = (),
+        means: Sequence[Measure] = (),
+        drawn: Sequence[Measure] = (),
+    ) -> Claiming:
+        """Return the claims before any shuffle: what to evaluate is what the rows have, and what they lack.
+
+        So are `changes` of uncertainties, in full, and last those of which the mean is needed: `means`, which are 0 of
+        unchanged rows, and those without the `drawn` members.
+        """
         outcomes = engine.y is not None
         compared = () if score is None else (score.divergence, score.loss) if outcomes else (score.divergence,)
-        full = (*rows.measures, *(measure for measure in compared if measure not in rows.measures))
-        further = (*full[len(rows.measures) :], *(score.coefficients if score is not None and outcomes else ()))
-        base = np.concatenate([rows.b, engine.unchanged(further)])
-        return cls(score, engine, rows, compared, (*rows.measures, *further), base, len(full))
+        own = (*rows.measures, *changes)
+        lacking = tuple(measure for measure in compared if measure not in own)
+        further = (*lacking, *(score.coefficients if score is not None and outcomes else ()))
+        none = np.zeros((len(changes), rows.n)), np.zeros((len(means), rows.n))
+        base = np.concatenate([rows.b, none[0], engine.unchanged(further), none[1], engine.unchanged(drawn)])
+        return cls(score, engine, rows, compared, (*own, *further, *means, *drawn), base, len(own) + len(lacking))
 
     @cached_property
     def at(self) -> slice:
@@ -310,13 +329,19 @@ class Claiming:
         end = last + step
         return slice(first, None if end < 0 else end, step)
 
+    @cached_property
+    def coefficients(self) -> FloatArray:
+        """The coefficients unchanged, shape (P, n)."""
+        count = 0 if self.score is None or len(self.compared) < 2 else len(self.score.coefficients)
+        return self.base[self.n_full : self.n_full + count]
+
     def add(self, name: str, changes: ChangedMeasures, means: FloatArray) -> None:
-        """Add a set of features: the first `n_full` measures of its changed rows, and mean coefficients (P, n)."""
-        self._add(name, changes.of(self.at), means)
+        """Add a set of features: the first `n_full` measures of its changed rows, and means, first of coefficients."""
+        self._add(name, changes.of(self.at), means[: len(self.coefficients)])
 
     def add_all(self, held: FeatureShuffles) -> None:
         """Add all features together: a row with all values of another has its distribution, so nothing is predicted."""
-        q, y, further = self.engine.baseline, self.engine.y, self.base[self.n_full :]
+        q, y, further = self.engine.baseline, self.engine.y, self.coefficients
         for r in held.left(len(held.donors)):
             self.engine.check()
             sources = held.sources(r)
@@ -326,7 +351,7 @@ class Claiming:
     @property
     def own_base(self) -> FloatArray:
         """The compared measures unchanged, then the coefficients."""
-        return np.concatenate([self.base[self.at], self.base[self.n_full :]])
+        return np.concatenate([self.base[self.at], self.coefficients])
 
     def _add(self, name: str, changes: ChangedMeasures, means: FloatArray) -> None:
         if self.score is None:
@@ -339,7 +364,7 @@ class Claiming:
             self.omissions.append(Omission(self.score.loss.name, name, reason))
             return
         fitted = changes if changes.effects is not None else changes.fitted(self.rows)
-        self.claims[name] = claim_terms(fitted, base, self.rows, means - self.base[self.n_full :])
+        self.claims[name] = claim_terms(fitted, base, self.rows, means - self.coefficients)
 
     def result(self, score: ProperScore, options: Mapping[str, Any]) -> Diagnostic:
         """Return the result, with exact p-values where the score allows them and rows count alike."""
@@ -380,13 +405,28 @@ class Claiming:
         reach = t_quantile(0.5 + confidence / 2, self.rows.units - 1)
         lines = []
         for k, (part, value, se) in enumerate(zip(PARTS, claim.estimate, claim.se, strict=False)):
-            line = estimate(value, se, (value - reach * se, value + reach * se), confidence, measure, name)
+            interval = value - reach * se, value + reach * se
+            if part == CLAIMED and value > 0:
+                interval = _of_claim(value, t_quantile(0.5 + confidence / 2, claim.freedom) * se)
+            line = estimate(value, se, interval, confidence, measure, name)
             lines.append(line | {"item": part, "unreliable": claim.unreliable[k]})
         if len(lines) == len(PARTS):
             ends = {"share_lower": claim.share - reach * claim.share_se}
             ends["share_upper"] = claim.share + reach * claim.share_se
             lines[-1] |= {"p_value": p_value, "share": claim.share, **ends}
         return lines
+
+
+def _of_claim(value: float, reach: float) -> tuple[float, float]:
+    """Return the interval of a claim, symmetric in its logarithm: it is a mean of divergences, above 0 and skewed.
+
+    Examples
+    --------
+    >>> [round(end, 6) for end in _of_claim(0.2, 0.2 * np.log(2))]
+    [0.1, 0.4]
+    """
+    factor = float(np.exp(reach / value))
+    return value / factor, value * factor
 
 
 _COLUMNS = (*ESTIMATE_COLUMNS, "item", "p_value", "share", "share_lower", "share_upper", "unreliable")

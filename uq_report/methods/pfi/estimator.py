@@ -88,7 +88,7 @@ class Estimator:
                 return False
         return True
 
-    def judged(self, m: int, estimate: float, std_error: float) -> Judgement:
-        """Return interval and verdict of an importance of measure number m."""
-        margin, df = self.margins[self.rows.measures[m].name], self.rows.units - 1
+    def judged(self, m: int, estimate: float, std_error: float, freedom: float | None = None) -> Judgement:
+        """Return interval and verdict of an importance of measure number m, by default with the freedom of the rows."""
+        margin, df = self.margins[self.rows.measures[m].name], self.rows.units - 1 if freedom is None else freedom
         return judge(float(estimate), float(std_error), df, margin, n=self.rows.n, confidence=self.confidence)

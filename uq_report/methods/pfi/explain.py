@@ -18,9 +18,11 @@ from ...core.support.arrays import FloatArray, take_rows
 from ...core.support.errors import InputError, nearest
 from ...evidence.importance import CLAIMED
 from ..shared.choice import refuse_none
+from ..shared.members import DrawnMembers
 from ..shared.rows import ShuffledRows
 from ..shared.terms import ImportanceTerms, usual_margin, with_wholes
 from .claims import Claiming, score_of, why_no_score
+from .drivers import Drivers, associated, counted, followed
 from .estimator import Estimator
 from .shuffling import Shuffler, distinct_values, stops
 from .tables import ShuffleTables, delta_result, importance_result, read_pair, training_result, untrained_result
@@ -162,7 +164,8 @@ class PermutationImportance(BuiltInExplainer):
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return about how many rows it will have predicted: most features are settled when first looked at."""
         first = stops(self.n_repeats, adaptive=self.max_shuffle_variance > 0)[0]
-        every = (distinct_values(subject, name, self.n_repeats, self._all_pairs) for name in self._sets(subject))
+        sets = map(subject.positions, self._sets(subject))
+        every = (distinct_values(subject, columns, self.n_repeats, self._all_pairs) for columns in sets)
         changes = sum(first if own is None else len(own.first) - 1 for own in every)
         sizes = [subject.n]
         if self.train and not self.within_clusters and subject.train is not None:
@@ -180,18 +183,46 @@ class PermutationImportance(BuiltInExplainer):
         score = score_of(engine.baseline)
         if score is None:
             omitted = (*omitted, Omission(CLAIMED, "", why_no_score(engine.baseline)))
-        claims = Claiming.of(score, engine, rows)
+        drivers, drawn = Drivers.of(engine, rows), DrawnMembers.of(engine, measures, rows.weights)
+        changes, means = ((), ()) if drivers is None else (followed(measures), counted(measures))
+        claims = Claiming.of(score, engine, rows, changes, means, drawn.measures)
         kept = np.empty((2, len(measures), len(self._sets(subject)), rows.n))
-        tables = self._tables(claims, omitted, self._margins(rows), kept)
+        tables = self._tables(claims, omitted, self._margins(rows), kept, drivers, drawn)
         main = importance_result(tables)
         results: list[Result | None] = [main, delta_result(tables)]
         if score is not None:
             claims.add_all(self._shuffling(claims).of_all(claims.own_base, len(claims.compared)))
             results.append(claims.result(score, tables.options))
         training = subject.training() if self.train and not self.within_clusters else None
+        results += [] if drivers is None else self._drivers(drivers, tables, engine)
         results.append(read_pair(tables, main.estimates))
         results.append(None if training is None else self._training(training, engine, tables, main))
         return [result for result in results if result is not None]
+
+    def _drivers(self, drivers: Drivers, tables: ShuffleTables, engine: Engine) -> list[Result]:
+        """Permute associated features together, and return how far each unit changes the uncertainty."""
+        subject = engine.subject
+        owned = {name: subject.groups[name] for name in tables.features if name in subject.groups}
+        grouped = {member for members in owned.values() for member in members}
+        free = [name for name in tables.features if name not in owned and name not in grouped]
+        joint = {" + ".join(members): members for members in associated(subject, free)}
+        alone = [name for name in free if not any(name in members for members in joint.values())]
+        base, whole = drivers.base, drivers.rows.whole
+        shuffler = Shuffler(
+            engine,
+            drivers.measures,
+            base,
+            3 * len(drivers.rows.b),
+            self.n_repeats,
+            self._all_pairs,
+            whole=whole,
+            units=joint,
+        )
+        estimator = Estimator(drivers.rows, tables.estimator.margins, engine.confidence, self.max_shuffle_variance)
+        for held, changes, _ in estimator.terms(shuffler, list(joint)):
+            drivers.add(held.feature, changes, held.means, drivers.measures)
+        units = {name: (name,) for name in alone} | joint | owned
+        return drivers.results(tables.features, units, tables.options)
 
     def _names(self, engine: Engine) -> tuple[str, ...]:
         """Return the measures asked for; by default the size of label sets too, where there are such."""
@@ -217,18 +248,27 @@ class PermutationImportance(BuiltInExplainer):
         omitted: tuple[Omission, ...],
         margins: Mapping[str, float],
         kept: FloatArray | None = None,
+        drivers: Drivers | None = None,
+        drawn: DrawnMembers | None = None,
     ) -> ShuffleTables:
         """Return what the shuffles give, with terms row by row if there is a place where they are `kept`."""
         features = self._sets(claims.engine.subject)
         estimator = Estimator(claims.rows, margins, claims.engine.confidence, self.max_shuffle_variance)
-        tables = ShuffleTables(estimator, features, (), asdict(self), omitted, kept)
-        return replace(tables, terms=[tables.kept_terms(f, term) for f, term in enumerate(self._terms(claims, tables))])
+        members = 0 if drawn is None else drawn.n_members
+        tables = ShuffleTables(estimator, features, (), asdict(self), omitted, kept, members)
+        terms = self._terms(claims, tables, drivers, drawn)
+        return replace(tables, terms=[tables.kept_terms(f, term) for f, term in enumerate(terms)])
 
-    def _terms(self, claims: Claiming, tables: ShuffleTables) -> Iterator[ImportanceTerms]:
-        """Yield the terms of each feature, and add its changes to the claims, whose measures ride on the pass."""
+    def _terms(
+        self, claims: Claiming, tables: ShuffleTables, drivers: Drivers | None, drawn: DrawnMembers | None
+    ) -> Iterator[ImportanceTerms]:
+        """Yield the terms of each feature; claims and drivers, whose measures ride on the pass, get its changes."""
+        left = 0 if drawn is None else len(drawn.measures)
         for held, changes, terms in tables.estimator.terms(self._shuffling(claims), tables.features):
             claims.add(held.feature, changes, held.means)
-            yield terms
+            if drivers is not None:
+                drivers.add(held.feature, changes, held.means[: len(held.means) - left], claims.measures)
+            yield terms if drawn is None else drawn.widened(terms, held.means)
 
     def _shuffling(self, claims: Claiming) -> Shuffler:
         return Shuffler(

@@ -23,21 +23,28 @@ from ...evidence.importance import (
     ABOUT_0,
     ALL_FEATURES,
     CLAIMED,
+    CONSTANT,
     DELIVERED,
     DIFFERENCE,
+    DIFFERS,
     NEGATIVE,
+    OPEN,
     POSITIVE,
+    UNDETERMINED,
     Claims,
     CoverCorrected,
+    DriverLine,
+    DriversView,
     Pfi,
     PfiDelta,
     PfiLine,
     PfiReading,
     PfiTrain,
+    UncertaintyChange,
 )
 from ...evidence.view import by_feature, largest_first, of_measure, table_of
 from ...reading.run_reader import RunReader
-from ...reading.sentences import importance_alt, largest_words, margin_words, verdict_words
+from ...reading.sentences import DAGGER, importance_alt, largest_words, margin_words, verdict_words
 from ...reading.tables import FEATURE, INTERVAL, Field, importance_table, line_table, parts_of, split_table
 from ..shared.wording import BuiltInSection, ResultSection, absent, named, words_of
 
@@ -103,6 +110,76 @@ def _measure(e: RunReader, view: Pfi, measure: str) -> Section:
     return Section(id=f"drivers-{measure}", title=f"Importance for {facts.title}", blocks=blocks)
 
 
+VERDICT_WORDS = {POSITIVE: "shown", ABOUT_0: "negligible", UNDETERMINED: "inconclusive"}
+COMBINATIONS = f"{DAGGER} part of the size arises from combinations of values that do not occur."
+
+
+class DriversSection(BuiltInSection):
+    """How far each unit of features, and each feature alone, changes the uncertainty when permuted, or why not."""
+
+    name: ClassVar[str] = "drivers"
+    slot: ClassVar[str] = slots.UNSURE_IMPORTANCE
+    shows: ClassVar[tuple[str, ...]] = (DriversView.id, UncertaintyChange.id)
+
+    def section(self, evidence: RunReader) -> Section | None:
+        """Return a table of units and one of features for the uncertainty and its epistemic part; None without."""
+        units, single = DriversView.find(evidence.run), UncertaintyChange.find(evidence.run)
+        if units is None or single is None:
+            return None
+        blocks: list[Block] = []
+        for measure in units.measures:
+            blocks += [
+                _difference(evidence, units, measure),
+                _drivers_table(evidence, units, units.of(measure)),
+                _drivers_table(evidence, single, of_measure(single.lines, measure)),
+            ]
+        return Section(
+            id="drivers-size", title="Drivers of the uncertainty", blocks=(*blocks, *left_out(single.result))
+        )
+
+
+def _difference(e: RunReader, view: DriversView, measure: str) -> Paragraph:
+    """State the average difference between two observations, and whether it is beyond the tolerance."""
+    line, facts = view.difference(measure), e.words(measure, view.result)
+    what = facts.title.removeprefix("change of the ")
+    tolerance = value_words(line.margin, unit=facts.unit)
+    state = {CONSTANT: "practically constant", DIFFERS: "not constant", OPEN: "inconclusive"}[line.verdict]
+    size = words_of(line, unit=facts.unit)
+    text = f"Average difference of the {what} between two observations: {size}; {state} at tolerance {tolerance}."
+    return Paragraph(text=text)
+
+
+def _drivers_table(e: RunReader, view: DriversView | UncertaintyChange, lines: Sequence[DriverLine]) -> Table:
+    """Return a row per unit, or per feature, largest first."""
+    measure, units = lines[0].measure if lines else "", isinstance(view, DriversView)
+    facts = e.words(measure, view.result)
+
+    def called(line: DriverLine) -> str:
+        members = view.units.get(line.feature, ()) if isinstance(view, DriversView) else ()
+        return joined([name(member) for member in members]) if members else name(line.feature)
+
+    def rank(line: DriverLine) -> str:
+        first, last = (int(end) for end in (getattr(line, "first", 0), getattr(line, "last", 0)))
+        return str(first) if first == last else f"{first} to {last}"
+
+    fields: tuple[Field, ...] = (
+        ("unit" if units else "feature", called),
+        *((("rank", rank),) if units else ()),
+        (Column("size", "number", facts.unit), "estimate"),
+        INTERVAL,
+        (Column("share of the difference", "percent"), "share"),
+        (Column("total effect", "number"), "total"),
+        (Column("pairs that change", "percent"), "changed"),
+        (Column("mean change", "number", facts.unit), "shift"),
+        ("verdict", lambda line: f"{VERDICT_WORDS[line.verdict]}{DAGGER if line.flag else ''}"),
+    )
+    what = "Units of features" if units else "Single features"
+    note = f"{notes_of(view.result)} {COMBINATIONS}" if any(line.flag for line in lines) else notes_of(view.result)
+    caption = f"{what}: {facts.title} when permuted, largest first."
+    key = f"drivers-size-{'units' if units else 'features'}-{measure.replace('_', '-')}"
+    return line_table(key, caption, largest_first(lines), fields, evidence=view.id, note=note)
+
+
 TRAINING = "Training rows against test rows"
 TRAINING_LEAD = (
     "Importance on the training rows shows what the model learnt, chance included; on test rows what holds. The model "
@@ -151,13 +228,14 @@ def _training_table(e: RunReader, test: Pfi, train: PfiTrain, measure: str) -> T
 
 PAIR = ("nll", "entropy")
 IDENTITY = (
-    "The numbers behind the map of loss against doubt. Likelihood-PFI less Entropy-PFI is the damage that the model "
-    "does not notice. The readings use the verdicts only; whether a feature shares information with others cannot be "
-    "read off them."
+    "The numbers behind the map of log loss and stated uncertainty. Likelihood-PFI less Entropy-PFI is the part of the "
+    "increase in log loss that the stated uncertainty does not signal. The Entropy-PFI of a feature that is "
+    "independent of the others is 0 in expectation for every model, so it names no driver of the uncertainty."
 )
 PARTING = (
     "Wood et al. read a feature whose Entropy-PFI is about 0 as one that shares nothing with the others. Entropy-PFI "
-    "says how the model's doubt changes; what features share is said by their joint distribution. Here the two part."
+    "is a mean change of the stated uncertainty; what features share is stated by their joint distribution. Here they "
+    "differ."
 )
 Axes = Mapping[str, Mapping[str, PfiLine]]
 

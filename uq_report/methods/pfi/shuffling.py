@@ -7,14 +7,15 @@ sets the mean is estimated, in rounds, so that a set whose numbers are settled i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import cast
 
 import numpy as np
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.model.measures import Measure
+from ...core.model.measures import Change, Measure
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
 from ...core.statistics.two_way_variance import LEAST, ShuffleSums
@@ -100,7 +101,9 @@ class Shuffler:
     The first `n_full` measures are returned shuffle by shuffle or value by value, of the others the mean. `exact` says
     whether all pairs of rows are evaluated; by default of the sets with at most `n_repeats` + 1 distinct values, for
     which this takes no more predictions than the shuffles. `within` shuffles rows within their clusters. Unless `whole`
-    values of each shuffle are needed, those of many rows are folded, so that few are held.
+    values of each shuffle are needed, those of many rows are folded, so that few are held. `units` names sets of
+    features that the subject does not name. How far an uncertainty changes is taken from its own values where it is
+    among the measures.
     """
 
     engine: Engine
@@ -111,6 +114,7 @@ class Shuffler:
     exact: bool | None = None
     within: bool = False
     whole: bool = False
+    units: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def packs(self, features: Sequence[str]) -> Iterator[list[FeatureShuffles]]:
         """Yield the sets that are shuffled together, as many as are held in 16 MiB: it depends on the sizes only."""
@@ -127,9 +131,30 @@ class Shuffler:
         """Evaluate shuffles up to number `stop` of every set, or all its values; one stream, so that calls are full."""
         order = [(held, r) for held in sets for r in held.left(stop)]
         variants = (held.variant(r) for held, r in order)
-        for group in self.engine.evaluate(variants, self.measures, total=len(order)):
+        evaluated = [measure for m, measure in enumerate(self.measures) if m not in self._changes]
+        for group in self.engine.evaluate(variants, evaluated, total=len(order)):
             for v in range(group.values.shape[1]):
-                order[group.first + v][0].take(group.values[:, v])
+                order[group.first + v][0].take(self._with_changes(group.values[:, v]))
+
+    @cached_property
+    def _changes(self) -> dict[int, tuple[Change, int, FloatArray]]:
+        """The positions of changes: the rule, the position of the uncertainty, and that unchanged."""
+        at, changes = {measure.name: m for m, measure in enumerate(self.measures)}, {}
+        for m, measure in enumerate(self.measures):
+            rule = measure.rows
+            if isinstance(rule, Change) and rule.of.name in at:
+                changes[m] = rule, at[rule.of.name], rule.uncertainty(self.base[at[rule.of.name]])
+        return changes
+
+    def _with_changes(self, evaluated: FloatArray) -> FloatArray:
+        """Return the values of all measures, shape (measures, n), from those that were evaluated."""
+        if not self._changes:
+            return evaluated
+        values = np.empty(self.base.shape)
+        values[[m for m in range(len(values)) if m not in self._changes]] = evaluated
+        for m, (rule, of, unchanged) in self._changes.items():
+            values[m] = rule.between(values[of], unchanged)
+        return values
 
     def of_all(self, base: FloatArray, n_full: int) -> FeatureShuffles:
         """Return all features as one set, to take the measures whose values unchanged are `base`, the first in full."""
@@ -139,8 +164,9 @@ class Shuffler:
 
     def _of(self, feature: str) -> FeatureShuffles:
         subject = self.engine.subject
-        distinct = distinct_values(subject, feature, self.n_repeats, self.exact)
-        return self.held(feature, subject.positions(feature), distinct)
+        members = self.units.get(feature, (feature,))
+        columns = tuple(position for member in members for position in subject.positions(member))
+        return self.held(feature, columns, distinct_values(subject, columns, self.n_repeats, self.exact))
 
     def held(self, feature: str, columns: tuple[int, ...], distinct: Distinct | None) -> FeatureShuffles:
         """Return a set of which nothing is evaluated yet, to take its `distinct` values or else shuffles."""
@@ -169,11 +195,11 @@ class Shuffler:
         return min(self.n_repeats, LEAST) if many and not self.whole else self.n_repeats
 
 
-def distinct_values(subject: Subject, feature: str, n_repeats: int, exact: bool | None) -> Distinct | None:
-    """Return the distinct values of a feature where each row takes all of them, else None."""
+def distinct_values(subject: Subject, columns: tuple[int, ...], n_repeats: int, exact: bool | None) -> Distinct | None:
+    """Return the distinct values of columns together where each row takes all of them, else None."""
     if exact is False:
         return None
-    own = Distinct.of(subject.X, subject.positions(feature))
+    own = Distinct.of(subject.X, columns)
     return own if exact or len(own.first) <= n_repeats + 1 else None
 
 

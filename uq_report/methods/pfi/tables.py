@@ -3,22 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ...core.model.measures import ENTROPY
 from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, RowValues
-from ...core.statistics.inference import MIN_SHUFFLES
-from ...core.statistics.verdicts import Distrust, permutation_p_value
+from ...core.statistics.inference import MIN_SHUFFLES, PairTerms, standard_error
+from ...core.statistics.verdicts import Distrust, Judgement, permutation_p_value
 from ...core.support.arrays import FloatArray
 from ...core.support.numbers import share_words
 from ...core.support.text import short
 from ...document.text import joined
-from ...evidence.importance import ABOUT_0, UNDETERMINED
-from ..shared.estimates import estimate
+from ...evidence import ids
+from ...evidence.importance import (
+    ABOUT_0,
+    ALIKE,
+    BETTER,
+    BOLD,
+    CAREFUL,
+    CONFIDENT,
+    HARMLESS,
+    HIDDEN,
+    INCONCLUSIVE,
+    LESS,
+    MORE,
+    NEGATIVE,
+    OPEN_RISE,
+    POSITIVE,
+    UNDETERMINED,
+)
+from ..shared.estimates import TEST_ROWS, diagnostic, estimate
+from ..shared.members import SHARE, covers, unbiased
 from ..shared.rows import ShuffledRows
 from ..shared.terms import ImportanceTerms, infinite_values
 from .estimator import Estimator
@@ -37,7 +56,8 @@ TRAINING: Mapping[str, Any] = {"id": "pfi.train", "title": "Permutation importan
 class ShuffleTables:
     """What the shuffles gave, feature by feature, and how to judge it.
 
-    `kept`, shape (2, measures, features, n), holds rows and delta of all terms; without, they are not held.
+    `kept`, shape (2, measures, features, n), holds rows and delta of all terms; without, they are not held. `n_members`
+    are drawn for each prediction of a random model.
     """
 
     estimator: Estimator
@@ -46,6 +66,7 @@ class ShuffleTables:
     options: Mapping[str, Any]
     omitted: tuple[Omission, ...]
     kept: FloatArray | None = None
+    n_members: int = 0
 
     @property
     def rows(self) -> ShuffledRows:
@@ -142,9 +163,15 @@ def _importance(tables: ShuffleTables, estimates: pd.DataFrame, **parts: Any) ->
         estimates=estimates,
         options=tables.options,
         omissions=(*tables.omitted, *infinite_values(tables.rows, tables.features, tables.terms)),
-        meta={"spread": f"{spread} of {shuffles} shuffles", "degrees_of_freedom": tables.rows.units - 1},
+        meta={"spread": f"{spread} of {shuffles} shuffles", "degrees_of_freedom": _freedom(tables)},
         **parts,
     )
+
+
+def _freedom(tables: ShuffleTables) -> float:
+    """Return the fewest degrees of freedom of an importance."""
+    least = min(float(term.freedom.min()) for term in tables.terms)
+    return tables.rows.units - 1 if least >= tables.rows.units - 1 else least
 
 
 def delta_result(tables: ShuffleTables) -> Diagnostic:
@@ -184,7 +211,7 @@ def _line(tables: ShuffleTables, m: int, feature: str, term: ImportanceTerms) ->
     """Return one line of the estimates."""
     rows, value, se, zero = tables.rows, float(term.estimate[m]), float(term.se[m]), bool(term.zero[m])
     margin, shuffled = tables.estimator.margins[tables.names[m]], term.repeats[m]
-    judgement = tables.estimator.judged(m, value, se)
+    judgement = tables.estimator.judged(m, value, se, float(term.freedom[m]))
     unreliable = Distrust()
     if tables.kept is not None:
         unreliable = rows.unreliable(term.rows[m], se, outcomes=rows.measures[m].needs_y)
@@ -193,14 +220,15 @@ def _line(tables: ShuffleTables, m: int, feature: str, term: ImportanceTerms) ->
     interval = judgement.lower, judgement.upper
     needed = float(np.fmax(judgement.n_needed, unreliable.rows))
     low, high = np.quantile(shuffled, (0.05, 0.95) if len(shuffled) >= QUANTILES_FROM else (0.0, 1.0))
-    return estimate(value, se, interval, tables.confidence, tables.names[m], feature) | {
+    over = covers(TEST_ROWS, tables.n_members if term.drawn[m] > 0 else 0)
+    return estimate(value, se, interval, tables.confidence, tables.names[m], feature, over) | {
         "verdict": ABOUT_0 if zero and not np.isnan(se) else verdict,
         "margin": margin,
         "p_value": permutation_p_value(shuffled) if rows.tested else np.nan,
         "spread_low": float(low),
         "spread_high": float(high),
         "shuffling_error": float(term.noise[m]),
-        "unpermuted": float(rows.unpermuted[m]),
+        "unpermuted": float(unbiased(tables.names, rows.unpermuted, tables.n_members)[m]),
         "n_needed": needed if needed > rows.n and not zero else np.nan,
         "exact_zero": zero,
         "remark": "exact" if zero else "but not 0" if excludes_0 else "",
@@ -258,7 +286,28 @@ def _interval_words(tables: ShuffleTables) -> list[str]:
     some, reason = (tables.rows.why_no_interval(tables.n_shuffles, exact=exact) for exact in (True, tables.all_exact))
     which = "" if some or not tables.exact else " of the other importances"
     words = [f"No interval{which}: {reason}."] if reason else []
-    return words if reason and not which else [*words, "Intervals are for new test rows and this fixed model."]
+    if reason and not which:
+        return words
+    if not tables.n_members:
+        return [*words, "Intervals are for new test rows and this fixed model."]
+    return [*words, *_drawn_words(tables)]
+
+
+def _drawn_words(tables: ShuffleTables) -> Iterator[str]:
+    """Say what intervals of a random model cover, and how many members would make their draw a small part of that."""
+    over, most = covers(TEST_ROWS, tables.n_members), 0.0
+    yield f"Intervals are for {over}: importances are those of the mixture of so many members."
+    margins = np.array([tables.estimator.margins[name] for name in tables.names])
+    for term in tables.terms:
+        rows = np.square(term.se) - np.square(term.drawn)
+        large = (rows > 0) & (np.abs(term.estimate) > margins)
+        most = max(most, float(np.max(np.square(term.drawn[large]) / rows[large], initial=0.0)))
+    if most > SHARE:
+        needed = math.ceil(tables.n_members * most / SHARE)
+        yield (
+            f"The draw of the members has up to {most / (1 + most):.0%} of the variance of an importance; with about "
+            f"{needed:,} members it would have a quarter of that of the observations."
+        )
 
 
 def _exact_words(tables: ShuffleTables) -> str:
@@ -283,87 +332,71 @@ def _out_of_reach(n_shuffles: int, n_features: int, alpha: float) -> str:
     )
 
 
-Line = dict[Hashable, Any]
 LIKELIHOODS = ("nll", "nll_clipped")
-# (likelihood verdict, entropy verdict) -> reading
-READINGS: dict[tuple[str, str], str] = {
-    ("positive", "positive"): "matters, and the model notices",
-    ("positive", "about 0"): "matters for the loss, not for the doubt",
-    ("positive", "negative"): "matters for the loss, surer when shuffled",
-    ("about 0", "positive"): "less sure without predicting worse",
-    ("about 0", "about 0"): "matters for neither on its own",
-    ("about 0", "negative"): "surer when shuffled",
-    ("negative", "positive"): "predicts better when shuffled, less sure",
-    ("negative", "about 0"): "predicts better when shuffled",
-    ("negative", "negative"): "predicts better when shuffled, surer",
+# (likelihood verdict, entropy verdict) -> reading; where both rise it depends on their difference
+READINGS: Mapping[tuple[str, str], str] = {
+    (POSITIVE, ABOUT_0): HIDDEN,
+    (POSITIVE, NEGATIVE): CONFIDENT,
+    (POSITIVE, UNDETERMINED): OPEN_RISE,
+    (ABOUT_0, POSITIVE): CAREFUL,
+    (ABOUT_0, ABOUT_0): HARMLESS,
+    (ABOUT_0, NEGATIVE): BOLD,
+    **dict.fromkeys(((NEGATIVE, other) for other in (POSITIVE, ABOUT_0, NEGATIVE)), BETTER),
 }
-LOSS = {
-    "positive": "predicts worse by {} nats",
-    "about 0": "predicts no worse beyond the margin",
-    "negative": "predicts better by {} nats",
-}
-DOUBT = {
-    "positive": "becomes less sure by {} nats",
-    "about 0": "is as sure as before, within the margin",
-    "negative": "becomes surer by {} nats: whether it is right there cannot be judged from these rows",
-}
-UNUSED = " No shuffle changed a single row: the model does not use it."
 
 
 def read_pair(tables: ShuffleTables, estimates: pd.DataFrame) -> Diagnostic | None:
-    """Return the result ``pfi.reading``, from the verdicts only, or None unless both measures are there.
+    """Return the result ``pfi.reading``, from verdicts and the paired difference, or None unless both are there.
 
-    A frame line has the Entropy-PFI in ``x``, the Likelihood-PFI in ``value`` and the reading in ``item``;
-    ``meta["sentences"]`` has a sentence for each feature: does it matter for the loss, and does the model notice.
-    Whether it shares information with others is never read off these two.
+    An estimate is the Likelihood-PFI less the Entropy-PFI: the part of the damage that the stated uncertainty does not
+    signal; the Entropy-PFI is in ``x`` of the frame. Whether a feature shares information with others is never read
+    off these two.
     """
     lines = {(line["measure"], line["feature"]): line for line in estimates.to_dict("records")}
     measures = {measure for measure, _ in lines}
     likelihood = next((name for name in LIKELIHOODS if name in measures), None)
-    if likelihood is None or "entropy" not in measures:
+    if likelihood is None or ENTROPY.name not in measures:
         return None
-    pair = [tables.names.index(name) for name in ("entropy", likelihood)]
-    records, sentences = [], {}
+    records = []
     for feature, term in zip(tables.features, tables.terms, strict=True):
-        E, L = (lines.get((name, feature)) for name in ("entropy", likelihood))
+        E, L = (lines.get((name, feature)) for name in (ENTROPY.name, likelihood))
         if E is None or L is None:
             continue
-        item, sentences[feature] = _reading(feature, E, L, n=tables.rows.n, unused=bool((term.still[pair] == 1).all()))
-        records.append(("", feature, item, E["estimate"], L["estimate"]))
-    return Diagnostic(
-        id="pfi.reading",
-        explainer="pfi",
-        title="Likelihood-PFI against Entropy-PFI",
-        frame=pd.DataFrame(records, columns=list(Diagnostic.columns)),
-        estimates=pd.DataFrame(columns=list(ESTIMATE_COLUMNS)),
+        value = L["estimate"] - E["estimate"]
+        se = _gap_error(tables, term, likelihood)
+        gap = tables.estimator.judged(tables.names.index(likelihood), value, se)
+        item = READINGS.get((L["verdict"], E["verdict"]), INCONCLUSIVE)
+        if L["verdict"] == E["verdict"] == POSITIVE:
+            item = _rises(gap, tables.estimator.margins[likelihood])
+        line = estimate(value, se, (gap.lower, gap.upper), tables.confidence, likelihood, feature)
+        records.append(line | {"item": item, "entropy": E["estimate"]})
+    note = "The estimate is the part of the increase in log loss that the stated uncertainty does not signal."
+    return diagnostic(
+        ids.PFI_READING,
+        "Likelihood-PFI less Entropy-PFI",
+        records,
+        ("item", "entropy"),
+        x="entropy",
         options=tables.options,
-        notes=(
-            "Read from the verdicts only.",
-            "Entropy-PFI is the part of the damage the model notices; Likelihood-PFI minus it the part it does not.",
-        ),
-        meta={"sentences": sentences, "likelihood": likelihood},
+        notes=("Readings use the verdicts only.", note),
     )
 
 
-def _reading(feature: str, E: Line, L: Line, *, n: int, unused: bool) -> tuple[str, str]:
-    """Return the short reading and the sentence of one feature."""
-    pair = str(L["verdict"]), str(E["verdict"])
-    if "undetermined" in pair:
-        return "undetermined", _undetermined(feature, E, L, n)
-    sizes = (f"{abs(row['estimate']):.2g}" for row in (L, E))
-    loss, doubt = (words[verdict].format(size) for words, verdict, size in zip((LOSS, DOUBT), pair, sizes, strict=True))
-    joint = "but" if pair == ("positive", "about 0") else "and"
-    return READINGS[pair], f"With wrong values of {feature} the model {loss} {joint} {doubt}.{UNUSED if unused else ''}"
+def _rises(gap: Judgement, margin: float) -> str:
+    """Return how two importances compare that are both positive, by their difference."""
+    if gap.verdict == ABOUT_0:
+        return ALIKE
+    return LESS if gap.lower > margin else MORE if gap.upper < -margin else INCONCLUSIVE
 
 
-def _undetermined(feature: str, E: Line, L: Line, n: int) -> str:
-    """Say what is not known: why no interval is to be trusted, else how many rows more than these would tell."""
-    if np.isnan([E["std_error"], L["std_error"]]).any():
-        return f"Without an interval the importance of {feature} is not judged."
-    unknown = {name: row for name, row in (("entropy", E), ("likelihood", L)) if row["verdict"] == "undetermined"}
-    sentence = f"These rows do not decide the {' and the '.join(unknown)} importance of {feature}."
-    reasons = {name: row["unreliable"] for name, row in unknown.items() if row["unreliable"]}
-    if reasons:
-        return sentence + "".join(f" The {name} interval is not to be trusted: {why}." for name, why in reasons.items())
-    needed = np.max([float(row["n_needed"]) for row in unknown.values()])  # NaN if one is
-    return f"{sentence} About {needed:.0f} rows would if the spread stays as it is." if needed > n else sentence
+def _gap_error(tables: ShuffleTables, term: ImportanceTerms, likelihood: str) -> float:
+    """Return the standard error of the difference of both importances, from the differences of their row terms.
+
+    Their noise of the shuffles is left in, so it is never too small.
+    """
+    L, E = (tables.names.index(name) for name in (likelihood, ENTROPY.name))
+    rows, none = tables.rows, np.zeros(1)
+    if np.isnan(term.se[[L, E]]).any():
+        return float("nan")
+    pairs = PairTerms(none, none[None], (term.rows[L] - term.rows[E])[None], none, none)
+    return float(standard_error(pairs, rows.weights, rows.clusters)[0])

@@ -1,4 +1,4 @@
-"""Dependence: importance that partners hide, losses that a model does not notice, pairs that repeat."""
+"""Dependence: importance that partners hide, losses that are not signalled, pairs that repeat."""
 
 from __future__ import annotations
 
@@ -34,26 +34,30 @@ LEADING = 3  # places of the ranking that the sentence of UQ201 looks at
 
 HIDDEN = Rule(
     code="UQ201",
-    title="Features that go together hide each other's importance",
+    title="Correlated features hide each other's importance",
     options=("level",),
-    when="Wrong values of a feature cost more, by more than the margin of the importance, once the values of its "
-    "partners are wrong too (interval, and level {level}, Holm-adjusted over features). Features that go together do "
-    "that in an honest model too.",
+    when=(
+        "The importance of a feature rises by more than its margin if its partner features are permuted as well "
+        "(interval, and level {level}, Holm-adjusted over features). Correlated features cause this in a sound model "
+        "too."
+    ),
     raised=("p_adjusted <= level and beyond > 0",),
     rests_on="pereira:definition 2.3",
 )
 UNNOTICED = Rule(
     code="UQ202",
-    title="The model does not notice when a feature is wrong",
+    title="Corrupted values of a predictable feature are not signalled",
     options=("level", "margin"),
-    when="With wrong values of a feature the loss rises (Likelihood-PFI is positive), and by more than {margin} nats "
-    "more than the stated uncertainty does (Entropy-PFI); level {level}, Holm-adjusted over features.",
-    raised=("p_likelihood <= level and p_unnoticed <= level and unnoticed > margin",),
-    rests_on="L - E is the importance for the confidence gap: the damage that the model does not notice",
+    thresholds={"predictable": 0.1},
+    when="Permuting a feature increases the log loss (Likelihood-PFI is positive), and by more than {margin} nats "
+    "more than the stated uncertainty (Entropy-PFI); level {level}, Holm-adjusted over features. The other features "
+    "predict it with an R² of at least {predictable}: values of a feature that nothing predicts no model could detect.",
+    raised=("p_likelihood <= level and p_unnoticed <= level and unnoticed > margin and predicted >= predictable",),
+    rests_on="L - E is the part of the increase in log loss that the stated uncertainty does not signal",
 )
 REPEATED = Rule(
     code="UQ203",
-    title="Two features repeat each other",
+    title="Two features are nearly copies of each other",
     options=("level", "repeated"),
     when="The R² of each of two features from the others is above {repeated} (level {level}, Holm-adjusted over "
     "features), and the association of the two is at least {repeated}.",
@@ -80,7 +84,8 @@ def _hidden(rule: Rule, run: Run) -> RuleOutcome:
         p_values=_above_zero(excess, errors, view.degrees_of_freedom),
         by=together,
         undecided=lambda rest: [x.feature for x in rest if x.unreliable or not x.change_upper <= x.margin],
-        passed="No feature is shown to cost more once its partners are lost too.",
+        size=reading.size_beyond(run, [(x.change_std_error, x.margin) for x in lines if not x.unreliable]),
+        passed="No feature is shown to be more important once its partner features are permuted too.",
     )
 
 
@@ -114,7 +119,7 @@ def _hidden_words(lines: Sequence[CoverCorrectedLine], view: CoverCorrected, run
         f"of {partners[line.feature]} wrong too they cost {number(line.estimate, 2)}{in_unit}, more by {more}{lead}."
         f"{_so_with(others)}",
         "evidence": (ids.COVER, ids.CID_COVER),
-        "remedy": "Read its importance together with that of its partners.",
+        "remedy": "Read its importance together with that of its partner features.",
         "measures": (line.measure,),
         "features": tuple(line.feature for line in lines),
         "threshold": line.margin,
@@ -143,14 +148,17 @@ class Unnoticed(NamedTuple):
     p_value: float
 
     def sentence(self) -> str:
-        """Return by how much the model predicts worse, and how much of it goes unnoticed."""
+        """Return by how much permuting increases the log loss, and how much of it is not signalled."""
         loss = self.loss
         part = value_words(self.estimate, self.lower, self.upper, "nats", confidence=loss.confidence)
         whole = fixed(loss.estimate, places(self.lower, self.upper) or 3)
-        cause = f"that wrong values of {short(loss.feature)} cost"
         if self.estimate < loss.estimate:
-            return f"The model does not notice {part} of the {whole} nats a row {cause}"
-        return f"The model notices nothing of the loss {cause}, {part} a row"
+            what = f"{part} of the {whole} nats by which permuting {short(loss.feature)} increases the log loss"
+            return f"The stated uncertainty does not signal {what}"
+        return (
+            f"Permuting {short(loss.feature)} increases the log loss by {whole} nats without increasing the stated "
+            f"uncertainty: {part} are not signalled"
+        )
 
     def may_exceed(self, margin: float) -> bool:
         """Say whether more than `margin` nats may go unnoticed; an interval not to be trusted rules nothing out."""
@@ -159,31 +167,40 @@ class Unnoticed(NamedTuple):
 
 def _unnoticed(rule: Rule, run: Run) -> RuleOutcome:
     """Judge by how much more the loss rises than the stated uncertainty."""
-    importance, facts, margin = needed(Pfi, run), SubjectFacts.of(run), rule.thresholds["margin"]
+    importance, facts = needed(Pfi, run), SubjectFacts.of(run)
+    margin, predictable = rule.thresholds["margin"], rule.thresholds["predictable"]
     loss = reading.likelihood(importance)
     require(loss, reading.lacking(importance, NLL.name))
     require(ENTROPY.name in importance.measures, reading.lacking(importance, ENTROPY.name))
     require(facts.weights is False and not facts.clusters, "the rows are weighted or in clusters")
     features = _differences(rule, importance, loss)
     require(features, "permutation importance has no row terms")
+    redundancy = needed(RedundancyView, run)
+    predicted = {line.feature: line for line in redundancy.lines if line.item == WITHOUT_TARGET}
 
     def unsure(rest: Sequence[Unnoticed]) -> tuple[str, ...]:
-        names = [f.loss.feature for f in features if f in rest and f.may_exceed(margin)]
+        named = [f.loss.feature for f in features if f in rest and f.may_exceed(margin)]
+        names = [name for name in named if name not in predicted or predicted[name].upper >= predictable]
         return reading.with_reasons(importance, names, loss, ENTROPY.name)
 
     return family(
         rule,
         sorted(features, key=lambda feature: -feature.estimate),
-        lambda x: {"p_likelihood": x.loss.p_for(POSITIVE), "p_unnoticed": x.p_value, "unnoticed": x.estimate},
+        lambda x: {
+            "p_likelihood": x.loss.p_for(POSITIVE),
+            "p_unnoticed": x.p_value,
+            "unnoticed": x.estimate,
+            "predicted": predicted[x.loss.feature].estimate if x.loss.feature in predicted else nan,
+        },
         lambda *raised: _unnoticed_words(margin, raised, run),
         by=together,
         undecided=unsure,
-        passed="The model is not shown to miss that values of any feature are wrong.",
+        passed="No predictable feature is shown to increase the log loss without a signal of the stated uncertainty.",
     )
 
 
 def _differences(rule: Rule, view: Pfi, nll: str) -> list[Unnoticed]:
-    """Return what the model does not notice, feature by feature, from the paired row terms; rows count alike.
+    """Return what is not signalled, feature by feature, from the paired row terms; rows count alike.
 
     Both importances come from the same shuffles, so the standard error is that of the differences of their
     row terms. Their noise of the shuffles is left in: never too narrow. Where either has an interval that is not to
@@ -208,7 +225,7 @@ def _differences(rule: Rule, view: Pfi, nll: str) -> list[Unnoticed]:
 
 
 def _unnoticed_words(margin: float, raised: Sequence[Unnoticed], run: Run) -> Said:
-    """Return one finding on all features whose permuted values the model does not notice, the largest loss first."""
+    """Return one finding on all features whose permuted values are not signalled, the largest loss first."""
     worst, size = raised[0], _of_skill(raised[0].estimate, run)
     rows = affected(run, worst, margin)
     share = "" if size is None else f", {share_words(size)} of what it knows beyond the baseline"
@@ -218,8 +235,8 @@ def _unnoticed_words(margin: float, raised: Sequence[Unnoticed], run: Run) -> Sa
     ]
     return {
         "statement": f"{worst.sentence()}{share}{hit}.{_so_with(others)}",
-        "evidence": (ids.PFI, ids.PFI_READING),
-        "remedy": "Watch the quality of these inputs. The stated uncertainty does not tell when they are wrong.",
+        "evidence": (ids.PFI, ids.PFI_READING, ids.REDUNDANCY),
+        "remedy": "Check these inputs at data entry: the other features predict them in part, the model does not.",
         "measures": (NLL.name, ENTROPY.name),
         "features": tuple(feature.loss.feature for feature in raised),
         "threshold": margin,
@@ -253,7 +270,7 @@ def _repeated(rule: Rule, run: Run) -> RuleOutcome:
         lambda x: {"p_one": p_above.get(x[0], nan), "p_other": p_above.get(x[1], nan), "association": x[2]},
         lambda x: _pair(rule, lines[x[0]], lines[x[1]], x[2]),
         undecided=lambda rest: [f"{short(a)} with {short(b)}" for a, b, _ in rest if not {a, b} & cleared],
-        passed="No two features are shown to repeat each other.",
+        passed="No two features are shown to be near copies.",
     )
 
 
@@ -271,11 +288,11 @@ def _pair(rule: Rule, a: RedundancyLine, b: RedundancyLine, strength: float) -> 
     skills = listed(f"R² {value_words(x.estimate, x.lower, x.upper)}" for x in (a, b))
     weaker = min(a, b, key=lambda line: line.lower)
     return {
-        "statement": f"{short(a.feature)} and {short(b.feature)} repeat each other: each is predicted by the other "
-        f"features, with {skills}, and their association is {number(strength, 2)}. Exchanging one leaves what it says "
-        "in the other.",
+        "statement": f"{short(a.feature)} and {short(b.feature)} are nearly copies: each is predicted by the other "
+        f"features, with {skills}, and their association is {number(strength, 2)}. Permuting one leaves "
+        "its information in the other.",
         "evidence": (ids.REDUNDANCY, ids.REDUNDANCY_PARTNER),
-        "remedy": "Keep one of the two, or exchange them as a group.",
+        "remedy": "Keep one of the two, or name them as a group.",
         "features": (a.feature, b.feature),
         "threshold": rule.thresholds["repeated"],
         **span(weaker.estimate, weaker.lower, weaker.upper),
@@ -284,19 +301,19 @@ def _pair(rule: Rule, a: RedundancyLine, b: RedundancyLine, strength: float) -> 
 
 @dataclass(frozen=True)
 class Dependence(TableCheck):
-    """Reads importance corrected for cover, the part of a loss that the model does not notice, and redundancy.
+    """Reads importance adjusted for redundancy, the part of a loss that is not signalled, and redundancy.
 
     UQ201 is raised where permuted values of a feature cost more by the margin of the importance once those of its
     partners are wrong too, of the likelihood, or else of the loss. UQ202 is raised where Likelihood-PFI is positive
-    and larger than Entropy-PFI by more than `margin` nats. Neither is a fault: features that go together, and models
-    that cannot know that a value is wrong. Each is one finding that names its features.
+    and larger than Entropy-PFI by more than `margin` nats, of features that the others predict in part: of others
+    Entropy-PFI is 0 in expectation for every model. Neither is a fault. Each is one finding that names its features.
 
     Parameters
     ----------
     level : float, default=0.05
         Of each family of tests, Holm-adjusted over features; all are two-sided, and raise on one side.
     margin : float, default=0.01
-        Unnoticed loss that matters, in nats.
+        Loss that matters where it is not signalled, in nats.
     repeated : float, default=0.9
         From which two features repeat each other: the R² of each from the others, and their association.
     """
@@ -315,5 +332,5 @@ class Dependence(TableCheck):
         check_options(self.name, self, limits)
 
     def check(self, run: Run) -> Outcome:
-        """Judge the run's importances, alone and corrected for cover, and redundancy."""
+        """Judge the run's importances, alone and adjusted for redundancy, and redundancy."""
         return outcome(self, run, _hidden, _unnoticed, _repeated)

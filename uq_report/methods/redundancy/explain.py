@@ -42,7 +42,7 @@ def partners(columns: Sequence[NumericColumn]) -> Diagnostic:
     return Diagnostic(
         id=ids.REDUNDANCY_PARTNER,
         explainer=ids.REDUNDANCY,
-        title="The feature that each feature depends on most",
+        title="The feature with which each feature is most associated",
         frame=frame,
         estimates=table,
         notes=(
@@ -77,7 +77,7 @@ def joint(columns: Sequence[NumericColumn], strongest: Diagnostic, engine: Engin
             notes=(
                 f"Pairs with an association of {FLAGGED} or more, at most {JOINT_ROWS} rows.",
                 "x is the feature, value its partner (item), levels as positions.",
-                "After the permutation, points where none were before are extrapolation.",
+                "Points after the permutation that lie where no observation lay are extrapolations.",
             ),
         )
     ]
@@ -161,13 +161,18 @@ class Redundancy(BuiltInExplainer):
     priority: ClassVar[int] = 10
     card: ClassVar[MethodCard] = MethodCard(
         title="Redundancy",
-        definition="R² of predicting each feature from all others by a linear fit and trees together, scored on rows "
-        "they have not seen, without and with the target.",
-        assumes="A linear fit or trees find the dependence if there is one.",
-        fails="A low R² does not prove independence: they may have missed it, as where only three features together "
-        "tell something.",
-        interval="Over new rows, for the fitted models. Of a feature that the others tell nothing of, R² and its error "
-        "are of order 1/n, and the interval covers 0.72 to 0.75 in place of 0.95.",
+        definition=(
+            "Out-of-fold R² of predicting each feature from all others by a linear fit and trees together, without and "
+            "with the target."
+        ),
+        assumes="A linear fit or trees can represent the dependence.",
+        fails=(
+            "A low R² does not prove independence: a dependence that only three features together show may be missed."
+        ),
+        interval=(
+            "Over new observations, for the fitted models. For an independent feature R² and its error are of order "
+            "1/n, and the interval covers 0.72 to 0.75 instead of 0.95."
+        ),
         references="wood:figure 9; breiman",
     )
 
@@ -218,7 +223,7 @@ class Redundancy(BuiltInExplainer):
         sampled = (note,) if len(rows) < subject.n else ()
         return diagnostic(
             ids.REDUNDANCY,
-            "How well each feature is predicted by the others",
+            "Predictability of each feature from the others",
             table,
             ("item", "n"),
             x="n",
@@ -282,8 +287,8 @@ class Redundancy(BuiltInExplainer):
         return (
             f"{by}; intervals cover new rows for the fitted models.",
             *((leading,) if self.model == "stacked" and len(columns) > LEADING + 1 else ()),
-            "Copies of a row, and rows of a cluster, never predict each other.",
-            "Of a numeric feature it is R², of a categorical one the R² of its level indicators.",
+            "Copies of an observation, and observations of a cluster, never predict each other.",
+            "R² of a numeric feature, R² of the level indicators of a categorical one.",
             *((merged,) if many else ()),
         )
 

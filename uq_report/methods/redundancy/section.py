@@ -115,7 +115,7 @@ def draw_joint(result: Result, pairs: Sequence[tuple[str, str]] | None = None) -
     return figure
 
 
-_WORDS = {info.BEFORE: "rows of the data", info.AFTER: "rows after the shuffle"}
+_WORDS = {info.BEFORE: "observations", info.AFTER: "after the permutation"}
 
 
 def _panel(axes: Axes, part: pd.DataFrame, feature: str, partner: str) -> None:
@@ -131,9 +131,9 @@ JointFigure = figure_plugin(ids.REDUNDANCY_JOINT, draw_joint)
 
 
 LEAD = (
-    "A feature that the others predict well shares its information with them: shuffling it alone breaks a tie that "
-    "holds in the data, and asks the model about rows that may not occur. A feature predicted better "
-    "once the target is known shares something with the target that the other features lack."
+    "A feature that the others predict well shares its information with them: permuting it alone forms combinations "
+    "that may not occur. A feature that is predicted better with the target has information about the target that the "
+    "other features lack."
 )
 
 
@@ -155,7 +155,7 @@ class DependenceSection(ResultSection[info.RedundancyView]):
         capped = f", the {TOP} most redundant of {len(alone)}" if len(alone) > TOP else ""
         figure = make_figure(
             "dependence-figure",
-            f"How well all others predict each feature, without and with the target{capped}. "
+            f"Predictability of each feature from all others, without and with the target{capped}. "
             f"{intervals_caption(view.result.estimates)}",
             f"R² per feature from the others, without and with the target. {most}",
             lambda: draw_redundancy(view.result, TOP),
@@ -190,7 +190,8 @@ def _pairs(e: RunReader) -> list[Block]:
     pairs = view.pairs[:PAIRS]
     names = joined([f"{name(a)} with {name(b)}" for a, b in pairs])
     caption = (
-        f"{names}: rows before and after shuffling the first of each pair. Points where none stood are extrapolation."
+        f"{names}: observations before and after permuting the first of each pair. Points where no observation lies "
+        "are extrapolations."
     )
-    alt = f"Scatter of {names}, before and after the shuffle: shuffled rows fill places that hold no data."
+    alt = f"Scatter of {names}, before and after the permutation: permuted observations lie where there are no data."
     return [make_figure("dependence-joint", caption, alt, lambda: draw_joint(view.result, pairs), view.id)]

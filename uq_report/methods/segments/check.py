@@ -1,53 +1,84 @@
-"""Segments: rows where the model is over-confident, and rows where its uncertainty is concentrated."""
+"""Segments: where the model is over-confident, where its uncertainty is concentrated, where predictions are wrong."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isnan
-from typing import ClassVar
+from math import isnan, sqrt
+from typing import ClassVar, NamedTuple
 
 from scipy import special
 
 from ...checks.family import Said, TableCheck, family, needed, outcome, require
-from ...checks.reading import RuleOutcome
+from ...checks.reading import RuleOutcome, listed, size_beyond
 from ...checks.rule import Rule
 from ...core.model.measures import ENTROPY, NLL
+from ...core.model.sampling import t_quantile
+from ...core.statistics.verdicts import holm
 from ...core.support.errors import check_options
-from ...core.support.numbers import value_words
+from ...core.support.numbers import number, share_words, value_words
 from ...core.support.text import short
 from ...evidence import ids
-from ...evidence.finding import Outcome
+from ...evidence.finding import Outcome, Symptom
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.run import Run
-from ...evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT, SegmentFeatures, SegmentLine, SegmentsView
+from ...evidence.segments import (
+    ALL_ROWS,
+    EXCESS_LOSS,
+    OFF_SUPPORT,
+    ResidualLine,
+    SegmentFeatures,
+    SegmentLine,
+    SegmentResiduals,
+    SegmentsView,
+)
 from ...evidence.view import of_measure
 from ..shared.checks import observed, positive, shares
 
-OVERSURE, CONCENTRATED = "UQ121", "UQ122"
+OVERSURE, CONCENTRATED, WRONG_MEAN = "UQ121", "UQ122", "UQ123"
 NATS = "nats"
 
 SURER = Rule(
     code=OVERSURE,
-    title="In a segment of rows the model is surer than it is right",
+    title="In a segment of observations the model is over-confident",
     options=("level/2", "margin", "loss", "medium", "high", "share"),
-    when="Rows that a small tree set apart, no more than the rest, judged on rows it has not seen: their loss is above "
-    "what the model expects there (its entropy) by more than {margin} nats, where the likelihood is not finite "
-    "{loss:pct} of the usual loss, and further above than that of the other rows (level {level}, Holm-adjusted over "
-    "segments). High if the interval lies beyond {high} times that and at least {share:pct} of the rows are concerned, "
-    "medium beyond {medium} times, else low.",
+    when="A leaf of a small tree, no larger than the other leaves together, judged on observations that the tree has "
+    "not seen: the loss exceeds the loss that the model expects (its entropy) by more than {margin} nats, where the "
+    "likelihood is not finite {loss:pct} of the usual loss, and by more than for the other observations (level "
+    "{level}, Holm-adjusted over segments). High if the interval lies beyond {high} times that and at least "
+    "{share:pct} of the observations are affected, medium beyond {medium} times, else low.",
     raised=("p_adjusted <= level and margin > margin", "p_adjusted <= level and loss > loss"),
     grades=("high if times >= high and share >= share", "medium if times >= medium", "low"),
     rests_on="E_q[-log q(Y)] = H(q): loss and expected loss agree on average in any rows when y follows the model",
 )
 UNSURE = Rule(
     code=CONCENTRATED,
-    title="The model's uncertainty is concentrated in a segment of rows",
+    title="The model's uncertainty is concentrated in a segment of observations",
     options=("level/2", "entropy", "spread"),
-    when="Rows that a small tree set apart, no more than the rest, judged on rows it has not seen: the model is less "
-    "sure there than for the other rows (level {level}, Holm-adjusted over segments), by more than {entropy} nats, in "
-    "other units {spread:pct} of the mean over all rows, by the lower end of the interval.",
+    when="A leaf of a small tree, no larger than the other leaves together, judged on observations that the tree has "
+    "not seen: the uncertainty is higher than for the other observations (level {level}, Holm-adjusted over segments), "
+    "by more than {entropy} nats, in other units {spread:pct} of the mean over all observations, by the lower end of "
+    "the interval.",
     raised=("p_adjusted <= level and entropy > entropy", "p_adjusted <= level and spread > spread"),
     rests_on="athey",
+)
+MISPREDICTED = Rule(
+    code=WRONG_MEAN,
+    title="In a segment of observations predictions are wrong on average",
+    options=("level", "margin", "medium", "high", "small"),
+    when="Leaves of trees on the residual, grown on a part of the observations and judged on the others, and the same "
+    "with the parts exchanged: the mean of outcome less prediction d, in standard deviations of the model, is beyond "
+    "the margin d²/2 = {margin} nats per observation, and further from 0 than that of the other observations (level "
+    "{level}, Holm-adjusted over segments and classes). High if the lower end of the 90 % interval of |d| lies beyond "
+    "{high} times the margin, medium beyond {medium} times, else low. An observation beyond {small} nats.",
+    raised=("p_small <= level and nats > small",),
+    grades=(
+        "high if p_adjusted <= level and nats > margin and times >= high",
+        "medium if p_adjusted <= level and nats > margin and times >= medium",
+        "low if p_adjusted <= level and nats > margin",
+        "observation",
+    ),
+    rests_on="E[Y − E_q Y] = 0 in any observations when y follows the model; athey",
 )
 
 
@@ -64,8 +95,9 @@ def _oversure(rule: Rule, run: Run) -> RuleOutcome:
         lambda x: _surer(x, margins[x.segment], view, run),
         p_values=[_p_beyond(x, margins[x.segment]) for x in lines],
         undecided=lambda rest: [x.item for x in rest if x.upper > margins[x.segment] and x.difference > 0],
+        size=size_beyond(run, [(x.std_error, margins[x.segment]) for x in lines]),
         because="the interval of the loss beyond what the model expects reaches beyond the margin",
-        passed=f"In none of {len(lines)} segments is the model shown to be surer than it is right.",
+        passed=f"In none of {len(lines)} segments is the model shown to be over-confident.",
     )
 
 
@@ -97,9 +129,9 @@ def _beyond(rule: Rule, line: SegmentLine, margin: float) -> dict[str, float]:
 def _surer(line: SegmentLine, margin: float, view: SegmentsView, run: Run) -> Said:
     own, more = _numbers(line)
     return {
-        "statement": f"{_where(line)} the loss is {own} above what the model expects, {more} further above than for "
-        f"the other {line.n_rest} rows: there the model is surer than it is right.{_closest(line, run)}",
-        "remedy": f"Check these {line.n} rows for wrong labels and for missing features.",
+        "statement": f"{_where(line)} the loss exceeds the loss that the model expects by {own}, and by {more} more "
+        f"than for the other {line.n_rest} observations: there the model is over-confident.{_closest(line, run)}",
+        "remedy": f"Check these {line.n} observations for wrong labels and for missing features.",
         "measures": (NLL.name, ENTROPY.name) if line.measure == CONFIDENCE_GAP else (line.measure,),
         "threshold": margin,
         **_about(line, view),
@@ -113,7 +145,7 @@ def _numbers(line: SegmentLine) -> tuple[str, str]:
 
 
 def _about(line: SegmentLine, view: SegmentsView) -> Said:
-    rows, features = f"{line.n} of {line.n + line.n_rest} rows", tuple(view.made_of.get(line.segment, ()))
+    rows, features = f"{line.n} of {line.n + line.n_rest} observations", tuple(view.made_of.get(line.segment, ()))
     evidence = (ids.SEGMENTS, ids.SEGMENTS_FEATURES)
     return {"evidence": evidence, "features": features, "affected": rows, **observed(line)}
 
@@ -121,7 +153,7 @@ def _about(line: SegmentLine, view: SegmentsView) -> Said:
 def _where(line: SegmentLine) -> str:
     """Name a segment with its rows, as a sentence begins."""
     place = "For" if line.segment == OFF_SUPPORT else "Where"
-    return f"{place} {line.item} ({line.n} of the {line.n + line.n_rest} rows kept to judge)"
+    return f"{place} {line.item} ({line.n} of the {line.n + line.n_rest} observations that judge it)"
 
 
 def _closest(line: SegmentLine, run: Run) -> str:
@@ -131,8 +163,8 @@ def _closest(line: SegmentLine, run: Run) -> str:
     if found is None:
         return ""
     return (
-        f" Of all features, exchanging {short(found.feature)} brings these rows closest to the others: from "
-        f"{value_words(found.before)} to {value_words(found.after, unit=line.unit)} apart."
+        f" Of all features, permuting {short(found.feature)} reduces the difference to the others most: from "
+        f"{value_words(found.before)} to {value_words(found.after, unit=line.unit)}."
     )
 
 
@@ -140,14 +172,14 @@ def _concentrated(rule: Rule, run: Run) -> RuleOutcome:
     """Name, for each measure of uncertainty, the segment of the largest mean that is far enough from the rest."""
     view = needed(SegmentsView, run)
     lines = [x for x in view.tested() if x.measure in view.uncertainty and x.segment != OFF_SUPPORT]
-    require(lines, "no measure of uncertainty parts the rows into segments")
+    require(lines, "no measure of uncertainty divides the observations into segments")
     return family(
         rule,
         sorted(lines, key=lambda line: -line.difference),
         lambda x: _far(view, x),
         lambda first, *_: _unsure(rule, first, view, run),
         by=lambda x: x.measure,
-        passed=f"In none of {len(lines)} segments is the model far less sure than elsewhere.",
+        passed=f"In none of {len(lines)} segments is the uncertainty much higher than elsewhere.",
     )
 
 
@@ -163,35 +195,130 @@ def _unsure(rule: Rule, line: SegmentLine, view: SegmentsView, run: Run) -> Said
     own, more = _numbers(line)
     title = view.result.measures[line.measure].title if line.measure in view.result.measures else line.measure
     return {
-        "statement": f"{_where(line)} the model is less sure: {title} {own}, {more} more than for the other "
-        f"{line.n_rest} rows.{_closest(line, run)}",
-        "remedy": "Ask whether decisions on these rows need a person, or more data.",
+        "statement": f"{_where(line)} the uncertainty is higher: {title} {own}, {more} more than for the other "
+        f"{line.n_rest} observations.{_closest(line, run)}",
+        "remedy": "Decide whether these observations need a human decision, or more data.",
         "measures": (line.measure,),
         "threshold": rule.thresholds["entropy" if line.unit == NATS else "spread"],
         **_about(line, view),
     }
 
 
+class Offset(NamedTuple):
+    """A segment's mean residual with its p-values beyond both margins, adjusted over segments and classes."""
+
+    line: ResidualLine
+    features: tuple[str, ...]
+    p_adjusted: float
+    p_small: float
+
+    def numbers(self, margin: float) -> dict[str, float]:
+        """Return the numbers that the rule judges; sizes are halves of squares."""
+        line = self.line
+        least = max(abs(line.estimate) - t_quantile(0.95, line.units - 1) * line.std_error, 0.0)
+        sizes = {"nats": line.estimate**2 / 2, "times": least**2 / 2 / margin}
+        return {"p_adjusted": self.p_adjusted, "p_small": self.p_small, **sizes}
+
+    def like(self, other: Offset) -> bool:
+        """Say whether another segment is about the same class and direction, and shares a feature: one finding."""
+        same = self.line.level == other.line.level and (self.line.estimate > 0) == (other.line.estimate > 0)
+        return same and bool({*self.features} & {*other.features})
+
+
+def _mispredicted(rule: Rule, run: Run) -> RuleOutcome:
+    """Judge outcome less prediction, segment by segment."""
+    view = needed(SegmentResiduals, run)
+    require(view.lines, "; ".join(dict.fromkeys(gap.reason for gap in view.omissions)) or "no tree has a second leaf")
+    margin, small = rule.thresholds["margin"], rule.thresholds["small"]
+    adjusted = [holm([_p_offset(x, sqrt(2 * nats)) for x in view.lines]).tolist() for nats in (margin, small)]
+    made_of = [tuple(view.made_of.get(x.segment, ())) for x in view.lines]
+    tests = [Offset(*parts) for parts in zip(view.lines, made_of, *adjusted, strict=True)]
+    tests.sort(key=lambda x: -abs(x.line.estimate))
+    return family(
+        rule,
+        tests,
+        lambda x: x.numbers(margin),
+        lambda *raised: _wrong_on_average(rule, raised),
+        by=lambda x: next(k for k, other in enumerate(tests) if x is other or x.like(other)),
+        undecided=lambda rest: [x.line.item for x in rest if x.line.estimate**2 / 2 > margin],
+        because="outcome less prediction is beyond the margin, but not beyond chance",
+        passed=f"In none of {len(tests)} segments are predictions shown to be wrong on average.",
+    )
+
+
+def _p_offset(line: ResidualLine, margin: float) -> float:
+    """Return the larger p-value of a mean residual within the margin, and of one no further from 0 than the others'."""
+    size, side = abs(line.estimate), 1 if line.estimate > 0 else -1
+    own = sum(_one_sided(size + end, line.std_error, line.units - 1) for end in (-margin, margin))
+    return max(min(own, 1.0), _one_sided(side * line.difference, line.difference_std_error, line.freedom))
+
+
+def _wrong_on_average(rule: Rule, raised: Sequence[Offset]) -> Said:
+    """Return what to say of segments that share a feature, the farthest first."""
+    first = raised[0]
+    line, judging = first.line, first.line.n + first.line.n_rest
+    graded = rule.judge(**first.numbers(rule.thresholds["margin"]))
+    size = value_words(*_size(line), confidence=line.confidence)
+    others = listed((x.line.item for x in raised[1:]), 3)
+    also = f" So are they where {others}." if others else ""
+    explained = (OVERSURE, *(("UQ101",) if graded in ("high", "medium") else ()))
+    return {
+        "statement": f"Where {line.item} ({line.n} of the {judging} observations that judge it) {_means(line)}: "
+        f"predictions are too {'low' if line.estimate > 0 else 'high'} by {size} standard deviations of the model. "
+        f"This costs about {number(line.nats, 2)} nats per observation.{also}",
+        "remedy": "Look for a missing feature, an interaction or wrong labels in this segment. Refit the model, or "
+        "exclude the segment from its use.",
+        "measures": (NLL.name,),
+        "evidence": (ids.SEGMENTS_RESIDUALS,),
+        "features": first.features,
+        "affected": f"{line.n} of {judging} observations",
+        "threshold": sqrt(2 * rule.thresholds["margin"]),
+        "explains": tuple(Symptom(code=code) for code in explained),
+        **observed(line),
+    }
+
+
+def _means(line: ResidualLine) -> str:
+    """Return the mean outcome and the mean prediction in words."""
+    if line.level:
+        return f"{share_words(line.outcome)} are {line.level}, at a mean probability of {share_words(line.predicted)}"
+    return f"the mean outcome is {number(line.outcome)} and the mean prediction {number(line.predicted)}"
+
+
+def _size(line: ResidualLine) -> tuple[float, float, float]:
+    """Return the mean residual with its interval, without its sign."""
+    if line.estimate > 0:
+        return line.estimate, line.lower, line.upper
+    return -line.estimate, -line.upper, -line.lower
+
+
 @dataclass(frozen=True)
 class SegmentsCheck(TableCheck):
-    """Judges the segments that small trees found, on rows that the trees have not seen.
+    """Judges the segments that small trees found, on observations that the trees have not seen.
 
     UQ121 asks for a segment whose loss is above what the model expects there by more than a margin, and further
     above than for the other rows; both one-sided t-tests, their larger p-value Holm-adjusted over segments. UQ122 is
     an observation: where the model is most uncertain. In an honest model uncertainty differs between rows, too.
 
+    UQ123 asks for a segment whose mean residual is beyond a margin, and further from 0 than that of the other
+    observations; both one-sided t-tests, their larger p-value Holm-adjusted over the segments of both halves and over
+    classes. A margin of d standard deviations is worth d²/2 nats. Smaller residuals are no finding: every fitted model
+    shrinks, and predicts a little too high here and too low there.
+
     Parameters
     ----------
     level : float
-        Of both rules together: half of it for each.
+        Of the rules on loss and uncertainty together, half of it for each; of that on predictions by itself.
     margin : float
-        Loss beyond expectation that matters, in nats.
+        Loss beyond expectation, or by wrong predictions, that matters, in nats.
+    small : float
+        Loss by wrong predictions that is worth a sentence, in nats.
     loss : float
         The same where the likelihood is not finite, as a share of the usual loss of all rows.
     medium, high : float
         Multiples of the margin, by the lower end of the interval, from which a finding is medium, or high.
     share : float
-        Share of the rows from which a finding may be high.
+        Share of the observations from which a finding may be high.
     entropy : float
         Difference of uncertainty to the other rows that is worth a sentence, in nats.
     spread : float
@@ -200,6 +327,7 @@ class SegmentsCheck(TableCheck):
 
     level: float = 0.05
     margin: float = 0.05
+    small: float = 0.02
     loss: float = 0.1
     medium: float = 2.0
     high: float = 4.0
@@ -209,17 +337,18 @@ class SegmentsCheck(TableCheck):
 
     name: ClassVar[str] = ids.SEGMENTS
     title: ClassVar[str] = "Segments"
-    table: ClassVar[tuple[Rule, ...]] = (SURER, UNSURE)
+    table: ClassVar[tuple[Rule, ...]] = (SURER, UNSURE, MISPREDICTED)
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
         limits = (
             *shares(self, "level", "share"),
             *positive(self, "margin", "loss", "entropy", "spread"),
+            ("small", 0 < self.small <= self.margin, "a number > 0, at most margin"),
             ("medium", 1 <= self.medium < self.high, "numbers 1 <= medium < high"),
         )
         check_options(self.name, self, limits)
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's segments."""
-        return outcome(self, run, _oversure, _concentrated)
+        return outcome(self, run, _oversure, _concentrated, _mispredicted)

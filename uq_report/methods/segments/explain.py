@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -31,6 +31,7 @@ from ..shared.checks import at_least
 from ..shared.choice import as_names
 from ..shared.estimates import diagnostic, error_of, estimate, mean_of, row_pieces
 from ..shared.terms import ROUNDING
+from .residuals import LEAVES, JudgedLeaf, ResidualTarget, residual_targets, residuals_result
 from .tree import Coding, Grower, Segment
 
 UNSURE = (ENTROPY.name, VARIANCE.name)
@@ -302,6 +303,9 @@ class Segments(BuiltInExplainer):
     of more than half of the judged rows is no segment and has no p-value: the other leaves are what differs from it.
     Rows that `support` finds outside the training support take no part in the trees: they are a segment of their own.
 
+    Trees of four leaves on the residual (outcome less prediction, in standard deviations of the model; of classes
+    ``1[y = c] - p_c``) find where predictions are wrong on average. Each half grows one and judges that of the other.
+
     Parameters
     ----------
     measures : tuple of str, optional
@@ -316,7 +320,7 @@ class Segments(BuiltInExplainer):
     Notes
     -----
     Results: ``segments``; ``segments.features``: which feature's exchange (permutation importance, row by row) brings
-    a segment's mean closest to that of the rest. No row is predicted beside the audited ones.
+    a segment's mean closest to that of the rest; ``segments.residuals``. No row is predicted beside the audited ones.
 
     References
     ----------
@@ -356,7 +360,7 @@ class Segments(BuiltInExplainer):
         check_options(self.name, self, (*at_least(self, max_leaf_nodes=2, min_samples_leaf=5), share))
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
-        """Return ``segments`` and ``segments.features``."""
+        """Return ``segments``, ``segments.features`` and ``segments.residuals``."""
         sampling = Sampling.of(subject)
         least = 4 * self.min_samples_leaf
         if sampling.units < least:
@@ -369,25 +373,50 @@ class Segments(BuiltInExplainer):
             reasons = "; ".join(f"{gap.measure}: {gap.reason}" for gap in omitted)
             raise InputError(f"segments needs a measure that has a value in each row; got none. {reasons}.")
         outside = _outside(subject, prior)
+        if (inside := sampling.part(~outside).units) < least:
+            raise InputError(
+                f"segments needs at least {least} independent observations inside the training domain; got {inside}."
+            )
         halves = _halves(sampling, outside, engine)
         coding = Coding(subject, halves[0])
         parts = {term.measure: self._grown(coding, engine, term) for term in found}
         judged = Judged(engine, found, halves[1], outside & (sampling.weights > 0))
         records = judged.lines(parts)
         closest, reason = changes(records, found, judged.rows_of, prior, subject, engine.confidence)
-        return [self._result(engine, judged, records, halves, omitted), _closest(closest, reason)]
+        return [
+            self._result(engine, judged, records, halves, omitted),
+            _closest(closest, reason),
+            self._residuals(subject, engine),
+        ]
 
     def _grown(self, coding: Coding, engine: Engine, term: SegmentTerm) -> list[Segment]:
+        grower = self._grower(coding, engine, term.measure, self.max_leaf_nodes)
+        return grower.segments(coding.by(term.rows), term.rows)
+
+    def _grower(self, coding: Coding, engine: Engine, key: str, leaves: int) -> Grower:
         subject, rows = coding.subject, coding.rows
-        grower = Grower(
+        return Grower(
             rows=rows,
             weights=Sampling.of(subject).weights,
             units=np.arange(subject.n) if subject.clusters is None else subject.clusters,
-            max_leaf_nodes=self.max_leaf_nodes,
+            max_leaf_nodes=leaves,
             min_samples_leaf=max(self.min_samples_leaf, int(np.ceil(self.min_share * len(rows)))),
-            seed=int(engine.rng("tree", term.measure).integers(2**31)),
+            seed=int(engine.rng("tree", key).integers(2**31)),
         )
-        return grower.segments(coding.by(term.rows), term.rows)
+
+    def _residuals(self, subject: Subject, engine: Engine) -> Result:
+        """Return the result ``segments.residuals``: each half grows a tree, and judges the leaves of the other."""
+        targets, omitted = residual_targets(engine)
+        leaves = self._leaves(subject, engine, targets)
+        return residuals_result(leaves, omitted, Sampling.of(subject), engine.confidence)
+
+    def _leaves(self, subject: Subject, engine: Engine, targets: Sequence[ResidualTarget]) -> Iterator[JudgedLeaf]:
+        for number, (growing, judging) in enumerate(_both_halves(Sampling.of(subject), engine)):
+            coding = Coding(subject, growing)
+            for target in targets:
+                grower = self._grower(coding, engine, f"residual {number} {target.level}", LEAVES)
+                grown = replace(grower, pruned=False).segments(coding.by(target.grown_on), target.grown_on)
+                yield from (JudgedLeaf(target, segment, judging) for segment in grown)
 
     def _result(
         self,
@@ -433,13 +462,31 @@ def _outside(subject: Subject, prior: Prior) -> BoolArray:
 def _halves(sampling: Sampling, outside: BoolArray, engine: Engine) -> tuple[IntArray, BoolArray]:
     """Return the positions of the growing rows and a mask of the judging ones; clusters stay together."""
     use = (sampling.weights > 0) & ~outside
-    codes = np.arange(len(outside)) if sampling.codes is None else sampling.codes
+    growing = _first_half(sampling, use, engine)
+    return _some(growing, engine), use & ~growing
+
+
+def _both_halves(sampling: Sampling, engine: Engine) -> Iterator[tuple[IntArray, BoolArray]]:
+    """Yield the same of all rows, and with the halves exchanged."""
+    use = sampling.weights > 0
+    first = _first_half(sampling, use, engine)
+    for growing in (first, use & ~first):
+        yield _some(growing, engine), use & ~growing
+
+
+def _first_half(sampling: Sampling, use: BoolArray, engine: Engine) -> BoolArray:
+    """Return a mask of the rows of a random half of the units."""
+    codes = np.arange(len(use)) if sampling.codes is None else sampling.codes
     units = engine.rng("halves").permutation(np.unique(codes[use]))
-    growing = use & np.isin(codes, units[: len(units) // 2])
+    return use & np.isin(codes, units[: len(units) // 2])
+
+
+def _some(growing: BoolArray, engine: Engine) -> IntArray:
+    """Return the positions of at most `MOST_GROWN` of the growing rows."""
     rows = np.flatnonzero(growing)
-    if len(rows) > MOST_GROWN:
-        rows = np.sort(engine.rng("growing").choice(rows, MOST_GROWN, replace=False))
-    return rows, use & ~growing
+    if len(rows) <= MOST_GROWN:
+        return rows
+    return np.sort(engine.rng("growing").choice(rows, MOST_GROWN, replace=False))
 
 
 def _usual_loss(engine: Engine, judged: Judged) -> float | None:

@@ -15,9 +15,10 @@ from ...document.plots.frames import axis_label, several, words
 from ...document.plots.registered import figure_plugin
 from ...document.text import clean, joined, name, value_words
 from ...evidence import ids
-from ...evidence.segments import ALL_ROWS, LEVEL, SegmentFeatures, SegmentLine, SegmentsView
+from ...evidence.segments import ALL_ROWS, LEVEL, SegmentFeatures, SegmentLine, SegmentResiduals, SegmentsView
 from ...evidence.view import table_of
 from ...reading.run_reader import RunReader
+from ...reading.tables import Field, line_table
 from ..shared.wording import ResultSection, words_of
 
 if TYPE_CHECKING:
@@ -78,12 +79,18 @@ EXCHANGED = (
 )
 
 
+WRONG = (
+    "Segments by outcome less prediction come from trees of their own: each half of the observations grows one, and "
+    "the other half judges it. A model that is right has a mean residual of 0 in every segment."
+)
+
+
 class SegmentsSection(ResultSection[SegmentsView]):
     """The segments that stand out, with their means and the feature that changes them most, as table and figure."""
 
     name: ClassVar[str] = SegmentsView.id
     slot: ClassVar[str] = slots.SEGMENTS
-    shows: ClassVar[tuple[str, ...]] = (SegmentsView.id, SegmentFeatures.id)
+    shows: ClassVar[tuple[str, ...]] = (SegmentsView.id, SegmentFeatures.id, SegmentResiduals.id)
     of = SegmentsView
     key = SegmentsView.id
     title = "Segments of rows"
@@ -96,7 +103,26 @@ class SegmentsSection(ResultSection[SegmentsView]):
         if keys:
             yield from paragraphs(EXCHANGED if features is not None and features.lines else "")
             yield from _shown(e, view, features, keys)
-        yield from left_out(view.result, None if features is None else features.result)
+        wrong = SegmentResiduals.find(e.run)
+        yield from _residuals(wrong) if wrong is not None and wrong.lines else ()
+        yield from left_out(*(None if x is None else x.result for x in (view, features, wrong)))
+
+
+def _residuals(view: SegmentResiduals) -> list[Block]:
+    """Return the segments whose predictions are farthest from their outcomes."""
+    lines = sorted(view.lines, key=lambda line: -abs(line.estimate))[: 2 * MOST]
+    level: Field = ("class", lambda line: clean(line.level))
+    where: Field = ("observations where", lambda line: clean(line.item))
+    means: tuple[Field, ...] = (
+        (Column("mean outcome", "number"), "outcome"),
+        (Column("mean prediction", "number"), "predicted"),
+    )
+    size: Field = ("difference in standard deviations of the model", words_of)
+    classes = [level] if any(line.level for line in lines) else []
+    fields = (where, (Column("n", "integer"), "n"), *classes, *means, size, (Column("nats", "number"), "nats"))
+    shown = f"The {count(len(lines), 'segment')} of {len(view.lines)}"
+    caption = f"{shown} with the largest difference of outcome and prediction."
+    return [*paragraphs(WRONG), line_table("segments-residuals", caption, lines, fields, of=view.result)]
 
 
 def _summary(e: RunReader, view: SegmentsView) -> str:

@@ -174,7 +174,7 @@ class Grower:
 
     The number of leaves, two at least, is the fewest of a squared error within one standard error of the least, over
     `FOLDS` folds of the growing units (Breiman et al. 1984): a target that is mostly noise parts the rows once, and the
-    judging rows are not spent on fragments.
+    judging rows are not spent on fragments. Trees that are not `pruned` have as many leaves as they may.
     """
 
     rows: IntArray
@@ -183,11 +183,13 @@ class Grower:
     max_leaf_nodes: int
     min_samples_leaf: int
     seed: int
+    pruned: bool = True
 
     def segments(self, columns: Sequence[CodedFeature], target: FloatArray) -> list[Segment]:
         """Return the leaves of the tree of `target`, shape (n,), as rows of all n; none where it does not split."""
         X = np.column_stack([c.codes for c in columns])
-        tree = self._fit(X, target, self.rows, self._leaves(X, target))
+        leaves = self._leaves(X, target) if self.pruned else self.max_leaf_nodes
+        tree = self._fit(X, target, self.rows, leaves)
         if tree.node_count < 2:
             return []
         return [_segment(columns, X, ranges) for ranges in _leaves(tree, columns)]

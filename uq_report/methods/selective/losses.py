@@ -36,7 +36,7 @@ def class_losses(q: Categorical, y: AnyArray) -> CaseLosses:
     decided = np.asarray(q.decisions())
     expected = 1 - q.probabilities[np.arange(len(q)), decided]
     error = np.asarray(decided != y, dtype=float)
-    words = ("1 − probability of the predicted class", "error rate")
+    words = ("expected error (1 − probability of the predicted class)", "error rate")
     return CaseLosses(expected, error, expected, np.full(len(q), nan), True, words, "share of rows")
 
 

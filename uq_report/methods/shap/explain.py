@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
+from math import ceil, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.measures import DECOMPOSITION, PREDICTION, Measure
 from ...core.model.results import ESTIMATE_COLUMNS, Attribution, Importance, Omission, Result, RowValues
-from ...core.model.sampling import Sampling, t_quantile
+from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
+from ...core.statistics.inference import pooled_error
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, take_rows
 from ...core.support.errors import InputError, check_options
 from ...distributions import Categorical
@@ -71,8 +74,8 @@ class ShapleyValues(BuiltInExplainer):
     n_rows : int
         Rows sampled for the global importance, the mean of |φ|; 0 for none.
     max_evaluations : int
-        Predicted rows to plan for: with many features fewer rows are sampled, but at least 10, and then against fewer
-        background rows, but at least 5.
+        Predicted rows to plan for: with many features the rows are explained against fewer background rows, but at
+        least half as many as there are rows, and at least 5; then fewer rows are sampled, but at least 10.
     n_background : int
         Background rows, from the training rows where given, else from the explained table.
     max_exact : int
@@ -90,7 +93,7 @@ class ShapleyValues(BuiltInExplainer):
     n_local: int = 1
     n_rows: int = 50
     max_evaluations: int = 1_000_000
-    n_background: int = 30
+    n_background: int = 100
     max_exact: int = 10
     n_permutations: int = 20
 
@@ -104,8 +107,8 @@ class ShapleyValues(BuiltInExplainer):
         "absent features take their values from background rows.",
         assumes="The background rows are the right comparison.",
         fails="Absent features are drawn apart from present ones, so composite rows may not occur.",
-        interval="Of single rows: Monte Carlo only, none where exact. Of the mean size: over new test rows, given the "
-        "background.",
+        interval="Of single rows: Monte Carlo only, none where exact. Of the mean size: over new test rows and new "
+        "background rows.",
         references="lundberg; watson",
     )
 
@@ -144,7 +147,9 @@ class ShapleyValues(BuiltInExplainer):
         y = None if engine.y is None else engine.y[rows]
         asked = len(rows) * len(background.weights) * self._coalitions(len(subject.features))
         mixing = engine.mixing(pool.table, measures, asked, y)
-        shares = play(mixing, pool, self._solvers(subject, engine, rows), background.weights)
+        row_weights = np.zeros(len(rows))
+        row_weights[np.isin(rows, sample)] = Sampling.of(subject, sample).weights
+        shares = play(mixing, pool, self._solvers(subject, engine, rows), background.weights, row_weights)
         exact = np.full(len(measures), len(subject.features) <= self.max_exact)
         if not exact.all():
             shares = _with_tree_values(shares, engine, measures, background, rows, exact)
@@ -169,10 +174,9 @@ class ShapleyValues(BuiltInExplainer):
 
     def _background_size(self, players: int, local: int) -> int:
         """Return how many background rows to draw: those asked for, or those that the planned evaluations allow."""
-        if players <= self.max_exact:
-            return self.n_background
-        coalitions, rows = self._coalitions(players), local + min(self.n_rows, MIN_SAMPLE)
-        return min(self.n_background, max(MIN_BACKGROUND, self.max_evaluations // (coalitions * max(1, rows))))
+        pairs = self.max_evaluations // self._coalitions(players)  # of an explained and a background row
+        half = ceil(sqrt(pairs / 2))  # of the rows that are then allowed
+        return min(self.n_background, max(MIN_BACKGROUND, pairs // max(1, local + self.n_rows), half))
 
     def _sample_size(self, players: int, background: int, local: int) -> int:
         """Return how many rows to sample: those asked for, or those that the planned evaluations allow."""
@@ -282,19 +286,24 @@ class Explained:
         infinite = shares.infinite[:, among]
         finite = np.flatnonzero((infinite == 0).all(axis=1))
         sizes = np.abs(shares.phi[:, among]).swapaxes(1, 2)[finite]
-        sampling = Sampling.of(self.engine.subject, self.sample)
-        mean, std_error = sampling.mean(sizes)
+        sampling, others = Sampling.of(self.engine.subject, self.sample), self.background.weights
+        mean, by_rows = sampling.mean(sizes)
+        errors = by_rows, shares.background_error(others)[finite]
+        std_error, freedom = pooled_error(errors, (sampling.units - 1, len(others) - 1))
         keys = self._keys(finite)
         frame = {name: np.repeat(key, len(self.sample)) for name, key in keys.items()}
         frame |= {"repeat": np.tile(self.sample, mean.size), "value": sizes.ravel()}
-        mean_of = f"Mean of |φ| over {len(self.sample)} of {self.engine.subject.n} rows; repeat is the row."
+        mean_of = (
+            f"Mean of |φ| over {len(self.sample)} of {self.engine.subject.n} observations against {len(others)} "
+            "background rows; repeat is the row."
+        )
         noise = () if self.exact.all() else ("The Monte-Carlo error of single values raises means near 0.",)
         return Importance(
             id=ids.SHAP_IMPORTANCE,
             explainer=ids.SHAP,
             title="Mean size of the Shapley values",
             frame=pd.DataFrame(frame, columns=list(Importance.columns)),
-            estimates=self._estimates(keys, mean, std_error, sampling.units - 1, "new test rows given the background"),
+            estimates=self._estimates(keys, mean, std_error, freedom.ravel(), "new test rows and new background rows"),
             rows=RowValues(tuple(self.measures[m].name for m in finite), self.features, sizes),
             options=self.options,
             notes=(*self._notes(), mean_of, *noise, *sampling.notes()),
@@ -309,14 +318,16 @@ class Explained:
         return {"measure": np.repeat(names[m], len(features)), "feature": np.tile(features, len(m))}
 
     def _estimates(
-        self, keys: Mapping[str, AnyArray], estimate: FloatArray, std_error: FloatArray, dof: int, covers: Any
+        self, keys: Mapping[str, AnyArray], estimate: FloatArray, std_error: FloatArray, dof: Any, covers: Any
     ) -> pd.DataFrame:
         """Return the estimates with their t-intervals; none of exact values, which have no degrees of freedom."""
         level, values, error = self.engine.confidence, estimate.ravel(), std_error.ravel()
         exact = np.equal(covers, EXACT)
-        reach = np.where(exact, np.nan, t_quantile(0.5 + level / 2, dof) * error)
+        reach = np.where(exact, np.nan, stdtrit(np.maximum(dof, 1), 0.5 + level / 2) * error)
         numbers = {"estimate": values, "std_error": error, "lower": values - reach, "upper": values + reach}
-        table = pd.DataFrame({**keys, **numbers}).assign(confidence=np.where(exact, np.nan, level), covers=covers)
+        unknown = np.isnan(reach)
+        covers = np.where(unknown & ~exact, "none", covers).astype(object)
+        table = pd.DataFrame({**keys, **numbers}).assign(confidence=np.where(unknown, np.nan, level), covers=covers)
         return table[list(dict.fromkeys([*ESTIMATE_COLUMNS, *keys]))]
 
     def _infinite(self, infinite: IntArray, consequence: str) -> tuple[Omission, ...]:

@@ -118,12 +118,24 @@ class Composites:
 
         `weights` are those of the rows of the pool.
         """
-        parts = np.split(values, np.cumsum([len(mix) for mix in self.mixes])[:-1], axis=1)
         means = [
-            (weights[mix.others] @ part.reshape(len(values), len(mix.others), -1))[:, inverse]
-            for mix, inverse, part in zip(self.mixes, self.inverse, parts, strict=True)
+            (weights[mix.others] @ part)[:, inverse]
+            for mix, inverse, part in zip(self.mixes, self.inverse, self._parts(values), strict=True)
         ]
         return np.asarray(sum(means[1:], start=means[0]))
+
+    def by_background(self, values: FloatArray) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Yield the worth against some background rows, by their positions: (rows,), (measures, rows, coalitions)."""
+        for mix, inverse, part in zip(self.mixes, self.inverse, self._parts(values), strict=True):
+            step = max(1, CALL_VALUES // (len(values) * len(inverse)))
+            for start in range(0, len(mix.others), step):
+                yield mix.others[start : start + step], part[:, start : start + step, inverse]
+
+    def _parts(self, values: FloatArray) -> Iterator[FloatArray]:
+        """Yield the values of each mix, shape (measures, others, own)."""
+        parts = np.split(values, np.cumsum([len(mix) for mix in self.mixes])[:-1], axis=1)
+        for mix, part in zip(self.mixes, parts, strict=True):
+            yield part.reshape(len(values), len(mix.others), -1)
 
 
 @dataclass(frozen=True)
@@ -172,30 +184,52 @@ class Shares(NamedTuple):
 
     `phi` and `std_error` have shape (measures, rows, players), `base` (the worth of nobody) and
     `infinite` (how many composite rows are infinite; the values are 0 there) shape (measures, rows).
+    `background` has shape (measures, background rows, players): by how much each background row moves the mean of
+    |phi|, ``mean over the rows of sign(phi) (psi - phi)`` with psi the values against this background row alone.
     """
 
     phi: FloatArray
     std_error: FloatArray
     base: FloatArray
     infinite: IntArray
+    background: FloatArray
+
+    def background_error(self, weights: FloatArray) -> FloatArray:
+        """Return the standard error of the mean of |phi| over new background rows, shape (measures, players).
+
+        ``B/(B-1) Σ_b ω_b² h_b²``, the delta method: phi is the mean of psi. NaN against a single background row.
+        """
+        size = len(weights)
+        if size < 2:
+            return np.full((len(self.phi), self.phi.shape[2]), np.nan)
+        moved = np.einsum("b,mbj->mj", np.square(weights), np.square(self.background))
+        return np.asarray(np.sqrt(size / (size - 1) * moved))
 
 
 def play(
-    mixing: Callable[[Sequence[Mix]], FloatArray], pool: Pool, solvers: Iterable[Solver], weights: FloatArray
+    mixing: Callable[[Sequence[Mix]], FloatArray],
+    pool: Pool,
+    solvers: Iterable[Solver],
+    weights: FloatArray,
+    row_weights: FloatArray,
 ) -> Shares:
     """Return the Shapley values of the pool's explained rows, one solver each.
 
-    `mixing` returns measures of mixes of the pool's rows; `weights`, those of the background rows, sum to 1.
+    `mixing` returns measures of mixes of the pool's rows; `weights`, those of the background rows, sum to 1, as do
+    `row_weights` of the explained rows in the mean of |phi|, unless there is no such mean.
     """
-    parts = []
+    parts, background = [], np.zeros(1)
     of_pool = np.append(np.zeros(pool.explained), weights)
     most = max(1, min(CALL_ROWS, CALL_VALUES // pool.codes.shape[1]))
     for row, solver in enumerate(solvers):
         composites = pool.composites(row, solver.coalitions)
         calls = chain.from_iterable(_parts(mix, most) for mix in composites.mixes)
         values = np.concatenate([mixing(call) for call in _calls(calls, most)], axis=1)
-        parts.append(_shares(values, composites, solver, of_pool))
-    return Shares(*(np.stack(part, axis=1) for part in zip(*parts, strict=True)))
+        own = _shares(values, composites, solver, of_pool, pool.explained)
+        background = background + row_weights[row] * own.background
+        parts.append(own[:-1])
+    phi, std_error, base, infinite = (np.stack(part, axis=1) for part in zip(*parts, strict=True))
+    return Shares(phi, std_error, base, infinite, background)
 
 
 def _calls(mixes: Iterable[Mix], most: int) -> Iterator[list[Mix]]:
@@ -217,10 +251,15 @@ def _parts(mix: Mix, most: int) -> Iterator[Mix]:
             yield Mix(mix.row, mix.own[start : start + most], mix.others[first : first + step])
 
 
-def _shares(values: FloatArray, composites: Composites, solver: Solver, weights: FloatArray) -> Shares:
+def _shares(values: FloatArray, composites: Composites, solver: Solver, weights: FloatArray, explained: int) -> Shares:
     """Return one row's Shapley values from the measures of its distinct composite rows."""
     infinite = np.isinf(values).sum(axis=1)
-    worth = composites.worth(np.where(infinite[:, None] > 0, 0.0, values), weights)
+    finite = np.where(infinite[:, None] > 0, 0.0, values)
+    worth = composites.worth(finite, weights)
     phi, std_error = solver.solve(worth)
     rounding = ROUNDING * np.abs(worth).max(axis=1)[:, None]
-    return Shares(np.where(np.abs(phi) <= rounding, 0.0, phi), std_error, worth[:, 0], infinite)
+    phi = np.where(np.abs(phi) <= rounding, 0.0, phi)
+    background = np.zeros((len(phi), len(weights) - explained, phi.shape[1]))
+    for others, part in composites.by_background(finite):
+        background[:, others - explained] = np.sign(phi)[:, None] * (solver.solve(part)[0] - phi[:, None])
+    return Shares(phi, std_error, worth[:, 0], infinite, background)

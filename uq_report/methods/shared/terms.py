@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.model.measures import NLL, PARTS, Measure
 from ...core.model.results import Omission
-from ...core.statistics.inference import PairTerms, standard_error
+from ...core.statistics.inference import PairTerms, pooled_error, standard_error
 from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from .changes import ChangedMeasures, as_means, pair_terms
 from .rows import ShuffledRows
@@ -46,6 +46,7 @@ class ImportanceTerms(NamedTuple):
     is not known.
     `zero`: exactly 0 in every shuffle; `still`: the share of rows that no shuffle changed.
     `infinite` (M, 2): how many shuffled values are infinite, and in how many rows.
+    `drawn` (M,): the part of `se` that the draw of a random model's members has; `freedom` (M,): degrees of freedom.
     """
 
     repeats: FloatArray
@@ -57,7 +58,15 @@ class ImportanceTerms(NamedTuple):
     zero: BoolArray
     still: FloatArray
     infinite: IntArray
+    drawn: FloatArray
+    freedom: FloatArray
     exact: bool
+
+    def over_draws(self, variances: FloatArray, n_members: int) -> ImportanceTerms:
+        """Return the terms with the variance that the draw of the members adds."""
+        drawn = np.where(self.zero, 0.0, np.sqrt(variances))
+        se, freedom = pooled_error((self.se, drawn), (float(self.freedom.min()), n_members - 1))
+        return self._replace(se=se, drawn=drawn, freedom=freedom)
 
 
 def feature_terms(changes: ChangedMeasures, rows: ShuffledRows) -> ImportanceTerms:
@@ -89,6 +98,8 @@ def feature_terms(changes: ChangedMeasures, rows: ShuffledRows) -> ImportanceTer
         zero & finite,
         changes.still(b, ROUNDING * size),
         unbounded,
+        np.zeros_like(se),
+        np.full_like(se, rows.units - 1),
         changes.exact,
     )
 

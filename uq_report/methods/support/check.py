@@ -1,4 +1,4 @@
-"""Support: rows, shuffled rows and values where the model had nothing to learn from, and what it does there."""
+"""Training domain: observations, permuted observations and values outside it, and what the model does there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,18 @@ import numpy as np
 import pandas as pd
 
 from ...checks.family import NotJudgedError, Said, TableCheck, family, needed, outcome, require, together
-from ...checks.reading import RuleOutcome, absent, and_with, freedom, lacking, listed, two_sided, with_reasons
+from ...checks.reading import (
+    RuleOutcome,
+    absent,
+    and_with,
+    freedom,
+    lacking,
+    listed,
+    size_beyond,
+    size_within,
+    two_sided,
+    with_reasons,
+)
 from ...checks.rule import Rule
 from ...core.model.measures import ENTROPY, LOG_ODDS, PREDICTION, Measure
 from ...core.statistics.curve_gap import LEAST, widest_parting
@@ -24,7 +35,16 @@ from ...evidence.finding import Outcome, Symptom
 from ...evidence.importance import Pfi, PfiLine
 from ...evidence.information import RedundancyJoint
 from ...evidence.profiles import Ale, Pdp
-from ...evidence.rows import ShiftLine, SupportLine, SupportShift, SupportValues, SupportView, ValueLine
+from ...evidence.rows import (
+    CopiesLine,
+    ShiftLine,
+    SupportCopies,
+    SupportLine,
+    SupportShift,
+    SupportValues,
+    SupportView,
+    ValueLine,
+)
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import largest_first, of_measure
@@ -37,58 +57,72 @@ WORDS = {
     facts.NEWLY_MISSING: "{line.estimate:.0f} missing, while no training row lacks it",
 }
 # what a column that left its training range, or is distributed otherwise, explains: rows outside, faults of the model
-OUTSIDE_ROWS, NEW_VALUES, OF_MODEL = "UQ301", "UQ303", ("UQ101", "UQ401", "UQ402", "UQ001", "UQ003")
+OUTSIDE_ROWS, NEW_VALUES = "UQ301", "UQ303"
+LOW = {OUTSIDE_ROWS: "margin", NEW_VALUES: "low", "UQ304": "low"}  # the threshold of a low finding
+OF_MODEL = ("UQ101", "UQ121", "UQ123", "UQ401", "UQ402", "UQ001", "UQ003")
 NO_SCALE = "no average and local effect on a scale where models are additive (log-odds, the prediction of a number)"
 FLAT = 1e-9
 
 OUTSIDE = Rule(
     code=OUTSIDE_ROWS,
-    title="Audited rows lie outside what the model was trained on",
+    title="Observations lie outside the training domain",
     options=("level/2", "margin"),
     thresholds={"high": 0.25, "medium": 0.1},
-    when="More audited rows are outside than rows drawn as the training rows would be (exact test, level {level}). "
-    "High if the excess over the share expected by construction is at least {high:pct} of the rows, medium from "
-    "{medium:pct}, low from {margin:pct}, else an observation.",
+    when="More observations are outside the training domain than of a sample drawn as the training sample (exact test, "
+    "level {level}). High if the excess over the share expected by construction is at least {high:pct} of the "
+    "observations, medium from {medium:pct}, low from {margin:pct}, else an observation.",
     raised=("p_value <= level",),
     grades=("high if excess >= high", "medium if excess >= medium", "low if excess >= margin", "observation"),
     rests_on="Conformal p-values: rows drawn as the training rows are exchangeable with them (Vovk et al. 2005)",
 )
 SHUFFLED = Rule(
     code="UQ302",
-    title="Exchanged values make rows unlike any training row",
+    title="Permuted values leave the training domain",
     options=("level", "shuffled"),
-    when="More than {shuffled:pct} of the rows are outside after the feature is shuffled (level {level}, Holm-adjusted "
-    "over features): correlated features alone do that.",
+    when="More than {shuffled:pct} of the observations are outside the training domain after the feature is permuted "
+    "(level {level}, Holm-adjusted over features): correlated features alone cause that.",
     raised=("share > shuffled and p_adjusted <= level",),
     rests_on="lecture:extrapolation",
 )
 UNSEEN = Rule(
     code=NEW_VALUES,
-    title="Audited rows hold values that training never had",
+    title="Values do not occur in the training sample",
     options=("level/2",),
     thresholds={"low": 0.02, "medium": 0.05, "high": 0.5},
-    when="More audited values lie beyond the training range, have an unseen level or are newly missing than chance "
-    "gives (exact tests, level {level}, Holm-adjusted over features). High if at least {high:pct} of the rows are "
-    "concerned, medium from {medium:pct}, low from {low:pct}, else an observation.",
+    when="More values lie beyond the training range, have an unseen level or are newly missing than chance explains "
+    "(exact tests, level {level}, Holm-adjusted over features). High if at least {high:pct} of the observations are "
+    "affected, medium from {medium:pct}, low from {low:pct}, else an observation.",
     raised=("p_adjusted <= level",),
     grades=("high if share >= high", "medium if share >= medium", "low if share >= low", "observation"),
     rests_on="Audited and training rows drawn alike are exchangeable: any deal of them is as likely",
 )
 SHIFTED = Rule(
     code="UQ304",
-    title="A feature is distributed otherwise than in training",
+    title="The distribution of a feature differs from training",
     options=("low", "medium", "high"),
-    when="The distance of a column's distributions in audited and training rows is at least {low:pct}, by the lower "
-    "end of its interval (all columns at once). High from {high:pct}, medium from {medium:pct}, else low.",
+    when="The distance of a column's distributions in the test sample and the training sample is at least {low:pct}, "
+    "by the lower end of its interval (all columns at once). High from {high:pct}, medium from {medium:pct}, else low.",
     raised=("lower >= low",),
     grades=("high if lower >= high", "medium if lower >= medium", "low"),
     rests_on="Uniform bounds on empirical distributions (Massart 1990; Weissman et al. 2003)",
 )
+NEAR_COPIES = Rule(
+    code="UQ305",
+    title="Audited observations are near copies of training observations",
+    options=("copies", "copies_medium", "copies_high"),
+    when="More audited observations than training observations lie far closer to one training observation than to the "
+    "next (ratio of both distances, at most its 1 % point among training observations). The excess, by the lower end "
+    "of its 99 % interval, is above {copies:pct}. High above {copies_high:pct}, medium above {copies_medium:pct}, else "
+    "low.",
+    raised=("excess > copies",),
+    grades=("high if excess > copies_high", "medium if excess > copies_medium", "low"),
+    rests_on="Audited and training observations drawn alike have the same ratio of distances to training observations",
+)
 SURER = Rule(
     code="UQ311",
-    title="The model becomes surer when a feature is exchanged",
+    title="Permuting a feature lowers the stated uncertainty",
     options=("level", "margin"),
-    when="With exchanged values of a feature the model becomes surer by more than {margin} nats (Entropy-PFI below "
+    when="Permuting a feature lowers the entropy by more than {margin} nats on average (Entropy-PFI below "
     "−{margin}; level {level}, Holm-adjusted over features).",
     raised=("surer > margin and p_adjusted <= level",),
     rests_on="wood:section 3.5",
@@ -118,12 +152,13 @@ def _shuffled(rule: Rule, run: Run) -> RuleOutcome:
         p_values=np.where(excess > 0, two_sided(excess, errors, freedom(run, view.units - 1)) / 2, 1.0),
         by=together,
         undecided=lambda rest: [
-            f"{short(x.feature)} ({interval(100 * x.lower, 100 * x.upper)} % of the rows)"
+            f"{short(x.feature)} ({interval(100 * x.lower, 100 * x.upper)} % of the observations)"
             for x in view.lines
             if x in rest and x.upper > limit
         ],
-        because=f"exchanged values make rows unlike training; the limit is {share_words(limit)}",
-        passed=f"No feature's exchange makes more than {share_words(limit)} of the rows unlike training.",
+        because=f"permuted values may leave the training domain; the limit is {share_words(limit)}",
+        passed=f"Permuting no feature moves more than {share_words(limit)} of the observations outside the training "
+        "domain.",
     )
 
 
@@ -131,14 +166,23 @@ def _views(run: Run) -> tuple[SupportView, SupportValues]:
     return needed(SupportView, run), needed(SupportValues, run)
 
 
-def _outside(line: SupportLine) -> Said:
+def _symptoms(codes: Sequence[str], size: float, rule: Rule) -> tuple[Symptom, ...]:
+    """Return what a shift explains: a cause is claimed from medium on, below it may be related; none of small ones."""
+    if size < rule.thresholds[LOW[rule.code]]:
+        return ()
+    return tuple(Symptom(code=code, possible=size < rule.thresholds["medium"]) for code in codes)
+
+
+def _outside(rule: Rule, line: SupportLine) -> Said:
     return {
-        "statement": f"{_share(line)} of the audited rows are farther from the training rows than rows drawn alike "
-        f"usually are; of those at most {share_words(line.expected)} would be. There the model extrapolates, and so "
-        "does its uncertainty.",
+        "statement": f"{_share(line)} of the observations are farther from the training sample than at most "
+        f"{share_words(line.expected)} of observations drawn as the training sample would be. There the model "
+        "extrapolates, and its stated uncertainty is not tested.",
         "evidence": (ids.SUPPORT, ids.SUPPORT_ROWS),
-        "remedy": "Restrict the model's use to rows like its training rows. Or train it on rows like those outside.",
+        "remedy": "Restrict the use of the model to its training domain, or train it on observations like those "
+        "outside.",
         "threshold": line.expected,
+        "explains": _symptoms(OF_MODEL, line.estimate - line.expected, rule),
         **observed(line),
     }
 
@@ -147,11 +191,11 @@ def _extrapolates(lines: Sequence[SupportLine], limit: float) -> Said:
     """Return one finding on all features whose shuffle leaves the support, the farthest first."""
     others = [f"{short(other.feature)} ({share_words(other.estimate)})" for other in lines[1:]]
     return {
-        "statement": f"With exchanged values of {short(lines[0].feature)}, {_share(lines[0])} of the rows are unlike "
-        f"any training row{and_with('; so with', others)}. Permutation importance then says what the model does there, "
-        "not what the feature is worth.",
+        "statement": f"Permuting {short(lines[0].feature)} moves {_share(lines[0])} of the observations outside the "
+        f"training domain{and_with('; so does', others)}. Permutation importance then describes extrapolation, not the "
+        "value of the feature.",
         "evidence": (ids.SUPPORT,),
-        "remedy": "Read the local effect beside the permutation importance. Or exchange it together with the features "
+        "remedy": "Read the local effect beside the permutation importance, or permute the feature together with those "
         "it depends on.",
         "features": tuple(line.feature for line in lines),
         "threshold": limit,
@@ -169,24 +213,53 @@ def _values(rule: Rule, run: Run) -> RuleOutcome:
         lambda *lines: _unseen(lines, rule),
         p_values=[*(line.p_value for line in view.lines), *untested],
         by=lambda x: x.feature,
-        passed="Values new to the model are no more than chance gives.",
+        passed="Values that do not occur in training are no more than chance explains.",
     )
 
 
 def _unseen(lines: Sequence[ValueLine], rule: Rule) -> Said:
     """Return the finding on one feature with values that the training rows do not have."""
     largest = max(lines, key=lambda line: line.share)
-    explained = (OUTSIDE_ROWS, "UQ302", *OF_MODEL) if largest.share >= rule.thresholds["medium"] else ()
     return {
-        "statement": f"{short(largest.feature)} has values that the model never saw in training: "
-        f"{listed(WORDS[line.item].format(line=line) for line in lines)}, of {largest.n} rows. That is more than "
-        "chance gives.",
+        "statement": f"{short(largest.feature)} has values that do not occur in the training sample: "
+        f"{listed(WORDS[line.item].format(line=line) for line in lines)}, of {largest.n} observations. That is more "
+        "than chance explains.",
         "evidence": (ids.SUPPORT_VALUES,),
-        "remedy": "Check how the column was filled and coded. Say what the model does with such values.",
+        "remedy": "Check how the column was filled and coded. Document how the model treats such values.",
         "features": (largest.feature,),
         "threshold": 0.0,
         "observed": largest.share,
-        "explains": tuple(Symptom(code=code) for code in explained),
+        "explains": (
+            *_symptoms((OUTSIDE_ROWS, "UQ302", *OF_MODEL), largest.share, rule),
+            *(Symptom(code="UQ705", feature=largest.feature) for line in lines if line.item == facts.NEWLY_MISSING),
+        ),
+    }
+
+
+def _copies(rule: Rule, run: Run) -> RuleOutcome:
+    lines = needed(SupportCopies, run).lines
+    words = [f"{share_words(x.share)} of the audited and {share_words(x.share_train)} of the training" for x in lines]
+    return family(
+        rule,
+        lines,
+        lambda x: {"excess": x.lower},
+        lambda x: _near_copies(rule, x),
+        passed=f"Near copies of a training observation are {listed(words)} observations.",
+    )
+
+
+def _near_copies(rule: Rule, line: CopiesLine) -> Said:
+    return {
+        "statement": f"{share_words(line.share)} of {line.n} audited observations lie far closer to one training "
+        f"observation than to the next; of training observations {share_words(line.share_train)} do. The excess is at "
+        f"least {share_words(line.lower)}. These are copies with small changes, or repeated measurements of the same "
+        "units: the model was fitted to them.",
+        "evidence": (SupportCopies.id,),
+        "remedy": "Find out where these observations come from. Split the data so that measurements of one unit stay "
+        "together, and audit again.",
+        "threshold": rule.thresholds["copies"],
+        "affected": f"at least {share_words(line.lower)} of {line.n} observations",
+        **observed(line),
     }
 
 
@@ -204,6 +277,7 @@ class SupportCheck(TableCheck):
     shuffled rows outside above `shuffled`, by a one-sided t-test, Holm-adjusted over the features at `level`: there
     the feature's permutation results rest on rows that do not occur. UQ303 asks for more values beyond the training
     range, unseen levels or newly missing values than chance gives, at the other half of `level`, Holm-adjusted.
+    UQ305 asks for more near copies of training rows than training rows are of each other.
 
     Parameters
     ----------
@@ -214,24 +288,30 @@ class SupportCheck(TableCheck):
         Share of rows outside, beyond the expected share, below which UQ301 is an observation.
     tolerance : float
         UQ301 is undetermined, not cleared, if the interval of the share reaches this far above the expected share.
+    copies, copies_medium, copies_high : float
+        Share of near copies in excess of that of training rows.
     """
 
     level: float = 0.05
     shuffled: float = 0.2
     margin: float = 0.05
     tolerance: float = 0.1
+    copies: float = 0.02
+    copies_medium: float = 0.05
+    copies_high: float = 0.2
 
     name: ClassVar[str] = ids.SUPPORT
     title: ClassVar[str] = "Training support"
-    table: ClassVar[tuple[Rule, ...]] = (OUTSIDE, SHUFFLED, UNSEEN)
+    table: ClassVar[tuple[Rule, ...]] = (OUTSIDE, SHUFFLED, UNSEEN, NEAR_COPIES)
 
     def __post_init__(self) -> None:
         """Refuse thresholds that cannot be used."""
-        check_options(self.name, self, shares(self, *asdict(self)))
+        limits = ("copies", self.copies < self.copies_medium < self.copies_high, "numbers copies < medium < high")
+        check_options(self.name, self, (*shares(self, *asdict(self)), limits))
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's results on support."""
-        return outcome(self, run, self._rows_outside, _shuffled, _values)
+        return outcome(self, run, self._rows_outside, _shuffled, _values, _copies)
 
     def _rows_outside(self, rule: Rule, run: Run) -> RuleOutcome:
         view, _ = _views(run)
@@ -241,10 +321,11 @@ class SupportCheck(TableCheck):
             rule,
             [line],
             lambda x: {"p_value": x.p_value, "excess": x.estimate - x.expected},
-            _outside,
-            undecided=lambda rest: [f"the share of rows outside, {_share(line)}"] if rest and wide else [],
-            passed=f"{_share(line)} of the audited rows are unlike the training rows; of rows drawn alike "
-            f"{share_words(line.expected)} would be.",
+            lambda x: _outside(rule, x),
+            undecided=lambda rest: [f"the share of observations outside, {_share(line)}"] if rest and wide else [],
+            size=size_beyond(run, [(line.std_error, self.tolerance)]),
+            passed=f"{_share(line)} of the observations are outside the training domain; of observations drawn as the "
+            f"training sample {share_words(line.expected)} would be.",
         )
 
 
@@ -255,18 +336,21 @@ def _shifted(rule: Rule, run: Run) -> RuleOutcome:
 
 
 def _shift(rule: Rule, line: ShiftLine) -> Said:
-    whole = (OUTSIDE_ROWS, *OF_MODEL) if line.lower >= rule.thresholds["medium"] else ()
     least = share_words(line.lower)
     return {
-        "statement": f"{short(line.feature)} is distributed otherwise than in training: at least {least} of the rows "
-        f"would have to change for both to be alike ({line.item}). This audit is about these rows, not about rows "
-        "like the training rows.",
+        "statement": f"The distribution of {short(line.feature)} differs from training: at least {least} of the "
+        f"observations would have to change for both to agree ({line.item}). The results of this audit hold for this "
+        "test sample, not for the training population.",
         "evidence": (SupportShift.id,),
-        "remedy": "Find out whether people changed or the data did. A column may be filled or scaled in another way.",
+        "remedy": "Find out whether the population or the data changed. A column may be filled or scaled in another "
+        "way.",
         "features": (line.feature,),
         "threshold": rule.thresholds["low"],
-        "affected": f"at least {least} of {line.n} rows",
-        "explains": (Symptom(code=NEW_VALUES, feature=line.feature), *(Symptom(code=code) for code in whole)),
+        "affected": f"at least {least} of {line.n} observations",
+        "explains": (
+            Symptom(code=NEW_VALUES, feature=line.feature),
+            *_symptoms((OUTSIDE_ROWS, *OF_MODEL), line.lower, rule),
+        ),
         **observed(line),
     }
 
@@ -321,7 +405,8 @@ def _surer(rule: Rule, run: Run) -> RuleOutcome:
         p_values=np.where(excess > 0, two_sided(excess, errors, view.degrees_of_freedom), 1.0),
         by=together,
         undecided=unsure,
-        passed="Of no feature the model becomes surer when it is exchanged, beyond the margin.",
+        size=size_within(run, lines),
+        passed="Permuting no feature lowers the stated uncertainty beyond the margin.",
     )
 
 
@@ -332,10 +417,10 @@ def _exchanged(margin: float, lines: Sequence[PfiLine], run: Run) -> Said:
     others = [f"{short(other.feature)} ({number(-other.estimate, 2)} nats)" for other in lines[1:]]
     outside = _exchanged_outside(run, features)
     return {
-        "statement": f"With exchanged values of {short(line.feature)} the model becomes surer by {words}"
-        f"{and_with('; so with', others)}. {outside or 'Yet'} whether it is right there these rows cannot tell.",
+        "statement": f"Permuting {short(line.feature)} lowers the stated uncertainty by {words}"
+        f"{and_with('; so does', others)}. {outside}Whether it is calibrated there is not tested.",
         "evidence": (ids.PFI, *((ids.SUPPORT,) if outside else ()), *_pictured(run, features)),
-        "remedy": "Collect outcomes for such rows before relying on its confidence.",
+        "remedy": "Collect outcomes for such observations before relying on the stated uncertainty.",
         "measures": (ENTROPY.name,),
         "features": features,
         "threshold": -margin,
@@ -349,7 +434,11 @@ def _exchanged_outside(run: Run, features: Sequence[str]) -> str:
     lines = view.lines if view else ()
     parts = [line.estimate for line in lines if line.item == facts.SHUFFLED and line.feature in features]
     up_to = "Up to " if len(features) > 1 else ""
-    return f"{up_to}{share_words(max(parts))} of the exchanged rows are unlike any training row, and" if parts else ""
+    return (
+        f"{up_to}{share_words(max(parts))} of the permuted observations are outside the training domain. "
+        if parts
+        else ""
+    )
 
 
 def _pictured(run: Run, features: Sequence[str]) -> tuple[str, ...]:
@@ -404,7 +493,7 @@ def _curves(rule: Rule, run: Run) -> RuleOutcome:
         lambda *differences: _curve_difference(measure, differences, run),
         by=together,
         undecided=lambda _: unknown,
-        passed="No average effect is shown to part from the local effect.",
+        passed="No average effect is shown to differ from the local effect.",
     )
 
 
@@ -476,8 +565,8 @@ def _curve_difference(measure: Measure, differences: Sequence[CurveDifference], 
     return {
         "statement": f"Between {short(first.feature)} = {plain(first.start)} and {plain(first.end)} the "
         f"{measure.title} changes by {number(first.local)} near the data, and by {number(first.average)} when every "
-        f"row is set to these values: apart by {share_words(first.share)} of the largest range of any curve"
-        f"{and_with(', and so along', others)}. What happens there depends on features that go together.",
+        f"observation is set to these values: a difference of {share_words(first.share)} of the largest range of any "
+        f"curve{and_with(', and so along', others)}. The effect there depends on correlated features.",
         "evidence": (ids.ALE, ids.PDP, *_pictured(run, features)),
         "remedy": "Read the local effect of these features, not the average one.",
         "measures": (measure.name,),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from scipy.linalg import solve_triangular
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
@@ -16,55 +15,20 @@ from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Result
 from ...core.model.sampling import Sampling, share_interval
 from ...core.model.subject import Subject
 from ...core.statistics.inference import shuffled_pairs, standard_error
-from ...core.support.arrays import BoolArray, FloatArray, IntArray, Table, column
+from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ...core.support.errors import InputError, check_options
 from ...core.support.limits import check_limits
 from ...core.support.text import short
 from ...evidence import ids
 from ...evidence.rows import ABOVE_RANGE, BELOW_RANGE, NEWLY_MISSING, OUTSIDE, SHUFFLED, UNSEEN_LEVEL
-from ..shared.association import seconds
 from ..shared.checks import at_least
 from ..shared.estimates import diagnostic, estimate, share_of
+from .copies import near_copies
+from .space import Paired, Space, SupportLimit, limit, paired
 
 WORK = 2_000_000
 NAMED = 5
 New = tuple[str, BoolArray, float, str]
-
-
-@dataclass(frozen=True)
-class Paired:
-    """One column of the training rows and of the audited rows.
-
-    Ordered columns hold their values (dates as seconds); others the positions of their `labels`. Missing
-    values are NaN.
-    """
-
-    name: str
-    ordered: bool
-    train: FloatArray
-    test: FloatArray
-    labels: tuple[Any, ...] = ()
-
-
-def paired(subject: Subject, train: Table) -> list[Paired]:
-    """Return every feature as a pair of columns; refuse training columns of another kind."""
-    return [_pair(subject, train, position, name) for position, name in enumerate(subject.features)]
-
-
-def _pair(subject: Subject, train: Table, position: int, name: str) -> Paired:
-    kind = subject.kinds[name]
-    old, new = pd.Series(column(train, position)), pd.Series(column(subject.X, position))
-    if kind == "categorical":
-        codes, labels = pd.factorize(pd.concat([old.astype(object), new.astype(object)], ignore_index=True))
-        values = np.where(codes < 0, np.nan, codes.astype(float))
-        return Paired(name, False, values[: len(old)], values[len(old) :], tuple(labels.tolist()))
-    try:
-        numbers = [seconds(p) if kind == "datetime" else p.to_numpy(float, na_value=np.nan) for p in (old, new)]
-    except (TypeError, ValueError, AttributeError) as error:
-        raise InputError(
-            f"support.train[{name!r}] must be {kind} as in X; got {old.dtype}: {error}. Give both the same type."
-        ) from error
-    return Paired(name, True, numbers[0], numbers[1])
 
 
 def new_values(columns: Sequence[Paired], rows: IntArray, engine: Engine) -> Diagnostic:
@@ -200,156 +164,6 @@ def _levels(old: FloatArray, new: FloatArray, pair: Paired) -> tuple[float, str,
     return float(np.abs(ours - theirs).sum() / 2), words, size
 
 
-BLOCK = 256
-SHRINKAGE = 0.05
-MISMATCH = 2.0  # squared; that of two unrelated standardised numbers
-ROUNDING = 1e-9
-
-
-class RowsInSpace(NamedTuple):
-    """Rows in the space: standardised numbers (n, p), not yet whitened, and codes of levels (n, q)."""
-
-    numbers: FloatArray
-    codes: IntArray
-
-    def take(self, rows: IntArray) -> RowsInSpace:
-        """Return the rows at positions `rows`."""
-        return RowsInSpace(self.numbers[rows], self.codes[rows])
-
-
-class Space:
-    """Squared distance of rows to m reference rows: numbers by Mahalanobis, and 2 for each level that differs.
-
-    Numbers are standardised and whitened by the mean, the sd and the correlations of the reference rows
-    (shrunk by ``0.05 + p/m`` towards none), so that a pair of values that breaks a correlation is far
-    off. A missing or infinite value lies at the mean and is a level of its own; a column that is constant
-    in the reference counts as levels.
-
-    Parameters
-    ----------
-    columns : sequence of Paired
-    reference : ndarray of int, shape (m,)
-        Positions of the reference rows among the training rows.
-    """
-
-    def __init__(self, columns: Sequence[Paired], reference: IntArray) -> None:
-        self.number_of: dict[str, int] = {}
-        self.code_of: dict[str, int] = {}
-        numbers: list[FloatArray] = []
-        codes: list[IntArray] = []
-        for pair in columns:
-            both = np.concatenate([pair.train, pair.test])
-            z = _standardised(both, both[reference]) if pair.ordered else None
-            if z is not None:
-                self.number_of[pair.name] = len(numbers)
-                numbers.append(z)
-            if z is None or not np.isfinite(both).all():
-                self.code_of[pair.name] = len(codes)
-                cells = both if z is None else np.where(np.isfinite(both), 0.0, both)
-                codes.append(np.unique(cells, return_inverse=True)[1].astype(np.int64))
-        n, n_train = len(columns[0].train) + len(columns[0].test), len(columns[0].train)
-        z_all = np.column_stack(numbers) if numbers else np.empty((n, 0))
-        c_all = np.column_stack(codes) if codes else np.empty((n, 0), dtype=np.int64)
-        self.train, self.test = (RowsInSpace(z_all[part], c_all[part]) for part in (slice(n_train), slice(n_train, n)))
-        self._reference, self.n_reference = self.train.take(reference), len(reference)
-        self._unmix = _unmix(self._reference.numbers)
-        self._white = self.whitened(self._reference.numbers)
-        self._norms = np.square(self._white).sum(axis=1)
-
-    def whitened(self, numbers: FloatArray) -> FloatArray:
-        """Return numbers that are uncorrelated over the reference rows, shape (n, p)."""
-        return np.asarray(numbers @ self._unmix)
-
-    def squared(self, rows: RowsInSpace) -> FloatArray:
-        """Return the squared distances of rows to the reference rows, shape (n, m)."""
-        white = self.whitened(rows.numbers)
-        squared = np.square(white).sum(axis=1)[:, None] + self._norms - 2 * white @ self._white.T
-        for own, reference in zip(rows.codes.T, self._reference.codes.T, strict=True):
-            squared += MISMATCH * (own[:, None] != reference)
-        return np.asarray(squared)
-
-    def shuffled(self, rows: RowsInSpace, names: Sequence[str], donors: IntArray) -> RowsInSpace:
-        """Return the rows with the values of columns `names` of the rows at positions `donors`."""
-        moved = RowsInSpace(rows.numbers.copy(), rows.codes.copy())
-        for part, own, places in zip(moved, rows, (self.number_of, self.code_of), strict=True):
-            columns = np.array([places[name] for name in names if name in places], dtype=np.int64)
-            part[:, columns] = own[np.ix_(donors, columns)]
-        return moved
-
-    def nearest(self, rows: RowsInSpace, k: int) -> FloatArray:
-        """Return the squared distance of each row to its k-th nearest reference row, shape (n,)."""
-        parts = []
-        for start in range(0, len(rows.numbers), BLOCK):
-            check_limits()
-            block = slice(start, start + BLOCK)
-            distances = self.squared(RowsInSpace(rows.numbers[block], rows.codes[block]))
-            parts.append(np.partition(distances, k - 1, axis=1)[:, k - 1])
-        return np.maximum(np.concatenate(parts), 0.0)
-
-
-class SupportLimit(NamedTuple):
-    """The conformal limit: how far held-out training rows lie, squared and sorted, and where outside begins.
-
-    A row's p-value is ``(1 + #{held-out rows at least as far}) / (n + 1)``; rows with a p-value of at most
-    ``rank / (n + 1)`` are outside. A row drawn as the training rows are is outside with at most that
-    probability (Vovk, Gammerman & Shafer 2005, inductive conformal prediction).
-    """
-
-    scores: FloatArray
-    rank: int
-
-    @property
-    def expected(self) -> float:
-        """The share of rows outside if they are drawn as the training rows are."""
-        return self.rank / (len(self.scores) + 1)
-
-    @property
-    def squared(self) -> float:
-        """The squared distance beyond which a row is outside."""
-        return float(self.scores[-self.rank])
-
-    def p_values(self, squared: FloatArray) -> FloatArray:
-        """Return the conformal p-values of rows at these squared distances; rounding makes no difference."""
-        below = np.searchsorted(self.scores, squared - ROUNDING * (1 + squared), side="left")
-        return np.asarray((1 + len(self.scores) - below) / (len(self.scores) + 1))
-
-    def outside(self, squared: FloatArray) -> FloatArray:
-        """Return 1 for each row at these squared distances that is outside, else 0."""
-        return np.asarray(self.p_values(squared) <= self.expected + 1e-12, dtype=float)
-
-
-def limit(scores: FloatArray, share: float) -> SupportLimit:
-    """Return the limit beyond which at most `share` of the rows lie by construction.
-
-    Examples
-    --------
-    >>> edge = limit(np.arange(99.0), 0.05)
-    >>> edge.expected, edge.squared, edge.p_values(np.array([94.0, 94.5, 1000.0])).tolist()
-    (0.05, 94.0, [0.06, 0.05, 0.01])
-    """
-    return SupportLimit(np.sort(scores), int(share * (len(scores) + 1) + ROUNDING))
-
-
-def _standardised(values: FloatArray, reference: FloatArray) -> FloatArray | None:
-    """Return values standardised by the finite reference values, others 0; None if those are constant."""
-    finite = reference[np.isfinite(reference)]
-    if len(finite) < 2 or np.ptp(finite) == 0:
-        return None
-    size = float(np.abs(finite).max())
-    centre, spread = float((finite / size).mean()), float((finite / size).std())
-    if spread < ROUNDING:
-        return None
-    return np.asarray(np.where(np.isfinite(values), (values / size - centre) / spread, 0.0))
-
-
-def _unmix(numbers: FloatArray) -> FloatArray:
-    """Return U with U Uᵀ the inverse of the shrunk correlations of standardised numbers, shape (p, p)."""
-    m, p = numbers.shape
-    share = min(1.0, SHRINKAGE + p / m)
-    root = np.linalg.cholesky((1 - share) * (numbers.T @ numbers) / m + share * np.eye(p))
-    return np.ascontiguousarray(solve_triangular(root, np.eye(p), lower=True).T)
-
-
 Record = dict[str, Any]
 MEASURE = "share_outside"
 SHUFFLE_ROWS = 1000
@@ -365,7 +179,8 @@ class Support(BuiltInExplainer):
     Mahalanobis distance, a level that differs as two unrelated numbers do. ``outside`` is tested against
     that share (exact, one-sided: the count is beta-binomial). ``shuffled`` says how far a
     permutation of one feature leaves the support: there, its permutation importance extrapolates.
-    ``support.values`` counts values and levels that no training row has.
+    ``support.values`` counts values and levels that no training row has, ``support.copies`` compares how many audited
+    rows are near copies of one training row with how many training rows are.
 
     Parameters
     ----------
@@ -421,7 +236,7 @@ class Support(BuiltInExplainer):
         return 2 * max(int(np.ceil(1 / share)), self.n_neighbors)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
-        """Return ``support``, ``support.rows``, ``support.values`` and ``support.shift``."""
+        """Return ``support`` and its parts ``rows``, ``values``, ``shift`` and ``copies``."""
         if subject.train is None:
             raise InputError("support.train must be given; got none. Pass train=(X_train, y_train) to `explain`.")
         if len(subject.train[0]) < self.least:
@@ -442,6 +257,7 @@ class Support(BuiltInExplainer):
             _rows_result(rows, edge.p_values(distances), edge.expected),
             new_values(columns, units, engine),
             shifts(columns, units, engine),
+            near_copies(columns, engine),
         ]
 
     def _frontier(self, columns: Sequence[Paired], engine: Engine) -> tuple[Space, SupportLimit]:

@@ -6,14 +6,23 @@ from collections.abc import Iterable, Sequence
 from math import isfinite, isnan
 from typing import ClassVar
 
-from ...core.support.numbers import is_number
+from ...core.support.numbers import is_number, share_words
 from ...core.support.text import count
 from ...document import slots
 from ...document.blocks import TOP, intervals_caption, left_out, make_figure, make_table, paragraphs
 from ...document.document import Block, Column, Paragraph
 from ...document.plots import importance
 from ...document.text import clean, joined, name, plain, value_words
-from ...evidence.rows import OUTSIDE, SHUFFLED, SupportLine, SupportRows, SupportShift, SupportValues, SupportView
+from ...evidence.rows import (
+    OUTSIDE,
+    SHUFFLED,
+    SupportCopies,
+    SupportLine,
+    SupportRows,
+    SupportShift,
+    SupportValues,
+    SupportView,
+)
 from ...evidence.view import largest_first, table_of
 from ...reading.run_reader import RunReader
 from ...reading.tables import FEATURE, INTERVAL, line_table
@@ -31,7 +40,10 @@ class SupportSection(ResultSection[SupportView]):
 
     name: ClassVar[str] = SupportView.id
     slot: ClassVar[str] = slots.SUPPORT
-    shows: ClassVar[tuple[str, ...]] = (SupportView.id, SupportRows.id, SupportValues.id, SupportShift.id)
+    shows: ClassVar[tuple[str, ...]] = (
+        *(SupportView.id, SupportRows.id, SupportValues.id, SupportShift.id),
+        SupportCopies.id,
+    )
     of = SupportView
     key = SupportView.id
     title = "Extrapolation and support"
@@ -42,7 +54,7 @@ class SupportSection(ResultSection[SupportView]):
         shuffled = largest_first(line for line in view.lines if line.item == SHUFFLED)
         yield from paragraphs(LEAD, _shares(view, shuffled))
         yield from _after_shuffles(view, shuffled) if shuffled else ()
-        yield from (*_values(e), *_shifted(e), *left_out(view.result))
+        yield from (*_values(e), *_shifted(e), *_copies(e), *left_out(view.result))
         if e.find(SupportRows.id) is not None:
             yield Paragraph(text=f"The conformal p-value of every row stands in the evidence {SupportRows.id}.")
 
@@ -102,3 +114,15 @@ def _shifted(e: RunReader) -> list[Block]:
     capped = f", the {TOP} farthest of {len(view.lines)}" if len(view.lines) > TOP else ""
     caption = f"How far columns are from their distribution in training{capped}."
     return [line_table("support-shift", caption, lines, fields, of=view.result)]
+
+
+def _copies(e: RunReader) -> list[Block]:
+    """Say how many observations are near copies of a training observation, here and in training."""
+    view = SupportCopies.find(e.run)
+    return [
+        Paragraph(
+            text=f"Near copies of a training observation: {share_words(line.share)} of {line.n} audited observations, "
+            f"{share_words(line.share_train)} of {line.n_train} training observations; difference {words_of(line)}."
+        )
+        for line in (view.lines if view is not None else ())
+    ]

@@ -126,8 +126,8 @@ class HistoryEntry:
         Checks by their state.
     scores : mapping of str to float
         How well the predictions fit the outcomes, for trends.
-    rating : str
-        What the report recommends; empty in entries of format 1.
+    recommendation : str
+        One of the four words of the rule.
     sums_sha256 : str
         Of SHA256SUMS, which lists all other files of the run; empty in entries of format 1.
     previous_hash, hash : str
@@ -145,7 +145,7 @@ class HistoryEntry:
     findings: Mapping[str, int] = field(default_factory=dict)
     checks: Mapping[str, int] = field(default_factory=dict)
     scores: Mapping[str, float] = field(default_factory=dict)
-    rating: str = ""
+    recommendation: str = ""
     sums_sha256: str = ""
     previous_hash: str = ""
     hash: str = ""

@@ -44,7 +44,7 @@ def make_entry(name: str, run: Run, run_sha256: str, sums_sha256: str, before: H
         findings=dict(Counter(f.severity for f in run.findings)) | ({"waived": waived} if waived else {}),
         checks=dict(Counter(outcome.state for outcome in run.outcomes)),
         scores=scores_of(run),
-        rating=rating(run.outcomes).text,
+        recommendation=rating(run.outcomes).text,
         sums_sha256=sums_sha256,
         previous_hash="" if before is None else before.hash,
     )

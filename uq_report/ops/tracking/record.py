@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
-from urllib.parse import urlsplit
 
 from ...core.support.errors import MissingDependencyError, UQReportError, installed
-from ...core.support.text import clean
+from ...core.support.text import clean, without_secrets
 from ...evidence import codec, run_folder
 from ...evidence.finding import SEVERITIES
 from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, SHARPNESS, scores_of
@@ -46,9 +45,9 @@ def metrics(run: Run) -> dict[str, float]:
 
 
 def tags(run: Run, sha256: str) -> dict[str, str]:
-    """Return the rating, and what says which run this is."""
+    """Return the recommendation, and what identifies the run."""
     values = {
-        "rating": rating(run.outcomes).text,
+        "recommendation": rating(run.outcomes).text,
         "label": clean(run.subject["label"])[:_LABEL_LENGTH],
         "as_of": run.as_of,
         "version": str(run.environment.get("uq_report", "")),
@@ -207,10 +206,7 @@ def _store_errors(where: MlflowPart) -> Iterator[None]:
     except UQReportError:
         raise
     except Exception as error:  # noqa: BLE001 - clients of HTTP, SQL and clouds share no base class
-        password = urlsplit(where.tracking_uri).password
-        reason = str(error) or type(error).__name__
-        if password:
-            reason = reason.replace(password, "***")
+        reason = without_secrets(str(error) or type(error).__name__, where.tracking_uri)
         raise TrackingError(
             f"mlflow.tracking_uri must be a store that can be written; got an error of {_kind(where)}: "
             f"{clean(reason)}. {_REMEDY}"
@@ -219,4 +215,5 @@ def _store_errors(where: MlflowPart) -> Iterator[None]:
 
 def _kind(where: MlflowPart) -> str:
     """Return what kind of store it is, without its address."""
-    return urlsplit(where.tracking_uri).scheme or "the folder"
+    scheme, address, _ = where.tracking_uri.partition("://")
+    return scheme if address else "the folder"

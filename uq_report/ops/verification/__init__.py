@@ -174,6 +174,8 @@ def verify(  # noqa: PLR0913 - files and flags
     known = "" if deep or listed.get(RUN) != digest else _LISTED.format(digest[:16])
     recorded, verdicts = judge_run(evidence, source, known=known)
     claims = [VerificationClaim(source, *verdict) for verdict in verdicts]
+    if disk.is_damaged(folder):
+        claims.append(VerificationClaim(disk.SUMS, *failed("hash", "it is damaged: no hash can be read from it")))
     if recorded is not None:
         listing = partial(_compare_listed, digest=digest, listed=listed)
         compare: Callable[..., Iterator[VerificationVerdict]] = _remaker(recorded, templates) if deep else listing

@@ -41,7 +41,7 @@ def judge_signatures(
         if not signatures:
             yield failed("signature", "there are remains of a signature, and no signature field")
         for position, signature in enumerate(signatures, 1):
-            yield from _judge(signature, data, anchors, last=position == len(signatures))
+            yield from _judge(signature, data, anchors, asked=bool(trust), last=position == len(signatures))
         if signatures:
             yield _revisions(reader, data)
     except Exception as error:  # noqa: BLE001 - a damaged signature can fail in any way in the reader
@@ -49,18 +49,25 @@ def judge_signatures(
 
 
 def trusted(files: Sequence[str | Path]) -> list[Any]:
-    """Return the certificates in files."""
+    """Return the certificates in files, at least one of each."""
+    return [certificate for file in files for certificate in certificates_in(file, "verify.trust")]
+
+
+def certificates_in(file: str | Path, option: str) -> list[Any]:
+    """Return the certificates in a file in PEM or DER; refuse a file without one, as a key or a request is."""
     from pyhanko.keys import load_certs_from_pemder
 
-    certificates = []
-    for file in files:
-        try:
-            certificates += list(load_certs_from_pemder([str(file)]))
-        except (OSError, ValueError) as error:
-            raise InputError(
-                f"verify.trust must be a file with certificates; got {str(file)!r} ({words_of(error)}). "
-                "Name a PEM file."
-            ) from error
+    try:
+        certificates = list(load_certs_from_pemder([str(file)]))
+        parsed = [certificate.native for certificate in certificates]  # other DER fails here
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{option} must be a file with certificates; got {str(file)!r} ({words_of(error)}). Name a PEM file."
+        ) from error
+    if not parsed:
+        raise InputError(
+            f"{option} must be a file with certificates; got {str(file)!r}, which holds none. Name a PEM file."
+        )
     return certificates
 
 
@@ -71,7 +78,9 @@ def starts_with(data: bytes, rendered: bytes) -> bool:
     return first_revision(data) == rendered.rstrip()
 
 
-def _judge(signature: Any, data: bytes, anchors: list[Any], *, last: bool) -> Iterator[VerificationVerdict]:
+def _judge(
+    signature: Any, data: bytes, anchors: list[Any], *, asked: bool, last: bool
+) -> Iterator[VerificationVerdict]:
     from pyhanko.sign.validation import validate_pdf_signature
     from pyhanko.sign.validation.status import SignatureCoverageLevel
     from pyhanko_certvalidator import ValidationContext
@@ -98,7 +107,7 @@ def _judge(signature: Any, data: bytes, anchors: list[Any], *, last: bool) -> It
     yield VerificationVerdict(
         name, "FAILED" if wrong else "ok", "; ".join(wrong) or f"intact, covers {covers}; {meaning}"
     )
-    yield _signer(status, anchors, f"signer of {name.removeprefix('signature ')}")
+    yield _signer(status, asked, f"signer of {name.removeprefix('signature ')}")
 
 
 def _revisions(reader: Any, data: bytes) -> VerificationVerdict:
@@ -113,8 +122,8 @@ def _revisions(reader: Any, data: bytes) -> VerificationVerdict:
     return proven("revisions", f"the first {size} bytes are the report; {added} after it: signatures alone")
 
 
-def _signer(status: Any, anchors: list[Any], name: str) -> VerificationVerdict:
-    """Say who signed and when; nobody is trusted who was not named."""
+def _signer(status: Any, asked: bool, name: str) -> VerificationVerdict:
+    """Say who signed and when; if trust was `asked` for, whether the signer leads to a named certificate."""
     who = clean(status.signing_cert.subject.human_friendly, 200)
     stamp, claimed = status.timestamp_validity, status.signer_reported_dt
     when = "no time given" if claimed is None else f"says {claimed.isoformat(timespec='seconds')}, no time stamp"
@@ -123,7 +132,7 @@ def _signer(status: Any, anchors: list[Any], name: str) -> VerificationVerdict:
     signed = f"{who}; {when}"
     if stamp is not None and not (stamp.intact and stamp.valid):
         return failed(name, f"{signed}, which is NOT valid")
-    if not anchors:
+    if not asked:
         return left_open(name, f"{signed}; name the certificate it must lead to by --trust")
     if status.bottom_line:
         return proven(name, f"{signed}; leads to a trusted certificate; revocation was not looked up")

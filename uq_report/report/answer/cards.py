@@ -1,4 +1,4 @@
-"""Two cards of page 1: how good the model is, and whether what it says of its own uncertainty is calibrated."""
+"""Two cards of page 1: the performance of the model, and the calibration of its predictive distributions."""
 
 from __future__ import annotations
 
@@ -7,27 +7,25 @@ from typing import NamedTuple
 
 from ...core.support.text import count
 from ...document.document import Card
-from ...document.text import clean, interval, name, sentence, value_words
-from ...evidence.finding import Finding
+from ...document.text import clean, interval, name, sentence, spaced, value_words
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DIFFERENCE, Claims
-from ...evidence.outcomes import CONFIDENCE_GAP, CalibrationView, Decisions, ScoreLine, rows_within
+from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, CalibrationView, DecisionLine, Decisions, ScoreLine
 from ...evidence.view import by_feature
-from ...reading.run_reader import RunReader
+from ...reading.run_reader import FAILED, RunReader
 from ...reading.sentences import amount, apart, estimate_words, percent, scaled, share, unbracketed
-from ..sections.outcomes import SCORE_NAMES
+from ..sections.outcomes import ITEMS_WITH_SKILL
+from ..sections.uncertainty import gain_words, score_name
 
-SKILL = "How good is it?"
-AREA, ACCURACY = "roc_auc", "accuracy"
-ITEMS = (AREA, ACCURACY, *SCORE_NAMES)  # what the card can show
-CHANCE = 0.5  # area of a model that orders no better than chance
-MOST = 3  # classes whose decisions are counted
-BASELINE = "a baseline that ignores the features"
-SHARE = "of the baseline's loss removed"
-BELIEF = "Can its doubt be believed?"
-YES, PARTLY, NO, OPEN, UNTESTED = "Yes", "In part", "No", "Cannot be told", "Not tested"
-# findings that limit a uncertainty which is right over all rows: rows unlike the training rows, claims, attributes
+PERFORMANCE, CALIBRATION = "Performance", "Calibration"
+NOT_TESTED = "Not tested"
+AREA, ACCURACY, RECALL = "roc_auc", "accuracy", "recall"
+ITEMS = (AREA, ACCURACY, *ITEMS_WITH_SKILL)  # what the card can show
+CHANCE = 0.5  # area under the ROC curve of a model without discrimination
+MOST = 3  # classes of a confusion matrix on the card
+BASELINE = "a no-feature baseline"
+LOWER = "lower "  # begins the aside of a headline that is a reduction
+# findings that limit calibrated distributions: observations outside the training domain, realised importance, groups
 LIMITS = ("UQ301", "UQ401", "UQ802")
-HEADLINES = {"bad": NO, "warning": OPEN, "unknown": UNTESTED}
 
 
 class SkillEstimate(NamedTuple):
@@ -52,7 +50,7 @@ class SkillEstimate(NamedTuple):
 
 def skill_of(e: RunReader) -> SkillEstimate | None:
     """Return the skill of the first score that has a baseline."""
-    for score in SCORE_NAMES:
+    for score in ITEMS_WITH_SKILL:
         own, line, base = (_score(e, f"{score}{end}") for end in ("", "_skill", "_baseline"))
         if own is not None and line is not None and base is not None and base.estimate > 0 and line.has_interval:
             of = base.estimate
@@ -60,65 +58,79 @@ def skill_of(e: RunReader) -> SkillEstimate | None:
     return None
 
 
-def good(e: RunReader) -> tuple[str, int]:
-    """Return what is shown of the model's skill as a clause, and its side: 1 better than the baseline, -1 worse."""
+def performance_sentence(e: RunReader) -> str:
+    """Return what is shown of the skill of the model, in a sentence."""
     skill = skill_of(e)
     if skill is None:
-        why = "" if e.subject.has_y else ", because no outcomes were given"
+        why = "" if e.subject.has_y else ": no outcomes were given"
         how = "tested" if not any(_score(e, item) for item in ITEMS) else "compared with a baseline"
-        return f"How good the model is was not {how}{why}", 0
-    words = {1: "predicts unseen rows better than", -1: "predicts unseen rows worse than"}
-    text = f"It {words.get(skill.side, 'is not shown to predict unseen rows better than')} {BASELINE}"
+        return f"Performance was not {how}{why}."
+    verb = {1: "outperforms", -1: "performs worse than"}.get(skill.side, "is not shown to outperform")
+    text = f"The model {verb} {BASELINE}"
     area = _score(e, AREA)
     if area is None:
-        loss = f" (loss {'lower' if skill.side > 0 else 'higher'} by {unbracketed(skill.words)})"
-        return f"{text}{loss if skill.side else ''}", skill.side
+        change = f"{_loss_name(e, skill)} {'lower' if skill.side > 0 else 'higher'} by {unbracketed(skill.words)}"
+        return f"{text} ({change})." if skill.side else f"{text}."
     within = f"AUC {unbracketed(estimate_words(area))}"
-    orders = "though it orders them better than chance " if skill.side < 1 and area.lower > CHANCE else ""
-    return f"{text}{', ' if orders else ' '}{orders}({within})", skill.side
+    ranks = skill.side < 1 and area.lower > CHANCE
+    return f"{text}, but ranks observations better than chance ({within})." if ranks else f"{text} ({within})."
 
 
 def performance(e: RunReader) -> Card:
-    """Return the card on skill, score and decisions."""
+    """Return the card on scores, baselines and the confusion matrix."""
     skill, view = skill_of(e), Decisions.find(e.run)
     headline, aside = _headline(e, skill)
     if not headline:
-        why = e.why_missing(CalibrationView.id) if e.subject.has_y else "No outcomes were given to compare with."
-        return Card(title=SKILL, headline="Not tested", texts=(sentence(why),))
-    texts = ((_losses if aside.startswith(SHARE) else _closed)(skill),) if skill is not None else ()
-    return Card(title=SKILL, headline=headline, aside=aside, texts=(*texts, *_decided(view)), counts=_counts(view))
+        why = e.why_missing(CalibrationView.id) if e.subject.has_y else "No outcomes were given."
+        return Card(title=PERFORMANCE, headline=NOT_TESTED, texts=(sentence(why),))
+    against = _against(e, skill, headed=aside.startswith(LOWER)) if skill is not None else ""
+    texts = (against, _accuracy(e, aside), *_decided(view))
+    return Card(
+        title=PERFORMANCE, headline=headline, aside=aside, texts=tuple(filter(None, texts)), counts=_confusion(view)
+    )
 
 
 def _headline(e: RunReader, skill: SkillEstimate | None) -> tuple[str, str]:
-    """Return the score that a reader knows best, and what stands beside it."""
-    area, right = _score(e, AREA), _score(e, ACCURACY)
+    """Return the score that is best known, and its name with the interval."""
+    area, accuracy = _score(e, AREA), _score(e, ACCURACY)
     if area is not None:
         words, what = estimate_words(area), "AUC"
-    elif right is not None:
-        words, what = share(right), "of rows decided rightly"
+    elif accuracy is not None:
+        words, what = share(accuracy), ACCURACY
     elif skill is not None and skill.side > 0:
-        words, what = skill.words, SHARE
+        words, what = skill.words, f"{LOWER}{_loss_name(e, skill)} than {BASELINE}"
     else:
-        score = next((line for key in SCORE_NAMES if (line := _score(e, key)) is not None), None)
-        words, what = (amount(score, "points"), "loss") if score is not None else ("", "")
+        score = next((line for key in ITEMS_WITH_SKILL if (line := _score(e, key)) is not None), None)
+        words, what = (amount(score, "points"), score_name(e, score.item)) if score is not None else ("", "")
     number, around = apart(words)
     return number, f"{what}{around}"
 
 
-def _closed(skill: SkillEstimate) -> str:
-    """Say what share of the baseline's loss the model removes or adds."""
-    if skill.side > 0:
-        return f"Removes {skill.words} of the loss of {BASELINE}."
-    if skill.side < 0:
-        return f"Adds {skill.words} to the loss of {BASELINE}."
-    lower, _, upper = interval(100 * skill.lower, 100 * skill.upper).partition(" to ")
-    return f"Not shown to lose less than {BASELINE}: it removes between {lower} and {upper} % of its loss."
+def _loss_name(e: RunReader, skill: SkillEstimate) -> str:
+    return score_name(e, skill.score.item)
 
 
-def _losses(skill: SkillEstimate) -> str:
-    """Return the score of the model beside that of the baseline."""
-    called = SCORE_NAMES[skill.score.item]
-    return f"Its loss ({called}) is {amount(skill.score, 'points')}; that of {BASELINE} {value_words(skill.baseline)}."
+def _against(e: RunReader, skill: SkillEstimate, *, headed: bool) -> str:
+    """Return the score of the model against that of the baseline; the reduction stands in the headline if `headed`."""
+    lead = f"{_loss_name(e, skill)} {apart(amount(skill.score, 'points'))[0]}"
+    text, base = f"{lead[0].upper()}{lead[1:]}", f"that of {BASELINE} ({value_words(skill.baseline)})"
+    if headed:
+        return f"{text}; {BASELINE} {value_words(skill.baseline)}."
+    if skill.side:
+        return f"{text}, {skill.words} {'below' if skill.side > 0 else 'above'} {base}."
+    reduction = interval(100 * skill.lower, 100 * skill.upper)
+    return f"{text}, not shown to be below {base}; reduction {reduction} %."
+
+
+def _accuracy(e: RunReader, aside: str) -> str:
+    """Return the accuracy, where the headline is another score, against that of always predicting one class."""
+    accuracy, counts = _score(e, ACCURACY), e.subject.class_counts
+    if accuracy is None or not counts:
+        return ""
+    majority = f"majority class {100 * max(counts) / sum(counts):.0f} %"
+    if aside.startswith(ACCURACY):
+        return f"{majority[0].upper()}{majority[1:]}."
+    return f"Accuracy {share(accuracy)}; {majority}."
 
 
 def _score(e: RunReader, item: str) -> ScoreLine | None:
@@ -127,96 +139,110 @@ def _score(e: RunReader, item: str) -> ScoreLine | None:
 
 
 def _decided(view: Decisions | None) -> tuple[str, ...]:
-    """Say how the model decides; of many classes which it finds least."""
+    """Say which share of the rarest class is missed, of many classes of the one that is missed most."""
     if view is None:
         return ()
-    rule = f"Decides for {clean(view.rule)}"
-    recalls = [line for line in view.lines if line.item == "recall" and line.has_interval]
-    if _counts(view) or not recalls:
-        return (f"{rule}{':' if _counts(view) else '.'}",)
-    least = min(recalls, key=lambda line: (line.upper, line.estimate))  # a class of few rows may be found by luck
-    rows = f"{least.n} rows of “{name(least.label)}”"
-    return (f"{rule}; of the {rows} it finds {share(least)}, by the upper end the least of all classes.",)
+    recalls = [line for line in view.lines if line.item == RECALL and line.has_interval]
+    lead = f"Confusion matrix ({clean(view.rule)}):" if _confusion(view) else ""
+    few = len(view.classes) <= MOST
+    if not recalls:
+        missed = "" if few else f"It predicts {clean(view.rule)}."
+    elif few:
+        missed = _missed(min(recalls, key=lambda line: line.n), "rarest" if len(view.classes) > 2 else "rarer")
+    else:
+        # a class of few observations may be recalled by chance
+        missed = _missed(min(recalls, key=lambda line: (line.upper, line.estimate)), "most often missed")
+    return tuple(filter(None, (missed, lead)))
 
 
-def _counts(view: Decisions | None) -> tuple[tuple[str, ...], ...]:
-    """Return observed classes by what the model decided, with heads; none for many classes."""
+def _missed(line: DecisionLine, which: str) -> str:
+    words = percent(1 - line.estimate, 1 - line.upper, 1 - line.lower)
+    return f"Missed: {words} of {line.n} in the {which} class, “{name(line.label)}”."
+
+
+def _confusion(view: Decisions | None) -> tuple[tuple[str, ...], ...]:
+    """Return the confusion matrix with its heads; none for many classes."""
     if view is None or not view.counts or len(view.classes) > MOST:
         return ()
     labels = [name(label) for label in view.classes]
     rows = zip(labels, view.counts, strict=True)
     return (
-        ("observed", *(f"said {label}" for label in labels)),
-        *((f"{round(sum(row))} {label}", *(f"{round(cell)}" for cell in row)) for label, row in rows),
+        ("actual", *(f"predicted {label}" for label in labels)),
+        *((label, *(f"{round(cell)}" for cell in row)) for label, row in rows),
     )
 
 
-def believed(e: RunReader) -> str:
-    """Return the answer in a word or two; never yes without a calibration that was tested and passed."""
-    if e.gate.tone != "good":
-        return HEADLINES[e.gate.tone]
-    return PARTLY if _limit(e) is not None else YES
+def calibration_verdict(e: RunReader) -> str:
+    """Return the verdict on the calibration; it is not acceptable exactly where `FAILED` is of low or above."""
+    return e.gate.word.capitalize()
 
 
-def _limit(e: RunReader) -> Finding | None:
-    """Return the worst open finding that limits the uncertainty."""
-    return next((f for f in e.findings if f.code in LIMITS and f.severity != "observation"), None)
+def calibration_sentence(e: RunReader) -> str:
+    """Return the verdict in a sentence."""
+    verdict, n = e.gate.word, "" if e.subject.n is None else f" at n = {e.subject.n}"
+    if e.gate.tone == "unknown":
+        return "Calibration was not tested."
+    return f"Calibration is {verdict}{n if e.gate.tone == 'warning' else ''}."
 
 
-def clause(e: RunReader) -> str:
-    """Return the answer as a clause."""
-    rows = "these rows" if e.subject.n is None else count(e.subject.n, "row")
-    return {
-        YES: "what it says of its own doubt holds on them",
-        PARTLY: "what it says of its own doubt holds in part",
-        OPEN: f"{rows} cannot tell whether its own doubt can be believed",
-        UNTESTED: "whether its own doubt can be believed was not tested",
-        NO: "what it says of its own doubt does not hold",
-    }[believed(e)]
+def calibration(e: RunReader) -> Card:
+    """Return the card: the verdict, its direction and size, and which importance is realised out of sample."""
+    n = e.subject.n
+    aside = f"n = {n}" if e.gate.tone == "warning" and n is not None else ""
+    texts = (*_reasons(e), realised(e))
+    return Card(title=CALIBRATION, headline=calibration_verdict(e), aside=aside, texts=tuple(filter(None, texts)))
 
 
-def belief(e: RunReader) -> Card:
-    """Return the card: the answer, what it rests on, and what unseen rows confirm of the model's claims."""
-    headline, n = believed(e), e.subject.n
-    aside = f"on {count(n, 'row')}" if headline == OPEN and n is not None else ""
-    texts = (_reason(e, headline), confirmed(e))
-    return Card(title=BELIEF, headline=headline, aside=aside, texts=tuple(filter(None, texts)))
-
-
-def _reason(e: RunReader, headline: str) -> str:
-    """Say what the answer rests on."""
+def _reasons(e: RunReader) -> tuple[str, ...]:
+    """Say what the verdict rests on."""
     view = CalibrationView.find(e.run)
     gap = None if view is None else view.of(CONFIDENCE_GAP)
-    if view is None or gap is None or headline == UNTESTED:
-        return sentence(e.gate.reason)
-    if headline == NO:
-        return _wrong(view, gap)
-    differ, margin = f"Stated and real uncertainty differ by {_words(gap)}", e.gap_margin
-    if headline == OPEN:
-        return _undecided(view, gap, differ, margin)
-    agree = f"{differ}, within ±{margin:g}." if isfinite(margin) else f"{differ}."
-    limit = _limit(e)
-    return agree if limit is None else f"{agree} But: {sentence(limit.title)} ({clean(limit.code, 20)})"
+    if view is None or gap is None or e.gate.tone == "unknown":
+        return (sentence(e.gate.reason),)
+    if e.gate.tone == "bad":
+        return _direction(e, view, gap), gain_words(view)
+    if e.gate.tone == "warning":
+        return (_undecided(e, view, gap),)
+    return spaced(_agreement(e, gap), _rejected(e)), _limited(e)
 
 
-def _wrong(view: CalibrationView, gap: ScoreLine) -> str:
-    """Say in which direction the uncertainty is wrong, as far as its interval tells."""
+def _direction(e: RunReader, view: CalibrationView, gap: ScoreLine) -> str:
+    """Say in which direction the distributions are wrong, as far as the interval shows it."""
     if view.infinite_nll:
-        return f"In {count(view.infinite_nll, 'row')} it gave what happened a probability of 0."
-    events = f" {view.events_words}." if view.events_words else ""
+        return f"For {count(view.infinite_nll, 'observation')} the outcome had a stated probability of 0."
+    events, loss = f" {view.events_words}." if view.events_words else "", f"mean {score_name(e, LOG_SCORE)}"
     if gap.lower_90 > 0:
-        return f"It is too sure: a row costs {_words(gap)} more than it states.{events}"
+        return f"The model is over-confident: {loss} exceeds mean entropy by {_words(gap)}.{events}"
     if gap.upper_90 < 0:
-        return f"It is not sure enough: a row costs {_words(gap, -1)} less than it states.{events}"
-    return f"Outcomes do not follow its stated probabilities; the gap of {_words(gap)} has no clear direction."
+        return f"The model is under-confident: {loss} is below mean entropy by {_words(gap, -1)}.{events}"
+    return f"Outcomes do not follow the stated distributions. The calibration gap, {_words(gap)}, has no clear sign."
 
 
-def _undecided(view: CalibrationView, gap: ScoreLine, differ: str, margin: float) -> str:
-    """Say what keeps the answer open, and how many rows would do where these are too few."""
+def _agreement(e: RunReader, gap: ScoreLine) -> str:
+    """Return the gap against its tolerance."""
+    within = f", within the tolerance of ±{e.gap_margin:g}" if isfinite(e.gap_margin) else ""
+    return f"Calibration gap {_words(gap)}{within}."
+
+
+def _rejected(e: RunReader) -> str:
+    """Say that a test rejects although the verdict is acceptable."""
+    rejected = any(finding.code == FAILED for finding in e.findings)
+    return f"A test rejects calibration, without a material loss ({FAILED}, observation)." if rejected else ""
+
+
+def _limited(e: RunReader) -> str:
+    """Return the most severe open finding that limits calibrated distributions."""
+    finding = next((f for f in e.findings if f.code in LIMITS and f.severity != "observation"), None)
+    return "" if finding is None else f"Limitation: {sentence(finding.title)[:-1]} ({clean(finding.code, 20)})."
+
+
+def _undecided(e: RunReader, view: CalibrationView, gap: ScoreLine) -> str:
+    """Return the gap against its tolerance, and how many observations are needed where these are too few."""
+    margin, text = e.gap_margin, f"Calibration gap {_words(gap)}"
     if not isfinite(margin) or max(-gap.lower_90, gap.upper_90) < margin:
-        return f"{differ}."
-    needed = rows_within(gap.estimate, gap.lower_90, gap.upper_90, margin, view.n)
-    return f"{differ}; ±{margin:g} would do.{f' About {needed} rows would tell.' if needed else ''}"
+        return f"{text}."
+    size = view.gap_size(margin)
+    return f"{text}; tolerance ±{margin:g}.{'' if size is None else f' {size.sentence}'}"
 
 
 def _words(gap: ScoreLine, sign: int = 1) -> str:
@@ -224,17 +250,20 @@ def _words(gap: ScoreLine, sign: int = 1) -> str:
     return scaled(gap.estimate, gap.lower_90, gap.upper_90, gap.unit, sign=sign)
 
 
-def confirmed(e: RunReader) -> str:
-    """Return what share of its claims unseen rows confirm; empty without an interval of it that is to be trusted."""
+def realised(e: RunReader) -> str:
+    """Return the share of the model-implied importance that is realised; empty without a reliable interval of it."""
     view = Claims.find(e.run)
     if view is None:
         return ""
-    claimed, whole = (by_feature(view.part(item)).get(ALL_FEATURES) for item in (CLAIMED, DIFFERENCE))
-    if claimed is None or whole is None or whole.unreliable or isnan(whole.share_lower):
+    implied, whole = (by_feature(view.part(item)).get(ALL_FEATURES) for item in (CLAIMED, DIFFERENCE))
+    if implied is None or whole is None or whole.unreliable or isnan(whole.share_lower):
         return ""
-    if claimed.estimate < view.margin:  # a share of next to nothing
+    if implied.estimate < view.margin:  # a share of next to nothing
         return ""
-    share = value_words(100 * whole.share, 100 * whole.share_lower, 100 * whole.share_upper, "%")
+    if whole.share_upper < 1:
+        words = value_words(100 * whole.share, 100 * whole.share_lower, 100 * whole.share_upper, "%")
+        return f"{words} of the model-implied importance is realised (over-fitting)."
+    ratio = value_words(whole.share, whole.share_lower, whole.share_upper)
     if whole.share_lower > 1:
-        return f"Its features are worth more on unseen rows than the model claims: {share} of it."
-    return f"Of what the model claims its features to be worth, unseen rows confirm {share}."
+        return f"Realised importance exceeds the model-implied one (ratio {unbracketed(ratio)})."
+    return f"Realised to model-implied importance: {ratio}."

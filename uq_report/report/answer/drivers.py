@@ -1,17 +1,16 @@
-"""Three sentences: what drives the prediction, the loss and the uncertainty, and where they part.
+"""Sentences: what drives the prediction, the loss and the uncertainty, and whether corrupted values are visible.
 
 No sentence names an order that intervals do not show, or a feature whose verdict is open.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import nan
 from typing import NamedTuple
 
 from ...checks.reading import measure_words
 from ...core.model.measures import BRIER
-from ...core.support.numbers import unit_phrase
 from ...core.support.text import count
 from ...document.text import joined, mention, mentions, name, value_words
 from ...evidence import columns as col
@@ -20,8 +19,9 @@ from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, ShapImportance
 from ...reading.rank_ranges import FeatureRanking, RankedFeature, answers
 from ...reading.run_reader import RunReader
 from ...reading.sentences import scaled
+from . import uncertainty
 
-PREDICTION, LOSS, DOUBT = "prediction", "loss", "uncertainty"
+PREDICTION, LOSS, UNCERTAINTY = "prediction", "loss", "uncertainty"
 NAMED = 4  # features in a sentence
 NO_LEADER = "UQ501"
 
@@ -54,16 +54,20 @@ def rankings(e: RunReader) -> dict[str, FeatureRanking]:
     return {ranking.heading: ranking for ranking in answers(e)}
 
 
-def drivers(e: RunReader) -> tuple[str, str, str]:
-    """Return the three sentences."""
+def drivers(e: RunReader) -> tuple[str, ...]:
+    """Return a sentence or more on the prediction, the loss, the uncertainty, and on what corrupted values do to it."""
     readings = {role: _read(e, ranking) for role, ranking in rankings(e).items() if len(ranking.table)}
-    prediction, loss, doubt = (readings.get(role) for role in (PREDICTION, LOSS, DOUBT))
+    prediction, loss, sizes = (readings.get(role) for role in (PREDICTION, LOSS, UNCERTAINTY))
     why = "was not measured" if e.subject.has_y else "cannot be said: no outcomes were given"
-    return (
+    measured = uncertainty.read(e)
+    of_uncertainty = _sizes(sizes) if sizes else "What drives the uncertainty was not measured."
+    sentences = (
         _prediction(prediction, _predicted(e)) if prediction else "What drives the prediction was not measured.",
         _loss(loss) if loss else f"What drives the loss {why}.",
-        _doubt(doubt, loss) if doubt else "What the model's doubt follows was not measured.",
+        uncertainty.uncertainty(measured) if measured else of_uncertainty,
+        uncertainty.corrupted(e),
     )
+    return tuple(filter(None, sentences))
 
 
 def _read(e: RunReader, ranking: FeatureRanking) -> DriverRanking:
@@ -144,57 +148,18 @@ def _no_cost(read: DriverRanking) -> str:
     return f"{read.n[:1].upper()}{read.n[1:]} do not show of any feature that its wrong values raise the loss."
 
 
-def _doubt(read: DriverRanking, loss: DriverRanking | None) -> str:
-    """Say what the uncertainty follows, and which costly features it does not notice."""
-    if not any(line.verdict for line in read.lines):
-        return _sizes(read)
-    less, more = read.of(POSITIVE), read.of(NEGATIVE)
-    if read.ranking.facts.sign < 0:
-        less, more = more, less
-    costly = [line.feature for line in loss.of(POSITIVE)] if loss is not None and loss.ranking.facts.sign > 0 else []
-    unnoticed, surer = _among(costly, read.of(ABOUT_0)), _among(costly, more)
-    rest = [line.feature for line in more if line.feature not in surer]
-    cases = (
-        (unnoticed, "it predicts worse, but is as sure as before"),
-        (surer, "it predicts worse, and is even surer"),
-        (rest, "it is surer"),
-    )
-    texts = (f"When {_listed(features, 'or')} is wrong {words}." for features, words in cases if features)
-    return " ".join([_follows(read, less), *texts])
-
-
-def _follows(read: DriverRanking, less: Sequence[RankedFeature]) -> str:
-    """Say which features make the model less sure when they are wrong."""
-    facts = read.ranking.facts
-    margin = f"{margin_of(read.ranking):.3g} {unit_phrase(facts.unit)}".strip()
-    if not less and all(line.verdict == ABOUT_0 for line in read.lines):
-        return f"The model's doubt follows no feature: wrong values change it on average by less than {margin}."
-    if not less:
-        return f"No feature is shown to raise the model's doubt by more than {margin} when it is wrong."
-    if len(less) > NAMED:
-        return f"The model's doubt follows {count(len(less), 'feature')}, wrong values of which raise it."
-    those, raised = mention(less[0].feature), "raise it" if facts.sign > 0 else f"lower the {facts.title}"
-    return f"The model's doubt follows {_names(less)}: wrong values of {those} {raised} by {read.amount(less[0])}."
-
-
 def margin_of(ranking: FeatureRanking) -> float:
     """Return the margin within which an importance counts as 0; NaN where there is none."""
     return float(ranking.table[col.MARGIN].max()) if col.MARGIN in ranking.table else nan
 
 
 def _sizes(read: DriverRanking) -> str:
-    """Say what moves the uncertainty by mean sizes, which do not tell in which direction."""
+    """Say what moves the uncertainty by Shapley values, where nothing was permuted."""
     leaders = read.leaders()
     if read.open or len(leaders) > NAMED or not leaders:
-        return f"No feature stands out for the model's doubt: {read.n} cannot tell which moves it most."
-    verb = "moves" if len(leaders) == 1 else "move"
-    return f"{_names(leaders)} {verb} the model's doubt most; whether up or down was not measured."
-
-
-def _among(features: Iterable[str], lines: Iterable[RankedFeature]) -> list[str]:
-    """Return those features that are in the lines, in their own order."""
-    among = {line.feature for line in lines}
-    return [feature for feature in features if feature in among]
+        return f"Which features drive the uncertainty most is inconclusive ({read.n})."
+    verb = "drives" if len(leaders) == 1 else "drive"
+    return f"{_names(leaders)} {verb} the uncertainty most, by the mean size of Shapley values."
 
 
 def _names(lines: Sequence[RankedFeature], word: str = "and") -> str:

@@ -1,6 +1,6 @@
-"""The brief: two pages for those who decide, the answer on the first; what else is open, and who, on the second.
+"""The brief: two pages for decision makers, the conclusion on the first, further findings and owners on the second.
 
-No sentence is cut: what is too long for two pages is left out as a whole, and said to be.
+No sentence is cut: one that is too long for two pages is replaced by a reference to the audit.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from dataclasses import replace
 from ...core.support.text import count, short
 from ...document.blocks import make_section, make_table, paragraphs, tables
 from ...document.document import Block, Column, Document, Facts, Paragraph, Section, Verdict
-from ...document.text import clean, first_sentence, joined, name, sentence, value_words
+from ...document.text import clean, first_sentence, joined, name, value_words
 from ...evidence import columns as col
 from ...evidence.finding import Finding
 from ...evidence.run import Run
 from ...reading.rank_ranges import FeatureRanking, leading
-from ...reading.run_reader import OPEN, RunReader, as_cell, severity_badge
+from ...reading.run_reader import RunReader, as_cell, severity_badge
 from ...reading.sentences import NUMBERS
 from ..answer.drivers import rankings
 from ..answer.section import answer, rest
@@ -26,7 +26,7 @@ from ..sections.comparison import comparison
 FINDINGS, FEATURES = 10, 8
 SENTENCE, LABEL = 160, 26  # characters
 PEOPLE = ("purpose", "intended_use", "materiality", "owner", "validator", "approver", "independence")
-FILES = (("model", "model"), ("X", "rows"), ("y", "outcomes"), ("train_X", "training rows"))
+FILES = (("model", "model"), ("X", "test sample"), ("y", "outcomes"), ("train_X", "training sample"))
 ELSEWHERE = "too long for the brief: see the audit"
 
 
@@ -40,7 +40,7 @@ def brief(run: Run) -> Document:
 
 
 def whole_text(text: str) -> str:
-    """Return a text, of a long one its first sentence, and where that is too long what to read instead.
+    """Return a text, of a long one its first sentence, or where that is too long a reference to the audit.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def whole_text(text: str) -> str:
 
 
 def _ranking(e: RunReader) -> Section:
-    """Return the leading features with their ranks and importances for each question."""
+    """Return the leading features with their ranks and importances."""
     title = "Leading features"
     ranked = [ranking for ranking in rankings(e).values() if len(ranking.table)]
     if not ranked:
@@ -63,7 +63,7 @@ def _ranking(e: RunReader) -> Section:
         for feature in leading(ranked, FEATURES)
     ]
     note = ". ".join(f"{ranking.heading.capitalize()}: {ranking.method}" for ranking in ranked)
-    caption = "Ranks and importances, each with the interval that these rows allow."
+    caption = "Ranks and importances with intervals."
     columns = [Column("feature"), *(column for pair in pairs for column in pair)]
     table = make_table("leading-table", caption, columns, rows, evidence=ranked[-1].result.id, note=f"{note}.")
     return make_section("leading", title, (table,))
@@ -76,7 +76,7 @@ def _cells(ranking: FeatureRanking, feature: str) -> tuple[str | None, str | Non
 
 
 def _further(e: RunReader) -> Section | None:
-    """Return the open findings that the answer does not name."""
+    """Return the open findings without an action on page 1."""
     further = rest(e)
     rows = [
         (clean(f.code, 20), severity_badge(f.severity), first_sentence(f.title, SENTENCE) or ELSEWHERE, _about(f))
@@ -94,7 +94,7 @@ def _about(finding: Finding) -> str:
 
 
 def _compared(e: RunReader) -> Section | None:
-    """Return what sets two models apart, in words."""
+    """Return the differences between two models, in words."""
     section = comparison(e)
     if section is None:
         return None
@@ -103,11 +103,11 @@ def _compared(e: RunReader) -> Section | None:
 
 
 def _people(e: RunReader) -> Section:
-    """Return who answers for the model, what is left to people, and which files these are."""
+    """Return the responsible people, the open statements, and the hashes of the files."""
     stated = tuple((key.replace("_", " ").capitalize(), whole_text(e.about(key))) for key in PEOPLE if e.about(key))
     hashes = tuple((f"SHA-256 of the {what}", as_cell(e.subject.hashes.get(key))) for key, what in FILES)
     silent = [key.replace("_", " ") for key in PEOPLE if not e.about(key)]
-    still = f"{sentence(OPEN.text)[:-1]} by people: {joined(silent)}." if silent else ""
+    still = f"To be completed: {joined(silent)}." if silent else ""
     blocks: tuple[Block, ...] = (Facts(rows=(*stated, *hashes)), *paragraphs(still, _unreached(e)))
     return make_section("people", "People and identity", blocks)
 

@@ -1,4 +1,4 @@
-"""The model card: the answer, then the headings of Mitchell et al. 2019; what only people know stands open."""
+"""The model card: the conclusion, then the headings of Mitchell et al. 2019; missing statements are open."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ USE: Stated = ("use", "Intended use", (
     ("Out-of-scope use", "about.out_of_scope"),
 ))  # fmt: skip
 EVALUATION: Stated = ("evaluation", "Evaluation data", (
-    ("Origin", "about.data_origin"), ("How rows were split", "about.data_split"), ("Licence", "about.data_licence"),
-    ("Rows", "n"), ("Features", "d"), ("Outcomes given", "has_y"), ("SHA-256 of the rows", "hashes.X"),
+    ("Origin", "about.data_origin"), ("Split into training and test sample", "about.data_split"),
+    ("Licence", "about.data_licence"), ("Observations", "n"), ("Features", "d"), ("Outcomes given", "has_y"),
+    ("SHA-256 of the test sample", "hashes.X"),
 ))  # fmt: skip
 GROUPS = "UQ8"  # codes of findings on protected attributes
 FINDINGS = 10
@@ -42,7 +43,7 @@ FINDINGS = 10
 def model_card(run: Run) -> Document:
     """Return the model card of a run."""
     e = read(run)
-    # scores over all rows and by group; what drives them stands in the answer
+    # scores overall and by group; their drivers are in the conclusion
     quantitative = make_section("quantitative", "Quantitative analyses", parts=sure(e).sections)
     own = (
         _stated(e, DETAILS),
@@ -67,44 +68,45 @@ def _factors(e: RunReader) -> Section:
     protected = e.subject.protected
     facts = fact_list(
         ("Protected attributes", as_cell(protected) if protected else "none named"),
-        ("Groups of features, changed together", e.group_words or "none"),
-        ("Factors that matter in use, instruments and environments included", OPEN),
+        ("Groups of features, permuted together", e.group_words or "none"),
+        ("Relevant factors in use, instruments and environments included", OPEN),
     )
     return make_section("factors", "Factors", (facts, *_table(data(e, PluginSections(e)), "data-features")))
 
 
 def _metrics(e: RunReader) -> Section:
-    """Return the measures of this run, and how their variation is shown."""
+    """Return the measures of this run, and their intervals."""
     answered, permuted = (answer.measure for answer in answers(e)), Pfi.find(e.run)
     measures = dict.fromkeys((*answered, *(permuted.measures if permuted is not None else ())))
     rows = [(facts.title, facts.role, facts.unit) for facts in map(e.words, measures) if facts.role]
-    columns = ("measure", "what it is about", "unit")
-    table = tables("metrics-table", "Measures that are explained in this card.", columns, rows)
+    columns = ("measure", "role", "unit")
+    table = tables("metrics-table", "Measures of this card.", columns, rows)
     text = (
-        "Intervals are over new test rows for the fitted model, unless a caption says otherwise. No threshold for "
-        "decisions is part of the model as audited; which measure fits the use is for people to say."
+        "Intervals are over new observations for the fitted model, unless a caption states otherwise. No decision "
+        "threshold is part of the model as audited; the owner of the model chooses the measure that suits its use."
     )
     return make_section("metrics", "Metrics", (*paragraphs(text), *table))
 
 
 def scope(e: RunReader) -> str:
-    """Say in one sentence what was examined."""
+    """Return the scope of the audit in one sentence."""
     about = e.subject
     counted_rows = about.n is not None and about.d is not None
-    rows = f"{count(about.n or 0, 'row')} of {count(about.d or 0, 'feature')}" if counted_rows else "the rows given"
+    sizes = f"{count(about.n or 0, 'observation')} of {count(about.d or 0, 'feature')}"
+    sample = sizes if counted_rows else "the test sample"
     sampled = f", drawn at random from {about.sampled_from}" if about.sampled_from else ""
-    truth = "" if about.has_y else " The outcomes of these rows were not given."
+    truth = "" if about.has_y else " Outcomes were not given."
     return (
-        f"This card is about “{as_cell(about.label)}” ({as_cell(about.model_class)}). Its {as_cell(about.family)} "
-        f"predictive distribution was evaluated on {rows}{sampled}, as of {clean(e.run.as_of, 20)}.{truth}"
+        f"This card describes “{as_cell(about.label)}” ({as_cell(about.model_class)}). Its {as_cell(about.family)} "
+        f"predictive distribution was evaluated on {sample}{sampled}, as of {clean(e.run.as_of, 20)}.{truth}"
     )
 
 
 def _training(e: RunReader) -> Section:
-    train = f"yes, {count(e.subject.n_train or 0, 'row')}" if e.subject.has_train else "no"
+    train = f"yes, {count(e.subject.n_train or 0, 'observation')}" if e.subject.has_train else "no"
     facts = fact_list(
-        ("Training rows given to the audit", train),
-        ("SHA-256 of the training rows", as_cell(e.subject.hashes.get("train_X"))),
+        ("Training sample given to the audit", train),
+        ("SHA-256 of the training sample", as_cell(e.subject.hashes.get("train_X"))),
         ("Collection, consent and preprocessing", OPEN),
     )
     return make_section("training", "Training data", (facts,))
@@ -113,11 +115,11 @@ def _training(e: RunReader) -> Section:
 def _ethics(e: RunReader) -> Section:
     findings = [f for f in e.findings if f.code.startswith(GROUPS)]
     facts = fact_list(
-        ("Risks, harms and how they are reduced", OPEN),
+        ("Risks, harms and mitigations", OPEN),
         ("Sensitive data and human life", OPEN),
         ("Open findings on groups and protected attributes", joined([f.code for f in findings]) or "none"),
     )
-    none = "" if e.subject.protected else "No protected attribute was named, so nothing was looked for by group."
+    none = "" if e.subject.protected else "No protected attribute was named, so groups were not assessed."
     statements = bullets(f"{f.code}: {sentence(f.statement)}" for f in findings)
     return make_section("ethics", "Ethical considerations", (facts, *paragraphs(none), *statements))
 
@@ -128,9 +130,9 @@ def _caveats(e: RunReader) -> Section:
     caveats = (
         *(f"{f.code} ({f.severity}): {sentence(f.title)} {sentence(f.remedy)}".strip() for f in worst),
         *([f"{count(more, 'further finding')}: see the audit."] if more > 0 else []),
-        f"Not run: {joined(missing)}." if missing else "Every part that was asked for ran.",
-        "No interval covers the fitting of the model: one fitted to other rows would give other numbers.",
-        "Importance is that of the model on these rows; it is no causal effect.",
+        f"Not run: {joined(missing)}." if missing else "Every requested explainer and check ran.",
+        "No interval covers refitting the model to other training data.",
+        "Importance describes the model on the test sample; it is not a causal effect.",
         f"The headings of this card are those of {cite('mitchell')}.",
     )
     blocks: tuple[Block, ...] = (Bullets(items=caveats), *_table(omissions(e), "not-run-table"))

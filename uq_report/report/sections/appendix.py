@@ -1,4 +1,4 @@
-"""The appendix: rules, methods, settings and mapping for those who check, and in full every table beyond the front."""
+"""The appendix: rules, methods, settings and the cross-reference, and in full every table beyond the main part."""
 
 from __future__ import annotations
 
@@ -24,50 +24,46 @@ from .reproducibility import methods, references, reproducibility
 from .uncertainty import calibration_in_full
 
 GATE = {
-    "good": "The calibration check passed: what the model says of its uncertainty may be read as it stands.",
-    "bad": "The calibration check failed: what is shown of uncertainty is what the model says of itself.",
-    "warning": "These rows cannot show whether the model is calibrated: what is shown of uncertainty is what the model "
-    "says of itself.",
-    "unknown": "Calibration was not assessed: what is shown of uncertainty is what the model says of itself.",
+    "good": "Calibration is acceptable: the stated uncertainty may be interpreted as it is.",
+    "bad": "Calibration is not acceptable: uncertainty in this report is as stated by the model.",
+    "warning": "Calibration is inconclusive: uncertainty in this report is as stated by the model.",
+    "unknown": "Calibration was not tested: uncertainty in this report is as stated by the model.",
 }
 INTERVALS = (
-    "Intervals are over new rows, given the fitted model, where nothing else is said: none covers fitting it to other "
-    "rows."
+    "Unless stated otherwise, intervals are over new observations, given the fitted model; none covers refitting it."
 )
 SOUNDNESS = "soundness"
-DIRECTIONS = "UQ90"  # codes of checks that hold effects against what people expect
+DIRECTIONS = "UQ90"  # codes of checks of effects against expected directions
 # titles in their order
 CHAPTERS: Mapping[str, str] = {
     SOUNDNESS: "Conceptual soundness",
     slots.PREDICTION: "Drivers of the prediction",
     slots.UNCERTAINTY: "Drivers of the uncertainty",
     "relations": "Dependence and agreement between methods",
-    "robustness": "Sensitivity, support and stability",
+    "robustness": "Sensitivity, training domain and stability",
 }
 LEADS: Mapping[str, str] = {
     SOUNDNESS: (
-        "Whether design choices and assumptions hold is for people to argue; the curves below are evidence for that "
-        "argument. They show what the model does, not what the world does."
+        "Design choices and assumptions are justified by the owner of the model; the curves below are evidence for "
+        "that. They describe the model, not causal effects."
     ),
     slots.PREDICTION: (
-        "Permutation importance is the mean change of a measure when the values of a feature are shuffled between "
-        "rows. Signs are kept: below 0 the model does better, or becomes surer, without the feature's own values."
+        "Permutation importance is the mean change of a measure when the values of a feature are permuted between "
+        "observations. Signs are kept: below 0 the loss, or the uncertainty, decreases under permutation."
     ),
     slots.UNCERTAINTY: (
-        "Likelihood-PFI is the change of the negative log-likelihood (nll, how badly the outcome was foreseen) when a "
-        "feature is shuffled, Entropy-PFI the change of the entropy (how unsure the model says it is). R-sens moves "
-        "each feature a little instead and asks how far the whole predictive distribution moves. Curves of entropy "
-        "along features stand in “Conceptual soundness”, Shapley values of entropy and nll in “Drivers of the "
-        "prediction”."
+        "Likelihood-PFI is the change of the negative log-likelihood (nll) when a feature is permuted, Entropy-PFI "
+        "the change of the entropy of the predictive distribution. R-sens is the sensitivity of the whole predictive "
+        "distribution to a small change of a feature. Curves of entropy along features are in “Conceptual soundness”, "
+        "Shapley values of entropy and nll in “Drivers of the prediction”."
     ),
     "relations": (
-        "What the ranking in “What drives it” rests on: how features repeat each other, importance corrected for it, "
-        "and the ranks of every method with their intervals."
+        "Evidence for the ranking in “Drivers”: redundancy between features, importance adjusted for redundancy, and "
+        "the ranks of every method with their intervals."
     ),
     "robustness": (
-        "The model and its rows are held fixed in this report. This section asks what else could move the numbers; "
-        "groups of rows stand in “Outcomes analysis”. The model was not fitted again: other training rows, seeds of "
-        "the fit and hyperparameters were not tried."
+        "The model and the test sample are fixed in this report. This section shows the sensitivity of the results to "
+        "other choices. The model was not refitted: other training data, seeds and hyperparameters were not tried."
     ),
 }
 
@@ -75,7 +71,7 @@ LEADS: Mapping[str, str] = {
 def appendix(
     e: RunReader, placed: PluginSections, front: Sequence[Section], digest: str, extent: str
 ) -> tuple[Section, ...]:
-    """Return the appendix of an extent: nothing, what a check of the document needs, or everything."""
+    """Return the appendix of an extent: none, the parts that a reviewer needs, or everything."""
     if extent == NONE:
         return ()
     whole = extent == FULL
@@ -111,13 +107,13 @@ def _by_method(e: RunReader, placed: PluginSections) -> tuple[Section, ...]:
 
 
 def _by_strangers(placed: PluginSections) -> tuple[Section, ...]:
-    """Return what plugins of other distributions show, which stands in a report as our own does."""
+    """Return the sections of plugins of other distributions."""
     sections = placed.strangers()
-    return (make_section("plugins-shown", "Shown by other packages", parts=sections),) if sections else ()
+    return (make_section("plugins-shown", "Results of other packages", parts=sections),) if sections else ()
 
 
 def _beyond(sections: Iterable[Section], front: set[str]) -> tuple[Section, ...]:
-    """Return sections without the sections, tables and figures that the front part shows."""
+    """Return sections without the sections, tables and figures of the main part."""
     return tuple(
         replace(
             section,
@@ -137,7 +133,7 @@ def _ids(sections: Iterable[Section]) -> Iterator[str]:
 
 
 def chapter(placed: PluginSections, key: str) -> Section:
-    """Return a chapter: its lead, for soundness what people state, and what methods show."""
+    """Return a chapter: its lead, for soundness the stated assumptions, and the sections of methods."""
     e = placed.evidence
     more = (_reversed(e), e.group_words) if key == slots.PREDICTION else ()
     own = (_assumptions(e), _directions(e)) if key == SOUNDNESS else ()
@@ -146,11 +142,11 @@ def chapter(placed: PluginSections, key: str) -> Section:
 
 
 def _reversed(e: RunReader) -> str:
-    """Name the measures whose signs read the other way round."""
+    """Name the measures with reversed signs."""
     view = Pfi.find(e.run)
     facts = [] if view is None else [e.words(measure, view.result) for measure in view.measures]
     titles = [measure.title for measure in facts if measure.sign < 0]
-    return f"Of {joined(titles)} it is the other way round: lower values are worse or less certain." if titles else ""
+    return f"Signs are reversed for {joined(titles)}: lower values are worse or less certain." if titles else ""
 
 
 def _assumptions(e: RunReader) -> Section:
@@ -160,16 +156,16 @@ def _assumptions(e: RunReader) -> Section:
 
 
 def _directions(e: RunReader) -> Section:
-    """Return how the check of stated directions ended, whatever it is called."""
+    """Return the state of the checks of stated directions."""
     outcomes = [o for o in e.run.outcomes if any(rule.code.startswith(DIRECTIONS) for rule in o.rules)]
     blocks = tuple(block for outcome in outcomes for block in _ended(outcome))
-    blocks = blocks or paragraphs("No check held the effects against a stated direction.")
+    blocks = blocks or paragraphs("No check compared the effects with a stated direction.")
     return make_section("directions", "Stated directions of effects", blocks)
 
 
 def _ended(outcome: Outcome) -> tuple[Block, ...]:
     badge = Badge(outcome.state.replace("_", " "), STATES[outcome.state])
-    rows = ((name(outcome.title or outcome.check), badge), ("Why", sentence(outcome.reason) or "see the findings"))
+    rows = ((name(outcome.title or outcome.check), badge), ("Reason", sentence(outcome.reason) or "see the findings"))
     findings = (f for f in outcome.findings if f.code.startswith(DIRECTIONS))
     texts = (f"{f.code} ({f.severity}) {joined(items(f.features))}: {clean(f.statement)}" for f in findings)
     return (Facts(rows=rows), *bullets(texts))

@@ -1,6 +1,6 @@
-"""What sets two audits apart: champion against challenger on the same rows, and a run against the previous one.
+"""Differences between two audits: champion against challenger on the same test sample, and a run against the last.
 
-Of two models all other sections follow, block next to block.
+The other sections of two models follow side by side.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from ...reading.tables import FEATURE, INTERVAL, Field, line_table
 from .findings import about
 
 PAIRED = (
-    "Both models predicted the same rows, shuffled alike, so intervals are of paired differences, challenger less "
-    "champion; one that holds 0 does not tell the models apart."
+    "Both models predict the same test sample with the same permutations. Intervals are of paired differences, "
+    "challenger minus champion; where one contains 0, no difference is shown."
 )
 WORSE, BETTER = Badge("Challenger worse", "bad"), Badge("Challenger better", "good")
-MIXED, ALIKE = Badge("Better and worse", "warning"), Badge("Not told apart", "unknown")
-UNDECIDED = Badge("Not judged", "unknown")
+MIXED, ALIKE = Badge("Mixed", "warning"), Badge("No difference shown", "unknown")
+UNDECIDED = Badge("Not assessed", "unknown")
 PREFIX = "challenger-"
 NUMBERS: tuple[Field, ...] = (
     *((Column("champion", "number"), "champion"), (Column("challenger", "number"), "challenger")),
@@ -72,20 +72,20 @@ def comparison(e: RunReader) -> Section | None:
 
 
 def better(e: RunReader) -> tuple[Badge, str]:
-    """Return which model predicts better in a word, and the scores that say so, what got worse first.
+    """Return which model predicts better, and the scores that show it, deteriorations first.
 
-    Losses alone judge predictions: how uncertain a model is makes it neither better nor worse.
+    Only losses judge predictions: uncertainty by itself is neither better nor worse.
     """
     view = CompareScores.find(e.run)
     losses = [line for line in view.lines if e.words(line.measure).role == "loss"] if view is not None else []
     apart = sorted(filter(_is_apart, losses), key=_errors, reverse=True)
     if not losses:
-        return UNDECIDED, "No loss of both models is known on these rows, so neither is called better."
+        return UNDECIDED, "No loss of both models is known on the test sample, so they cannot be ranked."
     if not apart:
         differences = joined([f"{e.words(line.measure).title} {_value(e, line)}" for line in losses])
         return ALIKE, f"Neither model is shown to predict better. Differences: {differences}."
     sides: dict[str, list[str]] = {}
-    for line in apart:  # what got worse comes first
+    for line in apart:  # deteriorations first
         words = f"{e.words(line.measure).title}, {_value(e, line)}"
         sides.setdefault("worse" if line.estimate > 0 else "better", []).append(words)
     badge = MIXED if len(sides) > 1 else WORSE if "worse" in sides else BETTER
@@ -109,7 +109,7 @@ def _is_apart(line: PairedLine) -> bool:
 
 
 def _alone(champion: Run, challenger: Run) -> list[tuple[str, Finding]]:
-    """Return the findings that one model alone has, worst first, the challenger's before the champion's."""
+    """Return the findings of one model only, most severe first, the challenger's before the champion's."""
     first, second = ({(f.code, *sorted(f.features)): f for f in run.findings} for run in (challenger, champion))
     alone = [
         (who, finding)
@@ -125,13 +125,15 @@ def _grade(finding: Finding) -> int:
 
 
 def _worse(alone: Sequence[tuple[str, Finding]]) -> str:
-    """Say what only one model is found at fault for."""
+    """Name the findings of one model only."""
     codes = {
         who: [f"{clean(f.code, 20)} ({f.severity})" for owner, f in alone if owner == who]
         for who in ("challenger", "champion")
     }
-    texts = [f"Only the {who} has, or has worse: {joined(own, 5)}." for who, own in codes.items() if own]
-    return " ".join(texts) or "No finding is of one model alone."
+    texts = [
+        f"Findings of the {who} only, or more severe there: {joined(own, 5)}." for who, own in codes.items() if own
+    ]
+    return " ".join(texts) or "Both models have the same findings."
 
 
 def _findings(alone: Sequence[tuple[str, Finding]]) -> tuple[Table, ...]:
@@ -139,13 +141,13 @@ def _findings(alone: Sequence[tuple[str, Finding]]) -> tuple[Table, ...]:
         (f"the {who}", severity_badge(f.severity), clean(f.code, 20), sentence(f.title), about(f.features))
         for who, f in alone
     ]
-    caption = "Findings of one model alone, or more severe there, worst first."
+    caption = "Findings of one model only, or more severe there, most severe first."
     heads = ("model", "severity", "code", "finding", "about")
     return tables("comparison-table-findings", caption, heads, rows)
 
 
 def _reliance(e: RunReader) -> str:
-    """Say which features one model alone is shown to rely on."""
+    """Name the features that one model only is shown to rely on."""
     view = CompareReliance.find(e.run)
     if view is None:
         return ""
@@ -153,7 +155,7 @@ def _reliance(e: RunReader) -> str:
     for x in view.reliances:
         measures.setdefault((x.who, x.feature), []).append(e.words(x.measure).title)
     texts = [f"{sentence(who)[:-1]} relies on {mention(f)}, by {joined(by)}." for (who, f), by in measures.items()]
-    return " ".join(texts) or "No feature is shown to be relied on by one model alone."
+    return " ".join(texts) or "No feature is shown to be used by one model only."
 
 
 def _apart(e: RunReader, view: CompareImportance | None) -> str:
@@ -165,13 +167,13 @@ def _apart(e: RunReader, view: CompareImportance | None) -> str:
         lines = sorted(filter(_is_apart, of_measure(view.lines, measure)), key=lambda line: -abs(line.estimate))
         words = joined([f"{mention(line.feature)} by {_value(e, line)}" for line in lines], 3)
         texts += [f"Importance for {e.words(measure).title} differs for {words}."] if words else []
-    return " ".join(texts) or "No importance differs beyond its interval."
+    return " ".join(texts) or "No difference in importance is shown."
 
 
 def _scores(e: RunReader, view: CompareScores) -> Block:
     measure: Field = ("measure", lambda line: e.words(line.measure).title)
     fields: tuple[Field, ...] = (measure, *NUMBERS, ("unit", lambda line: e.words(line.measure).unit))
-    caption = "Scores, challenger less champion."
+    caption = "Scores, challenger minus champion."
     return line_table("comparison-table-scores", caption, view.lines, fields, of=view.result)
 
 
@@ -181,13 +183,16 @@ def _importance(e: RunReader, view: CompareImportance, measure: str) -> Fold:
     values = [f"{name(line.feature)} {estimate_words(line)}" for line in lines]
     figure = make_figure(
         f"comparison-figure-{measure}",
-        f"Importance for {title}, challenger less champion. {intervals_caption(table_of(lines))}",
+        f"Importance for {title}, challenger minus champion. {intervals_caption(table_of(lines))}",
         f"Differences of importance: {joined(values)}.",
         lambda: e.draw(view.result, measure=measure),
         view.id,
     )
-    verdicts: tuple[Field, ...] = (("champion says", "champion_verdict"), ("challenger says", "challenger_verdict"))
-    caption, key = f"Challenger less champion, {title}.", f"comparison-table-{measure}"
+    verdicts: tuple[Field, ...] = (
+        ("verdict, champion", "champion_verdict"),
+        ("verdict, challenger", "challenger_verdict"),
+    )
+    caption, key = f"Challenger minus champion, {title}.", f"comparison-table-{measure}"
     table = line_table(key, caption, lines, (FEATURE, *NUMBERS, *verdicts), of=view.result)
     return Fold(title=f"Importance for {title}", blocks=(figure, table))
 
@@ -197,7 +202,7 @@ def merged(
 ) -> tuple[Section, ...]:
     """Return the sections of both audits, those of one id as one section with two columns.
 
-    What both say alike stands once, over the whole width; what only one says stands in its column.
+    Blocks that are equal are shown once over the whole width; others in the column of their model.
     """
     others = {section.id: section for section in right if section is not None}
     here = [section for section in left if section is not None]
@@ -206,7 +211,7 @@ def merged(
 
 
 def _section(left: Section | None, right: Section | None, names: tuple[str, str]) -> Section:
-    """Return one section of both; what stands beside its title stays where both say it alike."""
+    """Return one section of both; the aside of its title stays where it is equal."""
     either = left or right
     if either is None:
         raise ValueError("a merged section comes from one side at least")
@@ -220,7 +225,7 @@ def _section(left: Section | None, right: Section | None, names: tuple[str, str]
 
 
 def _rows(left: Sequence[Block], right: Sequence[Block], names: tuple[str, str]) -> Iterator[Block]:
-    """Yield what both say once, folds of one title as one fold, and everything else side by side."""
+    """Yield equal blocks once, folds of one title as one fold, and all other blocks side by side."""
     for a, b in _paired(left, right):
         if a is not None and a == b:
             yield a
@@ -231,13 +236,13 @@ def _rows(left: Sequence[Block], right: Sequence[Block], names: tuple[str, str])
 
 
 def _paired(left: Sequence[Block], right: Sequence[Block]) -> Iterator[tuple[Block | None, Block | None]]:
-    """Yield what both say alike together, and what stands between in pairs of the same type and id."""
+    """Yield equal blocks together, and those between them in pairs of the same type and id."""
     for tag, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         yield from zip(left[a:b], right[c:d], strict=True) if tag == "equal" else _matched(left[a:b], right[c:d])
 
 
 def _matched(left: Sequence[Block], right: Sequence[Block]) -> Iterator[tuple[Block | None, Block | None]]:
-    """Yield blocks of the same type and id together, in reading order, and others beside what replaces them."""
+    """Yield blocks of the same type and id together, in reading order, and others beside their replacement."""
     matcher = SequenceMatcher(None, [*map(_key, left)], [*map(_key, right)], autojunk=False)
     for tag, a, b, c, d in matcher.get_opcodes():
         if tag in ("equal", "replace"):
@@ -248,7 +253,7 @@ def _matched(left: Sequence[Block], right: Sequence[Block]) -> Iterator[tuple[Bl
 
 
 def _key(block: Block) -> tuple[str, str]:
-    """Return what blocks of both audits are told to be the same by."""
+    """Return the key by which blocks of both audits are matched."""
     match block:
         case Table() | Figure() | Callout():
             return block.type, block.id
@@ -271,11 +276,11 @@ def _renamed(block: Block) -> Block:
             return block
 
 
-CLOSED = "A finding that is closed is no longer raised; whether its cause is gone is for people to say."
+CLOSED = "A closed finding is no longer raised; this does not prove that its cause is removed."
 INPUTS = 4  # named of those that differ
 OBSERVATION = "observation"
 TONES: dict[str, Tone] = {"new": "bad", "worse": "bad", "better": "good", "closed": "good", "unchanged": "neutral"}
-FINDINGS, VALUES, LEFT = 6, 5, 2  # findings and values in the table; parts that were not compared, in words
+FINDINGS, VALUES, LEFT = 6, 5, 2  # findings and values in the table; parts that were not compared
 Row = tuple[Cell, ...]
 
 
@@ -288,19 +293,21 @@ def changes(e: RunReader) -> Section | None:
     closed = not since.unrelated and any(finding.change == "closed" for finding in since.findings)
     lead = spaced(f"Compared with the run of {day} (“{label}”).", in_short(since), CLOSED * closed)
     rows = [] if since.unrelated else [*_changed_findings(since), *_changed_values(e, since)]
-    table = tables("changes-table", "What changed, worst first.", ("what", "change", "before", "now"), rows)
-    return make_section("changes", "What changed", (*paragraphs(lead), *table, *paragraphs(_not_compared(since))))
+    table = tables("changes-table", "Changes, most severe first.", ("what", "change", "before", "now"), rows)
+    return make_section(
+        "changes", "Changes since the last audit", (*paragraphs(lead), *table, *paragraphs(_not_compared(since)))
+    )
 
 
 def _not_compared(since: RunChanges) -> str:
-    """Say what could not be compared, the rest counted; empty where that is nothing."""
+    """Name what could not be compared; empty where everything was."""
     parts = [clean(part).rstrip(".") for part in since.not_compared]
     parts[LEFT:] = [f"and {len(parts) - LEFT} more"] if len(parts) > LEFT else []
     return f"Not compared: {'; '.join(parts)}." if parts else ""
 
 
 def in_short(since: RunChanges) -> str:
-    """Say in one sentence what changed, or that the two runs are unrelated."""
+    """Summarise the changes in one sentence, or say that the two runs are unrelated."""
     if since.unrelated:
         return f"{clean(since.unrelated)}."
     numbers: Counter[str] = Counter(finding.change for finding in since.findings)
@@ -311,12 +318,12 @@ def in_short(since: RunChanges) -> str:
     which = f": {joined([name(x.what) for x in since.inputs], INPUTS)}" if since.inputs else ""
     return (
         f"Findings against the previous run: {findings}. Of {count(len(since.values), 'compared value')}, {moved} "
-        f"changed beyond what new rows would explain. {differing} {verb}{which}."
+        f"changed beyond sampling error. {differing} {verb}{which}."
     )
 
 
 def _changed_findings(since: RunChanges) -> Iterator[Row]:
-    """Yield the findings above an observation that changed, worst first, and count those beyond the first few."""
+    """Yield the findings above observation that changed, most severe first, and count those beyond the first few."""
     order = list(TONES)
     moved = [x for x in since.findings if x.change != "unchanged" and {x.before, x.now} - {"", OBSERVATION}]
     moved.sort(key=lambda x: (order.index(x.change), _severity(x)))
@@ -329,7 +336,7 @@ def _changed_findings(since: RunChanges) -> Iterator[Row]:
 
 
 def _severity(change: FindingChange) -> int:
-    """Return how severe a finding is or was, worst first; of one that is waived it is not known."""
+    """Return the rank of the severity that a finding has or had; of a waived one it is not known."""
     severities = [SEVERITIES.index(word) for word in (change.now, change.before) if word in SEVERITIES]
     return min(severities, default=len(SEVERITIES))
 
@@ -360,8 +367,8 @@ def changes_in_full(e: RunReader) -> Section | None:
         return None
     kinds = joined([clean(kind) for kind in dict.fromkeys(value.interval for value in since.values) if kind])
     caption = (
-        "Values before and now. Changed: the difference stays apart from 0 when adjusted for all compared values "
-        f"(Holm); of ranks, that the two intervals have no rank in common. Intervals: {kinds or 'none'}."
+        "Values before and now. Changed: the interval of the difference excludes 0 after adjustment for all compared "
+        f"values (Holm); for ranks, the two intervals have no rank in common. Intervals: {kinds or 'none'}."
     )
     columns = ("result", "measure", "feature", "before", "now", "difference", "interval", "changed")
     values = [_value_row(e, value) for value in sorted(since.values, key=lambda value: not value.changed)]

@@ -9,7 +9,22 @@ from ...document.blocks import bullets, make_figure, make_section, paragraphs
 from ...document.document import Block, Bullets, Section
 from ...document.text import joined, mention, mentions, name, sentence
 from ...evidence import ids
-from ...evidence.importance import CoverCorrected, Pfi, PfiReading
+from ...evidence.importance import (
+    ALIKE,
+    BETTER,
+    BOLD,
+    CAREFUL,
+    CONFIDENT,
+    HARMLESS,
+    HIDDEN,
+    INCONCLUSIVE,
+    LESS,
+    MORE,
+    OPEN_RISE,
+    CoverCorrected,
+    Pfi,
+    PfiReading,
+)
 from ...evidence.information import COVERED, SHARE, Cid
 from ...evidence.view import by_feature, largest_first, of_measure
 from ...reading.run_reader import RunReader
@@ -24,21 +39,28 @@ BOTH_OPEN = f"{UNMOVED[:-1]}, or that the others repeat what it says about the o
 SENTENCES = 4
 FIGURE = 12  # features of which the correction is drawn
 SHARED = 6  # features that repeat each other, named
-# readings of the verdicts on loss and uncertainty, in the order in which they are told
-BOTH, LOSS_ONLY = "matters, and the model notices", "matters for the loss, not for the doubt"
-SURER = "matters for the loss, surer when shuffled"
+# readings of loss and stated uncertainty, in the order in which they are stated
 READINGS: Mapping[str, str] = {
-    LOSS_ONLY: "Matter for the loss, not for the doubt",
-    BOTH: "Matter for the loss, and the model notices",
-    SURER: "Matter for the loss, yet wrong values make the model surer",
-    "predicts better when shuffled, less sure": "Without their own values the model predicts better, and is less sure",
-    "predicts better when shuffled": "Without their own values the model predicts better",
-    "predicts better when shuffled, surer": "Without their own values the model predicts better, and is surer",
-    "less sure without predicting worse": "Wrong values make the model less sure, not worse",
-    "surer when shuffled": "Wrong values make the model surer, not worse",
-    "undetermined": "Not decided on these rows",
-    "matters for neither on its own": "Matter for neither on their own",
+    HIDDEN: "Permuting them increases the log loss without increasing the stated uncertainty",
+    LESS: "Permuting them increases the log loss, and the stated uncertainty by less",
+    ALIKE: "Permuting them increases the log loss and the stated uncertainty alike",
+    MORE: "Permuting them increases the log loss, and the stated uncertainty by more",
+    CONFIDENT: "Permuting them increases the log loss, and the model becomes more confident",
+    OPEN_RISE: "Permuting them increases the log loss; the change of the stated uncertainty is inconclusive",
+    BETTER: "Permuting them decreases the log loss",
+    CAREFUL: "Permuting them increases the stated uncertainty, not the log loss",
+    BOLD: "Permuting them makes the model more confident, without increasing the log loss",
+    INCONCLUSIVE: "Inconclusive",
+    HARMLESS: "Permuting them changes neither",
 }
+RISING = (
+    ALIKE,
+    LESS,
+    MORE,
+    HIDDEN,
+    CONFIDENT,
+    OPEN_RISE,
+)  # the log loss rises, with the uncertainty in the first three
 
 
 def drives(e: RunReader) -> Section:
@@ -53,21 +75,22 @@ def drives(e: RunReader) -> Section:
 
 def _map(e: RunReader) -> Section:
     """Return the likelihood-entropy map and its readings; without both measures, why there is none."""
-    view, title = Pfi.find(e.run), "Loss against doubt"
+    view, title = Pfi.find(e.run), "Log loss and stated uncertainty"
     if view is None or not set(PAIR) <= set(view.measures):
         text = e.why_missing(Pfi.id) if view is None else _unmapped(e, view)
         return make_section("drives-map", title, paragraphs(text))
     axes = {measure: by_feature(of_measure(view.lines, measure)) for measure in PAIR}
     lacking = [feature for feature in axes["entropy"] if feature not in axes["nll"]]
     if lacking:
-        text = f"There is no map of loss against doubt: the log score has no importance of {joined(mentions(lacking))}."
+        names = joined(mentions(lacking))
+        text = f"There is no map of log loss and stated uncertainty: the log score has no importance of {names}."
         return make_section("drives-map", title, paragraphs(text))
     readings = _readings(e, [line.feature for line in largest_first(axes["nll"].values())])
     finding = _finding(e, readings)
     up, across = (name(largest_first(axes[measure].values())[0].feature) for measure in PAIR)
     figure = make_figure(
         "drives-map-figure",
-        f"{finding} Each dot: wrong values of that feature, shuffled between rows.",
+        f"{finding} Each dot: the mean changes when that feature is permuted.",
         f"Scatter of {count(len(axes['nll']), 'feature')}. {finding} Farthest up {up}, farthest across {across}.",
         lambda: draw_map(view.result),
         view.id,
@@ -77,9 +100,9 @@ def _map(e: RunReader) -> Section:
 
 def _unmapped(e: RunReader, view: Pfi) -> str:
     """Say which of the two importances is missing."""
-    lacking = [words for words, x in zip(("the loss", "the doubt"), PAIR, strict=True) if x not in view.measures]
+    lacking = [words for words, x in zip(("the loss", "the uncertainty"), PAIR, strict=True) if x not in view.measures]
     why = "" if e.subject.has_y else ": the outcomes of these rows were not given"
-    return f"There is no map of loss against doubt, for want of importances for {joined(lacking)}{why}."
+    return f"There is no map of log loss and stated uncertainty, for want of importances for {joined(lacking)}{why}."
 
 
 def _readings(e: RunReader, order: Sequence[str]) -> dict[str, list[str]]:
@@ -94,16 +117,19 @@ def _readings(e: RunReader, order: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _finding(e: RunReader, readings: Mapping[str, Sequence[str]]) -> str:
-    """Say how many features matter for the loss alone, for both, and make the model more confident when permuted."""
+    """Say of how many features permuting increases the log loss, and of how many of them the stated uncertainty."""
     single = {reading: set(features) - set(e.subject.groups) for reading, features in readings.items()}
-    numbers = [len(single.get(reading, ())) for reading in (LOSS_ONLY, BOTH, SURER)]
-    words = ("for the loss but not for the doubt", "for both", "for the loss while the model gets surer")
-    parts = [(number, text) for number, text in zip(numbers, words, strict=True) if number]
-    if not parts:
-        return "No feature is shown to matter for the loss." if readings else "Loss and doubt, feature by feature."
-    (number, text), rest = parts[0], "".join(f", {number} {text}" for number, text in parts[1:])
-    lead = f"Of {count(sum(map(len, single.values())), 'feature')}, {number} {'matters' if number == 1 else 'matter'}"
-    return f"{lead} {text.replace('for both', 'for both loss and doubt')}{rest}."
+    worse, seen, surer = (
+        sum(len(single.get(reading, ())) for reading in some) for some in (RISING, RISING[:3], (CONFIDENT,))
+    )
+    if not worse:
+        return "No feature is shown to increase the log loss." if readings else "Log loss and stated uncertainty."
+    total = count(sum(map(len, single.values())), "feature")
+    more = f", for {surer} the model becomes more confident" if surer else ""
+    return (
+        f"Permuting {worse} of {total} increases the log loss; for {seen} of them the stated uncertainty is shown to "
+        f"increase too{more}."
+    )
 
 
 def _read(e: RunReader, readings: Mapping[str, Sequence[str]]) -> tuple[Bullets, ...]:

@@ -1,4 +1,4 @@
-"""The findings with what to do, the rules they rest on, how every check ended, and what to monitor."""
+"""The findings with their actions, the rules behind them, the state of every check, and monitoring thresholds."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ from ..rating import NO_VERDICT, tally
 
 SEVERITY = (
     "Severity: critical, unfit for the stated use; high, a conclusion or a limit of use changes; medium, a weakness "
-    "with a compensating control; low, documentation; observation, nothing to do."
+    "with a compensating control; low, documentation; observation, for information, no action required."
 )
 STATES: dict[str, Tone] = {
     "found": "warning", "passed": "good", "not_applicable": "unknown", "skipped": "unknown", "ignored": "neutral",
 }  # fmt: skip
 ENDS = (
     (("found",), "raised findings"), (("passed",), "passed"), (("ignored",), "raised waived findings only"),
-    (NO_VERDICT, "gave no verdict"),
+    (NO_VERDICT, "reached no verdict"),
 )  # fmt: skip
 MONITORING = "Monitoring thresholds"
 DEFAULT = "default"
-# what checks say of a rule they could not decide -> its state
-OPEN_STATES = {"is undetermined": "undetermined", "was not judged": "not assessed"}
+# the words of a check for a rule that it could not decide -> the state of the rule
+OPEN_STATES = {"is undetermined": "inconclusive", "was not judged": "not assessed"}
 MONITORING_LEAD = (
-    "These rules were applied to this run. Watched over time they are the thresholds of a monitoring plan; whether "
-    "they fit the use of the model is for its owner to decide."
+    "These rules were applied to this run. Applied to every run they are the thresholds of a monitoring plan. The "
+    "owner of the model decides whether they suit its use."
 )
 
 
 def rules(e: RunReader) -> Section:
-    """Return every rule of the checks that ran, and what each open finding was judged by."""
+    """Return every rule of the checks that ran, and the observed value of each open finding against its limit."""
     measured = rates()
     rows = [
         (
@@ -71,51 +71,53 @@ def rules(e: RunReader) -> Section:
         for outcome in e.run.outcomes
         for rule in outcome.rules
     ]
-    columns = ("finding", "at worst", "false alarms", "raised when")
+    columns = ("finding", "highest severity", "false alarms", "raised when")
     caption = (
-        "What every check looks for, and how severe it is. False alarms: audits of honest, fitted models in which the "
-        "rule claimed more than an observation, in the design where that was most often."
+        "The rule of every finding and its highest severity. False alarms: share of audits of well-specified models in "
+        "which the rule raised a finding above observation, in the design with the highest rate."
     )
     blocks: tuple[Block, ...] = tables(
         "rules-table", caption, columns, sorted(rows, key=lambda row: row[0]), note=SEVERITY
     )
-    blocks = blocks or paragraphs("No check of this run states a rule.")
+    blocks = blocks or paragraphs("No check of this run has a rule.")
     return make_section("rules", "Rules and severities", (*blocks, *_judged(e)))
 
 
 def _basis(reference: str) -> str:
-    return f"Rests on: {clean(reference).rstrip('.')}." if reference else ""
+    return f"Source: {clean(reference).rstrip('.')}." if reference else ""
 
 
 def _judged(e: RunReader) -> tuple[Table, ...]:
-    """Return what was observed against its limit, finding by finding."""
+    """Return the observed value against its limit, finding by finding."""
     rows = [(clean(f.code, 20), about(f.features), observed_words(f), threshold_words(f)) for f in e.findings]
     columns = ("finding", "feature", "observed (interval)", "limit")
-    return tables("rules-judged", "What the open findings were judged by, in the units of their rules.", columns, rows)
+    return tables(
+        "rules-judged", "Open findings: observed values and limits, in the units of their rules.", columns, rows
+    )
 
 
 def checks_ended(e: RunReader) -> Section:
-    """Return the state of every check, with what it raised or why it gave no verdict."""
+    """Return the state of every check, with its findings or the reason why it reached no verdict."""
     rows = [
         (name(o.title or o.check), Badge(o.state.replace("_", " "), STATES[o.state]), _reason(o))
         for o in e.run.outcomes
     ]
     columns, caption = ("check", "state", "findings or reason"), "Each check ends in exactly one state."
     blocks: tuple[Block, ...] = (*paragraphs(ended(e)), *tables("checks-table", caption, columns, rows))
-    return make_section("checks", "How every check ended", blocks)
+    return make_section("checks", "State of every check", blocks)
 
 
 def ended(e: RunReader) -> str:
-    """Say how many checks raised findings, passed or gave no verdict, and whether all registered ones are among them.
+    """Count the checks that raised findings, passed or reached no verdict, and those that are registered.
 
-    ``"Of 11 checks 5 raised findings, 4 passed and 2 gave no verdict."``
+    ``"Of 11 checks 5 raised findings, 4 passed and 2 reached no verdict."``
     """
     ran = len(e.run.outcomes)
     registered = sum(plugin.group.removeprefix("uq_report.") == "checks" for plugin in e.run.plugins)
     words = f"Of {count(ran, 'check')} {tally(e.run.outcomes, ENDS)}." if ran else "No check was run."
     if registered == ran:
         return words
-    return f"{words} Registered are {registered}: the run does not account for all of them."
+    return f"{words} {count(registered, 'check')} are registered; the run does not account for all of them."
 
 
 def _reason(outcome: Outcome) -> str:
@@ -126,7 +128,7 @@ def _reason(outcome: Outcome) -> str:
 
 
 def about(features: Sequence[str]) -> str:
-    """Name what a finding is about, in a cell.
+    """Name the subject of a finding, in a cell.
 
     Examples
     --------
@@ -161,18 +163,18 @@ def observed_words(finding: Finding) -> str:
         own = lower is not None and upper is not None and lower <= finding.observed <= upper
         return value_words(finding.observed, lower, upper) if own else value_words(finding.observed)
     around = interval(finding.lower, finding.upper)
-    return f"interval {around}" if around else "see the statement"
+    return f"interval {around}" if around else "see finding"
 
 
 def threshold_words(finding: Finding) -> str:
-    """Return the threshold, or that a verdict decided."""
-    return "a verdict, no number" if finding.threshold is None else plain(finding.threshold)
+    """Return the threshold, or that the rule has none."""
+    return "none (a verdict)" if finding.threshold is None else plain(finding.threshold)
 
 
 def monitoring(e: RunReader) -> Section:
     """Return the thresholds of checks and of verdicts, the response procedure, and the next review."""
     procedure = (
-        ("Response when a threshold is crossed", e.about_cell("response")),
+        ("Response when a threshold is breached", e.about_cell("response")),
         ("Next review", e.about_cell("next_review")),
     )
     rows = [
@@ -181,16 +183,16 @@ def monitoring(e: RunReader) -> Section:
         for rule in outcome.rules
     ]
     counts = ", ".join(f"{number} {state}" for state, number in Counter(row[3].text for row in rows).items())
-    now = f"{count(len(rows), 'rule')}: {counts}." if rows else "No check of this run states a rule."
-    columns = ("code", "raised when", "source", "now", "observed, threshold")
-    caption = "Rules of the checks, and how they stand now."
+    now = f"{count(len(rows), 'rule')}: {counts}." if rows else "No check of this run has a rule."
+    columns = ("code", "raised when", "source", "state", "observed, threshold")
+    caption = "Rules of the checks, and their current state."
     table = tables("monitoring-rules", caption, columns, sorted(rows, key=lambda row: row[0]))
     blocks: tuple[Block, ...] = (*paragraphs(MONITORING_LEAD, now), Facts(rows=procedure), *table, *_margins(e))
     return make_section("monitoring", MONITORING, blocks)
 
 
 def _state(outcome: Outcome, rule: RuleRecord) -> tuple[Badge, str]:
-    """Return how one rule stands, with the numbers of its worst finding."""
+    """Return the state of one rule, with the numbers of its most severe finding."""
     raised = [f for f in outcome.findings if f.code == rule.code]
     if raised:
         return Badge("raised", "bad" if rule.severity in ("critical", "high") else "warning"), _observed(raised)
@@ -206,7 +208,7 @@ def _state(outcome: Outcome, rule: RuleRecord) -> tuple[Badge, str]:
 
 
 def _undecided(outcome: Outcome) -> dict[str, tuple[Badge, str]]:
-    """Return the rules that a check says it could not decide, with what it says of each."""
+    """Return the rules that a check could not decide, each with the reason."""
     codes = "|".join(re.escape(rule.code) for rule in outcome.rules)
     if not codes:
         return {}
@@ -223,7 +225,7 @@ def _observed(findings: list[Finding]) -> str:
 
 
 def _source(e: RunReader, key: str) -> str:
-    """Return the settings key that was given for a plugin, or that its defaults hold."""
+    """Return the settings key that was given for a plugin, or that it has its defaults."""
     options = e.run.settings.get("options")
     own = options.get(key) if isinstance(options, Mapping) else None
     names = sorted(own) if isinstance(own, Mapping) else ()
@@ -231,10 +233,10 @@ def _source(e: RunReader, key: str) -> str:
 
 
 def _margins(e: RunReader) -> tuple[Table, ...]:
-    """Return the margins inside which a verdict says “about 0”."""
+    """Return the tolerances within which an importance counts as 0."""
     rows = [row for result in e.results if len(result.estimates) for row in _margins_of(e, result)]
-    columns = ("result", "measure", Column("about 0 within ±", "number"), "unit", "source")
-    return tables("monitoring-margins", "Margins of the verdicts.", columns, rows)
+    columns = ("result", "measure", Column("tolerance ±", "number"), "unit", "source")
+    return tables("monitoring-margins", "Tolerances within which an importance counts as 0.", columns, rows)
 
 
 def _margins_of(e: RunReader, result: Result) -> list[tuple[object, ...]]:
@@ -253,7 +255,7 @@ NEWS = ("new", "worse", "better", "unchanged")
 
 @dataclass(frozen=True)
 class FindingGroup:
-    """Findings of one rule, severity and cause about different features; `id` is unique in the document."""
+    """Findings of one rule, severity and cause on different features; `id` is unique in the document."""
 
     members: tuple[Finding, ...]
     id: str
@@ -265,7 +267,7 @@ class FindingGroup:
 
     @property
     def features(self) -> list[str]:
-        """The features they are about, each once."""
+        """Their features, each once."""
         return list(dict.fromkeys(feature for finding in self.members for feature in finding.features))
 
     @property
@@ -275,7 +277,7 @@ class FindingGroup:
 
 
 def findings(e: RunReader) -> Section:
-    """Return the register, a block for each finding above an observation, the observations, and what is waived."""
+    """Return the register, a block for each finding above observation, the observations, and the waivers."""
     every = grouped(e.findings)
     noted = [group for group in every if group.first.severity == OBSERVATION]
     blocks: list[Block] = [*paragraphs(spaced(nothing_open(e), ended(e))), *_register(e)]
@@ -285,17 +287,15 @@ def findings(e: RunReader) -> Section:
 
 
 def nothing_open(e: RunReader) -> str:
-    """Say that no finding is open, and that this is no pass where nothing was looked for; empty where one is."""
-    if e.findings:
+    """Say that no finding is open; empty where one is, or where no check was run, which is no pass."""
+    if e.findings or not e.run.outcomes:
         return ""
-    if not e.run.outcomes:
-        return "Nothing was looked for, so nothing was found."
     waived = f" {count(len(e.waived), 'finding')} {'is' if len(e.waived) == 1 else 'are'} waived." if e.waived else ""
     return f"No finding is open.{waived}"
 
 
 def grouped(findings: Sequence[Finding]) -> list[FindingGroup]:
-    """Return findings in the order of the register; of one rule, severity and cause as one where features differ."""
+    """Return findings in the order of the register, those that differ in their feature only as one group."""
     blocks: list[tuple[tuple[str, str, int], list[Finding]]] = []
     for finding, cause in by_cause(findings):
         key = (finding.code, finding.severity, id(cause))
@@ -312,29 +312,36 @@ def grouped(findings: Sequence[Finding]) -> list[FindingGroup]:
 
 
 def _differs(finding: Finding, members: Iterable[Finding]) -> bool:
-    """Say whether a finding is about features, and others than these are."""
+    """Say whether a finding has features, and others than these."""
     return bool(finding.features) and all(x.features and x.features != finding.features for x in members)
 
 
 def _register(e: RunReader) -> tuple[Table, ...]:
-    """Return a line for every open finding above an observation, what follows from another one under it."""
+    """Return a line for every open finding above observation, related findings nested."""
     causes = {id(finding): cause for finding, cause in by_cause(e.findings)}
     listed = [finding for finding in e.findings if finding.severity != OBSERVATION]
     sized = any(size_words(finding) or finding.affected for finding in listed)
     columns = ["finding", "severity", "feature", *["size"] * sized, "owner, due"]
     rows = [
         (
-            f"{clean(f.code, 20)} {clean(f.title)}"
-            + (f" (follows from {clean(cause.code, 20)})" if (cause := causes[id(f)]) else ""),
+            f"{clean(f.code, 20)} {clean(f.title)}" + _relation(f, causes[id(f)], e.findings),
             severity_badge(f.severity),
             about(f.features),
-            *[joined([*filter(None, (size_words(f), clean(f.affected)))]) or "not stated"] * sized,
+            *[joined([*filter(None, (size_words(f), clean(f.affected)))]) or "not quantified"] * sized,
             _owner(e, f),
         )
         for f in listed
     ]
-    caption = f"{count(len(rows), 'finding')} to deal with, worst first, what follows from a finding under it."
+    caption = f"{count(len(rows), 'open finding')}, most severe first; related findings are nested."
     return tables("findings-register", caption, columns, rows)
+
+
+def _relation(finding: Finding, cause: Finding | None, every: Sequence[Finding]) -> str:
+    """Name the finding that another one follows from, else those that it may be related to."""
+    if cause is not None:
+        return f" (follows from {clean(cause.code, 20)})"
+    related = dict.fromkeys(clean(other.code, 20) for other in every if finding.may_be_explained_by(other))
+    return f" (possibly related to {joined([*related])})" if related else ""
 
 
 def _owner(e: RunReader, finding: Finding) -> Cell:
@@ -346,7 +353,7 @@ def _owner(e: RunReader, finding: Finding) -> Cell:
 
 
 def _block(e: RunReader, group: FindingGroup) -> tuple[Block, ...]:
-    """Return what was found, how large, for whom and since when, and what to do."""
+    """Return a finding with its size, who is affected, its change since the last run, and the action."""
     first = group.first
     news = dict.fromkeys(change for finding in group.members if (change := e.since(finding)) in NEWS)
     callout = Callout(
@@ -361,21 +368,21 @@ def _block(e: RunReader, group: FindingGroup) -> tuple[Block, ...]:
 
 
 def _statement(group: FindingGroup) -> str:
-    """Return the statement with who is affected and how large it is; of several the first, and whom else it is so of.
+    """Return the statement with who is affected and its size; of several the first, and the other features.
 
-    The numbers of several stand in a table of their own.
+    The numbers of several follow in a table.
     """
     first = group.first
     others = [feature for feature in group.features if feature not in first.features]
-    also = f"The same holds for {joined(mentions(others))}." if others else ""
+    also = f"The same applies to {joined(mentions(others))}." if others else ""
     if len(group.members) == 1:
         affected = sentence(f"Affected: {first.affected}") if first.affected else ""
-        also = spaced(affected, "" if first.size is None else f"Its size is {size_words(first)}.")
+        also = spaced(affected, "" if first.size is None else f"Size: {size_words(first)}.")
     return spaced(mentioned(sentence(first.statement), first.features), also)
 
 
 def _members(group: FindingGroup) -> tuple[Block, ...]:
-    """Return the numbers of findings that share a block, a line each, and what else was stated."""
+    """Return the numbers of findings that share a block, a line each, and their statements."""
     if len(group.members) == 1:
         return ()
     rows = [
@@ -387,20 +394,20 @@ def _members(group: FindingGroup) -> tuple[Block, ...]:
     cells = [[row[k] for k in filled] for row in rows]
     table = make_table(f"{group.id}-table", f"{group.code} by feature.", [heads[k] for k in filled], cells)
     statements = tuple(mentioned(sentence(f.statement), f.features) for f in group.members[1 : SAME + 1])
-    return (table, Fold(title=f"{group.code}: the others in full", blocks=(Bullets(items=statements),)))
+    return (table, Fold(title=f"{group.code}: further statements", blocks=(Bullets(items=statements),)))
 
 
 def _to_do(e: RunReader, group: FindingGroup) -> str:
-    """Return every remedy with who follows it until when; in the register stands where nobody does."""
+    """Return every action with its owner and due date, where these are stated."""
     remedies = dict.fromkeys(sentence(finding.remedy) for finding in group.members if finding.remedy)
     actions = dict.fromkeys(action for finding in group.members if (action := e.action(finding))[0] != OPEN)
-    owners = [f"{owner}{'' if due == ABSENT else f' until {due}'}" for owner, due in actions]
-    does = f"{joined(owners)} {'answers' if len(owners) == 1 else 'answer'} for it." if owners else ""
-    return spaced("What to do:", " ".join(remedies) or "not stated.", does)
+    owners = [f"{owner}{'' if due == ABSENT else f', due {due}'}" for owner, due in actions]
+    does = f"Owner: {joined(owners)}." if owners else ""
+    return spaced("Action:", " ".join(remedies) or "not stated.", does)
 
 
 def _observations(noted: Sequence[FindingGroup]) -> Fold:
-    """Return the observations, each in a line; those of one rule together."""
+    """Return the observations, each in a line; those of one rule are one block."""
     blocks = [
         Callout(
             tone=SEVERITY_TONES[OBSERVATION],
@@ -412,20 +419,20 @@ def _observations(noted: Sequence[FindingGroup]) -> Fold:
         for group in noted
     ]
     number = count(sum(len(group.members) for group in noted), "observation")
-    return Fold(title=f"{number}: nothing must be done, good to know", blocks=tuple(blocks))
+    return Fold(title=f"{number} (for information; no action required)", blocks=tuple(blocks))
 
 
 def _noted(group: FindingGroup) -> str:
     """Return the first sentence of each observation, and the features of those beyond the first few."""
     texts = [mentioned(first_sentence(f.statement, MAX_TEXT), f.features) for f in group.members[: SAME + 1]]
     beyond = list(dict.fromkeys(feature for f in group.members[SAME + 1 :] for feature in f.features))
-    return " ".join([*texts, *([f"So it is with {joined(mentions(beyond))}."] if beyond else [])])
+    return " ".join([*texts, *([f"The same applies to {joined(mentions(beyond))}."] if beyond else [])])
 
 
 def _waivers(e: RunReader) -> tuple[Section, ...]:
-    """Return what is waived and each waiver's state; nothing where no waiver was given."""
+    """Return the waived findings and the state of each waiver; nothing where no waiver was given."""
     caption = (
-        f"{count(len(e.waived), 'finding')} waived on {clean(e.run.as_of, 20)}: somebody answers for it until a day."
+        f"{count(len(e.waived), 'finding')} waived on {clean(e.run.as_of, 20)}, each accepted by an owner until a date."
     )
     heads = ("finding", "severity", "feature", "waiver", "state")
     blocks = tables("waivers-table", caption, heads, [*_waived(e), *_idle(e)])
@@ -433,16 +440,16 @@ def _waivers(e: RunReader) -> tuple[Section, ...]:
 
 
 def _waived(e: RunReader) -> Iterator[tuple[Cell, ...]]:
-    """Yield the findings under a waiver, with who answers for them, why and until when."""
+    """Yield the findings under a waiver, with its owner, reason and expiry."""
     for waived in e.waived:
         finding, waiver = waived.finding, waived.waiver
         words = f"{name(waiver.owner)}, until {clean(waiver.expires, 20)}: {sentence(waiver.reason)}"
         title = f"{clean(finding.code, 20)} {clean(finding.title)}"
-        yield title, severity_badge(finding.severity), about(finding.features), words, Badge("holds", "neutral")
+        yield title, severity_badge(finding.severity), about(finding.features), words, Badge("in force", "neutral")
 
 
 def _idle(e: RunReader) -> Iterator[tuple[Cell, ...]]:
-    """Yield the waivers of the settings that hold for nothing, and why."""
+    """Yield the waivers of the settings that apply to no finding, and why."""
     active = {(x.waiver.code, x.waiver.feature, x.waiver.expires) for x in e.waived}
     for waiver in e.listed("waivers"):
         if (waiver.get("code"), waiver.get("feature") or "", waiver.get("expires")) not in active:
@@ -452,10 +459,10 @@ def _idle(e: RunReader) -> Iterator[tuple[Cell, ...]]:
 
 
 def _idle_state(e: RunReader, waiver: Mapping[str, Any]) -> Badge:
-    """Say why a waiver holds for nothing; dates compare as text, ``YYYY-MM-DD``."""
+    """Say why a waiver applies to no finding; dates compare as text, ``YYYY-MM-DD``."""
     code, feature = waiver.get("code"), waiver.get("feature")
     if e.run.as_of <= str(waiver.get("expires", "")):
-        return Badge("nothing to waive", "neutral")
+        return Badge("no such finding", "neutral")
     again = [f for f in e.findings if f.code == code and (not feature or f.features == (feature,))]
     words = ["expired", *([f"{count(len(again), 'finding')} open again"] if again else [])]
     return Badge(joined(words), "warning")

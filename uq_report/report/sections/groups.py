@@ -1,4 +1,4 @@
-"""Who is affected: by protected attribute what groups are predicted and what goes through it; in short on a card."""
+"""Groups of protected attributes: differences in prediction and outcome, and what is attributable to the attribute."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TypeVar
 from ...core.support.text import count
 from ...document.blocks import bullets, make_section, paragraphs, tables
 from ...document.document import Block, Card, Column, Section, Table
-from ...document.text import clean, joined, mention, name, value_words
+from ...document.text import clean, joined, mention, name, spaced, value_words
 from ...evidence.outcomes import (
     DifferenceLine,
     GroupLine,
@@ -26,7 +26,7 @@ from ...evidence.view import of_feature, of_measure
 from ...reading.run_reader import RunReader
 from ...reading.sentences import amount, apart, estimate_words, points, unbracketed
 
-TITLE = "Who is affected?"
+TITLE = "Groups"
 ATTRIBUTES, LEVELS = 3, 6  # in tables of the front part
 PREDICTION, OUTCOME, RESIDUAL, MISSED = "prediction", "outcome", "residual", "false_negative_rate"
 TOGETHER, ALL_ROWS = "all features", "all rows"  # items that are of no feature, and of no level
@@ -37,23 +37,23 @@ _OF_GROUP = re.compile(r"^group '.*?': ")
 
 
 def affected(e: RunReader) -> Section | None:
-    """Return a table and a sentence for each attribute, its proxies and what is withheld; None without attributes."""
+    """Return a table and a sentence for each attribute, proxies, and groups not testable; None without attributes."""
     view = GroupsView.find(e.run)
     if view is None and not e.subject.protected:
         return None
     blocks: tuple[Block, ...] = paragraphs(e.why_missing(GroupsView.id))
     if view is not None:
         attributes = [AttributeEffects(e, view, feature) for feature in view.features if feature]
-        own = [table for k, x in enumerate(attributes[:ATTRIBUTES], 1) for table in x.table(f"sure-groups-{k}")]
+        own = [table for k, x in enumerate(attributes[:ATTRIBUTES], 1) for table in x.table(f"performance-groups-{k}")]
         sentences = [sentence for attribute in attributes for sentence in attribute.sentences()]
         blocks = (*own, *bullets([*sentences, *_proxies(e, view), *_withheld(e, view)]))
-        blocks = blocks or paragraphs("No group has enough rows to be shown.")
-    return make_section("sure-groups", TITLE, blocks)
+        blocks = blocks or paragraphs("Not testable: no group has enough observations.")
+    return make_section("performance-groups", TITLE, blocks)
 
 
 @dataclass(frozen=True)
 class AttributeEffects:
-    """What is said of one attribute, of the class whose predictions differ most."""
+    """The effects of one attribute, for the class whose predictions differ most."""
 
     e: RunReader
     view: GroupsView
@@ -61,19 +61,19 @@ class AttributeEffects:
 
     @cached_property
     def apart(self) -> tuple[DifferenceLine, ...]:
-        """Each group less the rest."""
+        """Each group minus all other groups."""
         view = GroupsDifference.find(self.e.run)
         return () if view is None else of_feature(view.lines, self.name)
 
     @cached_property
     def most(self) -> DifferenceLine | None:
-        """The group whose predictions differ most from the rest."""
+        """The group whose predictions differ most from those of the others."""
         lines = [line for line in self.apart if line.measure.startswith(PREDICTION)]
         return max(lines, key=lambda line: abs(line.estimate), default=None)
 
     @property
     def suffix(self) -> str:
-        """The class that predictions are about, empty where there is one."""
+        """The class of the predictions; empty where there is one."""
         return "" if self.most is None else self.most.measure.removeprefix(PREDICTION)
 
     def of(self, measure: str, lines: Sequence[GroupLine]) -> dict[str, GroupLine]:
@@ -88,52 +88,54 @@ class AttributeEffects:
         return [item for item in order if item in first]
 
     def table(self, key: str) -> tuple[Table, ...]:
-        """Return predictions and outcomes by group, and how far each is from the rest."""
+        """Return mean prediction and outcome by group, and the differences to all other groups."""
         lines, levels = of_feature(self.view.lines, self.name), self.levels()
         means = [self.of(measure, lines) for measure in (PREDICTION, OUTCOME)]
         apart = [self.of(measure, self.apart) for measure in (PREDICTION, OUTCOME)]
         missed = {line.item: line for line in lines if line.measure == MISSED}
-        last = ["missed"] * bool(missed)
-        differences = ("predicted, less the rest", "observed, less the rest")
-        columns: list[Column | str] = ["group", Column("rows", "integer"), "predicted", "observed", *differences, *last]
+        last = ["false-negative rate"] * bool(missed)
+        differences = ("prediction minus others", "outcome minus others")
+        columns: list[Column | str] = ["group", Column("n", "integer"), "mean prediction", "mean outcome"]
+        columns += [*differences, *last]
         rows = [
             (
                 *(name(item), means[0][item].n, *(_mean(by_level.get(item)) for by_level in means)),
-                # of two groups one is the rest of the other
-                *(points(x[item]) if item in x else "the rest" * (len(x) == 1) for x in apart),
-                *([_mean(missed.get(item)) or "withheld"] if missed else []),
+                # of two groups one is the reference of the other
+                *(points(x[item]) if item in x else "reference" * (len(x) == 1) for x in apart),
+                *([_mean(missed.get(item)) or "not testable"] if missed else []),
             )
             for item in levels
         ]
         total, about = len(of_measure(lines, f"{PREDICTION}{self.suffix}")), self.suffix[1:-1]
-        caption = f"Mean prediction and outcome by {name(self.name)}{f', {name(about)}' if about else ''}."
-        which = f" The {len(levels)} of {total} groups that differ most." if len(levels) < total else ""
+        what = f"{name(self.name)}{f', {name(about)}' if about else ''}"
+        caption = f"Mean prediction and outcome by {what}."
+        which = f" The {len(levels)} of {total} groups with the largest differences." if len(levels) < total else ""
         return tables(key, f"{caption}{which}", columns, rows, evidence=self.view.id)
 
     def sentences(self) -> list[str]:
-        """Say how far predictions and outcomes of the group that differs most are from the rest, and through what."""
+        """Return the differences of the group that differs most, and what is attributable to the attribute."""
         most = self.most
         if most is None:
             return []
         came = self.of(OUTCOME, self.apart).get(most.item)
         outcomes = "" if came is None else f"; outcomes {_side(came, '')}"
         about = f"Predictions for {mention(self.name)} = {name(most.item)}"
-        return [f"{about} {_side(most, ' those for the rest')}{outcomes}{self._through(most)}."]
+        return [f"{about} {_side(most, ' those for the other groups')}{outcomes}{self._through(most)}."]
 
     def _through(self, most: DifferenceLine) -> str:
-        """Say how much of a difference goes through the attribute, and through the feature that tells it best."""
+        """Say how much of a difference is attributable to the attribute, and to its closest proxy."""
         view = GroupsUse.find(self.e.run)
         lines: Sequence[UseLine] = () if view is None else of_feature(view.lines, self.name)
         own = [line for line in lines if (line.item, line.measure) == (most.item, most.measure)]
         parts = [_taken(line) for line in sorted(own, key=lambda line: -line.association)[:2]]
-        return f"; exchanging {joined(parts)}" if parts else ""
+        return f"; {joined(parts)}" if parts else ""
 
 
 def _taken(line: UseLine) -> str:
-    """Say what exchanging a feature takes off a difference, or adds to it."""
+    """Say how much of a difference is attributable to a feature, or is offset by it."""
     if line.estimate < 0:
-        return f"{mention(line.by)} adds {points(_negated(line))} to that difference"
-    return f"{mention(line.by)} takes {points(line)} off that difference"
+        return f"{mention(line.by)} offsets {points(_negated(line))}"
+    return f"{points(line)} are attributable to {mention(line.by)}"
 
 
 def _negated(line: GroupLine) -> GroupLine:
@@ -141,21 +143,21 @@ def _negated(line: GroupLine) -> GroupLine:
 
 
 def _side(line: GroupLine, other: str) -> str:
-    """Say how far a group is above or below another, or that the two are not distinguished."""
+    """Say how far a group is above or below another, or that no difference is shown."""
     if line.lower <= 0 <= line.upper:
         whom = f" from{other}" if other else ""
-        return f"cannot be told apart{whom} ({unbracketed(points(line))})"
+        return f"are not shown to differ{whom} ({unbracketed(points(line))})"
     above = line.estimate > 0
     return f"are {points(line if above else _negated(line))} {'above' if above else 'below'}{other}"
 
 
 def _mean(line: GroupLine | None) -> str:
-    """Return a mean rounded to its error, without its interval."""
+    """Return a mean rounded to its standard error, without its interval."""
     return "" if line is None else apart(amount(line))[0]
 
 
 def _proxies(e: RunReader, view: GroupsView) -> list[str]:
-    """Say how well the other features tell each attribute, and which goes with it most."""
+    """Say how well the other features predict each attribute, and which is its closest proxy."""
     proxies = GroupsProxy.find(e.run)
     lines = () if proxies is None else proxies.lines
     texts = [text for feature in view.features if feature and (text := _proxy(of_feature(lines, feature), feature))]
@@ -167,14 +169,16 @@ def _proxy(lines: Sequence[ProxyLine], attribute: str) -> str:
     single = max((line for line in lines if line.item != TOGETHER), key=lambda line: line.estimate, default=None)
     if together is None:
         return ""
-    can = "tell" if together.lower > 0 else "are not shown to tell"
+    can = "predict" if together.lower > 0 else "are not shown to predict"
     skill = unbracketed(estimate_words(together))
-    closest = f", closest is {mention(single.item)} (association {value_words(single.estimate)})" if single else ""
+    closest = (
+        f"; the closest proxy is {mention(single.item)} (association {value_words(single.estimate)})" if single else ""
+    )
     return f"The other features {can} {mention(attribute)} (skill {skill}){closest}."
 
 
 def _withheld(e: RunReader, view: GroupsView) -> list[str]:
-    """Return what is withheld and why, a sentence for what is so of the same attributes."""
+    """Return what is not testable and why, a sentence for each reason shared by the same attributes."""
     reasons: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     shared: dict[tuple[str, str], list[str]] = {}
     for gap in view.omissions:
@@ -184,16 +188,15 @@ def _withheld(e: RunReader, view: GroupsView) -> list[str]:
         what = clean(e.words(measure).title) if measure else "some groups"
         reasons.setdefault((what, tuple(dict.fromkeys(features))), []).append(reason)
     return [
-        f"{what[:1].upper()}{what[1:]} withheld for {joined([mention(x) for x in features if x]) or 'all'}: "
-        f"{'; '.join(why)}."
+        f"Not testable: {what} by {joined([mention(x) for x in features if x]) or 'any attribute'}, {'; '.join(why)}."
         for (what, features), why in reasons.items()
     ]
 
 
 def affected_card(e: RunReader) -> Card | None:
-    """Return the card of page 1: the largest difference that is shown; None where no level was looked at.
+    """Return the card of page 1, the disadvantaged group first; None where no group was examined.
 
-    What an open finding says comes first: predictions that are wrong for a level, then those that use an attribute.
+    Groups with an open finding come first: predictions that are wrong for a group, then those that use an attribute.
     """
     view = GroupsDifference.find(e.run)
     if view is None or not view.attributes:
@@ -203,73 +206,83 @@ def affected_card(e: RunReader) -> Card | None:
         [feature for finding in e.findings if finding.code == code for feature in finding.features]
         for code in (BIASED, USED)
     )
-    if line := _largest(x for x in of_measure(view.lines, RESIDUAL) if x.feature in biased):
-        # a residual is the outcome less the prediction
-        texts = [f"Predictions less outcomes of these {count(line.n, 'row')}, against the others."]
-        return _card(view, _negated(line), texts)
-    if use := _largest(_exchanged(e, used)):
+    # a residual is the outcome minus the prediction
+    errors = (_negated(x) for x in of_measure(view.lines, RESIDUAL) if x.feature in biased)
+    if error := _disadvantaged(errors):
+        texts = [f"Prediction minus outcome, against all others (n = {error.n})."]
+        return _card(view, error, texts)
+    if use := _leading(_attributable(e, used), e):
         same = _same(predictions, use)
-        texts = [f"By exchanging {name(use.by)} alone, against the others."]
-        texts += [f"In all they differ by {points(same)}."] if same else []
+        texts = [f"Difference in mean prediction attributable to {name(use.by)}."]
+        texts += [f"Unadjusted: {points(same)}."] if same else []
         return _card(view, use, [*texts, *_outcome(view, use)])
-    if line := _largest(predictions):
-        texts = [f"Predictions of these {count(line.n, 'row')}, against the others."]
+    if line := _disadvantaged(predictions):
+        texts = [f"Unadjusted difference in mean prediction (n = {line.n})."]
         return _card(view, line, [*texts, *_outcome(view, line)])
     return _none_apart(e, view, len(predictions))
 
 
-def _exchanged(e: RunReader, attributes: Sequence[str]) -> list[UseLine]:
-    """Return how predictions of levels change when the attribute itself is exchanged."""
+def _attributable(e: RunReader, attributes: Sequence[str]) -> list[UseLine]:
+    """Return the differences of groups that are attributable to the attribute itself."""
     view = GroupsUse.find(e.run)
     lines = view.lines if view is not None else ()
     return [x for x in lines if x.feature == x.by and x.feature in attributes and x.item != ALL_ROWS]
 
 
-def _largest(lines: Iterable[L]) -> L | None:
-    """Return the largest difference whose interval is apart from 0."""
-    apart = [line for line in lines if line.has_interval and (line.lower > 0 or line.upper < 0)]
-    return max(apart, key=lambda line: abs(line.estimate), default=None)
+def _leading(lines: Sequence[UseLine], e: RunReader) -> UseLine | None:
+    """Return the level that a finding is about, else the disadvantaged one, whichever number is the largest."""
+    said = {(f.features[-1], f.observed) for f in e.findings if f.code == USED and f.features}
+    return _disadvantaged(x for x in lines if (x.feature, x.estimate) in said) or _disadvantaged(lines)
+
+
+def _disadvantaged(lines: Iterable[L]) -> L | None:
+    """Return the group with the largest shown difference towards the modelled event; of none the largest one below.
+
+    The event is what the model predicts the probability of (a default, a disease), or a higher outcome.
+    """
+    shown = [line for line in lines if line.has_interval and (line.lower > 0 or line.upper < 0)]
+    return max(shown, key=lambda line: (line.estimate > 0, abs(line.estimate)), default=None)
 
 
 def _same(lines: Iterable[L], line: GroupLine) -> L | None:
-    """Return the line of the same level of the same attribute."""
+    """Return the line of the same group of the same attribute."""
     return next((x for x in lines if (x.feature, x.item) == (line.feature, line.item)), None)
 
 
 def _outcome(view: GroupsDifference, line: GroupLine) -> list[str]:
-    """Say how the outcomes of a level differ."""
+    """Return the difference in outcomes of a group."""
     same = _same(of_measure(view.lines, OUTCOME), line)
-    return [f"Outcomes differ by {points(same)}."] if same else []
+    return [f"Outcomes: {points(same)}."] if same else []
 
 
 def _card(view: GroupsDifference, line: GroupLine, texts: Sequence[str]) -> Card:
-    """Return the card on one level."""
+    """Return the card on one group."""
     number, around = apart(points(line))
     signed = number if number.startswith("−") else f"+{number}"
-    aside = f"{name(line.feature)} {name(line.item)}{around}"
-    return Card(title=TITLE, headline=signed, aside=aside, texts=(*texts, *_hidden(view)))
+    aside = f"{name(line.feature)} = {name(line.item)}{around}"
+    return Card(title=TITLE, headline=signed, aside=aside, texts=(spaced(*texts), *_not_testable(view)))
 
 
 def _none_apart(e: RunReader, view: GroupsDifference, compared: int) -> Card:
-    """Return the card where no prediction is shown to differ: none at all, or errors alone."""
+    """Return the card where no prediction is shown to differ."""
     finding = next((f for f in e.findings if f.code.startswith(CODES) and f.severity != "observation"), None)
-    hidden, headline, text = _hidden(view), "Withheld", ""
+    hidden, headline, text = _not_testable(view), "Not testable", ""
     if finding is not None:
-        headline, text = "See the finding", f"{clean(finding.title)} ({clean(finding.code, 20)})."
+        headline, text = "See finding", f"{clean(finding.title)} ({clean(finding.code, 20)})."
     elif compared:
         of = f"{count(compared, 'group')} of {joined([name(attribute) for attribute in view.attributes], 3)}"
-        headline = "No one shown"
-        text = f"Predictions of {of} were compared with the others'; none is shown to differ."
+        headline = "No difference shown"
+        text = f"The mean predictions of {of} were compared with those of all other groups."
     elif not hidden:
-        text = "No group has enough rows."
+        text = "No group has enough observations."
     return Card(title=TITLE, headline=headline, texts=tuple(filter(None, (text, *hidden))))
 
 
-def _hidden(view: GroupsDifference) -> tuple[str, ...]:
-    """Say which levels are withheld, and why."""
+def _not_testable(view: GroupsDifference) -> tuple[str, ...]:
+    """Name the groups that are too small to be tested."""
     hidden = [
         f"{joined([name(level) for level in facts['withheld']], 3)} of {name(attribute)}"
         for attribute, facts in view.attributes.items()
         if facts.get("withheld")
     ]
-    return (f"Withheld: {joined(hidden, 3)}, to protect groups below {view.n_min} rows.",) if hidden else ()
+    return (f"Not testable (n < {view.n_min}): {joined(hidden, 3)}.",) if hidden else ()

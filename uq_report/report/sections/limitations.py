@@ -1,4 +1,4 @@
-"""What limits the numbers of this report: in front a line for each reason, behind every part that is missing."""
+"""Limitations of the model, the data and the audit, with the faults that this audit would have detected."""
 
 from __future__ import annotations
 
@@ -8,65 +8,105 @@ from typing import Any
 
 from ...core.support.text import count
 from ...document.blocks import bullets, make_section, paragraphs, tables
-from ...document.document import Block, Bullets, Section
+from ...document.document import Block, Bullets, Column, Section
 from ...document.text import clean, items, joined, mentions, name, sentence
 from ...reading.run_reader import RunReader
 from ..rating import NO_VERDICT
+from .detectable import ANY, CLASSES, FAULTS, NOT_DETECTED, NUMBERS, POWER, DetectableFault
 
 INPUT_MISSING = "must be given"  # in the reason of a part that lacks an input
 ALWAYS = (
-    "The model is taken as it is: no interval covers fitting it to other rows.",
-    "The audited rows are taken to stand for the population the model is used on, which nothing here tests.",
-    "Importances and curves describe the model, not causes in the world.",
-    "Causes, security, the code that serves the model and its cost were not examined.",
+    "The fitted model is taken as given: no interval covers refitting it to other training data.",
+    "The test sample is assumed to represent the population of use; this is not tested.",
+    "Importances and curves describe the model; they are not causal effects.",
+    "A leak through time is not distinguishable from a strong feature.",
+    "Causal effects, security, the code that serves the model and its costs were not assessed.",
 )
 MOST = 12
 UNAVAILABLE = "not available"
 
 
 def limitations(e: RunReader) -> Section:
-    """Return what this run lacks, what did not run or gave no verdict, and what no run can tell."""
-    # which inputs are lacking is said by itself
+    """Return what this run lacks, what did not run or reached no verdict, and which faults it would have detected."""
+    # missing inputs have sentences of their own
     ended = [text for text in (*_not_run(e), *_no_verdict(e)) if INPUT_MISSING not in text]
     here, room = [*_assumed(e), *_dependent(e), *_lacking(e), *ended, *_about_data(e)], MOST - len(ALWAYS)
     if len(here) > room:
-        more = f"{count(len(here) - room + 1, 'further limit')} of this run: see the appendix in full."
+        more = f"{count(len(here) - room + 1, 'further limitation')} of this run: see the full appendix."
         here = [*here[: room - 1], more]
-    return make_section("limitations", "Limits", (Bullets(items=(*here, *ALWAYS)),))
+    return make_section("limitations", "Limitations", (Bullets(items=(*here, *ALWAYS)), *_detectable(e)))
+
+
+def _detectable(e: RunReader) -> tuple[Block, ...]:
+    """Return the kinds of fault with the share of audits that detect them at this size, as far as it was measured."""
+    about = e.subject
+    if about.n is None or not about.has_y:
+        return ()
+    kind, units = CLASSES if about.classes is not None else NUMBERS, min(about.n, about.clusters or about.n)
+    rows = [
+        (fault.fault, _share_detected(e, fault, units), fault.n_detected or f"above {max(fault.powers)}")
+        for fault in FAULTS
+        if fault.outcomes in (ANY, kind)
+    ]
+    what = "n" if units == about.n else "clusters"
+    columns = (
+        Column("fault"),
+        Column(f"audits that detect it, {what} = {units}"),
+        Column(f"n for {100 * POWER:.0f} %"),
+    )
+    note = (
+        "Shares of simulated audits with independent observations, at the largest simulated size up to that of this "
+        f"audit; weights and dependence lower them. Not reliably detected at any size: {NOT_DETECTED}."
+    )
+    caption = "Detectable faults: a fault that is not reported may be present where detection is unlikely."
+    return tables("limitations-detectable", caption, columns, rows, note=note)
+
+
+def _share_detected(e: RunReader, fault: DetectableFault, n: int) -> str:
+    """Return the share of audits that detect a fault; nothing is claimed for a rule that was not applied."""
+    applied = any(
+        rule.code == fault.code and outcome.state not in NO_VERDICT and fault.code not in outcome.undecided
+        for outcome in e.run.outcomes
+        for rule in outcome.rules
+    )
+    if not applied:
+        return "not assessed"
+    power = fault.power(n)
+    return f"not measured below n = {min(fault.powers)}" if power is None else f"{100 * power:.0f} %"
 
 
 def _assumed(e: RunReader) -> Iterator[str]:
-    """Yield what it means that a distribution was laid over the predictions."""
+    """Yield the consequence of a distribution assumed for the predictions."""
     assumption = e.subject.assumption
     if assumption is None:
         return
     same = assumption.scale == "constant" and not assumption.members_share
-    more = " Its spread is the same in every row: where the model is less sure cannot be seen." if same else ""
+    more = " Its spread is the same for every observation: differences in uncertainty are not visible." if same else ""
     yield (
-        "The stated uncertainty is an assumption of this audit (see the answer), not of the model; calibration is its "
-        f"only test.{more}"
+        "The predictive uncertainty is an assumption of this audit (see the conclusion), not an output of the model; "
+        f"calibration is its only test.{more}"
     )
 
 
 def _not_run(e: RunReader) -> list[str]:
-    """Return a sentence for each reason why parts did not run."""
+    """Return a sentence for each reason why methods or checks did not run."""
     shared = _by_reason((entry.reason, name(entry.name)) for entry in e.run.not_run)
     return [f"Not run: {joined(names, 12)}. {sentence(reason)}" for reason, names in shared.items()]
 
 
 def _no_verdict(e: RunReader) -> list[str]:
-    """Return a sentence for each reason why checks gave no verdict."""
+    """Return a sentence for each reason why checks reached no verdict."""
     ended = [outcome for outcome in e.run.outcomes if outcome.state in NO_VERDICT]
     partly = [name(o.title or o.check) for o in ended if o.undecided]
     shared = _by_reason((o.reason, name(o.title or o.check)) for o in ended if not o.undecided)
     return [
-        *([f"No verdict on every rule of these checks: {joined(partly, 12)}."] if partly else []),
+        *([f"Inconclusive on some rules: {joined(partly, 12)}."] if partly else []),
         *(f"No verdict: {joined(names, 12)}. {sentence(reason)}" for reason, names in shared.items()),
     ]
 
 
 def _by_reason(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return what shares a reason."""
+    """Return names by their reason."""
     shared: dict[str, list[str]] = {}
     for reason, about in pairs:
         shared.setdefault(clean(reason), []).append(about)
@@ -74,32 +114,32 @@ def _by_reason(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def _dependent(e: RunReader) -> Iterator[str]:
-    """Yield what intervals cover where rows depend on each other in order of time."""
+    """Yield the coverage of intervals for serially dependent observations."""
     if e.subject.block_length is not None and e.subject.clusters:
-        blocks, length = count(e.subject.clusters, "block"), count(e.subject.block_length, "successive row")
+        blocks, length = count(e.subject.clusters, "block"), count(e.subject.block_length, "successive observation")
         yield (
-            f"Rows depend on each other in order of time: intervals are over {blocks} of about {length} (length "
+            f"Observations are serially dependent: intervals are over {blocks} of about {length} (length "
             f"{e.subject.block_rule}). They do not cover a trend, or a season longer than a block."
         )
 
 
 def _lacking(e: RunReader) -> Iterator[str]:
-    """Yield what was not given, and what that leaves open."""
+    """Yield the inputs that were not given, and the consequence."""
     about = e.subject
     if not about.has_y:
-        yield "No outcomes were given: scores, calibration and everything about the loss were not examined."
+        yield "No outcomes were given: performance, calibration and importance for the loss were not assessed."
     if not about.has_train:
-        yield "No training rows were given: over-fitting, support and rows seen in training were not examined."
+        yield "No training sample was given: over-fitting, the training domain and overlap were not assessed."
     optional = (
-        (about.clusters, "clusters (rows are taken as independent; if they are not, intervals are too narrow)"),
-        (about.protected, "protected attributes (nothing was examined by group)"),
-        (e.run.changes is not None, "a previous run (nothing is known about change over time)"),
+        (about.clusters, "clusters (observations are assumed to be independent; otherwise intervals are too narrow)"),
+        (about.protected, "protected attributes (groups were not assessed)"),
+        (e.run.changes is not None, "a previous run (change over time was not assessed)"),
     )
     absent = [text for present, text in optional if not present]
     if absent:
         yield f"Not given: {joined(absent)}."
     if UNAVAILABLE in about.hashes.get("model", UNAVAILABLE):
-        yield "The model has no file hash: this report cannot be tied to the bytes of a deployed model."
+        yield "The model has no file hash: this report cannot be linked to the file of a deployed model."
 
 
 def _about_data(e: RunReader) -> Iterator[str]:
@@ -107,51 +147,50 @@ def _about_data(e: RunReader) -> Iterator[str]:
     if total and n:
         error = 50 * math.sqrt((total - n) / (n * max(total - 1, 1)))  # a share of one half
         yield (
-            f"{n} of {total} rows were drawn at random; the others were not looked at. A share of rows stated here has "
-            f"a sampling error (standard error, for all {total} rows) of at most {math.ceil(10 * error) / 10:g} "
-            "percentage points."
+            f"{n} of {total} observations were drawn at random. A share of observations has a sampling error (standard "
+            f"error, for all {total}) of at most {math.ceil(10 * error) / 10:g} percentage points."
         )
     missing = mentions(f.name for f in e.subject.features if f.missing)
     if missing:
         verb = "has" if len(missing) == 1 else "have"
-        yield f"{joined(missing)} {verb} missing values; how the model fills them is part of what is explained."
+        yield f"{joined(missing)} {verb} missing values; their imputation by the model is part of the explanation."
     constant = mentions(f.name for f in e.subject.features if f.constant)
     if constant:
-        yield f"{joined(constant)} did not vary on these rows, so nothing can be said about them."
+        yield f"{joined(constant)} did not vary in the test sample and could not be assessed."
     gaps = {clean(gap.reason) for result in e.run.results for gap in result.omissions}
     if gaps:
-        yield f"Parts of methods were left out for {count(len(gaps), 'reason')}, listed in the full appendix."
+        yield f"Parts of methods were omitted for {count(len(gaps), 'reason')}, listed in the full appendix."
 
 
 def limits_of_methods(e: RunReader) -> Section:
-    """Return how each method in use fails, from its card."""
+    """Return the failure modes of each method in use, from its card."""
     cards = (method.card for method in e.methods_in_use)
     blocks: tuple[Block, ...] = bullets(f"{clean(card.title)}: {clean(card.fails)}" for card in cards if card.fails)
     blocks = blocks or paragraphs("They were not recorded." if e.results else "No method was in use.")
-    return make_section("limitations-methods", "Limits of the methods in use", blocks)
+    return make_section("limitations-methods", "Limitations of the methods in use", blocks)
 
 
 def omissions(e: RunReader) -> Section:
-    """Return everything a reader might look for and not find, each with its reason."""
+    """Return everything that is missing in this run, each with its reason."""
     parts = [(clean(x.group).removeprefix("uq_report."), name(x.name), sentence(x.reason)) for x in e.run.not_run]
     open_ = [o for o in e.run.outcomes if o.state not in ("found", "passed")]
     checks = [(name(o.check), o.state.replace("_", " "), sentence(o.reason)) for o in open_]
     heads = ("group", "name", "reason")
     blocks: tuple[Block, ...] = (
-        *paragraphs("A part that is missing here was neither passed nor failed."),
-        *paragraphs("" if parts else "Every explainer and check that was asked for ran."),
+        *paragraphs("What did not run neither passed nor failed."),
+        *paragraphs("" if parts else "Every requested explainer and check ran."),
         *tables("not-run-table", "Explainers and checks that did not run.", heads, parts),
         *_left_out(e),
         *tables("not-run-checks", "Checks that reached no verdict.", ("check", "state", "reason"), checks),
     )
-    return make_section("not-run", "What was not run, and why", blocks)
+    return make_section("not-run", "Not run, with reasons", blocks)
 
 
 def _left_out(e: RunReader) -> tuple[Block, ...]:
     """Return every omission once, with the results, measures and features that share its reason."""
     gaps = [(result.id, gap.measure, gap.feature, gap.reason) for result in e.run.results for gap in result.omissions]
     if not gaps:
-        return paragraphs("No part that ran left anything out.")
+        return paragraphs("No method that ran omitted a part.")
     rows: Sequence[tuple[Any, ...]] = gaps
     for place in (0, 2, 1):
         rows = _merged(rows, place)
@@ -159,12 +198,12 @@ def _left_out(e: RunReader) -> tuple[Block, ...]:
         (joined(items(results)), _names(measures), _names(features), sentence(reason))
         for results, measures, features, reason in rows
     ]
-    caption = f"Left out inside parts that ran: {count(len(cells), 'entry', 'entries')}."
+    caption = f"Omitted by methods that ran: {count(len(cells), 'entry', 'entries')}."
     return tables("not-run-omissions", caption, ("result", "measure", "feature", "reason"), cells)
 
 
 def _merged(rows: Iterable[tuple[Any, ...]], place: int) -> list[tuple[Any, ...]]:
-    """Return rows that differ in one place only as one row, with all that they have there."""
+    """Return rows that differ in one place only as one row, with all values of that place."""
     shared: dict[tuple[Any, ...], list[Any]] = {}
     for row in rows:
         shared.setdefault((*row[:place], *row[place + 1 :]), []).append(row[place])

@@ -1,4 +1,4 @@
-"""The regulatory mapping: what an outside text asks, which section of this report answers it, and what is open."""
+"""The regulatory cross-reference: the requirements of a text, the sections that address them, and what is missing."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .model import chosen
 
 DECIDED = ("found", "passed", "ignored")  # states in which a check came to a verdict
 LEAD = (
-    "Where this report answers a heading of another text, and what people must add. An answer is something to judge, "
-    "not a judgement, and no statement on whether a text is met."
+    "The sections of this report that address a requirement, and what must be added by people. “Addressed” means that "
+    "evidence is given; whether a text is met is not assessed."
 )
-COLUMNS = ("heading", "answered by section", "open")
+COLUMNS = ("requirement", "addressed in section", "not addressed")
 EVIDENCE = "evidence files"
 FIRST = "page 1"
-# where the evidence of a kind stands that no table or figure names as its own: the first of these that is there
+# the section with the evidence of a kind that no table or figure names as its own: the first of these present
 OF_TEXTS = {
     "assumptions": "assumptions", "response": "monitoring", "validator": "sign-off", "approver": "sign-off",
     "independence": "sign-off", "version": "model-identity", "data_origin": "data", "data_licence": "data",
@@ -32,11 +32,11 @@ OF_TEXTS = {
 OF_RECORDS = {
     "challenger": "comparison", "changes": "changes", "checks": "findings", "features": "features", "hashes": "hashes",
     "chosen parameters": "model-parameters", "plugins": "plugins", "record of what did not run": "limitations",
-    "settings": "reproducibility-settings", "training rows": "data-rows", "versions": "reproducibility-versions",
+    "settings": "reproducibility-settings", "training sample": "data-rows", "versions": "reproducibility-versions",
 }  # fmt: skip
 OF_RESULTS = {
-    ids.CALIBRATION: "sure", ids.GROUPS: "sure", ids.PFI: "drives", ids.SHAP: "drives", ids.DALEX: "drives",
-    ids.RSENS: "drives", ids.PDP: "features", ids.ALE: "features",
+    ids.CALIBRATION: "performance", ids.GROUPS: "performance", ids.PFI: "drives", ids.SHAP: "drives",
+    ids.DALEX: "drives", ids.RSENS: "drives", ids.PDP: "features", ids.ALE: "features",
 }  # fmt: skip
 
 FOLDER = Path(__file__).parents[1] / "mappings"  # dated data files, one per text
@@ -45,9 +45,9 @@ FOLDER = Path(__file__).parents[1] / "mappings"  # dated data files, one per tex
 class Requirement(NamedTuple):
     """One point of a text.
 
-    `evidence` names what is needed, all of it: a result or an explainer by its id, a check (``check:calibration``),
-    a text people give (``about:purpose``) or a record of the run (``run:hashes``); ``a | b`` means either. What only
-    people can show has none. `people` is what they must add to that evidence in any case.
+    `evidence` names all that is needed: a result or an explainer by its id, a check (``check:calibration``), a stated
+    text (``about:purpose``) or a record of the run (``run:hashes``); ``a | b`` means either. Empty where only people
+    can provide evidence. `people` is what they must add to that evidence in any case.
     """
 
     place: str
@@ -57,7 +57,7 @@ class Requirement(NamedTuple):
 
 
 class Framework(NamedTuple):
-    """One text: its status, what the mapping was read from, the date of the mapping, and its points."""
+    """One text: its status, the source and date of the cross-reference, and its points."""
 
     title: str
     source: str
@@ -86,46 +86,46 @@ def _read(file: Path) -> Framework:
 
 
 class RequirementAnswer(NamedTuple):
-    """What of the evidence a heading needs is in a run, section by section, and what is not."""
+    """The evidence for a requirement that is in a run, by section, and what is missing."""
 
     sections: Mapping[str, tuple[str, ...]]
     missing: tuple[str, ...]
 
 
 def mapping(e: RunReader, sections: Iterable[Section], *, whole: bool) -> Section:
-    """Return every heading in one table, or in full a part for each text; `sections` are those of this report."""
+    """Return every requirement in one table, or in full a part for each text; `sections` are those of this report."""
     places = Places.of(sections)
     blocks: tuple[Block, ...] = paragraphs(LEAD)
     parts = tuple(_part(e, framework, places) for framework in frameworks()) if whole else ()
     if not whole:
         blocks += _condensed(e, places)
-    return Section(id="mapping", title="Headings of other texts", blocks=blocks, sections=parts, appendix=True)
+    return Section(id="mapping", title="Regulatory cross-reference", blocks=blocks, sections=parts, appendix=True)
 
 
 def _condensed(e: RunReader, places: Places) -> tuple[Block, ...]:
-    """Return the headings that this run answers, and by their texts those that nothing answers."""
+    """Return the requirements that this run addresses, and by text those that it does not address."""
     every = frameworks()
     rows = [(text.title, *_row(e, point, places, named=False)) for text in every for point in text.requirements]
-    caption = f"Headings of {joined([text.title for text in every])}, as of {max(text.mapped for text in every)}."
-    answered = [row for row in rows if row[2] is not None]
-    unanswered: dict[str, list[str]] = {}
+    caption = f"Requirements of {joined([text.title for text in every])}, as of {max(text.mapped for text in every)}."
+    addressed = [row for row in rows if row[2] is not None]
+    missing: dict[str, list[str]] = {}
     for title, heading, where, _ in rows:
         if where is None:
-            unanswered.setdefault(title, []).append(heading.rstrip("."))
-    items = bullets(f"{title}: {'; '.join(headings)}." for title, headings in unanswered.items())
-    lead = paragraphs("Open, as nothing in this run answers them:" if items else "")
-    return (make_table("mapping-table", caption, ("text", *COLUMNS), answered), *lead, *items)
+            missing.setdefault(title, []).append(heading.rstrip("."))
+    items = bullets(f"{title}: {'; '.join(headings)}." for title, headings in missing.items())
+    lead = paragraphs("Not addressed in this run:" if items else "")
+    return (make_table("mapping-table", caption, ("text", *COLUMNS), addressed), *lead, *items)
 
 
 class Places(NamedTuple):
-    """The sections of a report that hold something: their numbers, and where each result is shown first."""
+    """The sections of a report with content: their numbers, and where each result is shown first."""
 
     numbers: Mapping[str, str]
     results: Mapping[str, str]
 
     @classmethod
     def of(cls, sections: Iterable[Section]) -> Places:
-        """Read them off a report's sections, numbered as renderers number them."""
+        """Collect them from the sections of a report, numbered as renderers number them."""
         listed = list(sections)
         places: dict[str, str] = {}
         results: dict[str, str] = {}
@@ -138,13 +138,13 @@ class Places(NamedTuple):
         return cls(places, results)
 
     def of_result(self, key: str) -> str:
-        """Return where a result stands: the section that shows it, else that of its explainer, else the files."""
+        """Return the place of a result: the section that shows it, else that of its explainer, else the files."""
         explainer = ids.explainer_of(key)
         return self.results.get(key) or self.numbers.get(OF_RESULTS.get(explainer, ""), EVIDENCE)
 
 
 def _numbered(number: str, section: Section) -> Iterator[tuple[str, Section]]:
-    """Yield a section and those inside it with their numbers, but for what is empty; sheets go by their section's."""
+    """Yield a section and those inside it with their numbers, without empty ones; sheets have that of their section."""
     if not _holds(section):
         return
     yield number, section
@@ -160,13 +160,13 @@ def _part(e: RunReader, framework: Framework, places: Places) -> Section:
     key = "mapping-" + "-".join(framework.title.lower().replace(",", "").replace("/", " ").split())
     about = f"{framework.source}. {framework.status} Read from: {framework.basis}"
     rows = [_row(e, requirement, places, named=True) for requirement in framework.requirements]
-    caption = f"{framework.title}: where its headings are answered, as of {framework.mapped}."
+    caption = f"{framework.title}: sections that address its requirements, as of {framework.mapped}."
     table = make_table(f"{key}-table", caption, COLUMNS, rows)
     return make_section(key, framework.title, (*paragraphs(about), table))
 
 
 def _row(e: RunReader, requirement: Requirement, places: Places, *, named: bool) -> tuple[str, str | None, str | None]:
-    """Return a heading, the sections that answer it, if `named` with the evidence in them, and what is open."""
+    """Return a requirement, the sections that address it, if `named` with their evidence, and what is missing."""
     answer = answer_of(e, requirement, places)
     where = [f"{place} ({joined(what, len(what))})" if named else place for place, what in answer.sections.items()]
     lacking = f"not in this run: {joined(answer.missing, len(answer.missing))}" if answer.missing else ""
@@ -199,7 +199,7 @@ def is_there(e: RunReader, needed: str) -> bool:
 
 
 def _place(e: RunReader, needed: str, places: Places) -> str:
-    """Return the number of the section in which a piece of evidence stands."""
+    """Return the number of the section with a piece of evidence."""
     kind, _, key = needed.rpartition(":")
     if not kind:
         return places.of_result(needed)
@@ -212,7 +212,7 @@ def _place(e: RunReader, needed: str, places: Places) -> str:
 
 
 def _words(needed: str) -> str:
-    """Return a piece of evidence in a reader's words."""
+    """Return a piece of evidence in words."""
     kind, _, key = needed.rpartition(":")
     words = name(key.replace("_", " "))
     return {"check": f"check of {words}", "": RESULTS.get(key, words)}.get(kind, words)
@@ -221,10 +221,10 @@ def _words(needed: str) -> str:
 RESULTS: Mapping[str, str] = {
     ids.ALE: "local effects", ids.CALIBRATION: "scores and calibration", ids.DALEX: "drop-out loss",
     ids.GROUPS: "groups", ids.PDP: "profiles", ids.PFI: "importance", ids.REDUNDANCY: "dependence between features",
-    ids.RSENS: "sensitivity", ids.SHAP: "Shapley values", ids.SUPPORT: "distance from the training rows",
+    ids.RSENS: "sensitivity", ids.SHAP: "Shapley values", ids.SUPPORT: "training domain",
 }  # fmt: skip
 
-# name -> whether a run holds it
+# name -> whether a run has it
 RECORDS: Mapping[str, Callable[[RunReader], bool]] = {
     "challenger": lambda e: e.run.challenger is not None,
     "changes": lambda e: e.run.changes is not None,
@@ -235,6 +235,6 @@ RECORDS: Mapping[str, Callable[[RunReader], bool]] = {
     "plugins": lambda e: bool(e.run.plugins),
     "record of what did not run": lambda e: bool(e.run.results or e.run.outcomes or e.run.not_run),
     "settings": lambda e: bool(e.run.settings),
-    "training rows": lambda e: bool(e.subject.has_train),
+    "training sample": lambda e: bool(e.subject.has_train),
     "versions": lambda e: bool(e.run.environment),
 }

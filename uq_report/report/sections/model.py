@@ -1,4 +1,4 @@
-"""What was audited and who answers for it: model and purpose, data and lineage, sign-off."""
+"""The audited model and its owner: model and purpose, data and lineage, sign-off."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ...reading.run_reader import OPEN, RunReader, as_cell
 from ...runner.settings import About
 from ..placing import PluginSections
 
-LEAD = "What only people can say comes from the settings of the audit; where they said nothing it stands open."
+LEAD = "Statements by the owner are taken from the settings of the audit; those not made are marked as open."
 TEXTS = (
     ("Purpose", "purpose"), ("Intended use", "intended_use"), ("Out of scope", "out_of_scope"),
     ("Assumptions and design choices", "assumptions"), ("Materiality: exposure and reliance", "materiality"),
-    ("Users", "users"), ("Owner", "owner"), ("Tier", "tier"), ("When a threshold is crossed", "response"),
+    ("Users", "users"), ("Owner", "owner"), ("Tier", "tier"), ("Response when a threshold is breached", "response"),
     ("Next review", "next_review"),
 )  # fmt: skip
 IDENTITY = (
@@ -25,13 +25,13 @@ IDENTITY = (
     ("Caution", "sources.model_loading"), ("SHA-256", "hashes.model"), ("Task", "task"),
     ("Predictive distribution", "family"), ("Classes", "classes"),
 )  # fmt: skip
-READ = (("Decides for", "decisions"), ("Read by the adapter", "adapter"), ("Why this adapter", "adapter_reason"))
-OPTIONAL = ("Caution", "Decides for", "How it is called")  # left out where they are not recorded
-WITH_METHODS = ("assumptions", "response")  # which the sections by method open with
+READ = (("Decision rule", "decisions"), ("Adapter", "adapter"), ("Reason for this adapter", "adapter_reason"))
+OPTIONAL = ("Caution", "Decision rule", "How it is called")  # left out where they are not recorded
+WITH_METHODS = ("assumptions", "response")  # shown by the sections by method
 
 
 def model(e: RunReader, *, whole: bool = True) -> Section:
-    """Return purpose and materiality, the model's identity, and the parameters somebody chose, or all of them."""
+    """Return purpose and materiality, the identity of the model, and its non-default parameters, or all of them."""
     texts = [(label, key) for label, key in TEXTS if not (whole and key in WITH_METHODS)]
     purpose = Facts(rows=tuple((label, e.about_cell(key)) for label, key in texts))
     identity = make_section("model-identity", "Identity", (Facts(rows=_identity(e)),))
@@ -66,15 +66,15 @@ def _parameters(e: RunReader, *, whole: bool) -> tuple[Block, ...]:
 
 
 def _counted(many: int, differing: dict[str, str] | None) -> str:
-    """Say how many parameters somebody chose.
+    """Say how many parameters differ from their defaults.
 
     Examples
     --------
     >>> _counted(43, {"max_depth": "8"}), _counted(1, None)
-    ('1 of 43 parameters differs from its default.', '1 parameter was recorded, not which were chosen.')
+    ('1 of 43 parameters differs from its default.', '1 parameter was recorded; defaults are not known.')
     """
     if differing is None:
-        return f"{count(many, 'parameter')} {'was' if many == 1 else 'were'} recorded, not which were chosen."
+        return f"{count(many, 'parameter')} {'was' if many == 1 else 'were'} recorded; defaults are not known."
     if not differing:
         return f"None of {count(many, 'parameter')} differs from its default."
     verb = "differs from its default" if len(differing) == 1 else "differ from their defaults"
@@ -89,14 +89,14 @@ SOURCES = {
 }  # fmt: skip
 HASHED = {
     "data_file": "the file of the data", "train_file": "the file of the training data", "model": "the model",
-    "X": "the rows", "y": "the outcomes", "train_X": "the training rows", "train_y": "the training outcomes",
+    "X": "the test sample", "y": "the outcomes", "train_X": "the training sample", "train_y": "the training outcomes",
 }  # fmt: skip
 
 
 def data(e: RunReader, placed: PluginSections, *, whole: bool = True) -> Section:
-    """Return origin and facts of the rows, and hashes; in full every feature and the quality of the data."""
+    """Return origin and facts of the test sample, and hashes; in full every feature and the quality of the data."""
     parts = (
-        make_section("data-rows", "Rows and features", _rows_and_features(e.subject, whole=whole)),
+        make_section("data-rows", "Test sample and features", _rows_and_features(e.subject, whole=whole)),
         *(placed.chapter("data") if whole else ()),
         make_section("hashes", "Hashes", _hashes(e.subject.hashes)),
     )
@@ -104,24 +104,31 @@ def data(e: RunReader, placed: PluginSections, *, whole: bool = True) -> Section
 
 
 def _lineage(e: RunReader) -> tuple[tuple[str, Cell], ...]:
-    """Return what people wrote of the data, and the names of its files."""
+    """Return the stated origin of the data, and the names of its files."""
     files = tuple(
         (SOURCES.get(key, f"File or column of {name(key)}"), as_cell(source))
         for key, source in e.subject.sources.items()
         if key not in ("model", "model_loading")
     )
-    texts = (("Origin", "data_origin"), ("How rows were split", "data_split"), ("Licence", "data_licence"))
+    texts = (
+        ("Origin", "data_origin"),
+        ("Split into training and test sample", "data_split"),
+        ("Licence", "data_licence"),
+    )
     return (*((label, e.about_cell(key)) for label, key in texts), *files)
 
 
 def _rows_and_features(about: SubjectFacts, *, whole: bool) -> tuple[Block, ...]:
     together = [f"{name(group)}: {joined(items(members))}" for group, members in about.groups.items()]
     facts = (
-        ("Rows", as_cell(about.n)),
-        ("Drawn from", f"{about.sampled_from} rows, at random" if about.sampled_from else "all rows given"),
+        ("Observations", as_cell(about.n)),
+        (
+            "Drawn from",
+            f"{about.sampled_from} observations, at random" if about.sampled_from else "all observations given",
+        ),
         ("Features", as_cell(about.d)),
         ("Outcomes given", as_cell(about.has_y)),
-        ("Training data given", f"yes, {count(about.n_train or 0, 'row')}" if about.has_train else "no"),
+        ("Training data given", f"yes, {count(about.n_train or 0, 'observation')}" if about.has_train else "no"),
         ("Sample weights", as_cell(about.weights)),
         _dependence(about),
         ("Feature groups", "; ".join(together) or "none"),
@@ -132,11 +139,11 @@ def _rows_and_features(about: SubjectFacts, *, whole: bool) -> tuple[Block, ...]
 
 
 def _dependence(about: SubjectFacts) -> tuple[str, Cell]:
-    """Return how rows depend on each other, as far as it was stated."""
+    """Return the stated dependence between observations."""
     if about.block_length is None or about.clusters is None:
-        return "Clusters of rows", about.clusters or "none"
-    blocks, length = count(about.clusters, "block"), count(about.block_length, "successive row")
-    return "Rows in order of time", f"{blocks} of about {length} (length {about.block_rule})"
+        return "Clusters of observations", about.clusters or "none"
+    blocks, length = count(about.clusters, "block"), count(about.block_length, "successive observation")
+    return "Observations in order of time", f"{blocks} of about {length} (length {about.block_rule})"
 
 
 def _outcome(about: SubjectFacts) -> tuple[tuple[str, Cell], ...]:
@@ -149,14 +156,14 @@ def _outcome(about: SubjectFacts) -> tuple[tuple[str, Cell], ...]:
 
 
 def _warnings(features: tuple[FeatureFacts, ...]) -> tuple[Block, ...]:
-    """Warn of columns that make importances misleading."""
+    """Return a warning for columns that make importances misleading."""
     constant = [name(f.name) for f in features if f.constant]
-    copies = [f"{name(f.name)} repeats {name(f.duplicate_of)}" for f in features if f.duplicate_of]
+    copies = [f"{name(f.name)} duplicates {name(f.duplicate_of)}" for f in features if f.duplicate_of]
     missing = [f"{name(f.name)} ({f.missing})" for f in features if f.missing]
     warnings = (
-        (constant, "Constant columns", "The model cannot be shown to use them on these rows: {}."),
-        (copies, "Copies", "{}. Their importances share what they have in common."),
-        (missing, "Missing values", "Rows without a value, by feature: {}."),
+        (constant, "Constant columns", "Use by the model cannot be assessed on the test sample: {}."),
+        (copies, "Duplicates", "{}. Duplicates share their importance."),
+        (missing, "Missing values", "Observations with a missing value, by feature: {}."),
     )
     return tuple(Callout(tone="warning", title=t, text=text.format(joined(f))) for f, t, text in warnings if f)
 
@@ -167,7 +174,7 @@ def _features(features: tuple[FeatureFacts, ...]) -> tuple[Block, ...]:
     numbers = (Column("distinct", "integer"), Column("missing", "integer"))
     columns = ("feature", "kind", "range or most frequent levels", *numbers)
     rows = [(name(f.name), clean(f.kind), _range(f), f.distinct, f.missing) for f in features]
-    return (make_table("data-features", "Features on the audited rows.", columns, rows),)
+    return (make_table("data-features", "Features of the test sample.", columns, rows),)
 
 
 def _range(feature: FeatureFacts) -> str:
@@ -180,19 +187,19 @@ def _range(feature: FeatureFacts) -> str:
 
 def _hashes(hashes: Mapping[str, str]) -> tuple[Block, ...]:
     rows = tuple((f"SHA-256 of {HASHED.get(key, name(key))}", as_cell(value)) for key, value in hashes.items())
-    text = "A report belongs to the model and data with these hashes, and to no others."
+    text = "This report applies only to the model and data with these hashes."
     return (*paragraphs(text), Facts(rows=rows or (("Hashes", as_cell(None)),)))
 
 
 BLANK = "____________________"
 ROLES = (("Preparer", "preparer"), ("Reviewer", "validator"), ("Approver", "approver"))
 HOW = (
-    "Prove the file with “uq-report verify --deep report.pdf”, sign it with “uq-report sign report.pdf”; a draft must "
-    "not be signed."
+    "Verify the file with “uq-report verify --deep report.pdf” and sign it with “uq-report sign report.pdf”. Do not "
+    "sign a draft."
 )
 PEOPLE = (
-    "Only people can judge whether the features may be used by law and policy, whether effects agree with what is "
-    "known, and whether rows, thresholds and severities fit the use of the model."
+    "The reviewer judges whether law and policy permit the use of the features, whether effects agree with domain "
+    "knowledge, and whether test sample, thresholds and severities suit the use of the model."
 )
 SIGNED = (
     ("Author of this report", "about.author"), ("Independence of the review", "about.independence"),
@@ -202,19 +209,19 @@ NO_TEXT = ("title", "status", "classification", "signers")  # what need not be c
 
 
 def sign_off(e: RunReader) -> Section:
-    """Return the lines to sign, what is open, and how to prove and sign the file."""
+    """Return the lines to sign, the open items, and how to verify and sign the file."""
     rows = [(role, e.about_cell(key), BLANK, BLANK) for role, key in ROLES]
-    table = make_table("sign-off-table", "To be dated and signed.", ("role", "name", "date", "signature"), rows)
+    table = make_table("sign-off-table", "Signatures.", ("role", "name", "date", "signature"), rows)
     facts = e.facts(row for row in SIGNED if row[1] != "about.signers" or e.about("signers"))
     blocks: tuple[Block, ...] = (table, Facts(rows=facts), *paragraphs(_to_complete(e), PEOPLE, HOW))
     return make_section("sign-off", "Sign-off", blocks)
 
 
 def _to_complete(e: RunReader) -> str:
-    """Say in one line what must be completed before a signature."""
+    """Return the items to complete before a signature, in one line."""
     empty = [key.replace("_", " ") for key in About.model_fields if key not in NO_TEXT and not e.about(key)]
     unowned = sum(e.action(finding)[0] == OPEN for finding in e.findings if finding.severity != "observation")
     still = [f"owner and due date of {count(unowned, 'finding')}"] * bool(unowned)
     still += [f"the texts on {joined(empty, len(empty))}"] * bool(empty)
     still += [f"the status, which is {clean(e.about('status') or 'draft', 20)}"] * (e.about("status") != "final")
-    return f"To be completed: {'; '.join(still)}." if still else "Nothing is left to be completed."
+    return f"To be completed: {'; '.join(still)}." if still else "All items are complete."

@@ -1,4 +1,4 @@
-"""How good the model is on unseen rows: scores, decisions, claims against what is confirmed, segments that differ."""
+"""Performance out of sample: scores, decisions, model-implied against realised importance, and segments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import isfinite
 
 from ...core.support.numbers import unit_phrase
-from ...core.support.text import count
 from ...document.blocks import intervals_caption, left_out, make_section, make_table, notes_of, paragraphs
 from ...document.document import Block, Column, Paragraph, Section, Table
 from ...document.plots.frames import interval_words
@@ -23,52 +22,57 @@ from ...reading.tables import plain_table
 from ..placing import PluginSections
 from .comparisons import comparison_words
 from .groups import affected
-from .uncertainty import believed, item_words, scores_table
+from .uncertainty import calibrated, item_words, score_name, scores_table
 from .usefulness import useful
 
 COUNTED = 6  # classes up to which the table counts every pair
 MOST = 8  # classes in the table of the front part
 BASELINE, SKILL = "_baseline", "_skill"
-# the first with a skill is shown on page 1
-SCORE_NAMES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS", "interval_score": "interval score"}
+# scores with a baseline; the first that a run has is shown on page 1
+ITEMS_WITH_SKILL = (LOG_SCORE, "brier", "crps", "interval_score")
 TITLES = {
-    "log_score": "log score (surprise at the outcome; lower is better)",
     "brier": "Brier score (lower is better)",
-    "accuracy": "right decisions",
-    "roc_auc": "area under the ROC curve (how well it orders rows)",
-    "crps": "CRPS (distance to the outcome; lower is better)",
-    "interval_score": "interval score (width and misses; lower is better)",
-    "mean_error": "outcome less prediction, mean",
+    "accuracy": "accuracy",
+    "roc_auc": "area under the ROC curve (AUC)",
+    "crps": "CRPS (lower is better)",
+    "interval_score": "interval score (lower is better)",
+    "mean_error": "mean error (outcome minus prediction)",
     "squared_error": "mean squared error (lower is better)",
     "r2": "coefficient of determination, R² (share of the variance explained)",
 }
-RATES = {"recall": "found", "precision": "right where decided so"}
-SHORT = {**SCORE_NAMES, "nll": SCORE_NAMES[LOG_SCORE]}
+RATES = {"recall": "recall", "precision": "precision"}
 
 
 def scores(e: RunReader) -> Section:
-    """Return what the model's predictions are worth on unseen rows, and what it decides."""
+    """Return the scores out of sample, and the confusion matrix."""
     view = CalibrationView.find(e.run)
     blocks: tuple[Block, ...] = paragraphs(e.why_missing(CalibrationView.id))
     if view is not None:
-        blocks = (*paragraphs(_skill(e, view.lines)), _scores(view), *_decisions(e), *paragraphs(*comparison_words(e)))
-    return make_section("sure-scores", "How good is it?", blocks)
+        blocks = (
+            *paragraphs(_skill(e, view.lines)),
+            _scores(e, view),
+            *_decisions(e),
+            *paragraphs(*comparison_words(e)),
+        )
+    return make_section("performance-scores", "Performance", blocks)
 
 
-def _scores(view: CalibrationView) -> Table:
-    """Return a line for each score of the prediction, beside that of the forecast without features."""
+def _scores(e: RunReader, view: CalibrationView) -> Table:
+    """Return a line for each score of the prediction, beside that of the no-feature baseline."""
     lines = {line.item: line for line in view.lines if not line.judges_uncertainty}
     own = [item for item in lines if not item.endswith((BASELINE, SKILL))]
-    heads = {"": "model", BASELINE: "without features", SKILL: "better by"}
+    heads = {"": "model", BASELINE: "no-feature baseline", SKILL: "improvement"}
     ends = [*heads] if any(f"{item}{SKILL}" in lines for item in own) else [""]
-    rows = [(_score(lines[item]), *(_cell(lines.get(f"{item}{end}")) for end in ends)) for item in own]
+    rows = [(_score(e, lines[item]), *(_cell(lines.get(f"{item}{end}")) for end in ends)) for item in own]
     columns = ["score", *(heads[end] for end in ends)]
-    return make_table("sure-scores-table", f"Scores on {count(view.n, 'unseen row')}.", columns, rows, evidence=view.id)
+    caption = f"Scores on the test sample (n = {view.n})."
+    return make_table("performance-scores-table", caption, columns, rows, evidence=view.id)
 
 
-def _score(line: ScoreLine) -> str:
-    """Return a score's name, with the unit that a cell leaves out."""
-    title = TITLES.get(line.item, item_words(line))
+def _score(e: RunReader, line: ScoreLine) -> str:
+    """Return the name of a score, with the unit that a cell leaves out."""
+    own = f"{score_name(e, LOG_SCORE)} (lower is better)" if line.item == LOG_SCORE else item_words(line)
+    title = TITLES.get(line.item, own)
     left_out = " " in line.unit and not unit_phrase(line.unit) and not is_share(line.unit)
     return f"{title}, {name(line.unit)}" if left_out else title
 
@@ -76,28 +80,33 @@ def _score(line: ScoreLine) -> str:
 def _cell(line: ScoreLine | None) -> str:
     if line is None:
         return ""
-    if line.item in ("roc_auc", "r2"):  # shares that nobody reads in percent
+    if line.item in ("roc_auc", "r2"):  # by convention not in percent
         return estimate_words(line)
     return amount(line)
 
 
 def _skill(e: RunReader, lines: Sequence[ScoreLine]) -> str:
-    """Say whether the model beats the forecast without features, as far as the intervals tell."""
+    """Say whether the model outperforms the no-feature baseline, as far as the intervals show it."""
     sides: dict[str, list[str]] = {}
     for line in lines:
         if line.is_skill:
-            side = "better than" if line.lower > 0 else "worse than" if line.upper < 0 else "not told apart from"
-            item = line.item.removesuffix(SKILL)
-            sides.setdefault(side, []).append(f"the {SHORT.get(item, item.replace('_', ' '))}")
+            side = (
+                "outperforms"
+                if line.lower > 0
+                else "performs worse than"
+                if line.upper < 0
+                else "is not distinguishable from"
+            )
+            sides.setdefault(side, []).append(score_name(e, line.item.removesuffix(SKILL)))
     if not sides:
         return ""
-    other = "the class frequencies" if e.subject.classes is not None else "the distribution of past outcomes"
-    parts = [f"{side} {other} by {joined(items)}" for side, items in sides.items()]
-    return f"Its predictions are {joined(parts)}."
+    other = "the class frequencies" if e.subject.classes is not None else "the marginal distribution of outcomes"
+    parts = [f"{side} a baseline that predicts {other}, by {joined(items)}" for side, items in sides.items()]
+    return f"The model {'; it '.join(parts)}."
 
 
 def _decisions(e: RunReader) -> tuple[Block, ...]:
-    """Return each class with its counts, the share found, and how often the decision for it is right."""
+    """Return the confusion matrix with recall and precision of each class."""
     view = Decisions.find(e.run)
     if view is None:
         return ()
@@ -109,23 +118,23 @@ def _decisions(e: RunReader) -> tuple[Block, ...]:
         (name(label), *counts.get(k, ()), *(_share(view.of_class(label).get(x)) for x in RATES))
         for k, label in _least_recalled(view, labels)
     ]
-    heads = [f"decided {name(label)}" for label in counted] or ["rows"]
-    columns: list[Column | str] = ["class", *(Column(head, "integer") for head in heads), *RATES.values()]
-    least = f" The {len(rows)} of {len(labels)} classes that are found least, by the upper end."
+    heads = [f"predicted {name(label)}" for label in counted] or ["n"]
+    columns: list[Column | str] = ["actual", *(Column(head, "integer") for head in heads), *RATES.values()]
+    least = f" The {len(rows)} of {len(labels)} classes with the lowest recall (upper limit)."
     which = "" if len(rows) == len(labels) else least
-    caption = f"Rows of each class by decision: {clean(view.rule)}.{which}"
-    return (make_table("sure-decisions", caption, columns, rows, evidence=view.id),)
+    caption = f"Confusion matrix, predicting {clean(view.rule)}.{which}"
+    return (make_table("performance-decisions", caption, columns, rows, evidence=view.id),)
 
 
 def _least_recalled(view: Decisions, labels: Sequence[str]) -> list[tuple[int, str]]:
-    """Return the classes with their places; of many those that are found least, by the upper end of the interval."""
+    """Return the classes with their places; of many those with the lowest upper limit of the recall."""
     placed = [*enumerate(labels)]
     recalls = {line.label: (line.upper, line.estimate) for line in view.lines if line.item == "recall"}
     return placed if len(placed) <= MOST else sorted(placed, key=lambda place: recalls.get(place[1], (1.0, 1.0)))[:MOST]
 
 
 def _rows(view: Decisions, label: str) -> int:
-    """Return the rows of a class."""
+    """Return the number of observations of a class."""
     line = view.of_class(label).get("recall")
     return 0 if line is None else line.n
 
@@ -135,12 +144,12 @@ def _share(line: DecisionLine | None) -> str:
 
 
 def outcomes_in_full(e: RunReader, placed: PluginSections) -> Section:
-    """Return every score as recorded, and what stands in the chapters on outcomes and on the uncertainty's quality."""
+    """Return every score as recorded, and the chapters on outcomes and on the quality of the uncertainty."""
     view = CalibrationView.find(e.run)
     blocks: tuple[Block, ...] = paragraphs(e.why_missing(CalibrationView.id))
     if view is not None:
         lines = [line for line in view.lines if not line.judges_uncertainty]
-        table = scores_table(view, lines, "scores-table", "Scores on the audited rows.")
+        table = scores_table(view, lines, "scores-table", "Scores on the test sample.")
         blocks = (table, *left_out(view.result), *_compared(e))
     sections = (*placed.chapter("outcomes"), *placed.chapter("uncertainty-quality"))
     return make_section("outcomes", "Outcomes in full", blocks, sections)
@@ -157,57 +166,59 @@ def _compared(e: RunReader) -> tuple[Block, ...]:
     return (table, *left_out(view.result))
 
 
-CLAIMS_SHOWN = 5  # features in the table of claims
+CLAIMS_SHOWN = 5  # features in the table
 CLAIMS = (
-    "If a feature's values were wrong, the model expects its loss to rise by what it claims; the outcomes of unseen "
-    "rows confirm that or not."
+    "Model-implied importance is the increase in loss that the model itself expects when a feature is permuted; "
+    "realised importance is the increase observed out of sample."
 )
-SEGMENTS_TITLE = "Where is it unsure or wrong?"
+SEGMENTS_TITLE = "Segments"
 SEGMENTS_SHOWN = 4  # segments in the front part
 NO_SEGMENT = (
-    "No segment of rows that a small tree sets apart is shown to be less sure, or more wrong, than the others on rows "
-    "that the tree has not seen."
+    "No segment found by a small regression tree is shown to have higher uncertainty or loss than the other "
+    "observations, on observations that the tree was not grown on."
 )
 
 
 def sure(e: RunReader) -> Section:
-    """Return scores and decisions, reliability, claims, segments of high uncertainty, and who is affected."""
-    parts = (scores(e), believed(e), useful(e), claimed(e), unsure(e), affected(e))
-    return make_section("sure", "How good, how sure", _intervals(e), tuple(filter(None, parts)))
+    """Return scores, calibration, usefulness of the uncertainty, realised importance, segments and groups."""
+    parts = (scores(e), calibrated(e), useful(e), implied(e), segments(e), affected(e))
+    return make_section("performance", "Performance and calibration", _intervals(e), tuple(filter(None, parts)))
 
 
 def _intervals(e: RunReader) -> tuple[Paragraph, ...]:
-    """Say once which intervals stand in brackets."""
+    """Say once which intervals are in brackets."""
     results = map(e.find, (ids.CALIBRATION, ids.CALIBRATION_DECISIONS, ids.PFI_CLAIMS, ids.SEGMENTS, ids.GROUPS))
     kinds = [*filter(None, dict.fromkeys(interval_words(r.estimates) for r in results if r is not None))]
-    return paragraphs(f"In brackets stands the {joined(kinds)}." if kinds else "")
+    return paragraphs(f"In brackets: {joined(kinds)}." if kinds else "")
 
 
-def claimed(e: RunReader) -> Section | None:
-    """Return the leading claims beside what is confirmed, or that nothing shows it; None where none was computed."""
+def implied(e: RunReader) -> Section | None:
+    """Return the largest model-implied importances beside the realised ones; None where none was computed."""
     view = Claims.find(e.run)
     if view is None or not view.part(CLAIMED):
         return None
     blocks: tuple[Block, ...] = (*paragraphs(f"{CLAIMS}{_apart(view)}"), _table(e, view))
     if not view.part(DELIVERED):
-        blocks = paragraphs("Without outcomes nothing shows whether unseen rows confirm what the model claims.")
-    return make_section("sure-claims", "Does the model know what it claims to know?", blocks)
+        blocks = paragraphs("Without outcomes the realised importance is not known.")
+    return make_section("performance-realised", "Model-implied and realised importance", blocks)
 
 
 def _apart(view: Claims) -> str:
-    """Name the features that are shown to be worth less, or more, than the model claims."""
+    """Name the features whose realised importance is shown to be below, or above, the model-implied one."""
     decisive = [x for x in view.part(DIFFERENCE) if x.feature != ALL_FEATURES and x.has_interval and not x.unreliable]
     less = [x.feature for x in largest_first(decisive) if x.lower > view.margin]
     more = [x.feature for x in largest_first(decisive, -1) if x.upper < -view.margin]
-    sides = (("less", less), ("more", more))
+    sides = (("below", less), ("above", more))
     texts = [
-        f"{word} than claimed of {joined(mentions(features), CLAIMS_SHOWN)}" for word, features in sides if features
+        f"{word} the model-implied importance for {joined(mentions(features), CLAIMS_SHOWN)}"
+        for word, features in sides
+        if features
     ]
-    return f" They confirm {joined(texts)}." if texts else ""
+    return f" Realised importance is {joined(texts)}." if texts else ""
 
 
 def _table(e: RunReader, view: Claims) -> Table:
-    """Return the largest claims and that of all features together."""
+    """Return the largest model-implied importances and that of all features together."""
     confirmed, difference = (by_feature(view.part(item)) for item in (DELIVERED, DIFFERENCE))
     unit = e.words(view.measures[0], view.result).unit
     ordered = largest_first(view.part(CLAIMED))
@@ -216,15 +227,23 @@ def _table(e: RunReader, view: Claims) -> Table:
     rows = []
     for x in lines:
         amounts = [estimate_words(each) + mark(each) for each in (x, confirmed.get(x.feature))]
-        rows.append((name(x.feature), *amounts, _confirmed_share(view, x, difference.get(x.feature))))
-    columns = [Column("feature"), Column("claimed", unit=unit), Column("confirmed", unit=unit), Column("share of it")]
+        rows.append((name(x.feature), *amounts, _realisation_ratio(view, x, difference.get(x.feature))))
+    columns = [Column("feature"), Column("model-implied", unit=unit), Column("realised", unit=unit)]
+    columns.append(Column("realisation ratio"))
     pairs = (x for line in lines for x in (line, confirmed.get(line.feature)) if x is not None)
     note = unreliable_words(line.unreliable for line in pairs)
-    return make_table("sure-claims-table", "The largest claims.", columns, rows, evidence=view.id, note=note)
+    return make_table(
+        "performance-realised-table",
+        "The largest model-implied importances.",
+        columns,
+        rows,
+        evidence=view.id,
+        note=note,
+    )
 
 
-def _confirmed_share(view: Claims, claim: ClaimLine, difference: ClaimLine | None) -> str:
-    """Return the confirmed share; none of next to nothing, or where its interval is in doubt."""
+def _realisation_ratio(view: Claims, claim: ClaimLine, difference: ClaimLine | None) -> str:
+    """Return the realisation ratio; empty for a negligible importance, or where its interval is unreliable."""
     tiny = claim.estimate < view.margin
     if tiny or difference is None or difference.unreliable or not isfinite(difference.share_lower):
         return ""
@@ -232,8 +251,8 @@ def _confirmed_share(view: Claims, claim: ClaimLine, difference: ClaimLine | Non
     return value_words(share, lower, upper, "%")
 
 
-def unsure(e: RunReader) -> Section | None:
-    """Return the leading segments with their uncertainty and loss; None where none were looked for."""
+def segments(e: RunReader) -> Section | None:
+    """Return the leading segments with their uncertainty and loss; None where none were searched for."""
     view = SegmentsView.find(e.run)
     if view is None or not view.lines:
         return None
@@ -241,12 +260,12 @@ def unsure(e: RunReader) -> Section | None:
     blocks: tuple[Block, ...] = paragraphs(NO_SEGMENT)
     if keys:
         titles = [e.words(measure, view.result).title for measure in view.measures]
-        columns: list[Column | str] = ["rows where", Column("rows", "integer"), *titles]
-        columns.append("brought closest by exchanging")
+        columns: list[Column | str] = ["segment", Column("n", "integer"), *titles]
+        columns.append("feature that explains most")
         rows = [_segment(view, key, SegmentFeatures.find(e.run)) for key in keys]
-        caption = "Segments of rows that stand out, on rows that did not make them."
-        blocks = (make_table("sure-segments-table", caption, columns, rows, evidence=view.id),)
-    return make_section("sure-segments", SEGMENTS_TITLE, blocks)
+        caption = "Segments with higher uncertainty or loss, on observations that did not define them."
+        blocks = (make_table("performance-segments-table", caption, columns, rows, evidence=view.id),)
+    return make_section("performance-segments", SEGMENTS_TITLE, blocks)
 
 
 def _segment(view: SegmentsView, key: str, features: SegmentFeatures | None) -> tuple[str | int, ...]:

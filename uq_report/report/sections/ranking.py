@@ -25,9 +25,9 @@ from ...reading.run_reader import RunReader
 from ...reading.sentences import NUMBERS
 
 ROWS = 15  # features that are printed, the leading ones
-CORRECTED = "corrected for cover"
+CORRECTED = "adjusted for redundancy"
 DASH = "\u2011"  # a hyphen at which no line breaks
-HEADS = {"loss": "loss", "prediction": "prediction", "uncertainty": "doubt", "distribution": "distribution"}
+HEADS = {"loss": "loss", "prediction": "prediction", "uncertainty": "uncertainty", "distribution": "distribution"}
 
 
 class Source(NamedTuple):
@@ -46,9 +46,8 @@ SOURCES = (
     Source(ids.PFI, "loss", "loss", "alone", "the loss"),
     Source(ids.COVER, "loss", "loss", CORRECTED, f"the loss {CORRECTED}"),
     Source(ids.DALEX_PARTS, "loss", "prediction", "drop-out", "the drop-out loss"),
-    Source(ids.PFI, "uncertainty", "uncertainty", "alone", "the rise of the doubt"),
-    Source(ids.COVER, "uncertainty", "uncertainty", CORRECTED, f"the rise of the doubt {CORRECTED}"),
-    Source(ids.SHAP_IMPORTANCE, "uncertainty", "uncertainty", "Shapley", "the moves of the doubt"),
+    Source(ids.PFI_UNCERTAINTY, "uncertainty", "uncertainty", "permuted", "the uncertainty"),
+    Source(ids.SHAP_IMPORTANCE, "uncertainty", "uncertainty", "Shapley", "the uncertainty (Shapley)"),
     Source(ids.RSENS, "distribution", "uncertainty", "R-sens", "the whole distribution"),
 )
 
@@ -111,16 +110,9 @@ def _decimals(value: float, digits: int) -> int:
 def rankings(e: RunReader) -> list[RankingColumn]:
     """Return the columns that the run can fill, in their order."""
     every = [ranking for source in SOURCES if (ranking := _ranking(e, source)) is not None]
-    alone = {ranking.measure for ranking in every if ranking.source.id == ids.PFI}
-    return [x for x in every if x.source.id != ids.COVER or (x.measure in alone and _adds(e, x))]
-
-
-def _adds(e: RunReader, corrected: RankingColumn) -> bool:
-    """Say whether a corrected column adds to the one next to it: of the loss, any partner; else, any change."""
-    view = CoverCorrected.find(e.run)
-    if view is None or corrected.source.question == "loss":
-        return view is not None and any(view.partners.values())
-    return bool(changed(view, corrected.measure))
+    alone, view = {ranking.measure for ranking in every if ranking.source.id == ids.PFI}, CoverCorrected.find(e.run)
+    covered = view is not None and any(view.partners.values())
+    return [x for x in every if x.source.id != ids.COVER or (covered and x.measure in alone)]
 
 
 def changed(view: CoverCorrected, measure: str) -> list[CoverCorrectedLine]:
@@ -186,9 +178,9 @@ def ranking_table(e: RunReader, columns: Sequence[RankingColumn]) -> Table:
 def _kinds(columns: Sequence[RankingColumn]) -> str:
     """Say what mean changes and mean sizes are, where there are some."""
     sources, sizes = {column.source.id for column in columns}, {column.is_size for column in columns}
-    more = " (corrected for cover: with those that carry the same information wrong too)" * (ids.COVER in sources)
+    more = " (adjusted for redundancy: with those that carry the same information wrong too)" * (ids.COVER in sources)
     change = f"Mean change: the rise with wrong values of the feature{more}; rises and falls of single rows cancel."
-    size = "Mean size: how far the feature moves a row, up or down; never to be set beside a change."
+    size = "Mean size: how far the feature moves an observation, up or down; not comparable with a mean change."
     whole = "R-sens is about the whole distribution." * (ids.RSENS in sources)
     return spaced(change * (False in sizes), spaced(size, whole) * (True in sizes))
 
@@ -214,11 +206,10 @@ CAUSES: Mapping[str, str] = {
     ids.CID: "Other features carry part of the same information, which one of the two leaves as it is",
     ids.H_STATISTIC: "The feature acts together with others, which one of the two counts whole",
     ids.RSENS_INTERACTION: "The feature acts together with others, which one of the two counts whole",
-    ids.PFI: "The model is surer on wrong values, which only one of the two uses",
+    ids.PFI: "The model is more confident on permuted values, which only one of the two uses",
     ids.ALE: "Average and local effect differ, and only one of the two uses rows that the data lack",
 }
-KINDS = "A size counts every move, a mean change lets rises and falls cancel, so no contradiction"
-WHOLE = "R-sens follows the whole distribution, not the doubt alone"
+WHOLE = "R-sens is about the whole distribution, not the uncertainty alone"
 UNMOVED = "For no feature do these rows show that correction for cover changes its importance."
 MOVES = (
     (True, "Weigh more once partners that carry part of the same information are wrong too"),
@@ -309,9 +300,7 @@ def _parted(feature: str, cases: Sequence[RankGap]) -> str:
 
 
 def _cause(case: RankGap, reasons: Mapping[tuple[str, frozenset[tuple[str, str]]], Sequence[str]]) -> str:
-    """Return why two rankings part: another result shows it, or they count differently, or it is not known."""
-    if case.high.is_size is not case.low.is_size:
-        return KINDS
+    """Return why two rankings part: another result shows it, or they have another object, or it is not known."""
     pair = frozenset((column.source.id, column.measure) for column in (case.high, case.low))
     unexplained = WHOLE if ids.RSENS in {case.high.source.id, case.low.source.id} else UNKNOWN
     return next((CAUSES[key] for key in reasons.get((case.feature, pair), ()) if key in CAUSES), unexplained)
@@ -334,7 +323,7 @@ def corrections(e: RunReader, columns: Sequence[RankingColumn]) -> str:
     if view is None or not view.lines:
         return ""
     if not any(view.partners.values()):
-        return "No feature was found that carries another's information, so nothing is to be corrected for cover."
+        return "No feature was found that carries another's information, so nothing is to be adjusted for redundancy."
     corrected = [column for column in columns if column.source.id == ids.COVER]
     texts = [f"{words}: {'; '.join(parts)}." for more, words in MOVES if (parts := _moves(view, corrected, more=more))]
     return " ".join(texts) or UNMOVED

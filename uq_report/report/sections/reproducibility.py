@@ -1,4 +1,4 @@
-"""What is needed to make this report again: settings, versions, plugins, cards of the methods, and works cited."""
+"""Reproducibility: settings, versions, plugins, cards of the methods, glossary and works cited."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ from ...runner.plugins import Plugin
 
 RUNTIME = ("python", "platform")
 LEAD = (
-    "The report is made from run.json alone: the rebuild command writes it again without the model, and the verify "
-    "command checks hashes, printed numbers and bytes. The same run.json, versions and fonts give the same bytes. To "
-    "compute the numbers again, audit the model and the data with the hashes printed here, with these settings and "
-    "versions."
+    "The report is rendered from run.json alone: the rebuild command renders it again without the model, and the "
+    "verify command checks hashes, printed numbers and bytes. The same run.json, versions and fonts give the same "
+    "bytes. To recompute the numbers, audit the model and the data with these hashes, settings and versions."
 )
 FILES = (
-    "Attached to the PDF: run.json, which is the copy for programs; the estimates of each result as "
-    "“<result>.estimates.csv”, except for curves and single rows; and “table-….csv” for tables that are not printed in "
-    "full. CSV files are guarded for spreadsheets: text they would take for a formula has a leading '."
+    "Attached to the PDF: run.json (machine-readable); the estimates of each result as “<result>.estimates.csv”, "
+    "except for curves and local explanations; and “table-….csv” for tables that are not printed in full. In CSV files "
+    "text that a spreadsheet would interpret as a formula has a leading '."
 )
 ELSEWHERE = ("about", "actions", "waivers")  # settings that stand with what they are about
 OURS = "uq_report"
@@ -41,9 +40,9 @@ OF_MODELS = {"sklearn": "scikit-learn", "onnx": "onnxruntime"}  # a module's pac
 
 
 def reproducibility(e: RunReader, sha256: str, *, whole: bool = True) -> Section:
-    """Return how to rebuild and verify the report, hashes, what was set, versions and plugins."""
+    """Return how to rebuild and verify the report, with hashes, settings, versions and plugins."""
     parts = [
-        make_section("reproducibility-settings", "What was set", _settings(e, whole=whole)),
+        make_section("reproducibility-settings", "Settings", _settings(e, whole=whole)),
         make_section("reproducibility-versions", "Versions", _versions(e, whole=whole)),
         inventory(e, whole=whole),
     ]
@@ -54,12 +53,12 @@ def reproducibility(e: RunReader, sha256: str, *, whole: bool = True) -> Section
 
 
 def _warning(e: RunReader) -> tuple[Block, ...]:
-    """Say first that another run may give other numbers, where that is so."""
+    """Return a warning where another run may give other numbers."""
     reason = clean(e.run.not_reproducible)
     if not reason:
         return ()
-    text = f"Another run of the same inputs may give other results: {reason}. What was cut is listed as not run."
-    return (Callout(tone="warning", title="This run cannot be computed again", text=text),)
+    text = f"Another run of the same inputs may give other results: {reason}. Omitted parts are listed as not run."
+    return (Callout(tone="warning", title="This run is not reproducible", text=text),)
 
 
 def _facts(e: RunReader, sha256: str) -> tuple[tuple[str, Cell], ...]:
@@ -75,10 +74,10 @@ def _facts(e: RunReader, sha256: str) -> tuple[tuple[str, Cell], ...]:
 
 
 def _settings(e: RunReader, *, whole: bool) -> tuple[Block, ...]:
-    """Return what somebody set, and how much was left as it comes."""
+    """Return the settings that differ from their defaults, and the number of the others."""
     every = [*flat(e.run.settings)]
     own = [(key, value) for key, value in every if key.partition(".")[0] not in ELSEWHERE]
-    # what has a line of its own does not count as set
+    # seed, level and date have lines of their own
     chosen = [(k, v) for k, v in own if k not in ("seed", "confidence", "as_of") and not _default(k, v)]
     listed = [(k, v) for k, v in every if v or not k.startswith("about.")] if whole else chosen
     caption = "Settings of the run." if whole else "Settings that differ from their defaults."
@@ -89,7 +88,7 @@ def _settings(e: RunReader, *, whole: bool) -> tuple[Block, ...]:
 
 
 def _default(key: str, value: Any) -> bool:
-    """Say whether a setting is as it comes: not set, but for fast paths, which are on."""
+    """Say whether a setting has its default: not set, or for fast paths, on."""
     return value is True if key == "fast_paths" else value in (None, "", [], {}, ())
 
 
@@ -109,14 +108,14 @@ def flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 
 
 def _setting(value: Any) -> str:
-    """Return a setting as text; what was not set is the default, and empty parts of a list are left out."""
+    """Return a setting as text, ``"default"`` where it was not set; empty parts of a list are left out."""
     if isinstance(value, list | tuple):
         value = [{k: v for k, v in x.items() if v != ""} if isinstance(x, Mapping) else x for x in value]
     return "default" if value is None or value == "" else clean(as_cell(value), 300)
 
 
 def _versions(e: RunReader, *, whole: bool) -> tuple[Block, ...]:
-    """Return the versions of what computed the numbers and made the pages; in full of all that was installed."""
+    """Return the versions of the packages that computed the numbers and the pages; in full of all packages."""
     rows = (
         ("Numbers", _with_versions(e, computing(e))),
         ("Pages", _with_versions(e, PAGES)),
@@ -142,7 +141,7 @@ def _with_versions(e: RunReader, packages: Iterable[str]) -> str:
 def _every_version(e: RunReader) -> Table:
     every = [(name(key), clean(value)) for key, value in flat(e.run.environment) if key not in RUNTIME]
     rows = [(key.removeprefix("packages."), value) for key, value in every]
-    caption = "Versions of all packages that were there, in use or not."
+    caption = "Versions of all installed packages."
     return make_table("versions-table", caption, ("package", "version"), rows or [(ABSENT, "")])
 
 
@@ -163,7 +162,7 @@ def _results(e: RunReader) -> Table:
 
 
 def inventory(e: RunReader, *, whole: bool) -> Section:
-    """Return how many plugins worked, those of other distributions, and the whole list if asked to."""
+    """Return the number of plugins, those of other distributions, and if `whole` all of them."""
     plugins = e.run.plugins
     blocks: tuple[Block, ...] = paragraphs("The plugins were not recorded.")
     if plugins:
@@ -183,26 +182,26 @@ def group_of(plugin: PluginRecord) -> str:
 
 
 def _counted(plugins: Sequence[PluginRecord]) -> str:
-    """Count the plugins whose work is in the numbers, and say whether any is not ours."""
+    """Count the plugins that contributed numbers, and say whether any is of another distribution."""
     numbers = Counter(map(group_of, plugins))
     counts = joined([count(numbers[kind], kind.removesuffix("s")) for kind in WORKING if numbers[kind]])
     ours = "" if any(map(foreign, plugins)) else "All plugins come with this package."
-    return spaced(f"Found: {counts}." if counts else "", ours)
+    return spaced(f"In use: {counts}." if counts else "", ours)
 
 
 def _fast_paths(plugins: Sequence[PluginRecord]) -> tuple[Block, ...]:
-    """Say what predicted changed rows in place of the model, and how far it was from the model."""
+    """Name the fast paths that predicted in place of the model, and their deviation from it."""
     used = [p for p in plugins if group_of(p) == "fast_paths" and clean(p.outcome).startswith("predicted ")]
     lines = bullets(f"{name(p.name)} {clean(p.outcome, 400).rstrip('.')}." for p in used)
-    lead = "Rows with changed columns were predicted from the structure of the model, by these fast paths:"
+    lead = "Changed observations were predicted from the structure of the model, by these fast paths:"
     return (*paragraphs(lead if lines else ""), *lines)
 
 
 def _strangers(plugins: Sequence[PluginRecord]) -> tuple[Block, ...]:
-    """Name the plugins of other distributions, with what they did."""
+    """Name the plugins of other distributions, with their outcome."""
     lines = bullets(
         f"{name(p.name)} ({group_of(p).removesuffix('s')}) of {name(p.distribution)} {name(p.version)}: "
-        f"{clean(p.outcome, 200).rstrip('.')}, {count(p.rows_predicted, 'row')} predicted for it."
+        f"{clean(p.outcome, 200).rstrip('.')}, {count(p.rows_predicted, 'prediction')}."
         for p in plugins
         if foreign(p)
     )
@@ -210,12 +209,12 @@ def _strangers(plugins: Sequence[PluginRecord]) -> tuple[Block, ...]:
 
 
 def _every_plugin(plugins: Sequence[PluginRecord]) -> Table:
-    numbers = (Column("API", "integer"), Column("rows predicted", "integer"))
+    numbers = (Column("API", "integer"), Column("predictions", "integer"))
     columns = ("group", "name", "distribution", "version", *numbers, "outcome")
     ends = ((p.api_version, p.rows_predicted, clean(p.outcome, 200)) for p in plugins)
     names = ((group_of(p), name(p.name), name(p.distribution), name(p.version)) for p in plugins)
     rows = [(*identity, *end) for identity, end in zip(names, ends, strict=True)]
-    caption = "Every plugin that was found, with the rows predicted for it and how it ended."
+    caption = "All plugins, with the number of predictions for each and the outcome."
     return make_table("plugins-table", caption, columns, rows)
 
 
@@ -228,19 +227,19 @@ def methods(e: RunReader, *, whole: bool = True) -> Section:
     rows = tuple((clean(method.card.title, 120), in_short(method)) for method in e.methods_in_use)
     blocks = (*paragraphs(UNITS), *((Facts(rows=rows),) if not whole else ()))
     if not rows:
-        did = "What the methods of this run do was not recorded." if e.results else "No method has results in this run."
+        did = "The methods of this run were not recorded." if e.results else "No method has results in this run."
         blocks = paragraphs(did)
     sections = tuple(map(_card, e.methods_in_use)) if whole else ()
     return make_section("methods", "Methods", blocks, sections)
 
 
 def in_short(method: MethodRecord) -> str:
-    """Return what a method estimates, what it assumes first, how it fails first, and its source, as one paragraph."""
+    """Return the definition of a method, its first assumption and failure mode, and its source, as one paragraph."""
     card = method.card
     parts = (
         clean(card.definition),
         _labelled("Assumes", card.assumes),
-        _labelled("Fails", card.fails),
+        _labelled("Failure mode", card.fails),
         f"Source: {cite(card.references).rstrip('.')}." if card.references else "",
     )
     return spaced(*parts)
@@ -255,23 +254,23 @@ def _card(method: MethodRecord) -> Section:
     card = method.card
     options = [(key, value) for key, value in sorted(method.options.items()) if value is not None]
     rows = (
-        ("What it is", clean(card.definition)),
-        ("Assumes", clean(card.assumes)),
-        ("Fails when", clean(card.fails)),
+        ("Definition", clean(card.definition)),
+        ("Assumptions", clean(card.assumes)),
+        ("Failure modes", clean(card.fails)),
         ("Intervals", clean(card.interval)),
         ("Options", joined([f"{name(key)}: {clean(value, 60)}" for key, value in options], 20)),
-        ("Rests on", f"{cite(card.references).rstrip('.')}." if card.references else ""),
+        ("Source", f"{cite(card.references).rstrip('.')}." if card.references else ""),
     )
     facts = Facts(rows=tuple((label, text) for label, text in rows if text))
     return make_section(f"method-{method.name}", clean(card.title, 120), (facts,))
 
 
 def references(sections: Iterable[Section]) -> Section:
-    """Return the glossary of the terms, and the list of the works, that stand in `sections`."""
+    """Return the glossary of the terms and the list of the works in `sections`."""
     text = "\n".join(texts(sections))
     terms = tuple(pair for pair in TERMS.items() if re.search(rf"\b{re.escape(pair[0])}\b", text, re.IGNORECASE))
     works = bullets(f"{work.short.rstrip('.')}. {work.full}" for work in WORKS.values() if work.short in text)
-    explained: tuple[Block, ...] = (Facts(rows=terms),) if terms else paragraphs("No term needs words.")
+    explained: tuple[Block, ...] = (Facts(rows=terms),) if terms else paragraphs("No term of the glossary is used.")
     parts = (
         make_section("works", "Works cited in this report", works or paragraphs("No work is cited.")),
         make_section("glossary", "Terms used in this report", explained),

@@ -28,30 +28,30 @@ from ...reading.tables import parts_of
 from ..plots import SheetPanel, draw_sheet, most_frequent
 
 FEW = 2  # partners named
-QUANTITIES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "the doubt"}
+QUANTITIES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "the uncertainty"}
 
 
 def reading(ledger: Ledger, feature: str) -> str:
-    """Return what the feature does to the prediction and the uncertainty, what permuted values cost, and who covers it.
+    """Return the effects of a feature, its importance for the loss, and the importance that partner features hide.
 
-    Intervals stand in the table and in the figure; here numbers are rounded to them.
+    Intervals are in the table and in the figure; here numbers are rounded to them.
     """
-    parts = (effect, cost, disagreement, cover)
+    parts = (effect, importance, epistemic, hidden)
     return spaced(*(part(ledger, feature) for part in parts))
 
 
 def effect(ledger: Ledger, feature: str) -> str:
-    """Say how the average prediction moves along a feature, and whether the uncertainty moves with it."""
+    """Describe the average prediction along a feature, and the uncertainty beside it."""
     measure = ledger.measures.get("prediction")
     points = curve(ledger.average, measure or "", feature)
     if measure is None or points.empty:
         return ""
     unit, course = ledger.e.words(measure).unit, move(points)
-    doubt = _doubt(ledger, feature, course)
+    uncertainty = _uncertainty(ledger, feature, course)
     if course is None:
-        return f"The prediction has no clear direction{doubt}."
+        return f"The average prediction shows no significant change{uncertainty}."
     what = f"predicted {unit}" if unit.startswith("probability") else "prediction"
-    return f"The {what} {_moves(course, unit)}{doubt}."
+    return f"The {what} {_moves(course, unit)}{uncertainty}."
 
 
 def _moves(course: Move, unit: str) -> str:
@@ -64,62 +64,62 @@ def _moves(course: Move, unit: str) -> str:
     return f"is lowest {at} {a.where} ({start}) and highest {at} {b.where} ({end})"
 
 
-def _doubt(ledger: Ledger, feature: str, course: Move | None) -> str:
-    """Say how the uncertainty moves, next to the prediction where that has a course."""
+def _uncertainty(ledger: Ledger, feature: str, course: Move | None) -> str:
+    """Describe the uncertainty along a feature, relative to the prediction where that changes."""
     measure = ledger.measures.get("uncertainty", "")
     points = curve(ledger.average, measure, feature)
     if points.empty:
         return ""
     unit, own = ledger.e.words(measure).unit, move(points)
     if own is None:
-        return ", nor has the model's doubt" if course is None else "; the model's doubt has no clear direction"
+        return ", nor does the uncertainty" if course is None else "; the uncertainty shows no significant change"
     if course is None:
-        return f"; the model's doubt {_moves(own, unit)}"
+        return f"; the uncertainty {_moves(own, unit)}"
     ends = [rounded(end) for end in own.ends]
     span = f"{ends[0]} to {f'{ends[1]} {unit}'.strip()}"
     if own.direction and own.direction == course.direction:
-        return f", and so does the model's doubt ({span})"
+        return f", and so does the predictive uncertainty ({span})"
     if own.direction and own.direction == -course.direction:
-        return f", while the model's doubt {'rises' if own.direction == RISES else 'falls'} ({span})"
+        return f", while the predictive uncertainty {'rises' if own.direction == RISES else 'falls'} ({span})"
     at, highest = "for" if own.levels else "at", ends[0 if own.direction == FALLS else 1]
-    return f"; the model's doubt is highest {at} {own.high.where} ({highest} {unit})"
+    return f"; the uncertainty is highest {at} {own.high.where} ({highest} {unit})"
 
 
-def cost(ledger: Ledger, feature: str) -> str:
-    """Say what permuted values cost out of sample, against what the model claims, and whether uncertainty rises."""
+def importance(ledger: Ledger, feature: str) -> str:
+    """Return the increase in loss out of sample, against the model-implied one, and the change in uncertainty."""
     line = ledger.losses.get(feature)
     if line is None or ledger.loss is None or ledger.loss.sign < 0:
         return ""
     unit = ledger.loss.unit
     value = rounded(line, unit)
     if line.verdict == POSITIVE:
-        return f"Wrong values cost {value} on unseen rows{_claim(ledger, feature)}{_noticed(ledger, feature)}."
+        return f"Permuting it increases the loss by {value}{_signalled(ledger, feature)}{_implied(ledger, feature)}."
     if line.verdict == NEGATIVE:
         less = rounded(line, unit, sign=-1)
-        return f"Wrong values lower the loss on unseen rows by {less}{_doubted(ledger, feature)}."
+        return f"Permuting it decreases the loss by {less}{_not_realised(ledger, feature)}."
     if line.verdict == ABOUT_0:
-        return f"Wrong values cost about nothing on unseen rows ({value}){_doubted(ledger, feature)}."
+        return f"Permuting it changes the loss by about 0 ({value}){_not_realised(ledger, feature)}."
     ends = interval(line.lower, line.upper)
     between = f" ({f'{ends} {unit}'.strip()}){mark(line)}" if ends else ""
-    return f"What wrong values cost on unseen rows is open{between}{_doubted(ledger, feature)}."
+    return f"Its importance for the loss is inconclusive{between}{_not_realised(ledger, feature)}."
 
 
-def _claim(ledger: Ledger, feature: str) -> str:
-    """Compare a cost that is shown with what the model claims."""
-    claim, side = _claimed(ledger, feature)
-    if not claim or not side:
-        return f", against {claim} claimed" if claim else ""
-    return f", {'less' if side > 0 else 'more'} than the {claim} the model claims"
+def _implied(ledger: Ledger, feature: str) -> str:
+    """Compare a realised importance with the model-implied one."""
+    implied, side = _model_implied(ledger, feature)
+    if not implied or not side:
+        return f"; the model-implied importance is {implied}" if implied else ""
+    return f"; the model-implied importance, {implied}, is {'larger' if side > 0 else 'smaller'}"
 
 
-def _doubted(ledger: Ledger, feature: str) -> str:
-    """Say what the model claims where no cost is shown, if it claims more than unseen rows confirm."""
-    claim, side = _claimed(ledger, feature)
-    return f", though the model claims {claim}" if side > 0 else ""
+def _not_realised(ledger: Ledger, feature: str) -> str:
+    """Return the model-implied importance where it is shown to exceed the realised one."""
+    implied, side = _model_implied(ledger, feature)
+    return f"; the model-implied importance, {implied}, is larger" if side > 0 else ""
 
 
-def _claimed(ledger: Ledger, feature: str) -> tuple[str, int]:
-    """Return what the model claims, and 1 where that is shown to be too much, -1 too little, else 0."""
+def _model_implied(ledger: Ledger, feature: str) -> tuple[str, int]:
+    """Return the model-implied importance, and 1 where it is shown to be too large, -1 too small, else 0."""
     claimed, excess = ledger.claimed.get(feature), ledger.excess.get(feature)
     if claimed is None or excess is None:
         return "", 0
@@ -128,39 +128,37 @@ def _claimed(ledger: Ledger, feature: str) -> tuple[str, int]:
     return claim, int(shows and excess.lower > 0) - int(shows and excess.upper < 0)
 
 
-def _noticed(ledger: Ledger, feature: str) -> str:
-    """Say whether the uncertainty rises with a loss that does; nothing where that cannot be told."""
-    line = ledger.doubts.get(feature)
-    if line is None or ledger.doubt is None or ledger.doubt.sign < 0:
+def _signalled(ledger: Ledger, feature: str) -> str:
+    """Say whether the uncertainty increases with a loss that does; empty where that is inconclusive."""
+    line = ledger.uncertainties.get(feature)
+    if line is None or ledger.uncertainty is None or ledger.uncertainty.sign < 0:
         return ""
-    size = rounded(line, ledger.doubt.unit, sign=0)
+    size = rounded(line, ledger.uncertainty.unit, sign=0)
     return {
-        ABOUT_0: ", but the doubt hardly changes then",
-        POSITIVE: f", and the doubt then rises by {size}",
-        NEGATIVE: f", yet the doubt then falls by {size}",
+        ABOUT_0: ", without increasing the stated uncertainty",
+        POSITIVE: f" and the stated uncertainty by {size}",
+        NEGATIVE: f", and the stated uncertainty falls by {size}",
     }.get(line.verdict, "")
 
 
-def disagreement(ledger: Ledger, feature: str) -> str:
-    """Say how much of the rise of uncertainty is disagreement of the model's members, where that is shown."""
-    line, doubt, parts = ledger.disagreements.get(feature), ledger.doubts.get(feature), ledger.disagreement
-    if line is None or doubt is None or parts is None:
+def epistemic(ledger: Ledger, feature: str) -> str:
+    """Say how much of the increase in uncertainty is epistemic, where that is shown."""
+    line, total, parts = ledger.epistemics.get(feature), ledger.uncertainties.get(feature), ledger.epistemic
+    if line is None or total is None or parts is None:
         return ""
-    raised = doubt.verdict == POSITIVE and doubt.measure == parts_of(parts.result.estimates[col.MEASURE])[0]
+    raised = total.verdict == POSITIVE and total.measure == parts_of(parts.result.estimates[col.MEASURE])[0]
     if line.verdict == ABOUT_0:
-        return "Next to nothing of that doubt is disagreement of the members." if raised else ""
-    if line.verdict == POSITIVE and raised and line.estimate < doubt.estimate:
-        whole, lost = rounded(doubt, parts.unit), ledger.losses.get(feature)
-        noticed = lost is not None and lost.verdict == POSITIVE and bool(_noticed(ledger, feature))
-        lead = f"Of these {whole}," if noticed else f"The doubt then rises by {whole}, of which"
-        return f"{lead} {rounded(line)} is disagreement of the members."
+        return "The epistemic part of this increase is about 0." if raised else ""
+    if line.verdict == POSITIVE and raised and line.estimate < total.estimate:
+        whole = rounded(total, parts.unit)
+        return f"Of the increase in uncertainty of {whole}, {rounded(line)} are epistemic."
     size = rounded(line, parts.unit, sign=0)
-    way = {POSITIVE: "more", NEGATIVE: "less"}.get(line.verdict, "")
-    return f"The members then disagree {way}, by {size}." if way else ""
+    way = {POSITIVE: "increases", NEGATIVE: "decreases"}.get(line.verdict, "")
+    return f"Permuting it {way} the epistemic uncertainty by {size}." if way else ""
 
 
-def cover(ledger: Ledger, feature: str) -> str:
-    """Say what others hide of a feature, where that is shown."""
+def hidden(ledger: Ledger, feature: str) -> str:
+    """Return the importance of a feature that partner features hide, where that is shown."""
     line = ledger.covered.get(feature)
     others = ledger.partners.get(feature, ())
     if line is None or line.unreliable or not others or ledger.loss is None:
@@ -168,7 +166,7 @@ def cover(ledger: Ledger, feature: str) -> str:
     if not line.change_lower > 0 or line.change < line.margin:
         return ""
     more = value_words(line.change, line.change_lower, line.change_upper, ledger.loss.unit).partition(" (")[0]
-    return f"Where {joined(mentions(others), FEW)} cannot stand in for it, wrong values cost {more} more."
+    return f"Adjusted for redundancy with {joined(mentions(others), FEW)}, its importance is larger by {more}."
 
 
 def rounded(line: RankedFeature | EstimateLine | Point, unit: str = "", sign: int = 1) -> str:
@@ -180,7 +178,7 @@ def rounded(line: RankedFeature | EstimateLine | Point, unit: str = "", sign: in
 class SheetRow(NamedTuple):
     """A line of the table: what, its value in words, and its rank.
 
-    `unreliable` says why the interval of the value is not to be trusted, empty where it is.
+    `unreliable` says why the interval of the value is unreliable, empty where it is reliable.
     """
 
     what: str
@@ -190,7 +188,7 @@ class SheetRow(NamedTuple):
 
 
 def table(ledger: Ledger, feature: str, key: str) -> Table | None:
-    """Return the table of one feature; None where the run says nothing of it."""
+    """Return the table of one feature; None where the run has no result on it."""
     lines = [*_lines(ledger, feature)]
     ranked = any(line.rank for line in lines)
     labels = ("what", f"value{_level(ledger, feature)}", *["rank"] * ranked)
@@ -202,15 +200,15 @@ def table(ledger: Ledger, feature: str, key: str) -> Table | None:
 
 
 def _lines(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
-    """Yield what the run knows of a feature, line by line."""
-    yield from _ranked(ledger.ranking(ids.SHAP_IMPORTANCE, "prediction"), feature, "Shapley size")
-    yield from _ranked(ledger.loss, feature, "cost of wrong values")
+    """Yield the results on a feature, line by line."""
+    yield from _ranked(ledger.ranking(ids.SHAP_IMPORTANCE, "prediction"), feature, "mean absolute Shapley value")
+    yield from _ranked(ledger.loss, feature, "increase in loss")
     claim = ledger.claimed.get(feature)
-    yield from [_sheet_row("the model claims", claim, unreliable=claim.unreliable)] if claim is not None else []
+    yield from [_sheet_row("model-implied importance", claim, unreliable=claim.unreliable)] if claim is not None else []
     yield from _corrected(ledger, feature)
     yield from _trained(ledger, feature)
     yield from _together(ledger, feature)
-    yield from _ranked(ledger.doubt, feature, "doubt rises by")
+    yield from _ranked(ledger.ranking(ids.PFI_UNCERTAINTY, "uncertainty"), feature, "change of the uncertainty")
     view = RSensView.find(ledger.e.run)
     step = "unit" if view is not None and view.ranked_by == RAW else "standard deviation"
     yield from _ranked(ledger.ranking(ids.RSENS, ""), feature, f"R-sens per {step}")
@@ -229,15 +227,15 @@ def _ranked(ranking: FeatureRanking | None, feature: str, what: str) -> Iterator
 
 
 def _sheet_row(what: str, line: EstimateLine, rank: str = "", unreliable: str = "") -> SheetRow:
-    """Return the line of an estimate, its interval marked where it is not to be trusted."""
+    """Return the line of an estimate, its interval marked where it is unreliable."""
     row = SheetRow(what, estimate_words(line), rank, unreliable)
     return row._replace(value=f"{row.value}{mark(row)}")
 
 
 def _units(ledger: Ledger) -> str:
-    """Say the units of the lines once: ``"; loss and uncertainty in nats"``."""
+    """Return the units of the lines: ``"; loss and uncertainty in nats"``."""
     units: dict[str, list[str]] = {}
-    for what, ranking in (("loss", ledger.loss), ("doubt", ledger.doubt)):
+    for what, ranking in (("loss", ledger.loss), ("uncertainty", ledger.uncertainty)):
         if ranking is not None and ranking.unit:
             units.setdefault(ranking.unit, []).append(what)
     words = [f"{joined(what)} in {unit}" for unit, what in units.items()]
@@ -245,43 +243,43 @@ def _units(ledger: Ledger) -> str:
 
 
 def _corrected(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
-    """Yield the importance with the partners lost too, which could replace it."""
+    """Yield the importance adjusted for redundancy with partner features."""
     others = ledger.partners.get(feature)
     if others:
-        what = f"corrected for cover by {joined(mentions(others), FEW)}"
+        what = f"adjusted for redundancy with {joined(mentions(others), FEW)}"
         yield from _ranked(ledger.ranking(ids.COVER, "loss"), feature, what)
 
 
 def _trained(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
-    """Yield the cost on the training rows where it lies outside the interval of that on unseen rows."""
+    """Yield the importance on the training sample where it lies outside the interval on the test sample."""
     line, trained = ledger.losses.get(feature), ledger.trained.get(feature)
     if line is None or trained is None or not line.has_interval:
         return
     if not line.lower <= trained.estimate <= line.upper:
-        yield SheetRow("on training rows", value_words(trained.estimate))
+        yield SheetRow("on the training sample", value_words(trained.estimate))
 
 
 def _together(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
-    """Yield what a feature costs together with those that it is changed with."""
+    """Yield the importance of a feature together with the other members of its group."""
     group = ledger.group_of(feature)
     if group:
         others = [member for member in ledger.e.subject.groups[group] if member != feature]
-        yield from _ranked(ledger.loss, group, f"cost together with {joined(mentions(others), FEW)}")
+        yield from _ranked(ledger.loss, group, f"together with {joined(mentions(others), FEW)}")
 
 
 def _interacting(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
-    """Yield the pair of the feature with the largest share of interaction, in which measure, and with whom."""
+    """Yield the pair of the feature with the largest share of interaction."""
     pairs = [pair for pair in ledger.interactions if feature in (pair.feature, pair.feature_2)]
     if pairs:
         most = max(pairs, key=lambda pair: pair.estimate)
         other = most.feature_2 if most.feature == feature else most.feature
         facts = ledger.e.words(most.measure)
         where = QUANTITIES.get(facts.role, facts.title)
-        yield SheetRow(f"interacts most with {mention(other)}", f"H² {number(most.estimate, 2)} in {where}")
+        yield SheetRow(f"largest interaction, with {mention(other)}", f"H² {number(most.estimate, 2)} in {where}")
 
 
 def _level(ledger: Ledger, feature: str) -> str:
-    """Return the level of the intervals in brackets, where there is one for all."""
+    """Return the level of the intervals, where all have the same."""
     lines = [ranking.lines.get(feature) for ranking in ledger.leading]
     levels = {round(100 * line.confidence) for line in lines if line is not None and line.has_interval}
     return f" ({levels.pop()} %)" if len(levels) == 1 else ""
@@ -289,14 +287,15 @@ def _level(ledger: Ledger, feature: str) -> str:
 
 LINES = 40  # of the table of the others
 LEAD = (
-    "A curve is the average over all rows with the feature set to one value, in its band; grey bars count the rows. "
-    "A dashed line is the local effect where it parts from the average: trust it where features go together. Wrong "
-    "values are those of other rows. Ranks are the places that these rows leave open."
+    "A curve is the average over all observations with the feature set to one value, with its interval; grey bars "
+    "count the observations. A dashed line is the accumulated local effect where it differs from the average; prefer "
+    "it for correlated features. Increases in loss and uncertainty are those of permuting a feature out of sample. "
+    "Rank ranges are those that the intervals leave open."
 )
 
 
 def sheets(e: RunReader) -> Section | None:
-    """Return a sheet per leading feature, and a line for each other one; None where no feature is known."""
+    """Return a sheet per leading feature, and a line for each other feature; None without features."""
     ledger = Ledger(e)
     if not e.results or not ledger.features:
         return None
@@ -304,9 +303,9 @@ def sheets(e: RunReader) -> Section | None:
     others = [feature for feature in in_order(ledger) if feature not in chosen]
     sections = [_sheet(ledger, feature) for feature in chosen]
     if others:
-        sections.append(make_section("features-others", "All other features", (_others(ledger, others),)))
-    missing = "" if ledger.average is not None else f"There are no curves. {e.why_missing(ids.PDP)}"
-    return make_section("features", "Features", paragraphs(LEAD, missing), tuple(sections))
+        sections.append(make_section("features-others", "Other features", (_others(ledger, others),)))
+    missing = "" if ledger.average is not None else f"No curves were computed. {e.why_missing(ids.PDP)}"
+    return make_section("features", "Feature sheets", paragraphs(LEAD, missing), tuple(sections))
 
 
 def _sheet(ledger: Ledger, feature: str) -> Section:
@@ -318,12 +317,12 @@ def _sheet(ledger: Ledger, feature: str) -> Section:
     blocks = (_figure(ledger, feature, key), table(ledger, feature, f"{key}-table"))
     sides: list[Block] = [block for block in blocks if block is not None]
     both = (Split(left=(sides[0],), right=(sides[1],)),) if len(sides) == 2 else tuple(sides)
-    whole = (*paragraphs(reading(ledger, feature)), *both) or paragraphs("No method explains it.")
+    whole = (*paragraphs(reading(ledger, feature)), *both) or paragraphs("No method explains this feature.")
     return Section(id=key, title=name(feature), feature=feature, aside=aside, blocks=whole)
 
 
 def _values(facts: FeatureFacts) -> str:
-    """Say what values a feature has: ``"number, 4 to 72"``, ``"3 levels"``."""
+    """Return the values of a feature: ``"number, 4 to 72"``, ``"3 levels"``."""
     missing = f", {count(facts.missing, 'value')} missing" if facts.missing else ""
     if facts.min is not None and facts.max is not None:
         return f"number, {position(facts.min)} to {position(facts.max)}{missing}"
@@ -331,7 +330,7 @@ def _values(facts: FeatureFacts) -> str:
 
 
 def _rank(ledger: Ledger, ranking: FeatureRanking | None, feature: str) -> str:
-    """Return a feature's place by its estimate among the single ones, and in brackets those that it may have."""
+    """Return the rank of a feature by its estimate among single features, and the range of its ranks."""
     single = [] if ranking is None else [x for x in ranking.order if x not in ledger.e.subject.groups]
     if ranking is None or feature not in single:
         return ""
@@ -366,12 +365,12 @@ def _panel(ledger: Ledger, role: str, measure: str, feature: str) -> SheetPanel:
     average, local = (curve(result, measure, feature) for result in (ledger.average, ledger.local))
     apart = len(average) and parts(local, average) is not None
     facts = ledger.e.words(measure)
-    title = role if role in ("prediction", "loss") else f"doubt, {facts.title}"
+    title = role if role in ("prediction", "loss") else f"uncertainty, {facts.title}"
     return SheetPanel(role, title, facts.unit, average, local if apart else local.head(0))
 
 
 def _counts(e: RunReader, feature: str) -> tuple[pd.DataFrame, Sequence[float] | None]:
-    """Return the rows of a feature by bin or level, and the bounds of the bins."""
+    """Return the observations of a feature by bin or level, and the bounds of the bins."""
     view = PdpDistribution.find(e.run)
     if view is None:
         return pd.DataFrame({col.X: [], col.VALUE: []}), None
@@ -380,23 +379,27 @@ def _counts(e: RunReader, feature: str) -> tuple[pd.DataFrame, Sequence[float] |
 
 
 def _caption(panels: Sequence[SheetPanel], counts: pd.DataFrame, feature: str) -> str:
-    """Return the caption: what is drawn, and what is left out."""
+    """Return the caption: what is drawn, and what is omitted."""
     average = panels[0].average
     more = len(average) - len(most_frequent(average, counts)) if has_levels(average) else 0
     return spaced(f"Effects of {name(feature)}.", f"{count(more, 'rarer level')} not drawn." if more else "")
 
 
 def _others(ledger: Ledger, features: Sequence[str]) -> Table:
-    """Return a line for each feature without a sheet, and for what is changed together."""
+    """Return a line for each feature without a sheet, and for each group of features."""
     prediction = ledger.ranking(ids.SHAP_IMPORTANCE, "prediction")
-    every = (("Shapley size", prediction), ("cost of wrong values", ledger.loss), ("doubt rises by", ledger.doubt))
+    every = (
+        ("mean absolute Shapley value", prediction),
+        ("increase in loss", ledger.loss),
+        ("increase in uncertainty", ledger.uncertainty),
+    )
     rankings = {head: ranking for head, ranking in every if ranking is not None}
     heads = (Column(head, unit=ranking.unit) for head, ranking in rankings.items())
     rows = tuple(_line(ledger, feature, [*rankings.values()]) for feature in features)
     reasons = (ranking.unreliable.get(feature, "") for feature in features for ranking in rankings.values())
     return Table(
         id="features-others-table",
-        caption="The other features, and what is changed together.",
+        caption="Features without a sheet, and groups of features.",
         columns=(Column("feature"), *heads, Column("findings")),
         rows=rows[:LINES],
         total_rows=len(rows),
@@ -413,7 +416,7 @@ def _line(ledger: Ledger, feature: str, rankings: Sequence[FeatureRanking]) -> t
 
 
 def _cell(ranking: FeatureRanking, feature: str) -> str | None:
-    """Return a feature's number in a ranking, its interval marked where it is not to be trusted."""
+    """Return the number of a feature in a ranking, its interval marked where it is unreliable."""
     line = ranking.lines.get(feature)
     if line is None:
         return None

@@ -1,4 +1,4 @@
-"""Whether what the model says of its uncertainty is calibrated: the gate, reliability, coverage, and its parts."""
+"""Calibration: the verdict, reliability and coverage diagrams, and the parts of the uncertainty."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ...document.text import clean, joined, name, plain, sentence, spaced, value
 from ...evidence.importance import Pfi
 from ...evidence.outcomes import (
     CONFIDENCE_GAP,
+    LOG_SCORE,
     Bins,
     CalibrationView,
     Coverage,
     Pit,
     Reliability,
     ScoreLine,
-    rows_within,
 )
 from ...evidence.segments import OFF_SUPPORT, SegmentsView
 from ...reading.run_reader import GATE, RunReader
@@ -28,48 +28,50 @@ from ...reading.tables import CAUTION, INTERVAL, Field, line_table, plain_table
 
 ENTROPIES, VARIANCES = ("epistemic", "aleatoric"), ("epistemic_variance", "aleatoric_variance")
 LEAD = (
-    "If outcomes follow the model's own distributions, its mean loss equals its mean entropy. Their difference, the "
-    "confidence gap, is above 0 for an over-confident model and below 0 for an under-confident one. It is necessary "
-    "for calibration, not sufficient."
+    "If outcomes follow the predictive distributions, mean log loss equals mean entropy. Their difference, the "
+    "calibration gap, is above 0 for an over-confident model and below 0 for an under-confident one. A gap of 0 is "
+    "necessary for calibration, not sufficient."
 )
 DIAGRAMS: tuple[type[Bins], ...] = (Reliability, Coverage, Pit)
 
 
-def believed(e: RunReader) -> Section:
-    """Return the gate in a sentence, one figure or two beside each other, and where the uncertainty comes from."""
+def calibrated(e: RunReader) -> Section:
+    """Return the verdict in a sentence, one figure or two beside each other, and the parts of the uncertainty."""
     halves = [half for view in DIAGRAMS if (half := _half(e, view))]
     texts: tuple[Block, ...] = paragraphs(_numbers(e), parts_words(e))
     if len(halves) == 1:
         halves, texts = [halves[0], texts], ()
     sides = (Split(left=halves[0], right=halves[1]),) if halves else ()
     blocks = (*paragraphs(gate_words(e)), *sides, *texts)
-    return make_section("sure-believed", "Can its stated uncertainty be believed?", blocks)
+    return make_section("performance-calibration", "Calibration", blocks)
 
 
 def gate_words(e: RunReader) -> str:
-    """Say in a sentence or two whether unseen rows bear out what the model states, or cannot tell."""
+    """Say in a sentence or two whether the stated distributions agree with the outcomes."""
     view = CalibrationView.find(e.run)
     if view is None:
-        return "No outcome was compared with what it states, so this cannot be said."
+        return "Calibration was not tested."
     gap = view.of(CONFIDENCE_GAP)
     if gap is None or isnan(gap.lower_90) or view.infinite_nll:
         return _verdict(e)
-    rows, margin = count(view.n, "unseen row"), e.gap_margin
+    margin = e.gap_margin
     stated = "the stated probabilities" if e.subject.classes is not None else "the stated distributions"
-    words = f"gap {unbracketed(value_words(gap.estimate, gap.lower_90, gap.upper_90, 'nats'))} at 90 %"
+    interval = unbracketed(value_words(gap.estimate, gap.lower_90, gap.upper_90, "nats"))
+    words = f"calibration gap {interval}, 90 % interval, n = {view.n}"
     if e.gate.tone == "bad":
-        return spaced(f"{rows} show that {stated} are not right: {_direction(gap)} ({words}).", _gain(view))
+        return spaced(f"Not acceptable: {_direction(gap)} ({words}).", gain_words(view))
     if e.gate.tone == "good":
-        return f"On {rows} {stated} agree with the outcomes within {plain(margin)} nats ({words})."
+        within = f" within the tolerance of ±{plain(margin)} nats" if isfinite(margin) else ""
+        return f"Acceptable: {stated} agree with the outcomes{within} ({words})."
     if e.gate.tone != "warning" or max(-gap.lower_90, gap.upper_90) < margin:
         return _verdict(e)
-    enough = rows_within(gap.estimate, gap.lower_90, gap.upper_90, margin, view.n)
-    would = f" About {enough} would, if gap and spread stay as they are." if enough else ""
-    return f"{rows} cannot tell whether {stated} are right ({words}; limit ±{plain(margin)}).{would}"
+    size = view.gap_size(margin)
+    advice = "" if size is None else f" {size.sentence}"
+    return f"Inconclusive whether {stated} agree with the outcomes ({words}; tolerance ±{plain(margin)}).{advice}"
 
 
 def _verdict(e: RunReader) -> str:
-    """Name the finding that holds the verdict; without one, why there is none."""
+    """Name the finding that decides the verdict; without one, why there is none."""
     findings = (finding for outcome in e.run.outcomes if outcome.check == GATE for finding in outcome.findings)
     decisive = next(findings, None)
     return e.gate.reason if decisive is None else f"{sentence(decisive.title)} See {clean(decisive.code, 20)}."
@@ -77,109 +79,109 @@ def _verdict(e: RunReader) -> str:
 
 def _direction(gap: ScoreLine) -> str:
     if gap.lower_90 > 0:
-        return "the model is surer than it may be"
-    less = "the model is less sure than it may be"
-    return less if gap.upper_90 < 0 else "too sure in some rows, not enough in others"
+        return "the model is over-confident"
+    under = "the model is under-confident"
+    return under if gap.upper_90 < 0 else "the stated distributions do not match the outcomes, in no single direction"
 
 
-def _gain(view: CalibrationView) -> str:
-    """Say what recalibration would save, where its interval is above 0."""
+def gain_words(view: CalibrationView) -> str:
+    """Say what recalibration gains, where its interval is above 0."""
     gain = view.of("recalibration_gain")
     if gain is None or not gain.lower > 0:
         return ""
-    return f"Recalibrating would save {estimate_words(gain, 'nats')} a row."
+    return f"Recalibration gains {estimate_words(gain, 'nats')}."
 
 
 def _half(e: RunReader, diagram: type[Bins]) -> tuple[Block, ...]:
-    """Return a diagram with what it shows as its title; empty where there is none."""
+    """Return a diagram under a title that states its result; empty where there is none."""
     view = diagram.find(e.run)
     if view is None or not view.lines:
         return ()
     title, result = _title(e, view), view.result
     alt = f"{title} {_farthest(view)}"
-    return (make_figure(f"sure-{view.id.replace('.', '-')}", title, alt, lambda: e.draw(result), view.id),)
+    return (make_figure(f"performance-{view.id.replace('.', '-')}", title, alt, lambda: e.draw(result), view.id),)
 
 
 def _title(e: RunReader, view: Bins) -> str:
-    """Say what a diagram shows, as far as its intervals tell."""
+    """Return the result that a diagram shows, as far as its intervals allow."""
     scores = CalibrationView.find(e.run)
-    rows = f"{(scores.n if scores is not None else 0) or e.subject.n or 0} rows"
-    # bins whose interval misses what is stated
+    n = f"n = {(scores.n if scores is not None else 0) or e.subject.n or 0}"
+    # bins whose interval excludes the ideal
     outside = [x for x in view.lines if not x.lower <= view.ideal(x) <= x.upper and isfinite(x.lower)]
     if isinstance(view, Reliability):
-        agree = f"Stated probabilities agree with outcomes, as far as {rows} tell."
+        agree = f"No disagreement of stated probabilities and outcomes is shown ({n})."
         shown = "Stated probabilities and outcomes disagree."
-        hidden = f"The disagreement shows in no group of rows by itself, as far as {rows} tell."
+        hidden = f"The disagreement is not significant in any single bin ({n})."
         return {
             "good": "Stated probabilities agree with outcomes.",
             "bad": shown if outside else hidden,
-            "unknown": "Outcomes against stated probabilities; whether they agree was not judged.",
+            "unknown": "Outcomes against stated probabilities; calibration was not tested.",
         }.get(e.gate.tone, agree)
     if isinstance(view, Coverage):
         kind = "intervals" if e.subject.classes is None else "label sets"
-        wrong = [f"{100 * x.x:.0f} % {kind} hold {'fewer' if x.upper < x.x else 'more'}" for x in outside]
-        good = f"{kind.capitalize()} hold as many outcomes as they state, as far as {rows} tell."
-        return f"{joined(wrong)} outcomes than they state." if wrong else good
+        wrong = [f"{100 * x.x:.0f} % {kind} cover {'fewer' if x.upper < x.x else 'more'}" for x in outside]
+        good = f"No deviation of the coverage of {kind} from its nominal level is shown ({n})."
+        return f"{joined(wrong)} outcomes than nominal." if wrong else good
     if not outside:
-        return f"No part of the stated distributions is shown to be wrong by {rows}."
-    return f"Outcomes fall too often or too rarely into {len(outside)} of {len(view.lines)} parts of the distributions."
+        return f"The PIT histogram is consistent with uniformity in every bin ({n})."
+    return f"The PIT histogram deviates from uniformity in {len(outside)} of {len(view.lines)} bins."
 
 
 def _farthest(view: Bins) -> str:
-    """Say how many intervals hold the ideal, and where the estimates are farthest from it."""
+    """Say how many intervals contain the ideal, and where the estimates are farthest from it."""
     ideals = [(line, view.ideal(line)) for line in view.lines]
     inside = sum(line.lower <= ideal <= line.upper for line, ideal in ideals)
     line, ideal = max(ideals, key=lambda pair: abs(pair[0].estimate - pair[1]))
     return (
-        f"{inside} of {len(ideals)} intervals hold what is stated. Farthest from it: {value_words(line.estimate)} "
-        f"where {value_words(ideal)} is stated. Each interval holds by itself, not all at once."
+        f"{inside} of {len(ideals)} intervals contain the ideal value. Largest deviation: {value_words(line.estimate)} "
+        f"against {value_words(ideal)}. Intervals are pointwise."
     )
 
 
 def _numbers(e: RunReader) -> str:
-    """Say what the diagrams show in numbers."""
+    """Return the diagrams in numbers."""
     reliability, coverage = Reliability.find(e.run), Coverage.find(e.run)
     if reliability is not None and reliability.lines:
         return spaced(_points(reliability), _widest(reliability, len(e.subject.classes or ())))
     line = next((x for x in coverage.lines if round(x.x, 3) == 0.9), None) if coverage is not None else None
-    return f"Its 90 % intervals hold {share(line)} of the outcomes." if line is not None else ""
+    return f"The 90 % prediction intervals cover {share(line)} of the outcomes." if line is not None else ""
 
 
 def _points(view: Reliability) -> str:
-    """Say how many points lie where those of a right model would."""
+    """Say how many bins are consistent with a calibrated model."""
     bound = [line for line in view.lines if isfinite(line.null_lower)]
     if not bound:
         return ""
     inside = sum(line.null_lower <= line.estimate <= line.null_upper for line in bound)
-    return f"{inside} of {len(bound)} groups of rows with similar predictions lie where those of a right model would."
+    return f"{inside} of {len(bound)} bins are consistent with a calibrated model."
 
 
 def _widest(view: Reliability, n_classes: int) -> str:
-    """Name the group of rows that is farthest from what is stated; of several classes, of the most probable one."""
+    """Name the bin with the largest deviation; of several classes, of the most probable one."""
     line = max(view.lines, key=lambda line: abs(line.estimate - line.x))
     if n_classes > 2:
         return (
-            f"Farthest off are the {line.n} rows whose most probable class was stated with about {100 * line.x:.0f} %: "
-            f"it came in {share(line)} of them."
+            f"Largest deviation: {line.n} observations with a probability near {100 * line.x:.0f} % of the most "
+            f"probable class; the observed frequency is {share(line)}."
         )
     return (
-        f"Farthest off are the {line.n} rows with stated probabilities near {100 * line.x:.0f} %: the event came in "
-        f"{share(line)} of them."
+        f"Largest deviation: {line.n} observations with stated probabilities near {100 * line.x:.0f} %; the observed "
+        f"frequency is {share(line)}."
     )
 
 
 def parts_words(e: RunReader) -> str:
-    """Say how much of the uncertainty is disagreement of the members and what that is not, or that it is not known."""
+    """Say which share of the uncertainty is epistemic, and what that does not cover, or that it was not estimated."""
     view = Pfi.find(e.run)
     means = {} if view is None else {line.measure: line.unpermuted for line in view.lines}
     size = _size(e, means)
     if not size:
-        return "How much of its uncertainty more data could remove is not known: it was not split into parts."
+        return "Epistemic uncertainty was not estimated."
     return spaced(size, _beyond(e), CAUTION)
 
 
 def _size(e: RunReader, means: Mapping[str, float]) -> str:
-    """Say how much of the uncertainty, on average, is disagreement of the members; empty without members."""
+    """Return the mean epistemic share of the uncertainty; empty without members."""
     pairs = [(VARIANCES, "variance")]
     # a share of a density's entropy would depend on the unit of the outcome
     pairs += [(ENTROPIES, "uncertainty")] if e.subject.classes is not None else []
@@ -187,37 +189,37 @@ def _size(e: RunReader, means: Mapping[str, float]) -> str:
         whole = means.get(epistemic, nan) + means.get(aleatoric, nan)
         if whole > 0 and means[aleatoric] == 0:
             return (
-                f"Its members are single points, so all of the stated {what} is their disagreement: it says nothing of "
-                "the noise in the outcomes."
+                f"The members of the ensemble predict single points, so all of the stated {what} is epistemic; noise "
+                "in the outcomes is not represented."
             )
         if whole > 0:
             return (
-                f"On average {share_words(means[epistemic] / whole)} of the stated {what} is disagreement between the "
-                "members of the model, which more data could lessen; the rest is spread inside of them."
+                f"On average {share_words(means[epistemic] / whole)} of the stated {what} is epistemic (reducible by "
+                "more data); the remainder is aleatoric (irreducible)."
             )
     if ENTROPIES[0] in means:
         added = value_words(means[ENTROPIES[0]], unit="nats")
-        return f"Disagreement between its members adds {added} to its doubt on average; more data could lessen that."
+        return f"The epistemic part of the uncertainty is {added} on average."
     return ""
 
 
 def _beyond(e: RunReader) -> str:
-    """Say whether the members disagree more, or less, on rows unlike the training rows, where that is shown."""
+    """Say whether epistemic uncertainty is higher, or lower, outside the training domain, where that is shown."""
     view = SegmentsView.find(e.run)
     lines = {} if view is None else view.of(OFF_SUPPORT)
     line = next((lines[m] for m in (ENTROPIES[0], VARIANCES[0]) if m in lines), None)
     if line is None or not (line.difference_lower > 0 or line.difference_upper < 0):
         return ""
-    sign, way = (1, "more") if line.difference > 0 else (-1, "less")
+    sign, way = (1, "higher") if line.difference > 0 else (-1, "lower")
     lower, upper = sorted((sign * line.difference_lower, sign * line.difference_upper))
     return (
-        f"On {count(line.n, 'row')} unlike the training rows the members disagree {way} than on the others, by "
-        f"{value_words(abs(line.difference), lower, upper, line.unit)}."
+        f"For {count(line.n, 'observation')} outside the training domain the epistemic uncertainty is {way} than for "
+        f"the others by {value_words(abs(line.difference), lower, upper, line.unit)}."
     )
 
 
 def calibration_in_full(e: RunReader) -> Section:
-    """Return the tests of calibration, sharpness, and the numbers behind every diagram."""
+    """Return the tests of calibration, sharpness, and the numbers of every diagram."""
     view = CalibrationView.find(e.run)
     blocks: tuple[Block, ...] = paragraphs(e.why_missing(CalibrationView.id))
     if view is not None:
@@ -240,6 +242,13 @@ def _tables(e: RunReader) -> Iterator[Block]:
 def item_words(line: ScoreLine) -> str:
     """Return the item of a score in words."""
     return name(line.item).replace("_", " ")
+
+
+def score_name(e: RunReader, item: str) -> str:
+    """Return the name of a score inside a sentence: the log score is the log loss of classes, else the likelihood."""
+    if item in (LOG_SCORE, "nll"):
+        return "log loss" if e.subject.classes is not None else "negative log-likelihood"
+    return {"crps": "CRPS", "brier": "Brier score"}.get(item, item.replace("_", " "))
 
 
 def scores_table(

@@ -19,11 +19,11 @@ def useful(e: RunReader) -> Section | None:
     if view is None or curve is None:
         return None
     number = ordering_words(e.run)
-    lead = f"Observations are ordered by the {view.uncertainty}: {number}." if number else ""
+    lead = spaced(f"The uncertainty is the {view.uncertainty}.", f"{number[:1].upper()}{number[1:]}." if number else "")
     words = referral_words(e.run)
     blocks: tuple[Block, ...] = paragraphs(spaced(lead, words), spaced(verdict_words(e), group_words(e.run)))
     if curve.lines:
-        caption = "The error of the kept observations falls as the most uncertain are referred."
+        caption = f"{curve.loss.capitalize()} of the observations kept, the most uncertain referred first."
         alt = f"The {curve.loss} of the kept observations by the share kept. {words}"
         figure = make_figure("sure-selective", caption, alt, lambda: e.draw(curve.result), curve.id)
         blocks = (*blocks, figure)

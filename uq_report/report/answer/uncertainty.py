@@ -1,0 +1,308 @@
+"""Sentences on the uncertainty: what drives it, and whether corrupted values are visible in it.
+
+Units of associated features are judged, by the size of the change when they are permuted; what a corrupted value does
+to the stated uncertainty is judged feature by feature, by the mean change beside that of the log loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ...checks.reading import likelihood, signs
+from ...core.support.numbers import fixed, interval, number, places, unit_phrase
+from ...core.support.text import count
+from ...document.text import joined, mention, mentions, name, spaced
+from ...evidence.importance import (
+    ABOUT_0,
+    ALIKE,
+    CONFIDENT,
+    CONSTANT,
+    DIFFERS,
+    HIDDEN,
+    LESS,
+    MORE,
+    OPEN_RISE,
+    POSITIVE,
+    DriversView,
+    Pfi,
+    PfiReading,
+    ReadingLine,
+    UnitLine,
+)
+from ...evidence.information import WITHOUT_TARGET, RedundancyView
+from ...evidence.view import EstimateLine, by_feature, of_measure
+from ...reading.run_reader import RunReader
+
+NAMED = 4  # features in a sentence
+FOLLOWING = 2  # units named after the leader
+MAINLY = 0.5  # share of the difference between two observations from which a leader is the main driver
+PREDICTABLE = 0.1  # R² from the other features from which a corrupted value could be noticed
+LEVEL = 0.05
+# what changes, by measure
+OBJECTS: Mapping[str, str] = {
+    "uncertainty_change": "entropy",
+    "sd_change": "predictive standard deviation",
+    "width_change": "width of the prediction interval",
+}
+
+
+class UncertaintyDrivers(NamedTuple):
+    """What drives the uncertainty, as sentences read it: the difference between two observations, and the units."""
+
+    e: RunReader
+    view: DriversView
+    difference: UnitLine
+    units: tuple[UnitLine, ...]
+    unit: str
+    n: str
+
+    @property
+    def what(self) -> str:
+        """What changes, in words."""
+        return OBJECTS.get(self.difference.measure, self.e.words(self.difference.measure).title)
+
+    @property
+    def leaders(self) -> tuple[UnitLine, ...]:
+        """The units that may lead."""
+        return tuple(line for line in self.units if line.first == 1)
+
+    def called(self, line: UnitLine) -> str:
+        """Return a unit in words: a feature, associated features, or a group that the owner named."""
+        members = self.view.units.get(line.feature, ())
+        if not members:
+            return mention(line.feature)
+        names = joined(mentions(members), NAMED)
+        owner = line.feature in self.e.subject.groups
+        lead = f"the group “{name(line.feature)}” ({names}," if owner else f"the correlated features {names} ("
+        return f"{lead}{' ' if owner else ''}permuted together)"
+
+    def size(self, line: UnitLine) -> str:
+        """Return a size with its unit, rounded to its interval."""
+        return f"{rounded(line)} {self.unit}".rstrip()
+
+
+def rounded(line: EstimateLine, like: EstimateLine | None = None) -> str:
+    """Return an estimate to two digits of the width of an interval: its own, or one that is `like` it."""
+    of = line if like is None else like
+    digits = places(of.lower, of.upper) if of.has_interval else None
+    return number(line.estimate) if digits is None else fixed(line.estimate, digits)
+
+
+def sizes(lines: Sequence[EstimateLine]) -> str:
+    """Return estimates in words, all with the decimals of the first."""
+    return joined([rounded(line, lines[0]) for line in lines])
+
+
+def confidence_words(line: EstimateLine) -> str:
+    """Return the interval in brackets: ``" (95% CI 0.14 to 0.16)"``; empty without one."""
+    ends = interval(line.lower, line.upper) if line.has_interval else ""
+    return f" ({100 * line.confidence:g}% CI {ends})" if ends else ""
+
+
+def read(e: RunReader) -> UncertaintyDrivers | None:
+    """Return what drives the uncertainty; None where it was not measured."""
+    view = DriversView.find(e.run)
+    if view is None or not view.lines:
+        return None
+    measure, n = view.measures[0], e.subject.n
+    unit = unit_phrase(e.words(measure, view.result).unit)
+    rows = "without a known number of observations" if n is None else f"n = {n}"
+    return UncertaintyDrivers(e, view, view.difference(measure), view.of(measure), unit, rows)
+
+
+def uncertainty(drivers: UncertaintyDrivers) -> str:
+    """Say what drives the uncertainty, or that it is constant, or that this is inconclusive."""
+    difference = drivers.difference
+    if difference.estimate == 0:
+        return "The model states the same uncertainty for every observation."
+    if difference.verdict == CONSTANT:
+        return (
+            f"The stated uncertainty is practically the same for all observations (average difference "
+            f"{drivers.size(difference)}, tolerance {number(difference.margin, 2)}): no feature determines it."
+        )
+    if difference.verdict != DIFFERS:
+        return f"Whether the stated uncertainty differs between observations is inconclusive ({drivers.n})."
+    return spaced(_leading(drivers), _rare(drivers), _flagged(drivers), _unused(drivers))
+
+
+def _leading(drivers: UncertaintyDrivers) -> str:
+    """Say which unit leads, or which may, or that none dominates."""
+    shown, leaders = [line for line in drivers.units if line.verdict == POSITIVE], drivers.leaders
+    if not shown and all(line.verdict == ABOUT_0 for line in drivers.units):
+        limit = f"a tenth of the average difference between two observations ({drivers.size(drivers.difference)})"
+        return f"No feature alone changes the {drivers.what} by more than {limit}."
+    if not leaders or any(line.verdict != POSITIVE for line in leaders):
+        return f"Which features drive the uncertainty most is inconclusive ({drivers.n})."
+    if len(leaders) > NAMED:
+        low, *_, high = sorted(line.estimate for line in leaders)
+        ends = f"{number(low, 2)} to {number(high, 2)} {drivers.unit}".rstrip()
+        what = f"{count(len(leaders), 'feature')} change the {drivers.what} by {ends} each"
+        return f"No single feature dominates the uncertainty: {what}."
+    if len(leaders) > 1:
+        size = f"{sizes(leaders)} {drivers.unit}".rstrip()
+        lead = f"{_first(joined([drivers.called(line) for line in leaders]))} drive the uncertainty most"
+        open_ = f"their ranking is not statistically distinguishable ({drivers.n})"
+        return spaced(f"{lead} ({size}); {open_}.", _following(drivers, shown, leaders))
+    return spaced(_leader(drivers, leaders[0]), _following(drivers, shown, leaders))
+
+
+def _leader(drivers: UncertaintyDrivers, line: UnitLine) -> str:
+    """Say which unit leads, by how much, and how much of the difference between two observations that is."""
+    degree = "mainly" if line.share_lower >= MAINLY and not line.flag else "most"
+    together = "them" if line.feature in drivers.view.units else "it"
+    share = f"{100 * line.share:.0f}% of the average difference between two observations"
+    return (
+        f"Uncertainty is driven {degree} by {drivers.called(line)}: permuting {together} changes the {drivers.what} by "
+        f"{drivers.size(line)} on average{confidence_words(line)}, {share} ({drivers.size(drivers.difference)})."
+    )
+
+
+def _following(drivers: UncertaintyDrivers, shown: Sequence[UnitLine], leaders: Sequence[UnitLine]) -> str:
+    """Name the units after the leaders."""
+    after = [line for line in shown if line not in leaders][:FOLLOWING]
+    names = joined([f"{drivers.called(line)} ({rounded(line, leaders[0])})" for line in after])
+    return f"{_first(names)} {'follows' if len(after) == 1 else 'follow'}." if after else ""
+
+
+def _rare(drivers: UncertaintyDrivers) -> str:
+    """Name a unit that leads by mean squares: it changes few pairs, and those by much."""
+    rare = next((line for line in drivers.units if line.rare and line.verdict == POSITIVE), None)
+    if rare is None:
+        return ""
+    much = f"{number(rare.where_changed, 2)} {drivers.unit}".rstrip()
+    share = f"{100 * rare.changed:.0f}% of pairs"
+    return f"{_first(drivers.called(rare))} changes it in fewer cases ({share}), but by {much} where it does."
+
+
+def _flagged(drivers: UncertaintyDrivers) -> str:
+    """Say that part of a leader's size arises from combinations of values that do not occur."""
+    flagged = [line for line in drivers.leaders[:NAMED] if line.flag and line.verdict == POSITIVE]
+    shifts = [number(line.shift, 2) for line in flagged if line.shift_lower * line.shift_upper > 0]
+    means = f" (mean shift {joined(shifts)} {drivers.unit}".rstrip() + ")" if shifts else ""
+    text = f"Part of this size arises from combinations of values that do not occur in the data{means}."
+    return text if flagged else ""
+
+
+def _unused(drivers: UncertaintyDrivers) -> str:
+    """Name the units whose permutation never changes the uncertainty."""
+    unused = [
+        mention(m) for x in drivers.units if x.exact_zero for m in drivers.view.units.get(x.feature, (x.feature,))
+    ]
+    if not unused:
+        return ""
+    names = joined(unused, NAMED).replace(" and ", " or ")
+    use = "it" if len(unused) == 1 else "them"
+    return f"No permutation of {names} changed the {drivers.what}: the model's uncertainty does not use {use}."
+
+
+def _first(text: str) -> str:
+    """Return a text as the beginning of a sentence; a feature's name stays as it is."""
+    return f"The{text[3:]}" if text.startswith("the ") else text
+
+
+class Corrupted(NamedTuple):
+    """A feature whose permuted values increase the log loss: by how much, the mean change of entropy, the reading."""
+
+    loss: EstimateLine
+    entropy: EstimateLine
+    gap: ReadingLine
+    predicted: EstimateLine | None
+
+    @property
+    def feature(self) -> str:
+        """Its name, marked."""
+        return mention(self.loss.feature)
+
+    @property
+    def case(self) -> str:
+        """Which sentence says what happens; empty where that is inconclusive."""
+        hidden = self.gap.item == HIDDEN
+        if self.predicted is not None and (hidden or self.gap.item == OPEN_RISE):
+            if self.predicted.upper < PREDICTABLE:
+                return UNPREDICTABLE
+            if hidden and self.predicted.estimate >= PREDICTABLE:
+                return IN_PART
+        return self.gap.item if self.gap.item in (HIDDEN, LESS, ALIKE, MORE, CONFIDENT) else ""
+
+
+UNPREDICTABLE, IN_PART = "not predictable", "predictable in part"
+
+
+def corrupted(e: RunReader) -> str:
+    """Say of the features whose corruption costs most whether it is visible in the stated uncertainty."""
+    cases: dict[str, list[Corrupted]] = {}
+    for one in _corrupted(e):
+        cases.setdefault(one.case, []).append(one)
+    return spaced(*(_SENTENCES[case](some) for case, some in cases.items() if case))
+
+
+def _corrupted(e: RunReader) -> list[Corrupted]:
+    """Return the features whose corruption increases the log loss, largest first, after Holm's adjustment."""
+    importance, reading, redundancy = Pfi.find(e.run), PfiReading.find(e.run), RedundancyView.find(e.run)
+    if importance is None or reading is None:
+        return []
+    gaps, loss = by_feature(reading.lines), likelihood(importance)
+    entropies = by_feature(of_measure(importance.lines, "entropy"))
+    lines = redundancy.lines if redundancy is not None else ()
+    predicted = by_feature(line for line in lines if line.item == WITHOUT_TARGET)
+    losses = [line for line in signs(importance, loss, LEVEL).values() if line.verdict == POSITIVE]
+    costly = [line for line in losses if line.feature in gaps and line.feature not in e.subject.groups]
+    costly.sort(key=lambda line: -line.estimate)
+    return [Corrupted(x, entropies[x.feature], gaps[x.feature], predicted.get(x.feature)) for x in costly[:NAMED]]
+
+
+def _raised(some: Sequence[Corrupted]) -> str:
+    """Return how the sentences begin: whose corrupted values increase the log loss, and by how much."""
+    names = joined([one.feature for one in some])
+    return f"Corrupted values of {names} increase the log loss by {sizes([one.loss for one in some])} nats"
+
+
+def _unpredictable(some: Sequence[Corrupted]) -> str:
+    who, them = (f"{some[0].feature} is", "it") if len(some) == 1 else ("They are", "them")
+    return (
+        f"{_raised(some)} and are not visible in the stated uncertainty. {who} not predictable from the other "
+        f"features, so hardly any model could detect {them}: check {them} at data entry."
+    )
+
+
+def _in_part(some: Sequence[Corrupted]) -> str:
+    skills = joined([f"{one.predicted.estimate:.2f}" for one in some if one.predicted is not None])
+    them = some[0].feature if len(some) == 1 else "them"
+    known = f"although the other features predict {them} in part (R² {skills})"
+    return f"{_raised(some)} without increasing the stated uncertainty, {known}."
+
+
+def _hidden(some: Sequence[Corrupted]) -> str:
+    return f"{_raised(some)} without increasing the stated uncertainty."
+
+
+def _less(some: Sequence[Corrupted]) -> str:
+    rises, gaps = (
+        joined([rounded(line) for line in lines]) for lines in zip(*((x.entropy, x.gap) for x in some), strict=True)
+    )
+    return f"{_raised(some)} and the stated uncertainty by {rises} nats: {gaps} nats are not signalled."
+
+
+def _alike(some: Sequence[Corrupted]) -> str:
+    return f"{_raised(some)}, and the stated uncertainty rises by as much as the loss."
+
+
+def _more(some: Sequence[Corrupted]) -> str:
+    return f"{_raised(some)}, and the stated uncertainty rises by more than the loss."
+
+
+def _confident(some: Sequence[Corrupted]) -> str:
+    falls = sizes([one.entropy for one in some])
+    return f"{_raised(some)}, and the model becomes more confident (entropy {falls} nats)."
+
+
+_SENTENCES = {
+    UNPREDICTABLE: _unpredictable,
+    IN_PART: _in_part,
+    HIDDEN: _hidden,
+    LESS: _less,
+    ALIKE: _alike,
+    MORE: _more,
+    CONFIDENT: _confident,
+}
