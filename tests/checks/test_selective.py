@@ -60,10 +60,13 @@ def test_what_stays_open_names_the_observations_that_decide() -> None:
     outcome = judged(result(0.0, 0.01, 0.0147))
     assert outcome.state == "skipped"
     assert "UQ111 is undetermined for the order of the errors" in outcome.reason
-    assert "about 795 observations decide" in outcome.reason  # 200 (2.93 · 0.01 / 0.0147)²
-    assert SelectiveView.from_result(result(0.0, 0.01, 0.0147)).n_needed == 795
-    assert SelectiveView.from_result(result(0.0, 0.01, 0.03)).n_needed is None
-    assert SelectiveView.from_result(result(0.0, 0.0, 0.03)).n_needed is None
+    assert "about 580 observations give 80% power if the gain is as the model implies" in outcome.reason
+    size = SelectiveView.from_result(result(0.0, 0.01, 0.0147)).size
+    assert size is not None
+    assert size.needed == pytest.approx(200 * ((1.644854 + 0.841621) * 0.01 / 0.0147) ** 2, rel=1e-5)
+    assert outcome.n_needed == size.rounded == 580
+    assert SelectiveView.from_result(result(0.0, 0.0, 0.03)).size is None
+    assert SelectiveView.from_result(result(0.0, 0.01, None)).size is None
 
 
 @pytest.mark.parametrize(("errors", "state"), [(9, "not_applicable"), (10, "passed")])

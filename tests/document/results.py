@@ -229,6 +229,7 @@ def every_id() -> list[Result]:
         diagnostic(ids.REDUNDANCY, partners),
         diagnostic(ids.REDUNDANCY_JOINT, pairs),
         segments(),
+        risk_coverage(),
     ]
 
 
@@ -242,6 +243,15 @@ def segments() -> Diagnostic:
         line | {"segment": ALL_ROWS, "item": "all rows", "estimate": 0.6, "p_value": np.nan, "p_adjusted": np.nan},
     ]
     return replace(diagnostic(ids.SEGMENTS, rows, judged=50, grown=50), measures=MEASURES)
+
+
+def risk_coverage() -> Diagnostic:
+    """A curve of two points, the second of which keeps all."""
+    nothing = dict.fromkeys(("saved_lower", "saved_upper", "captured_lower", "captured_upper", "width"), np.nan)
+    line = nothing | {"item": "risk", "kept": 20.0, "threshold": 0.4, "lower": 0.1, "upper": 0.4, "captured": 0.1}
+    line |= {"band_lower": 0.05, "band_upper": 0.5, "implied": 0.2, "oracle": 0.1, "saved": 0.1}
+    rows = [line | {"x": 0.5, "estimate": 0.2}, line | {"x": 1.0, "estimate": 0.3}]
+    return diagnostic(ids.SELECTIVE_CURVE, rows, loss="error rate", unit="share of rows")
 
 
 def corners(patches: Iterable[Patch]) -> Any:

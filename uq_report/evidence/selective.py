@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from math import ceil, isnan
+from math import isnan
 from typing import ClassVar
 
+from ..core.statistics.sample_size import SampleSize, beyond
 from . import ids
 from .information import ItemLine
 from .view import UNKNOWN, View
@@ -14,7 +15,6 @@ FAILURE_AUROC, NORMALISED_GAIN = "failure_auroc", "normalised_gain"
 GAIN, IMPLIED_GAIN, LOSS, IMPLIED_LOSS = "gain", "implied_gain", "loss", "implied_loss"
 REFERRAL_RATE, KEPT_LOSS = "referral_rate", "kept_loss"  # measures of `SelectiveGroups`
 KEPT = 0.9  # share kept in sentences
-POWER = 2.93  # z(0.95) + z(0.90): an implied gain of so many standard errors is noticed in 9 of 10 samples
 
 
 class SelectiveLine(ItemLine):
@@ -72,9 +72,10 @@ class SelectiveView(View):
         return UNKNOWN if self.gain is None or not self.gain.std_error > 0 else self.implied_gain / self.gain.std_error
 
     @property
-    def n_needed(self) -> int | None:
-        """About the observations that decide if the implied gain is real; None where these would, or none does."""
-        return ceil(self.n * (POWER / self.power) ** 2) if 0 < self.power < POWER else None
+    def size(self) -> SampleSize | None:
+        """The observations that show a gain as large as the implied one; None where there is no error or gain."""
+        error = UNKNOWN if self.gain is None else self.gain.std_error
+        return beyond(self.n, error, self.implied_gain, "the gain is as the model implies", confidence=0.9)
 
 
 class RiskLine(ItemLine):

@@ -80,7 +80,7 @@ class Selective(BuiltInExplainer):
 
     name: ClassVar[str] = ids.SELECTIVE
     section: ClassVar[str] = "uncertainty-quality.selective"
-    priority: ClassVar[int] = 2
+    priority: ClassVar[int] = 15
     card: ClassVar[MethodCard] = MethodCard(
         title="Selective prediction",
         definition="Observations are kept in order of their uncertainty; the risk-coverage curve is the mean loss of "
