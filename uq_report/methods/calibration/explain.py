@@ -227,7 +227,7 @@ class Calibration(BuiltInExplainer):
         "outcomes drawn from the model's own distributions, adjusted together by Holm's method.",
         assumes="Rows are independent, or dependent only inside the stated clusters.",
         fails="Over- and under-confidence in different regions can cancel in G; read PIT and reliability beside it.",
-        interval="Over new test rows, for the fixed model.",
+        interval="Over new test rows, for the fixed model; of a random model, over new draws of its members too.",
         references="broecker; czado",
     )
 
