@@ -459,8 +459,8 @@ class AccumulatedLocalEffects(BuiltInExplainer):
         assumes="Inside a bin a feature can be moved without leaving the data; the edges are given.",
         fails="Few rows in a bin make a rough curve, and an error in one bin is carried to all after it. The order of "
         "levels is a choice. Interactions vanish in the mean.",
-        interval="Pointwise, of the curve and of the mean it is centred by, over new test rows, given the edges. A band "
-        "does not hold for the whole curve at once.",
+        interval="Pointwise, of the curve and of the mean it is centred by, over new test rows, given the edges. A "
+        "band does not hold for the whole curve at once.",
         references="apley; modeva",
     )
 
