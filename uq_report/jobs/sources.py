@@ -86,6 +86,8 @@ def source_name(source: str) -> str:
     >>> source_name("postgresql://me:secret@host/db?password=x"), source_name("sqlite:////srv/data/rows.db")
     ('postgresql://host/db', 'sqlite:///rows.db')
     """
+    if source.startswith("command:"):
+        return " ".join(Path(word).name for word in source.split())
     if "://" in source:
         address = urlsplit(source)
         if address.scheme.startswith(("sqlite", "file")):
