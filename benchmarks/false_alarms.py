@@ -83,6 +83,7 @@ class Null:
     options: Mapping[str, Any] = field(default_factory=dict)
     train: bool = False
     protected: bool = False
+    follows: bool = False  # groups follow x0, so their base rates differ
     alarm: Alarm = claims
     counted: str = "any claim"
 
@@ -269,6 +270,15 @@ NULLS: tuple[Null, ...] = (
         GROUPED,
         protected=True,
     ),
+    Null(
+        "groups",
+        f"{OUTCOMES}; groups of different base rates, two classes",
+        KnownLogistic(GRADED),
+        GROUPED,
+        follows=True,
+        alarm=raises("UQ802"),
+        counted="UQ802",
+    ),
 )
 
 
@@ -294,8 +304,11 @@ def draw(null: Null, rng: np.random.Generator) -> Subject:
         return X, np.array(q.classes)[y] if isinstance(q, Categorical) else y
 
     train = rows() if null.train else None
+    test = rows()
     protected = {"group": rng.choice(["a", "b"], ROWS)} if null.protected else None
-    return make_subject(null.model, KnownTruth(), *rows(), train=train, protected=protected)
+    if null.follows:
+        protected = {"group": np.where(test[0][:, 0] + rng.normal(size=ROWS) > 1, "a", "b")}
+    return make_subject(null.model, KnownTruth(), *test, train=train, protected=protected)
 
 
 def audited(null: Null, number: int) -> Run:

@@ -89,3 +89,30 @@ def test_links_of_the_readme_work_outside_of_the_checkout() -> None:
 def test_the_list_of_decisions_is_whole() -> None:
     listed = re.findall(r"\((\d{4}-[\w-]+\.md)\)", (ROOT / "docs" / "decisions" / "README.md").read_text())
     assert listed == [page.removeprefix("docs/decisions/") for page in PAGES if re.search(r"/\d{4}-", page)]
+
+
+def test_licences_of_what_extras_bring_are_said_where_it_is_installed() -> None:
+    extras = PROJECT["project"]["optional-dependencies"]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    ((install, without),) = re.findall(
+        r"`pip install 'uq_report\[(\w+)\]'`\. That brings dalex, which is GPL-3;\s"
+        r"`pip install 'uq_report\[([\w,]+)\]'`",
+        readme,
+    )
+    parts = extras[install][0].removeprefix("uq_report[").removesuffix("]").split(",")
+    assert set(parts) - set(without.split(",")) == {"dalex"}
+    assert set(without.split(",")) < set(parts)
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert any(line.startswith("outloud") for line in extras["test"])
+    assert "outloud, which checks PDF/UA and needs PyMuPDF: AGPL-3" in contributing
+    assert not [name for name, lines in extras.items() if name != "test" and any("outloud" in line for line in lines)]
+
+
+def test_a_release_has_a_list_of_components_and_a_contact_for_weaknesses() -> None:
+    workflow = (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8")
+    assert (
+        workflow.index("python -m build") < workflow.index("cyclonedx-py environment") < workflow.index("pypi-publish")
+    )
+    assert "gh release upload" in workflow
+    security = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    assert "https://github.com/uq-report/uq_report/security/advisories/new" in security

@@ -1,62 +1,70 @@
 """Audit how a model's uncertainty arises, and report it.
 
-The public names are resolved on first use, so that ``import uq_report`` costs next to nothing. Nothing is imported here
-that Python has not loaded before: ``python -m uq_report`` looks in the working folder first until `__main__` runs.
+    import uq_report as uq
+
+    subject = uq.explain(model, X, y, train=(X_train, y_train))   # a fitted model and its data, validated once
+    run = uq.audit(subject)                                       # every explainer and check that applies
+    run.recommendation; run.findings; run.not_run                 # what follows, as text and tables
+    run.save("report.html"); run.save("report.pdf"); run.save("folder/")
+
+Every verb takes a subject, or a model with its data, and returns a view with .frame, .estimates, .plot(), .show() and
+.save(); view["nll"] is the part of one measure:
+
+    uq.importance(subject)            permutation importance of prediction, loss and uncertainty
+    uq.profile(subject, "age")        partial dependence and ICE; ("age", "income") gives a surface
+    uq.effects(subject)               accumulated local effects (ALE)
+    uq.interactions(subject)          H-statistic, or method="rsens"
+    uq.sensitivity(subject)           uncertainty-aware sensitivity (R-sens)
+    uq.attributions(subject, rows=3)  Shapley values of single observations
+    uq.covered_information(subject)   information shared by features;  uq.adjusted_importance, uq.redundancy
+    uq.calibration(subject)           scores, reliability, coverage;   uq.segments, uq.groups, uq.drift
+    uq.agreement(subject)             rankings of several explainers side by side
+    uq.case(subject, 17)              one observation: why, how sure, how typical, and what would change it
+
+uq.plugins("explainers") lists what is installed, uq.options("pfi") what it takes, uq.scorer("nll") is a scorer for
+scikit-learn. uq.dist has the predictive distributions, for models that are functions: lambda X: uq.dist.Normal(m, s).
+uq.load reads a saved run, uq.run an audit.toml; uq.verify checks a report. help(uq.importance) says more of each.
 """
+
+# Public names are resolved on first use, so that the import costs next to nothing. Nothing is imported here that Python
+# has not loaded before: ``python -m uq_report`` looks in the working folder first until `__main__` runs.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 
 TYPE_CHECKING = False  # for type checkers, as that of `typing`
 if TYPE_CHECKING:
     from typing import Any
 
+    from . import distributions as dist  # noqa: F401 - by another name
+    from .api import adjusted_importance as adjusted_importance
+    from .api import agreement as agreement
     from .api import attributions as attributions
     from .api import audit as audit
     from .api import calibration as calibration
-    from .api import compare as compare
+    from .api import case as case
+    from .api import covered_information as covered_information
     from .api import dalex_explainer as dalex_explainer
+    from .api import drift as drift
+    from .api import effects as effects
     from .api import explain as explain
     from .api import explain_outputs as explain_outputs
+    from .api import groups as groups
     from .api import importance as importance
+    from .api import interactions as interactions
     from .api import load as load
+    from .api import options as options
+    from .api import plugins as plugins
     from .api import profile as profile
+    from .api import redundancy as redundancy
+    from .api import scorer as scorer
     from .api import segments as segments
     from .api import selective as selective
+    from .api import sensitivity as sensitivity
     from .core.support.errors import UQReportError as UQReportError
     from .core.validation.residuals import Residuals as Residuals
-    from .distributions import Beta as Beta
-    from .distributions import Categorical as Categorical
-    from .distributions import CategoricalMixture as CategoricalMixture
-    from .distributions import Censored as Censored
-    from .distributions import CountDraws as CountDraws
-    from .distributions import Discretised as Discretised
-    from .distributions import Draws as Draws
-    from .distributions import Gamma as Gamma
-    from .distributions import HalfNormal as HalfNormal
-    from .distributions import Histogram as Histogram
-    from .distributions import Intervals as Intervals
-    from .distributions import LabelSets as LabelSets
-    from .distributions import Laplace as Laplace
-    from .distributions import Logistic as Logistic
-    from .distributions import LogLogistic as LogLogistic
-    from .distributions import LogNormal as LogNormal
-    from .distributions import Mixture as Mixture
-    from .distributions import NegativeBinomial as NegativeBinomial
-    from .distributions import Normal as Normal
-    from .distributions import NormalMixture as NormalMixture
-    from .distributions import Ordinal as Ordinal
-    from .distributions import Poisson as Poisson
-    from .distributions import Quantiles as Quantiles
-    from .distributions import Scipy as Scipy
-    from .distributions import Smoothed as Smoothed
-    from .distributions import StudentT as StudentT
-    from .distributions import Survival as Survival
-    from .distributions import Truncated as Truncated
-    from .distributions import Tweedie as Tweedie
-    from .distributions import Weibull as Weibull
-    from .distributions import ZeroInflated as ZeroInflated
     from .ops.run import run as run
     from .ops.verification import verify as verify
     from .runner.settings import Settings as Settings
@@ -64,12 +72,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "api": "attributions audit calibration compare dalex_explainer explain explain_outputs importance "
-    "load profile segments selective",
-    "distributions": "Beta Categorical CategoricalMixture Censored CountDraws Discretised Draws Gamma HalfNormal "
-    "Histogram Intervals LabelSets Laplace LogLogistic LogNormal Logistic Mixture "
-    "NegativeBinomial Normal NormalMixture Ordinal Poisson Quantiles Scipy Smoothed StudentT "
-    "Survival Truncated Tweedie Weibull ZeroInflated",
+    "api": "adjusted_importance agreement attributions audit calibration case covered_information dalex_explainer "
+    "drift effects explain explain_outputs groups importance interactions load options plugins profile redundancy "
+    "scorer segments selective sensitivity",
     "runner.settings": "Settings",
     "core.support.errors": "UQReportError",
     "core.validation.residuals": "Residuals",
@@ -77,19 +82,46 @@ _HOMES = {
     "ops.verification": "verify",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
-
-__all__ = list(_HOME_OF)
+_INSTEAD = {
+    "report": "A run writes its report: uq.audit(model, X, y).save('report.html').",
+    "render": "A run renders its report: uq.load('run.json').save('report.pdf').",
+    "compare": "A run compares itself: run.compare(previous).",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first use (PEP 562)."""
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_HOME_OF[name]}", __name__), name)
+    if name == "dist":
+        value = import_module(".distributions", __name__)
+    elif name in _HOME_OF:
+        value = getattr(import_module(f".{_HOME_OF[name]}", __name__), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}. {_hint(name)}")
     globals()[name] = value
     return value
 
 
+def _hint(name: str) -> str:
+    """Say what is meant by a name that is not there."""
+    if name in _INSTEAD or name.startswith("_"):
+        return _INSTEAD.get(name, "")
+    if hasattr(import_module(".distributions", __name__), name):
+        return f"The distributions are in uq.dist: uq.dist.{name}."
+    nearest = import_module(".core.support.errors", __name__).nearest
+    return str(nearest(name, (*_HOME_OF, "dist")))
+
+
 def __dir__() -> list[str]:
     """List the public names."""
-    return [*__all__, "__version__"]
+    return [*_HOME_OF, "dist", "__version__"]
+
+
+class _Package(type(sys)):  # type: ignore[misc]  # the type of modules, without another import
+    """The package, of which sub-packages called like verbs are no attributes: `uq.report` gives a hint instead."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in _INSTEAD or not isinstance(value, type(sys)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -69,13 +69,13 @@ class Notebook:
         monkeypatch.setattr(sys, "stderr", io.StringIO())
 
     def display(self, content: dict[str, str], *, raw: bool, display_id: bool) -> "Notebook":
-        assert raw
         assert display_id
+        self.update(content, raw=raw)
         return self
 
     def update(self, content: dict[str, str], *, raw: bool) -> None:
         assert raw
-        self.lines.append(content["text/plain"])
+        self.lines.append(content.get("text/plain", ""))
 
 
 def test_a_notebook_shows_one_line_for_each_part_and_half_second(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,6 +88,13 @@ def test_a_notebook_shows_one_line_for_each_part_and_half_second(monkeypatch: py
     assert notebook.lines == ["pfi (3 of 14), 1 s", "pfi (3 of 14), 2 of 9, 2 s", "pdp, 2 s", ""]
     with reported(False) as silent:
         assert silent is None
+
+
+def test_work_without_a_step_shows_nothing_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = Notebook(monkeypatch)
+    with reported(None):
+        pass
+    assert notebook.lines == []
 
 
 def test_every_explainer_and_format_is_announced_with_its_number() -> None:

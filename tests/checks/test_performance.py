@@ -320,3 +320,34 @@ def test_options_and_absence() -> None:
         "not_applicable",
         "the scoring of outcomes was not computed: y was not given",
     )
+
+
+@pytest.mark.parametrize(("unit", "needed", "given"), [
+    ("nats", 7.849 * 200 * (0.06 / 0.05) ** 2, "the skill is 0.05 nats"),
+    ("squared probability", 7.849 * 200 * (0.06 / 0.025) ** 2, "the skill is 5% of the score of the class frequencies"),
+])  # fmt: skip
+def test_a_skill_that_may_be_none_names_the_sample_that_shows_a_stated_one(
+    unit: str, needed: float, given: str
+) -> None:
+    """Where the interval holds 0: by its standard error, whatever the estimate."""
+    item = "log_score" if unit == "nats" else "brier"
+    lines = [(f"{item}_skill", 0.1, -0.02, 0.22), (f"{item}_baseline", 0.5, 0.4, 0.6)]
+    table = [
+        {
+            "feature": "",
+            "item": i,
+            "estimate": e,
+            "lower": a,
+            "upper": b,
+            "unit": unit,
+            "std_error": 0.06,
+            "confidence": 0.95,
+        }
+        for i, e, a, b in lines
+    ]
+    result = diagnostic("calibration", table, meta={"n": 200})
+    facts: Any = {"classes": ["no", "yes"], "y_summary": {"counts": [160, 40]}}
+    ended = Performance().check(importances.run(result, recalls((150, 160), (30, 40)), **facts))
+    assert ended.n_needed is not None
+    assert needed <= ended.n_needed < 1.1 * needed
+    assert given in ended.reason

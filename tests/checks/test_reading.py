@@ -27,7 +27,7 @@ from uq_report.checks.reading import (
 )
 from uq_report.checks.rule import Rule
 from uq_report.core.model.results import Omission
-from uq_report.core.statistics.sample_size import beyond, within
+from uq_report.core.statistics.sample_size import SampleSize, beyond, within
 from uq_report.evidence.importance import Pfi
 from uq_report.evidence.run import NotRun
 
@@ -221,3 +221,18 @@ def test_names_are_cut_in_their_middle_only_where_they_are_endless() -> None:
     assert long == listed(["x" * NAME]) == "x" * NAME
     assert len(cut) == NAME
     assert cut == listed(["x" * NAME + "y"])
+
+
+def test_a_rule_left_open_names_its_sample_size_and_the_check_the_largest() -> None:
+    small, large, enough = (SampleSize(200, needed, 0.4, "it is 0") for needed in (300.0, 1234.0, 150.0))
+    open_ = [RuleOutcome(code=f"UQ{k}", undecided=("a",), size=size) for k, size in enumerate((small, large, None))]
+    ended = close("demo", open_)
+    assert ended.n_needed == 1300
+    words = "about 1,300 observations give 80% power if it is 0; the present sample had a chance of 40%)."
+    assert f"UQ1 is undetermined for a. Inconclusive (n = 200; {words}" in ended.reason
+    assert ended.reason.endswith("UQ2 is undetermined for a.")
+    # no more observations are asked for where there were enough, nor by a rule that nothing is open in
+    assert close("demo", [RuleOutcome(code="UQ1", undecided=("a",), size=enough)]).n_needed is None
+    decided = RuleOutcome(code="UQ1", passed="p", size=large)
+    assert close("demo", [decided]).n_needed is None
+    assert close("demo", [decided]).reason == "p"

@@ -320,7 +320,7 @@ def test_demo_audits_the_sample_with_its_texts(folder: Path, monkeypatch: pytest
 
 def test_help_is_cheap_and_complete() -> None:
     result = call("--help")
-    for command in ("demo", "run", "render", "init", "config", "plugins", "doctor"):
+    for command in ("demo", "run", "render", "init", "case", "config", "plugins", "doctor"):
         assert command in result.stdout
     heavy = "numpy pandas sklearn matplotlib weasyprint pydantic"
     code = f"import sys, uq_report.cli; print([m for m in '{heavy}'.split() if m in sys.modules])"

@@ -17,6 +17,7 @@ from uq_report.core.validation.cell_validation import (
     check_column,
     check_size,
     check_text,
+    of_infinite_cell,
     refuse_cells,
     shown,
 )
@@ -229,3 +230,21 @@ def test_masked_probabilities_are_refused() -> None:
     p = np.ma.array(np.full((3, 2), 0.5), mask=np.eye(3, 2))
     with pytest.raises(InputError, match="must have no masked values"):
         Categorical(p)
+
+
+def test_an_infinite_cell_is_named_before_the_model_that_passes_it_on() -> None:
+    X = pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, np.inf]})
+    told = of_infinite_cell(InputError("normal.mean must be finite.", row=1), "Model", X)
+    assert str(told).startswith("subject.X['b'] must be finite for Model; got inf in row 1. Correct it")
+    assert told.row == 1
+    for other in (InputError("of a finite row", row=0), InputError("of no row"), InputError("of another block", row=2)):
+        assert of_infinite_cell(other, "Model", X) is other
+
+
+def test_a_time_that_is_none_is_named_by_its_row() -> None:
+    table = pd.DataFrame({"a": [1.0, 2.0]})
+    with pytest.raises(InputError, match=r"ISO 8601 such as 2026-01-31; got 't0' in row 1 \(1 of 2 rows\)\. Convert"):
+        inputs.moments(["2026-01-31", "t0"], table, ("a",))
+    found = inputs.moments(["2026-02-01", "2026-01-31T00:00+02:00"], table, ("a",))
+    assert found is not None
+    assert found.tolist() == [1, 0]

@@ -107,7 +107,7 @@ FAMILIES: dict[str, Callable[[Any], Distribution]] = {
     "scipy counts": lambda rows: Scipy(stats.binom(12, PAIRS[rows, 0])),
 }
 ALL = np.arange(N)
-MARKERS = {"proba", "intervals", "label_sets", "members"}
+MARKERS = {"proba", "intervals", "label_sets", "members", "leave_one_out"}
 LEVELS = np.array([0.05, 0.5, 0.975])
 
 families = pytest.mark.parametrize("make", FAMILIES.values(), ids=FAMILIES.keys())
@@ -229,6 +229,7 @@ NOT_METHODS = {
     "rule",
     "stand_ins",
     "members",
+    "leave_one_out",
     "deciding",
     "why_not",
 }

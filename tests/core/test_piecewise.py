@@ -100,7 +100,7 @@ def test_quantiles_of_a_uniform_inside_and_of_an_exponential_outside() -> None:
 
 @pytest.mark.parametrize("levels", [(0.05, 0.5, 0.95), (0.1, 0.2, 0.3, 0.6, 0.8), tuple(np.arange(1, 20) / 20)])
 def test_beyond_the_outermost_quantiles_a_logistic_is_as_far_off_as_stated(levels: tuple[float, ...]) -> None:
-    values = logistic.ppf(levels)
+    values = np.asarray(logistic.ppf(levels))
     scales = Quantiles(levels, values[None]).scales[0]
     for edge, scale, side in zip((-values[0], values[-1]), scales, (levels[0], 1 - levels[-1]), strict=True):
         far = quad(lambda y, edge=edge: (y - edge) * logistic.pdf(y), edge, np.inf)[0]

@@ -72,7 +72,7 @@ def test_moved_shapes_are_shapes_made_there() -> None:
 def test_beyond_the_last_residual_a_shape_states_its_share_alone() -> None:
     """Of 19 values 1/20 lies beyond either end: there the PIT is that whole share, and in between it is F(y)."""
     q = Smoothed(np.zeros(5), 1.0, [-1.0, 1.0], 0.5, size=19)
-    y = q.quantile([0.001, 0.04, 0.3, 0.96, 0.999])[0]
+    y = q.quantile(np.array([0.001, 0.04, 0.3, 0.96, 0.999]))[0]
     lower, upper = q.pit_bounds(y)
     assert lower == pytest.approx([0.0, 0.0, 0.3, 0.95, 0.95])
     assert upper == pytest.approx([0.05, 0.05, 0.3, 1.0, 1.0])
@@ -171,7 +171,7 @@ def test_the_sentence_names_the_distribution_that_is_not_used() -> None:
 
 
 def test_the_sentence_about_members_has_their_share() -> None:
-    own = {"form": "student_t", "source": "oob", "df": 5.0, "replaces": "ensemble"}
+    own: dict[str, Any] = {"form": "student_t", "source": "oob", "df": 5.0, "replaces": "ensemble"}
     words = Assumption(**{**FACTS, **own, "members_share": 0.4}).words
     assert words.replace("\xa0", " ") == (
         "Its own distribution (ensemble) is not used: a Student-t distribution (5.0 degrees of freedom) with a part "

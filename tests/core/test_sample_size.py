@@ -64,6 +64,7 @@ def test_no_more_is_asked_for_where_the_sample_was_large_enough(needed: float, a
 def test_without_a_variance_or_a_tolerance_nothing_is_advised(bad: float) -> None:
     assert within(100, bad, 0.1) is within(100, 0.1, bad) is beyond(100, bad, 0.1) is beyond(100, 0.1, bad) is None
     assert largest([None, within(100, bad, 0.1)]) is None
+    assert within(0, 0.1, 0.1) is beyond(0, 0.1, 0.1) is None
 
 
 def test_the_largest_of_several_sizes_is_named() -> None:

@@ -49,7 +49,7 @@ def test_own_values_are_marked_by_class() -> None:
 def test_the_distribution_stands_beside_by_class_with_its_bins() -> None:
     figure = profile.draw(results.profile(), own=results.own(), distribution=results.distribution())
     last = figure.axes[2]
-    assert last.get_title(loc="left") == "rows"
+    assert last.get_title(loc="left") == "observations"
     outlines = [p.get_data() for p in last.patches if isinstance(p, StepPatch) and not p.get_fill()]
     assert [list(outline[0]) for outline in outlines] == [[5, 1], [2, 8]]
     assert list(outlines[0][1]) == [0, 2, 4]

@@ -12,7 +12,7 @@ def test_every_mistake_is_reported_together_by_key() -> None:
         "seed": -1,
         "n_jobs": 0,
         "as_of": "20260101",
-        "explainers": "pfi",
+        "explainers": 3,
         "options": {"pfi": 3},
         "batch_rows": 0,
         "backend": "tread",
@@ -24,7 +24,7 @@ def test_every_mistake_is_reported_together_by_key() -> None:
     assert "audit.sed must be a known setting; got 'sed'. Did you mean 'seed'?" in lines
     assert "audit.as_of must be a date written YYYY-MM-DD; got '20260101'." in lines
     assert "audit.n_jobs must be a number of workers, or -1 for all processors; got 0." in lines
-    assert "audit.explainers must be a list of names; got 'pfi'." in lines
+    assert "audit.explainers must be a valid tuple; got 3." in lines
 
 
 def test_none_means_the_default_and_settings_are_frozen() -> None:

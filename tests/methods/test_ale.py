@@ -249,9 +249,28 @@ def test_a_curve_adds_weighted_means_of_steps_and_its_errors_are_those_of_the_we
     # the parts of rows in a step's mean, w (v - mean) / Σ w, with n / (n - 1) for the step
     first, second = 2 * (1.5**2 + 1.5**2), 2 * (2.0**2 + 2.0**2)
     np.testing.assert_allclose(found.std_error_change, np.sqrt([0, first, first + second]))
-    # centred, the first point is minus 3/4 of the first step less 1/4 of the second, the last the other way round
-    ends = [np.sqrt(a * first + b * second) for a, b in ((9 / 16, 1 / 16), (1 / 16, 1 / 16), (1 / 16, 9 / 16))]
-    np.testing.assert_allclose(found.std_error, ends)
+    # centred, the first point is minus 3/4 of the first step less 1/4 of the second, the last the other way round;
+    # and each row moves the mean that is taken off by its weight times the curve half way through its bin, -4 or 4
+    parts = np.sqrt(2) * np.array([[-1.5, 0], [1.5, 0], [0, -2], [0, 2]])
+    moved = np.array([1, 3, 2, 2]) / 8 * np.array([-4, -4, 4, 4])
+    combinations = np.array([[-0.75, 0.25, 0.25], [-0.25, -0.25, 0.75]])
+    np.testing.assert_allclose(found.std_error, np.sqrt(np.square(parts @ combinations - moved[:, None]).sum(axis=0)))
+
+
+def test_levels_of_a_curve_move_its_mean_by_the_rows_on_them() -> None:
+    """Changes without any variance: the error of the centred curve is that of the mean of the rows' own values."""
+    codes = np.array([0, 0, 1, 2, 2, 2])
+    up, down = np.where(codes < 2, codes, -1), np.where(codes > 0, codes - 1, -1)
+    sides = tuple(AxisSide(step, np.zeros(6), np.zeros(6)) for step in (up, down))
+    mass = np.bincount(codes) / 6
+    effect = Effects((AleAxis("a", 0, np.arange(3.0), ("x", "y", "z"), sides, mass),))
+    jumps = np.array([1.0, 4.0])
+    effect.ends = [np.stack([values]) for step in (up, down) for values in (np.zeros(6), jumps[step])]
+    found = curve(effect, 0, Sampling(np.full(6, 1 / 6), 6))
+    own = np.array([0.0, 1.0, 5.0])[codes]
+    np.testing.assert_allclose(found.value, [0, 1, 5] - own.mean())
+    np.testing.assert_allclose(found.std_error, np.sqrt(np.square(own - own.mean()).sum()) / 6)
+    np.testing.assert_allclose(found.std_error_change, 0, atol=1e-12)
 
 
 def test_levels_on_a_line_keep_its_order() -> None:

@@ -1,6 +1,7 @@
 """What calibration computes, by hand: p-values of draws, statistics of draws that are certain, notes and figures."""
 
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -299,7 +300,7 @@ def best_of_other_folds(scores: Any, weights: FloatArray, fold: IntArray) -> Flo
         def loss(theta: FloatArray, used: Any = used, share: FloatArray = share) -> float:
             return float(theta @ theta / (2 * used.sum()) - share @ scores(theta)[used])
 
-        options = {"xatol": 1e-7, "fatol": 1e-12, "maxiter": 6000, "maxfev": 6000}
+        options: Any = {"xatol": 1e-7, "fatol": 1e-12, "maxiter": 6000, "maxfev": 6000}
         best = optimize.minimize(loss, np.zeros(4), method="Nelder-Mead", options=options).x
         found[~used] = scores(best)[~used]
     return found
@@ -334,7 +335,8 @@ def test_the_gain_of_masses_is_that_of_the_best_map_of_the_other_fold() -> None:
 def test_the_slopes_of_the_recalibration_are_those_of_its_scores(theta: FloatArray) -> None:
     z = np.array([-3.0, -0.2, 0.0, 1.5])
     ends = np.array([[-np.inf, -0.5, 1.0, 2.0], [-1.0, 0.7, np.inf, 2.5]])
-    for score in (lambda t: _log_ratios(z, t), lambda t: _log_masses(ends, t)):
+    scores: tuple[Any, ...] = (partial(_log_ratios, z), partial(_log_masses, ends))
+    for score in scores:
         slopes = [(score(theta + step)[0] - score(theta - step)[0]) / 2e-6 for step in 1e-6 * np.eye(4)]
         np.testing.assert_allclose(score(theta)[1], slopes, atol=1e-7)
 
@@ -406,7 +408,8 @@ def test_a_sample_too_small_for_segments_has_the_gain_of_the_shape_alone() -> No
     x = np.random.default_rng(13).normal(size=48)
     for n, there in ((48, False), (50, True)):
         z = np.resize(x, n)
-        place = replace(setting(equal(n), n_splits=5), columns=lambda z=z: [NumericColumn("x", z, ordered=True)])
+        column = NumericColumn("x", z, ordered=True)
+        place = replace(setting(equal(n), n_splits=5), columns=partial(list, [column]))
         pit = stats.norm.cdf(z)
         scores, _, omissions = _gains(Normal(np.zeros(n), 1.0), pit, pit, pit, place)
         assert [score.item for score in scores][1:] == ["recalibration_gain_by_segment"] * there

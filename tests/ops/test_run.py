@@ -63,7 +63,7 @@ def test_every_field_says_what_the_command_says(folder: Path, capsys: pytest.Cap
     assert isinstance(done.run, AuditRun)
     assert (done.folder, done.reports, done.reference) == (Path("out"), (Path("out/report.md"),), "")
     assert (done.exit_code, done.reasons, done.unchanged) == (0, (), False)
-    assert done.findings == done.run.findings
+    assert done.findings == done.run.run.findings
     assert (done.run.run.settings["seed"], done.run.run.settings["checks"]) == (3, ["calibration", "policy"])
     assert codec.sha256(uq.load("out").run) == codec.sha256(done.run.run) == done.summary["run_sha256"]
     assert all(file.is_file() for file in done.reports)

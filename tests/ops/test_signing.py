@@ -293,3 +293,17 @@ def test_the_command_takes_the_passphrase_from_the_environment_alone(
         == ""
     )
     assert signing.is_encrypted(key)
+
+
+@pytest.mark.parametrize(("bits", "refused"), [(1024, True), (2048, False)])
+def test_an_rsa_key_has_2048_bits(bits: int, refused: bool, keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    made = rsa.generate_private_key
+    monkeypatch.setattr(rsa, "generate_private_key", lambda exponent, _: made(exponent, bits))
+    files = keys.issue(f"bits{bits}", rsa=True)
+    if not refused:
+        load_signer(*files, (), PASSPHRASE)
+        return
+    with pytest.raises(InputError, match=r"an RSA key of at least 2048 bits; got 1024\. Ask for a new one"):
+        load_signer(*files, (), PASSPHRASE)

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pikepdf
 import pytest
 from typer.testing import CliRunner
 
@@ -293,3 +294,19 @@ def test_logs_of_the_readers_stay_out_of_the_terminal(
     told = CliRunner().invoke(cli.app, ["verify", str(damaged)])
     assert told.exit_code in (3, 5)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b'{"format": 99}', b"\xff", None])
+def test_a_signed_report_whose_attachment_was_replaced_fails(
+    content: bytes | None, signed: Signed, tmp_path: Path
+) -> None:
+    forged = tmp_path / "forged.pdf"
+    with pikepdf.open(signed.path) as pdf:
+        if content is None:
+            del pdf.attachments["run.json"]
+        else:
+            pdf.attachments["run.json"] = pikepdf.AttachedFileSpec(pdf, content, filename="run.json")
+        pdf.save(forged)
+    told = CliRunner().invoke(cli.app, ["verify", str(forged)])
+    assert told.exit_code == 5, told.output
+    assert "FAILED      forged.pdf" in told.output

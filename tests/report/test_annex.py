@@ -12,7 +12,7 @@ from uq_report.document.document import Facts, Section, Table, texts
 from uq_report.evidence.run import MethodRecord, PluginRecord, Run
 from uq_report.reading.run_reader import RunReader
 from uq_report.report.placing import PluginSections
-from uq_report.report.sections.model import model
+from uq_report.report.sections.model import data, model
 from uq_report.report.sections.reproducibility import computing, in_short, inventory, methods, reproducibility
 
 from . import reading
@@ -165,3 +165,20 @@ def test_methods_are_rows_in_short_and_cards_in_full(run: Run) -> None:
     (facts,) = (block for block in short.blocks if isinstance(block, Facts))
     assert [label for label, _ in facts.rows] == [part.title for part in full.sections] == titles
     assert len(told(short).split()) < len(told(full).split())
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize(("features", "listed"), [(60, False), (61, True), (300, True)])
+def test_every_feature_is_named_where_tables_print_only_the_first(
+    run: Run, features: int, listed: bool, whole: bool
+) -> None:
+    facts = [{**run.subject["features"][0], "name": f"feature number {k}"} for k in range(features)]
+    e = with_subject(run, features=facts)
+    section = data(e, PluginSections(e), whole=whole)
+    shown = told(section)
+    assert ("in the order of the columns" in shown) is listed
+    if listed:
+        named = [row for b in reading.all_blocks(section) if isinstance(b, Facts) for row in b.rows if "All" in row[0]]
+        ((label, names),) = named
+        assert label == f"All {features} features, in the order of the columns"
+        assert str(names).split("; ") == [f"feature number {k}" for k in range(features)]

@@ -166,7 +166,7 @@ def test_the_model_card_opens_with_the_answer_and_has_nine_headings_and_leaves_o
         assert facts[label] == Badge("open, to be completed", "unknown")
     assert reading.table(made, "data-features").rows
     assert reading.table(made, "performance-scores-table").evidence == ids.CALIBRATION
-    assert reading.section(made, "performance-scores").title == "How good is it?"
+    assert reading.section(made, "performance-scores").title == "Performance"
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -75,11 +75,11 @@ def test_without_members_no_method_speaks_of_parts() -> None:
     assert "two parts" not in words
     assert HIDDEN not in words
     assert "sensitivity-members-table" not in tables(sections)
-    assert "disagreement of the members" not in words
+    assert "epistemic part" not in words
 
 
 def test_the_glossary_warns_of_what_disagreement_is_not() -> None:
     words = " ".join(texts(audited(members=True).sections))
     assert words.count(CAUTION) == 1
-    assert "not all that is unknown" in words.replace("\xa0", " ")
-    assert "Members that are alike have none, however wrong" in words
+    assert "It covers only sources that differ between the members" in words.replace("\xa0", " ")
+    assert "Identical members have none" in words

@@ -449,5 +449,5 @@ def test_the_same_audit_again_has_no_change_and_a_regression_is_found(tmp_path: 
 
 def test_compare_replaces_what_a_run_was_compared_with() -> None:
     first, second = run(scores(1.0, 0.1)), run(scores(2.0, 0.1), rows="2")
-    done = uq.compare(first, replace(second, changes=changes(second, second)))
+    done = AuditRun(replace(second, changes=changes(second, second))).compare(first)
     assert done.changes == changes(first, second)

@@ -101,7 +101,7 @@ def test_every_interval_of_every_explainer_has_the_level_of_the_run(both: tuple[
 def test_a_lower_level_narrows_every_interval(both: tuple[AuditRun, AuditRun]) -> None:
     narrowed = set()
     for result in both[0].results:
-        wide, narrow = with_interval(both[1].result(result.id)), with_interval(result)
+        wide, narrow = with_interval(both[1][result.id]), with_interval(result)
         np.testing.assert_array_equal(wide["estimate"], narrow["estimate"])
         widths = [(table["upper"] - table["lower"]).to_numpy() for table in (narrow, wide)]
         assert (widths[0] <= widths[1]).all(), result.id
@@ -125,9 +125,9 @@ def test_a_lower_level_narrows_every_interval(both: tuple[AuditRun, AuditRun]) -
 
 
 def test_what_is_no_level_of_the_run_stays(both: tuple[AuditRun, AuditRun]) -> None:
-    narrow, wide = (run.result("calibration").estimates for run in both)
+    narrow, wide = (run["calibration"].estimates for run in both)
     pd.testing.assert_frame_equal(narrow[["lower_90", "upper_90"]], wide[["lower_90", "upper_90"]])
-    verdicts = [set(run.result("pfi").estimates.query("verdict == 'about 0'")["feature"]) for run in both]
+    verdicts = [set(run["pfi"].estimates.query("verdict == 'about 0'")["feature"]) for run in both]
     assert verdicts[0] == verdicts[1]
 
 
@@ -169,7 +169,7 @@ def test_two_models_are_compared_at_the_level_of_the_run() -> None:
     pair = [champion, challenger]
     narrow, wide = (audit(pair, level, explainers=["pfi"]) for level in (0.9, 0.95))
     for name in ("compare.scores", "compare.importance"):
-        tables = [run.result(name).estimates for run in (narrow, wide)]
+        tables = [run[name].estimates for run in (narrow, wide)]
         assert set(tables[0]["confidence"]) == {0.9}
         widths = [(table["upper"] - table["lower"]).to_numpy() for table in tables]
         assert (widths[0] <= widths[1]).all()

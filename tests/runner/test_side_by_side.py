@@ -45,7 +45,7 @@ def both(pair: tuple[Subject, Subject]) -> AuditRun:
 
 
 def test_scores_are_paired_means(pair: tuple[Subject, Subject], both: AuditRun) -> None:
-    table = both.result(ids.COMPARE_SCORES).estimates.set_index("measure")
+    table = both[ids.COMPARE_SCORES].estimates.set_index("measure")
     nll = [-s.model.distribution(s.X).log_prob(np.asarray(s.y)) for s in pair]
     difference = nll[1] - nll[0]
     assert table.loc["nll", "estimate"] == pytest.approx(difference.mean())
@@ -56,7 +56,7 @@ def test_scores_are_paired_means(pair: tuple[Subject, Subject], both: AuditRun) 
 
 
 def test_importance_differences_are_those_of_the_two_audits(both: AuditRun) -> None:
-    table = both.result(ids.COMPARE_IMPORTANCE).estimates
+    table = both[ids.COMPARE_IMPORTANCE].estimates
     np.testing.assert_allclose(table["estimate"], table["challenger"] - table["champion"], atol=1e-12)
     challenged = both.run.challenger
     assert challenged is not None
@@ -65,7 +65,7 @@ def test_importance_differences_are_those_of_the_two_audits(both: AuditRun) -> N
 
 
 def test_only_the_champion_relies_on_c(both: AuditRun) -> None:
-    frame = both.result(ids.COMPARE_RELIANCE).frame
+    frame = both[ids.COMPARE_RELIANCE].frame
     assert set(frame["feature"]) == {"c"}
     assert set(frame["item"]) == {"only the champion"}
 
@@ -74,10 +74,10 @@ def test_a_model_against_itself_differs_by_exactly_nothing(pair: tuple[Subject, 
     champion = pair[0]
     run = uq.audit([champion, challenger(champion, champion.model)], explainers=["pfi"], as_of="2026-01-01")
     for part in (ids.COMPARE_SCORES, ids.COMPARE_IMPORTANCE):
-        table = run.result(part).estimates
+        table = run[part].estimates
         assert (table["estimate"] == 0).all()
         assert (table["std_error"] == 0).all()
-    assert run.result(ids.COMPARE_RELIANCE).frame.empty
+    assert run[ids.COMPARE_RELIANCE].frame.empty
 
 
 def test_the_paired_interval_covers_the_difference() -> None:

@@ -26,7 +26,7 @@ from ..ops.verify_cases import PASSPHRASE, Keys
 CHECKOUT = Path(__file__).parents[2]
 COMMANDS = (
     "demo", "run", "render", "init", "plugins", "doctor", "history", "show", "compare", "schedule", "index",
-    "verify", "sign", "config",
+    "verify", "sign", "config", "case",
 )  # fmt: skip
 TEMPLATES = {"audit": "report", "brief": "brief", "model-card": "model-card"}
 FORMATS = {"html": ".html", "pdf": ".pdf", "markdown": ".md", "junit": ".junit.xml"}

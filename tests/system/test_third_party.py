@@ -88,7 +88,7 @@ def test_its_method_card_is_made_from_its_docstring(words: str) -> None:
     assert chapter(words, "Screen") == "Methods"
     assert "**What it is:** Spearman's rank correlation of each numeric feature" in card
     assert r"**Options:** measures: \['surprise', 'entropy', 'confidence'\]" in card
-    assert "**Rests on:** E. C. Fieller, H. O. Hartley, E. S. Pearson" in card
+    assert "**Source:** E. C. Fieller, H. O. Hartley, E. S. Pearson" in card
 
 
 def test_its_rule_is_printed_with_its_thresholds_and_its_finding_is_in_the_register(words: str, report: Path) -> None:

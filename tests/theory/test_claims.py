@@ -185,7 +185,7 @@ def findings(model: Any, X: Any, y: Any) -> list[tuple[str, str, tuple[str, ...]
         fast_paths=False,
         progress=False,
     )
-    return [(f.code, f.severity, f.features) for f in run.findings]
+    return [(f.code, f.severity, f.features) for f in run.run.findings]
 
 
 def test_over_fitting_and_a_column_that_leaks_in_training_only_are_named() -> None:

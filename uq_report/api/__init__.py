@@ -1,227 +1,74 @@
-"""The story in order: explain a model, ask for what drives it, audit it, load the audit again."""
+"""The story in order: explain a model, ask for what drives it, audit it, look at one case, load the audit again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from inspect import signature
 from pathlib import Path
-from typing import Any, TypeAlias, cast, overload
-
-import numpy as np
+from typing import Any, Literal, TypeAlias, cast, overload
 
 from .. import runner
-from ..core.engine.fast_path_evaluator import Engine, Progress, first_distribution
-from ..core.model.adapter import Adapter
-from ..core.model.subject import Subject, make_subject
-from ..core.predictive import Distribution
-from ..core.support.arrays import AnyArray
-from ..core.support.errors import InputError
-from ..core.traits.block_length import with_long_blocks
-from ..core.traits.stochastic import MEMBERS, Stochastic, steady, with_model_notes
-from ..core.validation.lifetimes import is_lifetimes
-from ..core.validation.residuals import Residuals, Shorthand
+from ..core.engine.fast_path_evaluator import Progress
+from ..core.explainer import Explainer
+from ..core.model.measures import Measure
+from ..core.model.subject import Subject
+from ..core.support.errors import InputError, nearest
 from ..evidence import ids, run_folder
-from ..evidence.run import Run
+from ..runner import plugins as registry
+from ..runner.cases import case_facts, source_of
+from ..runner.objects import measures_in, passed
 from ..runner.settings import Settings, make_settings, refuse, settled
 from . import interop
-from .calls import check_explained, names, on_subject
+from .calls import on_subject
+from .explaining import explain as explain
+from .explaining import explain_outputs as explain_outputs
+from .lookups import options as options
+from .lookups import plugins as plugins
+from .lookups import scorer as scorer
 from .outputs import AuditRuns
 from .progress import reported
-from .views import AuditRun, ResultView
+from .single_case import Case
+from .views import AuditRun, Earlier, ResultView, earlier_run
 
 Reporting: TypeAlias = bool | Callable[[Progress], None] | None
-Earlier: TypeAlias = str | Path | Run | AuditRun
-_TRIED_ROWS = 200
-_FEW_LABELS = 20  # so many rows may well be of as many classes
+Named: TypeAlias = str | Measure
+Measures: TypeAlias = Named | Sequence[Named] | None
+Pair: TypeAlias = tuple[str, str]
+Names: TypeAlias = str | Sequence[str] | None
+Chosen: TypeAlias = str | type | Explainer | Sequence[Any] | None
 _AS_ARGUMENTS = "Pass single ones as arguments: uq.audit(subject, seed=1)."
-_SUBJECT = frozenset(signature(make_subject).parameters)
 _ENGINE = ("seed", "confidence", "n_jobs", "backend", "scheduler", "batch_rows", "row_budget", "fast_paths", "deny")
-
-
-def explain(  # noqa: PLR0913 - one call describes the whole subject; all but the model have defaults
-    model: Any,
-    X: Any = None,
-    y: Any = None,
-    *,
-    train: tuple[Any, Any] | None = None,
-    groups: Mapping[str, Iterable[str]] | None = None,
-    categorical: Iterable[str] | None = None,
-    sample_weight: Any = None,
-    clusters: Any = None,
-    time: Any = None,
-    block_size: int | None = None,
-    protected: Iterable[str] | Mapping[str, Any] | None = None,
-    label: str | None = None,
-    adapter: str | Adapter | None = None,
-    residuals: Shorthand | Residuals | None = None,
-    positive_class: Any = None,
-    output: str | int | None = None,
-    max_rows: int | None = None,
-    stochastic: Stochastic | None = None,
-    n_members: int = MEMBERS,
-    seed: int = 0,
-    deny: Iterable[str] = (),
-) -> Subject:
-    """Bring a fitted model and its rows together, validated once.
-
-    Parameters
-    ----------
-    model : object
-        A fitted classifier with ``predict_proba``, a regressor with ``return_std``, a forest or
-        bagging ensemble, a function from rows to a distribution, or a `dalex.Explainer`, which
-        brings its own rows (arguments given here win over its own). Also a dictionary of quantile models by level,
-        a list of models, the members of an ensemble, and predictions of the rows: a distribution, or ArviZ's draws.
-    X : DataFrame or array of shape (n, d)
-        The rows to audit, best ones the model was not fitted on.
-    y : array of shape (n,), optional
-        Without it entropy and variance are explained; losses and nll are listed as not run. Times that may be
-        censored are given with their events: a pair ``(times, events)`` with True or 1 where the event was seen, a
-        frame of these two columns, or scikit-survival's structured array. Of a model that predicts several outputs
-        all of them, shape (n, outputs).
-    train : pair (X_train, y_train), optional
-        For train against test, and for reference rows.
-    groups : mapping of str to feature names, optional
-        Features that are explained together as well.
-    categorical : names, optional
-        Numeric columns that are codes.
-    sample_weight : array of shape (n,), optional
-    clusters : array of shape (n,), or name of a column of X, optional
-        Rows of one cluster are dependent (the same customer, the same patient).
-    time : array of shape (n,), or name of a column of X, optional
-        Numbers, dates or text by ISO 8601: rows depend on each other in order of time. Intervals are then over blocks
-        of successive rows, and permutations move whole blocks.
-    block_size : int, optional
-        Rows of a block, with `time`; by default n^(1/3), or more as the autocorrelation of losses, uncertainties and
-        features asks for, up to n/20. See `uq_report.core.traits.block_length`.
-    protected : feature names, or mapping of str to array of shape (n,), optional
-        Attributes by which performance and uncertainty are distinguished, features of the model or not.
-    label : str, optional
-        The model's name in the report.
-    adapter : str or Adapter, optional
-        Decides how predictions are read, where the closest match should not.
-    residuals : {"normal", "empirical", "conformal", "oob"} or Residuals, optional
-        For a regressor without an uncertainty of its own: the assumption that is laid over its predictions, from
-        residuals of rows outside the fit; the report says so on its first page. See `Residuals`.
-    positive_class : label, optional
-        The class whose probability is "the prediction".
-    output : str or int, optional
-        The output to audit of a model that predicts several, by its column of y or its position; see
-        `explain_outputs` for all.
-    max_rows : int, optional
-        At most so many rows, drawn with `seed`.
-    stochastic : {"members", "seed"}, optional
-        What is made of a model whose predictions are random, which is refused by default: two calls on up to
-        100 rows must agree within 1e-6 of the largest value. ``"members"`` reads every prediction as the mixture
-        of `n_members` calls, so that the randomness is epistemic; ``"seed"`` fixes the model's own argument or
-        attribute ``random_state`` or ``seed`` to `seed`. With ``"members"`` the dropout of a torch module is on.
-    n_members : int
-        Calls per prediction with ``stochastic="members"``.
-    seed : int
-        Of the rows drawn, and of what `stochastic` draws.
-    deny : names, optional
-        Plugins or distributions that must not be imported; see `Settings`.
-
-    Returns
-    -------
-    Subject
-
-    Raises
-    ------
-    UQReportError
-        With the argument or column, what is allowed, and the remedy.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from uq_report.distributions import Normal
-    >>> subject = explain(lambda X: Normal(X[:, 0], 1.0 + X[:, 1] ** 2), np.eye(4)[:, :2])
-    >>> subject.features
-    ('x0', 'x1')
-    """
-    explicit = {name: value for name, value in locals().items() if name in _SUBJECT and value is not None}
-    check_explained(model, X, y)
-    denied = names("explain.deny", deny)
-    unpacked = runner.unpack(model, denied) or {"model": model}
-    arguments = {**unpacked, **explicit, "model": unpacked["model"]}
-    if arguments.get("X") is None:
-        raise InputError("explain.X must be the rows to audit; got None. Pass a DataFrame or an array.")
-    arguments, note = runner.pick_output({**arguments, "residuals": residuals}, output, denied)
-    residuals = arguments.pop("residuals")
-    if residuals is None:
-        arguments["adapter"], reason = runner.choose_adapter(arguments["model"], arguments.get("adapter"), denied)
-        subject = replace(make_subject(**arguments), adapter_reason=reason)
-    else:
-        subject = _assumed(arguments, residuals, denied)
-    subject = replace(subject, notes=(*subject.notes, *([note] if note else [])))
-    few = _try(subject)
-    subject = steady(subject, stochastic, n_members, seed)
-    rows = Engine(subject, {})  # predicts them all once, if remarks on them or blocks of time need that
-    return with_long_blocks(with_model_notes(subject, few, rows), rows)
-
-
-def explain_outputs(
-    model: Any, X: Any, Y: Any = None, *, label: str | None = None, **arguments: Any
-) -> dict[str, Subject]:
-    """Bring each output of a model that predicts several together with its rows: a subject by name.
-
-    Parameters
-    ----------
-    model : object
-    X : DataFrame or array of shape (n, d)
-    Y : DataFrame or array of shape (n, outputs), optional
-        Names the outputs; those of an array, or of a model without Y, are called by their position.
-    label : str, optional
-        The model's name in the reports, before that of the output.
-    **arguments
-        Of `explain`, the same for all outputs; ``train=(X_train, Y_train)``.
-
-    Returns
-    -------
-    dict of str to Subject
-        `audit` takes it: one report each, and a page over them.
-
-    Raises
-    ------
-    InputError
-        If the model has one output; or as `explain`, for any of them.
-    """
-    check_explained(model, X, Y)
-    deny = names("explain_outputs.deny", arguments.pop("deny", ()))
-    outputs = runner.named_outputs({"model": model, "y": Y, "train": arguments.get("train")}, deny)
-    if not outputs:
-        raise InputError(
-            f"explain_outputs.model must predict several outputs; got one of {type(model).__name__}. Use uq.explain."
-        )
-    doubled = sorted({name for name in outputs if outputs.count(name) > 1})
-    if doubled:
-        raise InputError(f"explain_outputs.Y must have unique column names; got {doubled} more than once. Rename them.")
-    return {
-        name: explain(
-            model, X, Y, output=position, label=None if label is None else f"{label}: {name}", deny=deny, **arguments
-        )
-        for position, name in enumerate(outputs)
-    }
+_PAIRS = {"h_statistic": ids.H_STATISTIC, "rsens": ids.RSENS_INTERACTION}
 
 
 @on_subject
-def importance(
-    subject: Subject, measures: Sequence[str] | None = None, *, n_repeats: int = 30, **options: Any
-) -> ResultView:
+def importance(subject: Subject, /, measures: Measures = None, *, n_repeats: int = 30, **options: Any) -> ResultView:
     """Return the permutation importance of every feature and group, for all measures from one pass.
+
+    Every verb below is called on a subject, or on a model with its data: ``importance(model, X, y)``, and then takes
+    the arguments of `explain` as well. One name or a list of names will do everywhere, and a `Measure` of your own in
+    place of a name.
 
     Parameters
     ----------
-    subject : Subject
-    measures : sequence of str, optional
+    subject : Subject, or a model with X and y
+    measures : str, Measure, or sequence of these, optional
         ``"nll"``, ``"entropy"``, ``"loss"``, ``"decomposition"`` (both parts of the uncertainty) ...; by default the
         explainer's own.
     n_repeats : int
         Shuffles of each feature.
     **options
-        Further options of the explainer ``pfi``, and of the engine: ``seed``, ``confidence`` (level of the
-        intervals), ``n_jobs``, ``backend``, ``scheduler``, ``batch_rows``, ``row_budget``, ``fast_paths``,
-        ``progress``.
+        Further options of the explainer ``pfi`` (see ``uq.options("pfi")``), and of the engine: ``seed``,
+        ``confidence`` (level of the intervals), ``n_jobs``, ``backend``, ``scheduler``, ``batch_rows``, ``row_budget``,
+        ``fast_paths``, ``deny``, ``progress``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uq_report.distributions import Normal
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> view = importance(lambda X: Normal(X[:, 0], np.exp(X[:, 1])), X, measures="entropy", n_repeats=3)
+    >>> view.estimates["feature"][view.estimates["estimate"].abs().argmin()]
+    'x0'
     """
     return _result(ids.PFI, subject, {"measures": measures, "n_repeats": n_repeats, **options})
 
@@ -229,43 +76,96 @@ def importance(
 @on_subject
 def profile(
     subject: Subject,
-    features: str | tuple[str, str] | Sequence[str | tuple[str, str]] | None = None,
-    measures: Sequence[str] | None = None,
+    /,
+    features: str | Pair | Sequence[str | Pair] | None = None,
+    measures: Measures = None,
     **options: Any,
 ) -> ResultView:
     """Return partial dependence and ICE curves of all measures, or a surface for a pair.
 
     Parameters
     ----------
-    subject : Subject
+    subject : Subject, or a model with X and y
     features : str, pair, or list of these, optional
         As in scikit-learn: ``"age"``, ``("age", "income")`` for a surface, or a list of both. All features by default.
-    measures : sequence of str, optional
+    measures : str, Measure, or sequence of these, optional
     **options
         Further options of the explainer ``pdp``, and those of the engine as in `importance`.
     """
-    if features is not None:
-        if not isinstance(features, Iterable):
-            raise InputError(f"profile.features must be a name, a pair or a list of them; got {features!r}.")
-        chosen = [features] if isinstance(features, str | tuple) else list(features)
-        options["features"] = tuple(entry for entry in chosen if isinstance(entry, str))
-        options["pairs"] = tuple(entry for entry in chosen if not isinstance(entry, str))
-    return _result(ids.PDP, subject, {"measures": measures, **options})
+    return _result(ids.PDP, subject, {**_features_and_pairs("profile", features), "measures": measures, **options})
+
+
+@on_subject
+def effects(
+    subject: Subject,
+    /,
+    features: str | Pair | Sequence[str | Pair] | None = None,
+    measures: Measures = None,
+    **options: Any,
+) -> ResultView:
+    """Return accumulated local effects (ALE) of all measures, which need no unlikely combinations of features.
+
+    Parameters
+    ----------
+    subject : Subject, or a model with X and y
+    features : str, pair, or list of these, optional
+        As in `profile`.
+    measures : str, Measure, or sequence of these, optional
+    **options
+        Further options of the explainer ``ale``, and those of the engine as in `importance`.
+    """
+    return _result(ids.ALE, subject, {**_features_and_pairs("effects", features), "measures": measures, **options})
+
+
+@on_subject
+def interactions(
+    subject: Subject, /, method: Literal["h_statistic", "rsens"] = "h_statistic", **options: Any
+) -> ResultView:
+    """Return the interaction strength of pairs of features.
+
+    Parameters
+    ----------
+    subject : Subject, or a model with X and y
+    method : {"h_statistic", "rsens"}
+        Friedman's H² of any measure, or the second-order sensitivity of the predictive distribution (R-sens₂).
+    **options
+        ``measures`` and ``features`` of H², and further options of the explainer; those of the engine as in
+        `importance`.
+    """
+    if method not in _PAIRS:
+        hint = nearest(str(method), _PAIRS)
+        raise InputError(f"interactions.method must be one of {tuple(_PAIRS)}; got {method!r}. {hint}")
+    view = _result(method, subject, options)
+    return view[_PAIRS[method]]
+
+
+@on_subject
+def sensitivity(subject: Subject, /, features: Names = None, **options: Any) -> ResultView:
+    """Return the uncertainty-aware sensitivity (R-sens) of the predictive distribution to every feature.
+
+    Parameters
+    ----------
+    subject : Subject, or a model with X and y
+    features : str or sequence of str, optional
+    **options
+        Further options of the explainer ``rsens``, and those of the engine as in `importance`.
+    """
+    return _result(ids.RSENS, subject, {"features": features, **options})
 
 
 @on_subject
 def attributions(
-    subject: Subject, rows: Sequence[int] | None = None, measures: Sequence[str] | None = None, **options: Any
+    subject: Subject, /, rows: int | Sequence[int] | None = None, measures: Measures = None, **options: Any
 ) -> ResultView:
     """Return Shapley values of the prediction, entropy and nll for single rows; ``.to_shap()`` converts them.
 
     Parameters
     ----------
-    subject : Subject
-    rows : sequence of int, optional
+    subject : Subject, or a model with X and y
+    rows : int or sequence of int, optional
         Row numbers, and then those alone; by default the most uncertain, the most wrong and the
         typical ones, and a sample for the global importance.
-    measures : sequence of str, optional
+    measures : str, Measure, or sequence of these, optional
     **options
         Further options of the explainer ``shap``, and those of the engine as in `importance`.
     """
@@ -274,25 +174,73 @@ def attributions(
 
 
 @on_subject
-def calibration(subject: Subject, **options: Any) -> ResultView:
-    """Return how far the predictive distribution can be trusted: scores, reliability, coverage, exact tests."""
+def covered_information(subject: Subject, /, measures: Measures = None, **options: Any) -> ResultView:
+    """Return the information about y that each feature shares with the others (Pereira et al.).
+
+    Parameters
+    ----------
+    subject : Subject, or a model with X and y
+    measures : str, Measure, or sequence of these, optional
+        Losses whose permutation importance is corrected.
+    **options
+        Further options of the explainer ``cid``, and those of the engine as in `importance`.
+    """
+    return _result(ids.CID, subject, {"measures": measures, **options})
+
+
+@on_subject
+def adjusted_importance(subject: Subject, /, *, n_repeats: int = 10, **options: Any) -> ResultView:
+    """Return the permutation importance of each feature when its partner features are permuted with it.
+
+    Parameters
+    ----------
+    subject : Subject, or a model with X and y
+    n_repeats : int
+        Shuffles of each set.
+    **options
+        Those of the engine as in `importance`.
+    """
+    return _result(ids.COVER, subject, {"n_repeats": n_repeats, **options})
+
+
+@on_subject
+def redundancy(subject: Subject, /, **options: Any) -> ResultView:
+    """Return how well each feature is predicted by all others: its out-of-sample R².
+
+    Parameters
+    ----------
+    subject : Subject, or a model with X and y
+    **options
+        Options of the explainer ``redundancy``, and those of the engine as in `importance`.
+    """
+    return _result(ids.REDUNDANCY, subject, options)
+
+
+@on_subject
+def calibration(subject: Subject, /, **options: Any) -> ResultView:
+    """Return how far the predictive distribution agrees with outcomes: scores, reliability, coverage, exact tests.
+
+    Parameters
+    ----------
+    subject : Subject, or a model with X and y
+    **options
+        Options of the explainer ``calibration``, and those of the engine as in `importance`.
+    """
     return _result(ids.CALIBRATION, subject, options)
 
 
 @on_subject
-def segments(
-    subject: Subject, measures: Sequence[str] | None = None, *, max_leaf_nodes: int = 6, **options: Any
-) -> ResultView:
-    """Return where the model is uncertain, wrong, and wrong beyond what it says: leaves of small trees, with intervals.
+def segments(subject: Subject, /, measures: Measures = None, *, max_leaf_nodes: int = 6, **options: Any) -> ResultView:
+    """Return where the model is uncertain, wrong, or over-confident: leaves of small trees, with intervals.
 
     Half of the independent rows grow a tree for each measure, the other half gives every number. No row is predicted
     beside those of the subject. In an `audit` the result also names the feature whose exchange matters in a segment.
 
     Parameters
     ----------
-    subject : Subject
+    subject : Subject, or a model with X and y
         With at least 80 independent rows.
-    measures : sequence of str, optional
+    measures : str, Measure, or sequence of these, optional
         Of uncertainty or loss, or ``"confidence_gap"`` (nll - entropy); by default one of each kind.
     max_leaf_nodes : int
         Leaves of a tree, at most.
@@ -304,8 +252,7 @@ def segments(
     >>> import numpy as np
     >>> from uq_report.distributions import Normal
     >>> X = np.random.default_rng(0).normal(size=(400, 2))
-    >>> subject = explain(lambda X: Normal(X[:, 1], np.where(X[:, 0] > 0, 3.0, 1.0)), X)
-    >>> found = segments(subject, ["entropy"]).estimates
+    >>> found = segments(lambda X: Normal(X[:, 1], np.where(X[:, 0] > 0, 3.0, 1.0)), X, measures="entropy").estimates
     >>> found[["item", "estimate", "difference"]].iloc[1:].round(2).to_numpy().tolist()
     [['x0 above 0', 2.52, 1.1], ['x0 at most 0', 1.42, -1.1]]
     """
@@ -313,14 +260,14 @@ def segments(
 
 
 @on_subject
-def selective(subject: Subject, **options: Any) -> ResultView:
+def selective(subject: Subject, /, **options: Any) -> ResultView:
     """Return what referring the most uncertain observations to a person saves: the risk-coverage curve, with intervals.
 
     Observations are kept in order of their uncertainty; no model is asked anything beside those of the subject.
 
     Parameters
     ----------
-    subject : Subject
+    subject : Subject, or a model with X and y
         With outcomes, and at least 20 independent observations.
     **options
         Options of the explainer ``selective``, and those of the engine as in `importance`.
@@ -340,7 +287,101 @@ def selective(subject: Subject, **options: Any) -> ResultView:
 
 
 @on_subject
-def dalex_explainer(subject: Subject, measure: str = "prediction", *, y: Any = None, label: str = "") -> Any:
+def groups(subject: Subject, /, **options: Any) -> ResultView:
+    """Return predictions, outcomes, losses and uncertainty by group of each protected attribute, and its proxies.
+
+    Parameters
+    ----------
+    subject : Subject, or a model with X, y and ``protected=``
+    **options
+        Options of the explainer ``groups``, and those of the engine as in `importance`.
+    """
+    return _result(ids.GROUPS, subject, options)
+
+
+@on_subject
+def drift(subject: Subject, /, **options: Any) -> ResultView:
+    """Return how the observations differ from the training observations, and the share outside the training domain.
+
+    Parameters
+    ----------
+    subject : Subject, or a model with X, y and ``train=``
+    **options
+        Options of the explainer ``support``, and those of the engine as in `importance`.
+    """
+    view = _result(ids.SUPPORT, subject, options)
+    return view[ids.SUPPORT_SHIFT] if ids.SUPPORT_SHIFT in view.ids else view
+
+
+@on_subject
+def agreement(subject: Subject, /, explainers: Chosen = None, **options: Any) -> ResultView:
+    """Return the rankings of the features by several explainers side by side, with intervals on the ranks.
+
+    Parameters
+    ----------
+    subject : Subject, or a model with X and y
+    explainers : str, explainer, or sequence of these, optional
+        Those compared; by default permutation importance, R-sens, Shapley values and local effects.
+    **options
+        Options of the explainer ``agreement``, and those of the engine as in `importance`.
+    """
+    compared = passed(registry.EXPLAINERS, explainers).names or (ids.PFI, ids.RSENS, ids.SHAP, ids.ALE)
+    return _result(ids.AGREEMENT, subject, options, before=compared)
+
+
+@on_subject
+def case(
+    subject: Subject,
+    /,
+    row: Any,
+    *,
+    outcome: Any = None,
+    measures: Names = None,
+    threshold: float | None = None,
+    as_of: str = "",
+    **options: Any,
+) -> Case:
+    """Return one observation: prediction and uncertainty, reasons, domain, neighbours, and what would change it.
+
+    Parameters
+    ----------
+    subject : Subject, or a model with X and y
+    row : int, mapping, Series, or DataFrame of one row
+        A row number of the subject, or a new observation with a value for each feature.
+    outcome : label or number, optional
+        Of a new observation.
+    measures : str or sequence of str, optional
+        Those attributed and drawn; by default the prediction, the uncertainty, and its epistemic part or the nll.
+    threshold : float, optional
+        Of a predicted number: from it on the decision is another. Classes have the decision rule of the model.
+    as_of : str
+        Date of the case sheet; today by default.
+    **options
+        Those of the engine as in `importance`.
+
+    Notes
+    -----
+    An observation is within the training domain if each value is within the range, or among the levels, of the
+    training observations, and Gower's distance to the fifth nearest of them is at most the 95% quantile of their own.
+    A change is the replacement of one value by one that a training observation has, within that distance; the
+    smallest has the fewest training observations between the two values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uq_report.distributions import Normal
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> one = case(lambda X: Normal(X[:, 0], np.exp(X[:, 1])), X, 3, threshold=0.0)
+    >>> one.decision == ("at least 0" if X[3, 0] >= 0 else "below 0"), one.changes["feature"][0]
+    (True, 'x0')
+    """
+    names = None if measures is None else (measures,) if isinstance(measures, str) else tuple(measures)
+    source = source_of(subject, row, outcome)
+    return Case(case_facts(source, make_settings(options, "options"), names, threshold), as_of)
+
+
+@on_subject
+def dalex_explainer(subject: Subject, /, measure: str = "prediction", *, y: Any = None, label: str = "") -> Any:
     """Return a `dalex.Explainer` whose prediction is a measure, so that all of dalex works on it; needs dalex.
 
     Parameters
@@ -358,27 +399,38 @@ def dalex_explainer(subject: Subject, measure: str = "prediction", *, y: Any = N
 
 @overload
 def audit(
-    subject: Subject | Sequence[Subject],
-    settings: Settings | None = None,
-    *,
-    progress: Reporting = None,
-    previous: Earlier | None = None,
-    **fields: Any,
-) -> AuditRun: ...
-@overload
-def audit(
     subject: Mapping[str, Subject],
+    /,
     settings: Settings | None = None,
     *,
+    explainers: Chosen = None,
+    checks: Any = None,
     progress: Reporting = None,
     previous: None = None,
     **fields: Any,
 ) -> AuditRuns: ...
+@overload
+def audit(
+    subject_or_model: Any,
+    X: Any = None,
+    y: Any = None,
+    /,
+    *,
+    explainers: Chosen = None,
+    checks: Any = None,
+    settings: Settings | None = None,
+    progress: Reporting = None,
+    previous: Earlier | None = None,
+    **fields: Any,
+) -> AuditRun: ...
 @on_subject
 def audit(
     subject: Subject | Sequence[Subject] | Mapping[str, Subject],
+    /,
     settings: Settings | None = None,
     *,
+    explainers: Chosen = None,
+    checks: Any = None,
     progress: Reporting = None,
     previous: Earlier | None = None,
     **fields: Any,
@@ -387,33 +439,50 @@ def audit(
 
     Parameters
     ----------
-    subject : Subject, two of them, or mapping of str to Subject
+    subject : Subject, a model with X and y, two subjects, or mapping of str to Subject
         Two subjects, champion and challenger on the same rows, are audited side by side: the run holds
         both audits and the differences, with paired intervals. A mapping, as from `explain_outputs`, gives
         an audit of each, and a page over them.
     settings : Settings, optional
+    explainers, checks : str, class, object, or sequence of these, optional
+        Those to run; all that are installed by default. Objects of your own run beside installed ones; a measure of
+        your own stands in the options: ``options={"pfi": {"measures": ["nll", my_measure]}}``.
     progress : bool or callable, optional
         Bars on a terminal by default; False for none; a callable gets every `Progress`.
     previous : path, AuditRun or Run, optional
         The last audit of this model: the run then says what changed, with intervals of the differences.
     **fields
-        Fields of `Settings`: ``explainers=["pfi"]``, ``options={"pfi": {"n_repeats": 10}}``, ``seed``,
-        ``confidence``, ``n_jobs``, ``as_of``, ``deny``, ``about={"title": ...}`` ...; they win over `settings`.
+        Fields of `Settings`: ``options={"pfi": {"n_repeats": 10}}``, ``seed``, ``confidence``, ``n_jobs``, ``as_of``,
+        ``deny``, ``about={"title": ...}`` ...; they win over `settings`. Of a model also the arguments of `explain`.
     """
     watch = runner.TimeBudget()
-    if isinstance(subject, Mapping):
-        return _audits(subject, settings, progress, previous, fields)
     if not isinstance(settings, Settings | None):
         raise InputError(f"audit.settings must be Settings; got a {type(settings).__name__}. {_AS_ARGUMENTS}")
+    if isinstance(subject, Mapping):
+        chosen = {"explainers": explainers, "checks": checks, **fields}
+        return _audits(subject, settings, progress, previous, chosen)
     base = {} if settings is None else settings.model_dump(exclude_unset=True) | {"as_of": settings.as_of}
-    merged = _settings(base | fields)
-    last = None if previous is None else _run(previous)
-    with reported(progress) as callback:
+    asked, objects = _asked(explainers, checks, fields)
+    last = None if previous is None else earlier_run(previous)
+    with registry.offered(objects), reported(progress) as callback:
+        merged = _settings(base | asked)
         if isinstance(subject, Subject):
             audited = runner.run(subject, merged, callback, last, watch)
         else:
             audited = runner.side_by_side(subject[0], subject[1], merged, callback, last, watch)
-    return AuditRun(audited.run, audited.clock)
+    return AuditRun(audited.run, audited.clock, subject if isinstance(subject, Subject) else None)
+
+
+def _asked(explainers: Any, checks: Any, fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
+    """Return the settings of an audit with names in place of objects, and the objects."""
+    of_explainers, of_checks = passed(registry.EXPLAINERS, explainers), passed(registry.CHECKS, checks)
+    objects = [*of_explainers.objects, *of_checks.objects]
+    asked = {**fields, "explainers": of_explainers.names, "checks": of_checks.names}
+    given = measures_in(fields.get("options") or {}, objects)
+    own = {**of_explainers.options, **of_checks.options}
+    if isinstance(given, Mapping) and (given or own):
+        asked["options"] = {**own, **given}
+    return {key: value for key, value in asked.items() if value is not None}, objects
 
 
 def _audits(
@@ -433,30 +502,11 @@ def _audits(
 
 def _settings(fields: Mapping[str, Any]) -> Settings:
     """Return validated settings; mistakes in them are reported together with those in the options of plugins."""
-    settings, mistakes = settled(Settings, {key: value for key, value in fields.items() if value is not None}, "audit")
+    settings, mistakes = settled(Settings, fields, "audit")
     if mistakes and settings is not None:
         mistakes += runner.option_mistakes(settings)
     refuse(mistakes)
     return cast("Settings", settings)
-
-
-def compare(previous: Earlier, run: Earlier) -> AuditRun:
-    """Return the audit `run` with its changes since `previous`, whatever it was compared with before.
-
-    If the two are of unrelated models (another task, no feature or class in common), ``run.changes.unrelated`` says
-    so, and nothing is compared.
-    """
-    before, now = _run(previous), _run(run)
-    clock = run.clock if isinstance(run, AuditRun) else {}
-    return AuditRun(replace(now, changes=runner.changes(before, now)), clock)
-
-
-def _run(source: Earlier) -> Run:
-    if isinstance(source, AuditRun | Run):
-        return source.run if isinstance(source, AuditRun) else source
-    if not isinstance(source, str | Path):
-        raise InputError(f"An earlier audit must be a run, its folder or run.json; got a {type(source).__name__}.")
-    return run_folder.read(source)[0]
 
 
 def load(path: str | Path) -> AuditRun:
@@ -466,50 +516,22 @@ def load(path: str | Path) -> AuditRun:
     return AuditRun(*run_folder.read(path))
 
 
-def _result(name: str, subject: Subject, options: Mapping[str, Any]) -> ResultView:
+def _features_and_pairs(verb: str, features: Any) -> dict[str, Any]:
+    """Return the options of an explainer for names and pairs of features as scikit-learn writes them."""
+    if features is None:
+        return {}
+    if not isinstance(features, Iterable):
+        raise InputError(f"{verb}.features must be a name, a pair or a list of them; got {features!r}.")
+    chosen = [features] if isinstance(features, str | tuple) else list(features)
+    single = tuple(entry for entry in chosen if isinstance(entry, str))
+    return {"features": single, "pairs": tuple(entry for entry in chosen if not isinstance(entry, str))}
+
+
+def _result(name: str, subject: Subject, options: Mapping[str, Any], before: Iterable[str] = ()) -> ResultView:
     """Run one explainer; options that belong to the engine go there, and None means the default."""
-    present = {key: value for key, value in options.items() if value is not None}
+    objects: list[tuple[str, Any]] = []
+    present = measures_in({key: value for key, value in options.items() if value is not None}, objects)
     settings = make_settings({key: present.pop(key) for key in _ENGINE if key in present}, "options")
-    with reported(present.pop("progress", None)) as callback:
-        return ResultView(runner.single(subject, name, present, settings, callback), deny=settings.deny)
-
-
-def _assumed(arguments: Mapping[str, Any], residuals: str | Residuals, deny: Sequence[str]) -> Subject:
-    """Return the subject with a distribution from residuals; an adapter would read another one."""
-    adapter = arguments.get("adapter")
-    if adapter is not None:
-        raise InputError(f"explain.adapter must be None where residuals are asked for; got {adapter!r}. Keep one.")
-    chosen = runner.choose_adapter(arguments["model"], runner.RESIDUALS, deny)[0]
-    return runner.lay_over(make_subject(**{**arguments, "adapter": chosen}), residuals, deny)
-
-
-def _try(subject: Subject) -> Distribution:
-    """Predict the first rows and encode all of y, so that a model or target of another kind is refused at once."""
-    dist = first_distribution(subject, _TRIED_ROWS)
-    targets = {"y": subject.y, "train y": None if subject.train is None else subject.train[1]}
-    for name, values in targets.items():
-        if is_lifetimes(values) and not dist.censored:
-            raise InputError(
-                f"explain.{name} must be values of a {dist.family} distribution; got times that may be censored. "
-                "Audit a model that knows of censoring (lifelines, scikit-survival), or pass the values alone."
-            )
-        if values is not None:
-            try:
-                _check_labels(dist, dist.encode(values), name)
-            except InputError as error:
-                raise InputError(f"explain.{name}: {error}") from error
-            except (TypeError, ValueError) as error:
-                raise InputError(
-                    f"explain.{name} must hold values of a {dist.family} distribution; got {values.dtype}: {error}."
-                ) from error
-    return dist
-
-
-def _check_labels(dist: Distribution, encoded: AnyArray, name: str) -> None:
-    """Refuse as many classes as rows, each on one row: identifiers or numbers, and nothing to be learned of them."""
-    rows, classes = len(encoded), getattr(dist, "classes", ())
-    if "proba" in dist.supports and rows > _FEW_LABELS and rows == len(classes) == len(np.unique(encoded)):
-        raise InputError(
-            f"explain.{name} must repeat its labels; got {rows} different ones in {rows} rows. Audit a regressor if "
-            "they are numbers; leave out a model of identifiers."
-        )
+    with registry.offered(objects), reported(present.pop("progress", None)) as callback:
+        results = runner.single(subject, name, present, settings, callback, before)
+    return ResultView(results, deny=settings.deny, subject=subject)

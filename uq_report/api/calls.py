@@ -1,72 +1,120 @@
-"""Calls as people make them: a model, rows or a file where a subject is expected is answered with the call to make."""
+"""Verbs take a subject, or a model with its data, which they explain first; anything else is answered with the call."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
-
-import numpy as np
-import pandas as pd
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 from ..core.model.subject import Subject
-from ..core.support.arrays import as_frame
-from ..core.support.errors import InputError
+from ..core.support.errors import FOREIGN_NAMES, InputError
 from ..core.validation.cell_validation import shown
 from ..evidence.run import Run
+from .arguments import is_table
+from .explaining import explain
 from .views import AuditRun
 
 P = ParamSpec("P")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+_OF_EXPLAIN = signature(explain).parameters.keys() - {"model", "X", "y"}
+_OF_BOTH = frozenset({"seed", "deny"})  # of the subject, and of what a verb does with it
+_OF_OPTIONS = frozenset({"max_rows"})  # an explainer's own limit
+_OF_SUBJECT = ({"X", "y"} | _OF_EXPLAIN) - _OF_BOTH - _OF_OPTIONS
 
 
-def on_subject(verb: Callable[P, R]) -> Callable[P, R]:
-    """Return a verb that looks at its first argument before all others, and says what to call if it is no subject."""
+class Verb(Protocol[P, R_co]):
+    """A verb, by its two calls: on a subject, or on a model with its data."""
+
+    __name__: str
+
+    @overload
+    def __call__(self, subject: Subject, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    @overload
+    def __call__(self, model: Any, X: Any, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    @overload
+    def __call__(self, model: Any, X: Any, y: Any, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+
+def on_subject(verb: Callable[Concatenate[Subject, P], R]) -> Verb[P, R]:
+    """Return a verb that takes a subject, or a model with X, y and further arguments of `explain`."""
+    parameters = list(signature(verb).parameters.values())
+    own = {parameter.name for parameter in parameters}
     name = verb.__name__
 
     @wraps(verb)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        given = args[0] if args else kwargs.get("subject")
-        if not _fits(name, given):
+    def called(*args: Any, **kwargs: Any) -> R:
+        given, *rest = args or (kwargs.pop("subject", kwargs.pop("model", None)),)
+        _refuse_foreign(name, kwargs, own)
+        if _fits(name, given):
+            _refuse_data(name, rest, kwargs, own)
+            return verb(given, *rest, **kwargs)
+        data = [rest.pop(0)] if rest and is_table(rest[0]) else []
+        if not data and not {"X", "data"} & kwargs.keys() and not _brings_data(given):
             allowed = "one subject, or champion and challenger" if name == "audit" else "a subject"
             raise InputError(f"{name}.subject must be {allowed}; got {_got(given)}. {_remedy(name, given)}")
-        return verb(*args, **kwargs)
+        if data and rest and (rest[0] is None or _is_target(rest[0], data[0])):
+            data.append(rest.pop(0))
+        facts: dict[str, Any] = {key: kwargs.pop(key) for key in ("X", "y") if key in kwargs and key not in own}
+        taken = {key for key in kwargs.keys() & _OF_EXPLAIN if key not in own and _is_fact(key, kwargs[key])}
+        facts |= {key: kwargs[key] if key in _OF_BOTH else kwargs.pop(key) for key in taken}
+        return verb(explain(given, *data, **facts), *rest, **kwargs)
 
-    return checked
+    of_model = [Parameter(key, Parameter.POSITIONAL_OR_KEYWORD, default=None) for key in ("X", "y") if key not in own]
+    first = parameters[0].replace(name="subject_or_model", annotation=Parameter.empty)
+    vars(called)["__signature__"] = signature(verb).replace(parameters=_ordered([first, *of_model, *parameters[1:]]))
+    result: Any = called
+    return result
 
 
-def check_explained(model: Any, X: Any, y: Any) -> None:
-    """Refuse arguments of `explain` in each other's place, with the call that is meant.
+def _ordered(parameters: list[Parameter]) -> list[Parameter]:
+    """Return parameters of which those behind X and y are given by keyword, for help and completion."""
+    return [
+        p.replace(kind=Parameter.KEYWORD_ONLY) if k > 2 and p.kind is Parameter.POSITIONAL_OR_KEYWORD else p
+        for k, p in enumerate(parameters)
+    ]
 
-    Raises
-    ------
-    InputError
-        If the model is a subject, a file or a table, X and y are swapped, or y is the name of a column.
-    """
-    if isinstance(model, Subject):
-        raise InputError("explain.model must be a model; got a Subject, which is explained. Call uq.audit(subject).")
-    if isinstance(model, str | Path):
-        raise InputError(
-            f"explain.model must be a fitted model; got the text {shown(str(model))}. Read the file, or run: "
-            "uq-report run --model FILE --data FILE --target NAME"
+
+def _refuse_foreign(verb: str, kwargs: Iterable[str], own: set[str]) -> None:
+    """Refuse names that other libraries have for data and facts of a subject, with ours."""
+    for key in kwargs:
+        meant = [name for name in FOREIGN_NAMES.get(key, ()) if name in {"X", "y"} | _OF_EXPLAIN]
+        if meant and key not in own | _OF_EXPLAIN:
+            raise InputError(f"{verb}.{key} must be a known argument; got {key!r}. Did you mean {meant[0]!r}?")
+
+
+def _refuse_data(verb: str, rest: list[Any], kwargs: Mapping[str, Any], own: set[str]) -> None:
+    """Refuse rows and facts of a subject beside a subject, which has its own."""
+    beside = [key for key in kwargs if key in _OF_SUBJECT - own]
+    beside = [key for key in beside if _is_fact(key, kwargs[key])] or (
+        ["X"] if rest and is_table(rest[0]) and "row" not in own else []
+    )
+    if beside:
+        call = (
+            f"uq.{verb}(uq.explain(model, X, y, {beside[0]}=...))"
+            if beside[0] in _OF_EXPLAIN
+            else f"uq.{verb}(subject)"
         )
-    if _is_table(model) and not _is_table(X) and (callable(X) or hasattr(X, "predict")):
-        swapped = f"got a {type(model).__name__} and a {type(X).__name__}"
-        raise InputError(f"explain.model must come before its rows; {swapped}. Call uq.explain(model, X, y).")
-    if isinstance(y, str) and y in getattr(as_frame(X, "X"), "columns", ()):
-        call = f"uq.explain(model, X.drop(columns={y!r}), X[{y!r}])"
-        raise InputError(f"explain.y must be values, one per row; got the name of a column, {y!r}. Call {call}.")
-    if _is_table(y) and np.ndim(X) == 1 and np.ndim(y) == 2 and np.shape(y)[1] > 1:
-        shapes = f"got shapes {np.shape(X)} and {np.shape(y)}"
-        raise InputError(f"explain.X must be rows, explain.y their outcomes; {shapes}. Call uq.explain(model, X, y).")
+        raise InputError(f"{verb}.{beside[0]} must be left out where a subject is given: it has its own. Call {call}.")
 
 
-def names(who: str, given: Iterable[str]) -> tuple[str, ...]:
-    """Return a list of names as a tuple; refuse a single text, which is a list of letters, and what is no list."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"{who} must be a list of names; got {shown(given)}. Put it in brackets.")
-    return tuple(given)
+def _is_fact(key: str, value: Any) -> bool:
+    """Say whether a keyword is for `explain`: some explainers have options of the same name."""
+    return key not in _OF_OPTIONS and not (key == "train" and isinstance(value, bool))
+
+
+def _is_target(thing: Any, X: Any) -> bool:
+    """Say whether a positional argument behind X is y, and no name of a feature or measure."""
+    if isinstance(thing, str) or not hasattr(thing, "__len__"):
+        return False
+    return not isinstance(thing, list | tuple) or len(thing) == len(X) or not all(isinstance(k, str) for k in thing)
+
+
+def _brings_data(given: Any) -> bool:
+    """Say whether a model is an explainer of dalex, which has its own data."""
+    return type(given).__module__.partition(".")[0] == "dalex"
 
 
 def _fits(verb: str, given: Any) -> bool:
@@ -98,20 +146,15 @@ def _remedy(verb: str, given: Any) -> str:
     if isinstance(given, AuditRun | Run):
         return "It is an audit that has been made: its results are in run.results."
     if isinstance(given, str | Path):
-        return f"Call uq.run({str(given)!r})." if str(given).endswith(".toml") else _call(verb, "model, X, y")
+        return f"Call uq.run({str(given)!r})." if str(given).endswith(".toml") else _call(verb)
     if isinstance(given, Mapping):
         return f"Call uq.{verb}({{name: uq.explain(model, X, y) for name, model in models.items()}})."
     if isinstance(given, list | tuple) and len(given) == 2 and verb == "audit":
         return "Call uq.audit([uq.explain(champion, X, y), uq.explain(challenger, X, y)])."
     if isinstance(given, list | tuple) and any(isinstance(each, Subject) for each in given):
         return f"Call uq.{verb} for each of them."
-    explains = type(given).__module__.partition(".")[0] == "dalex"
-    return _call(verb, "explainer" if explains else "model, X, y")
+    return _call(verb)
 
 
-def _call(verb: str, arguments: str) -> str:
-    return f"Call uq.{verb}(uq.explain({arguments}))."
-
-
-def _is_table(thing: Any) -> bool:
-    return isinstance(thing, pd.DataFrame | pd.Series | np.ndarray) or hasattr(thing, "__arrow_c_stream__")
+def _call(verb: str) -> str:
+    return f"Call uq.{verb}(model, X, y)."

@@ -89,7 +89,7 @@ def _overview(rows: list[Row]) -> Overview:
 
 
 def _row(name: str, run: AuditRun, links: tuple[Link, ...]) -> Row:
-    severities = [finding.severity for finding in run.findings]
+    severities = [finding.severity for finding in run.run.findings]
     score = scores_of(run.run).get(LOG_SCORE, nan)
     return Row(
         name=clean(name),

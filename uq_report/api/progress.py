@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from ..core.engine.fast_path_evaluator import Progress as Step
 from ..core.support.text import short
+from .showing import in_notebook
 
 Callback = Callable[[Step], None]
 SECONDS = 0.5  # between two lines of one part in a notebook
@@ -39,10 +40,8 @@ def reported(progress: bool | Callback | None) -> Iterator[Callback | None]:
         with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
             yield Bars(bars)
     elif (show := _cell()) is not None:
-        try:
+        with show:
             yield ProgressLine(show)
-        finally:
-            show("")
     else:
         yield None
 
@@ -92,10 +91,31 @@ class ProgressLine:
             self._show(f"{words}{done}, {now - self._started:.0f} s")
 
 
-def _cell() -> Callable[[str], None] | None:
+class Cell:
+    """Text below the notebook's cell at work, as an output of its own that is emptied at the end."""
+
+    def __init__(self, display: Callable[..., Any]) -> None:
+        self._display = display
+        self._handle: Any = None
+
+    def __call__(self, text: str) -> None:
+        """Show a text in place of the one before."""
+        self._update({"text/plain": text})
+
+    def __enter__(self) -> Cell:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._handle is not None:
+            self._update({})
+
+    def _update(self, content: dict[str, str]) -> None:
+        if self._handle is None:
+            self._handle = self._display(content, raw=True, display_id=True)
+        else:
+            self._handle.update(content, raw=True)
+
+
+def _cell() -> Cell | None:
     """Return what shows text below the notebook's cell at work, where there is one."""
-    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if not hasattr(shell, "kernel"):
-        return None
-    handle = import_module("IPython.display").display({"text/plain": ""}, raw=True, display_id=True)
-    return lambda text: handle.update({"text/plain": text}, raw=True)
+    return Cell(import_module("IPython.display").display) if in_notebook() else None

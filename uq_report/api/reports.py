@@ -128,5 +128,10 @@ def _renderer(name: str, deny: Iterable[str]) -> Any:
     return plugins.load(plugins.named(plugins.find(plugins.RENDERERS, deny), name, "format"))
 
 
+def renderers(deny: Iterable[str] = ()) -> list[Any]:
+    """Return the classes of all renderers."""
+    return [plugins.load(plugin) for plugin in plugins.find(plugins.RENDERERS, deny)]
+
+
 def _takes(renderer: Any, option: str) -> bool:
     return is_dataclass(renderer) and any(field.name == option for field in fields(renderer))

@@ -3,29 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from html import escape
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 import pandas as pd
 
 from ..core.engine.fast_path_evaluator import Progress
 from ..core.model.results import Attribution, Result
-from ..core.support.errors import InputError, UnsupportedError
+from ..core.model.subject import Subject
+from ..core.support.errors import InputError, UnsupportedError, nearest
 from ..core.support.text import clean
-from ..evidence import run_folder
-from ..evidence.finding import Finding
+from ..document.plots.frames import RowLabels
+from ..document.plots.picture import pictured, save_figure
+from ..document.plots.svg import to_svg
+from ..evidence import columns as col
+from ..evidence import ids, run_folder
+from ..evidence.finding import by_cause
 from ..evidence.run import Run, RunChanges
 from ..reading.run_reader import RunReader
 from ..report.answer.section import answer_of, as_html, as_lines
+from ..report.rating import rating
+from ..runner import changes as runner_changes
 from ..runner import figures
 from .interop import to_dalex, to_shap
-from .reports import FORMATS, reports_of
+from .labels import row_labels
+from .reports import FORMATS, renderers, reports_of
+from .showing import in_notebook, open_file, show, show_page
+from .tables import TextTable, compact, estimates_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MAX_ROWS = 60
+
+Earlier: TypeAlias = "str | Path | Run | AuditRun"
+
+
+def earlier_run(source: Earlier) -> Run:
+    """Return the run of an earlier audit, from wherever it is."""
+    if isinstance(source, AuditRun | Run):
+        return source.run if isinstance(source, AuditRun) else source
+    if not isinstance(source, str | Path):
+        raise InputError(f"An earlier audit must be a run, its folder or run.json; got a {type(source).__name__}.")
+    return run_folder.read(source)[0]
 
 
 class Style(TypedDict, total=False):
@@ -54,13 +74,18 @@ class ResultView:
 
     Examples
     --------
-    ``view["pfi.train"]`` is the view of another result of the same call; ``view.ids`` lists them.
+    ``view["nll"]`` is the part of one measure, ``view["pfi.train"]`` or ``view["train"]`` another result of the same
+    call; ``view.ids`` lists them.
     """
 
-    def __init__(self, results: Sequence[Result], id: str = "", deny: Iterable[str] = ()) -> None:
+    def __init__(
+        self, results: Sequence[Result], id: str = "", deny: Iterable[str] = (), subject: Subject | None = None
+    ) -> None:
         self._results = tuple(results)
         self._deny = tuple(deny)
-        self.result = next((r for r in self._results if r.id == id), self._results[0])
+        self._subject = subject
+        filled = (r for r in self._results if len(r.frame))
+        self.result = next((r for r in self._results if r.id == id), next(filled, self._results[0]))
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -83,19 +108,101 @@ class ResultView:
         """Ids of all results of the call."""
         return tuple(result.id for result in self._results)
 
-    def __getitem__(self, id: str) -> ResultView:
-        """Return the view of another result of the same call."""
-        if id not in self.ids:
-            raise InputError(f"view id must be one of {list(self.ids)}; got {id!r}.")
-        return ResultView(self._results, id, self._deny)
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures that the result has values of."""
+        return tuple(dict.fromkeys(str(name) for name in self.frame[col.MEASURE]))
+
+    def __getitem__(self, name: str) -> ResultView:
+        """Return the view of another result of the same call, or of one measure of this one."""
+        for key in (name, f"{self.result.explainer}.{name}"):
+            if key in self.ids:
+                return ResultView(self._results, key, self._deny, self._subject)
+        if name in self.measures:
+            tables = (self.frame, self.estimates)
+            frame, estimates = (t[t[col.MEASURE] == name].reset_index(drop=True) for t in tables)
+            part = replace(self.result, frame=frame, estimates=estimates)
+            others = [part if result.id == part.id else result for result in self._results]
+            return ResultView(others, part.id, self._deny, self._subject)
+        known = (*self.measures, *self.ids)
+        raise InputError(
+            f"view id must be one of {list(self.ids)}, or a measure of {list(self.measures)}; got {name!r}. "
+            f"{nearest(name, known)}"
+        )
 
     def summary(self) -> pd.DataFrame:
         """Return the estimates, largest first within each measure."""
         return self.result.summary()
 
-    def plot(self, **choice: Any) -> Figure:
-        """Return a matplotlib figure; `choice` picks what is drawn (``measure=``, ``feature=``, ``row=`` ...)."""
-        return figures.draw(self.result, others=self._results, deny=self._deny, **choice)
+    def plot(
+        self,
+        kind: str | None = None,
+        *,
+        colour_by: str | None = None,
+        by: str | None = None,
+        figure: Any = None,
+        **choice: Any,
+    ) -> Figure:
+        """Return a matplotlib figure, which a notebook shows as a picture.
+
+        Parameters
+        ----------
+        kind : str, optional
+            Another result of the same call, by the end of its id: ``"reliability"`` of ``calibration.reliability``.
+        colour_by : str, optional
+            A feature that colours the single rows of a profile.
+        by : str, optional
+            A feature by whose values the rows are grouped: averages of profiles, a panel each of importance.
+        figure : figure plugin, class or object, optional
+            In place of the registered figure.
+        **choice
+            What the figure lets its caller choose: ``measure=``, ``feature=``, ``row=``, ``top=`` ...
+
+        Raises
+        ------
+        InputError
+            For a choice that the figure or the result has not; the message lists those that they have.
+        """
+        if kind is not None:
+            return self._of_kind(kind).plot(colour_by=colour_by, by=by, figure=figure, **choice)
+        labels = {"colour_by": colour_by, "by": by}
+        choice |= {key: self._labels(key, name) for key, name in labels.items() if name is not None}
+        drawn = figure() if isinstance(figure, type) else figure
+        return pictured(figures.draw(self.result, others=self._results, deny=self._deny, figure=drawn, **choice))
+
+    def show(self, **choice: Any) -> None:
+        """Show the figure below the notebook's cell, else in the browser; see `plot` for the choice."""
+        figure = self.plot(**choice)
+        if in_notebook():
+            show(figure)
+        else:
+            open_file(to_svg(figure), ".svg")
+
+    def save(self, path: str | Path, **choice: Any) -> Path:
+        """Write the figure as .svg, .png or .pdf, or the estimates as .csv; see `plot` for the choice."""
+        if Path(path).suffix.lower() == ".csv":
+            run_folder.write_files(Path(path).parent, {Path(path).name: self.estimates.to_csv(index=False).encode()})
+            return Path(path)
+        return save_figure(self.plot(**choice), path)
+
+    def _of_kind(self, kind: str) -> ResultView:
+        """Return the view of another result of the call by the end of its id."""
+        own = self.result.explainer
+        kinds = {key.removeprefix(f"{own}."): key for key in self.ids}
+        if kind not in kinds:
+            raise InputError(f"plot.kind must be one of {list(kinds)}; got {kind!r}. {nearest(kind, kinds)}")
+        return ResultView(self._results, kinds[kind], self._deny, self._subject)
+
+    def _labels(self, key: str, feature: str) -> RowLabels:
+        """Return the labels of the rows by a feature's levels, or by thirds of its values."""
+        if self._subject is None:
+            raise UnsupportedError(
+                f"plot.{key} must have the rows; a saved run has none. Call the verb on the subject."
+            )
+        if feature not in (*self._subject.features, *self._subject.protected):
+            hint = nearest(feature, (*self._subject.features, *self._subject.protected))
+            raise InputError(f"plot.{key} must be a feature or protected attribute; got {feature!r}. {hint}")
+        return row_labels(self._subject, feature)
 
     def to_dalex(self, label: str = "", variable_type: str = "numerical") -> dict[str, Any]:
         """Return dalex's own object for each measure, which plots beside dalex's results; needs dalex."""
@@ -111,18 +218,20 @@ class ResultView:
 
     def __repr__(self) -> str:
         """Return the title and the head of the summary."""
-        return f"{self.result.title} ({', '.join(self.ids)})\n{self.summary().head(12).to_string(index=False)}"
+        head = compact(self.summary()).head(12).to_string(index=False) if len(self.estimates) else "\n".join(self.notes)
+        return f"{self.result.title} ({', '.join(self.ids)})\n{head}"
 
     def _repr_html_(self) -> str:
-        return _table(self.result.title, self.summary(), self.notes)
+        return estimates_page(self.result.title, self.summary(), self.notes)
 
 
 class AuditRun:
     """A whole audit: its results, findings and what did not run; writes and renders the report."""
 
-    def __init__(self, run: Run, clock: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, run: Run, clock: Mapping[str, Any] | None = None, subject: Subject | None = None) -> None:
         self.run = run
         self.clock = dict(clock or {})
+        self._subject = subject
 
     @property
     def results(self) -> tuple[Result, ...]:
@@ -130,26 +239,84 @@ class AuditRun:
         return self.run.results
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
-        """All findings, in the order of the checks."""
-        return self.run.findings
+    def findings(self) -> pd.DataFrame:
+        """All open findings, most severe first: code, severity, title, statement, remedy, features and evidence."""
+        listed = [
+            (f.code, f.severity, f.title, f.statement, f.remedy, ", ".join(f.features), ", ".join(f.evidence))
+            for f, _ in by_cause(self.run.findings)
+        ]
+        columns = ["code", "severity", "title", "statement", "remedy", "features", "evidence"]
+        return TextTable([tuple(map(clean, row)) for row in listed], columns=columns)
+
+    @property
+    def not_run(self) -> pd.DataFrame:
+        """What did not run: group, name, reason, and the kind of cause."""
+        rows = [(n.group, n.name, clean(n.reason), n.cause) for n in self.run.not_run]
+        return TextTable(rows, columns=["group", "name", "reason", "cause"])
 
     @property
     def changes(self) -> RunChanges | None:
         """What changed since the previous run, where there was one to compare with."""
         return self.run.changes
 
-    def result(self, id: str) -> ResultView:
+    @property
+    def recommendation(self) -> str:
+        """What the open findings recommend, in words."""
+        return rating(self.run.outcomes).text
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the ids of all results."""
+        return tuple(result.id for result in self.results)
+
+    def __getitem__(self, id: str) -> ResultView:
         """Return the view of one result, with those of the same explainer."""
+        absent = next((n for n in self.run.not_run if (n.group, n.name) == ("explainers", ids.explainer_of(id))), None)
+        if id not in self.keys() and absent is not None:
+            raise InputError(f"run[{id!r}] must be a result of the run; {absent.name} did not run: {absent.reason}.")
         result = self.run.result(id)
-        return ResultView([r for r in self.results if r.explainer == result.explainer], id, self.run.denied)
+        same = [r for r in self.results if r.explainer == result.explainer]
+        return ResultView(same, id, self.run.denied, self._subject)
+
+    def compare(self, previous: Earlier) -> AuditRun:
+        """Return this audit with its changes since `previous`, whatever it was compared with before.
+
+        If the two are of unrelated models (another task, no feature or class in common), ``changes.unrelated`` says
+        so, and nothing is compared.
+        """
+        since = runner_changes(earlier_run(previous), self.run)
+        return AuditRun(replace(self.run, changes=since), self.clock, self._subject)
+
+    def show(self, **style: Unpack[Style]) -> None:
+        """Show the report below the notebook's cell, else in the browser."""
+        show_page(self.render("html", **style))
+
+    def save(self, path: str | Path, **style: Unpack[Style]) -> Path:
+        """Write the report in the format of the suffix, or everything into a folder, as `write` does; return the path.
+
+        Parameters
+        ----------
+        path : str or Path
+            ``"report.html"``, ``"report.pdf"``, ``"report.md"``; without a suffix, or with a slash at its end, the
+            name of a folder.
+        **style
+            See `render`.
+        """
+        place = Path(path)
+        if not place.suffix or str(path).endswith("/") or place.is_dir():
+            return self.write(place, **style)
+        suffixes = {renderer.extension: renderer.name for renderer in renderers(self.run.denied)}
+        suffix = next((each for each in sorted(suffixes, key=len, reverse=True) if place.name.endswith(each)), None)
+        if suffix is None:
+            raise InputError(f"save.path must end in {', '.join(suffixes)}, or be a folder; got {place.name!r}.")
+        run_folder.write_files(place.parent, {place.name: self.render(suffixes[suffix], **style)})
+        return place
 
     def summary(self) -> pd.DataFrame:
         """Return one row per explainer and check: what it gave, or why it did not run."""
         rows = [("explainers", r.explainer, f"result {r.id}", clean(r.title)) for r in self.results]
         rows += [("checks", o.check, o.state.replace("_", " "), clean(o.reason)) for o in self.run.outcomes]
         rows += [(n.group, n.name, "not run", clean(n.reason)) for n in self.run.not_run if n.group != "checks"]
-        return pd.DataFrame(rows, columns=["group", "name", "outcome", "detail"])
+        return TextTable(rows, columns=["group", "name", "outcome", "detail"])
 
     def render(self, format: str = "html", **style: Unpack[Style]) -> bytes:
         """Return the report in one format, from the saved numbers alone.
@@ -221,10 +388,3 @@ class AuditRun:
     @property
     def _title(self) -> str:
         return f"Audit of {clean(self.run.subject['label'])}, {clean(self.run.as_of)}"
-
-
-def _table(title: str, frame: pd.DataFrame, notes: Iterable[str]) -> str:
-    """Return a table for a notebook; every outside text is cleaned and escaped."""
-    body = frame.to_html(index=False, escape=True, max_rows=_MAX_ROWS, float_format=lambda x: f"{x:.4g}", na_rep="")
-    below = "".join(f"<li>{escape(clean(note))}</li>" for note in notes)
-    return f"<p><strong>{escape(clean(title))}</strong></p>{body}<ul>{below}</ul>"

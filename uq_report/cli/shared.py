@@ -121,6 +121,8 @@ def internal(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     cause = words_of(error).removesuffix(".")
+    if isinstance(error, MemoryError):
+        cause += "; no memory was left, or a limit of the address space (ulimit -v) was reached"
     return f"uq_report failed on what it does not foresee: {cause}{place}. {_details(error)}"
 
 

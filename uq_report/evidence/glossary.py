@@ -55,6 +55,8 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "predictive distribution": "The probability that the model states for every value of an outcome.",
         "R-sens": "The sensitivity of the whole predictive distribution to a small change of a feature.",
         "realised importance": "The increase in loss observed out of sample when a feature is permuted.",
+        "realisation ratio": "Realised over model-implied importance: below 1 where the model expects more from its "
+        "features than is observed (over-fitting).",
         "recalibration": "A transformation of the stated distributions towards agreement with observed frequencies.",
         "recall": "Of the observations of a class, the share that is predicted as it.",
         "risk-coverage curve": "The mean loss of the observations that are kept when the most uncertain ones are "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
 from ..core.support.errors import UQReportError
 from ..core.support.text import is_sha256
@@ -40,15 +40,26 @@ def _is_hash(text: str) -> str:
 Hash = Annotated[str, AfterValidator(_is_hash)]
 
 
+def _source_or_command(schema: dict[str, Any]) -> None:
+    """Ask for one of both in a JSON Schema."""
+    schema.pop("required", None)
+    schema["anyOf"] = [{"required": ["source"]}, {"required": ["command"]}]
+
+
 class ModelPart(SettingsPart):
     """The model: ``model.skops``, ``model.onnx``, ``module:factory``, ``models:/name/1`` or ``runs:/id/model``.
 
+    In place of `source`, `command` names a program in any language, which it runs: ``"Rscript predict.R {rows}
+    {predictions}"`` reads observations from the first file and writes predictions to the second.
     `trusted` names further types that a .skops file may hold; `sha256` is checked before the file is loaded.
     A model whose predictions are random is refused unless `stochastic` is ``"members"`` (`n_members` calls are read
     as members of a mixture) or ``"seed"`` (its own seed is fixed).
     """
 
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=_source_or_command)
+
     source: Text
+    command: Text | None = None
     label: str | None = None
     adapter: str | None = None
     positive_class: str | int | float | bool | None = None
@@ -57,6 +68,14 @@ class ModelPart(SettingsPart):
     trusted: Names = ()
     allow_pickle: bool = False
     sha256: Hash = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, content: Any) -> Any:
+        """Return the part with its command as the source."""
+        if isinstance(content, dict) and isinstance(content.get("command"), str) and not content.get("source"):
+            return {**content, "source": f"command:{content['command']}"}
+        return content
 
 
 class PredictionsPart(SettingsPart):
@@ -225,6 +244,8 @@ class AuditFile(SettingsPart):
         """Return what no single key shows: what is missing, and what is written twice."""
         model, predictions = self.model is not None, self.data.predictions is not None
         mistakes = [] if model or predictions else ["model.source must be given; it is missing."]
+        if self.model is not None and self.model.command and self.model.source != f"command:{self.model.command}":
+            mistakes.append("model.source must be left out where model.command is given; got both. Keep one of them.")
         if self.data.output is not None and self.data.output not in self.data.targets:
             got = f"{self.data.output!r} and {list(self.data.targets)}"
             mistakes.append(f"data.output must be one of data.target; got {got}. List all outputs there.")

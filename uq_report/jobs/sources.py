@@ -85,6 +85,8 @@ def source_name(source: str) -> str:
     >>> source_name("postgresql://me:secret@host/db?password=x"), source_name("sqlite:////srv/data/rows.db")
     ('postgresql://host/db', 'sqlite:///rows.db')
     """
+    if source.startswith("command:"):
+        return " ".join(Path(word).name for word in source.split())
     shown = masked(source)
     if shown.startswith(("sqlite", "file")) and "://" in shown:
         return f"{shown.partition(':')[0]}:///{Path(shown).name}"

@@ -67,7 +67,7 @@ class WrittenAudit:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Open findings, in the order of the checks."""
-        return self.run.findings
+        return self.run.run.findings
 
 
 def audit_subject(
@@ -365,7 +365,7 @@ def _refuse_other(file: object) -> None:
     """Refuse what is no path of a file, with the call that is meant."""
     if file is None or isinstance(file, str | Path):
         return
-    call = "uq.run(changes={...})" if isinstance(file, Mapping) else "uq.audit(uq.explain(model, X, y))"
+    call = "uq.run(changes={...})" if isinstance(file, Mapping) else "uq.audit(model, X, y)"
     call = "uq.audit(subject)" if isinstance(file, Subject) else call
     raise InputError(f"run.file must be the path of an audit.toml; got a {type(file).__name__}. Call {call}.")
 

@@ -27,6 +27,7 @@ from .verification.signatures import certificates_in, judge_signatures
 try:
     from cryptography import x509
     from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
     from pyhanko.keys import load_private_key_from_pemder_data
     from pyhanko.pdf_utils.incremental_writer import IncrementalPdfFileWriter
     from pyhanko.pdf_utils.reader import PdfFileReader
@@ -37,6 +38,7 @@ try:
 except ImportError as error:
     raise MissingDependencyError("sign", "pyhanko", "sign") from error
 
+LEAST_BITS = 2048  # of an RSA key
 LEVELS: Mapping[str, MDPPerm | None] = {
     "no-changes": MDPPerm.NO_CHANGES,
     "fill-forms": MDPPerm.FILL_FORMS,
@@ -116,6 +118,7 @@ def load_signer(
     signing = loaded[0]
     own = x509.load_der_x509_certificate(signing.dump())
     _check_validity(own)
+    _check_strength(own)
     _check_usage(own, Path(key), Path(certificate))
     if _public(serialization.load_der_private_key(private.dump(), None).public_key()) != _public(own.public_key()):
         raise InputError("sign.key must be that of the certificate; got another. Name the two that belong together.")
@@ -300,6 +303,15 @@ def _making(certificate: x509.Certificate, key: Path, file: Path) -> str:
         "openssl", "req", "-x509", "-new", "-key", str(key), "-subj", f"/CN={name}", "-utf8", "-days", "365",
         "-addext", "keyUsage=critical,nonRepudiation", "-out", str(file.with_name(f"{file.stem}-signing.pem")),
     ])  # fmt: skip
+
+
+def _check_strength(certificate: x509.Certificate) -> None:
+    """Refuse an RSA key that is too short for anybody to trust it."""
+    bits = getattr(certificate.public_key(), "key_size", LEAST_BITS)
+    if isinstance(certificate.public_key(), RSAPublicKey) and bits < LEAST_BITS:
+        raise InputError(
+            f"sign.certificate must have an RSA key of at least {LEAST_BITS} bits; got {bits}. Ask for a new one."
+        )
 
 
 def _public(key: Any) -> bytes:

@@ -26,7 +26,7 @@ _EXPLAIN = "uq.explain(model, X, y)"
 _NOTHING = Advice(
     9,
     "has no method that uq_report knows",
-    "def f(X):\n    return uq.Normal(mean(X), std(X))  # or another distribution: one per row\n\nuq.explain(f, X, y)",
+    "def f(X):\n    return uq.dist.Normal(mean(X), std(X))  # or another of uq.dist, one a row\n\nuq.explain(f, X, y)",
 )
 
 

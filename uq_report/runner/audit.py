@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -160,9 +160,14 @@ def _filed(audited: Audited, previous: Run | None) -> Audited:
 
 
 def single(
-    subject: Subject, name: str, options: Mapping[str, Any], settings: Settings, progress: Callback | None = None
+    subject: Subject,
+    name: str,
+    options: Mapping[str, Any],
+    settings: Settings,
+    progress: Callback | None = None,
+    before: Iterable[str] = (),
 ) -> tuple[Result, ...]:
-    """Run one explainer, after those it needs or names in ``after``; raise what it raises.
+    """Run one explainer, after those `before`, and those it needs or names in ``after``; raise what it raises.
 
     Raises
     ------
@@ -188,6 +193,8 @@ def single(
         facts = measure_facts(engine.measures.values(), engine.baseline)
         return tuple(described(result, explainer, facts) for result in results)
 
+    for other in before:
+        prior[other] = explain(make_explainer(other, {}, settings.deny))
     results = explain(make_explainer(name, options, settings.deny))
     if all(result.frame.empty for result in results):
         reasons = {f"{o.measure} {o.feature}".strip() + f": {o.reason}" for r in results for o in r.omissions}

@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -56,7 +57,7 @@ class Option(NamedTuple):
         """Return a value as the option's type; a type that cannot be checked takes every value.
 
         Text is no number, True is no integer, and neither is 3.0. What a file can only spell as a text or a list (a
-        path, a date, a set) becomes what it stands for.
+        path, a date, a set) becomes what it stands for. Where a list is asked for, one of its items will do.
 
         Raises
         ------
@@ -69,6 +70,8 @@ class Option(NamedTuple):
         try:
             return adapter.validate_python(plain, strict=True)
         except Exception as error:  # validators of strangers raise what they like
+            with suppress(Exception):
+                return adapter.validate_python((plain,), strict=True)
             if not _is_json(plain):
                 raise ValueError(str(error)) from error
         try:
@@ -78,7 +81,7 @@ class Option(NamedTuple):
 
     def schema(self) -> dict[str, Any]:
         """Return the option as JSON Schema: type, default and description; without what cannot be said in it."""
-        schema = _json_type(self.annotation) | ({"description": self.about} if self.about else {})
+        schema = _or_one(_json_type(self.annotation)) | ({"description": self.about} if self.about else {})
         if self.default is MISSING or self.default is None:
             return schema
         return schema | {"default": json.loads(self.default_text)}
@@ -203,6 +206,17 @@ def _json_type(annotation: Any) -> dict[str, Any]:
     except Exception:  # noqa: BLE001 - as above
         return {}
     return {} if "$defs" in schema else schema
+
+
+def _or_one(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a type that takes one item in place of a list of any length, as `Option.read` does."""
+    choices = [choice for part in schema.get("anyOf", [schema]) for choice in (part, *_items_of(part))]
+    return schema if len(choices) == 1 else {"anyOf": choices}
+
+
+def _items_of(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the type of the items of a list of any length."""
+    return [schema["items"]] if schema.get("type") == "array" and "items" in schema else []
 
 
 def _plain(value: Any) -> Any:

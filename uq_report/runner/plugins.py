@@ -12,10 +12,13 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import is_dataclass
 from functools import cache, lru_cache
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution, entry_points
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from ..checks.rule import Check
@@ -75,13 +78,35 @@ _CONTRACTS: Mapping[str, tuple[type, tuple[type, ...]]] = {
 _TOOL_EXTRAS = frozenset({"test", "tests", "lint", "dev", "docs"})
 
 
+class ObjectEntry(NamedTuple):
+    """What stands for an entry point where an object was passed in Python."""
+
+    name: str
+    group: str
+    content: Any
+
+    @property
+    def module(self) -> str:
+        """Where the object was made."""
+        return str(getattr(self.content, "__module__", ""))
+
+    @property
+    def value(self) -> str:
+        """The object as an entry point would spell it."""
+        return f"{self.module}:{getattr(self.content, '__name__', self.name)}"
+
+    def load(self) -> Any:
+        """Return the object."""
+        return self.content
+
+
 class Plugin(NamedTuple):
-    """One registered plugin, not imported."""
+    """One registered plugin, not imported, or an object of this session."""
 
     name: str
     distribution: str
     version: str
-    entry: EntryPoint
+    entry: EntryPoint | ObjectEntry
 
     @property
     def group(self) -> str:
@@ -103,6 +128,34 @@ class Plugin(NamedTuple):
 
 
 Catalog = Mapping[str, tuple[Plugin, ...]]
+SESSION = "this session"  # the distribution of objects that were passed in Python
+_OFFERED: ContextVar[tuple[Plugin, ...]] = ContextVar("offered", default=())
+
+
+@contextmanager
+def offered(objects: Iterable[tuple[str, Any]]) -> Iterator[None]:
+    """Register objects beside the installed plugins while the block runs: pairs of a group and a measure or class.
+
+    An object that is installed under its name already is not registered again.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from uq_report.core.model.measures import ENTROPY
+    >>> with offered([(MEASURES, replace(ENTROPY, name="mine"))]):
+    ...     "mine" in [plugin.name for plugin in find(MEASURES)]
+    True
+    """
+    new = []
+    for (group, name), content in {(group, content.name): content for group, content in objects}.items():
+        known = next((plugin for plugin in find(group) if plugin.name == name), None)
+        if known is None or load(known) is not content:
+            new.append(Plugin(name, SESSION, "", ObjectEntry(name, group, content)))
+    token = _OFFERED.set((*_OFFERED.get(), *new))
+    try:
+        yield
+    finally:
+        _OFFERED.reset(token)
 
 
 def find(group: str, deny: Iterable[str] = ()) -> tuple[Plugin, ...]:
@@ -129,7 +182,8 @@ def _split(group: str, deny: Iterable[str]) -> tuple[tuple[Plugin, ...], tuple[P
     """List the installed plugins of a group, and those that a deny list keeps out."""
     words = tuple(deny)
     parts: tuple[list[Plugin], list[Plugin]] = [], []
-    for plugin in _installed(_folders())[group]:
+    objects = [plugin for plugin in _OFFERED.get() if plugin.group == group]
+    for plugin in sorted((*_installed(_folders())[group], *objects), key=itemgetter(0, 1)):
         parts[any(plugin.answers_to(word) for word in words)].append(plugin)
     return tuple(parts[0]), tuple(parts[1])
 

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 from pydantic_core import ErrorDetails
 
 from ..core.statistics.inference import CONFIDENCE
@@ -69,7 +69,12 @@ Positive = Annotated[int, Field(ge=1), _WHOLE]
 Level = Annotated[float, Field(gt=0.5, lt=1), _REAL]
 _WORKERS = "a number of workers, or -1 for all processors"
 Workers = Annotated[int, AfterValidator(_must(lambda value: value >= 1 or value == -1, _WORKERS)), _WHOLE]
-Names = Annotated[tuple[str, ...], BeforeValidator(_must(lambda value: not isinstance(value, str), "a list of names"))]
+_ONE_OR_MORE = {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]}
+Names = Annotated[
+    tuple[str, ...],
+    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
+    WithJsonSchema(_ONE_OR_MORE),
+]
 Date = Annotated[str, AfterValidator(_is_date)]
 Text = Annotated[str, AfterValidator(_must(str.strip, "some text"))]
 

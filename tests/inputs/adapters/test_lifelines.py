@@ -132,6 +132,14 @@ def test_an_array_has_no_columns_of_the_fit() -> None:
     assert typed(str(error.value), model=CURVES["cox"](), **rows).features == tuple(FEATURES)
 
 
+@pytest.mark.parametrize("name", ["cox", "cox, strata", "piecewise"])
+def test_columns_beside_those_of_the_fit_are_refused(name: str) -> None:
+    model, more = CURVES[name](), TEST[FEATURES].assign(extra=1.0)
+    with pytest.raises(UQReportError, match=r"explain\.X must have the columns .* was fitted on, .* got \['extra'\]"):
+        uq.explain(model, more, TEST[OUTCOMES])
+    assert uq.explain(model, TEST[FEATURES], TEST[OUTCOMES]).features == tuple(FEATURES)
+
+
 def test_other_models_are_not_matched() -> None:
     assert ADAPTER.matches(pd.DataFrame()) is None
     assert ADAPTER.matches(CoxPHFitter) is None

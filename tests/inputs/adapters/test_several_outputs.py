@@ -245,7 +245,7 @@ def test_all_outputs_give_one_report_each_and_a_page_over_them(tmp_path: Any, mo
     assert "<td>–</td>" in (runs.write(tmp_path / "infinite", formats=["markdown"]) / "index.html").read_text()
     assert "<td>–</td>" not in page
     with pytest.raises(InputError, match=r"audit\.previous must be an earlier run of one subject"):
-        uq.audit(subjects, previous=folder / "weight")  # type: ignore[call-overload]
+        uq.audit(subjects, previous=folder / "weight")
     with pytest.raises(InputError, match=r"audit\.subject must be at least one"):
         uq.audit({})
 

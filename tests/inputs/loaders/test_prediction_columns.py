@@ -26,7 +26,8 @@ def load(y: Any = None, positive_class: Any = None, **part: Any) -> ScoredRows:
         (None, None, (0, 1), 1),
         ([1, 0, 1], None, (0, 1), 1),
         ([1, 1, 1], None, (0, 1), 1),
-        (["no", "yes", "no"], None, ("no", "yes"), 1),
+        (["no", "yes", "no"], "yes", ("no", "yes"), 1),
+        ([False, True, False], None, (False, True), 1),
         (["no", "yes", "no"], "no", ("no", "yes"), 0),
         ([3, 7, 3], "3", (3, 7), 0),
         ([True, False, True], "True", (False, True), 1),
@@ -39,6 +40,14 @@ def test_one_probability_is_of_the_positive_of_two_classes(
     assert scored.classes == classes
     np.testing.assert_array_equal(scored.values[:, column], SAID["p"])
     np.testing.assert_array_equal(scored.values.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("y", [["no", "yes", "no"], [3, 7, 3]])
+def test_whose_probability_it_is_must_be_said_of_other_classes_than_0_and_1(y: Any) -> None:
+    with pytest.raises(
+        InputError, match=r"data\.predictions\.positive_class must say whose probability is given, one of"
+    ):
+        load(y, None, probability="p")
 
 
 def test_probabilities_per_class_and_a_mean_with_its_std() -> None:

@@ -13,7 +13,7 @@ from ..model.measures import Measure
 from ..model.variants import Buffer, Variant, make_buffer
 from ..predictive import Distribution
 from ..support.arrays import AnyArray, ColumnLookup, FloatArray, IntArray, Table, take_rows
-from ..support.errors import ModelError, UnsupportedError, UQReportError
+from ..support.errors import ModelError, UnsupportedError, UQReportError, words_of
 from ..support.limits import check_limits
 
 Key = TypeVar("Key")
@@ -163,13 +163,24 @@ def each_of(
     """Yield what `rows_of` returns, measure by measure."""
     for measure in measures:
         check_limits()
-        values = np.asarray(measure.rows(dist, y, base), dtype=float)
+        values = _values(measure, dist, y, base)
         if np.isnan(values.min(initial=0.0)):
             bad = np.isnan(values)
             row, of = int(bad.argmax()), f"{int(bad.sum())} of {len(dist)} rows"
             must = f"measure {measure.name!r} must be a number on every row"
             raise ModelError(f"{must}; got NaN on {of}, first in row {row}.", row=row)
         yield values
+
+
+def _values(measure: Measure, dist: Distribution, y: AnyArray | None, base: Distribution | None) -> FloatArray:
+    """Return a measure's numbers; what its function raises is told with its name."""
+    try:
+        return np.asarray(measure.rows(dist, y, base), dtype=float)
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise ModelError(
+            f"measure {measure.name!r} must return a number per row from (distribution, y, base); it failed on a "
+            f"{dist.family} distribution: {words_of(error)}."
+        ) from error
 
 
 def rows_in_calls(

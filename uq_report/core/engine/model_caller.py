@@ -17,7 +17,7 @@ from ..model.subject import Subject
 from ..predictive import DecisionRule, Distribution
 from ..support.arrays import FloatArray, IntArray, Table, same_table, take_rows
 from ..support.errors import FOREIGN, BudgetError, InputError, ModelError, UnsupportedError, UQReportError
-from ..validation.cell_validation import failure
+from ..validation.cell_validation import failure, of_infinite_cell
 
 # rows that changes of the same columns share a call up to, where nobody knows better: more rows cost more memory,
 # fewer cost a call each
@@ -219,8 +219,8 @@ class Caller:
         start = perf_counter()
         try:
             dist = self.subject.adapter.predict(self.subject.model, rows)
-        except UQReportError:
-            raise
+        except UQReportError as error:
+            raise of_infinite_cell(error, label, X) from error
         except FOREIGN as error:  # the model is foreign code; whatever it raises is told to the user
             raise failure(label, len(X), error, self.subject.X) from error
         calls = sorted([*self._called, (len(X), perf_counter() - start)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,14 @@ from ..statistics.time_blocks import Blocks, shortest_length
 from ..support.arrays import AnyArray, FloatArray, IntArray, Table, column, take_rows
 from ..support.errors import InputError, nearest
 from ..support.limits import check_limits
-from ..support.text import count
+from ..support.text import count, short
 from ..validation import inputs
 from ..validation.inputs import Kind
 from ..validation.residuals import Assumption
 from .adapter import Adapter, BindsRows, FixedRowsOnly
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Subject:
     """A model with the rows it is audited on. Build one with `uq_report.explain`.
 
@@ -53,6 +54,31 @@ class Subject:
     assumption: Assumption | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Return model, size and roles on one line, and no value of the data."""
+        return f"Subject {short(self.label)!r}: {', '.join(self._facts)}"
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook, with the names and kinds of the features."""
+        names = ", ".join(f"{short(name)} ({self.kinds[name]})" for name in self.features)
+        head = f"<strong>{escape(short(self.label))}</strong>: {escape(', '.join(self._facts))}"
+        return f"<p>{head}</p><details><summary>Features</summary>{escape(names)}</details>"
+
+    @property
+    def _facts(self) -> tuple[str, ...]:
+        """How the model is read, and what there is of data, in counts."""
+        training = None if self.train is None else len(self.train[0])
+        parts = (
+            f"adapter {self.adapter.name}",
+            count(self.n, "observation"),
+            count(len(self.features), "feature"),
+            "with outcomes" if self.y is not None else "no outcomes",
+            "" if training is None else count(training, "training observation"),
+            count(len(self.groups), "group of features", "groups of features") if self.groups else "",
+            f"protected: {', '.join(map(short, self.protected))}" if self.protected else "",
+        )
+        return tuple(filter(None, parts))
 
     @property
     def n(self) -> int:

@@ -77,11 +77,23 @@ def mixed_rows(table: Table, mixes: Sequence[Mix]) -> Table:
     """
     if isinstance(table, pd.DataFrame):
         rows = [np.where(mix.own, mix.row, mix.others[:, None, None]) for mix in mixes]
-        at = np.concatenate([part.reshape(-1, table.shape[1]) for part in rows])
-        columns = {j: table.iloc[:, j].take(at[:, j]).reset_index(drop=True) for j in range(table.shape[1])}
-        return pd.DataFrame(columns).set_axis(table.columns, axis=1)
+        return composed_rows(table, np.concatenate([part.reshape(-1, table.shape[1]) for part in rows]))
     cells = [np.where(mix.own, table[mix.row], table[mix.others][:, None]) for mix in mixes]
     return np.concatenate([part.reshape(-1, table.shape[1]) for part in cells])
+
+
+def composed_rows(table: Table, at: IntArray) -> Table:
+    """Return rows whose cell (k, j) is that of row ``at[k, j]`` of the table, with its column types.
+
+    Examples
+    --------
+    >>> composed_rows(np.array([[1, 2], [30, 40]]), np.array([[0, 1], [1, 1]])).tolist()
+    [[1, 40], [30, 40]]
+    """
+    if isinstance(table, pd.DataFrame):
+        columns = {j: table.iloc[:, j].take(at[:, j]).reset_index(drop=True) for j in range(table.shape[1])}
+        return pd.DataFrame(columns).set_axis(table.columns, axis=1)
+    return np.take_along_axis(table, at, axis=0)
 
 
 class Buffer(Protocol):

@@ -8,7 +8,7 @@ taken from the sample, or from the model.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import ceil, floor, isfinite, log10, sqrt
+from math import ceil, floor, inf, isfinite, log10, sqrt
 from typing import NamedTuple
 
 from scipy.special import ndtr, ndtri
@@ -106,7 +106,7 @@ def within(n: int, variance: float, tolerance: float, given: str = "") -> Sample
     >>> within(250, 0.0, 0.05), within(250, float("nan"), 0.05)
     (None, None)
     """
-    if not (0 < variance < float("inf") and 0 < tolerance < float("inf")):
+    if not (n > 0 and 0 < variance < inf and 0 < tolerance < inf):
         return None
     return SampleSize(n, equivalence(variance, tolerance), equivalence_chance(n, variance, tolerance), given)
 
@@ -125,7 +125,7 @@ def beyond(
     7.84888
     >>> beyond(100, 0.0, 1.0)
     """
-    if not (0 < std_error < float("inf") and 0 < difference < float("inf")):
+    if not (n > 0 and 0 < std_error < inf and 0 < difference < inf):
         return None
     level = float(ndtri(1 - (1 - confidence) / (2 * tests)))
     needed = float(level + ndtri(POWER)) ** 2 * n * (std_error / difference) ** 2

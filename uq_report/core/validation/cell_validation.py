@@ -240,6 +240,16 @@ audit a model that takes it.
     return ModelError(f"{label} failed to predict {n} rows: {words}{f' (subject.X has {hint})' if hint else ''}")
 
 
+def of_infinite_cell(error: UQReportError, label: str, X: Table) -> UQReportError:
+    """Return what a model's own refusal of a row is about: an infinite cell of it, if there is one."""
+    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X)
+    place = None if error.row is None or error.row >= len(frame) else _first(frame.iloc[[error.row]], _infinite)
+    if place is None:
+        return error
+    must = f"subject.X[{place[0]!r}] must be finite for {label}; got {place[1].split()[0]} in row {error.row}"
+    return InputError(f"{must}. Correct it or leave it missing. The model's answer: {error}", row=error.row)
+
+
 def _infinite(cells: Any) -> Any:
     """Say which cells of a column are infinite."""
     return (

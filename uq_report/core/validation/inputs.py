@@ -232,13 +232,13 @@ def _times(given: pd.Series[Any]) -> AnyArray:
         return _real_times(given.to_numpy())
     if isinstance(given.dtype, pd.PeriodDtype):
         given = given.dt.start_time
+    must, remedy = "subject.time must be numbers, dates or text by ISO 8601 such as 2026-01-31", "Convert the times."
     try:
-        return pd.to_datetime(given, format="ISO8601", utc=True).to_numpy()
+        times = pd.to_datetime(given, format="ISO8601", utc=True, errors="coerce")
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"subject.time must be numbers, dates or text by ISO 8601 such as 2026-01-31; got {given.iloc[0]!r}: "
-            f"{error}. Convert it by pandas.to_datetime with its own format."
-        ) from error
+        raise InputError(f"{must}; got {shown(given.iloc[0])}. {remedy}") from error
+    refuse_cells(must, given.to_numpy(), times.isna().to_numpy(), remedy)
+    return times.to_numpy()
 
 
 def _real_times(times: AnyArray) -> AnyArray:

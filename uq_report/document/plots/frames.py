@@ -4,27 +4,38 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ...core.model.results import MeasureFacts, Result
 from ...core.support.arrays import FloatArray
-from ...core.support.errors import InputError
+from ...core.support.errors import InputError, nearest
 from ...core.support.numbers import number, signed
 from ...evidence import columns as col
+
+
+class RowLabels(NamedTuple):
+    """The labels of rows by a feature: its name, the labels in their order, and that of each row."""
+
+    name: str
+    order: tuple[str, ...]
+    of_row: Mapping[int, str]
 
 
 def choose(result: Result, what: str, choice: Any, allowed: Iterable[Any]) -> Any:
     """Return `choice` if the result has it, its first value without a choice; else refuse."""
     values = list(dict.fromkeys(allowed))
     if not values:
-        raise InputError(f"{result.id}.{what} must have values to draw; got an empty result.")
+        reasons = "; ".join(dict.fromkeys(omission.reason for omission in result.omissions)) or "nothing was asked for"
+        raise InputError(f"{result.id}.{what} must have values to draw; got an empty result: {reasons}.")
     if choice is None:
         return values[0]
     if choice not in values:
-        raise InputError(f"{result.id}.{what} must be one of {values[:20]}; got {choice!r}.")
+        hint = nearest(choice, values) if isinstance(choice, str) and all(isinstance(v, str) for v in values) else ""
+        hint = f" {hint}" if hint.startswith("Did you mean") else ""
+        raise InputError(f"{result.id}.{what} must be one of {values[:20]}; got {choice!r}.{hint}")
     return choice
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ...core.model.results import Importance, Interaction, Result
+from ...core.support.errors import InputError
 from ...evidence import columns as col
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, directed
 from . import style
-from .frames import axis_label, choose, has_interval, interval_words, numbers, several, words
+from .frames import RowLabels, axis_label, choose, has_interval, interval_words, numbers, several, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +41,9 @@ class ImportancePanel(NamedTuple):
     table: pd.DataFrame
 
 
-def draw(result: Result, measure: Sequence[str] | str | None = None, top: int = 20) -> Figure:
+def draw(
+    result: Result, measure: Sequence[str] | str | None = None, top: int = 20, by: RowLabels | None = None
+) -> Figure:
     """Draw the estimates with their intervals, the margin of "about 0" and the spread of the permutations.
 
     Parameters
@@ -49,19 +53,53 @@ def draw(result: Result, measure: Sequence[str] | str | None = None, top: int = 
         One panel each; the first three by default. The first one orders the features.
     top : int
         Features to show, the largest.
+    by : RowLabels, optional
+        One panel for each label in place of each measure: the first measure over the rows of the label.
     """
     table = result.estimates
     chosen = several(result, "measure", measure, table[col.MEASURE])[: None if measure else PANELS]
     order = choose(result, "measure", next(iter(chosen), None), table[col.MEASURE])
     sign = directed(result, words(order, result.measures)).sign
     first = table[table[col.MEASURE] == order].sort_values(col.ESTIMATE, ascending=sign < 0, kind="stable")
+    features = [str(feature) for feature in first[col.FEATURE].head(top)]
+    if by is not None:
+        return draw_panels(_panels_by(result, order, by), features)
     panels = [
         ImportancePanel(
             "", axis_label(m, result.measures), words(m, result.measures).role, table[table[col.MEASURE] == m]
         )
         for m in chosen
     ]
-    return draw_panels(panels, [str(feature) for feature in first[col.FEATURE].head(top)])
+    return draw_panels(panels, features)
+
+
+def _panels_by(result: Result, measure: str, by: RowLabels) -> list[ImportancePanel]:
+    """Return a panel for each label of at least two rows: means over its rows, with the interval of a mean."""
+    kept, facts = result.rows, words(measure, result.measures)
+    table = result.estimates[result.estimates[col.MEASURE] == measure].set_index(col.FEATURE)
+    if kept is None or measure not in kept.measures:
+        raise InputError(
+            f"plot.by must go with an importance that keeps its rows; {result.id!r} keeps none of {measure}."
+        )
+    means = [kept.mean(measure, feature) for feature in kept.features]
+    if not np.allclose(means, table[col.ESTIMATE].reindex(kept.features), rtol=1e-6, atol=1e-9):
+        raise InputError(f"plot.by must go with a mean over rows; {measure} of {result.id!r} is weighted or no mean.")
+    level = float(table[col.CONFIDENCE].iloc[0])
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    panels = []
+    for label in by.order:
+        at = [k for k, row in enumerate(kept.positions) if by.of_row.get(int(row)) == label]
+        if len(at) < 2:
+            continue
+        values = kept.values[kept.measures.index(measure)][:, at]
+        centre, error = values.mean(axis=1), values.std(axis=1, ddof=1) / np.sqrt(len(at))
+        columns = {col.FEATURE: kept.features, col.ESTIMATE: centre, col.CONFIDENCE: level, col.COVERS: "new test rows"}
+        part = pd.DataFrame({**columns, col.LOWER: centre - z * error, col.UPPER: centre + z * error})
+        title = f"{style.name(label, 24)} (n = {len(at)})"
+        panels.append(ImportancePanel(title, axis_label(measure, result.measures), facts.role, part))
+    if not panels:
+        raise InputError(f"plot.by must give groups of at least two observations; {by.name} gives none.")
+    return panels
 
 
 def draw_pairs(result: Interaction, measure: str | None = None, top: int = 20) -> Figure:

@@ -13,7 +13,7 @@ from ...core.model.results import Result
 from ...evidence import columns as col
 from ...evidence.profiles import PdpDistribution, PdpOwn
 from . import style
-from .frames import axis_label, choose, has_interval, interval_words, several
+from .frames import RowLabels, axis_label, choose, has_interval, interval_words, several
 from .importance import wrapped
 
 if TYPE_CHECKING:
@@ -56,18 +56,29 @@ class CurveRows(NamedTuple):
 
     own: pd.DataFrame | None
     classes: Mapping[int, str]
+    order: tuple[str, ...] = ()
+    what: str = "class"
 
     @classmethod
-    def of(cls, own: Result | None) -> CurveRows:
-        """Read the result of the own values."""
+    def of(cls, own: Result | None, labels: RowLabels | None = None) -> CurveRows:
+        """Read the result of the own values; `labels` stand in the place of classes."""
+        frame = None if own is None else own.frame
+        if labels is not None:
+            return cls(frame, labels.of_row, labels.order, labels.name)
         if own is None:
             return cls(None, {})
-        return cls(own.frame, {int(row): str(label) for row, label in PdpOwn.from_result(own).row_class.items()})
+        return cls(frame, {int(row): str(label) for row, label in PdpOwn.from_result(own).row_class.items()})
 
     @property
     def labels(self) -> list[str]:
         """The classes in the order of their colours."""
-        return sorted(set(self.classes.values()))
+        return list(self.order) or sorted(set(self.classes.values()))
+
+    def words(self, label: str) -> str:
+        """Return the label as the key of a figure has it."""
+        if self.what == "class":
+            return f"rows of class {style.name(label, 20)}"
+        return f"{style.name(self.what, 20)}: {style.name(label, 24)}"
 
     def by_class(self, table: pd.DataFrame, row: str) -> Iterator[tuple[int, pd.DataFrame]]:
         """Yield the part of each class, or all without classes; `row` is the column that names the row."""
@@ -86,6 +97,9 @@ def draw(
     measure: Sequence[str] | str | None = None,
     own: Result | None = None,
     distribution: Result | None = None,
+    *,
+    colour_by: RowLabels | None = None,
+    by: RowLabels | None = None,
 ) -> Figure:
     """Draw the profiles of one feature, a panel per measure, and the feature's distribution last.
 
@@ -99,11 +113,16 @@ def draw(
     own, distribution : Diagnostic, optional
         The profile's results ``.own`` and ``.distribution``: own values and classes of the rows with a
         curve, and counts.
+    colour_by : RowLabels, optional
+        Colour the single rows by these in place of their classes.
+    by : RowLabels, optional
+        Draw the average of the rows of each label in place of that of all, over the rows that have a curve.
     """
+    labels, grouped = by or colour_by, by is not None
     chosen = choose(result, "feature", feature, result.frame[col.FEATURE])
     frame = result.frame[result.frame[col.FEATURE] == chosen]
     names = several(result, "measure", measure, frame[col.MEASURE])[: None if measure else PANELS]
-    axis, rows = _axis(frame, str(chosen)), CurveRows.of(own)
+    axis, rows = _axis(frame, str(chosen)), CurveRows.of(own, labels)
     view = None if distribution is None else PdpDistribution.from_result(distribution)
     counted = view is not None and (view.result.frame[col.FEATURE] == chosen).any()
     cells = len(names) + bool(counted)
@@ -115,19 +134,22 @@ def draw(
             part = frame[frame[col.MEASURE] == name]
             if axis.numeric:
                 _curves(axes, part[part[col.CURVE] >= 0], rows)
-            _average(axes, part[part[col.CURVE] < 0], _estimates(result, str(chosen), name), axis)
-            if axis.numeric:
+            if grouped:
+                _averages(axes, part[part[col.CURVE] >= 0], rows, axis)
+            else:
+                _average(axes, part[part[col.CURVE] < 0], _estimates(result, str(chosen), name), axis)
+            if axis.numeric and not grouped:
                 _own(axes, rows, str(chosen), name)
             label = axis_label(name, result.measures)
             axes.set_title(wrapped(label) if across > 2 else label)
         if view is not None and counted:
             counts = view.result.frame[view.result.frame[col.FEATURE] == chosen]
-            _counts(panels[len(names)], counts, view.edges.get(chosen), rows.labels)
+            _counts(panels[len(names)], counts, view.edges.get(chosen), [] if labels else rows.labels)
             panels[len(names)].set_title("observations")
         for k, axes in enumerate(panels):
             _dress(axes, axis, bottom=k + across >= cells)
             axes.set_visible(k < cells)
-        style.key(figure, _legend(result, frame, rows), columns=3)
+        style.key(figure, _legend(result, frame, rows, grouped), columns=3)
     return figure
 
 
@@ -168,6 +190,17 @@ def _average(axes: Axes, part: pd.DataFrame, estimates: pd.DataFrame, axis: Curv
     if banded:
         low, at = style.segments(estimates[col.LOWER], estimates[col.UPPER], estimates[col.X])
         axes.plot(at, low, color=style.INK, linewidth=1.4)
+
+
+def _averages(axes: Axes, part: pd.DataFrame, rows: CurveRows, axis: CurveAxis) -> None:
+    """Draw the average of the single curves of each label."""
+    for position, table in rows.by_class(part, col.CURVE):
+        means = table.groupby(col.X)[col.VALUE].mean()
+        look = (
+            style.class_style(position) if axis.numeric else {"color": rows.color(position, style.INK), "linestyle": ""}
+        )
+        size = 0.0 if axis.numeric else 4.0
+        axes.plot(means.index, means, linewidth=1.9, **look, **style.marker(position, size))
 
 
 def _own(axes: Axes, rows: CurveRows, feature: str, measure: str) -> None:
@@ -214,23 +247,23 @@ def _dress(axes: Axes, axis: CurveAxis, bottom: bool) -> None:
         axes.set_xlabel(style.name(axis.feature, 36))
 
 
-def _legend(result: Result, frame: pd.DataFrame, rows: CurveRows) -> list[Any]:
+def _legend(result: Result, frame: pd.DataFrame, rows: CurveRows, grouped: bool) -> list[Any]:
     table = result.estimates[result.estimates[col.FEATURE] == frame[col.FEATURE].iloc[0]]
     numeric = not frame[col.LEVEL].astype(bool).any()
     look = {"linewidth": 1.9} if numeric else {"linestyle": "", "marker": "o", "markersize": 4.0}
-    handles: list[Any] = [style.line(color=style.INK, label="average", **look)]
-    if has_interval(table).any():
+    handles: list[Any] = [] if grouped else [style.line(color=style.INK, label="average", **look)]
+    if has_interval(table).any() and not grouped:
         label = f"pointwise {interval_words(table)}"
         handles.append(style.patch(label=label, **BAND) if numeric else style.line(color=style.INK, label=label))
-    if not numeric:
+    if not numeric and not grouped:
         return handles
     if (frame[col.CURVE] >= 0).any():
         for position, label in enumerate(rows.labels):
             look = {**style.class_style(position), **style.marker(position, 3.5)}
-            handles.append(style.line(linewidth=0.9, label=f"observations of class {style.name(label, 20)}", **look))
+            handles.append(style.line(linewidth=0.9, label=rows.words(label), **look))
         if not rows.classes:
             handles.append(style.line(linewidth=0.9, color=style.SPREAD, label="single observations"))
-    if rows.own is not None and not rows.classes:
+    if rows.own is not None and not rows.classes and not grouped:
         dot = {"color": style.ROLE["prediction"], **style.marker(0, 3.0), **RIM}
         handles.append(style.line(linestyle="", label="value of the observation", **dot))
     return handles

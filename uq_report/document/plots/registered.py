@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import pandas as pd
@@ -11,7 +11,7 @@ from ...core.model import results as kinds
 from ...core.model.results import Result
 from ...evidence import columns as col
 from . import attribution, importance, profile, style
-from .frames import axis_label, choose
+from .frames import RowLabels, axis_label, choose
 from .matrix import draw_surface
 
 if TYPE_CHECKING:
@@ -110,11 +110,23 @@ class ProfileFigure:
     api_version: ClassVar[int] = 1
     companions: ClassVar[Mapping[str, str]] = {"own": "own", "distribution": "distribution"}
 
-    def draw(self, result: Result, **choice: Any) -> Figure:
-        """Draw curves, or surfaces where the result has pairs."""
+    def draw(  # noqa: PLR0913 - what a caller may choose, by keyword
+        self,
+        result: Result,
+        *,
+        feature: str | None = None,
+        measure: Sequence[str] | str | None = None,
+        pair: tuple[str, str] | None = None,
+        colour_by: RowLabels | None = None,
+        by: RowLabels | None = None,
+        own: Result | None = None,
+        distribution: Result | None = None,
+    ) -> Figure:
+        """Draw curves, or the surface of a `pair` where the result has pairs; see `profile.draw`."""
         if not (result.frame[col.FEATURE_2].astype(str) != "").any():
-            return profile.draw(result, **choice)
-        return draw_surface(result, **{key: value for key, value in choice.items() if key not in self.companions})
+            return profile.draw(result, feature, measure, own, distribution, colour_by=colour_by, by=by)
+        one = measure if isinstance(measure, str | None) else next(iter(measure), None)
+        return draw_surface(result, one, pair)
 
 
 ImportanceFigure = figure_plugin(kinds.Importance.kind, importance.draw)

@@ -35,7 +35,7 @@ labels = model.classes_
 table = confusion_matrix(y_calibration, model.predict(X_calibration), labels=labels, normalize="pred")
 
 def f(X):  # how often each class occurs where this one is predicted
-    return uq.Categorical(table.T[np.searchsorted(labels, model.predict(X))], classes=labels)
+    return uq.dist.Categorical(table.T[np.searchsorted(labels, model.predict(X))], classes=labels)
 
 uq.explain(f, X, y)"""
 

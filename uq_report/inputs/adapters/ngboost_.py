@@ -50,7 +50,7 @@ _BETA = "from ngboost.distns import Beta\n"
 _MARGIN = """\
 def margin(X):
     q = model.pred_dist(X)
-    return uq.Normal(q.loc[:, 0], q.cov[:, 0, 0] ** 0.5)
+    return uq.dist.Normal(q.loc[:, 0], q.cov[:, 0, 0] ** 0.5)
 
 uq.explain(margin, X, y[:, 0])"""
 

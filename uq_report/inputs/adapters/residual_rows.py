@@ -12,7 +12,7 @@ import pandas as pd
 from ...core.model.subject import Subject
 from ...core.predictive import Distribution
 from ...core.support.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
-from ...core.support.errors import FOREIGN, InputError, ModelError, words_of
+from ...core.support.errors import FOREIGN, InputError, ModelError, UQReportError, words_of
 from ...core.traits.interop import global_random_state_restored
 from ...core.validation import inputs
 from ...core.validation.multioutput import Output
@@ -143,10 +143,18 @@ class Collected(NamedTuple):
 
 def point(model: Any, X: Table) -> FloatArray:
     """Return one number per row, shape (n,): what ``predict`` or a function gives; of a distribution its mean."""
-    with in_order():
-        values = model.predict(X) if callable(getattr(model, "predict", None)) else model(X)
-    values = values.mean() if isinstance(values, Distribution) else values
     who = getattr(model, "__name__", type(model).__name__)
+    try:
+        with in_order():
+            values = model.predict(X) if callable(getattr(model, "predict", None)) else model(X)
+    except UQReportError:
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"{who} failed to predict {len(X)} rows for residuals: {words_of(error)}. Pass a function that takes "
+            "these rows and returns one number each: uq.explain(lambda X: ..., X, y, residuals=...)."
+        ) from error
+    values = values.mean() if isinstance(values, Distribution) else values
     try:
         numbers = np.asarray(values, dtype=float)
     except (TypeError, ValueError) as error:

@@ -46,7 +46,7 @@ model = model.clone().fit(X_train, np.asarray(y_train)[:, 0])
 uq.explain(model, X, np.asarray(y)[:, 0])"""
 _TABLE = """\
 levels = [0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95]
-uq.explain(lambda X: uq.Quantiles(levels, model.predict_quantiles(X, alpha=levels)), X, y)"""
+uq.explain(lambda X: uq.dist.Quantiles(levels, model.predict_quantiles(X, alpha=levels)), X, y)"""
 
 FAMILIES: Mapping[str, Callable[[Parameters], Distribution]] = MappingProxyType(
     {

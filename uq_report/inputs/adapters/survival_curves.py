@@ -132,6 +132,13 @@ class LifelinesAdapter(CurvesAdapter):
             raise InputError(
                 f"explain.X must be a DataFrame with the columns {who} was fitted on; got an array. {to_type(_NAMED)}"
             )
+        known = _fitted_columns(model)
+        extra = [] if known is None else [name for name in map(str, X.columns) if name not in known]
+        if extra:
+            raise InputError(
+                f"explain.X must have the columns {who} was fitted on, {sorted(known or ())}; got {extra} besides. "
+                f"Leave out what the model does not know: uq.explain(model, X.drop(columns={extra}), y)."
+            )
         rows, accelerated = X.reset_index(drop=True), _accelerated(model)
         if accelerated is None:
             table = model.predict_survival_function(rows)
@@ -139,6 +146,17 @@ class LifelinesAdapter(CurvesAdapter):
         first, second = (np.asarray(model.predict_percentile(rows, p=p), dtype=float) for p in accelerated.levels)
         horizon = self.ends[-1] if self.ends else float(np.max(model.durations))
         return Censored(accelerated.family(first, np.log(second / first)), horizon)
+
+
+def _fitted_columns(model: Any) -> set[str] | None:
+    """Return the columns that a fitter of lifelines reads; None where a formula picks them from more columns."""
+    mappings = getattr(getattr(model, "regressors", None), "mappings", None) or {}
+    listed = [columns for columns in mappings.values() if isinstance(columns, list)]
+    if not listed:
+        return None
+    strata = getattr(model, "strata", None) or []
+    parts = [*listed, [strata] if isinstance(strata, str) else strata]
+    return {str(name) for columns in parts for name in columns} - {"Intercept"}
 
 
 def _accelerated(model: Any) -> _Accelerated | None:

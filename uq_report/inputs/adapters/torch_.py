@@ -151,7 +151,7 @@ _POINTS = _CALL + POINTS.replace("model", "lambda X: call(X).numpy().reshape(-1)
 _FIRST = f"""\
 {_CALL}def first(X):
     d = call(X)
-    return uq.Normal(d.mean[:, 0].numpy(), d.stddev[:, 0].numpy())
+    return uq.dist.Normal(d.mean[:, 0].numpy(), d.stddev[:, 0].numpy())
 
 uq.explain(first, X, y[:, 0])"""
 _JOINT = "gpytorch.MultivariateNormal"  # read row by row

@@ -51,7 +51,7 @@ class PredictionsLoader:
         y : sequence, optional
             For the spelling of class labels, which are text in a file.
         positive_class : label, optional
-            The class a single ``probability`` belongs to; the second of two by default.
+            The class a single ``probability`` belongs to; 1 where the classes are 0 and 1, else it must be given.
         """
         named = [key for key in ("probability", "probabilities", "mean", "std") if part.get(key)]
         if named not in (["probability"], ["probabilities"], ["mean", "std"]):
@@ -106,6 +106,11 @@ def _two_classes(y: Any, positive: Any) -> tuple[tuple[Any, Any], int]:
             "Name a column per class in data.predictions.probabilities."
         )
     if positive is None:
+        if labels != [0, 1]:
+            raise InputError(
+                f"data.predictions.positive_class must say whose probability is given, one of {labels}; it is missing. "
+                f"Set positive_class = {str(labels[1])!r} or {str(labels[0])!r}."
+            )
         return (labels[0], labels[1]), 1
     spelled = _spelled(positive, labels)
     if spelled not in labels:

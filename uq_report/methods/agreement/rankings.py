@@ -12,7 +12,7 @@ import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import Prior
-from ...core.model.measures import ENTROPY, PREDICTION, without_parts
+from ...core.model.measures import CHANGES, ENTROPY, PREDICTION, without_parts
 from ...core.model.results import Importance, Interaction, MeasureFacts, Omission, Result
 from ...core.model.subject import Subject
 from ...core.statistics.curve_gap import parting
@@ -84,7 +84,7 @@ def methods(
     for result in every:
         tables = {measure: rows[rows[col.FEATURE].isin(names)] for measure, rows in _tables(result)}
         if sized and CONVENTIONS.get(result.id) == SIGNED_CHANGE:  # a mean change of an uncertainty names no driver
-            tables = {m: table for m, table in tables.items() if _facts(result, m, engine).role != "uncertainty"}
+            tables = {measure: table for measure, table in tables.items() if measure not in CHANGES}
         for measure in without_parts(tables):
             table = tables[measure]
             if table[col.FEATURE].duplicated().any():

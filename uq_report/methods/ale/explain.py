@@ -315,8 +315,27 @@ def curve(effect: Effects, m: int, sampling: Sampling) -> AleCurve:
     np.add.at(table, (units, steps), parts)
     accumulate = np.triu(np.ones((axis.steps, axis.steps + 1)), 1)
     centred = accumulate - accumulate @ axis.mass[:, None]
-    errors = (_norms(table, combination, counts < 2) for combination in (centred, accumulate))
-    return AleCurve(change - axis.mass @ change, *errors)
+    value = change - axis.mass @ change
+    # where a row lies moves the mean that is taken off the curve
+    own, present = _own_values(axis, value)
+    shares = sampling.weights[present] / sampling.weights[present].sum()
+    places: FloatArray = np.zeros(len(table))
+    np.add.at(places, present if sampling.codes is None else sampling.codes[present], shares * own)
+    errors = (
+        _norms(table, combination, counts < 2, moved)
+        for combination, moved in ((centred, places), (accumulate, np.zeros(len(table))))
+    )
+    return AleCurve(value, *errors)
+
+
+def _own_values(axis: AleAxis, value: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the curve where each row that takes part lies, within a bin half way, and the positions of these rows."""
+    first, last = axis.sides[0].step, axis.sides[-1].step  # of levels: to the next, and from the one before
+    present = np.flatnonzero((first >= 0) | (last >= 0))
+    first, last = first[present], last[present]
+    if len(axis.sides) == 1:
+        return (value[first] + value[first + 1]) / 2, present
+    return np.where(first >= 0, value[first], value[last + 1]), present
 
 
 def _long(effect: Effects, m: int) -> tuple[IntArray, IntArray, FloatArray]:
@@ -329,9 +348,12 @@ def _long(effect: Effects, m: int) -> tuple[IntArray, IntArray, FloatArray]:
     return steps, rows, local
 
 
-def _norms(table: FloatArray, combination: FloatArray, unknown: BoolArray) -> FloatArray:
-    """Return the standard errors of combinations of step means; NaN where a step of `unknown` error takes part."""
-    errors: FloatArray = np.sqrt(np.square(table @ combination).sum(axis=0))
+def _norms(table: FloatArray, combination: FloatArray, unknown: BoolArray, moved: FloatArray) -> FloatArray:
+    """Return the standard errors of combinations of step means; NaN where a step of `unknown` error takes part.
+
+    `moved` is by how much each row or cluster moves the mean of the curve beside.
+    """
+    errors: FloatArray = np.sqrt(np.square(table @ combination - moved[:, None]).sum(axis=0))
     errors[(np.abs(combination[unknown]) > 0).any(axis=0)] = np.nan
     return errors
 
@@ -437,7 +459,8 @@ class AccumulatedLocalEffects(BuiltInExplainer):
         assumes="Inside a bin a feature can be moved without leaving the data; the edges are given.",
         fails="Few rows in a bin make a rough curve, and an error in one bin is carried to all after it. The order of "
         "levels is a choice. Interactions vanish in the mean.",
-        interval="Pointwise, over new test rows, given the edges. A band does not hold for the whole curve at once.",
+        interval="Pointwise, of the curve and of the mean it is centred by, over new test rows, given the edges. A "
+        "band does not hold for the whole curve at once.",
         references="apley; modeva",
     )
 

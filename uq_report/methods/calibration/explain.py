@@ -280,8 +280,9 @@ class Calibration(BuiltInExplainer):
         assumes="Rows are independent, or dependent only inside the stated clusters.",
         fails="Over- and under-confidence in different regions can cancel in G; read PIT and reliability beside it. "
         "The gain is a lower bound of what miscalibration costs: it finds the forms above only.",
-        interval="Over new test rows, for the fixed model: Wilson at an effective n (accuracy, recall, precision), "
-        "the wider of logit and Newcombe (AUC), log scale (losses, R² by 1 − R²), t (differences).",
+        interval="Over new test samples, for the fixed model; of a random model, over new draws of its members too. "
+        "Wilson at an effective n (accuracy, recall, precision), the wider of logit and Newcombe (AUC), log scale "
+        "(losses, R² by 1 − R²), t (differences).",
         references="broecker; czado",
     )
 

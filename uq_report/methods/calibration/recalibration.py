@@ -198,12 +198,16 @@ def row_gain(
 
     target, gain = np.minimum(np.square(z), MOST_SQUARE), np.empty(len(z))
     folds, shares = np.unique(fold), np.zeros(len(columns))
+    ranked = np.column_stack([_ranks(column.numbers) for column in columns]).astype(np.float32)
+    levels = [j for j, column in enumerate(columns) if not column.ordered]
     for k in folds:
         check_limits()
         out, used = fold == k, fold != k
         least = max(LEAST_LEAF, ceil(LEAF_SHARE * used.sum()))
         tree = DecisionTreeRegressor(max_leaf_nodes=LEAVES, min_samples_leaf=least, random_state=0)
-        X = np.column_stack([_ordered(column, target, used) for column in columns]).astype(np.float32)
+        X = ranked.copy() if levels else ranked
+        for j in levels:
+            X[:, j] = _by_target(ranked[:, j], target, used)
         tree.fit(X[used], target[used], sample_weight=weights[used])
         leaf, rows = tree.apply(X), used * weights * (used.sum() / weights[used].sum())
         size = np.bincount(leaf, rows)
@@ -216,18 +220,21 @@ def row_gain(
     return gain, shares
 
 
-def _ordered(column: NumericColumn, target: FloatArray, used: BoolArray) -> FloatArray:
-    """Return a column as ranks, NaN where missing; levels by the mean target of the rows `used`, unknown ones last."""
-    known = ~np.isnan(column.numbers)
-    codes = np.unique(column.numbers[known], return_inverse=True)[1]
-    if not column.ordered:
-        grown, values = used[known], target[known]
-        counts = np.bincount(codes[grown], minlength=int(codes.max(initial=0)) + 1)
-        sums = np.bincount(codes[grown], values[grown], minlength=len(counts))
-        means = np.divide(sums, counts, out=np.full(len(counts), np.inf), where=counts > 0)
-        codes = np.unique(means, return_inverse=True)[1][codes]
-    ranks = np.full(len(column.numbers), np.nan)
-    ranks[known] = codes
+def _ranks(numbers: FloatArray) -> FloatArray:
+    """Return the place of each number among the distinct ones, NaN where missing."""
+    known, ranks = ~np.isnan(numbers), np.full(len(numbers), np.nan)
+    ranks[known] = np.unique(numbers[known], return_inverse=True)[1]
+    return ranks
+
+
+def _by_target(levels: AnyArray, target: FloatArray, used: BoolArray) -> FloatArray:
+    """Return levels by the mean target of the rows `used`, those of other rows last."""
+    known, ranks = ~np.isnan(levels), np.full(len(levels), np.nan)
+    codes, grown = levels[known].astype(np.int64), used[known]
+    counts = np.bincount(codes[grown], minlength=int(codes.max(initial=0)) + 1)
+    sums = np.bincount(codes[grown], target[known][grown], minlength=len(counts))
+    means = np.divide(sums, counts, out=np.full(len(counts), np.inf), where=counts > 0)
+    ranks[known] = np.unique(means, return_inverse=True)[1][codes]
     return ranks
 
 

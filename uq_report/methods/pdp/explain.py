@@ -283,7 +283,9 @@ class PartialDependence(BuiltInExplainer):
     )
 
     def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
+        """Refuse options that cannot be used; ``"centered"`` is ``"centred"``."""
+        if self.mode == "centered":
+            object.__setattr__(self, "mode", "centred")
         low, high = self.percentiles
         limits = (
             *at_least(self, grid_resolution=2, max_ice=0, max_levels=1),

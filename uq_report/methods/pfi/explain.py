@@ -118,7 +118,7 @@ class PermutationImportance(BuiltInExplainer):
         "about rows that do not occur.",
         interval="Over new test rows, receiver and donor of each shuffle included. Of features with few values the "
         "importance is exact over all permutations, and its interval is that of the rows alone. The spread of the "
-        "shuffles is no such interval.",
+        "shuffles is no such interval. Of a random model, over new draws of its members too.",
         references="wood:sections 3 and 3.5; breiman; lecture",
     )
 

@@ -236,7 +236,7 @@ def _unnoticed_words(margin: float, raised: Sequence[Unnoticed], run: Run) -> Sa
     return {
         "statement": f"{worst.sentence()}{share}{hit}.{_so_with(others)}",
         "evidence": (ids.PFI, ids.PFI_READING, ids.REDUNDANCY),
-        "remedy": "Check these inputs at data entry: the other features predict them in part, the model does not.",
+        "remedy": "Check these inputs at data entry. The other features predict them in part.",
         "measures": (NLL.name, ENTROPY.name),
         "features": tuple(feature.loss.feature for feature in raised),
         "threshold": margin,

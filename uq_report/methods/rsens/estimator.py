@@ -475,11 +475,28 @@ def _rough(
     omissions = []
     for a, b in combinations(range(len(names)), 2):
         infinite, reason = int(np.isinf(values[a, b]).sum()), ""
-        rough = errors is not None and unstable_rows(values[a, b], errors[a, b], floor[a, b])[present].mean()
+        rough, carried = (
+            (0.0, 0.0)
+            if errors is None or infinite
+            else _disagreeing(values[a, b, present], errors[a, b, present], floor[a, b])
+        )
         if infinite:
             reason = f"infinite on {infinite} rows: a probability of 0 changes; calibrate or smooth the probabilities"
         elif rough > UNSTABLE_SHARE:
             reason = f"its second differences do not converge on {rough:.0%} of the rows"
+        elif carried > UNSTABLE_SHARE:
+            reason = f"{carried:.0%} of its mean comes from kinks: second differences at two steps disagree there"
         if reason:
             omissions.append(Omission(RSENS2, f"{names[a]} x {names[b]}", reason))
     return tuple(omissions)
+
+
+def _disagreeing(values: FloatArray, errors: FloatArray, floor: float) -> tuple[float, float]:
+    """Return the share of rows whose differences at two steps disagree, and the share of the sum that these rows make.
+
+    A step across a kink gives its jump divided by the step: a few such rows make a mean that depends on the step alone.
+    """
+    if not len(values):
+        return 0.0, 0.0
+    rough, total = unstable_rows(values, errors, floor), float(values.sum())
+    return float(rough.mean()), float(values[rough].sum()) / total if total else 0.0

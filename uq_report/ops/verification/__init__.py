@@ -169,10 +169,16 @@ def verify(  # noqa: PLR0913 - files and flags
     folder = place if place.is_dir() else place.parent
     listed, required = disk.loads(folder), require_signature or bool(anchors)
     reports = _reports(place, listed)
-    evidence, source = _evidence(place, reports, run)
-    digest = sha256(evidence)
-    known = "" if deep or listed.get(RUN) != digest else _LISTED.format(digest[:16])
-    recorded, verdicts = judge_run(evidence, source, known=known)
+    try:
+        evidence, source = _evidence(place, reports, run)
+        digest = sha256(evidence)
+        known = "" if deep or listed.get(RUN) != digest else _LISTED.format(digest[:16])
+        recorded, verdicts = judge_run(evidence, source, known=known)
+    except InputError as error:
+        signed = [report for report in reports if report.has_signature]
+        if run is not None or not signed:
+            raise
+        return Verification(str(path), "", tuple(_without_evidence(signed, anchors, str(error))))
     claims = [VerificationClaim(source, *verdict) for verdict in verdicts]
     if disk.is_damaged(folder):
         claims.append(VerificationClaim(disk.SUMS, *failed("hash", "it is damaged: no hash can be read from it")))
@@ -227,6 +233,14 @@ def _evidence(place: Path, reports: Sequence[Report], named: FilePath | None) ->
             f"verify.run must be the run.json of the report; there is none in {str(place)!r}, and {str(file)!r} "
             f"cannot be read ({error.strerror}){reason}. Name it by --run."
         ) from error
+
+
+def _without_evidence(signed: Sequence[Report], trust: Sequence[FilePath], reason: str) -> Iterator[VerificationClaim]:
+    """Say that what was signed holds no evidence that can be read, and what its signatures say of that."""
+    for report in signed:
+        yield VerificationClaim(report.name, *failed("evidence", reason))
+        for verdict in judge_signatures(report.data, trust):
+            yield VerificationClaim(report.name, *verdict)
 
 
 def _remaker(run: Run, templates: FilePath | None) -> Callable[..., Iterator[VerificationVerdict]]:

@@ -251,7 +251,7 @@ def _words(gap: ScoreLine, sign: int = 1) -> str:
 
 
 def realised(e: RunReader) -> str:
-    """Return the share of the model-implied importance that is realised; empty without a reliable interval of it."""
+    """Return realised over model-implied importance; empty without a reliable interval of the ratio."""
     view = Claims.find(e.run)
     if view is None:
         return ""
@@ -260,10 +260,5 @@ def realised(e: RunReader) -> str:
         return ""
     if implied.estimate < view.margin:  # a share of next to nothing
         return ""
-    if whole.share_upper < 1:
-        words = value_words(100 * whole.share, 100 * whole.share_lower, 100 * whole.share_upper, "%")
-        return f"{words} of the model-implied importance is realised (over-fitting)."
     ratio = value_words(whole.share, whole.share_lower, whole.share_upper)
-    if whole.share_lower > 1:
-        return f"Realised importance exceeds the model-implied one (ratio {unbracketed(ratio)})."
-    return f"Realised to model-implied importance: {ratio}."
+    return f"Realisation ratio of the importance: {ratio}{', over-fitting' if whole.share_upper < 1 else ''}."

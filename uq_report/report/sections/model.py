@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...core.support.text import count
-from ...document.blocks import make_section, make_table, paragraphs, tables
+from ...document.blocks import MAX_ROWS, make_section, make_table, paragraphs, tables
 from ...document.document import Block, Callout, Cell, Column, Facts, Section
 from ...document.text import ABSENT, clean, items, joined, name, plain
 from ...evidence.subject import FeatureFacts, SubjectFacts
@@ -135,7 +135,8 @@ def _rows_and_features(about: SubjectFacts, *, whole: bool) -> tuple[Block, ...]
         ("Protected attributes", as_cell(about.protected) if about.protected else "none named"),
         *_outcome(about),
     )
-    return (Facts(rows=facts), *_warnings(about.features), *(_features(about.features) if whole else ()))
+    features = (*(_features(about.features) if whole else ()), *_every_name(about.features))
+    return (Facts(rows=facts), *_warnings(about.features), *features)
 
 
 def _dependence(about: SubjectFacts) -> tuple[str, Cell]:
@@ -175,6 +176,14 @@ def _features(features: tuple[FeatureFacts, ...]) -> tuple[Block, ...]:
     columns = ("feature", "kind", "range or most frequent levels", *numbers)
     rows = [(name(f.name), clean(f.kind), _range(f), f.distinct, f.missing) for f in features]
     return (make_table("data-features", "Features of the test sample.", columns, rows),)
+
+
+def _every_name(features: tuple[FeatureFacts, ...]) -> tuple[Block, ...]:
+    """Name every feature where tables print only the first ones."""
+    if len(features) <= MAX_ROWS:
+        return ()
+    names = "; ".join(name(feature.name) for feature in features)
+    return (Facts(rows=((f"All {len(features)} features, in the order of the columns", names),)),)
 
 
 def _range(feature: FeatureFacts) -> str:

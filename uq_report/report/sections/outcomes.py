@@ -247,8 +247,7 @@ def _realisation_ratio(view: Claims, claim: ClaimLine, difference: ClaimLine | N
     tiny = claim.estimate < view.margin
     if tiny or difference is None or difference.unreliable or not isfinite(difference.share_lower):
         return ""
-    share, lower, upper = (100 * x for x in (difference.share, difference.share_lower, difference.share_upper))
-    return value_words(share, lower, upper, "%")
+    return value_words(difference.share, difference.share_lower, difference.share_upper)
 
 
 def segments(e: RunReader) -> Section | None:

@@ -136,8 +136,8 @@ def _signalled(ledger: Ledger, feature: str) -> str:
     size = rounded(line, ledger.uncertainty.unit, sign=0)
     return {
         ABOUT_0: ", without increasing the stated uncertainty",
-        POSITIVE: f" and the stated uncertainty by {size}",
-        NEGATIVE: f", and the stated uncertainty falls by {size}",
+        POSITIVE: f", and the stated uncertainty then rises by {size}",
+        NEGATIVE: f", yet the stated uncertainty then falls by {size}",
     }.get(line.verdict, "")
 
 

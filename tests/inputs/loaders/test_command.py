@@ -1,0 +1,113 @@
+"""Models behind a command: the numbers are those of the same model in Python, and wrong answers are told."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import uq_report as uq
+from uq_report.core.support.errors import InputError, ModelError
+from uq_report.inputs.loaders.command_ import CommandLoader, CommandModel, distribution_of
+from uq_report.jobs.audit_file import AuditFile
+from uq_report.jobs.sources import source_name
+
+SCRIPT = """
+import sys
+import numpy as np
+import pandas as pd
+rows = pd.read_csv(sys.argv[1], na_values="NA")
+p = 1 / (1 + np.exp(-rows["a"] - 0.5 * rows["b"]))
+out = pd.DataFrame({"p_good": 1 - p, "p_bad": p})
+{more}
+out.to_csv(sys.argv[2], index=False)
+"""
+X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=["a", "b"])
+Y = np.where(X["a"] > 0, "bad", "good")
+
+
+def own(rows: pd.DataFrame) -> Any:
+    p = 1 / (1 + np.exp(-rows["a"] - 0.5 * rows["b"]))
+    return uq.dist.Categorical(np.column_stack([1 - p, p]), classes=["good", "bad"])
+
+
+def model(folder: Path, more: str = "") -> CommandModel:
+    script = folder / "predict.py"
+    script.write_text(SCRIPT.replace("{more}", more))
+    return CommandLoader().load(f"command:{sys.executable} {script} {{rows}} {{predictions}}")
+
+
+def test_importance_is_that_of_the_same_model_in_python(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"measures": ["entropy", "nll"], "n_repeats": 3, "exact": False}
+    by_command = uq.importance(model(tmp_path), X, Y, **asked).estimates
+    np.testing.assert_allclose(
+        by_command["estimate"], uq.importance(own, X, Y, **asked).estimates["estimate"], atol=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("out = out.iloc[1:]", "must write one line for each of 30 rows; got 29"),
+        ("out.iloc[3, 0] = np.nan", "must write finite numbers; got others in 1 of 30 rows, first in row 4"),
+        ("out = out.sort_values('p_bad')", "its answers change when the rows are given in reverse order"),
+        ("out['row'] = range(30, 0, -1)", "must write rows 1 to 30 in their order; got another order in row"),
+        (
+            "out = out.rename(columns={'p_bad': 'bad'})",
+            r"must write the columns p_<class> for each class, .* got \['p_go",
+        ),
+        ("out['p_bad'] = 'x'", "must write numbers; got ValueError"),
+        ("out *= 2", "must write a distribution for each row"),
+        ("sys.exit('no such model')", "must end with exit code 0; got 1. It printed: no such model"),
+        ("sys.exit(0)", r"must write \{predictions\}; it wrote nothing"),
+    ],
+)
+def test_wrong_answers_are_told(tmp_path: Path, more: str, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        model(tmp_path, more)(X)
+
+
+def test_a_command_that_is_not_there_and_one_without_its_files() -> None:
+    with pytest.raises(
+        ModelError, match="the command no_such_program must run within 600 seconds; got FileNotFoundError"
+    ):
+        CommandLoader().load("command:no_such_program {rows} {predictions}")(X)
+    with pytest.raises(
+        InputError, match=r"model\.command must name \{rows\} and \{predictions\}; got 'R -f a\.R \{rows\}'"
+    ):
+        CommandLoader().load("command:R -f a.R {rows}")
+    with pytest.raises(InputError, match=r"model\.command must be words of a command line"):
+        CommandLoader().load("command:R 'a {rows} {predictions}")
+
+
+def test_columns_say_which_distribution() -> None:
+    numbers = np.array([[1.0, 2.0, 4.0]])
+    assert distribution_of(numbers, ["q05", "q50", "q975"], "it").quantile(np.array([0.5])).ravel().tolist() == [2.0]
+    draws = np.stack([np.arange(20.0), np.arange(20.0) + 1])
+    assert distribution_of(draws, [f"draw_{k}" for k in range(20)], "it").mean().tolist() == [9.5, 10.5]
+    assert distribution_of(np.array([[2.0, 1.0]]), ["sd", "mean"], "it").mean().tolist() == [1.0]
+
+
+def test_the_hash_is_of_the_command_and_its_script(tmp_path: Path) -> None:
+    script = tmp_path / "predict.R"
+    script.write_text("one")
+    source = f"command:Rscript {script} {{rows}} {{predictions}}"
+    first = CommandLoader().sha256(source)
+    script.write_text("two")
+    assert first != CommandLoader().sha256(source)
+    assert "runs its code" in CommandLoader().caution(source)
+    assert source_name(source) == "command:Rscript predict.R {rows} {predictions}"
+
+
+def test_the_key_of_the_audit_file() -> None:
+    command = "Rscript predict.R {rows} {predictions}"
+    audit = AuditFile.model_validate({"model": {"command": command}, "data": {"source": "rows.csv"}})
+    assert audit.model is not None
+    assert audit.model.source == f"command:{command}"
+    assert audit.mistakes() == []
+    both = AuditFile.model_validate({"model": {"command": command, "source": "m.skops"}, "data": {"source": "r.csv"}})
+    assert both.mistakes() == [
+        "model.source must be left out where model.command is given; got both. Keep one of them."
+    ]

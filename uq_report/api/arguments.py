@@ -1,0 +1,82 @@
+"""Arguments as people type them: unknown names and arguments in each other's place are answered with what is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from inspect import signature
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from ..core.model.subject import Subject
+from ..core.support.arrays import as_frame
+from ..core.support.errors import InputError, nearest
+from ..core.validation.cell_validation import shown
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def known_arguments(verb: Callable[P, R]) -> Callable[P, R]:
+    """Return a verb that answers an unknown name of an argument with the one that is meant.
+
+    Examples
+    --------
+    >>> @known_arguments
+    ... def explain(model, X=None): ...
+    >>> explain(1, X_test=2)
+    Traceback (most recent call last):
+    uq_report.core.support.errors.InputError: explain.X_test must be a known argument; got 'X_test'. Did you mean 'X'?
+    """
+    known = signature(verb).parameters
+
+    @wraps(verb)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs:
+            if name not in known:
+                hint = nearest(name, known)
+                raise InputError(f"{verb.__name__}.{name} must be a known argument; got {name!r}. {hint}")
+        return verb(*args, **kwargs)
+
+    return checked
+
+
+def check_explained(model: Any, X: Any, y: Any) -> None:
+    """Refuse arguments of `explain` in each other's place, with the call that is meant.
+
+    Raises
+    ------
+    InputError
+        If the model is a subject, a file or a table, X and y are swapped, or y is the name of a column.
+    """
+    if isinstance(model, Subject):
+        raise InputError("explain.model must be a model; got a Subject, which is explained. Call uq.audit(subject).")
+    if isinstance(model, str | Path):
+        raise InputError(
+            f"explain.model must be a fitted model; got the text {shown(str(model))}. Read the file, or run: "
+            "uq-report run --model FILE --data FILE --target NAME"
+        )
+    if is_table(model) and not is_table(X) and (callable(X) or hasattr(X, "predict")):
+        swapped = f"got a {type(model).__name__} and a {type(X).__name__}"
+        raise InputError(f"explain.model must come before its rows; {swapped}. Call uq.explain(model, X, y).")
+    if isinstance(y, str) and y in getattr(as_frame(X, "X"), "columns", ()):
+        call = f"uq.explain(model, X.drop(columns={y!r}), X[{y!r}])"
+        raise InputError(f"explain.y must be values, one per row; got the name of a column, {y!r}. Call {call}.")
+    if is_table(y) and np.ndim(X) == 1 and np.ndim(y) == 2 and np.shape(y)[1] > 1:
+        shapes = f"got shapes {np.shape(X)} and {np.shape(y)}"
+        raise InputError(f"explain.X must be rows, explain.y their outcomes; {shapes}. Call uq.explain(model, X, y).")
+
+
+def names(who: str, given: str | Iterable[str]) -> tuple[str, ...]:
+    """Return one name or a list of them as a tuple; refuse what is neither."""
+    if not isinstance(given, str | Iterable):
+        raise InputError(f"{who} must be a name or a list of names; got {shown(given)}.")
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def is_table(thing: Any) -> bool:
+    """Say whether a thing is a frame, a column or an array."""
+    return isinstance(thing, pd.DataFrame | pd.Series | np.ndarray) or hasattr(thing, "__arrow_c_stream__")

@@ -1,0 +1,93 @@
+"""Tables as notebooks show them: short, with everything else on request, every outside text cleaned and escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+from ..core.support.numbers import interval, number
+from ..core.support.text import clean
+from ..evidence import columns as col
+
+MAX_ROWS = 60
+_NAMES = (
+    col.MEASURE, col.FEATURE, col.FEATURE_2, col.ROW, col.ITEM, col.X, col.LEVEL, col.X_2, col.LEVEL_2
+)  # fmt: skip
+
+
+class TextTable(pd.DataFrame):
+    """A frame of texts that a notebook shows in full: pandas cuts texts after 50 characters.
+
+    Examples
+    --------
+    >>> "<th>code</th>" in TextTable({"code": ["UQ101"]})._repr_html_()
+    True
+    """
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    def _repr_html_(self) -> str:
+        return as_table(self) if len(self) else "<p>None.</p>"
+
+
+def compact(estimates: pd.DataFrame) -> pd.DataFrame:
+    """Return what a reader looks at first: names, estimate, interval and verdict, as texts.
+
+    Examples
+    --------
+    >>> rows = {"measure": "nll", "feature": ["a"], "estimate": 0.1234, "lower": 0.1, "upper": 0.14}
+    >>> compact(pd.DataFrame(rows)).to_dict("records")
+    [{'feature': 'a', 'nll': '0.123', 'interval': '0.100 to 0.140'}]
+    """
+    shown = [name for name in _NAMES if name in estimates and not _blank(estimates[name])]
+    measures = estimates[col.MEASURE].unique()
+    heading = col.ESTIMATE
+    if len(measures) == 1 and measures[0]:
+        shown, heading = [name for name in shown if name != col.MEASURE], str(measures[0])
+    table = pd.DataFrame({name: estimates[name].map(_cell) for name in shown}, index=estimates.index)
+    table[heading] = estimates[col.ESTIMATE].map(_cell)
+    ends = zip(estimates[col.LOWER], estimates[col.UPPER], strict=True)
+    intervals = pd.Series([interval(*pair) for pair in ends], index=estimates.index, dtype=object)
+    if (intervals != "").any():
+        table["interval"] = intervals
+    if col.VERDICT in estimates and not _blank(estimates[col.VERDICT]):
+        table[col.VERDICT] = estimates[col.VERDICT].map(_cell)
+    return table
+
+
+def estimates_page(title: str, estimates: pd.DataFrame, notes: Iterable[str]) -> str:
+    """Return estimates for a notebook: the short table, and all columns and notes on request."""
+    below = "".join(f"<li>{escape(clean(note))}</li>" for note in notes)
+    more = f"<ul>{below}</ul>" if below else ""
+    if len(estimates):
+        columns = f"<details><summary>All columns</summary>{as_table(estimates)}</details>"
+        more = as_table(compact(estimates)) + columns + _folded("Notes", more)
+    return f"<p><strong>{escape(clean(title))}</strong></p>{more}"
+
+
+def as_table(frame: pd.DataFrame) -> str:
+    """Return a frame as an HTML table of at most `MAX_ROWS` rows."""
+    texts = frame.head(MAX_ROWS).map(_cell)
+    with pd.option_context("display.max_colwidth", None):
+        table: str = texts.to_html(index=False, escape=True, border=0, justify="left")
+    left = len(frame) - MAX_ROWS
+    return table if left <= 0 else f"{table}<p>{left} further rows are in the frame.</p>"
+
+
+def _folded(summary: str, content: str) -> str:
+    return f"<details><summary>{summary}</summary>{content}</details>" if content else ""
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if pd.isna(value) else number(value)
+    return "" if value is None or value is pd.NA else clean(value)
+
+
+def _blank(column: pd.Series[Any]) -> bool:
+    return bool((column.isna() | (column.astype(str) == "")).all())

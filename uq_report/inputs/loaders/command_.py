@@ -1,0 +1,176 @@
+"""Models in other languages: a command reads observations from a file and writes what the model predicts for them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+
+from ...core.predictive import Distribution
+from ...core.support.arrays import FloatArray
+from ...core.support.errors import InputError, ModelError, UQReportError, words_of
+from ...core.support.text import clean
+from ...distributions import Categorical, Draws, Normal, Quantiles
+
+PREFIX = "command:"
+ROWS, PREDICTIONS = "{rows}", "{predictions}"
+SECONDS = 600  # a call
+TURNED = 20  # rows that are asked for in reverse order once
+SAID = 500  # characters of what the command printed
+_FORMS = "p_<class> for each class, mean and sd, q05, q50 ... (quantiles), or draw_1, draw_2 ..."
+
+
+class CommandLoader:
+    """Makes a function of a command, ``command:Rscript predict.R {rows} {predictions}``, which runs its code.
+
+    The command reads the CSV at ``{rows}``, with a header and NA for missing values, and writes a CSV of as many rows
+    in the same order to ``{predictions}``: columns ``p_<class>``, or ``mean`` and ``sd``, or ``q05``, ``q50`` ..., or
+    ``draw_1``, ``draw_2`` ...; a column ``row`` of 1, 2 ... is checked where there is one. It runs in the working
+    folder, without a shell. The hash is of the command and of the files that it names.
+    """
+
+    name: ClassVar[str] = "command"
+    kind: ClassVar[Literal["model"]] = "model"
+    api_version: ClassVar[int] = 1
+
+    def matches(self, source: str) -> bool:
+        """Match what begins with ``command:``."""
+        return source.startswith(PREFIX)
+
+    def sha256(self, source: str) -> str:
+        """Return the hash of the command and of the content of the files that it names."""
+        words = _words(source)
+        content = hashlib.sha256("\0".join(words).encode())
+        for file in map(Path, words):
+            if file.is_file():
+                content.update(hashlib.sha256(file.read_bytes()).digest())
+        return content.hexdigest()
+
+    def load(self, source: str) -> CommandModel:
+        """Return the function."""
+        return CommandModel(tuple(_words(source)))
+
+    def caution(self, source: str) -> str:
+        """Say that code of the command is run."""
+        return f"a command: {clean(_words(source)[0])} runs its code for every call"
+
+
+def _words(source: str) -> list[str]:
+    """Return the words of a command, which names both files."""
+    try:
+        words = shlex.split(source.removeprefix(PREFIX))
+    except ValueError as error:
+        raise InputError(f"model.command must be words of a command line; got {source!r}: {error}.") from error
+    lacking = [place for place in (ROWS, PREDICTIONS) if not any(place in word for word in words)]
+    if lacking:
+        raise InputError(
+            f"model.command must name {ROWS} and {PREDICTIONS}; got {source.removeprefix(PREFIX)!r} without "
+            f"{', '.join(lacking)}. Write: Rscript predict.R {ROWS} {PREDICTIONS}"
+        )
+    return words
+
+
+@dataclass
+class CommandModel:
+    """A function from rows to the distribution that a command predicts for them."""
+
+    words: tuple[str, ...]
+    _turned: bool = field(default=False, repr=False)
+    _columns: list[str] = field(default_factory=list, repr=False)
+
+    @property
+    def __name__(self) -> str:
+        return f"the command {self.words[0]}"
+
+    def __call__(self, X: Any) -> Distribution:
+        """Return the distributions; the first call looks whether rows answer in their own order."""
+        rows = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X, columns=[f"x{k}" for k in range(np.shape(X)[1])])
+        answer = self._answer(rows)
+        if not self._turned:
+            self._turned = True
+            some = min(len(rows), TURNED)
+            back = self._answer(rows.iloc[:some][::-1])
+            if not np.allclose(back[::-1], answer[:some], rtol=1e-6, atol=1e-9):
+                raise ModelError(
+                    f"{self.__name__} must predict each row by itself, in the order of {ROWS}; its answers change when "
+                    "the rows are given in reverse order. Write one line for each row, in their order."
+                )
+        return distribution_of(answer, self._columns, self.__name__)
+
+    def _answer(self, rows: pd.DataFrame) -> FloatArray:
+        """Run the command once and return its columns as numbers."""
+        with TemporaryDirectory(prefix="uq-report-") as folder:
+            given, made = Path(folder, "rows.csv"), Path(folder, "predictions.csv")
+            rows.to_csv(given, index=False, na_rep="NA")
+            files = {ROWS: str(given), PREDICTIONS: str(made)}
+            call = [re.sub(r"\{(rows|predictions)\}", lambda m: files[m[0]], word) for word in self.words]
+            printed = self._run(call)
+            if not made.is_file():
+                raise ModelError(f"{self.__name__} must write {PREDICTIONS}; it wrote nothing. It printed: {printed}")
+            try:
+                table = pd.read_csv(made, float_precision="round_trip")
+            except ValueError as error:
+                raise ModelError(f"{self.__name__} must write a CSV; got {words_of(error)}.") from error
+        return self._numbers(table, len(rows))
+
+    def _run(self, call: list[str]) -> str:
+        """Run the command and return what it printed on standard error."""
+        try:
+            done = subprocess.run(call, capture_output=True, check=False, timeout=SECONDS)  # noqa: S603 - the user's own
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise ModelError(f"{self.__name__} must run within {SECONDS} seconds; got {words_of(error)}.") from error
+        printed = clean(done.stderr.decode(errors="replace")[-4 * SAID :], 4 * SAID)[-SAID:]
+        if done.returncode:
+            raise ModelError(f"{self.__name__} must end with exit code 0; got {done.returncode}. It printed: {printed}")
+        return printed or "nothing"
+
+    def _numbers(self, table: pd.DataFrame, n: int) -> FloatArray:
+        if len(table) != n:
+            raise ModelError(f"{self.__name__} must write one line for each of {n} rows; got {len(table)}.")
+        if "row" in table:
+            if table["row"].tolist() != list(range(1, n + 1)):
+                raise ModelError(f"{self.__name__} must write rows 1 to {n} in their order; got another order in row.")
+            table = table.drop(columns="row")
+        try:
+            numbers = table.to_numpy(dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ModelError(f"{self.__name__} must write numbers; got {words_of(error)}.") from error
+        bad = ~np.isfinite(numbers).all(axis=1)
+        if bad.any():
+            of = f"{int(bad.sum())} of {n} rows, first in row {int(bad.argmax()) + 1}"
+            raise ModelError(f"{self.__name__} must write finite numbers; got others in {of}.", row=int(bad.argmax()))
+        self._columns = [str(name) for name in table.columns]
+        return numbers
+
+
+def distribution_of(numbers: FloatArray, columns: list[str], who: str) -> Distribution:
+    """Return the distribution that columns of a table stand for.
+
+    Examples
+    --------
+    >>> distribution_of(np.array([[0.2, 0.8]]), ["p_no", "p_yes"], "it").classes.tolist()
+    ['no', 'yes']
+    >>> float(distribution_of(np.array([[1.0, 2.0]]), ["mean", "sd"], "it").variance()[0])
+    4.0
+    """
+    try:
+        if all(name.startswith("p_") for name in columns):
+            labels = [name.removeprefix("p_") for name in columns]
+            return Categorical(numbers, classes=[int(x) for x in labels] if all(map(str.isdigit, labels)) else labels)
+        if set(columns) == {"mean", "sd"}:
+            return Normal(numbers[:, columns.index("mean")], numbers[:, columns.index("sd")])
+        if all(re.fullmatch(r"q\d+", name) for name in columns):
+            return Quantiles([float(f"0.{name[1:]}") for name in columns], numbers)
+        if all(name.startswith("draw_") for name in columns):
+            return Draws(numbers.T)
+    except UQReportError as error:
+        raise ModelError(f"{who} must write a distribution for each row; {error}") from error
+    raise ModelError(f"{who} must write the columns {_FORMS}; got {columns[:10]}.")
