@@ -171,7 +171,7 @@ def test_an_infinite_nll_fails_and_says_why() -> None:
 def test_what_cannot_be_judged_claims_nothing() -> None:
     finding = judged(gap=-0.01, reach=0.2, gap_variance=0.5).findings[0]
     assert finding.severity == "observation"
-    assert "200 observations do not show whether the predictive uncertainty is calibrated:" in finding.statement
+    assert "The sample (n = 200) does not show whether the predictive uncertainty is calibrated:" in finding.statement
     assert "about 1,800 new observations" in finding.remedy  # 8.564 x 0.5 / 0.05^2, whatever the estimate
     assert "entropy needs a density" in judged(gap=NONE).findings[0].statement
     assert "one observation or cluster gives no interval" in judged(reach=NONE).findings[0].statement

@@ -594,9 +594,7 @@ class CalibrationGate(TableCheck):
         size = gate.view.gap_size(self.margin)
         needed = size.rounded if size is not None and size.is_larger else None
         by_coverage = not gate.reach >= self.margin and gate.missed.upper >= self.pass_margin
-        statement = (
-            f"{count(gate.view.n, 'observation')} do not show whether the predictive uncertainty is calibrated: "
-        )
+        statement = f"The sample (n = {gate.view.n:,}) does not show whether the predictive uncertainty is calibrated: "
         statement += f"{gate.missed.words}." if by_coverage else self._open(gate, size)
         if few.reason:
             needed = None if isnan(few.rows) else ceil(few.rows)
