@@ -164,9 +164,9 @@ def _symptoms(codes: Sequence[str], size: float, rule: Rule) -> tuple[Symptom, .
 
 def _outside(rule: Rule, line: SupportLine) -> Said:
     return {
-        "statement": f"{_share(line)} of the observations are farther from the training sample than at most "
-        f"{share_words(line.expected)} of observations drawn as the training sample would be. There the model "
-        "extrapolates, and its stated uncertainty is not tested.",
+        "statement": f"{_share(line)} of the observations lie outside the training domain; of observations drawn as "
+        f"the training sample at most {share_words(line.expected)} would. There the model extrapolates, and its stated "
+        "uncertainty is not tested.",
         "evidence": (ids.SUPPORT, ids.SUPPORT_ROWS),
         "remedy": "Restrict the use of the model to its training domain, or train it on observations like those "
         "outside.",
