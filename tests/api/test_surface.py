@@ -319,3 +319,26 @@ def test_help_is_a_page() -> None:
         assert name in page
     assert "features" in str(inspect.signature(uq.profile))
     assert str(inspect.signature(uq.importance)).startswith("(subject_or_model, /, X=None, y=None, *, measures")
+
+
+class Dots:
+    """A figure of a notebook."""
+
+    name: ClassVar[str] = "importance"
+    api_version: ClassVar[int] = 1
+
+    def draw(self, result: Any, *, title: str = "") -> Figure:
+        figure = Figure()
+        figure.suptitle(title)
+        return figure
+
+
+@pytest.mark.parametrize("figure", [Dots, Dots()])
+def test_figures_are_passed_as_objects(figure: Any) -> None:
+    drawn = VIEW.plot(figure=figure, title="mine")
+    assert drawn.get_suptitle() == "mine"
+    assert "image/png" in drawn._repr_mimebundle_()[0]  # type: ignore[attr-defined]
+    with pytest.raises(
+        InputError, match=r"plot\.measure must be a choice of the figure of 'pfi'; it is not\. Choices: title"
+    ):
+        VIEW.plot(figure=figure, measure="nll")
