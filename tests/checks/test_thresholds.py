@@ -26,7 +26,7 @@ NUMBERS = [
     for name in rule.thresholds
 ]
 # Numbers that are no thresholds: the level of the intervals that calibration gives, and values of a column.
-WORDS = {"UQ102": {"90"}, "UQ123": {"2", "90"}, "UQ305": {"1", "99"}, "UQ703": {"1", "9", "99"}, "UQ802": {"2"}}
+WORDS = {"UQ102": {"90"}, "UQ123": {"2", "90"}, "UQ305": {"1", "99.5"}, "UQ703": {"1", "9", "99"}, "UQ802": {"2"}}
 # What is asked where nothing else is configured: decisions, not to be changed in passing.
 USUAL: dict[str, dict[str, float]] = {
     "UQ001": {"margin": 0.01, "small_gain": 0.03, "worse": 0.1, "events": 10},
