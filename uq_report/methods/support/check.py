@@ -91,8 +91,8 @@ NEAR_COPIES = Rule(
     options=("copies", "copies_medium", "copies_high"),
     when="More audited observations than training observations lie far closer to one training observation than to the "
     "next (ratio of both distances, at most its 1 % point among training observations). The excess, by the lower end "
-    "of its one-sided 99.5 % interval, is above {copies:pct}. High above {copies_high:pct}, medium above {copies_medium:pct}, else "
-    "low.",
+    "of its one-sided 99.5 % interval, is above {copies:pct}. High above {copies_high:pct}, medium above "
+    "{copies_medium:pct}, else low.",
     raised=("excess > copies",),
     grades=("high if excess > copies_high", "medium if excess > copies_medium", "low"),
     rests_on="Audited and training observations drawn alike have the same ratio of distances to training observations",
