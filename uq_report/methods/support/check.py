@@ -90,8 +90,8 @@ NEAR_COPIES = Rule(
     title="Audited observations are near copies of training observations",
     options=("copies", "copies_medium", "copies_high"),
     when="More audited observations than training observations lie far closer to one training observation than to the "
-    "next (ratio of both distances, at most its 1 % point among training observations). The excess, by the lower end "
-    "of its one-sided 99.5 % interval, is above {copies:pct}. High above {copies_high:pct}, medium above "
+    "next (ratio of both distances, at most its 1 % point among training observations). The excess, by its "
+    "one-sided lower limit (99.5 %), is above {copies:pct}. High above {copies_high:pct}, medium above "
     "{copies_medium:pct}, else low.",
     raised=("excess > copies",),
     grades=("high if excess > copies_high", "medium if excess > copies_medium", "low"),
