@@ -49,7 +49,7 @@ def _profile(
     id: str, columns: Mapping[str, Any], ice: list[FloatArray], level: str = "", options: Any = None, gaps: Any = ()
 ) -> Profile:
     table = pd.DataFrame({"measure": "prediction", "feature": "age", "x": X, "level": level, **columns})
-    table = table.assign(lower=np.nan, upper=np.nan, confidence=0.95, covers="new test rows")
+    table = table.assign(lower=np.nan, upper=np.nan, confidence=0.95, covers="new test samples")
     frames = [pd.DataFrame({"x": X, "value": curve, "curve": k}) for k, curve in enumerate(ice)]
     frame = pd.concat([pd.DataFrame({"x": X, "value": columns["estimate"], "curve": -1}), *frames], ignore_index=True)
     frame = frame.assign(measure="prediction", feature="age", feature_2="", level=level, x_2=np.nan, level_2="")

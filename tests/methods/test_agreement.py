@@ -66,7 +66,7 @@ def importance(
     terms += np.array(means)[:, None] - terms.mean(axis=1, keepdims=True)
     error = terms.std(axis=1, ddof=1) / np.sqrt(N)
     table = pd.DataFrame({"measure": measure, "feature": list(features), "estimate": list(means)})
-    table = table.assign(lower=np.nan, upper=np.nan, confidence=0.95, covers="new test rows" if rows else "none")
+    table = table.assign(lower=np.nan, upper=np.nan, confidence=0.95, covers="new test samples" if rows else "none")
     table = table.assign(std_error=error if rows else np.nan, **(extra or {}))
     return Importance(
         id=id,
@@ -109,7 +109,7 @@ def test_real_results_are_ranked_with_intervals() -> None:
         shown = table(main, method, measure)
         assert shown.loc["c", "upper"] == 1
         assert shown.loc[["a", "b", "d"], "lower"].tolist() == [2, 2, 2]
-    assert set(main.estimates["covers"]) == {"new test rows, all ranks together"}
+    assert set(main.estimates["covers"]) == {"new test samples, all ranks together"}
     assert set(main.estimates["role"]) == {"prediction", "loss", "uncertainty"}
     assert main.meta["disagreements"] == []
     assert len(pairs.estimates) > 0
@@ -355,7 +355,7 @@ def strengths(totals: Sequence[float], *, pairs: bool = False) -> Interaction:
 
 
 def covered(lower: float) -> Diagnostic:
-    blank = dict.fromkeys(ESTIMATE_COLUMNS, np.nan) | {"measure": "", "feature": "a", "covers": "new test rows"}
+    blank = dict.fromkeys(ESTIMATE_COLUMNS, np.nan) | {"measure": "", "feature": "a", "covers": "new test samples"}
     lines = [
         blank | {"item": "covered information", "estimate": 0.4, "lower": lower, "upper": 0.6},
         blank | {"item": "covered share", "estimate": 0.7},
@@ -454,7 +454,11 @@ def test_r_sens2_explains_from_a_fifth_of_r_sens_on_by_its_lower_bound(
 ) -> None:
     """R-sens of a is 2; the pair with the largest lower bound is named, whichever of the two stands first."""
     high, low = importance("pfi", [4, 3, 2, 1]), importance("shap.importance", [1, 4, 3, 2])
-    blank = dict.fromkeys(ESTIMATE_COLUMNS, np.nan) | {"measure": "rsens2", "covers": "new test rows", "estimate": 0.9}
+    blank = dict.fromkeys(ESTIMATE_COLUMNS, np.nan) | {
+        "measure": "rsens2",
+        "covers": "new test samples",
+        "estimate": 0.9,
+    }
     pairs = [(*places, lower), ("a", "c", lower - 0.1), ("c", "d", 9.0)]
     rows = [blank | {"feature": f, "feature_2": g, "lower": bound} for f, g, bound in pairs]
     pair = replace(strengths([0, 0, 0, 0]), id="rsens.interaction", estimates=pd.DataFrame(rows))

@@ -242,11 +242,11 @@ def test_rounding_is_a_share_of_the_measures_mean_size() -> None:
 
 def test_ranks_need_two_units_and_errors_over_new_rows() -> None:
     none = "its importances have no interval over new rows"
-    table = pd.DataFrame({"std_error": [0.1, 0.2], "covers": "new test rows"})
+    table = pd.DataFrame({"std_error": [0.1, 0.2], "covers": "new test samples"})
     assert _too_few(table, np.ones(2), None) == ""
     assert _too_few(table, np.ones(1), None) == none
     assert _too_few(table.assign(std_error=[0.1, np.nan]), np.ones(2), None) == none
-    assert _too_few(table.assign(covers=["new test rows", "none"]), np.ones(2), None) == none
+    assert _too_few(table.assign(covers=["new test samples", "none"]), np.ones(2), None) == none
     assert _too_few(table, np.ones(38), np.arange(38) // 2) == (
         "19 clusters cannot show how clusters vary; at least 20 are needed"
     )

@@ -335,7 +335,7 @@ def test_what_the_results_say_of_curves_and_surfaces() -> None:
     assert set(single.frame["curve"]) == set(pair.frame["curve"]) == {-1}
     assert single.frame["value"].tolist() == curve_rows["estimate"].tolist()
     np.testing.assert_allclose(np.diff(curve_rows["estimate"]), [1, 3, 5])  # of a²
-    assert curve_rows["covers"].unique().tolist() == ["new test rows, given the edges"]
+    assert curve_rows["covers"].unique().tolist() == ["new test samples, given the edges"]
     assert surface_rows[["feature", "feature_2"]].drop_duplicates().to_numpy().tolist() == [["a", "b"]]
     assert surface_rows["x"].tolist() == np.repeat(np.arange(4.0), 4).tolist()
     assert surface_rows["x_2"].tolist() == np.tile(np.arange(4.0), 4).tolist()

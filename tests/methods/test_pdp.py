@@ -169,7 +169,7 @@ def test_intervals_are_t_intervals_of_the_mean_over_rows() -> None:
     part = result.estimates.query("measure == 'nll'")
     np.testing.assert_allclose(part["std_error"], rows.std(axis=1) / np.sqrt(50), rtol=1e-12)
     np.testing.assert_allclose((part["upper"] - part["estimate"]) / part["std_error"], 2.0095752, rtol=1e-6)
-    assert set(part["covers"]) == {"new test rows"}
+    assert set(part["covers"]) == {"new test samples"}
 
 
 def test_integer_weights_equal_repeated_rows_in_clusters() -> None:

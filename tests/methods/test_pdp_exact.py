@@ -62,7 +62,7 @@ def test_rows_at_equal_ranks_of_the_prediction_keep_a_curve(most: int, rows: lis
     """Predictions are 4, 0, 3, 3.5 and 8, so rows 1, 2, 3, 0 and 4 in order."""
     frame = FRAME | {"a": [4.0, 0.0, 1.0, 1.75, 8.0]}
     result = explained(subject(frame), max_ice=most)["pdp"]
-    assert result.notes == (note, "Intervals are pointwise and cover new test rows for the fixed model.")
+    assert result.notes == (note, "Intervals are pointwise and cover new test samples for the fixed model.")
     assert sorted(set(result.frame["curve"]) - {-1}) == rows
 
 

@@ -319,7 +319,7 @@ def claims(parts: dict[str, tuple[float, float]], *, outcomes: bool = True) -> D
     for feature, (claimed, delivered) in parts.items():
         values = [(CLAIMED, claimed), (DELIVERED, delivered), (DIFFERENCE, claimed - delivered)]
         for item, value in values if outcomes else values[:1]:
-            ends = {"lower": value - 0.1, "upper": value + 0.2, "confidence": 0.95, "covers": "new test rows"}
+            ends = {"lower": value - 0.1, "upper": value + 0.2, "confidence": 0.95, "covers": "new test samples"}
             lines.append(
                 {"measure": "nll", "feature": feature, "estimate": value, "item": item, "std_error": 0.05} | ends
             )
@@ -429,7 +429,7 @@ def test_the_reader_is_told_which_features_stopped_early() -> None:
 def test_an_importance_of_all_pairs_says_so() -> None:
     exact = importance_result(tables(np.arange(30.0), exact=True)).notes
     assert exact[0].startswith("All importances are exact over all permutations")
-    assert "Intervals are for new test rows and this fixed model." in exact
+    assert "Intervals are for new test samples and this fixed model." in exact
     assert not any("exact over all permutations" in note for note in importance_result(tables(np.ones(30))).notes)
 
 
@@ -449,7 +449,7 @@ def test_the_smallest_number_of_shuffles_decides_and_both_are_told() -> None:
 
 def test_where_some_are_exact_only_the_others_have_no_interval() -> None:
     few, exact = tables(np.arange(2.0)), tables(np.arange(2.0), exact=True)
-    fixed = "Intervals are for new test rows and this fixed model."
+    fixed = "Intervals are for new test samples and this fixed model."
     for given, start, some in (
         (two(exact, few), "No interval of the other importances: ", True),
         (two(few, few), "No interval: ", False),

@@ -262,7 +262,7 @@ def test_importance_is_the_mean_size_with_the_standard_error_of_a_mean() -> None
     np.testing.assert_allclose(own["upper"] - own["estimate"], reach.fillna(0.0)[list(own.index)], rtol=1e-9)
     assert importance.rows is not None
     np.testing.assert_array_equal(importance.rows.of("entropy", "f0"), sizes["f0"])
-    assert set(importance.estimates["covers"]) == {"new test rows and new background rows"}
+    assert set(importance.estimates["covers"]) == {"new test samples and new background samples"}
 
 
 def background_influence(s: Subject, measure: Measure, phi: pd.DataFrame) -> pd.DataFrame:

@@ -336,7 +336,7 @@ def test_a_share_has_its_exact_interval_and_what_has_none_covers_nothing() -> No
     assert every["lower"] == pytest.approx(0.025 ** (1 / 20))
     ends = (np.array([0.0, GAP]), np.array([1.0, GAP]))
     made = estimate(np.zeros(2), np.ones(2), ends, 0.9)
-    assert made["covers"].tolist() == ["new test rows", "none"]
+    assert made["covers"].tolist() == ["new test samples", "none"]
     np.testing.assert_array_equal(made["confidence"], [0.9, GAP])
 
 

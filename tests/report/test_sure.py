@@ -28,7 +28,7 @@ from .cases import Case, diagnostic, estimates
 from .made import calibration
 from .synthetic import holding, make_run
 
-INTERVAL: Mapping[str, Any] = {"confidence": 0.95, "covers": "new test rows"}
+INTERVAL: Mapping[str, Any] = {"confidence": 0.95, "covers": "new test samples"}
 MARGIN = 0.05
 pytestmark = pytest.mark.usefixtures("undrawn")
 

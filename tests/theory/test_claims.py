@@ -131,7 +131,7 @@ def test_an_audit_without_outcomes_ranks_by_what_is_claimed() -> None:
     text, full = (run.render("markdown", appendix=appendix).decode() for appendix in ("short", "full"))
     front = text.partition("\n## Conclusion\n")[2].partition("\n## A ")[0]
     assert "Without outcomes the realised importance is not known." in front
-    assert "What drives the loss cannot be said: no outcomes were given." in front.partition("\n## 1 ")[0]
+    assert "What drives the loss is unknown: no outcomes were given." in front.partition("\n## 1 ")[0]
     view = Claims.find(run.run)
     assert view is not None
     lines = [line for line in largest_first(view.part(CLAIMED)) if line.feature != ALL_FEATURES]

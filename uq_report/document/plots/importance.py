@@ -93,7 +93,12 @@ def _panels_by(result: Result, measure: str, by: RowLabels) -> list[ImportancePa
             continue
         values = kept.values[kept.measures.index(measure)][:, at]
         centre, error = values.mean(axis=1), values.std(axis=1, ddof=1) / np.sqrt(len(at))
-        columns = {col.FEATURE: kept.features, col.ESTIMATE: centre, col.CONFIDENCE: level, col.COVERS: "new test rows"}
+        columns = {
+            col.FEATURE: kept.features,
+            col.ESTIMATE: centre,
+            col.CONFIDENCE: level,
+            col.COVERS: "new test samples",
+        }
         part = pd.DataFrame({**columns, col.LOWER: centre - z * error, col.UPPER: centre + z * error})
         title = f"{style.name(label, 24)} (n = {len(at)})"
         panels.append(ImportancePanel(title, axis_label(measure, result.measures), facts.role, part))

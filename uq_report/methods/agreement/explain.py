@@ -84,7 +84,7 @@ class Agreement(BuiltInExplainer):
         fails="Methods answer different questions, so agreement is no proof of either. τ-b and overlap compare "
         "estimated ranks and take ties and noise as they come. A stated reason is what another result shows, not "
         "a cause.",
-        interval="Of ranks: simultaneous for all features of one method, over new test rows. None between methods.",
+        interval="Of ranks: simultaneous for all features of one method, over new test samples. None between methods.",
         references="klein; mogstad; kendall",
     )
     after: ClassVar[tuple[str, ...]] = (ids.PFI, "*")
@@ -127,7 +127,7 @@ class Agreement(BuiltInExplainer):
         if any(method.bounds is not None for method in rankings):
             notes.append(
                 f"A method's intervals hold all its ranks together with {100 * engine.confidence:g} % confidence, for "
-                "new test rows and this model; each method and measure has its own."
+                "new test samples and this model; each method and measure has its own."
             )
         below = ", ".join(dict.fromkeys(method.measure for method in rankings if method.sign < 0))
         notes += [f"Lower values of {below} are worse or less certain: there 1 is the smallest."] if below else []
@@ -203,7 +203,7 @@ def _lines(method: Method, confidence: float) -> Iterator[tuple[Any, ...]]:
     """Yield the rank of every feature, with its interval where there is one."""
     for feature, value in zip(method.features, method.value.tolist(), strict=True):
         rank, *ends = map(float, method.at(feature))
-        interval: tuple[Any, ...] = (*ends, confidence, "new test rows, all ranks together")
+        interval: tuple[Any, ...] = (*ends, confidence, "new test samples, all ranks together")
         if method.bounds is None:
             interval = (np.nan, np.nan, np.nan, "none")
         yield (method.measure, feature, rank, np.nan, *interval, method.id, method.role, value)

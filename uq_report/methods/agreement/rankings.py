@@ -207,7 +207,7 @@ def _too_few(table: pd.DataFrame, weights: FloatArray, clusters: IntArray | None
     if clusters is not None and units < MIN_CLUSTERS:
         return f"{count(units, 'cluster')} cannot show how clusters vary; at least {MIN_CLUSTERS} are needed"
     known = table[col.STD_ERROR].notna().all()
-    covers = known and all(str(cell).startswith("new test rows") for cell in table[col.COVERS])
+    covers = known and all(str(cell).startswith("new test samples") for cell in table[col.COVERS])
     return "" if covers and units > 1 else "its importances have no interval over new rows"
 
 

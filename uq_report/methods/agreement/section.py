@@ -120,7 +120,7 @@ LEADERS = 3
 ALIKE = 12
 Steadiness = tuple[str, str, float, float | None, str, str]
 LEAD = (
-    "Every importance in this report, as a ranking. The interval of a rank holds the ranks that new test rows could "
+    "Every importance in this report, as a ranking. The interval of a rank holds the ranks that new test samples could "
     "give, for all features of a method at once: features whose rank intervals overlap have no certain order. Methods "
     "that answer different questions may disagree and both be right."
 )

@@ -415,7 +415,7 @@ class AccumulatedLocalEffects(BuiltInExplainer):
     takes the effect of the nearest one with rows, by distance scaled to the ranges, and points that touch
     no cell with rows are ``extrapolated``.
 
-    The interval is of the centred curve over new test rows, given the edges; ``std_error_change`` is
+    The interval is of the centred curve over new test samples, given the edges; ``std_error_change`` is
     of the change from the first point, ``sqrt(Σ s²_k / n_k)`` for independent rows.
 
     Parameters
@@ -459,7 +459,7 @@ class AccumulatedLocalEffects(BuiltInExplainer):
         assumes="Inside a bin a feature can be moved without leaving the data; the edges are given.",
         fails="Few rows in a bin make a rough curve, and an error in one bin is carried to all after it. The order of "
         "levels is a choice. Interactions vanish in the mean.",
-        interval="Pointwise, of the curve and of the mean it is centred by, over new test rows, given the edges. A "
+        interval="Pointwise, of the curve and of the mean it is centred by, over new test samples, given the edges. A "
         "band does not hold for the whole curve at once.",
         references="apley; modeva",
     )
@@ -534,7 +534,7 @@ class AccumulatedLocalEffects(BuiltInExplainer):
 def _curve_rows(measure: str, effect: Effects, m: int, sampling: Sampling, confidence: float) -> dict[str, Any]:
     axis, points = effect.axes[0], curve(effect, m, sampling)
     interval = sampling.interval(points.value, points.std_error, confidence)
-    covers = "new test rows, given the edges"
+    covers = "new test samples, given the edges"
     columns = estimate(points.value, points.std_error, interval, confidence, measure, axis.feature, covers)
     places = {"feature_2": "", "x": axis.x, "level": np.array(axis.levels, dtype=object), "x_2": np.nan, "level_2": ""}
     return columns | places | {"std_error_change": points.std_error_change}

@@ -120,7 +120,7 @@ class Curves:
         return self._names(m) | places | {"curve": repeated, "value": values.T.ravel()}
 
     def estimates(self, m: int, confidence: float) -> dict[str, Any]:
-        """Return one measure's average with its pointwise interval over new test rows."""
+        """Return one measure's average with its pointwise interval over new test samples."""
         mean, error = np.array(self.means)[:, m], np.array(self.errors)[:, m]
         interval = self.rows.sampling.interval(mean, error, confidence)
         return estimate(mean, error, interval, confidence) | self._names(m) | self.places()
@@ -227,7 +227,7 @@ class PartialDependence(BuiltInExplainer):
 
     ``ICE_i(x; j) = measure(q(.|x_-j^(i), x_j = x), y_i)`` and ``PDP(x; j) = mean_i ICE_i(x; j)``
     (Wood et al., eq. 8-11; Friedman 2001; Goldstein et al. 2015). The average is over all rows, its
-    pointwise t-interval covers new test rows. Values have the unit of the measure (nats for nll
+    pointwise t-interval covers new test samples. Values have the unit of the measure (nats for nll
     and entropy).
 
     Parameters
@@ -277,7 +277,7 @@ class PartialDependence(BuiltInExplainer):
         assumes="The feature can be changed alone; points are observed values.",
         fails="Where features depend on each other the curves run through rows that do not occur; interactions vanish "
         "in the mean.",
-        interval="Pointwise, over new test rows. A band of pointwise intervals does not hold for the whole curve at "
+        interval="Pointwise, over new test samples. A band of pointwise intervals does not hold for the whole curve at "
         "once.",
         references="friedman; goldstein; wood:section 4",
     )
@@ -369,7 +369,7 @@ class PartialDependence(BuiltInExplainer):
             frame=stacked([c.lines(m) for m, c in finite], Profile.columns),
             estimates=stacked([c.estimates(m, engine.confidence) for m, c in finite], (*ESTIMATE_COLUMNS, *places)),
             options=asdict(self) | {"custom_values": points},
-            notes=(*notes, "Intervals are pointwise and cover new test rows for the fixed model."),
+            notes=(*notes, "Intervals are pointwise and cover new test samples for the fixed model."),
             omissions=(*omissions, *filter(None, gaps)),
         )
 

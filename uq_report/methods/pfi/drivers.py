@@ -11,7 +11,7 @@ mean change E_S = mean (T_ik - b_i) is 0 for every u, since x with S permuted ha
 Strongly associated features form a unit and are permuted together: apart, they make combinations that do not occur.
 
 The changes of a row are kernels of the two-way fit like those of any measure (`core.statistics.inference`), so sizes
-have intervals over new test rows; they are symmetric on the log scale.
+have intervals over new test samples; they are symmetric on the log scale.
 """
 
 from __future__ import annotations
@@ -416,7 +416,7 @@ _TOGETHER = (
 )
 _NOTES = (
     _SIZE,
-    "Intervals are for new test rows and this fixed model; those of sizes are symmetric on the log scale.",
+    "Intervals are for new test samples and this fixed model; those of sizes are symmetric on the log scale.",
 )
 
 

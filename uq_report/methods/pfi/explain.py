@@ -37,7 +37,7 @@ class PermutationImportance(BuiltInExplainer):
 
     ``PFI_k = mean_i [measure(q(. | x̃_S, x_-S), y) - measure(q(. | x), y)]`` for shuffle k, and their mean.
     The measure ``nll`` gives Likelihood-PFI, ``entropy`` Entropy-PFI, a loss the classical PFI; all come
-    from the same predictions. Signs are kept. The interval is over new test rows for the fixed model:
+    from the same predictions. Signs are kept. The interval is over new test samples for the fixed model:
     every row counts as receiver and as donor of values (`uq_report.core.statistics.inference`).
 
     Parameters
@@ -116,7 +116,7 @@ class PermutationImportance(BuiltInExplainer):
         fails="It is the price of wrong values, not of values left out: a model that leans on a feature pays for wrong "
         "values of it though others could stand in. Shuffling breaks ties between features, so the model may be asked "
         "about rows that do not occur.",
-        interval="Over new test rows, receiver and donor of each shuffle included. Of features with few values the "
+        interval="Over new test samples, receiver and donor of each shuffle included. Of features with few values the "
         "importance is exact over all permutations, and its interval is that of the rows alone. The spread of the "
         "shuffles is no such interval. Of a random model, over new draws of its members too.",
         references="wood:sections 3 and 3.5; breiman; lecture",

@@ -289,7 +289,7 @@ def _interval_words(tables: ShuffleTables) -> list[str]:
     if reason and not which:
         return words
     if not tables.n_members:
-        return [*words, "Intervals are for new test rows and this fixed model."]
+        return [*words, "Intervals are for new test samples and this fixed model."]
     return [*words, *_drawn_words(tables)]
 
 

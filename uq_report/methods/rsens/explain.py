@@ -110,7 +110,7 @@ class RSens(BuiltInExplainer):
         "Per-spread values take a standard deviation as the common unit.",
         fails="Piecewise-constant models have no derivatives: there it is a change over a stated step, and depends on "
         "it. A derivative says nothing about large changes. R-sens₂ depends on the parametrisation.",
-        interval="Of the mean over rows: over new test rows. The error of differences is listed apart.",
+        interval="Of the mean over rows: over new test samples. The error of differences is listed apart.",
         references="paananen; gelman; greenwell; cui",
     )
 

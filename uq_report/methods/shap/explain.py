@@ -107,7 +107,7 @@ class ShapleyValues(BuiltInExplainer):
         "absent features take their values from background rows.",
         assumes="The background rows are the right comparison.",
         fails="Absent features are drawn apart from present ones, so composite rows may not occur.",
-        interval="Of single rows: Monte Carlo only, none where exact. Of the mean size: over new test rows and new "
+        interval="Of single rows: Monte Carlo only, none where exact. Of the mean size: over new test samples and new "
         "background rows.",
         references="lundberg; watson",
     )
@@ -281,7 +281,7 @@ class Explained:
         )
 
     def importance(self, shares: Shares) -> Importance:
-        """Return the mean of |φ| over the sampled rows, and its interval over new test rows."""
+        """Return the mean of |φ| over the sampled rows, and its interval over new test samples."""
         among = np.isin(self.rows, self.sample)
         infinite = shares.infinite[:, among]
         finite = np.flatnonzero((infinite == 0).all(axis=1))
@@ -303,7 +303,9 @@ class Explained:
             explainer=ids.SHAP,
             title="Mean size of the Shapley values",
             frame=pd.DataFrame(frame, columns=list(Importance.columns)),
-            estimates=self._estimates(keys, mean, std_error, freedom.ravel(), "new test rows and new background rows"),
+            estimates=self._estimates(
+                keys, mean, std_error, freedom.ravel(), "new test samples and new background samples"
+            ),
             rows=RowValues(tuple(self.measures[m].name for m in finite), self.features, sizes),
             options=self.options,
             notes=(*self._notes(), mean_of, *noise, *sampling.notes()),
