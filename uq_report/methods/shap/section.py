@@ -32,5 +32,5 @@ class ShapSection(LibrarySection):
         """Return a part per result, and the uncertainty in its two parts where the model has members."""
         whole = super().section(evidence)
         table = split_table(evidence, evidence.find(ShapImportance.id), "shap-split-table")
-        part = (Section(id="shap-split", title="The uncertainty in its two parts", blocks=table),) if table else ()
+        part = (Section(id="shap-split", title="Aleatoric and epistemic uncertainty", blocks=table),) if table else ()
         return replace(whole, sections=(*whole.sections, *part))
