@@ -241,7 +241,7 @@ def test_claims_without_outcomes_or_numbers_say_why() -> None:
     nothing = replace(bare, estimates=bare.estimates[:0])
     gap = replace(nothing, omissions=(Omission("nll", "a", "it is constant"), Omission("nll", "b", "it is constant")))
     for result, reason in (
-        (claimed, "there are no outcomes to show what is delivered"),
+        (claimed, "realised importance needs outcomes, which were not given"),
         (nothing, "no claim could be computed"),
         (gap, "no claim could be computed: it is constant"),
     ):

@@ -159,7 +159,7 @@ def test_a_fixed_model_has_no_part_of_members() -> None:
     fixed = make_subject(lambda X: Categorical(np.tile([0.4, 0.6], (len(X), 1))), FunctionAdapter(), s.X, s.y)
     found = importance_result_of(fixed)
     assert set(found.estimates["covers"]) == {"new test samples"}
-    assert "Intervals are for new test samples and this fixed model." in found.notes
+    assert "Intervals cover new test samples for the fixed model." in found.notes
 
 
 def importance_result_of(s: Subject) -> Importance:
@@ -168,7 +168,7 @@ def importance_result_of(s: Subject) -> Importance:
 
 def test_the_notes_say_what_is_covered_and_how_many_members_are_needed() -> None:
     notes = " ".join(importance(subject(noisy_classes, 4, 3, n=200)).notes)
-    assert "Intervals are for new test samples and new draws of 4 members" in notes
+    assert "Intervals cover new test samples and new draws of 4 members" in notes
     assert "this fixed model" not in notes
     assert "members it would have a quarter of that of the observations." in notes
 

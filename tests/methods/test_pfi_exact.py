@@ -221,7 +221,7 @@ def test_all_pairs_have_an_interval_whatever_the_shuffles() -> None:
     result = explained(of, n_repeats=1)["pfi"]
     assert line(result, "nll", "a")["std_error"] > 0
     assert np.isnan(line(result, "nll", "c")["std_error"])
-    assert any("No interval of the other importances: 1 shuffles cannot" in note for note in result.notes)
-    assert any(note.startswith("Intervals are for new test samples") for note in result.notes)
+    assert any("No interval of the other importances: 1 permutations cannot" in note for note in result.notes)
+    assert any(note.startswith("Intervals cover new test samples") for note in result.notes)
     assert result.rows is None
     assert explained(of, n_repeats=1, features=("a",))["pfi"].rows is not None

@@ -188,7 +188,7 @@ def test_why_there_is_no_interval() -> None:
     assert plain.why_no_interval(10) == ""
     few = ShuffledRows.why_no_interval
     least = next(m for m in range(1, 20) if not few(plain, m))
-    words = f"{least - 1} shuffles cannot tell rows from donors; at least {least} are needed"
+    words = f"{least - 1} permutations cannot separate receivers from donors; at least {least} are needed"
     assert few(plain, least - 1) == words
     assert few(plain, least - 1, exact=True) == ""
     enough = next(k for k in range(1, 40) if not few(replace(plain, clusters=np.arange(40) % k), 10))

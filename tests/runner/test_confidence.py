@@ -45,7 +45,7 @@ SMALL: dict[str, Any] = {
 }
 # What is 95 % whatever the level of the run: quantiles of shuffles, and shares that happen to be so large.
 NO_LEVELS = ("5 % and 95 % quantiles", "covered share 95 %", "share of 95 %", "a share of 95%")
-# No level either: shares of a feature's information that others carry, and an estimate in percent with its interval behind it.
+# No level either: shares of shared information, and an estimate in percent with its interval behind it.
 REPEATED = re.compile(
     r"(?<=Share of a feature's information about the outcome that other features also carry: )[^.]* \d+ %(?=\.)"
 )

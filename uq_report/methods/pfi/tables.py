@@ -194,8 +194,11 @@ def delta_result(tables: ShuffleTables) -> Diagnostic:
         rows=tables.row_values(1),
         options=tables.options,
         notes=(
-            "The change of an observation is its mean over permutations; without weights, the mean over observations "
-            "is the importance.",
+            (
+                "The change of an observation is its mean over permutations; without weights, the mean over "
+                "observations "
+                "is the importance."
+            ),
         ),
     )
 
