@@ -317,7 +317,7 @@ def test_rules_without_evidence_are_named_and_nothing_passes() -> None:
     found = Dependence().check(run(CALM, cover(UNCOVERED), not_run=not_run))
     assert found.state == "skipped"
     for code in ("UQ202", "UQ203"):
-        assert f"{code} was not judged: the look for repeated features was not computed: denied." in found.reason
+        assert f"{code} was not judged: the redundancy analysis was not computed: denied." in found.reason
     found = judged(importance=None)
     assert "UQ202 was not judged: permutation importance was not computed." in found.reason
     assert "UQ201 was not judged" not in found.reason

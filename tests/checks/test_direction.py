@@ -230,7 +230,7 @@ def test_a_missing_curve_gives_the_reason_of_its_omission() -> None:
     with pytest.raises(UnsupportedError, match="it has one value"):
         ale_steps(Ale.from_result(gone), run(gone), "prediction", "age", 30)
     assert (
-        "the local effect has no value for how unsure the model is along it"
+        "the accumulated local effect has no value for the uncertainty along it"
         in judged(ale(UP), measure="entropy").reason
     )
 
@@ -252,7 +252,9 @@ def test_without_a_stated_direction_or_a_profile_it_does_not_apply() -> None:
     found = Direction(monotone={"age": "increasing"}).check(
         run(not_run=(NotRun("ale", "explainers", "denied", "not asked"),))
     )
-    assert found.reason == "age (the local effect was not computed: denied and the average effect was not computed)"
+    assert found.reason == (
+        "age (the accumulated local effect was not computed: denied and the partial dependence was not computed)"
+    )
 
 
 def test_two_falls_make_up_their_sum_and_the_larger_one_is_told() -> None:
@@ -262,8 +264,8 @@ def test_two_falls_make_up_their_sum_and_the_larger_one_is_told() -> None:
     reach = t.ppf(0.975, 300 / 5 - 1) * 0.1
     assert (finding.observed, finding.lower, finding.upper) == pytest.approx((-4, -4 - reach, -4 + reach))
     assert finding.statement == (
-        "The prediction should be increasing in age, but between 0.6 and 0.8 the local effect changes by −4.00 "
-        "(95 % interval −4.20 to −3.80). Such steps make up 30 % of its range."
+        "The prediction is expected to be increasing in age, but between 0.6 and 0.8 the accumulated local effect "
+        "changes by −4.00 (95 % interval −4.20 to −3.80). Steps in the wrong direction make up 30 % of its range."
     )
     assert (finding.severity, judged(ale(curve, 0.1), high_size=0.31).findings[0].severity) == ("high", "medium")
     assert (finding.measures, finding.features, finding.threshold) == (("prediction",), ("age",), 0.0)
@@ -278,9 +280,10 @@ def test_every_step_must_be_clear_in_whatever_unit(unit: float, error: float, fi
 
 
 def test_one_method_keeps_and_two_keep_to_the_direction() -> None:
-    said = "on the prediction {} to the stated direction of age."
-    assert judged(ale(UP)).reason == f"The local effect {said.format('keeps')}"
-    assert judged(ale(UP), pdp(UP)).reason == f"The local effect and the average effect {said.format('keep')}"
+    said = "of the prediction {} the stated direction for age."
+    assert judged(ale(UP)).reason == f"The accumulated local effect {said.format('has')}"
+    both = "The accumulated local effect and the partial dependence"
+    assert judged(ale(UP), pdp(UP)).reason == f"{both} {said.format('have')}"
 
 
 def test_a_run_without_a_list_of_features_is_judged_all_the_same() -> None:

@@ -290,8 +290,9 @@ def test_without_any_evidence_it_does_not_apply() -> None:
     assert (found.state, found.reason) == (
         "not_applicable",
         (
-            "permutation importance has no value for how unsure the model is; the local effect was not computed and "
-            "the average effect was not computed"
+            "permutation importance has no value for the uncertainty; the accumulated local effect was not computed "
+            "and "
+            "the partial dependence was not computed"
         ),
     )
     assert "permutation importance was not computed" in Extrapolation().check(run()).reason

@@ -324,7 +324,7 @@ def test_options_and_absence() -> None:
     )
     assert (found.state, found.reason) == (
         "not_applicable",
-        "the scoring of outcomes was not computed: y was not given",
+        "the assessment of calibration was not computed: y was not given",
     )
 
 

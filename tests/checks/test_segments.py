@@ -239,7 +239,7 @@ def test_nothing_is_judged_without_segments() -> None:
     run = Run(as_of="2026-01-01", subject={"n": 60}, settings={}, environment={}, not_run=(absent,))
     outcome = SegmentsCheck().check(run)
     assert outcome.state == "not_applicable"
-    assert "the look at segments of rows was not computed: segments needs at least 80" in outcome.reason
+    assert "the segment analysis was not computed: segments needs at least 80" in outcome.reason
 
 
 def test_an_unknown_size_raises_nothing() -> None:

@@ -229,7 +229,7 @@ def test_without_training_rows_it_does_not_apply() -> None:
     )
     assert (outcome.state, outcome.reason) == (
         "not_applicable",
-        "the comparison with training rows was not computed: support.train must be given",
+        "the comparison with the training sample was not computed: support.train must be given",
     )
 
 

@@ -214,7 +214,8 @@ def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int, which: str) -> Imp
             "The spread is that of the permutations only and is no interval.",
             *([f"DALEX permuted {which}."] if which else []),
             (
-                "DALEX's baseline permutes the outcomes, which only the loss of the prediction uses: other measures have "
+                "DALEX's baseline permutes the outcomes, which only the loss of the prediction uses: other measures "
+                "have "
                 "none."
             ),
             *dalex.notes(rows),

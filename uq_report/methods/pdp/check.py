@@ -259,7 +259,7 @@ class Direction(TableCheck):
         untested = [f"{short(feature)} ({why})" for feature, (steps, why) in found.items() if not steps]
         require(curves, "; ".join(untested))
         used = dict.fromkeys(curve.steps.method for several in curves.values() for curve in several)
-        methods, keep = listed(used).capitalize(), "keeps" if len(used) == 1 else "keep"
+        methods, keep = listed(used).capitalize(), "has" if len(used) == 1 else "have"
         return family(
             rule,
             list(curves.items()),

@@ -111,7 +111,7 @@ class RSens(BuiltInExplainer):
         "Per-spread values take a standard deviation as the common unit.",
         fails="Piecewise-constant models have no derivatives: for them it is a change over a stated step and depends "
         "on the step. A derivative does not describe large changes. R-sens₂ depends on the parametrisation.",
-        interval="For the mean over observations: over new test samples. The error of differences is listed separately.",
+        interval="For the mean over observations: over new test samples. The error of differences is listed apart.",
         references="paananen; gelman; greenwell; cui",
     )
 
