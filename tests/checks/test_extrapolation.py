@@ -291,8 +291,7 @@ def test_without_any_evidence_it_does_not_apply() -> None:
         "not_applicable",
         (
             "permutation importance has no value for the uncertainty; the accumulated local effect was not computed "
-            "and "
-            "the partial dependence was not computed"
+            "and the partial dependence was not computed"
         ),
     )
     assert "permutation importance was not computed" in Extrapolation().check(run()).reason

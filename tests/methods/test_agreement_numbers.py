@@ -87,8 +87,8 @@ def test_a_rank_without_an_interval_comes_after_the_sure_ones_and_says_so() -> N
     assert [case[3] for case in found] == sorted((case[3] for case in found), reverse=True)
     (first, *_), _ = disagreements((sure, plain), {}, 0.95)
     assert first["sentence"] == (
-        "a is ranked 1 to 2 by pfi: nll but 4 by dalex.model_parts: nll. "
-        f"One of the two ranks has no interval, so this may be chance. {UNEXPLAINED}"
+        "a is ranked 1 to 2 by pfi: nll but 4 by dalex.model_parts: nll. One of the two ranks has no interval, so "
+        f"this may be chance. {UNEXPLAINED}"
     )
     assert (first["explained"], first["evidence"], first["measures"]) == (False, [], ["nll", "nll"])
     assert told(method("shap", [1, 2, 3, 4]), plain) == []

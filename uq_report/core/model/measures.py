@@ -89,8 +89,7 @@ def _two_classes(scores: FloatArray, y: AnyArray, weights: FloatArray) -> tuple[
         if not weights[y == label].sum() > 0:
             raise InputError(
                 f"one_minus_auc.y must have observations of both classes; got none of class position {label} with a "
-                "positive "
-                "weight. Pass observations of both classes, or omit this measure."
+                "positive weight. Pass observations of both classes, or omit this measure."
             )
     return _Scores(scores[y == 1], weights[y == 1]), _Scores(scores[y == 0], weights[y == 0])
 

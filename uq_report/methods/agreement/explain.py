@@ -79,8 +79,7 @@ class Agreement(BuiltInExplainer):
         title="Agreement between methods",
         definition="Ranks of the features by every importance; intervals from all pairwise differences of a method's "
         "terms of single observations, tested simultaneously by a bootstrap max-t. Two rankings are compared by "
-        "Kendall's τ-b and by "
-        "their leaders.",
+        "Kendall's τ-b and by their leaders.",
         assumes="The terms of single observations average to the importance, and observations (or clusters) are "
         "independent.",
         fails="Methods answer different questions, so agreement is no proof of either. τ-b and overlap compare "

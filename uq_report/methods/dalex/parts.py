@@ -215,8 +215,7 @@ def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int, which: str) -> Imp
             *([f"DALEX permuted {which}."] if which else []),
             (
                 "DALEX's baseline permutes the outcomes, which only the loss of the prediction uses: other measures "
-                "have "
-                "none."
+                "have none."
             ),
             *dalex.notes(rows),
         ),

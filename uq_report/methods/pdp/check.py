@@ -321,8 +321,7 @@ class Direction(TableCheck):
         interval = (float(change), float(change - reach), float(change + reach))
         return {
             "statement": f"{measure[0].upper()}{measure[1:]} is expected to be {expected} in {short(feature)}, but "
-            "between "
-            f"{plain(steps.start[k])} and {plain(steps.end[k])} {steps.method} changes by "
+            f"between {plain(steps.start[k])} and {plain(steps.end[k])} {steps.method} changes by "
             f"{value_words(*interval, confidence=1 - self.level)}. Steps in the wrong direction make up "
             f"{share_words(worst.share)} of its range.",
             "evidence": [curve.steps.id for curve in curves if curve.wrong.any()],

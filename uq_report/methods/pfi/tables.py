@@ -196,8 +196,7 @@ def delta_result(tables: ShuffleTables) -> Diagnostic:
         notes=(
             (
                 "The change of an observation is its mean over permutations; without weights, the mean over "
-                "observations "
-                "is the importance."
+                "observations is the importance."
             ),
         ),
     )

@@ -107,8 +107,7 @@ class RSens(BuiltInExplainer):
         "Fisher information; R-sens₂ has the second derivatives of a pair. Comparators describe the "
         "prediction alone.",
         assumes="The model is smooth at the scale of the step; features can be changed one at a time by a small "
-        "amount. "
-        "Per-spread values take a standard deviation as the common unit.",
+        "amount. Per-spread values take a standard deviation as the common unit.",
         fails="Piecewise-constant models have no derivatives: for them it is a change over a stated step and depends "
         "on the step. A derivative does not describe large changes. R-sens₂ depends on the parametrisation.",
         interval="For the mean over observations: over new test samples. The error of differences is listed apart.",
