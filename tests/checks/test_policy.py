@@ -193,7 +193,7 @@ def test_all_rules_are_judged_and_those_that_hold_are_told_in_a_pass() -> None:
 
 def test_without_rules_it_does_not_apply() -> None:
     outcome = Policy().check(run(RANKED, SCORES, COVERAGE))
-    assert (outcome.state, outcome.reason) == ("not_applicable", "the owner has set no rule")
+    assert (outcome.state, outcome.reason) == ("not_applicable", "the owner has stated no rule")
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_real_results_are_judged_from_settings_and_survive_being_saved() -> None
     assert (outcome.findings[0].lower, outcome.findings[0].threshold) == (1.0, 3.0)
 
 
-@pytest.mark.parametrize(("place", "reach"), [((1, 1, 1), "rank 1 (for sure)"), ((1, 1, 2), "rank 1 (1 to 2)")])
+@pytest.mark.parametrize(("place", "reach"), [((1, 1, 1), "rank 1 (without overlap)"), ((1, 1, 2), "rank 1 (1 to 2)")])
 def test_a_rank_whose_interval_is_one_rank_is_sure(place: Place, reach: str) -> None:
     found = judged(
         "a in top 2 of entropy", results=(agreement(ranking("pfi", "entropy", {"a": place, "b": (2, 2, 3)})),)

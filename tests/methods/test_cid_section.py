@@ -60,9 +60,9 @@ def test_features_stand_by_their_information_with_the_reading_of_their_interval(
     ]  # fmt: skip
     assert rows[-1][2] == "no number"
     assert (
-        "The other features share part of the information of a (covered share 33 %) says about the target. b says more "
-        "once the others are "
-        "known. For 1 feature the interval of covered information holds 0: neither way is shown."
+        "The other features share part of the information of a (covered share 33 %) about the target. b is more "
+        "informative once the others are known (synergy). For 1 feature the interval of covered information holds 0: "
+        "neither way is shown."
     ) in text_of(found)
 
 

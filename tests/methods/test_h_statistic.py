@@ -43,7 +43,7 @@ def result(X: Any, **options: Any) -> Any:
 def test_what_the_result_says() -> None:
     X = np.random.default_rng(0).normal(size=(51, 3))
     sampled, whole = result(X), result(X[:6], top=None)
-    drawn = "PDs are evaluated at and averaged over 50 of 51 rows."
+    drawn = "PDs are evaluated at and averaged over 50 of 51 observations."
     assert sampled.notes == (
         f"{drawn} Pairs are among the 6 features with the largest total H².",
         "H² of a small sample is biased upwards; it has no interval.",

@@ -170,7 +170,7 @@ def test_the_notes_say_what_is_covered_and_how_many_members_are_needed() -> None
     notes = " ".join(importance(subject(noisy_classes, 4, 3, n=200)).notes)
     assert "Intervals cover new test samples and new draws of 4 members" in notes
     assert "this fixed model" not in notes
-    assert "members it would have a quarter of that of the observations." in notes
+    assert "members it would contribute a quarter of the variance due to the observations." in notes
 
 
 @pytest.mark.parametrize("model", [noisy_classes, noisy_numbers])

@@ -55,7 +55,7 @@ RANKS = "those at equally spaced ranks of the prediction. Averages use all rows.
     [
         (2, [1, 4], f"ICE curves of 2 of 5 rows: {RANKS}"),
         (3, [1, 3, 4], f"ICE curves of 3 of 5 rows: {RANKS}"),
-        (5, [0, 1, 2, 3, 4], "ICE curves of all 5 rows."),
+        (5, [0, 1, 2, 3, 4], "ICE curves of all 5 observations."),
     ],
 )
 def test_rows_at_equal_ranks_of_the_prediction_keep_a_curve(most: int, rows: list[int], note: str) -> None:
@@ -68,7 +68,7 @@ def test_rows_at_equal_ranks_of_the_prediction_keep_a_curve(most: int, rows: lis
 
 def test_sixty_rows_keep_a_curve() -> None:
     result = explained(subject({"a": np.arange(61.0), "b": np.ones(61)}), features=("b",))["pdp"]
-    assert result.notes[0].startswith("ICE curves of 60 of 61 rows")
+    assert result.notes[0].startswith("ICE curves of 60 of 61 observations")
 
 
 def test_without_a_curve_no_row_has_a_class_to_show() -> None:

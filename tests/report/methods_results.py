@@ -272,7 +272,7 @@ def agreement(names: Sequence[str]) -> list[Result]:
         "methods": [ids.PFI, ids.SHAP_IMPORTANCE],
         "measures": ["nll", "nll"],
         "evidence": [ids.CID],
-        "performance": True,
+        "sure": True,
         "explained": True,
     }
     ranks = Diagnostic(

@@ -149,7 +149,7 @@ def test_the_graph_draws_12_edges_and_lists_10(features: int, edges: str) -> Non
 def test_figures_of_cover_say_what_they_leave_out(features: int, words: str) -> None:
     names = tuple(f"f{k}" for k in range(features))
     drawn = {one.id: one for one in figures(CoverSection().section(RunReader(run_of(made.cid(names), names))))}
-    assert f"how much of it the others cover{words}. " in drawn["covered-figure"].caption
+    assert f"the part that it shares with the others{words}. " in drawn["covered-figure"].caption
     assert ("The first 20 of 21 are drawn." in drawn["covered-map-1-figure"].caption) is bool(words)
     assert ("The first" in drawn["covered-map-1-figure"].caption) is bool(words)
 
