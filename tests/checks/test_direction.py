@@ -90,7 +90,7 @@ def test_a_fall_of_both_curves_fires_with_the_interval_of_the_change() -> None:
     finding = found.findings[0]
     assert (finding.evidence, finding.severity, finding.threshold) == (("ale", "pdp"), "high", 0.0)
     assert finding.observed == pytest.approx(-0.3)
-    assert "should be increasing in age, but between 0.4 and 0.6" in finding.statement
+    assert "is expected to be increasing in age, but between 0.4 and 0.6" in finding.statement
     assert "Such steps make up 30 % of its range." in finding.statement
     assert finding.lower is not None
     assert finding.upper is not None

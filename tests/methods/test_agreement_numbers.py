@@ -251,7 +251,7 @@ def test_ranks_need_two_units_and_errors_over_new_rows() -> None:
     assert _too_few(table.assign(std_error=[0.1, np.nan]), np.ones(2), None) == none
     assert _too_few(table.assign(covers=["new test samples", "none"]), np.ones(2), None) == none
     assert _too_few(table, np.ones(38), np.arange(38) // 2) == (
-        "19 clusters cannot show how clusters vary; at least 20 are needed"
+        "19 clusters cannot show the variation between clusters; at least 20 are needed"
     )
     assert _too_few(table, np.ones(40), np.arange(40) // 2) == ""
 

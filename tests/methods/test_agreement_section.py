@@ -203,7 +203,7 @@ def test_disagreements_that_are_sure_have_their_places_and_reasons() -> None:
     assert why.startswith("PFI and y")
     assert len(why) == len("PFI and ") + 60
     assert table.rows[1:] == (("a", "", "SHAP nll: 1", "not explained"),)
-    assert table.caption.startswith("7 disagreements between rankings")
+    assert table.caption.startswith("7 disagreements between comparable rankings")
     assert parted(case("b", *key)).blocks[0].caption.startswith("1 disagreement between")  # type: ignore[union-attr]
 
 

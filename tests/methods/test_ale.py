@@ -362,7 +362,7 @@ def test_bins_of_few_rows_are_merged(n: int, least: int, points: int, merged: in
     counts = np.histogram(frame["a"], np.r_[x[0] - 1, x[1:]] + 0.5)[0]
     assert (len(x), x[0], x[-1]) == (points, 0, n - 1)
     assert counts.min() >= min(n, least)
-    note = f"a: {merged} bins of fewer than {least} rows are merged with their neighbours."
+    note = f"a: {merged} bins of fewer than {least} observations are merged with their neighbours."
     assert (note in result.notes) == (merged > 0)
     edges = [0.0, 1.0, 2.0, n - 1.0]
     assert explained(frame, features=("a",), min_rows=least, edges={"a": edges})[0].estimates["x"].tolist() == edges

@@ -502,7 +502,7 @@ def test_of_many_features_dalex_gets_the_leading_ones(many: dict[str, Any]) -> N
     assert set(many["model_parts"].frame["feature"]) == set(first)
     assert set(many["model_profile"].frame["feature"]) <= set(first)
     assert "DALEX permuted the first 20 of 24 features." in many["model_parts"].notes
-    words = "DALEX's features are the first 20 of 24 features, and the 4 other features as one."
+    words = "DALEX's features are the first 20 of 24 features, and the 4 other features as a single one."
     assert words in many["predict_parts"].notes
 
 

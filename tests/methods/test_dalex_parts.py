@@ -113,7 +113,7 @@ def test_a_profile_is_finite_or_a_gap() -> None:
 def test_notes_say_which_rows_and_what_is_not_read() -> None:
     rows, some = np.arange(5), np.ones(5)
     assert Dalex.notes(given(6), rows) == ("Computed on 5 of 6 observations, drawn once.",)
-    assert Dalex.notes(given(5), rows) == ("dalex had all 5 rows.",)
+    assert Dalex.notes(given(5), rows) == ("Computed on all 5 observations.",)
     assert Dalex.notes(given(5, some), rows)[1] == (
         "dalex reads no sample weights: these numbers count every row once."
     )

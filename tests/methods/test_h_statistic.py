@@ -49,7 +49,7 @@ def test_what_the_result_says() -> None:
         "H² of a small sample is biased upwards; it has no interval.",
         "Joint PDs with a standard deviation below 1% of the measure's are not ranked.",
     )
-    assert whole.notes[0] == "PDs are evaluated at and averaged over all 6 rows."
+    assert whole.notes[0] == "PDs are evaluated at and averaged over all 6 observations."
     assert set(whole.frame["repeat"]) == {0}
     assert whole.frame["value"].tolist() == whole.estimates["estimate"].tolist()
     assert whole.estimates[["std_error", "lower", "upper", "confidence"]].isna().all(axis=None)

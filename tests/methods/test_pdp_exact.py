@@ -47,14 +47,14 @@ def table(result: Result, feature: str) -> pd.DataFrame:
     return result.estimates[result.estimates["feature"] == feature]
 
 
-RANKS = "those at equally spaced ranks of the prediction. Averages use all rows."
+RANKS = "at equally spaced ranks of the prediction. Averages use all observations."
 
 
 @pytest.mark.parametrize(
     ("most", "rows", "note"),
     [
-        (2, [1, 4], f"ICE curves of 2 of 5 rows: {RANKS}"),
-        (3, [1, 3, 4], f"ICE curves of 3 of 5 rows: {RANKS}"),
+        (2, [1, 4], f"ICE curves of 2 of 5 observations, {RANKS}"),
+        (3, [1, 3, 4], f"ICE curves of 3 of 5 observations, {RANKS}"),
         (5, [0, 1, 2, 3, 4], "ICE curves of all 5 observations."),
     ],
 )

@@ -169,7 +169,7 @@ def test_a_sample_knows_what_varies_and_by_how_much() -> None:
     assert rows.has_value("x").tolist() == [True, True, False, False]
     assert [(o.feature, o.reason) for o in rows.omissions] == [
         ("one", "it is constant in the sample used"),
-        ("none", "all of its values are missing or infinite in the rows used"),
+        ("none", "all of its values are missing or infinite in the sample used"),
         ("day", "a date has no unit to take a derivative in; pass a number, such as days since a start"),
     ]
 

@@ -412,7 +412,7 @@ def test_notes_state_the_game() -> None:
     assert "All 16 coalitions of 4 features were evaluated: there is no Monte-Carlo error." in attribution.notes
     assert set(attribution.estimates["covers"]) == {"exact"}
     assert attribution.estimates[["lower", "upper", "confidence"]].isna().all(axis=None)
-    assert "Measures of y hold y at the explained row's own value." in attribution.notes
+    assert "Measures of y use the outcome of the explained observation." in attribution.notes
     assert "Mean of |φ| over 9 of 24 observations against 7 background rows; repeat is the row." in importance.notes
     assert isinstance(importance, Importance)
 

@@ -345,7 +345,7 @@ def test_events_are_rows_outside_the_most_frequent_class() -> None:
     assert too_few([9, 1, 990]) == ""
     one = "1 observation outside the most frequent class is too few: 10 are needed, in about 1000 similar observations"
     assert too_few([99, 1]) == one
-    assert too_few([199, 9], 9.5).endswith("9.5 would do, in about 220 rows like these")
+    assert too_few([199, 9], 9.5).endswith("9.5 are needed, in about 220 similar observations")
 
 
 def test_rows_of_a_cluster_and_equal_rows_are_one_group() -> None:

@@ -192,5 +192,5 @@ def test_ale_beside_pdp_says_where_they_differ() -> None:
     )
     assert "No local effect is shown to differ from the partial dependence." in alike
     alone = LocalEffectsSection().section(RunReader(run_of(both[:1])))
-    assert "differ" not in text_of(alone)
+    assert "differ from" not in text_of(alone)
     assert table_of(alone, "local-effects-table").rows
