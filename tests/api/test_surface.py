@@ -90,6 +90,11 @@ def test_the_second_order_of_r_sens_is_an_interaction() -> None:
         (lambda: verb("importance")(MODEL, X_test=X), "importance.X_test must be a known argument; got"),
         (lambda: verb("importance")(SUBJECT, n_permutations=3), "Did you mean 'n_repeats'?"),
         (lambda: verb("importance")(SUBJECT, scoring="nll"), "Did you mean 'measures'?"),
+        (lambda: verb("importance")(SUBJECT, progess=False), "Did you mean 'progress'?"),
+        (lambda: verb("importance")(SUBJECT, "nll", "entropy"), "got a call with too many positional arguments."),
+        (lambda: verb("case")(SUBJECT), "got a call with missing a required argument: 'row'."),
+        (lambda: verb("case")(SUBJECT, 3, thresold=1), "Did you mean 'threshold'?"),
+        (verb("explain"), "got a call with missing a required argument: 'model'."),
         (lambda: verb("audit")(SUBJECT, random_state=3), "Did you mean 'seed'?"),
         (lambda: verb("audit")(MODEL, X, Y, X_train=X), "Did you mean 'train'?"),
         (lambda: verb("audit")(SUBJECT, X, Y), "audit.X must be left out where a subject is given: it has its own."),
@@ -319,3 +324,26 @@ def test_help_is_a_page() -> None:
         assert name in page
     assert "features" in str(inspect.signature(uq.profile))
     assert str(inspect.signature(uq.importance)).startswith("(subject_or_model, /, X=None, y=None, *, measures")
+
+
+class Dots:
+    """A figure of a notebook."""
+
+    name: ClassVar[str] = "importance"
+    api_version: ClassVar[int] = 1
+
+    def draw(self, result: Any, *, title: str = "") -> Figure:
+        figure = Figure()
+        figure.suptitle(title)
+        return figure
+
+
+@pytest.mark.parametrize("figure", [Dots, Dots()])
+def test_figures_are_passed_as_objects(figure: Any) -> None:
+    drawn = VIEW.plot(figure=figure, title="mine")
+    assert drawn.get_suptitle() == "mine"
+    assert "image/png" in drawn._repr_mimebundle_()[0]  # type: ignore[attr-defined]
+    with pytest.raises(
+        InputError, match=r"plot\.measure must be a choice of the figure of 'pfi'; it is not\. Choices: title"
+    ):
+        VIEW.plot(figure=figure, measure="nll")

@@ -171,13 +171,12 @@ def test_an_infinite_nll_fails_and_says_why() -> None:
 def test_what_cannot_be_judged_claims_nothing() -> None:
     finding = judged(gap=-0.01, reach=0.2, gap_variance=0.5).findings[0]
     assert finding.severity == "observation"
-    assert "cannot tell" in finding.statement
-    assert "whether the stated uncertainty is right" in finding.statement
+    assert "The sample (n = 200) does not show whether the predictive uncertainty is calibrated:" in finding.statement
     assert "about 1,800 new observations" in finding.remedy  # 8.564 x 0.5 / 0.05^2, whatever the estimate
     assert "entropy needs a density" in judged(gap=NONE).findings[0].statement
-    assert "one row or cluster gives no interval" in judged(reach=NONE).findings[0].statement
+    assert "one observation or cluster gives no interval" in judged(reach=NONE).findings[0].statement
     cut = judged(gain=NONE, blocks_cut=True, reason="blocks are short").findings[0]
-    assert "cannot tell whether the stated uncertainty is right: blocks are short." in cut.statement
+    assert "whether the predictive uncertainty is calibrated: blocks are short." in cut.statement
 
 
 @pytest.mark.parametrize(

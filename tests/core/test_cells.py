@@ -217,7 +217,7 @@ def test_columns_are_in_the_order_of_the_fit() -> None:
     assert inputs.table(table.assign(c=0.0), "X", Fitted())[1] == ("a", "b", "c")  # the model says what it lacks
 
 
-@pytest.mark.parametrize("weights", [np.ones(3) + 0j, np.ma.array(np.ones(3), mask=[0, 1, 0])])
+@pytest.mark.parametrize("weights", [np.ones(3) + 0j, np.ma.array(np.ones(3), mask=[False, True, False])])
 def test_weights_are_real_and_all_there(weights: Any) -> None:
     with pytest.raises(
         InputError, match=r"subject\.sample_weight must be numbers; got (complex numbers|masked values)"
@@ -227,7 +227,7 @@ def test_weights_are_real_and_all_there(weights: Any) -> None:
 
 
 def test_masked_probabilities_are_refused() -> None:
-    p = np.ma.array(np.full((3, 2), 0.5), mask=np.eye(3, 2))
+    p = np.ma.array(np.full((3, 2), 0.5), mask=np.eye(3, 2, dtype=bool))
     with pytest.raises(InputError, match="must have no masked values"):
         Categorical(p)
 

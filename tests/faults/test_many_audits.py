@@ -9,6 +9,8 @@ import tempfile
 import threading
 import tracemalloc
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -19,7 +21,9 @@ import pytest
 
 import uq_report as uq
 from uq_report.distributions import Categorical
+from uq_report.document.plots import style
 from uq_report.render.filters import breakable
+from uq_report.report.kinds import document
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
 
@@ -84,6 +88,30 @@ def test_what_an_audit_made_is_gone_with_it(temporary: Path) -> None:
     made = [reference for number in range(1, 11) for reference in audited(number, temporary)]
     assert held() == before
     assert [reference() for reference in made if reference() is not None] == []
+
+
+def test_figures_are_gone_with_their_document_whatever_the_collector_counts() -> None:
+    """In a process of many objects it looks at old ones rarely, and never at the pixels that figures hold."""
+    subject = uq.explain(coin, X := pd.DataFrame({"a": np.linspace(-1, 1, 40), "b": 1.0}), (X["a"] > 0).astype(int))
+    run = uq.audit(subject, explainers=("pdp",), options={"pdp": FAST["pdp"]}, progress=False).run
+    drawn, draw = [], style.drawing
+
+    @contextmanager
+    def watched(*size: float, **how: bool) -> Iterator[Any]:
+        with draw(*size, **how) as figure:
+            drawn.append(weakref.ref(figure))
+            yield figure
+
+    thresholds = gc.get_threshold()
+    gc.set_threshold(0)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(style, "drawing", watched)
+            document(run, appendix="full")
+        assert drawn
+        assert [figure() for figure in drawn if figure() is not None] == []
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 @pytest.mark.study

@@ -241,7 +241,7 @@ def test_notes_of_single_rows_say_whose_order_it_is(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(BackgroundMixtures, "of", lambda *_: None)
         found = parts.predict_parts(given_none(), np.arange(4), {}, "", kind, 7)
         assert found.notes == ("Features not yet set take their values from 4 of 9 observations.", words)
-        assert found.title == f"dalex: {kind.replace('_', ' ')} of single rows"
+        assert found.title == f"dalex: {kind.replace('_', ' ')} of single observations"
 
 
 def given_none() -> Dalex:

@@ -298,7 +298,7 @@ def test_an_infinite_measure_is_omitted_with_its_count() -> None:
     assert kept == {("prediction", "num"), ("entropy", "num"), ("prediction", "text"), ("entropy", "text")}
     reasons = {(o.measure, o.feature): o.reason for o in result["pdp"].omissions}
     assert "40 of 40 observations" in reasons["nll", "num"]
-    assert f"{(subject.values('num') > 0).sum()} of 40 rows" in reasons["nll", "text"]
+    assert f"{(subject.values('num') > 0).sum()} of 40 observations" in reasons["nll", "text"]
     assert "nll" not in set(result["pdp.own"].frame["measure"])
 
 

@@ -16,7 +16,7 @@ from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.predictive import DecisionRule
 from uq_report.core.statistics.score_intervals import auc_rows, normal_quantile, wilson
 from uq_report.core.support.errors import InputError
-from uq_report.distributions import Categorical, Draws, Intervals, Laplace, Normal
+from uq_report.distributions import Categorical, Draws, Intervals, Laplace, Normal, StudentT, Survival
 from uq_report.evidence.selective import (
     FAILURE_AUROC,
     GAIN,
@@ -300,8 +300,8 @@ def honest(n: int = 300, seed: int = 0) -> tuple[Categorical, Any]:
     return Categorical(np.column_stack([1 - p, p])), (rng.random(n) < p).astype(int)
 
 
-def _survival(X: Any) -> uq.Survival:
-    return uq.Survival([1.0, 2.0, 3.0], np.tile([0.8, 0.5, 0.2], (len(X), 1)))
+def _survival(X: Any) -> Survival:
+    return Survival([1.0, 2.0, 3.0], np.tile([0.8, 0.5, 0.2], (len(X), 1)))
 
 
 class TestExplainer:
@@ -395,7 +395,7 @@ class TestExplainer:
         with pytest.raises(InputError, match=r"selective\.y must be given"):
             explain(replace(given(q, y), y=None))
         with pytest.raises(InputError, match="standard deviation is infinite 30 times"):
-            explain(given(uq.StudentT(np.full(30, 1.5), np.zeros(30), np.ones(30)), np.zeros(30)))
+            explain(given(StudentT(np.full(30, 1.5), np.zeros(30), np.ones(30)), np.zeros(30)))
 
     def test_times_that_may_be_censored_are_refused(self) -> None:
         times = (np.linspace(1.0, 2.0, 40), np.resize([True, False], 40))

@@ -116,7 +116,7 @@ def test_u5_a_unit_that_changes_few_pairs_by_much_is_named() -> None:
 
 
 def test_u6_a_flag_is_stated_and_bars_the_main_driver() -> None:
-    shifted = {"flag": "mean change", "shift": -0.08, "shift_lower": -0.09, "shift_upper": -0.07}
+    shifted: dict[str, Any] = {"flag": "mean change", "shift": -0.08, "shift_lower": -0.09, "shift_upper": -0.07}
     text = read(unit("a", 0.15, 1, 1, **shifted))
     assert text.startswith("Uncertainty is driven most by a")
     assert text.endswith(

@@ -115,7 +115,7 @@ def test_too_few_events_give_no_verdict_on_the_loss_and_say_so_in_both_places(sa
     raised = [finding for finding in run.findings if finding.code in JUDGES_LOSS]
     assert raised == []
     (gate,) = [finding for finding in run.findings if finding.code == "UQ102"]
-    assert gate.statement.startswith("Neither the stated uncertainty nor what drives the loss can be judged: ")
+    assert gate.statement.startswith("Whether the model is calibrated, and what drives the loss, is inconclusive: ")
     lines = importances(sample)
     nll = lines[(lines["measure"] == "nll") & ~lines["exact_zero"]]
     assert set(nll["verdict"]) == {"undetermined"}
@@ -154,7 +154,7 @@ def test_the_answer_says_before_its_findings_what_cannot_be_judged_and_why(sampl
 
 def test_the_rows_that_would_do_are_told_with_their_condition() -> None:
     statement = next(f.statement for f in audit("few events").run.findings if f.code == "UQ102")
-    assert re.search(r"About \d+ rows would do if their share stays as it is\.", statement)
+    assert re.search(r"About [\d,]+ observations are needed if their share stays as it is\.", statement)
 
 
 def test_one_cluster_gives_no_interval_and_no_finding_from_one() -> None:

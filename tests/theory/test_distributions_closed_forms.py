@@ -206,7 +206,7 @@ MEANS = np.array([1e-6, 0.01, 1.0, 7.0, 100.0, 1e4])
 
 def counts(p: NegativeBinomial, q: NegativeBinomial) -> tuple[FloatArray, FloatArray]:
     """Return the log probabilities of one row of each over all counts that have any."""
-    y = np.arange(np.max(p.quantile([1 - 1e-15])) + 100)
+    y = np.arange(np.max(p.quantile(np.array([1 - 1e-15]))) + 100)
     return np.asarray(p.log_prob(y)), np.asarray(q.log_prob(y))
 
 

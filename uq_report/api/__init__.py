@@ -16,8 +16,10 @@ from ..evidence import ids, run_folder
 from ..runner import plugins as registry
 from ..runner.cases import case_facts, source_of
 from ..runner.objects import measures_in, passed
+from ..runner.options import options_of
 from ..runner.settings import Settings, make_settings, refuse, settled
 from . import interop
+from .arguments import names
 from .calls import on_subject
 from .explaining import explain as explain
 from .explaining import explain_outputs as explain_outputs
@@ -375,9 +377,10 @@ def case(
     >>> one.decision == ("at least 0" if X[3, 0] >= 0 else "below 0"), one.changes["feature"][0]
     (True, 'x0')
     """
-    names = None if measures is None else (measures,) if isinstance(measures, str) else tuple(measures)
+    _refuse_near("case", options, ("outcome", "measures", "threshold", "as_of"))
+    asked = None if measures is None else names("case.measures", measures)
     source = source_of(subject, row, outcome)
-    return Case(case_facts(source, make_settings(options, "options"), names, threshold), as_of)
+    return Case(case_facts(source, make_settings(options, "options"), asked, threshold), as_of)
 
 
 @on_subject
@@ -527,9 +530,20 @@ def _features_and_pairs(verb: str, features: Any) -> dict[str, Any]:
     return {"features": single, "pairs": tuple(entry for entry in chosen if not isinstance(entry, str))}
 
 
+def _refuse_near(name: str, unknown: Iterable[str], more: Iterable[str] = ()) -> None:
+    """Refuse names that are no options, where one of the engine's, or of `more`, is meant."""
+    known = (*_ENGINE, "progress", *more)
+    for key in unknown:
+        hint = nearest(key, known)
+        if key not in known and hint.startswith("Did you mean"):
+            raise InputError(f"{name}.{key} must be a known option; got {key!r}. {hint}")
+
+
 def _result(name: str, subject: Subject, options: Mapping[str, Any], before: Iterable[str] = ()) -> ResultView:
     """Run one explainer; options that belong to the engine go there, and None means the default."""
     objects: list[tuple[str, Any]] = []
+    known = registry.find(registry.EXPLAINERS, names(f"{name}.deny", options.get("deny") or ()))
+    _refuse_near(name, options.keys() - options_of(registry.load(registry.named(known, name, "explainer"))))
     present = measures_in({key: value for key, value in options.items() if value is not None}, objects)
     settings = make_settings({key: present.pop(key) for key in _ENGINE if key in present}, "options")
     with registry.offered(objects), reported(present.pop("progress", None)) as callback:

@@ -39,9 +39,19 @@ def known_arguments(verb: Callable[P, R]) -> Callable[P, R]:
             if name not in known:
                 hint = nearest(name, known)
                 raise InputError(f"{verb.__name__}.{name} must be a known argument; got {name!r}. {hint}")
+        check_signature(verb, *args, **kwargs)
         return verb(*args, **kwargs)
 
     return checked
+
+
+def check_signature(verb: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    """Refuse arguments that are missing, too many or given twice."""
+    try:
+        signature(verb).bind(*args, **kwargs)
+    except TypeError as error:
+        name = verb.__name__
+        raise InputError(f"{name} must be called as help(uq.{name}) says; got a call with {error}.") from error
 
 
 def check_explained(model: Any, X: Any, y: Any) -> None:

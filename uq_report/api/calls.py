@@ -12,7 +12,7 @@ from ..core.model.subject import Subject
 from ..core.support.errors import FOREIGN_NAMES, InputError
 from ..core.validation.cell_validation import shown
 from ..evidence.run import Run
-from .arguments import is_table
+from .arguments import check_signature, is_table
 from .explaining import explain
 from .views import AuditRun
 
@@ -50,6 +50,7 @@ def on_subject(verb: Callable[Concatenate[Subject, P], R]) -> Verb[P, R]:
         _refuse_foreign(name, kwargs, own)
         if _fits(name, given):
             _refuse_data(name, rest, kwargs, own)
+            check_signature(verb, given, *rest, **kwargs)
             return verb(given, *rest, **kwargs)
         data = [rest.pop(0)] if rest and is_table(rest[0]) else []
         if not data and not {"X", "data"} & kwargs.keys() and not _brings_data(given):
@@ -60,7 +61,9 @@ def on_subject(verb: Callable[Concatenate[Subject, P], R]) -> Verb[P, R]:
         facts: dict[str, Any] = {key: kwargs.pop(key) for key in ("X", "y") if key in kwargs and key not in own}
         taken = {key for key in kwargs.keys() & _OF_EXPLAIN if key not in own and _is_fact(key, kwargs[key])}
         facts |= {key: kwargs[key] if key in _OF_BOTH else kwargs.pop(key) for key in taken}
-        return verb(explain(given, *data, **facts), *rest, **kwargs)
+        subject = explain(given, *data, **facts)
+        check_signature(verb, subject, *rest, **kwargs)
+        return verb(subject, *rest, **kwargs)
 
     of_model = [Parameter(key, Parameter.POSITIONAL_OR_KEYWORD, default=None) for key in ("X", "y") if key not in own]
     first = parameters[0].replace(name="subject_or_model", annotation=Parameter.empty)

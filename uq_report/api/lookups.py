@@ -33,7 +33,7 @@ def plugins(group: str | None = None) -> pd.DataFrame:
     """
     known = {name.removeprefix("uq_report."): name for name in registry.GROUPS}
     if group is not None and group not in known:
-        raise InputError(f"plugins.group must be one of {sorted(known)}; got {group!r}. {nearest(group, known)}")
+        raise InputError(f"plugins.group must be one of {sorted(known)}; got {group!r}. {nearest(str(group), known)}")
     chosen = [known[group]] if group is not None else list(registry.GROUPS)
     rows = [(p.short_group, p.name, p.distribution, p.version) for name in chosen for p in registry.find(name)]
     return TextTable(rows, columns=["group", "name", "distribution", "version"])
@@ -53,6 +53,8 @@ def options(name: str) -> pd.DataFrame:
     >>> table.loc["max_leaf_nodes", ["allowed", "default"]].tolist()
     ['an integer', '6']
     """
+    if not isinstance(name, str):
+        raise InputError(f"options.name must be the name of an explainer, or checks.<name>; got {name!r}.")
     is_check = name.startswith("checks.")
     group, what = (registry.CHECKS, "check") if is_check else (registry.EXPLAINERS, "explainer")
     cls = registry.load(registry.named(registry.find(group), name.removeprefix("checks."), what))

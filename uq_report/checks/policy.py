@@ -32,12 +32,12 @@ QUANTITIES: Mapping[str, tuple[type[CalibrationView] | type[SupportView], str]] 
     "nll_skill": (CalibrationView, LOG_SCORE_SKILL),
     **{name: (CalibrationView, name) for name in (
         CONFIDENCE_GAP, "brier", "crps", "interval_score", "miscoverage", "squared_error", "recalibration_gain",
-        "mean_error", "accuracy", "roc_auc", "brier_skill", "crps_skill", "ece", "pit_distance", "coverage_gap",
+        "mean_error", "accuracy", "roc_auc", "r2", "brier_skill", "crps_skill", "ece", "pit_distance", "coverage_gap",
     )},
 })  # fmt: skip
 # The difference from a limit that a sample size is advised for; of other quantities `SHARE` of the limit.
 DIFFERENCES: Mapping[str, float] = MappingProxyType({
-    **dict.fromkeys(("roc_auc", "accuracy", "miscoverage", COVERAGE, "off-support share"), 0.03),
+    **dict.fromkeys(("roc_auc", "r2", "accuracy", "miscoverage", COVERAGE, "off-support share"), 0.03),
     **dict.fromkeys(("nll", "nll_skill", CONFIDENCE_GAP, "recalibration_gain"), 0.05),
 })  # fmt: skip
 SHARE = 0.1
@@ -79,7 +79,7 @@ class Policy:
 
     ``<=`` and ``>=`` both work. A feature may be in single quotes. METHOD is permutation importance by default,
     MEASURE one that it ranked, or ``loss``. LEVEL is in percent. QUANTITY is nll, brier, crps, interval_score,
-    miscoverage, squared_error, confidence_gap, recalibration_gain, mean_error, accuracy, roc_auc, nll_skill,
+    miscoverage, squared_error, confidence_gap, recalibration_gain, mean_error, accuracy, roc_auc, r2, nll_skill,
     brier_skill, crps_skill, off-support share (by construction 5 % for observations drawn as the training sample), or
     one of ece, pit_distance and coverage_gap, which have no interval and so stay undetermined.
 

@@ -73,9 +73,10 @@ BOLD, INCONCLUSIVE = "model more confident, loss unchanged", "inconclusive"
 
 
 class ReadingLine(EstimateLine):
-    """The increase in log loss less that in entropy, the part that is not signalled; `item` reads the two together."""
+    """The increase in log loss less that in `entropy`, the part that is not signalled; `item` reads both together."""
 
     item: str
+    entropy: float = UNKNOWN
 
 
 class PfiReading(View):
@@ -166,8 +167,9 @@ class DriverLine(EstimateLine):
 
     `share` is the size over the average difference between two observations, `total` Jansen's index, `shift` the mean
     change, `changed` the share of pairs of rows in which anything changes, by `where_changed` on average. `flag` says
-    why part of the size arises from combinations of values that do not occur; empty where nothing shows that.
-    ``unreliable`` says why the interval is not reliable; then the verdict is undetermined.
+    why part of the size arises from combinations of values that do not occur; empty where nothing shows that. A part of
+    the uncertainty is not `ranked`. ``unreliable`` says why the interval is not reliable; the verdict is then
+    undetermined.
     """
 
     verdict: str
@@ -186,6 +188,7 @@ class DriverLine(EstimateLine):
     flag: str = ""
     exact_zero: bool = False
     unreliable: str = ""
+    ranked: bool = True
 
 
 class UncertaintyChange(View):

@@ -100,15 +100,15 @@ RECALL = Rule(
 )
 MISCALIBRATED = Rule(
     code="UQ101",
-    title="The stated uncertainty does not match the outcomes",
+    title="The predictive uncertainty does not match the outcomes",
     options=("level", "effect", "medium", "high", "missed"),
     thresholds={"some": 0.05, "many": 0.1},
     when="Recalibration lowers the log loss by at least {effect} nats, and a calibration test rejects (level {level}, "
     "Holm-adjusted) or the 90 % interval of that gain is above 0; or a spread by segment lowers it by at least "
     "{effect} nats, with an interval above 0. High if the lower end of either interval is at least {high} nats, "
     "medium from {medium}, else low. High where the negative log-likelihood is infinite. Likewise where "
-    "{missed:pct} of the rows more than stated lie outside prediction intervals or label sets, or, without a density, "
-    "the coverage of a central interval is off by so much beyond chance: medium from {some:pct}, high from "
+    "{missed:pct} of the observations more than stated lie outside prediction intervals or label sets, or, without a "
+    "density, the coverage of a central interval is off by so much beyond chance: medium from {some:pct}, high from "
     "{many:pct}. A test that rejects where recalibration gains less than {effect} nats is an observation.",
     raised=(
         "missed_p <= level and missed >= missed",
@@ -140,13 +140,13 @@ MISCALIBRATED = Rule(
 )
 FEW_ROWS = Rule(
     code="UQ102",
-    title="Too few rows to judge the stated uncertainty",
+    title="Calibration is inconclusive at this sample size",
     options=("margin", "pass_margin"),
     thresholds={"events": LEAST_EVENTS, "units": LEAST_UNITS},
     when="UQ101 does not hold, and the 90 % interval of the gap is not within ±{margin} nats; or there are fewer than "
     "{units} observations, clusters or blocks, or the blocks of time are shorter than the autocorrelation asks for; or "
-    "fewer than {events} rows are outside the most frequent class; or {pass_margin:pct} of the rows more than stated "
-    "may lie outside prediction intervals or label sets, by a 90 % interval.",
+    "fewer than {events} observations are outside the most frequent class; or {pass_margin:pct} of the observations "
+    "more than stated may lie outside prediction intervals or label sets, by a 90 % interval.",
     # a gap without an interval reaches infinitely far
     raised=("reach >= margin", "units < units", "cut > 0", "events < events", "missed >= pass_margin"),
     rests_on=HONEST,
@@ -189,7 +189,7 @@ class SkillTest(NamedTuple):
 def _skill(rule: Rule, run: Run) -> RuleOutcome:
     """Judge the skill by the first score that has an interval."""
     view, counts = needed(CalibrationView, run), class_counts(run)
-    skill = _skill_test(view, run)
+    skill = _skill_test(view)
     if skill is None or too_few(counts):
         raise NotJudgedError(too_few(counts) or "no score of the outcomes has an interval")
     gain = f"the gain over {skill.baseline}, {skill.words}, which may be none"
@@ -205,7 +205,7 @@ def _skill(rule: Rule, run: Run) -> RuleOutcome:
     )
 
 
-def _skill_test(view: CalibrationView, run: Run) -> SkillTest | None:
+def _skill_test(view: CalibrationView) -> SkillTest | None:
     """Return the skill that judges, or None where there is none with an interval."""
     lines = {line.item: line for line in view.lines}
     for item, score in SCORES.items():
@@ -213,24 +213,23 @@ def _skill_test(view: CalibrationView, run: Run) -> SkillTest | None:
         if line and base and line.has_interval and base.estimate > 0:
             of_numbers = item in ("crps", "interval_score")
             baseline = "the distribution of the outcomes" if of_numbers else "the class frequencies"
-            return SkillTest(line, base.estimate, score, baseline, _uses(lines, item, run))
+            return SkillTest(line, base.estimate, score, baseline, _uses(lines, item))
     return None
 
 
-def _uses(lines: Mapping[str, ScoreLine], score: str, run: Run) -> dict[str, float]:
+def _uses(lines: Mapping[str, ScoreLine], score: str) -> dict[str, float]:
     """Return, by their words, the lower ends above 0 of what beside `score` shows the features to be of use."""
     uses = {}
-    area, brier, error = lines.get("roc_auc"), lines.get("brier_skill"), lines.get("squared_error")
-    spread = SubjectFacts.of(run).y_summary.get("std")
+    area, brier, r2 = lines.get("roc_auc"), lines.get("brier_skill"), lines.get("r2")
     if area:
         words = line_words(area, confidence=area.confidence)
         uses[f"It does order the rows: the area under the ROC curve is {words}."] = area.lower - 0.5
     if brier and score == LOG_SCORE:
         words = line_words(brier, confidence=brier.confidence)
         uses[f"By the Brier score it is better than the baseline, by {words}."] = brier.lower
-    if error and spread:
-        share = 1 - error.upper / spread**2
-        uses[f"Its means do help: they take at least {share_words(share)} off the variance of the outcome."] = share
+    if r2:
+        share = share_words(r2.lower)
+        uses[f"Its means do help: they take at least {share} off the variance of the outcome."] = r2.lower
     return {words: lower for words, lower in uses.items() if lower > 0}
 
 
@@ -261,7 +260,7 @@ def _no_skill(rule: Rule, skill: SkillTest) -> Said:
         remedy = "Compare rows and fit with those that the gain was stated for."
     elif skill.uses:
         statement, explains = f"{statement} {next(iter(skill.uses))}", SYMPTOMS[:1]
-        remedy = "Recalibrate the model on held-out rows and audit it again."
+        remedy = "Recalibrate the model on held-out observations and audit it again."
     parts = {"remedy": remedy, "threshold": threshold, "explains": explains, "evidence": (ids.CALIBRATION,)}
     interval = span(skill.line.estimate / skill.base, numbers["lower"], numbers["upper"])
     return {"statement": statement, **parts, **interval}
@@ -594,12 +593,12 @@ class CalibrationGate(TableCheck):
         size = gate.view.gap_size(self.margin)
         needed = size.rounded if size is not None and size.is_larger else None
         by_coverage = not gate.reach >= self.margin and gate.missed.upper >= self.pass_margin
-        statement = f"{count(gate.view.n, 'row')} cannot tell whether the stated uncertainty is right: "
+        statement = f"The sample (n = {gate.view.n:,}) does not show whether the predictive uncertainty is calibrated: "
         statement += f"{gate.missed.words}." if by_coverage else self._open(gate, size)
         if few.reason:
             needed = None if isnan(few.rows) else ceil(few.rows)
-            enough = f" About {needed} rows would do if their share stays as it is." if needed else ""
-            both = "Neither the stated uncertainty nor what drives the loss can be judged"
+            enough = f" About {needed:,} observations are needed if their share stays as it is." if needed else ""
+            both = "Whether the model is calibrated, and what drives the loss, is inconclusive"
             statement = f"{both}: {few.reason}.{enough}"
         remedy = f"Audit the model on {f'about {needed:,}' if needed else 'more'} new observations."
         numbers, threshold = (gate.gap, gate.lower, gate.upper), self.margin
@@ -613,20 +612,19 @@ class CalibrationGate(TableCheck):
             reasons = {omission.measure: omission.reason for omission in gate.view.omissions}
             return f"{reasons.get(CONFIDENCE_GAP, 'how sure the model is could not be held against the outcomes')}."
         if isnan(gate.lower):
-            return "one row or cluster gives no interval."
+            return "one observation or cluster gives no interval."
         if isnan(gate.gain.estimate):
             reasons = {omission.measure: omission.reason for omission in gate.view.omissions}
             return f"{reasons.get(SHAPE_GAIN, 'what recalibration gains is not known')}."
         enough = "" if size is None else f" {size.sentence}"
-        rejected = ". A calibration test rejects, with a small effect" if gate.p_adjusted <= self.level else ""
-        return f"{gate.words}, and the limit is ±{self.margin:g} nats{rejected}.{enough}"
+        return f"{gate.words}, and the tolerance is ±{self.margin:g} nats.{enough}"
 
     def _passed(self, gate: GateInputs) -> str:
         if gate.missed.known and isnan(gate.gap):
             return f"The stated coverage is kept: {gate.missed.words}."
         held = f" Of its label sets, {gate.missed.words}." if gate.missed.known else ""
         within = f"{gate.words}, within ±{self.margin:g} nats; no test rejects"
-        return f"The stated uncertainty is right on average: {within}.{held}"
+        return f"The predictive uncertainty is calibrated on average: {within}.{held}"
 
 
 def _remedy(run: Run, features: Sequence[str] = ()) -> str:
@@ -635,7 +633,7 @@ def _remedy(run: Run, features: Sequence[str] = ()) -> str:
     if assumption is None and features:
         return f"Let the spread depend on {listed(map(short, features))}, and audit the model again."
     if assumption is None:
-        return "Recalibrate the model on held-out rows and audit it again."
+        return "Recalibrate the model on held-out observations and audit it again."
     if assumption.scale == "constant":
         return "Let the assumed spread depend on the row, residuals=uq.Residuals(scale='modelled'), and audit it again."
     return "Assume another distribution of the residuals, such as form='empirical', and audit it again."

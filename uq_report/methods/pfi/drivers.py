@@ -304,8 +304,11 @@ class Judge:
         if self.around(value, se, 1 - 2 * EQUIVALENCE)[1] < self.tolerance or value == 0:
             state = CONSTANT
         return estimate(value, se, ends, self.level, self.change.name) | {
-            "item": DIFFERENCE, "verdict": state, "margin": self.tolerance,
-        }  # fmt: skip
+            "item": DIFFERENCE,
+            "verdict": state,
+            "margin": self.tolerance,
+            "exact_zero": value == 0,
+        }
 
     def line(self, name: str) -> dict[str, Any]:
         """Return the size of a set, its share R of D, its total effect T and its mean change, and the verdict."""

@@ -107,7 +107,7 @@ def area_of(
 def _parts(values: FloatArray, sampling: Sampling, level: float) -> tuple[float, float, float]:
     """Return the mean, its standard error and the quantile of Student's t."""
     mean, error = (float(value) for value in sampling.mean(values))
-    return mean, error, t_quantile(0.5 + level / 2, sampling.units - 1)
+    return mean, error, t_quantile(0.5 + level / 2, sampling.freedom)
 
 
 def row_pieces(values: FloatArray, group: BoolArray, rest: BoolArray, sampling: Sampling) -> FloatArray:

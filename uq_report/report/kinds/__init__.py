@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Final, NamedTuple
@@ -56,5 +57,9 @@ def document(run: Run, kind: str = "audit", *, appendix: str = SHORT, draws: boo
         For another kind or appendix.
     """
     check_form(kind, appendix)
-    with nullcontext() if draws else undrawn():
-        return assemble.document(run, appendix=appendix) if kind == "audit" else KINDS[kind](run)
+    try:
+        with nullcontext() if draws else undrawn():
+            return assemble.document(run, appendix=appendix) if kind == "audit" else KINDS[kind](run)
+    finally:
+        if draws:
+            gc.collect()  # figures refer to themselves, and hold pixels that Python's collector does not count
