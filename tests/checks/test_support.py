@@ -19,7 +19,7 @@ from uq_report.methods.support.explain import Support
 
 def share(item: str, feature: str, value: float, reach: float, p_value: float = np.nan) -> dict[str, Any]:
     bounds = {"lower": value - reach, "upper": value + reach, "std_error": reach / 2, "confidence": 0.95}
-    names = {"measure": "share_outside", "feature": feature, "item": item, "covers": "new test rows"}
+    names = {"measure": "share_outside", "feature": feature, "item": item, "covers": "new test samples"}
     return {**names, **bounds, "estimate": value, "n": 400, "p_value": p_value, "expected": 0.05}
 
 
@@ -229,7 +229,7 @@ def test_without_training_rows_it_does_not_apply() -> None:
     )
     assert (outcome.state, outcome.reason) == (
         "not_applicable",
-        "the comparison with training rows was not computed: support.train must be given",
+        "the comparison with the training sample was not computed: support.train must be given",
     )
 
 

@@ -32,7 +32,7 @@ def shown(*results: Result) -> Section:
 
 def line(feature: str, item: str, value: float, reach: float) -> dict[str, Any]:
     ends = {"lower": value - reach, "upper": value + reach, "std_error": reach / 2, "confidence": 0.95}
-    return {"measure": "", "feature": feature, "item": item, "estimate": value, "covers": "new test rows"} | ends
+    return {"measure": "", "feature": feature, "item": item, "estimate": value, "covers": "new test samples"} | ends
 
 
 def information(features: Mapping[str, tuple[float, Part | None, float]], **meta: Any) -> Diagnostic:
@@ -60,9 +60,9 @@ def test_features_stand_by_their_information_with_the_reading_of_their_interval(
     ]  # fmt: skip
     assert rows[-1][2] == "no number"
     assert (
-        "The other features share part of the information of a (covered share 33 %) says about the target. b says more "
-        "once the others are "
-        "known. For 1 feature the interval of covered information holds 0: neither way is shown."
+        "The other features share part of the information of a (covered share 33 %) about the target. b is more "
+        "informative once the others are known (synergy). For 1 feature the interval of covered information holds 0: "
+        "neither way is shown."
     ) in text_of(found)
 
 

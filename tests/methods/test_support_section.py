@@ -23,7 +23,7 @@ def result(id: str, rows: list[dict[str, Any]], columns: tuple[str, ...], **meta
 
 
 def share(item: str, feature: str, value: float, reach: float = 0.02, p_value: float = np.nan) -> dict[str, Any]:
-    names = {"measure": "share_outside", "feature": feature, "item": item, "covers": "new test rows", "n": 400}
+    names = {"measure": "share_outside", "feature": feature, "item": item, "covers": "new test samples", "n": 400}
     ends = {"lower": value - reach, "upper": value + reach, "std_error": 0.01, "confidence": 0.95}
     return names | ends | {"estimate": value, "p_value": p_value, "expected": 0.05}
 
