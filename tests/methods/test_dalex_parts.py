@@ -145,7 +145,7 @@ def stub(answers: dict[str, Any], *, classifies: bool = False, measures: Any = (
             measures=measures,
             features=("a", "b"),
             classifies=classifies,
-            own=np.zeros((len(measures), 9)),
+            own=np.ones((len(measures), 9)),
             cells=SimpleNamespace(table=lambda rows, others: pd.DataFrame()),
             ask=lambda part, label, *_, **__: answers[label],
             fields=lambda part, title, gaps: {
