@@ -233,8 +233,8 @@ def test_what_partners_hide_is_one_observation_with_both_importances_and_names()
     assert (finding.threshold, finding.size) == (0.01, None)
     assert finding.observed == pytest.approx(0.2)
     assert finding.statement == (
-        "Wrong values of b alone cost 0.30 nats; with those of a wrong too they cost 0.50 nats, more by 0.200 nats "
-        "(95 % interval 0.160 to 0.240). So it is with a (0.20 alone, 0.35 with b and c)."
+        "Permuting b alone increases the measure by 0.30 nats; with a permuted as well the increase is 0.50 nats, "
+        "larger by 0.200 nats (95 % interval 0.160 to 0.240). So it is with a (0.20 alone, 0.35 with b and c)."
     )
 
 

@@ -659,7 +659,7 @@ def test_a_loss_that_is_no_mean_is_noted_among_others() -> None:
     pair = ImportanceTerms(*[*twice, term.exact])
     of = replace(made, estimator=Estimator(both, {"nll": 0.01, auc.name: 0.01}, 0.95, 0.1), terms=[pair])
     notes = importance_result(of).notes
-    assert "1 - AUC and the like are no mean over rows: a row counts by its influence on them." in notes
+    assert "1 - AUC is no mean over observations: its interval is based on the influence of each observation." in notes
     assert not any("1 - AUC" in note for note in importance_result(made).notes)
 
 

@@ -115,8 +115,7 @@ def _hidden_words(lines: Sequence[CoverCorrectedLine], view: CoverCorrected, run
     more = value_words(line.change, line.change_lower, line.change_upper, unit, confidence=line.confidence)
     in_unit = f" {unit_phrase(unit)}".rstrip()
     return {
-        "statement": f"Wrong values of {short(line.feature)} alone cost {number(line.plain, 2)}{in_unit}; with those "
-        f"of {partners[line.feature]} wrong too they cost {number(line.estimate, 2)}{in_unit}, more by {more}{lead}."
+        "statementf": f"Permuting {short(line.feature)} alone increases the measure by {number(line.plain, 2)}{in_unit}; with {partners[line.feature]} permuted as well the increase is {number(line.estimate, 2)}{in_unit}, larger by {more}{lead}."
         f"{_so_with(others)}",
         "evidence": (ids.COVER, ids.CID_COVER),
         "remedy": "Read its importance together with that of its partner features.",
@@ -172,9 +171,9 @@ def _unnoticed(rule: Rule, run: Run) -> RuleOutcome:
     loss = reading.likelihood(importance)
     require(loss, reading.lacking(importance, NLL.name))
     require(ENTROPY.name in importance.measures, reading.lacking(importance, ENTROPY.name))
-    require(facts.weights is False and not facts.clusters, "the rows are weighted or in clusters")
+    require(facts.weights is False and not facts.clusters, "the observations are weighted or in clusters")
     features = _differences(rule, importance, loss)
-    require(features, "permutation importance has no row terms")
+    require(features, "permutation importance has no terms of single observations")
     redundancy = needed(RedundancyView, run)
     predicted = {line.feature: line for line in redundancy.lines if line.item == WITHOUT_TARGET}
 
