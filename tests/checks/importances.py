@@ -63,7 +63,7 @@ def _line(measure: str, feature: str, value: float, error: float, df: int) -> di
         "lower": judged.lower,
         "upper": judged.upper,
         "confidence": 0.95,
-        "covers": "new test rows",
+        "covers": "new test samples",
         "verdict": judged.verdict,
         "margin": MARGIN,
         **UNREAD,

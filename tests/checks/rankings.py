@@ -28,7 +28,12 @@ def ranking(method: str, measure: str, places: Mapping[str, Place]) -> pd.DataFr
     ]
     role = ROLES.get(measure, "prediction")
     return pd.DataFrame(lines).assign(
-        std_error=NONE, confidence=0.95, covers="new test rows, all ranks together", item=method, role=role, value=0.0
+        std_error=NONE,
+        confidence=0.95,
+        covers="new test samples, all ranks together",
+        item=method,
+        role=role,
+        value=0.0,
     )
 
 
@@ -63,7 +68,7 @@ def line(feature: str, verdict: str, estimate: float = 0.5, se: float = 0.1, mea
         "lower": estimate - 2 * se,
         "upper": estimate + 2 * se,
         "confidence": 0.95,
-        "covers": "new test rows",
+        "covers": "new test samples",
         "verdict": verdict,
         "margin": 0.01,
         **UNREAD,

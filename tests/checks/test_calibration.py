@@ -321,11 +321,11 @@ def test_without_the_result_it_does_not_apply() -> None:
     outcome = CalibrationGate().check(run(not_run=(NotRun("calibration", "explainers", "y was not given", "data"),)))
     assert (outcome.state, outcome.reason) == (
         "not_applicable",
-        "the scoring of outcomes was not computed: y was not given",
+        "the assessment of calibration was not computed: y was not given",
     )
     full_stop = run(not_run=(NotRun("calibration", "explainers", "y must be given. Give y.", "data"),))
     assert CalibrationGate().check(full_stop).reason.endswith("was not computed: y must be given. Give y")
-    assert CalibrationGate().check(run()).reason == "the scoring of outcomes was not computed"
+    assert CalibrationGate().check(run()).reason == "the assessment of calibration was not computed"
 
 
 def test_every_code_is_declared() -> None:

@@ -175,7 +175,7 @@ def test_a_feature_that_makes_predictions_worse_is_named_alone_as_the_cause() ->
         "interval 0.0980 to 0.1020). "
     )
     assert [symptom.code for symptom in finding.explains] == ["UQ402", "UQ101", "UQ001", "UQ003", "UQ123", "UQ301"]
-    assert finding.remedy.startswith("Check how the feature was filled, coded and signed")
+    assert finding.remedy.startswith("Check how the feature is populated, coded and signed")
     (rest,) = judged({**HARMED, "flipped": (0.2, 0.0)}).findings
     assert (rest.features, rest.remedy.partition(",")[0]) == (("a",), "Reduce over-fitting: regularise")
 
@@ -250,9 +250,9 @@ def test_claims_without_outcomes_or_numbers_say_why() -> None:
     nothing = replace(bare, estimates=bare.estimates[:0])
     gap = replace(nothing, omissions=(Omission("nll", "a", "it is constant"), Omission("nll", "b", "it is constant")))
     for result, reason in (
-        (claimed, "there are no outcomes to show what is delivered"),
-        (nothing, "no claim could be computed"),
-        (gap, "no claim could be computed: it is constant"),
+        (claimed, "realised importance needs outcomes, which were not given"),
+        (nothing, "model-implied importance could not be computed"),
+        (gap, "model-implied importance could not be computed: it is constant"),
     ):
         assert ClaimsCheck().check(run(result)).reason == reason
 

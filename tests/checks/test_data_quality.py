@@ -218,7 +218,10 @@ def test_what_was_not_given_is_not_judged() -> None:
 
 def test_without_the_result_it_does_not_apply() -> None:
     outcome = DataQualityCheck().check(run(not_run=(NotRun("data_quality", "explainers", "denied", "not asked"),)))
-    assert (outcome.state, outcome.reason) == ("not_applicable", "the look at the data was not computed: denied")
+    assert (outcome.state, outcome.reason) == (
+        "not_applicable",
+        "the assessment of data quality was not computed: denied",
+    )
 
 
 def test_thresholds_are_options_and_stand_in_the_rules() -> None:

@@ -217,8 +217,11 @@ def test_weights_clusters_and_missing_row_terms_are_not_judged() -> None:
     results = read(a=(ZERO, PLUS)), cover(UNCOVERED), redundancy(UNRELATED), STRANGERS
     for facts in ({"weights": True}, {"clusters": 30}):
         found = Dependence().check(run(*results, **facts))
-        assert "UQ202 was not judged: the rows are weighted or in clusters." in found.reason
-    assert "UQ202 was not judged: permutation importance has no row terms." in judged(replace(CALM, rows=None)).reason
+        assert "UQ202 was not judged: the observations are weighted or in clusters." in found.reason
+    assert (
+        "UQ202 was not judged: permutation importance has no terms of single observations."
+        in judged(replace(CALM, rows=None)).reason
+    )
 
 
 def test_what_partners_hide_is_one_observation_with_both_importances_and_names() -> None:
@@ -317,7 +320,7 @@ def test_rules_without_evidence_are_named_and_nothing_passes() -> None:
     found = Dependence().check(run(CALM, cover(UNCOVERED), not_run=not_run))
     assert found.state == "skipped"
     for code in ("UQ202", "UQ203"):
-        assert f"{code} was not judged: the look for repeated features was not computed: denied." in found.reason
+        assert f"{code} was not judged: the redundancy analysis was not computed: denied." in found.reason
     found = judged(importance=None)
     assert "UQ202 was not judged: permutation importance was not computed." in found.reason
     assert "UQ201 was not judged" not in found.reason

@@ -49,7 +49,7 @@ def _profile(
     id: str, columns: Mapping[str, Any], ice: list[FloatArray], level: str = "", options: Any = None, gaps: Any = ()
 ) -> Profile:
     table = pd.DataFrame({"measure": "prediction", "feature": "age", "x": X, "level": level, **columns})
-    table = table.assign(lower=np.nan, upper=np.nan, confidence=0.95, covers="new test rows")
+    table = table.assign(lower=np.nan, upper=np.nan, confidence=0.95, covers="new test samples")
     frames = [pd.DataFrame({"x": X, "value": curve, "curve": k}) for k, curve in enumerate(ice)]
     frame = pd.concat([pd.DataFrame({"x": X, "value": columns["estimate"], "curve": -1}), *frames], ignore_index=True)
     frame = frame.assign(measure="prediction", feature="age", feature_2="", level=level, x_2=np.nan, level_2="")
@@ -90,7 +90,7 @@ def test_a_fall_of_both_curves_fires_with_the_interval_of_the_change() -> None:
     finding = found.findings[0]
     assert (finding.evidence, finding.severity, finding.threshold) == (("ale", "pdp"), "high", 0.0)
     assert finding.observed == pytest.approx(-0.3)
-    assert "should be increasing in age, but between 0.4 and 0.6" in finding.statement
+    assert "is expected to be increasing in age, but between 0.4 and 0.6" in finding.statement
     assert "Such steps make up 30 % of its range." in finding.statement
     assert finding.lower is not None
     assert finding.upper is not None
@@ -101,7 +101,7 @@ def test_a_fall_of_both_curves_fires_with_the_interval_of_the_change() -> None:
 def test_curves_that_keep_the_direction_pass(profiles: tuple[Profile, ...]) -> None:
     found = judged(*profiles)
     assert (found.state, codes(found)) == ("passed", [])
-    assert re.search(r"on the prediction keeps? to the stated direction of age\.", found.reason)
+    assert re.search(r"of the prediction ha(?:s|ve) the stated direction for age\.", found.reason)
 
 
 def test_the_other_direction_is_the_mirror_image() -> None:
@@ -210,12 +210,12 @@ def test_every_step_of_every_curve_is_adjusted_together() -> None:
     [
         (ale(UP, level="red"), "it is not numeric"),
         (ale(UP, options={"edges": {"age": [0.0, 1.0]}}), "the edges of its local effect were given"),
-        (ale(UP, float("nan")), "a bin of its local effect has no known error"),
-        (_with_a_gap(ale(UP), "std_error_change"), "a bin of its local effect has no known error"),
-        (_with_a_gap(pdp(UP, rows=5), "std_error"), "too few single curves"),
+        (ale(UP, float("nan")), "a bin of its local effect has no standard error"),
+        (_with_a_gap(ale(UP), "std_error_change"), "a bin of its local effect has no standard error"),
+        (_with_a_gap(pdp(UP, rows=5), "std_error"), "too few ICE curves"),
         (_of_levels(ale(UP), ["", *"abcde"]), "it is not numeric"),
-        (pdp(UP, options={"mode": "derivative"}), "made as a derivative"),
-        (pdp(UP, rows=5, options={"mode": "centred"}), "too few single curves"),
+        (pdp(UP, options={"mode": "derivative"}), "computed as a derivative"),
+        (pdp(UP, rows=5, options={"mode": "centred"}), "too few ICE curves"),
     ],
 )
 def test_what_has_no_error_of_changes_is_not_tested(profile: Profile, words: str) -> None:
@@ -230,7 +230,7 @@ def test_a_missing_curve_gives_the_reason_of_its_omission() -> None:
     with pytest.raises(UnsupportedError, match="it has one value"):
         ale_steps(Ale.from_result(gone), run(gone), "prediction", "age", 30)
     assert (
-        "the local effect has no value for how unsure the model is along it"
+        "the accumulated local effect has no value for the uncertainty along it"
         in judged(ale(UP), measure="entropy").reason
     )
 
@@ -252,7 +252,9 @@ def test_without_a_stated_direction_or_a_profile_it_does_not_apply() -> None:
     found = Direction(monotone={"age": "increasing"}).check(
         run(not_run=(NotRun("ale", "explainers", "denied", "not asked"),))
     )
-    assert found.reason == "age (the local effect was not computed: denied and the average effect was not computed)"
+    assert found.reason == (
+        "age (the accumulated local effect was not computed: denied and the partial dependence was not computed)"
+    )
 
 
 def test_two_falls_make_up_their_sum_and_the_larger_one_is_told() -> None:
@@ -262,8 +264,8 @@ def test_two_falls_make_up_their_sum_and_the_larger_one_is_told() -> None:
     reach = t.ppf(0.975, 300 / 5 - 1) * 0.1
     assert (finding.observed, finding.lower, finding.upper) == pytest.approx((-4, -4 - reach, -4 + reach))
     assert finding.statement == (
-        "The prediction should be increasing in age, but between 0.6 and 0.8 the local effect changes by −4.00 "
-        "(95 % interval −4.20 to −3.80). Such steps make up 30 % of its range."
+        "The prediction is expected to be increasing in age, but between 0.6 and 0.8 the accumulated local effect "
+        "changes by −4.00 (95 % interval −4.20 to −3.80). Steps in the wrong direction make up 30 % of its range."
     )
     assert (finding.severity, judged(ale(curve, 0.1), high_size=0.31).findings[0].severity) == ("high", "medium")
     assert (finding.measures, finding.features, finding.threshold) == (("prediction",), ("age",), 0.0)
@@ -278,9 +280,10 @@ def test_every_step_must_be_clear_in_whatever_unit(unit: float, error: float, fi
 
 
 def test_one_method_keeps_and_two_keep_to_the_direction() -> None:
-    said = "on the prediction {} to the stated direction of age."
-    assert judged(ale(UP)).reason == f"The local effect {said.format('keeps')}"
-    assert judged(ale(UP), pdp(UP)).reason == f"The local effect and the average effect {said.format('keep')}"
+    said = "of the prediction {} the stated direction for age."
+    assert judged(ale(UP)).reason == f"The accumulated local effect {said.format('has')}"
+    both = "The accumulated local effect and the partial dependence"
+    assert judged(ale(UP), pdp(UP)).reason == f"{both} {said.format('have')}"
 
 
 def test_a_run_without_a_list_of_features_is_judged_all_the_same() -> None:

@@ -70,7 +70,7 @@ def test_pairs_about_one_feature_and_question_are_one_finding() -> None:
     cases = (case("a", PFI, PARTS), case("a", PFI, ("pfi.train", "nll")))
     whole = agreement(ranking(*PFI, FIRST), ranking(*PARTS, LAST), third, disagreements=cases)
     finding = only(Disagreement().check(run(whole)))
-    assert "and so in 1 more pair of methods" in finding.statement
+    assert "1 more pair of methods disagree" in finding.statement
     assert finding.evidence == ("agreement", "pfi", "dalex.model_parts", "pfi.train")
 
 
@@ -127,7 +127,7 @@ def test_a_list_cut_within_the_sure_ones_clears_nothing(sure: bool, state: str) 
     )
     outcome = Disagreement().check(run(two, pfi(line("a", "positive"))))
     assert (outcome.state, outcome.findings) == (state, ())
-    assert ("beyond those that are listed" in outcome.reason) == sure
+    assert ("disagreements that are not listed" in outcome.reason) == sure
 
 
 def test_no_contradiction_passes_and_says_what_was_compared() -> None:
@@ -136,7 +136,7 @@ def test_no_contradiction_passes_and_says_what_was_compared() -> None:
     outcome = Disagreement().check(run(two, pfi(line("a", "positive"), line("b", "positive"))))
     assert outcome.state == "passed"
     assert "of 1 pair of methods" in outcome.reason
-    assert "lowers a loss: a." in outcome.reason
+    assert "increases a loss: a." in outcome.reason
 
 
 # ------------------------------------------------------------------ UQ602: drivers without a benefit
@@ -152,7 +152,7 @@ def drivers(*lines: dict[str, Any], results: tuple[Any, ...] = (), level: float 
 def test_a_leading_driver_that_does_not_lower_the_loss_is_found(own: str, estimate: float) -> None:
     finding = only(drivers(line("a", own, estimate, 0.001), line("b", "positive")))
     assert (finding.code, finding.severity, finding.features) == ("UQ602", "observation", ("a",))
-    assert f"the loss does not rise: its importance is {own} for the loss, " in finding.statement
+    assert f"does not increase the loss: its importance is {own} for the loss, " in finding.statement
     assert finding.evidence == ("agreement", "pfi", "shap.importance")
     assert (finding.threshold, finding.observed) == (0.01, estimate)
 
@@ -184,7 +184,7 @@ def test_drivers_are_named_in_their_order_and_by_every_ranking() -> None:
     four: dict[str, Place] = {name: (k, k, k) for k, name in enumerate("abcd", 1)}
     rankings = agreement(ranking("shap.importance", "prediction", eight), ranking("rsens", "aed", four))
     outcome = Disagreement().check(run(rankings, pfi(*(line(name, "positive") for name in "abc"))))
-    assert "Each leading driver of the prediction lowers a loss: a and b." in outcome.reason
+    assert "Permuting each leading driver of the prediction increases a loss: a and b." in outcome.reason
 
 
 def test_rankings_of_a_single_feature_are_read() -> None:
@@ -241,7 +241,7 @@ def test_every_code_has_its_rule_with_the_thresholds() -> None:
     rules = {rule.code: rule.text for rule in Disagreement(top=4, min_rank_gap=3).rules}
     assert list(rules) == ["UQ601", "UQ602"]
     assert "first 4" in rules["UQ601"]
-    assert "starts 3 or more places behind" in rules["UQ601"]
+    assert "starts 3 or more places lower" in rules["UQ601"]
 
 
 @pytest.mark.parametrize("option", [{"top": 0}, {"min_rank_gap": 0}, {"level": 1.0}])

@@ -30,7 +30,7 @@ def profile(id: str, curve: FloatArray, error: float = 0.02, measure: str = "pre
     """Return a PDP or ALE of feature a; an ALE's error grows from 0 as it accumulates."""
     table = pd.DataFrame({"measure": measure, "feature": "a", "x": X, "level": level, "estimate": curve})
     table = table.assign(
-        std_error=error, std_error_change=np.where(X > 0, error, 0.0), confidence=0.95, covers="new test rows"
+        std_error=error, std_error_change=np.where(X > 0, error, 0.0), confidence=0.95, covers="new test samples"
     )
     columns = [*ESTIMATE_COLUMNS, "x", "level", *(["std_error_change"] if id == "ale" else [])]
     return Profile(
@@ -290,8 +290,8 @@ def test_without_any_evidence_it_does_not_apply() -> None:
     assert (found.state, found.reason) == (
         "not_applicable",
         (
-            "permutation importance has no value for how unsure the model is; the local effect was not computed and "
-            "the average effect was not computed"
+            "permutation importance has no value for the uncertainty; the accumulated local effect was not computed "
+            "and the partial dependence was not computed"
         ),
     )
     assert "permutation importance was not computed" in Extrapolation().check(run()).reason

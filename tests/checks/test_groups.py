@@ -22,7 +22,7 @@ SMALL = 0.01  # half the width of an interval that decides
 
 def interval(value: float, reach: float) -> dict[str, Any]:
     bounds = {"lower": value - reach, "upper": value + reach, "std_error": reach / 2, "confidence": 0.95}
-    return {**bounds, "estimate": value, "covers": "new test rows"}
+    return {**bounds, "estimate": value, "covers": "new test samples"}
 
 
 def difference(

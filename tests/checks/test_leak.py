@@ -61,7 +61,7 @@ def test_a_column_made_from_the_outcome_is_named_alone(*, classes: bool) -> None
     assert [(f.code, f.features) for f in found.findings] == [("UQ411", ("closed",))]
     finding = found.findings[0]
     assert finding.severity == ("critical" if classes else "high")
-    assert "it may be recorded after the outcome, or made from it" in finding.statement
+    assert "it may be recorded after the outcome, or derived from it" in finding.statement
     assert finding.evidence == (("cid", "pfi", "calibration") if classes else ("cid", "pfi"))
     assert finding.size == (pytest.approx(1, abs=0.05) if classes else None)
     assert "nan" not in finding.statement
@@ -73,10 +73,10 @@ def test_a_leak_in_the_audited_rows_alone_is_told_apart() -> None:
     of = uq.explain(LogisticRegression().fit(X_train, y_train), X, y, train=(X_train, y_train))
     found = outcome(audited(of, ["calibration", "pfi", "cid"], checks=["leak"]), "leak")
     (finding,) = found.findings
-    assert "the leak is in these rows and not in those it was fitted to" in finding.statement
+    assert "the leak is in the test sample and not in the training sample" in finding.statement
     used = fitted(0.05, classes=True).findings[0].statement
-    assert "Wrong values of it cost the model" in used
-    assert "makes little of it" not in used
+    assert "Permuting it increases the log loss by" in used
+    assert "makes little use of it" not in used
 
 
 @pytest.mark.parametrize("nats", [1.0, 0.5])
@@ -86,7 +86,7 @@ def test_a_model_makes_little_of_a_leak_below_a_tenth_of_what_it_tells(
 ) -> None:
     feature = SingleFeatureInfo("a", nats=nats, share=0.95, lower=0.94, upper=0.96, most=1.0)
     cost = _cost(feature, importances.run(importances.pfi({"nll": {"a": (nats * upper, 1e-6)}})))
-    assert ("makes little of it" in cost) is little
+    assert ("makes little use of it" in cost) is little
 
 
 @pytest.mark.parametrize(("skill", "size"), [(0.5, 0.8), (0.4, 1.0), (0.2, 1.0), (0.0, None), (-0.1, None)])
@@ -111,7 +111,7 @@ def test_a_share_near_one_is_rounded_down_and_never_to_all(share: float, words: 
 
 def test_what_passes_names_the_feature_that_tells_most_and_no_share_is_above_all() -> None:
     reason = judged({"a": (0.02, 0.1), "b": (0.6, 0.1), "c": (0.3, 0.01)}).reason
-    assert "b tells most, 60 % (at most 84 %) of what there is to know about the outcome" in reason
+    assert "b explains most, 60 % (at most 84 %) of the entropy of the outcome" in reason
     (finding,) = judged({"a": (0.995, 0.01)}).findings
     assert finding.lower == pytest.approx(0.975, abs=0.001)
     assert finding.upper == 1
@@ -121,7 +121,7 @@ def test_what_passes_names_the_feature_that_tells_most_and_no_share_is_above_all
 def test_strong_honest_columns_are_not_named(*, classes: bool) -> None:
     found = fitted(0.0, classes=classes)
     assert found.state == "passed"
-    assert "No feature alone gives the outcome" in found.reason
+    assert "No single feature determines the outcome" in found.reason
 
 
 @pytest.mark.parametrize(
@@ -141,8 +141,8 @@ def test_the_level_is_shared_out_over_the_features() -> None:
 def test_numbers_are_judged_by_the_variance() -> None:
     finding = judged({"a": (0.992, 0.001)}, **NUMBER).findings[0]
     assert (finding.severity, finding.size) == ("high", None)
-    assert "a alone gives 99.2 % (at least 99.0 %) of the variance of the outcome" in finding.statement
-    assert "an earlier value of a slow series" in finding.statement
+    assert "a alone explains 99.2 % (at least 99.0 %) of the variance of the outcome" in finding.statement
+    assert "a lagged value of a slowly varying series" in finding.statement
     assert judged({"a": (0.95, 0.005)}, **NUMBER).state == "passed"
 
 
@@ -182,7 +182,7 @@ def test_only_numbers_with_more_values_than_cells_are_cut(
 @pytest.mark.parametrize(
     ("facts", "reason"),
     [
-        ({"y_summary": {"counts": [191, 9]}}, "9 rows outside the most frequent class are too few"),
+        ({"y_summary": {"counts": [191, 9]}}, "9 observations outside the most frequent class are too few"),
         ({"y_summary": {"counts": [0, 200]}}, "one class only"),
     ],
 )
@@ -202,4 +202,4 @@ def test_options_and_absence() -> None:
         "covered information was not computed: cid.X must have no copies",
     )
     assert judged({"a": (0.99, float("nan"))}).state == "skipped"
-    assert judged({}).reason == "what a feature tells alone was not computed"
+    assert judged({}).reason == "the mutual information of features and outcome was not computed"

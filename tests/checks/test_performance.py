@@ -172,7 +172,7 @@ def test_over_claiming_stands_under_a_model_of_no_use() -> None:
 @pytest.mark.parametrize(
     ("counts", "reason"),
     [
-        ([191, 9], "9 rows outside the most frequent class are too few: 10 would do, in about 223"),
+        ([191, 9], "9 observations outside the most frequent class are too few: 10 are needed, in about 223"),
         ([200, 0], "one class only"),
     ],
 )
@@ -318,7 +318,7 @@ def test_options_and_absence() -> None:
     )
     assert (found.state, found.reason) == (
         "not_applicable",
-        "the scoring of outcomes was not computed: y was not given",
+        "the assessment of calibration was not computed: y was not given",
     )
 
 

@@ -101,7 +101,7 @@ def test_a_broken_rule_says_by_what_interval() -> None:
     finding = only(judged("post code not in top 3 of entropy"))
     assert (finding.severity, finding.features, finding.measures) == ("high", ("post code",), ("entropy",))
     assert "'post code not in top 3 of entropy' is broken" in finding.statement
-    assert "post code has rank 1 (1 to 2) for how unsure the model is by permutation importance." in finding.statement
+    assert "post code has rank 1 (1 to 2) for the uncertainty by permutation importance." in finding.statement
     assert finding.evidence == ("agreement", "pfi")
     assert (finding.threshold, finding.observed, finding.lower, finding.upper) == (3.0, 1.0, 1.0, 2.0)
     finding = only(judged("coverage 90 >= 0.94"))
@@ -139,9 +139,9 @@ def test_an_open_limit_says_what_sample_decides_where_the_truth_differs_by_a_sta
     [
         ("postcode not in top 3 of entropy", "no such feature. Did you mean 'post code'?"),
         ("age not in top 3 of entropi", "There are rankings of entropy by pfi and brier by shap.importance."),
-        ("crps <= 1", "the scoring of outcomes has no value for the loss by the CRPS: it needs numbers."),
+        ("crps <= 1", "the assessment of calibration has no value for the CRPS: it needs numbers."),
         ("coverage 85 >= 0.5", "computed at 80 % and 90 % only"),
-        ("off-support share <= 0.05", "the comparison with training rows was not computed"),
+        ("off-support share <= 0.05", "the comparison with the training sample was not computed"),
     ],
 )
 def test_what_a_rule_names_and_nobody_computed_is_told(rule: str, words: str) -> None:
@@ -159,7 +159,7 @@ def test_missing_results_are_open_and_never_a_pass() -> None:
     )
     assert [finding.code for finding in outcome.findings] == ["UQ952", "UQ952"]
     assert "the comparison of rankings was not computed" in outcome.findings[0].statement
-    assert "the scoring of outcomes was not computed: y was not given" in outcome.findings[1].statement
+    assert "the assessment of calibration was not computed: y was not given" in outcome.findings[1].statement
 
 
 def test_an_explainer_that_did_not_run_is_the_evidence_of_an_open_rule() -> None:
@@ -193,7 +193,7 @@ def test_all_rules_are_judged_and_those_that_hold_are_told_in_a_pass() -> None:
 
 def test_without_rules_it_does_not_apply() -> None:
     outcome = Policy().check(run(RANKED, SCORES, COVERAGE))
-    assert (outcome.state, outcome.reason) == ("not_applicable", "the owner has set no rule")
+    assert (outcome.state, outcome.reason) == ("not_applicable", "the owner has stated no rule")
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_real_results_are_judged_from_settings_and_survive_being_saved() -> None
     assert (outcome.findings[0].lower, outcome.findings[0].threshold) == (1.0, 3.0)
 
 
-@pytest.mark.parametrize(("place", "reach"), [((1, 1, 1), "rank 1 (for sure)"), ((1, 1, 2), "rank 1 (1 to 2)")])
+@pytest.mark.parametrize(("place", "reach"), [((1, 1, 1), "rank 1 (without overlap)"), ((1, 1, 2), "rank 1 (1 to 2)")])
 def test_a_rank_whose_interval_is_one_rank_is_sure(place: Place, reach: str) -> None:
     found = judged(
         "a in top 2 of entropy", results=(agreement(ranking("pfi", "entropy", {"a": place, "b": (2, 2, 3)})),)

@@ -143,13 +143,13 @@ def test_the_likelihood_is_the_plain_one_where_there_are_both(measures: tuple[st
 @pytest.mark.parametrize(
     ("not_run", "words"),
     [
-        ((), "the average effect was not computed"),
-        ((NotRun("pdp", "explainers", "no\ntime.", "limit"),), "the average effect was not computed: no time"),
-        ((NotRun("pdp", "checks", "off", "not asked"),), "the average effect was not computed"),
-        ((NotRun("ale", "explainers", "off", "not asked"),), "the average effect was not computed"),
+        ((), "the partial dependence was not computed"),
+        ((NotRun("pdp", "explainers", "no\ntime.", "limit"),), "the partial dependence was not computed: no time"),
+        ((NotRun("pdp", "checks", "off", "not asked"),), "the partial dependence was not computed"),
+        ((NotRun("ale", "explainers", "off", "not asked"),), "the partial dependence was not computed"),
         (
             (NotRun("pdp", "checks", "off", "not asked"), NotRun("pdp", "explainers", "late", "limit")),
-            "the average effect was not computed: late",
+            "the partial dependence was not computed: late",
         ),
     ],
 )
@@ -158,7 +158,7 @@ def test_an_absent_result_has_the_reason_of_its_own_method(not_run: tuple[NotRun
 
 
 def test_a_method_that_ran_without_such_a_result_did_not_give_it() -> None:
-    assert absent(run(pfi({})), "pfi.train") == "permutation importance gave no such result"
+    assert absent(run(pfi({})), "pfi.train") == "permutation importance has no such result"
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_method_that_ran_without_such_a_result_did_not_give_it() -> None:
 )
 def test_what_a_result_lacks_has_the_reason_of_its_measure_or_of_all(gaps: tuple[Omission, ...], words: str) -> None:
     made = Pfi.from_result(replace(pfi({}), omissions=gaps))
-    assert lacking(made, "crps") == f"permutation importance has no value for the loss by the CRPS{words}"
+    assert lacking(made, "crps") == f"permutation importance has no value for the CRPS{words}"
 
 
 FINDING = Rule(code="UQ1", title="", when="", rests_on="").finding("low", "so it is.", ("pfi",))

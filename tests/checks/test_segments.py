@@ -30,7 +30,7 @@ def line(measure: str = CONFIDENCE_GAP, value: float = 0.3, error: float = 0.02,
     """Return a segment of 200 of 1000 rows whose difference to the rest is its mean, but for `more`."""
     unit = "units of y, squared" if measure in (EXCESS_LOSS, "variance") else "nats"
     facts = {"measure": measure, "feature": "", "estimate": value, "std_error": error, "confidence": 0.95}
-    facts |= {"lower": value - 2 * error, "upper": value + 2 * error, "covers": "new test rows"}
+    facts |= {"lower": value - 2 * error, "upper": value + 2 * error, "covers": "new test samples"}
     facts |= {"item": "age above 47", "segment": f"{measure} 1", "grown": measure, "n": 200, "units": 200}
     facts |= {"share": 0.2, "unit": unit, "n_rest": 800, "freedom": 199, "p_value": 0.001, "p_adjusted": 0.001}
     facts |= {"difference": value, "difference_std_error": error}
@@ -57,7 +57,7 @@ def diagnostic(id: str, rows: list[dict[str, Any]], columns: tuple[str, ...], **
 def offset(value: float, error: float = 0.05, **more: Any) -> dict[str, Any]:
     """Return a segment of 100 of 500 observations whose mean residual is `value` standard deviations."""
     facts = {"measure": RESIDUAL, "feature": "", "estimate": value, "std_error": error, "confidence": 0.95}
-    facts |= {"lower": value - 2 * error, "upper": value + 2 * error, "covers": "new test rows"}
+    facts |= {"lower": value - 2 * error, "upper": value + 2 * error, "covers": "new test samples"}
     facts |= {"item": "age above 47", "segment": "residual 1", "level": "", "n": 100, "units": 1001, "share": 0.2}
     facts |= {"n_rest": 400, "outcome": 5.0, "predicted": 4.0, "unit": "units of y", "nats": value**2 / 2}
     facts |= {"difference": value, "difference_std_error": error, "freedom": 1000}
@@ -156,7 +156,7 @@ def test_without_a_finite_likelihood_the_margin_is_a_share_of_the_usual_loss(val
 
 def test_the_finding_names_rows_size_rest_and_remedy() -> None:
     change = {"measure": CONFIDENCE_GAP, "feature": "income", "estimate": -0.2, "std_error": 0.01, "lower": -0.22}
-    change |= {"upper": -0.18, "confidence": 0.95, "covers": "new test rows", "item": "age above 47", "n": 200}
+    change |= {"upper": -0.18, "confidence": 0.95, "covers": "new test samples", "item": "age above 47", "n": 200}
     finding = only(judged(line(), closest=[change | {"segment": "confidence_gap 1", "before": 0.3, "after": 0.1}]))
     assert finding.code == "UQ121"
     assert finding.statement == (
@@ -239,7 +239,7 @@ def test_nothing_is_judged_without_segments() -> None:
     run = Run(as_of="2026-01-01", subject={"n": 60}, settings={}, environment={}, not_run=(absent,))
     outcome = SegmentsCheck().check(run)
     assert outcome.state == "not_applicable"
-    assert "the look at segments of rows was not computed: segments needs at least 80" in outcome.reason
+    assert "the segment analysis was not computed: segments needs at least 80" in outcome.reason
 
 
 def test_an_unknown_size_raises_nothing() -> None:
@@ -359,7 +359,7 @@ def test_the_section_counts_segments_above_the_rest_and_names_what_brings_them_c
         line("entropy", 0.6, p_adjusted=0.01, segment="entropy 5"),
     ]  # fmt: skip
     change = {"measure": "entropy", "feature": "income", "estimate": -0.2, "std_error": 0.01, "lower": -0.22}
-    change |= {"upper": -0.18, "confidence": 0.95, "covers": "new test rows", "item": "age above 47", "n": 200}
+    change |= {"upper": -0.18, "confidence": 0.95, "covers": "new test samples", "item": "age above 47", "n": 200}
     change |= {"segment": "entropy 5", "before": 0.6, "after": 0.1}
     whole = every("entropy", 1.0)
     for closest, words in ((None, ""), ([], ""), ([change], "income (0.600 to 0.100)")):

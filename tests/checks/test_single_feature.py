@@ -55,7 +55,7 @@ def judged(alone: Diagnostic, counts: tuple[int, ...] = (100, 100), **skill: flo
 def test_a_feature_that_tells_more_than_the_model_is_named(alone: float, error: float, severity: str | None) -> None:
     findings = [one for one in judged(told(("a", alone, error), ("b", 0.01, 0.01))).findings if one.code == "UQ003"]
     assert [one.severity for one in findings] == ([severity] if severity else [])
-    assert all(one.features == () and one.statement.startswith("a alone tells") for one in findings)
+    assert all(one.features == () and one.statement.startswith("a alone has") for one in findings)
 
 
 def test_a_model_of_shuffled_labels_tells_less_than_one_feature_and_a_sensible_one_does_not() -> None:
@@ -68,8 +68,8 @@ def test_a_model_of_shuffled_labels_tells_less_than_one_feature_and_a_sensible_o
 
 def test_of_several_features_the_one_that_tells_most_is_named_with_what_it_tells_beyond_the_model() -> None:
     (finding,) = judged(told(("a", 0.3, 0.02), ("b", 0.35, 0.02))).findings
-    assert finding.statement.startswith("b alone tells 0.350 nats")
-    assert "the whole model tells 0.200 nats (0.160 to 0.240)" in finding.statement
+    assert finding.statement.startswith("b alone has 0.350 nats")
+    assert "the skill of the whole model is 0.200 nats (0.160 to 0.240)" in finding.statement
     assert finding.observed == pytest.approx(0.15)
     assert finding.threshold == 0.01
 
@@ -84,10 +84,10 @@ def test_the_test_is_adjusted_over_features_and_both_errors_count(others: int, *
 def test_few_events_and_a_skill_without_an_interval_are_not_judged() -> None:
     alone = told(("a", 0.4, 0.02))
     assert judged(alone, (190, 10)).findings
-    assert "9 rows outside the most frequent class are too few" in judged(alone, (191, 9)).reason
+    assert "9 observations outside the most frequent class are too few" in judged(alone, (191, 9)).reason
     reason = "the log score of the model has no interval"
     assert judged(alone, lower=np.nan, upper=np.nan).reason == judged(alone, estimate=np.nan).reason == reason
-    assert judged(told()).reason == "what a feature tells alone was not computed"
+    assert judged(told()).reason == "the mutual information of features and outcome was not computed"
 
 
 def test_numbers_and_absent_evidence_are_not_judged() -> None:

@@ -71,8 +71,8 @@ def test_a_determined_leader_stays_within_the_first_or_half_of_the_features(n: i
 def test_an_open_leader_is_an_observation_that_names_the_candidates() -> None:
     finding = only(Stability().check(run(agreement(ranking("pfi", "nll", WIDE)), importance())))
     assert (finding.code, finding.severity) == ("UQ501", "observation")
-    assert "any of a, b and c may lead" in finding.statement
-    assert "matter alike, or the rows be too few" in finding.statement
+    assert "the ranking of a, b and c is not statistically distinguishable" in finding.statement
+    assert "This is no defect of the model." in finding.statement
     assert (finding.features, finding.measures, finding.evidence) == (("a",), ("nll",), ("agreement", "pfi"))
     assert (finding.threshold, finding.lower, finding.upper) == (2.0, 1.0, 3.0)
 
@@ -93,8 +93,8 @@ def test_a_leader_of_unknown_sign_neither_raises_nor_clears() -> None:
     outcome = Stability().check(run(agreement(ranking("pfi", "nll", WIDE)), importance("undetermined")))
     assert (outcome.state, outcome.findings) == ("skipped", ())
     assert (
-        "UQ501 is undetermined for the leader by permutation importance for the loss, whose importance has no sure sign"
-        in outcome.reason
+        "UQ501 is undetermined for the leader by permutation importance for the loss, whose importance has no "
+        "determined sign" in outcome.reason
     )
 
 
@@ -150,7 +150,7 @@ def test_of_several_open_rankings_the_one_farthest_beyond_its_limit_gives_the_nu
     for rankings in ((two, WIDE), (WIDE, two)):
         both = agreement(ranking("pfi", "nll", rankings[0]), ranking("pfi", "squared_error", rankings[1]))
         finding = only(Stability().check(run(both, pfi(*lines, repeats={"a": CALM}))))
-        assert "in one ranking or another" in finding.statement
+        assert "in at least one method" in finding.statement
         worst = rankings[0]  # both are one beyond: the first
         assert (finding.threshold, finding.upper) == ((1.0, 2.0) if worst is two else (2.0, 3.0))
     eight: dict[str, Place] = {name: (k, 1, 8) for k, name in enumerate("abcdefgh", 1)}
@@ -178,8 +178,8 @@ def test_one_feature_with_shuffles_is_enough_for_a_seed_to_enter() -> None:
     lines = (line("a", "positive"), exactly(line("b", "positive")))
     given = pfi(*lines, repeats={"a": CALM, "b": CALM}, rows={"a": even(), "b": even()})
     outcome = Stability().check(run(agreement(ranking("pfi", "nll", SURE)), given))
-    assert "no seed enters" not in outcome.reason
-    assert "The random shuffles make at most" in outcome.reason
+    assert "do not depend on a seed" not in outcome.reason
+    assert "The random permutations have at most" in outcome.reason
 
 
 def test_three_shuffles_can_be_judged_and_the_largest_share_is_told() -> None:
@@ -191,7 +191,7 @@ def test_three_shuffles_can_be_judged_and_the_largest_share_is_told() -> None:
     outcome = Stability(max_shuffle_variance=0.2).check(run(agreement(ranking("pfi", "nll", SURE)), given))
     assert "fewer than 3" not in outcome.reason
     share = float(np.var(CALM[:3], ddof=1)) / 3 / 0.1**2
-    assert f"The random shuffles make at most {100 * share:.2g} % of the variance" in outcome.reason
+    assert f"The random permutations have at most {100 * share:.2g} % of the variance" in outcome.reason
 
 
 def test_of_two_measures_each_has_half_of_the_level() -> None:
@@ -226,12 +226,12 @@ def test_shuffles_that_move_the_numbers_are_found_with_the_number_that_would_do(
     assert finding.observed == pytest.approx(share)
     assert finding.lower == pytest.approx(share * 9 / stats.chi2.ppf(0.95, 9))
     assert finding.upper == pytest.approx(share * 9 / stats.chi2.ppf(0.05, 9))
-    assert f"about {int(np.ceil(10 * share * 0.9 / (0.1 * (1 - share))))} times." in finding.remedy
+    assert f"about {int(np.ceil(10 * share * 0.9 / (0.1 * (1 - share))))} permutations per feature" in finding.remedy
 
 
 def test_shuffles_that_do_not_matter_pass() -> None:
     outcome = Stability().check(run(agreement(ranking("pfi", "nll", SURE)), importance()))
-    assert "The random shuffles make at most 0.05 % of the variance" in outcome.reason
+    assert "The random permutations have at most 0.05 % of the variance" in outcome.reason
 
 
 def test_a_share_whose_interval_holds_the_threshold_is_undetermined() -> None:
@@ -260,8 +260,8 @@ def test_a_feature_of_which_all_pairs_are_known_has_no_noise_of_shuffles() -> No
 @pytest.mark.parametrize(
     ("result", "words"),
     [
-        (pfi(exactly(line("a", "positive")), repeats={"a": WILD}, rows={"a": even()}), "no seed enters"),
-        (pfi(line("a", "positive"), repeats={"a": WILD[:2]}, rows={"a": even()}), "fewer than 3 random shuffles"),
+        (pfi(exactly(line("a", "positive")), repeats={"a": WILD}, rows={"a": even()}), "do not depend on a seed"),
+        (pfi(line("a", "positive"), repeats={"a": WILD[:2]}, rows={"a": even()}), "fewer than 3 random permutations"),
     ],
     ids=["exact", "two shuffles"],
 )
@@ -351,7 +351,7 @@ def test_an_importance_of_a_few_rows_is_found(sign: float) -> None:
     finding = only(Stability().check(run(agreement(ranking("pfi", "nll", SURE)), result)))
     assert (finding.code, finding.severity) == ("UQ503", "observation")
     assert finding.observed == pytest.approx(-sign * 0.001)
-    words = f"{sign * 0.5:.2f} on all 1000 rows, but {-sign * 0.001:.4f} without the 10"
+    words = f"{sign * 0.5:.2f} on all 1000 observations, but {-sign * 0.001:.4f} without the 10"
     assert words.replace("-", "−") in finding.statement
 
 
@@ -367,12 +367,12 @@ def test_more_rows_or_no_sign_stay_silent(verdict: str, terms: Any) -> None:
 def test_weighted_rows_and_missing_terms_are_not_judged() -> None:
     results = (agreement(ranking("pfi", "nll", SURE)), importance())
     assert (
-        "UQ503 was not judged: the rows are weighted"
+        "UQ503 was not judged: the observations are weighted"
         in Stability().check(run(*results, subject={"weights": True})).reason
     )
     bare = importance(rows=None)
     assert (
-        "UQ503 was not judged: permutation importance has no row terms"
+        "UQ503 was not judged: permutation importance has no terms of single observations"
         in Stability().check(run(results[0], bare)).reason
     )
 

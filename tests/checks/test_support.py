@@ -19,7 +19,7 @@ from uq_report.methods.support.explain import Support
 
 def share(item: str, feature: str, value: float, reach: float, p_value: float = np.nan) -> dict[str, Any]:
     bounds = {"lower": value - reach, "upper": value + reach, "std_error": reach / 2, "confidence": 0.95}
-    names = {"measure": "share_outside", "feature": feature, "item": item, "covers": "new test rows"}
+    names = {"measure": "share_outside", "feature": feature, "item": item, "covers": "new test samples"}
     return {**names, **bounds, "estimate": value, "n": 400, "p_value": p_value, "expected": 0.05}
 
 
@@ -39,12 +39,12 @@ def result(id: str, rows: list[dict[str, Any]], columns: tuple[str, ...], meta: 
     )
 
 
-COPIES = ("item", "n", "share", "share_train", "ratio", "n_train")
+COPIES = ("item", "n", "share", "share_train", "least", "ratio", "n_train")
 
 
 def copies(least: float) -> dict[str, Any]:
     """Return an excess of near copies of at least so much."""
-    bounds = {"lower": least, "upper": least + 0.1, "std_error": np.nan, "confidence": 0.99}
+    bounds = {"least": least, "lower": 0.3, "upper": 0.4, "std_error": np.nan, "confidence": 0.99}
     names = {"measure": "near_copies", "feature": "", "item": "near copies", "covers": "new test and training rows"}
     return {**names, **bounds, "estimate": least + 0.05, "n": 400, "share": 0.31, "share_train": 0.01} | {
         "ratio": 0.1,
@@ -229,7 +229,7 @@ def test_without_training_rows_it_does_not_apply() -> None:
     )
     assert (outcome.state, outcome.reason) == (
         "not_applicable",
-        "the comparison with training rows was not computed: support.train must be given",
+        "the comparison with the training sample was not computed: support.train must be given",
     )
 
 

@@ -271,7 +271,7 @@ class TestOneMinusAUC:
     @pytest.mark.parametrize(("y", "weights"), [([1, 1], [1, 1]), ([0, 0], [1, 1]), ([0, 1], [1, 0]), ([0, 1], [0, 1])])
     def test_both_classes_are_needed(self, y: Any, weights: Any) -> None:
         scores = np.array([0.1, 0.2])
-        with pytest.raises(InputError, match="rows of both classes; got none of class position"):
+        with pytest.raises(InputError, match="observations of both classes; got none of class position"):
             self.AUC.value(scores, np.array(y), np.array(weights, dtype=float))
         with pytest.raises(InputError, match="both classes"):
             self.AUC.influence(scores, np.array(y), np.array(weights, dtype=float), scores)

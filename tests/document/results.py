@@ -30,7 +30,7 @@ BLANK: dict[str, Any] = {
     "lower": np.nan,
     "upper": np.nan,
     "confidence": 0.95,
-    "covers": "new test rows",
+    "covers": "new test samples",
 }
 
 MEASURES = {

@@ -50,7 +50,7 @@ def test_intervals_and_the_spread_of_shuffles_are_different_lines_at_their_own_n
 
 def test_the_legend_names_what_is_drawn_and_which_interval() -> None:
     texts = legend_texts(importance.draw(results.importance(), "nll"))
-    assert "95 % interval over new test rows" in texts
+    assert "95 % interval over new test samples" in texts
     assert "spread of the permutations (no interval)" in texts
     assert {"positive", "negative", "undetermined"} <= set(texts)
     assert "about 0" not in texts

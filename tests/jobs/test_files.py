@@ -160,14 +160,14 @@ def test_other_types_and_new_levels_are_reported(folder: Path) -> None:
     trained = pd.read_csv("train.csv")
     trained.assign(region=trained["region"].replace("east", "west ")).to_csv("other.csv", index=False)
     told = subject(source="test.csv", train="other.csv").sources["train_against_data"]
-    assert told.startswith("region has levels that the training rows have not: east (")
+    assert told.startswith("region has levels that do not occur in the training sample: east (")
     from uq_report.jobs import description_errors
 
     sentences = list(description_errors.drift(pd.read_csv("drifted.csv"), trained, ()))
-    assert "age is float64 here and int64 in the training rows" in sentences
-    assert "region has levels that the training rows have not: west (3 rows)" in sentences
+    assert "age is float64 here and int64 in the training sample" in sentences
+    assert "region has levels that do not occur in the training sample: west (3 rows)" in sentences
     assert list(description_errors.drift(rows[["age"]] * 0 + 99, trained, ["age"])) == [
-        "age has levels that the training rows have not: 99 (60 rows)"
+        "age has levels that do not occur in the training sample: 99 (60 rows)"
     ]
 
 

@@ -66,7 +66,7 @@ def importance(
     terms += np.array(means)[:, None] - terms.mean(axis=1, keepdims=True)
     error = terms.std(axis=1, ddof=1) / np.sqrt(N)
     table = pd.DataFrame({"measure": measure, "feature": list(features), "estimate": list(means)})
-    table = table.assign(lower=np.nan, upper=np.nan, confidence=0.95, covers="new test rows" if rows else "none")
+    table = table.assign(lower=np.nan, upper=np.nan, confidence=0.95, covers="new test samples" if rows else "none")
     table = table.assign(std_error=error if rows else np.nan, **(extra or {}))
     return Importance(
         id=id,
@@ -109,7 +109,7 @@ def test_real_results_are_ranked_with_intervals() -> None:
         shown = table(main, method, measure)
         assert shown.loc["c", "upper"] == 1
         assert shown.loc[["a", "b", "d"], "lower"].tolist() == [2, 2, 2]
-    assert set(main.estimates["covers"]) == {"new test rows, all ranks together"}
+    assert set(main.estimates["covers"]) == {"new test samples, all ranks together"}
     assert set(main.estimates["role"]) == {"prediction", "loss", "uncertainty"}
     assert main.meta["disagreements"] == []
     assert len(pairs.estimates) > 0
@@ -237,7 +237,7 @@ def test_a_measure_that_lacks_features_leaves_the_ranking_to_one_that_has_them()
     both = replace(nll, estimates=pd.concat([nll.estimates, brier.estimates], ignore_index=True))
     main, _, _ = agree({"pfi": [both]})
     assert set(main.estimates["measure"]) == {"brier"}
-    assert [gap.reason for gap in main.omissions] == ["it has no value of 2 features, and brier ranks more of them"]
+    assert [gap.reason for gap in main.omissions] == ["it has no value for 2 features, and brier ranks more of them"]
 
 
 def test_infinite_rows_of_an_omitted_measure_do_no_harm() -> None:
@@ -250,11 +250,11 @@ def test_infinite_rows_of_an_omitted_measure_do_no_harm() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda r: replace(r, rows=None), "no row terms"),
-        (lambda r: replace(r, meta={"rows_used": [0, 1]}), "which rows its terms belong to"),
+        (lambda r: replace(r, rows=None), "no terms of single observations"),
+        (lambda r: replace(r, meta={"rows_used": [0, 1]}), "to which observations its terms belong"),
         (lambda r: replace(r, estimates=r.estimates.assign(estimate=[9.0, 3.0, 2.0, 1.0])), "do not average"),
-        (lambda r: replace(r, estimates=r.estimates.assign(covers="Monte Carlo")), "no interval over new rows"),
-        (lambda r: replace(r, estimates=r.estimates.assign(std_error=np.nan)), "no interval over new rows"),
+        (lambda r: replace(r, estimates=r.estimates.assign(covers="Monte Carlo")), "no interval over new test samples"),
+        (lambda r: replace(r, estimates=r.estimates.assign(std_error=np.nan)), "no interval over new test samples"),
     ],
 )
 def test_without_usable_row_terms_there_are_ranks_only(change: Any, reason: str) -> None:
@@ -270,7 +270,7 @@ def test_several_values_for_one_feature_are_no_ranking() -> None:
     given = importance("x", [4, 3, 2, 1])
     double = replace(given, estimates=pd.concat([given.estimates, given.estimates]))
     main, _, _ = agree({"x": [double]})
-    assert "one method has several values for one feature" in main.omissions[0].reason
+    assert "one method has several values per feature" in main.omissions[0].reason
 
 
 def test_a_sample_of_rows_is_found_by_its_positions() -> None:
@@ -321,7 +321,7 @@ def test_the_sign_decides_where_negative_importances_rank() -> None:
     main = agree(prior, sign="absolute")[0]
     assert main.estimates["lower"].tolist() == [2, 1, 3, 4]
     assert main.meta["sign"] == "absolute"
-    assert "whatever the sign" in main.notes[0]
+    assert "by absolute value" in main.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -355,7 +355,7 @@ def strengths(totals: Sequence[float], *, pairs: bool = False) -> Interaction:
 
 
 def covered(lower: float) -> Diagnostic:
-    blank = dict.fromkeys(ESTIMATE_COLUMNS, np.nan) | {"measure": "", "feature": "a", "covers": "new test rows"}
+    blank = dict.fromkeys(ESTIMATE_COLUMNS, np.nan) | {"measure": "", "feature": "a", "covers": "new test samples"}
     lines = [
         blank | {"item": "covered information", "estimate": 0.4, "lower": lower, "upper": 0.6},
         blank | {"item": "covered share", "estimate": 0.7},
@@ -396,7 +396,7 @@ def test_a_rank_without_an_interval_is_no_proof() -> None:
     main, _, _ = agree({"pfi": [LOW], "x": [importance("x", [4, 3, 2, 1], rows=False)]})
     (one,) = told(main, "a")
     assert one["sure"] is False
-    assert "no interval, so this may be chance" in one["sentence"]
+    assert "no interval, so the difference may be due to chance" in one["sentence"]
     both = {"x": [importance("x", [4, 3, 2, 1], rows=False), importance("x.y", [1, 2, 3, 4], rows=False)]}
     assert agree(both)[0].meta["disagreements"] == []
 
@@ -454,7 +454,11 @@ def test_r_sens2_explains_from_a_fifth_of_r_sens_on_by_its_lower_bound(
 ) -> None:
     """R-sens of a is 2; the pair with the largest lower bound is named, whichever of the two stands first."""
     high, low = importance("pfi", [4, 3, 2, 1]), importance("shap.importance", [1, 4, 3, 2])
-    blank = dict.fromkeys(ESTIMATE_COLUMNS, np.nan) | {"measure": "rsens2", "covers": "new test rows", "estimate": 0.9}
+    blank = dict.fromkeys(ESTIMATE_COLUMNS, np.nan) | {
+        "measure": "rsens2",
+        "covers": "new test samples",
+        "estimate": 0.9,
+    }
     pairs = [(*places, lower), ("a", "c", lower - 0.1), ("c", "d", 9.0)]
     rows = [blank | {"feature": f, "feature_2": g, "lower": bound} for f, g, bound in pairs]
     pair = replace(strengths([0, 0, 0, 0]), id="rsens.interaction", estimates=pd.DataFrame(rows))
@@ -588,4 +592,4 @@ def test_intervals_of_ranks_are_explained_where_a_method_has_them(bounded: tuple
     ]
     engine: Any = SimpleNamespace(confidence=0.95, subject=SimpleNamespace(groups={}))
     notes = " ".join(Agreement()._notes(methods, engine, 0, 0))
-    assert ("hold all its ranks together with 95 % confidence" in notes) is any(bounded)
+    assert ("simultaneous with 95 % confidence" in notes) is any(bounded)

@@ -87,8 +87,8 @@ def test_a_rank_without_an_interval_comes_after_the_sure_ones_and_says_so() -> N
     assert [case[3] for case in found] == sorted((case[3] for case in found), reverse=True)
     (first, *_), _ = disagreements((sure, plain), {}, 0.95)
     assert first["sentence"] == (
-        "a is ranked 1 to 2 by pfi: nll but 4 by dalex.model_parts: nll. "
-        f"One of the two ranks has no interval, so this may be chance. {UNEXPLAINED}"
+        "a is ranked 1 to 2 by pfi: nll but 4 by dalex.model_parts: nll. One of the two ranks has no interval, so "
+        f"the difference may be due to chance. {UNEXPLAINED}"
     )
     assert (first["explained"], first["evidence"], first["measures"]) == (False, [], ["nll", "nll"])
     assert told(method("shap", [1, 2, 3, 4]), plain) == []
@@ -177,18 +177,21 @@ def notes(*rankings: Method, listed: int = 2, total: int = 2, groups: bool = Fal
 
 
 def test_notes_say_what_holds_of_these_rankings() -> None:
-    firm, bare = method("pfi", [1, 2, 3, 4], FIRM), replace(method("shap", [1, 2, 3, 4]), why="it has no row terms")
+    firm, bare = (
+        method("pfi", [1, 2, 3, 4], FIRM),
+        replace(method("shap", [1, 2, 3, 4]), why="it has no terms of single observations"),
+    )
     turned = replace(firm, sign=-1, measure="accuracy")
     assert notes() == (
-        "Importances are ranked with their sign: negative ones rank last; 1 is the largest, and equal values share the "
-        "better rank."
+        "Importances are ranked by signed value: negative ones rank last; 1 is the largest, and equal values share the "
+        "smaller rank."
     )
-    assert "ranked by size, whatever the sign; 1" in notes(sign="absolute")
+    assert "ranked by absolute value; 1" in notes(sign="absolute")
     assert "with 90 % confidence" in notes(bare, firm)
     assert "confidence" not in notes(bare)
     assert "Lower values of accuracy are worse or less certain: there 1 is the smallest." in notes(firm, turned, turned)
     assert "Lower values" not in notes(firm)
-    assert "Ranks only, without intervals: shap: it has no row terms." in notes(firm, bare)
+    assert "Ranks only, without intervals: shap: it has no terms of single observations." in notes(firm, bare)
     assert "Ranks only" not in notes(firm)
     assert "2 of 3 disagreements are listed: the clearest." in notes(total=3)
     assert "Groups of features are left out" in notes(groups=True)
@@ -211,7 +214,7 @@ def test_row_terms_must_average_to_the_importances_up_to_a_millionth_of_the_larg
     for share, fits in ((2.9, True), (3.1, False), (-2.9, True), (-3.1, False)):
         for at in (0, 1):
             assert isinstance(averaged(share * CLOSE * np.eye(2)[at]), tuple) is fits
-    assert averaged(np.array([0.0, 1.0])) == "its row terms do not average to its importances"
+    assert averaged(np.array([0.0, 1.0])) == "its terms of single observations do not average to its importances"
 
 
 def test_row_terms_average_with_the_weights_of_their_rows() -> None:
@@ -219,7 +222,7 @@ def test_row_terms_average_with_the_weights_of_their_rows() -> None:
     assert (rows.shape, weights.tolist(), clusters) == ((2, 4), [3.0, 1.0, 3.0, 1.0], None)
     _, weights, _ = averaged(np.array([0.0, -0.5]), weights=[9.0, 1.0, 3.0, 1.0], used=[1, 2])
     assert weights.tolist() == [1.0, 3.0]
-    assert averaged(np.zeros(2), used=[1, 2, 3, 0, 0]) == "it does not say which rows its terms belong to"
+    assert averaged(np.zeros(2), used=[1, 2, 3, 0, 0]) == "it does not state to which observations its terms belong"
 
 
 def test_a_measure_gives_way_to_another_of_its_question_that_ranks_more_features() -> None:
@@ -241,14 +244,14 @@ def test_rounding_is_a_share_of_the_measures_mean_size() -> None:
 
 
 def test_ranks_need_two_units_and_errors_over_new_rows() -> None:
-    none = "its importances have no interval over new rows"
-    table = pd.DataFrame({"std_error": [0.1, 0.2], "covers": "new test rows"})
+    none = "its importances have no interval over new test samples"
+    table = pd.DataFrame({"std_error": [0.1, 0.2], "covers": "new test samples"})
     assert _too_few(table, np.ones(2), None) == ""
     assert _too_few(table, np.ones(1), None) == none
     assert _too_few(table.assign(std_error=[0.1, np.nan]), np.ones(2), None) == none
-    assert _too_few(table.assign(covers=["new test rows", "none"]), np.ones(2), None) == none
+    assert _too_few(table.assign(covers=["new test samples", "none"]), np.ones(2), None) == none
     assert _too_few(table, np.ones(38), np.arange(38) // 2) == (
-        "19 clusters cannot show how clusters vary; at least 20 are needed"
+        "19 clusters cannot show the variation between clusters; at least 20 are needed"
     )
     assert _too_few(table, np.ones(40), np.arange(40) // 2) == ""
 
@@ -275,7 +278,7 @@ def information(lower: float, share: bool = True) -> Results:
 def test_covered_information_explains_where_it_is_surely_above_zero() -> None:
     reason = _covered(clash(), information(0.001))
     assert reason is not None
-    assert reason[0].startswith("Other features cover information of a about y (0.001 to 0.75 nats, a share of 0.25)")
+    assert reason[0].startswith("Other features share information of a about y (0.001 to 0.75 nats, a share of 0.25)")
     bare = _covered(clash(), information(0.001, share=False))
     assert bare is not None
     assert "(0.001 to 0.75 nats);" in bare[0]

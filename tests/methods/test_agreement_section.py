@@ -92,7 +92,7 @@ def test_a_matrix_shows_twenty_features_and_says_so(n: int) -> None:
 
 
 def test_a_column_of_fewer_features_is_explained() -> None:
-    words = "A column with empty cells ranks only the features it holds."
+    words = "A column with empty cells ranks only part of the features."
     whole, part = ranking("pfi", "nll", FIRM), ranking("shap", "nll", SHORT)
     for several, said in (((whole, part), True), ((whole,), False), ((part,), False)):
         caption, _ = captions(shown(agreement(*several)))["agreement-1-figure"]
@@ -124,7 +124,7 @@ def test_pairs_of_one_question_stand_in_a_table_the_least_alike_first() -> None:
         ("loss", "x nll", "y nll", 0.5, ""),
         ("loss", "x nll", "z nll", None, "100 % of the first 2 (25 %)"),
     )
-    assert table.caption.endswith("least alike first. There are no intervals.")
+    assert table.caption.endswith("least similar first. There are no intervals.")
 
 
 @pytest.mark.parametrize("n", [TOP, TOP + 1])
@@ -142,7 +142,7 @@ def test_twenty_pairs_are_shown(n: int) -> None:
 def test_three_rankings_of_all_features_have_a_matrix_of_their_likeness() -> None:
     lines = [(KENDALL, PFI, SENS, 0.75), (KENDALL, PFI, SHAP, 0.1), (KENDALL, SENS, SHAP, 0.5)]
     _, alt = captions(shown(THREE, pairs(*lines)))["agreement-alike-figure"]
-    assert alt == "Symmetric matrix of Kendall's tau-b. Least alike: PFI nll and SHAP nll, 0.10."
+    assert alt == "Symmetric matrix of Kendall's tau-b. Least similar: PFI nll and SHAP nll, 0.10."
     assert "agreement-alike-figure" not in captions(shown(THREE, pairs(*lines[:1])))
     assert "agreement-alike-figure" not in captions(shown(THREE, pairs((OVERLAP, PFI, SENS, 0.5))))
     assert [part.id for part in shown(THREE, pairs()).sections][-1] == "agreement-reasons"
@@ -154,7 +154,9 @@ def test_the_matrix_of_likeness_counts_the_rankings_it_leaves_out() -> None:
     more = agreement(THREE.estimates, part)
     lines = [(KENDALL, a, b, 0.5) for a, b in ((PFI, SENS), (PFI, SHAP), (SENS, SHAP), (PFI, "x.part: nll"))]
     caption, _ = captions(shown(more, pairs(*lines)))["agreement-alike-figure"]
-    assert caption.endswith(" 3 of 4 rankings, of all features and with rank intervals first.")
+    assert caption.endswith(
+        " 3 of 4 rankings are drawn, starting with rankings of all features that have rank intervals."
+    )
     caption, _ = captions(shown(THREE, pairs(*lines[:3])))["agreement-alike-figure"]
     assert caption.endswith("It has no interval.")
 
@@ -200,8 +202,8 @@ def test_disagreements_that_are_sure_have_their_places_and_reasons() -> None:
     assert isinstance(why, str)
     assert why.startswith("PFI and y")
     assert len(why) == len("PFI and ") + 60
-    assert table.rows[1:] == (("a", "", "SHAP nll: 1", "nothing here"),)
-    assert table.caption.startswith("7 disagreements between rankings")
+    assert table.rows[1:] == (("a", "", "SHAP nll: 1", "not explained"),)
+    assert table.caption.startswith("7 disagreements between comparable rankings")
     assert parted(case("b", *key)).blocks[0].caption.startswith("1 disagreement between")  # type: ignore[union-attr]
 
 
@@ -209,7 +211,7 @@ def test_disagreements_that_are_sure_have_their_places_and_reasons() -> None:
 def test_without_a_sure_disagreement_a_sentence_says_so(cases: Sequence[Any]) -> None:
     (block,) = parted(*cases).blocks
     assert isinstance(block, Paragraph)
-    assert block.text.startswith("No feature is ranked differently by methods that can be compared")
+    assert block.text.startswith("No rank intervals of comparable methods contradict each other")
 
 
 def steadiness(*lines: tuple[str, str, str, float, float]) -> Diagnostic:
@@ -250,7 +252,7 @@ def test_the_steadiest_ranking_stands_first_with_its_extreme_features() -> None:
         (0.75, 1.5, "b", "b"),
     ]
     assert isinstance(found.blocks[0], Paragraph)
-    assert "least steady: shap" in found.blocks[0].text
+    assert "least stable: shap" in found.blocks[0].text
 
 
 def test_three_omissions_are_named() -> None:

@@ -73,7 +73,7 @@ def test_empty_bins_join_the_next_and_rows_outside_take_no_part() -> None:
     assert made.mass.tolist() == [0.25, 0.5, 0.25]
     assert made.notes == (
         "a: 2 empty bins are merged with their neighbours.",
-        "a: 3 rows of no weight, or no value between the edges, take no part.",
+        "a: 3 observations without weight, or without a value between the edges, are excluded.",
     )
 
 
@@ -85,13 +85,13 @@ def test_rows_weigh_in_the_mass_of_numbers_and_of_levels() -> None:
     assert number.mass.tolist() == [0.25, 0.5, 0.25]
     level = axis(["x", "y", "x", "z"], sample_weight=weights)
     assert (level.levels, level.mass.tolist()) == (("x", "y"), [0.5, 0.5])
-    assert level.notes[1:] == ("a: 1 rows of no weight, or no value, take no part.",)
+    assert level.notes[1:] == ("a: 1 observations without weight or value are excluded.",)
 
 
 @pytest.mark.parametrize(
     ("values", "edges", "reason"),
     [
-        ([1.0, 2.0], [5, 6], "no row lies between its edges 5 and 6"),
+        ([1.0, 2.0], [5, 6], "no observation lies between its edges 5 and 6"),
         ([1.0, 2.0], [5, 5], "it has one value, so no effect accumulates"),
         ([3.0, 3.0], None, "it has one value, so no effect accumulates"),
         (["x", "x"], None, "it has one level, so no effect accumulates"),
@@ -114,7 +114,7 @@ def test_a_level_moves_to_its_neighbours_and_the_first_row_of_each_is_its_exampl
     assert down.step.tolist() == [0, -1, -1, 1, -1]
     assert list(down.lower) == ["x", None, "x", "y", "x"]
     assert made.mass.tolist() == [0.5, 0.25, 0.25]
-    assert made.notes[1] == "a: 1 rows of no weight, or no value, take no part."
+    assert made.notes[1] == "a: 1 observations without weight or value are excluded."
 
 
 TEN = {"low": [0] * 10, "high": [1] * 10, "half": [0, 1] * 5}
@@ -145,7 +145,7 @@ def test_the_most_frequent_levels_have_an_axis_as_if_no_other_row_was_there() ->
     assert isinstance(three, AleAxis)
     assert isinstance(every, AleAxis)
     assert (set(three.levels), set(every.levels)) == ({"a", "c", "e"}, set("abcde"))
-    assert "a: the 3 most frequent of 5 levels; 3 rows of another one take no part." in three.notes
+    assert "a: the 3 most frequent of 5 levels; 3 observations of another level are excluded." in three.notes
     assert not any("most frequent" in note for note in every.notes)
     kept = np.isin(levels, ["a", "c", "e"])
     alone = make_axis(subject({"a": levels[kept], "n": number[kept]}), "a", 4)
@@ -327,15 +327,15 @@ def test_what_the_results_say_of_curves_and_surfaces() -> None:
     centred = "Curves are centred by their mean over the data."
     assert single.notes == (centred,)
     empty = (
-        "a x b: 6 of 9 cells hold no row and take the effect of the nearest cell with rows. So 6 of 16 points are "
-        "extrapolated: no row is near them (crossed out in the figure)."
+        "a x b: 6 of 9 cells have no observation and take the effect of the nearest cell that has one. 6 of 16 points "
+        "are extrapolated (crossed out in the figure)."
     )
     assert pair.notes == (empty, centred)
     curve_rows, surface_rows = single.estimates, pair.estimates
     assert set(single.frame["curve"]) == set(pair.frame["curve"]) == {-1}
     assert single.frame["value"].tolist() == curve_rows["estimate"].tolist()
     np.testing.assert_allclose(np.diff(curve_rows["estimate"]), [1, 3, 5])  # of a²
-    assert curve_rows["covers"].unique().tolist() == ["new test rows, given the edges"]
+    assert curve_rows["covers"].unique().tolist() == ["new test samples, given the edges"]
     assert surface_rows[["feature", "feature_2"]].drop_duplicates().to_numpy().tolist() == [["a", "b"]]
     assert surface_rows["x"].tolist() == np.repeat(np.arange(4.0), 4).tolist()
     assert surface_rows["x_2"].tolist() == np.tile(np.arange(4.0), 4).tolist()
@@ -362,7 +362,7 @@ def test_bins_of_few_rows_are_merged(n: int, least: int, points: int, merged: in
     counts = np.histogram(frame["a"], np.r_[x[0] - 1, x[1:]] + 0.5)[0]
     assert (len(x), x[0], x[-1]) == (points, 0, n - 1)
     assert counts.min() >= min(n, least)
-    note = f"a: {merged} bins of fewer than {least} rows are merged with their neighbours."
+    note = f"a: {merged} bins of fewer than {least} observations are merged with their neighbours."
     assert (note in result.notes) == (merged > 0)
     edges = [0.0, 1.0, 2.0, n - 1.0]
     assert explained(frame, features=("a",), min_rows=least, edges={"a": edges})[0].estimates["x"].tolist() == edges

@@ -154,7 +154,7 @@ def information() -> Diagnostic:
     """Return ``cid`` of two features, the first more informative."""
     rows = [
         {"measure": "", "feature": f, "estimate": v, "std_error": 0.05, "lower": v - 0.1, "upper": v + 0.2}
-        | {"confidence": 0.95, "covers": "new test rows", "item": item}
+        | {"confidence": 0.95, "covers": "new test samples", "item": item}
         for f, mutual in (("b", 0.2), ("a", 0.6))
         for item, v in (("mutual information", mutual), ("covered information", mutual / 2), ("covered share", 0.5))
     ]

@@ -470,7 +470,9 @@ def test_corrected_lines_have_the_intervals_of_each_part() -> None:
         [2.0, 2.0 - 2 * reach, 2.0 + 2 * reach]
     )
     assert [line[f"joint{end}"] for end in ("", "_lower", "_upper")] == pytest.approx([3.0, 3.0 - reach, 3.0 + reach])
-    assert (line["change_std_error"], line["confidence"], line["covers"]) == pytest.approx((0.3, 0.9, "new test rows"))
+    assert (line["change_std_error"], line["confidence"], line["covers"]) == pytest.approx(
+        (0.3, 0.9, "new test samples")
+    )
     assert (line["partners"], line["verdict"], line["exact_zero"]) == ("p, q", "positive", False)
 
 

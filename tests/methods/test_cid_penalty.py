@@ -275,7 +275,7 @@ def test_means_of_row_values_have_the_interval_of_rows() -> None:
     error = np.std([1, 2, 3, 6], ddof=1) / 2
     assert (line["estimate"], line["std_error"]) == (3.0, pytest.approx(error))
     assert (line["lower"], line["upper"]) == pytest.approx((3 - 3.182446 * error, 3 + 3.182446 * error), rel=1e-6)
-    assert (line["confidence"], line["covers"]) == (0.95, "new test rows")
+    assert (line["confidence"], line["covers"]) == (0.95, "new test samples")
     (alone,) = pd.DataFrame(_means(("a",), "MI", values[:1], Sampling(np.ones(1), 1), 0.95)).to_dict("records")
     assert np.isnan(alone["confidence"])
     assert alone["covers"] == "none"

@@ -32,7 +32,7 @@ def shown(*results: Result) -> Section:
 
 def line(feature: str, item: str, value: float, reach: float) -> dict[str, Any]:
     ends = {"lower": value - reach, "upper": value + reach, "std_error": reach / 2, "confidence": 0.95}
-    return {"measure": "", "feature": feature, "item": item, "estimate": value, "covers": "new test rows"} | ends
+    return {"measure": "", "feature": feature, "item": item, "estimate": value, "covers": "new test samples"} | ends
 
 
 def information(features: Mapping[str, tuple[float, Part | None, float]], **meta: Any) -> Diagnostic:

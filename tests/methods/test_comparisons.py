@@ -148,7 +148,14 @@ def test_a_budget_costs_the_training_score_alone() -> None:
 
 
 def view(*records: dict[str, Any], **meta: Any) -> Comparisons:
-    columns = {"measure": "", "feature": "", "std_error": 0.01, "confidence": 0.95, "covers": "new test rows", "n": 100}
+    columns = {
+        "measure": "",
+        "feature": "",
+        "std_error": 0.01,
+        "confidence": 0.95,
+        "covers": "new test samples",
+        "n": 100,
+    }
     table = pd.DataFrame([{**columns, "p_value": np.nan, "of": "bad", **record} for record in records])
     frame = pd.DataFrame(columns=list(Diagnostic.columns))
     result = Diagnostic(id=Comparisons.id, explainer="calibration", title="", frame=frame, estimates=table, meta=meta)

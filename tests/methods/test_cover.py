@@ -180,7 +180,7 @@ def test_intervals_cover_clusters_and_are_left_out_with_too_few_shuffles() -> No
     few = corrected(subject(curved, X, y), covering(**SETS), ("nll",), n_repeats=2)
     assert not any(one.has_interval or one.change_lower == one.change_lower for one in few.lines)
     assert few.result.rows is None
-    assert any(note.startswith("No interval: 2 shuffles") for note in few.result.notes)
+    assert any(note.startswith("No interval: 2 permutations") for note in few.result.notes)
 
 
 def pure(X: FloatArray) -> Distribution:

@@ -303,7 +303,7 @@ def test_rows_are_drawn_once_so_that_the_full_loss_stands_still() -> None:
     kept = np.sort(bound(s).rng("rows").choice(60, 25, replace=False))
     full = ENTROPY.rows(credit(pd.DataFrame(s.X).iloc[kept]), None, None).mean()
     assert ours.meta["full_model"]["entropy"] == pytest.approx(full, abs=1e-14)
-    assert "dalex had 25 of 60 rows, drawn once." in ours.notes
+    assert "Computed on 25 of 60 observations, drawn once." in ours.notes
 
 
 def test_without_y_entropy_is_explained_and_the_rest_is_listed() -> None:
@@ -342,7 +342,7 @@ def test_what_is_undefined_for_one_class_is_listed() -> None:
     assert set(found["model_parts"].frame["measure"]) == {"entropy", "nll"}
     for part in ("model_parts", "model_performance"):
         (reason,) = (gap.reason for gap in found[part].omissions if gap.measure == "prediction")
-        assert reason == "AUC compares rows of two outcomes, and the 40 rows that DALEX had are of one"
+        assert reason == "the AUC needs both classes, and the 40 observations used have one only"
 
 
 def ages(X: pd.DataFrame) -> Distribution:
@@ -378,7 +378,7 @@ def test_infinite_nll_is_listed_and_never_averaged() -> None:
     assert "of 20 rounds" in gap.reason
     assert "with an upper bound" in gap.reason
     assert any(gap.measure == "nll" for gap in found["model_profile"].omissions)
-    assert any("infinite for row" in gap.reason for gap in found["predict_parts"].omissions)
+    assert any("infinite for observation" in gap.reason for gap in found["predict_parts"].omissions)
 
 
 def test_nll_infinite_before_any_shuffle_leaves_the_measure_out() -> None:
@@ -387,7 +387,7 @@ def test_nll_infinite_before_any_shuffle_leaves_the_measure_out() -> None:
     parts = explain(s, parts=("model_parts",))["model_parts"]
     assert set(parts.frame["measure"]) == {"prediction", "entropy"}
     (gap,) = parts.omissions
-    assert "before any shuffle" in gap.reason
+    assert "before any permutation" in gap.reason
 
 
 def test_features_without_a_value_have_no_profile() -> None:
@@ -411,7 +411,7 @@ def test_dates_have_no_profile_and_are_explained_otherwise() -> None:
 def test_weights_and_clusters_are_said_to_be_ignored() -> None:
     s = subject(sample_weight=np.ones(40), clusters=np.arange(40) // 2)
     ours = explain(s, parts=("model_performance",))["model_performance"]
-    assert "dalex reads no sample weights and no clusters: these numbers count every row once." in ours.notes
+    assert "dalex does not use sample weights or clusters: every observation counts once." in ours.notes
 
 
 def test_results_survive_json() -> None:
@@ -479,7 +479,8 @@ def test_a_break_down_is_foreseen_in_two_calls_of_each_row() -> None:
     assert sizes == [40, *[15 * 5, 15 * 2] * 2]
     (gap,) = found.omissions
     assert (gap.measure, gap.reason) == (
-        "kl", "it compares a row with itself unchanged, and the steps between mix it with others"
+        "kl", "it compares an observation with its unchanged self, and the intermediate steps combine several "
+            "observations"
     )  # fmt: skip
 
 
@@ -500,8 +501,8 @@ def test_of_many_features_dalex_gets_the_leading_ones(many: dict[str, Any]) -> N
     first = [f"x{j}" for j in range(20)]
     assert set(many["model_parts"].frame["feature"]) == set(first)
     assert set(many["model_profile"].frame["feature"]) <= set(first)
-    assert "DALEX shuffled the first 20 of 24 features." in many["model_parts"].notes
-    words = "DALEX's features are the first 20 of 24 features, and the 4 other features as one."
+    assert "DALEX permuted the first 20 of 24 features." in many["model_parts"].notes
+    words = "DALEX's features are the first 20 of 24 features, and the 4 other features as a single one."
     assert words in many["predict_parts"].notes
 
 

@@ -112,8 +112,8 @@ def test_a_profile_is_finite_or_a_gap() -> None:
 
 def test_notes_say_which_rows_and_what_is_not_read() -> None:
     rows, some = np.arange(5), np.ones(5)
-    assert Dalex.notes(given(6), rows) == ("dalex had 5 of 6 rows, drawn once.",)
-    assert Dalex.notes(given(5), rows) == ("dalex had all 5 rows.",)
+    assert Dalex.notes(given(6), rows) == ("Computed on 5 of 6 observations, drawn once.",)
+    assert Dalex.notes(given(5), rows) == ("Computed on all 5 observations.",)
     assert Dalex.notes(given(5, some), rows)[1] == (
         "dalex reads no sample weights: these numbers count every row once."
     )
@@ -196,12 +196,12 @@ def test_one_infinite_round_leaves_a_feature_out_and_one_of_the_full_model_all(m
     assert set(found.frame["measure"]) == {"prediction"}
     assert found.meta["baseline"] == {}
     assert gaps_of(found) == [
-        ("prediction", "b", "the mean over rows is infinite in 1 of 2 rounds"),
-        ("entropy", "", "the mean over rows is infinite before any shuffle"),
+        ("prediction", "b", "the mean over observations is infinite in 1 of 2 rounds"),
+        ("entropy", "", "the mean over observations is infinite before any permutation"),
     ]
     assert gaps_of(importances(monkeypatch, prediction=rounds(a=[np.inf] * 2, b=[0.0, np.inf])))[:2] == [
-        ("prediction", "a", "the mean over rows is infinite in 2 of 2 rounds"),
-        ("prediction", "b", "the mean over rows is infinite in 1 of 2 rounds"),
+        ("prediction", "a", "the mean over observations is infinite in 2 of 2 rounds"),
+        ("prediction", "b", "the mean over observations is infinite in 1 of 2 rounds"),
     ]
 
 
@@ -215,7 +215,7 @@ def test_the_loss_is_1_less_auc_where_both_classes_are_among_the_rows(
     assert parts._loss(dalex, PREDICTION, np.array([0, 1])) is loss
     assert parts._loss(dalex, ENTROPY, np.array([1, 2])) is mean_measure
     if classifies:
-        with pytest.raises(GapError, match="the 2 rows that DALEX had are of one"):
+        with pytest.raises(GapError, match="the 2 observations used have one only"):
             parts._loss(dalex, PREDICTION, np.array([1, 2]))
     y, p = np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.2, 0.9, 0.2, 0.1])
     assert one_minus_auc(y, p) == pytest.approx(OneMinusAUC().value(p, y, np.ones(4))) == pytest.approx(0.125)
@@ -240,8 +240,8 @@ def test_notes_of_single_rows_say_whose_order_it_is(monkeypatch: pytest.MonkeyPa
     ):
         monkeypatch.setattr(BackgroundMixtures, "of", lambda *_: None)
         found = parts.predict_parts(given_none(), np.arange(4), {}, "", kind, 7)
-        assert found.notes == ("Features not yet set take their values from 4 of 9 rows.", words)
-        assert found.title == f"dalex: {kind.replace('_', ' ')} of single rows"
+        assert found.notes == ("Features not yet set take their values from 4 of 9 observations.", words)
+        assert found.title == f"dalex: {kind.replace('_', ' ')} of single observations"
 
 
 def given_none() -> Dalex:
@@ -259,18 +259,18 @@ def test_one_infinite_number_of_a_row_leaves_it_out(place: int) -> None:
     table = pd.DataFrame(parts._attribution(mixtures, ENTROPY, 3, "break_down", 2))
     assert table[["feature", "value", "row"]].to_numpy().tolist() == [["b", 0.5, 3], ["a", -1.0, 3]]
     result.loc[*((1, "contribution"), (0, "cumulative"))[place]] = np.inf
-    with pytest.raises(GapError, match="infinite for row 3"):
+    with pytest.raises(GapError, match="infinite for observation 3"):
         parts._attribution(mixtures, ENTROPY, 3, "break_down", 2)
 
 
 def test_metrics_that_are_undefined_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "numeric_target", lambda _: np.arange(2.0))
     answer = SimpleNamespace(result=pd.DataFrame({"recall": [np.nan], "auc": [0.75], "f1": [np.inf]}))
-    for classifies, words in ((True, "at a cutoff of 0.5."), (False, "dalex's own metrics.")):
+    for classifies, words in ((True, "at a cutoff of 0.5."), (False, "Metrics of dalex.")):
         found = parts.model_performance(stub({"prediction": answer}, classifies=classifies), np.arange(2))
         assert found.frame[["item", "value"]].to_numpy().tolist() == [["auc", 0.75]]
         assert [gap[2] for gap in gaps_of(found)] == [
-            "DALEX's recall is undefined on these rows", "DALEX's f1 is undefined on these rows"
+            "DALEX's recall is undefined on this sample", "DALEX's f1 is undefined on this sample"
         ]  # fmt: skip
         assert found.notes[0].endswith(words)
     none = parts.model_performance(stub({}, measures=(ENTROPY,)), np.arange(2))

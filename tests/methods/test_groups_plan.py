@@ -537,7 +537,7 @@ def used(monkeypatch: pytest.MonkeyPatch, most: int, least: float) -> list[tuple
     monkeypatch.setattr(explain, "_exchanges", lambda *_: [replace(made, plan=given)])
     lines = [("kind", b, 0.5), (a, b, 0.75), (a, c, 0.9), (a, "all features", 0.99)]
     table = pd.DataFrame(lines, columns=["feature", "item", "estimate"])
-    table["covers"] = ["none", "none", "none", "new test rows"]
+    table["covers"] = ["none", "none", "none", "new test samples"]
     found = use(given, table, most, least).estimates
     assert set(found["feature"]) == ({a, "kind"} if least <= 0.5 else {a})
     own = found[(found["feature"] == a) & (found["item"] == "all rows")]

@@ -43,13 +43,13 @@ def result(X: Any, **options: Any) -> Any:
 def test_what_the_result_says() -> None:
     X = np.random.default_rng(0).normal(size=(51, 3))
     sampled, whole = result(X), result(X[:6], top=None)
-    drawn = "PDs are evaluated at and averaged over 50 of 51 rows."
+    drawn = "PDs are evaluated at and averaged over 50 of 51 observations."
     assert sampled.notes == (
         f"{drawn} Pairs are among the 6 features with the largest total H².",
         "H² of a small sample is biased upwards; it has no interval.",
         "Joint PDs with a standard deviation below 1% of the measure's are not ranked.",
     )
-    assert whole.notes[0] == "PDs are evaluated at and averaged over all 6 rows."
+    assert whole.notes[0] == "PDs are evaluated at and averaged over all 6 observations."
     assert set(whole.frame["repeat"]) == {0}
     assert whole.frame["value"].tolist() == whole.estimates["estimate"].tolist()
     assert whole.estimates[["std_error", "lower", "upper", "confidence"]].isna().all(axis=None)

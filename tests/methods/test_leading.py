@@ -41,7 +41,7 @@ def test_measures_take_turns_and_size_counts() -> None:
     for most, chosen in ((1, ("b",)), (2, ("b", "c")), (3, ("b", "c", "d")), (4, features), (9, features)):
         names, rule = leading(features, prior, most)
         assert names == chosen
-        words = f"the {most} of 4 features that lead in permutation importance, each measure in turn"
+        words = f"the {most} of 4 features with the largest permutation importance, each measure in turn"
         assert rule == (words if most < 4 else "")
 
 
@@ -67,7 +67,7 @@ def test_profiles_keep_single_rows_of_leading_features_and_the_average_of_all(d:
     curved = set(frame.loc[frame["curve"] >= 0, "feature"])
     assert len(curved) == LED
     assert {f"x{d - 1}", f"x{d - 2}"} <= curved
-    words = f"Only the {LED} of {d} features that lead in permutation importance, each measure in turn have them."
+    words = f"Only the {LED} of {d} features with the largest permutation importance, each measure in turn have them."
     assert (words in " ".join(view.result.notes)) == (d > LED)
 
 
@@ -83,7 +83,7 @@ def test_dalex_shuffles_those_that_lead() -> None:
     result = uq.audit(subject(D), explainers=("pfi", "dalex"), options=chosen).run.result("dalex.model_parts")
     assert result.estimates["feature"].nunique() == LED
     assert {f"x{D - 1}", f"x{D - 2}"} <= set(result.estimates["feature"])
-    assert any(note.startswith(f"DALEX shuffled the {LED} of {D} features that lead") for note in result.notes)
+    assert any(note.startswith(f"DALEX permuted the {LED} of {D} features with the largest") for note in result.notes)
 
 
 def test_the_lasso_is_left_out_above_a_number_of_features(monkeypatch: pytest.MonkeyPatch) -> None:

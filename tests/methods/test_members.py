@@ -127,7 +127,7 @@ def test_the_error_is_that_of_importances_without_each_member(exact: bool) -> No
     rows = np.sqrt(np.maximum(np.square(found["std_error"]) - drawn**2, 0.0))
     reach = stats.t.ppf(0.975, pooled_error([rows.to_numpy(), drawn], (24, members - 1))[1]) * found["std_error"]
     np.testing.assert_allclose(found["upper"] - found["estimate"], reach, rtol=1e-6)
-    assert set(found["covers"]) == {"new test rows and new draws of 4 members"}
+    assert set(found["covers"]) == {"new test samples and new draws of 4 members"}
 
 
 def importance_of(s: Subject, *, exact: bool, column: str = "estimate") -> pd.Series:
@@ -158,8 +158,8 @@ def test_a_fixed_model_has_no_part_of_members() -> None:
     s = subject(noisy_classes, 4, 0)
     fixed = make_subject(lambda X: Categorical(np.tile([0.4, 0.6], (len(X), 1))), FunctionAdapter(), s.X, s.y)
     found = importance_result_of(fixed)
-    assert set(found.estimates["covers"]) == {"new test rows"}
-    assert "Intervals are for new test rows and this fixed model." in found.notes
+    assert set(found.estimates["covers"]) == {"new test samples"}
+    assert "Intervals cover new test samples for the fixed model." in found.notes
 
 
 def importance_result_of(s: Subject) -> Importance:
@@ -168,9 +168,9 @@ def importance_result_of(s: Subject) -> Importance:
 
 def test_the_notes_say_what_is_covered_and_how_many_members_are_needed() -> None:
     notes = " ".join(importance(subject(noisy_classes, 4, 3, n=200)).notes)
-    assert "Intervals are for new test rows and new draws of 4 members" in notes
+    assert "Intervals cover new test samples and new draws of 4 members" in notes
     assert "this fixed model" not in notes
-    assert "members it would have a quarter of that of the observations." in notes
+    assert "members it would contribute a quarter of the variance due to the observations." in notes
 
 
 @pytest.mark.parametrize("model", [noisy_classes, noisy_numbers])
@@ -189,7 +189,7 @@ def test_scores_cover_new_draws(model: Callable[[Any], Distribution]) -> None:
         left = np.array([measure.rows(other, y, None).mean() for other in others])
         error = np.sqrt(rows.var(ddof=1) / s.n + member_variance(left))
         assert found.loc[item, "std_error"] == pytest.approx(error)
-        assert found.loc[item, "covers"] == "new test rows and new draws of 5 members"
+        assert found.loc[item, "covers"] == "new test samples and new draws of 5 members"
 
 
 def test_the_freedom_of_a_mean_is_pooled() -> None:

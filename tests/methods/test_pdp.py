@@ -169,7 +169,7 @@ def test_intervals_are_t_intervals_of_the_mean_over_rows() -> None:
     part = result.estimates.query("measure == 'nll'")
     np.testing.assert_allclose(part["std_error"], rows.std(axis=1) / np.sqrt(50), rtol=1e-12)
     np.testing.assert_allclose((part["upper"] - part["estimate"]) / part["std_error"], 2.0095752, rtol=1e-6)
-    assert set(part["covers"]) == {"new test rows"}
+    assert set(part["covers"]) == {"new test samples"}
 
 
 def test_integer_weights_equal_repeated_rows_in_clusters() -> None:
@@ -192,7 +192,7 @@ def test_ice_rows_are_at_equally_spaced_ranks_of_the_prediction() -> None:
     kept = sorted(set(result.frame["curve"]) - {-1})
     ranks = np.argsort(np.argsort(LOGISTIC.adapter.predict(LOGISTIC.model, LOGISTIC.X).mean()))
     assert sorted(ranks[kept]) == [0, 12, 24, 37, 49]
-    assert "5 of 50 rows" in result.notes[0]
+    assert "5 of 50 observations" in result.notes[0]
     pd.testing.assert_frame_equal(result.estimates, explain(LOGISTIC, max_ice=50)["pdp"].estimates)
 
 
@@ -238,7 +238,7 @@ def test_every_kind_of_column_keeps_its_type_and_its_order() -> None:
     assert set(levels["nullable"]) == {""}
     size = result["pdp"].estimates.query("measure == 'prediction' and feature == 'size'")["estimate"].to_numpy()
     np.testing.assert_allclose(size - size[0], [0, 2, 0], atol=1e-12)
-    assert any("nullable: 8 rows have no value" in note for note in result["pdp"].notes)
+    assert any("nullable: 8 observations have no value" in note for note in result["pdp"].notes)
     own = result["pdp.own"].frame.query("measure == 'nll'").groupby("feature").size()
     assert own["size"] == 40
     assert own["nullable"] == 32
@@ -269,7 +269,7 @@ def test_rare_levels_are_left_out_with_a_note() -> None:
     text = np.array(["a"] * 20 + ["b"] * 15 + ["c"] * 4 + ["d"])
     result = explain(mixed(text=text), features=("text",), max_levels=2)["pdp"]
     assert set(result.frame["level"]) == {"a", "b"}
-    assert any("2 most frequent of 4 levels; 5 rows" in note for note in result.notes)
+    assert any("2 most frequent of 4 levels; 5 observations" in note for note in result.notes)
 
 
 def test_constant_and_empty_columns() -> None:
@@ -297,8 +297,8 @@ def test_an_infinite_measure_is_omitted_with_its_count() -> None:
     kept = set(zip(result["pdp"].frame["measure"], result["pdp"].frame["feature"], strict=True))
     assert kept == {("prediction", "num"), ("entropy", "num"), ("prediction", "text"), ("entropy", "text")}
     reasons = {(o.measure, o.feature): o.reason for o in result["pdp"].omissions}
-    assert "40 of 40 rows" in reasons["nll", "num"]
-    assert f"{(subject.values('num') > 0).sum()} of 40 rows" in reasons["nll", "text"]
+    assert "40 of 40 observations" in reasons["nll", "num"]
+    assert f"{(subject.values('num') > 0).sum()} of 40 observations" in reasons["nll", "text"]
     assert "nll" not in set(result["pdp.own"].frame["measure"])
 
 

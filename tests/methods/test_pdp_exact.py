@@ -47,28 +47,28 @@ def table(result: Result, feature: str) -> pd.DataFrame:
     return result.estimates[result.estimates["feature"] == feature]
 
 
-RANKS = "those at equally spaced ranks of the prediction. Averages use all rows."
+RANKS = "at equally spaced ranks of the prediction. Averages use all observations."
 
 
 @pytest.mark.parametrize(
     ("most", "rows", "note"),
     [
-        (2, [1, 4], f"ICE curves of 2 of 5 rows: {RANKS}"),
-        (3, [1, 3, 4], f"ICE curves of 3 of 5 rows: {RANKS}"),
-        (5, [0, 1, 2, 3, 4], "ICE curves of all 5 rows."),
+        (2, [1, 4], f"ICE curves of 2 of 5 observations, {RANKS}"),
+        (3, [1, 3, 4], f"ICE curves of 3 of 5 observations, {RANKS}"),
+        (5, [0, 1, 2, 3, 4], "ICE curves of all 5 observations."),
     ],
 )
 def test_rows_at_equal_ranks_of_the_prediction_keep_a_curve(most: int, rows: list[int], note: str) -> None:
     """Predictions are 4, 0, 3, 3.5 and 8, so rows 1, 2, 3, 0 and 4 in order."""
     frame = FRAME | {"a": [4.0, 0.0, 1.0, 1.75, 8.0]}
     result = explained(subject(frame), max_ice=most)["pdp"]
-    assert result.notes == (note, "Intervals are pointwise and cover new test rows for the fixed model.")
+    assert result.notes == (note, "Intervals are pointwise and cover new test samples for the fixed model.")
     assert sorted(set(result.frame["curve"]) - {-1}) == rows
 
 
 def test_sixty_rows_keep_a_curve() -> None:
     result = explained(subject({"a": np.arange(61.0), "b": np.ones(61)}), features=("b",))["pdp"]
-    assert result.notes[0].startswith("ICE curves of 60 of 61 rows")
+    assert result.notes[0].startswith("ICE curves of 60 of 61 observations")
 
 
 def test_without_a_curve_no_row_has_a_class_to_show() -> None:

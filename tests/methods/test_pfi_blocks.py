@@ -95,7 +95,7 @@ def test_two_shuffles_give_no_interval() -> None:
 
 def test_what_a_reader_is_told() -> None:
     notes = " ".join(explained(timed())["pfi"].notes)
-    assert "shuffles move whole blocks" in notes
+    assert "whole blocks are permuted" in notes
     assert "p-values are nearly exact" in notes
     assert "not exchangeable" not in notes
     few = " ".join(explained(timed(block_size=10))["pfi"].notes)

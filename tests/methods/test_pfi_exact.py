@@ -202,7 +202,7 @@ def test_a_value_that_makes_a_measure_infinite_is_counted_whichever_shuffle_woul
 
     result: Result = explained(subject(sure, X, (y == 1) & (np.arange(N) != 9)), n_repeats=1, features=("a",))["pfi"]
     gap = next(gap for gap in result.omissions if gap.feature == "a" and gap.measure == "nll")
-    assert "infinite for 1 shuffled values, in 1 of 60 rows" in gap.reason
+    assert "infinite for 1 permuted values, in 1 of 60 observations" in gap.reason
 
 
 # ---------------------------------------------------------------------- what a reader is told
@@ -211,7 +211,7 @@ def test_a_value_that_makes_a_measure_infinite_is_counted_whichever_shuffle_woul
 def test_the_notes_name_what_is_exact() -> None:
     of = subject(three_features, *counted())
     some, every = (explained(of, exact=exact)["pfi"].notes for exact in (None, True))
-    assert some[0].startswith("Those of a and b are exact over all permutations")
+    assert some[0].startswith("Importances of a and b are exact over all permutations")
     assert every[0].startswith("All importances are exact over all permutations")
     assert not any("exact over" in note for note in explained(of, exact=False)["pfi"].notes)
 
@@ -221,7 +221,7 @@ def test_all_pairs_have_an_interval_whatever_the_shuffles() -> None:
     result = explained(of, n_repeats=1)["pfi"]
     assert line(result, "nll", "a")["std_error"] > 0
     assert np.isnan(line(result, "nll", "c")["std_error"])
-    assert any("No interval of the other importances: 1 shuffles cannot" in note for note in result.notes)
-    assert any(note.startswith("Intervals are for new test rows") for note in result.notes)
+    assert any("No interval of the other importances: 1 permutations cannot" in note for note in result.notes)
+    assert any(note.startswith("Intervals cover new test samples") for note in result.notes)
     assert result.rows is None
     assert explained(of, n_repeats=1, features=("a",))["pfi"].rows is not None

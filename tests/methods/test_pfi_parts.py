@@ -268,7 +268,7 @@ def test_rows_that_are_infinite_in_any_part_are_counted_once(outcomes: bool) -> 
 
 
 def test_a_result_is_of_what_is_delivered_where_there_are_outcomes() -> None:
-    for outcomes, title in ((True, "Claimed and delivered importance"), (False, "Claimed importance")):
+    for outcomes, title in ((True, "Model-implied and realised importance"), (False, "Model-implied importance")):
         given = claiming(outcomes)
         assert given.score is not None
         given.claims["a"] = claim(np.zeros((2, 6)))._replace(unreliable=("",) * 3)
@@ -318,7 +318,7 @@ def claims(parts: dict[str, tuple[float, float]], *, outcomes: bool = True) -> D
     for feature, (claimed, delivered) in parts.items():
         values = [(CLAIMED, claimed), (DELIVERED, delivered), (DIFFERENCE, claimed - delivered)]
         for item, value in values if outcomes else values[:1]:
-            ends = {"lower": value - 0.1, "upper": value + 0.2, "confidence": 0.95, "covers": "new test rows"}
+            ends = {"lower": value - 0.1, "upper": value + 0.2, "confidence": 0.95, "covers": "new test samples"}
             lines.append(
                 {"measure": "nll", "feature": feature, "estimate": value, "item": item, "std_error": 0.05} | ends
             )
@@ -345,8 +345,8 @@ def test_the_figure_of_claims_holds_them_against_the_diagonal() -> None:
     assert [text.get_text() for text in axes.texts] == ["b", "a"]
     assert [tuple(text.xy) for text in axes.texts] == [(1.0, 0.8), (0.2, 0.1)]  # type: ignore[attr-defined]
     assert [text.get_position() for text in axes.texts] == [(5, 3), (5, 3)]
-    assert axes.get_xlabel().startswith("claimed (")
-    assert axes.get_ylabel().startswith("delivered on unseen rows (")
+    assert axes.get_xlabel().startswith("model-implied importance (")
+    assert axes.get_ylabel().startswith("realised importance (")
     assert (diagonal.get_linewidth(), dots.get_markersize()) == (0.8, 4.5)
     assert diagonal.is_dashed()
     assert [text.get_text() for text in section.draw_claims(claims(PARTS), 1).axes[0].texts] == ["b"]
@@ -398,7 +398,7 @@ def test_the_spread_is_of_quantiles_from_20_shuffles_on(m: int, low: float, high
     result = importance_result(tables(np.arange(float(m))))
     (line,) = result.estimates.to_dict("records")
     assert (line["spread_low"], line["spread_high"]) == pytest.approx((low, high))
-    assert result.meta == {"spread": f"{words} of {m} shuffles", "degrees_of_freedom": N - 1}
+    assert result.meta == {"spread": f"{words} of {m} permutations", "degrees_of_freedom": N - 1}
     assert line["p_value"] == pytest.approx(2 / (m + 1))
     assert line["unpermuted"] == pytest.approx(0.7)
 
@@ -406,7 +406,9 @@ def test_the_spread_is_of_quantiles_from_20_shuffles_on(m: int, low: float, high
 @pytest.mark.parametrize(("m", "reach"), [(19, True), (18, False)])
 def test_a_test_is_out_of_reach_where_the_smallest_p_value_is_above_the_level(m: int, reach: bool) -> None:
     notes = " ".join(importance_result(tables(np.arange(float(m)))).notes)
-    words = "18 shuffles give no p-value below 0.053, so the test cannot reach the level 0.05: it needs 19, or 19 to"
+    words = (
+        "18 permutations give no p-value below 0.053, so the test cannot reach the level 0.05: it needs 19, or 19 to"
+    )
     assert (words in notes) is not reach
     assert ("give no p-value below" in notes) is not reach
 
@@ -420,15 +422,15 @@ def test_with_unequal_weights_there_is_no_p_value() -> None:
 
 def test_the_reader_is_told_which_features_stopped_early() -> None:
     early = importance_result(tables(np.arange(20.0), options={"n_repeats": 30})).notes
-    assert early[0].startswith("Shuffles stop, from 20 on and at 30 at the latest, once their choice has at most 10 %")
+    assert early[0].startswith("Permutations stop early (after 20 to 30) once their random choice has at most 10 %")
     assert early[0].endswith("so it was for all features.")
-    assert not any(note.startswith("Shuffles stop") for note in importance_result(tables(np.arange(30.0))).notes)
+    assert not any(note.startswith("Permutations stop") for note in importance_result(tables(np.arange(30.0))).notes)
 
 
 def test_an_importance_of_all_pairs_says_so() -> None:
     exact = importance_result(tables(np.arange(30.0), exact=True)).notes
     assert exact[0].startswith("All importances are exact over all permutations")
-    assert "Intervals are for new test rows and this fixed model." in exact
+    assert "Intervals cover new test samples for the fixed model." in exact
     assert not any("exact over all permutations" in note for note in importance_result(tables(np.ones(30))).notes)
 
 
@@ -439,7 +441,7 @@ def two(first: ShuffleTables, second: ShuffleTables) -> ShuffleTables:
 
 def test_the_smallest_number_of_shuffles_decides_and_both_are_told() -> None:
     both = importance_result(two(tables(np.arange(30.0)), tables(np.arange(19.0))))
-    assert both.meta["spread"] == "smallest and largest of 19 to 30 shuffles"
+    assert both.meta["spread"] == "smallest and largest of 19 to 30 permutations"
     assert both.frame.groupby("feature").size().to_dict() == {"a": 30, "b": 19}
     assert both.rows is None  # no row values were kept
     early = " ".join(importance_result(two(tables(np.arange(30.0)), tables(np.arange(19.0)))).notes)
@@ -448,7 +450,7 @@ def test_the_smallest_number_of_shuffles_decides_and_both_are_told() -> None:
 
 def test_where_some_are_exact_only_the_others_have_no_interval() -> None:
     few, exact = tables(np.arange(2.0)), tables(np.arange(2.0), exact=True)
-    fixed = "Intervals are for new test rows and this fixed model."
+    fixed = "Intervals cover new test samples for the fixed model."
     for given, start, some in (
         (two(exact, few), "No interval of the other importances: ", True),
         (two(few, few), "No interval: ", False),
@@ -529,7 +531,7 @@ def test_row_changes_are_summed_up_by_quantiles_and_the_share_unchanged() -> Non
 def test_training_rows_have_no_interval_and_say_how_many_were_drawn() -> None:
     result = training_result(tables(np.arange(30.0)), 900)
     assert result.estimates[["std_error", "lower", "upper", "confidence", "p_value"]].isna().all(axis=None)
-    assert result.notes[-1] == "50 of 900 training rows, drawn at random, were used."
+    assert result.notes[-1] == "50 of 900 training observations, drawn at random, were used."
     assert len(training_result(tables(np.arange(30.0)), None).notes) == 1
 
 

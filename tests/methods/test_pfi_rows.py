@@ -105,14 +105,14 @@ def test_importance_on_training_rows_has_no_interval() -> None:
     assert isinstance(train, Importance)
     assert train.estimates[["std_error", "lower", "upper", "p_value"]].isna().all(axis=None)
     assert set(train.estimates["covers"]) == {"none"}
-    assert "seen these rows" in train.notes[0]
+    assert "was fitted to these observations" in train.notes[0]
 
 
 def test_many_training_rows_are_sampled_and_counted() -> None:
     result = explained(overfitted(n=30, train=1500), n_repeats=3)["pfi.train"]
-    assert any("1000 of 1500 training rows" in note for note in result.notes)
+    assert any("1000 of 1500 training observations" in note for note in result.notes)
     exact = explained(overfitted(n=30, train=1500), exact=True)["pfi.train"]
-    assert any("30 of 1500 training rows" in note for note in exact.notes)
+    assert any("30 of 1500 training observations" in note for note in exact.notes)
     again = explained(overfitted(n=30, train=1500), n_repeats=3)["pfi.train"]
     assert result.estimates.equals(again.estimates)
 

@@ -99,7 +99,9 @@ def test_a_settled_feature_keeps_the_shuffles_it_has() -> None:
                 assert line(stopped, measure, feature)[column] == line(as_many, measure, feature)[column]
     assert min(lengths) < 45
     assert lengths <= {20, 30, 40, 45}
-    assert stopped.meta["spread"].endswith(f"of {min(lengths)} to {max(lengths)} shuffles".replace("20 to 20", "20"))
+    assert stopped.meta["spread"].endswith(
+        f"of {min(lengths)} to {max(lengths)} permutations".replace("20 to 20", "20")
+    )
 
 
 def test_the_rows_that_stopping_saves_are_not_predicted() -> None:

@@ -54,7 +54,7 @@ def test_a_copy_is_redundant_and_an_independent_feature_is_not() -> None:
     assert found.loc[("b", "without target"), "lower"] > 0.95
     assert found.loc[("copy", "without target"), "lower"] > 0.95
     assert found.loc[("c", "without target"), "upper"] < 0.15
-    assert set(found["covers"]) == {"new test rows"}
+    assert set(found["covers"]) == {"new test samples"}
     assert set(found["measure"]) == {"r_squared"}
 
 

@@ -79,11 +79,11 @@ def test_infinite_divergences_are_replaced_by_order_one_half_everywhere() -> Non
     found = explain(subject)
     assert "Rényi divergence of order 1/2" in found["rsens"].meta["method"]
     assert any("KL is infinite for" in note for note in found["rsens"].notes)
-    tree_is_sure = [g for g in found["rsens"].omissions if "infinite on" in g.reason]
+    tree_is_sure = [g for g in found["rsens"].omissions if "infinite for" in g.reason]
     shown = set(found["rsens"].estimates["feature"])
     assert shown | {g.feature for g in tree_is_sure} == {"x0", "x1", "x2"}
     assert shown.isdisjoint(g.feature for g in tree_is_sure)
-    assert all("infinite on" in g.reason for g in found["rsens.interaction"].omissions)
+    assert all("infinite for" in g.reason for g in found["rsens.interaction"].omissions)
 
 
 def test_a_feature_the_tree_does_not_use_is_zero_and_the_smooth_model_keeps_its_derivative() -> None:
@@ -145,7 +145,7 @@ def test_levels_by_enumeration() -> None:
     spread = np.sqrt((1 - 0.25 - 2 * 0.0625) / 2)
     assert np.allclose(found.rows.of("rsens", "k"), expected * spread, rtol=1e-12)
     assert found.meta["spreads"]["k"] == pytest.approx(spread)
-    assert "level changes by √(2 KL)" in found.meta["method"]
+    assert "changes of level by √(2 KL)" in found.meta["method"]
 
 
 def test_two_levels_have_the_spread_of_a_0_1_column() -> None:
@@ -179,7 +179,7 @@ def test_rows_without_a_value_are_left_out_of_that_feature_only() -> None:
     assert of(main, "rsens", "raw")["x1"] == pytest.approx(1, rel=1e-8)
     assert main.rows is not None
     assert main.rows.features == ("x1", "x2")
-    assert any("left out for: x0" in note for note in main.notes)
+    assert any("excluded for: x0" in note for note in main.notes)
     assert (main.frame["feature"] == "x0").sum() == 53
 
 
@@ -192,7 +192,7 @@ def test_a_sample_of_rows_is_stated_and_repeats() -> None:
     assert one.frame.equals(same.frame)
     assert one.meta["rows_used"] != other.meta["rows_used"]
     assert len(one.meta["rows_used"]) == 20
-    assert any("a random sample of 20 of 60 rows" in note for note in one.notes)
+    assert any("a random sample of 20 of 60 observations" in note for note in one.notes)
     assert set(one.frame["repeat"]) == set(one.meta["rows_used"])
 
 

@@ -168,8 +168,8 @@ def test_a_sample_knows_what_varies_and_by_how_much() -> None:
     assert rows.shares("g").tolist() == pytest.approx([1 / 8, 7 / 8])
     assert rows.has_value("x").tolist() == [True, True, False, False]
     assert [(o.feature, o.reason) for o in rows.omissions] == [
-        ("one", "it is constant in the rows used, so there is nothing to move it by"),
-        ("none", "all of its values are missing or infinite in the rows used"),
+        ("one", "it is constant in the sample used"),
+        ("none", "all of its values are missing or infinite in the sample used"),
         ("day", "a date has no unit to take a derivative in; pass a number, such as days since a start"),
     ]
 

@@ -76,14 +76,17 @@ def test_rows_are_doubled_until_the_first_show_that_errors_are_small_enough(time
     found = pairs_of(of, pair_rel_tol=worst_error(X[first]) / np.sqrt(times))
     check_rows(found, rows)
     assert set(first) <= set(found.meta["rows_used"])
-    told = [note for note in found.notes if note.startswith("Pairs are of")]
+    told = [note for note in found.notes if note.startswith("Pairs are computed on")]
     (means,) = [note for note in found.notes if note.startswith("Means over")]
     if rows == N:
         assert told == []
-        assert means.startswith(f"Means over {N} rows;")
+        assert means.startswith(f"Means over {N} observations;")
     else:
-        assert told[0].startswith(f"Pairs are of {rows} of {N} rows, at random: so many that, judged by {FIRST}, ")
-        assert means.startswith(f"Means over a random sample of {rows} of {N} rows;")
+        assert told[0].startswith(
+            f"Pairs are computed on {rows} of {N} observations, drawn at random and chosen so that, from {FIRST} of "
+            "them, "
+        )
+        assert means.startswith(f"Means over a random sample of {rows} of {N} observations;")
 
 
 def test_all_rows_are_used_on_request_and_where_there_are_few() -> None:

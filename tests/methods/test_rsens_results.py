@@ -60,13 +60,13 @@ def test_a_size_is_raw_per_spread_and_ranked_from_the_largest() -> None:
         assert found["rank"] == 1 + sum(size > sizes[name] for size in sizes.values())
     values = main.frame.groupby("feature")["value"].mean()
     np.testing.assert_allclose(values, table["estimate"].loc[values.index])
-    assert main.notes[-1].startswith("Means over 8 rows;")
+    assert main.notes[-1].startswith("Means over 8 observations;")
     shared = lines(explained(interactions=False, comparators=False, shared_unit=True)["rsens"], "rsens")
     np.testing.assert_allclose(shared["estimate"], [raw[name] for name in "abc"], rtol=1e-6)
 
 
 @pytest.mark.parametrize(
-    ("most", "words"), [(8, "Means over 8 rows;"), (7, "Means over a random sample of 7 of 8 rows;")]
+    ("most", "words"), [(8, "Means over 8 observations;"), (7, "Means over a random sample of 7 of 8 observations;")]
 )
 def test_a_sample_is_told_where_there_is_one(most: int, words: str) -> None:
     result = explained(interactions=False, comparators=False, max_rows=most)["rsens"]

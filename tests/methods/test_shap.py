@@ -216,14 +216,15 @@ def test_background_comes_from_the_training_rows() -> None:
     np.testing.assert_allclose(
         table(attribution, "prediction").loc[3], enumerated(s, PREDICTION, 3, cells(train)), atol=1e-12
     )
-    assert attribution.meta["background"] == {"rows": 9, "source": "training rows"}
+    assert attribution.meta["background"] == {"rows": 9, "source": "training observations"}
 
 
 def test_training_rows_of_another_type_are_not_cast_but_passed_over() -> None:
     train = frame(subject(n=9)).round().astype({"f1": int})
     attribution, _ = explain(subject(train=(train, None)))
     assert (
-        attribution.meta["background"]["source"] == "explained rows, because f1 has another type in the training rows"
+        attribution.meta["background"]["source"]
+        == "explained observations, because f1 has another type in the training sample"
     )
 
 
@@ -262,7 +263,7 @@ def test_importance_is_the_mean_size_with_the_standard_error_of_a_mean() -> None
     np.testing.assert_allclose(own["upper"] - own["estimate"], reach.fillna(0.0)[list(own.index)], rtol=1e-9)
     assert importance.rows is not None
     np.testing.assert_array_equal(importance.rows.of("entropy", "f0"), sizes["f0"])
-    assert set(importance.estimates["covers"]) == {"new test rows and new background rows"}
+    assert set(importance.estimates["covers"]) == {"new test samples and new background samples"}
 
 
 def background_influence(s: Subject, measure: Measure, phi: pd.DataFrame) -> pd.DataFrame:
@@ -293,7 +294,7 @@ def test_infinite_nll_is_counted_and_left_out() -> None:
     assert set(attribution.frame.query("measure == 'entropy'")["row"]) == {0, 1, 2, 3}
     (gap,) = attribution.omissions
     assert gap.measure == "nll"
-    assert "touches 2 of 4 explained rows" in gap.reason
+    assert "for 2 of 4 explained observations" in gap.reason
     assert "Explain the loss with an upper bound" in gap.reason
     assert set(importance.frame["measure"]) == {"prediction", "entropy"}
     assert [gap.measure for gap in importance.omissions] == ["nll"]
@@ -407,11 +408,11 @@ def test_rows_are_counted_and_within_the_stated_cost() -> None:
 
 def test_notes_state_the_game() -> None:
     attribution, importance = explain(subject(), n_background=7, n_rows=9)
-    assert "Absent features take their values, together, from 7 explained rows." in attribution.notes
+    assert "Absent features take their values jointly from 7 explained observations." in attribution.notes
     assert "All 16 coalitions of 4 features were evaluated: there is no Monte-Carlo error." in attribution.notes
     assert set(attribution.estimates["covers"]) == {"exact"}
     assert attribution.estimates[["lower", "upper", "confidence"]].isna().all(axis=None)
-    assert "Measures of y hold y at the explained row's own value." in attribution.notes
+    assert "Measures of y use the outcome of the explained observation." in attribution.notes
     assert "Mean of |φ| over 9 of 24 observations against 7 background rows; repeat is the row." in importance.notes
     assert isinstance(importance, Importance)
 

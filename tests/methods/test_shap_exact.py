@@ -184,7 +184,7 @@ def test_orders_have_the_interval_of_their_pairs() -> None:
     assert set(table["covers"]) == {"Monte Carlo (permutations)"}
     half = "6 orders of 4 features for each row, half of them reverses of the others: "
     assert single.notes == (
-        "Absent features take their values, together, from 7 explained rows.",
+        "Absent features take their values jointly from 7 explained observations.",
         f"{half}values carry a Monte-Carlo error, their sum does not.",
     )
     assert single.meta["exact"] is False

@@ -150,7 +150,7 @@ def test_the_most_frequent_levels_stand_on_a_grid_in_order(most: int, steps: tup
         found = grid(values, most=most)
         assert found is not None
         assert (found.steps, found.levels, found.numeric) == (steps, steps, False)
-        words = f"a: the {most} most frequent of 3 levels; {rest} rows have another one."
+        words = f"a: the {most} most frequent of 3 levels; {rest} observations have another one."
         assert found.notes == ((words,) if rest else ())
 
 
@@ -159,7 +159,7 @@ def test_what_is_missing_or_infinite_is_no_point_and_is_told() -> None:
     assert found is not None
     assert found.steps == (1, 3)
     assert found.notes == (
-        "a: 2 rows have no value; the grid holds observed values only.", "a: 2 infinite values are not on the grid.",
+        "a: 2 observations have no value; the grid has observed values only.", "a: 2 infinite values are not on the grid.",
     )  # fmt: skip
     single = grid([2.0, 2.0])
     assert single is not None
@@ -212,7 +212,7 @@ def test_profiles_are_of_measures_with_a_value_a_row_and_of_the_log_odds_of_two_
     assert [m.name for m in row_measures("demo", without, None)[0]][:3] == ["prediction", "nll", "entropy"]
     found, omitted = row_measures("demo", engine, ("nll", "one_minus_auc"))
     assert [m.name for m in found] == ["nll"]
-    reason = "it is a statistic of all rows together, so no row has a value to explain"
+    reason = "it is a statistic of all observations together, so no single observation has a value to explain"
     assert [(o.measure, o.reason) for o in omitted] == [("one_minus_auc", reason)]
     with pytest.raises(UnsupportedError, match="demo: no measure can be evaluated: one_minus_auc: it is a statistic"):
         row_measures("demo", engine, ("one_minus_auc",))

@@ -188,7 +188,7 @@ def test_why_there_is_no_interval() -> None:
     assert plain.why_no_interval(10) == ""
     few = ShuffledRows.why_no_interval
     least = next(m for m in range(1, 20) if not few(plain, m))
-    words = f"{least - 1} shuffles cannot tell rows from donors; at least {least} are needed"
+    words = f"{least - 1} permutations cannot separate receivers from donors; at least {least} are needed"
     assert few(plain, least - 1) == words
     assert few(plain, least - 1, exact=True) == ""
     enough = next(k for k in range(1, 40) if not few(replace(plain, clusters=np.arange(40) % k), 10))
@@ -251,10 +251,10 @@ def test_infinite_values_are_told_by_measure_and_by_feature() -> None:
     one = terms.ImportanceTerms(**none, infinite=np.array([[5, 2], [0, 0]]), exact=False)  # type: ignore[arg-type]
     two = terms.ImportanceTerms(**none, infinite=np.array([[5, 2], [4, 1]]), exact=False)  # type: ignore[arg-type]
     bound = ", or ask for the loss with an upper bound."
-    remedy = "No row was dropped. Calibrate or smooth the model's probabilities"
+    remedy = "No observation was dropped. Calibrate or smooth the model's probabilities"
     assert [(o.measure, o.feature, o.reason) for o in terms.infinite_values(own, ("a", "b"), (one, two))] == [
-        ("entropy", "", f"it is infinite on 2 of 3 rows before any shuffle. {remedy}."),
-        ("nll", "b", f"it is infinite for 4 shuffled values, in 1 of 3 rows. {remedy}{bound}"),
+        ("entropy", "", f"it is infinite for 2 of 3 observations before any permutation. {remedy}."),
+        ("nll", "b", f"it is infinite for 4 permuted values, in 1 of 3 observations. {remedy}{bound}"),
     ]
 
 
@@ -336,16 +336,16 @@ def test_a_share_has_its_exact_interval_and_what_has_none_covers_nothing() -> No
     assert every["lower"] == pytest.approx(0.025 ** (1 / 20))
     ends = (np.array([0.0, GAP]), np.array([1.0, GAP]))
     made = estimate(np.zeros(2), np.ones(2), ends, 0.9)
-    assert made["covers"].tolist() == ["new test rows", "none"]
+    assert made["covers"].tolist() == ["new test samples", "none"]
     np.testing.assert_array_equal(made["confidence"], [0.9, GAP])
 
 
 def test_events_are_rows_outside_the_most_frequent_class() -> None:
     assert (events([5, 9, 2]), events([])) == (7, float("inf"))
     assert too_few([9, 1, 990]) == ""
-    one = "1 row outside the most frequent class is too few: 10 would do, in about 1000 rows like these"
+    one = "1 observation outside the most frequent class is too few: 10 are needed, in about 1000 similar observations"
     assert too_few([99, 1]) == one
-    assert too_few([199, 9], 9.5).endswith("9.5 would do, in about 220 rows like these")
+    assert too_few([199, 9], 9.5).endswith("9.5 are needed, in about 220 similar observations")
 
 
 def test_rows_of_a_cluster_and_equal_rows_are_one_group() -> None:

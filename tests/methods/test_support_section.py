@@ -23,7 +23,7 @@ def result(id: str, rows: list[dict[str, Any]], columns: tuple[str, ...], **meta
 
 
 def share(item: str, feature: str, value: float, reach: float = 0.02, p_value: float = np.nan) -> dict[str, Any]:
-    names = {"measure": "share_outside", "feature": feature, "item": item, "covers": "new test rows", "n": 400}
+    names = {"measure": "share_outside", "feature": feature, "item": item, "covers": "new test samples", "n": 400}
     ends = {"lower": value - reach, "upper": value + reach, "std_error": 0.01, "confidence": 0.95}
     return names | ends | {"estimate": value, "p_value": p_value, "expected": 0.05}
 
@@ -36,7 +36,7 @@ def support(*rows: dict[str, Any], expected: float | None = 0.05) -> Diagnostic:
 def copies() -> Diagnostic:
     names = {"measure": "near_copies", "feature": "", "item": "near copies", "covers": "new test and training rows"}
     ends = {"estimate": 0.2, "lower": 0.15, "upper": 0.25, "std_error": np.nan, "confidence": 0.99, "n": 400}
-    parts = {"share": 0.21, "share_train": 0.01, "ratio": 0.1, "n_train": 900}
+    parts = {"share": 0.21, "share_train": 0.01, "least": 0.15, "ratio": 0.1, "n_train": 900}
     return result("support.copies", [names | ends | parts], ("item", "n", *parts))
 
 

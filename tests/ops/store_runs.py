@@ -42,7 +42,7 @@ AWKWARD = ("age", "=HYPERLINK(1)", "naïve \u202e名", '<b>"x"</b>')
 
 def estimates(features: tuple[str, ...] = AWKWARD) -> pd.DataFrame:
     """Return an estimates table with a missing number and a column of its own."""
-    rows = [("entropy", f, 0.1 + i / 3, np.nan, -0.0, 1e-300, 0.95, "new test rows") for i, f in enumerate(features)]
+    rows = [("entropy", f, 0.1 + i / 3, np.nan, -0.0, 1e-300, 0.95, "new test samples") for i, f in enumerate(features)]
     table = pd.DataFrame(rows, columns=list(ESTIMATE_COLUMNS))
     return table.assign(
         verdict=pd.Series(["positive", np.nan, "about 0", ""][: len(features)], dtype=object),

@@ -55,7 +55,7 @@ def importance(case: Case, id: str = ids.PFI, explainer: str = ids.PFI, scale: f
         explainer=explainer,
         title="Permutation feature importance",
         frame=pd.DataFrame(raw, columns=list(Importance.columns)),
-        estimates=estimates(rows, confidence=0.95, covers="new test rows"),
+        estimates=estimates(rows, confidence=0.95, covers="new test samples"),
         options={"n_repeats": 30},
         notes=("30 shuffles a feature; intervals by the two-way fit.",),
         omissions=() if case.has_y else (Omission("nll", "", "it needs outcomes, which were not given"),),
@@ -93,7 +93,7 @@ def size(name: str, value: float, error: float, **more: Any) -> dict[str, Any]:
 def drivers(case: Case) -> list[Result]:
     """How far each feature, and each unit, changes the uncertainty; the first two features are a unit."""
     lines = [size(name, 0.15 * 0.7**j, 0.004) for j, name in enumerate(case.names)]
-    shared: dict[str, Any] = {"confidence": 0.95, "covers": "new test rows"}
+    shared: dict[str, Any] = {"confidence": 0.95, "covers": "new test samples"}
     raw = [("uncertainty_change", line["feature"], k, line["estimate"]) for line in lines for k in range(3)]
     single = Importance(
         id=ids.PFI_UNCERTAINTY,
@@ -158,7 +158,7 @@ def profiles(case: Case) -> list[Result]:
             title="Partial dependence and ICE",
             frame=frame,
             **shared,
-            estimates=estimates(rows, confidence=0.95, covers="new test rows"),
+            estimates=estimates(rows, confidence=0.95, covers="new test samples"),
             notes=("ICE of 30 rows.",),
         ),
         Diagnostic(
@@ -183,7 +183,7 @@ def profiles(case: Case) -> list[Result]:
 def calibration(case: Case) -> list[Result]:
     """Scores, and reliability or PIT and coverage."""
     items = ("confidence_gap", "brier" if case.classes else "crps", "nll_skill")
-    common: dict[str, Any] = {"measure": "", "feature": "", "confidence": 0.95, "covers": "new test rows"}
+    common: dict[str, Any] = {"measure": "", "feature": "", "confidence": 0.95, "covers": "new test samples"}
     scores = estimates(
         [
             {
@@ -243,7 +243,7 @@ def redundancy(case: Case) -> list[Result]:
         for j, name in enumerate(case.names)
         for item in (WITHOUT_TARGET, WITH_TARGET)
     ]
-    table = estimates(rows, confidence=0.95, covers="new test rows")
+    table = estimates(rows, confidence=0.95, covers="new test samples")
     partner = estimates(
         [
             {"measure": "spearman", "feature": name, "item": case.names[j - 1], "estimate": 0.5}
@@ -306,7 +306,7 @@ def sizes(case: Case, id: str, explainer: str, confidence: float = 0.95) -> Impo
         for m in ("prediction", "entropy")
         for j, name in enumerate(reversed(case.names))
     ]
-    table = estimates(rows, confidence=confidence, covers="new test rows")
+    table = estimates(rows, confidence=confidence, covers="new test samples")
     if np.isnan(confidence):
         table[["std_error", "lower", "upper"]] = np.nan
         table["covers"] = "none"

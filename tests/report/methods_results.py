@@ -15,7 +15,7 @@ from uq_report.evidence.information import COVERED, KENDALL, MUTUAL, OVERLAP, SH
 
 from .cases import empty, estimates
 
-INTERVAL: dict[str, Any] = {"confidence": 0.95, "covers": "new test rows"}
+INTERVAL: dict[str, Any] = {"confidence": 0.95, "covers": "new test samples"}
 REFUSAL = "corrected importance is not shown: predicting each feature from the others has R² 0.12"
 
 
@@ -272,7 +272,7 @@ def agreement(names: Sequence[str]) -> list[Result]:
         "methods": [ids.PFI, ids.SHAP_IMPORTANCE],
         "measures": ["nll", "nll"],
         "evidence": [ids.CID],
-        "performance": True,
+        "sure": True,
         "explained": True,
     }
     ranks = Diagnostic(

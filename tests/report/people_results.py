@@ -14,7 +14,7 @@ from uq_report.evidence.rows import OUTSIDE, SHUFFLED
 
 from .cases import empty, estimates
 
-INTERVAL: dict[str, Any] = {"confidence": 0.95, "covers": "new test rows"}
+INTERVAL: dict[str, Any] = {"confidence": 0.95, "covers": "new test samples"}
 
 
 def _made(id: str, rows: list[dict[str, Any]], **more: Any) -> Diagnostic:

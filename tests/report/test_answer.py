@@ -104,7 +104,7 @@ def test_no_undecided_feature_is_named_as_a_driver(name: str) -> None:
     e, answer = told(name)
     _, loss, *_ = answer.drives
     of_loss = verdicts(e, "loss")
-    shown = re.sub(r"By estimate those of [^.]* cost more \([^)]*\), but a few rows decide that.", "", loss)
+    shown = re.sub(r"The estimate for .* is larger \([^)]*\), but rests on a few observations\.", "", loss)
     for feature in MENTION.findall(shown) if of_loss else ():
         assert of_loss[feature] in ("positive", "negative")
 
@@ -113,9 +113,9 @@ def test_no_undecided_feature_is_named_as_a_driver(name: str) -> None:
 def test_a_single_leader_is_named_only_where_every_interval_of_ranks_shows_it(name: str) -> None:
     e, answer = told(name)
     for sentence, role, lead in zip(
-        answer.drives, ("prediction", "loss"), ("moves the prediction most", "cost most"), strict=False
+        answer.drives, ("prediction", "loss"), ("has the largest effect on the prediction:", "most: by"), strict=False
     ):
-        if lead not in sentence or "cannot tell" in sentence:
+        if lead not in sentence:
             continue
         ranking = rankings(e)[role]
         places = ranking.features[MENTION.findall(sentence)[0]]
@@ -205,7 +205,7 @@ def scored(**items: tuple[float, float, float]) -> Result:
          "lower_90": low, "upper_90": high}
         for item, (x, low, high) in items.items()
     ]  # fmt: skip
-    table = estimates(rows, confidence=0.95, covers="new test rows")
+    table = estimates(rows, confidence=0.95, covers="new test samples")
     frame = pd.DataFrame(columns=list(Diagnostic.columns))
     return Diagnostic(
         id=ids.CALIBRATION,
@@ -341,7 +341,7 @@ def ranked(loss: Mapping[str, tuple[float, float, str]]) -> Result:
          "unpermuted": 0.5, "n_needed": np.nan, "exact_zero": False, "remark": ""}
         for name, (low, high, verdict) in loss.items()
     ]  # fmt: skip
-    table = estimates(rows, confidence=0.95, covers="new test rows")
+    table = estimates(rows, confidence=0.95, covers="new test samples")
     frame = table.assign(repeat=0, value=table["estimate"])[list(Importance.columns)]
     return Importance(id=ids.PFI, explainer=ids.PFI, title="", frame=frame, estimates=table)
 
@@ -355,29 +355,31 @@ def sentence(loss: Mapping[str, tuple[float, float, str]]) -> str:
 
 def test_who_leads_alone_is_named_and_others_share_the_lead() -> None:
     apart = sentence({"a": (0.3, 0.4, UP), "b": (0.1, 0.29, UP)})
-    assert apart == "Wrong values of a cost most on unseen rows: 0.35 nats (0.30 to 0.40) a row."
+    assert apart == "Permuting a increases the log loss most: by 0.35 nats (95% CI 0.30 to 0.40)."
     meet = sentence({"a": (0.3, 0.4, UP), "b": (0.1, 0.3, UP)})
     assert meet == (
-        "Wrong values of a and b raise the loss most on unseen rows, those of a by 0.35 nats (0.30 to 0.40) a row; "
-        "250 rows cannot tell which costs most."
+        "Permuting a and b increases the log loss most: a by 0.35 nats (95% CI 0.30 to 0.40); their ranking is not "
+        "statistically distinguishable (n = 250)."
     )
 
 
 def test_an_undecided_feature_that_may_lead_leaves_no_single_leader() -> None:
     loss = sentence({"a": (0.1, 0.2, UP), "b": (-0.1, 0.25, UNSURE)})
-    assert "b" not in loss.replace("250 rows", "").split()
-    assert loss.endswith("cannot tell which costs most.")
+    assert "b" not in loss.split()
+    assert loss.endswith("whether it leads is inconclusive (n = 250).")
 
 
 def test_harm_and_nothing_at_all_are_said() -> None:
-    assert sentence({"a": (0.1, 0.2, UP), "b": (-0.2, -0.1, DOWN)}).endswith("b even lower the loss.")
-    assert sentence({"a": (-0.001, 0.001, ZERO)}) == "Wrong values of no feature cost anything beyond the margin."
-    assert sentence({"a": (-0.1, 0.1, UNSURE)}).startswith("250 rows do not show of any feature")
+    assert sentence({"a": (0.1, 0.2, UP), "b": (-0.2, -0.1, DOWN)}).endswith("Permuting b decreases the log loss.")
+    few = sentence({"a": (-0.001, 0.001, ZERO)})
+    assert few == "Permuting any single feature changes the log loss by less than the margin."
+    unclear = sentence({"a": (-0.1, 0.1, UNSURE)})
+    assert unclear == "No feature is shown to increase the log loss when permuted (n = 250)."
 
 
 def test_without_outcomes_the_loss_is_not_guessed() -> None:
     _, answer = told("no outcomes")
-    assert answer.drives[1] == "What drives the loss cannot be said: no outcomes were given."
+    assert answer.drives[1] == "What drives the loss is unknown: no outcomes were given."
     assert card(answer, "Performance").headline == "Not tested"
     assert "no outcomes were given" in answer.because
 
@@ -388,7 +390,7 @@ def groups(measure: str, low: float, high: float, **more: Any) -> Result:
             "upper": high, "n": 87, "unit": "probability", "p_value": 0.1, "n_rest": 163, "overall": 0.3,
             "scale": 0.5}  # fmt: skip
     came = {**line, "measure": "outcome", "estimate": -0.01, "lower": -0.13, "upper": 0.11, "unit": "share of rows"}
-    table = estimates([line, came], confidence=0.95, covers="new test rows")
+    table = estimates([line, came], confidence=0.95, covers="new test samples")
     frame = pd.DataFrame(columns=list(Diagnostic.columns))
     meta = {"attributes": {"sex": {"groups": ["f", "m"], "withheld": [], **more}}, "n_min": 30}
     key = ids.GROUPS_DIFFERENCE

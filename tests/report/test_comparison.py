@@ -33,7 +33,7 @@ def scores(**values: tuple[float, float]) -> Diagnostic:
          "champion": 0.5, "challenger": 0.5 + x}
         for name, (x, w) in values.items()
     ]  # fmt: skip
-    table = estimates(rows, confidence=0.95, covers="new test rows, paired")
+    table = estimates(rows, confidence=0.95, covers="new test samples, paired")
     return Diagnostic(
         id=ids.COMPARE_SCORES, explainer="compare", title="Scores", estimates=table,
         frame=table.assign(item="difference", x=np.nan, value=table["estimate"])[list(Diagnostic.columns)],
@@ -47,7 +47,7 @@ def importance(*lines: tuple[str, float, float]) -> Importance:
          "champion": 0.1, "challenger": 0.1 + x, "champion_verdict": "positive", "challenger_verdict": "positive"}
         for name, x, w in lines
     ]  # fmt: skip
-    table = estimates(rows, confidence=0.95, covers="new test rows, paired")
+    table = estimates(rows, confidence=0.95, covers="new test samples, paired")
     frame = table.assign(repeat=0, value=table["estimate"])[list(Importance.columns)]
     return Importance(id=ids.COMPARE_IMPORTANCE, explainer="compare", title="Importance", estimates=table, frame=frame)
 

@@ -159,8 +159,8 @@ def test_who_leads_is_said_only_of_what_intervals_leave_alone_at_the_head() -> N
     wide = {feature: (k, 1, 5) for k, feature in enumerate("abcde", 1)}
     found = [column(SHAPLEY, sure), column(ALONE, open_), column(CHANGED, wide), column(DROPPED, sure, known=False)]
     assert unmarked(ranking.leads(e, found)) == (
-        "a leads the prediction. 400 rows cannot tell which feature leads the loss (a or b) and the uncertainty "
-        "(any of 5)."
+        "a leads the prediction. Which feature leads the loss (a or b) and the uncertainty (any of 5) is inconclusive "
+        "(n = 400)."
     )
     assert unmarked(ranking.leads(e, [column(SHAPLEY, sure), column(WHOLE, sure)])) == (
         "a leads all 2 rankings that have intervals."
@@ -235,7 +235,7 @@ def test_a_correction_is_told_beyond_its_margin_where_it_is_trusted(
 
 def test_a_correction_says_who_moves_from_where_to_where_and_by_whom() -> None:
     section = told(run_of([*made.cid(ABC), made.cover(ABC)]))
-    assert "are wrong too: in the loss c (rank 3 to 1, partner a)." in unmarked(text_of(section))
+    assert "carry part of the same information: in the loss c (rank 3 to 1, partner a)." in unmarked(text_of(section))
     assert [b.id for b in all_blocks(section) if isinstance(b, Figure)] == ["drives-map-figure", "drives-cover-figure"]
     still = made.cover(ABC)
     still.estimates[["change", "change_lower", "change_upper"]] = 0.0
@@ -244,7 +244,7 @@ def test_a_correction_says_who_moves_from_where_to_where_and_by_whom() -> None:
     assert [b.id for b in all_blocks(unmoved) if isinstance(b, Figure)] == ["drives-map-figure"]
     alone = replace(made.cover(ABC), meta={"partners": {feature: [] for feature in ABC}})
     bare = run_of([*made.cid(ABC), alone])
-    assert "nothing is to be adjusted for redundancy" in text_of(told(bare))
+    assert "no importance is adjusted for redundancy" in text_of(told(bare))
     assert ids.COVER not in [one.source.id for one in rankings(RunReader(bare))]
 
 
@@ -260,6 +260,6 @@ def test_without_outcomes_the_map_says_what_it_lacks() -> None:
     (part,) = [p for p in told(make_run(Case(has_y=False, gate="not assessed"))).sections if p.id == "drives-map"]
     (text,) = part.blocks
     assert isinstance(text, Paragraph)
-    assert text.text.endswith("for want of importances for the loss: the outcomes of these rows were not given.")
+    assert text.text.endswith("no importance for the loss was computed: no outcomes were given.")
     nothing = drives(RunReader(replace(make_run(), results=())))
     assert text_of(nothing) == "No importance was computed in this run."

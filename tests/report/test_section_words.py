@@ -59,8 +59,8 @@ def test_ranks_are_listed_from_the_steadiest_with_their_extreme_features() -> No
         ("R-sens", 0.1, 0.05, "b", "a"), ("PFI", 0.5, 0.25, "b", "a"),
     ]  # fmt: skip
     assert text_of(section) == (
-        "Steadiest ranks: R-sens (rsens); least steady: PFI (negative log-likelihood). "
-        "At an entropy of 0 ranks never move."
+        "Most stable ranks: R-sens (rsens); least stable: PFI (negative log-likelihood). An entropy of 0 means that "
+        "ranks never change."
     )
 
 
@@ -92,10 +92,13 @@ def cover(*lines: tuple[str, float, float, float]) -> dict[str, ItemLine]:
         ),
         (
             [("a", 0.2, 0.1, 0.3), ("b", 0.4, 0.3, 0.5)],
-            "The other features share part of the information of b and a (covered share 40 %) say about the target.",
+            "The other features share part of the information of b and a (covered share 40 %) about the target.",
         ),
-        ([("a", -0.2, -0.3, -0.1)], "a says more once the others are known."),
-        ([("a", -0.2, -0.3, -0.1), ("b", -0.1, -0.2, -0.05)], "b and a say more once the others are known."),
+        ([("a", -0.2, -0.3, -0.1)], "a is more informative once the others are known (synergy)."),
+        (
+            [("a", -0.2, -0.3, -0.1), ("b", -0.1, -0.2, -0.05)],
+            "b and a are more informative once the others are known (synergy).",
+        ),
         ([("a", 0.1, 0.0, 0.2)], "For 1 feature the interval of covered information holds 0: neither way is shown."),
         ([("a", -0.1, -0.2, 0.0)], "For 1 feature the interval of covered information holds 0: neither way is shown."),
         ([], ""),
@@ -170,11 +173,11 @@ def test_pairs_are_told_with_those_that_are_not_ranked() -> None:
     pairs = [line for line in lines if line.feature_2]
     assert _largest(pairs) == (
         "Largest H²: a with b 0.300, a with c 0.150 and a with d 0.100. "
-        "1 pair of 6 barely move the measure together and are not ranked."
+        "1 pair of 6 have little joint effect on the measure and are not ranked."
     )
     assert _largest(pairs[:1]) == "Largest H²: a with b 0.300."
     assert _largest(pairs[-1:]) == (
-        "No pair is ranked. 1 pair of 1 barely move the measure together and are not ranked."
+        "No pair is ranked. 1 pair of 1 have little joint effect on the measure and are not ranked."
     )
     assert (_total(None), _total(lines[0]), _total(pairs[-1])) == ("undefined", "0.200", "0.900 (not ranked)")
 

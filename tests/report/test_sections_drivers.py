@@ -57,29 +57,29 @@ def test_claims_stand_beside_what_is_delivered_the_largest_first() -> None:
     assert shares[:4] == pytest.approx([0.8, 0.75, 0.75, 1.0]), "d claims the margin itself"
     assert shares[4] is None
     told = text_of(section)
-    assert "Wrong values of all features together would cost 0.500 nats (0.480 to 0.520)" in told
-    assert "the outcomes show 0.400 nats (0.380 to 0.420): a delivered share of 80 % (70 to 90)." in told
+    assert "All features together: model-implied importance 0.500 nats (0.480 to 0.520)" in told
+    assert "realised importance 0.400 nats (0.380 to 0.420); realisation ratio 80 % (70 to 90)." in told
     alone = text_of(claimed(claims({"a": (0.1, 0.0)})))
-    assert "All features together could not be judged." in alone
+    assert "All features together were not assessed." in alone
 
 
 def test_a_share_in_doubt_is_not_told() -> None:
     made_of = claims({"a": (0.1, 0.025), ALL_FEATURES: (0.5, 0.1)})
     doubted = replace(made_of, estimates=made_of.estimates.assign(unreliable="few events"))
-    assert "a delivered share" not in text_of(claimed(doubted))
+    assert "realisation ratio 8" not in text_of(claimed(doubted))
     unknown = replace(made_of, estimates=made_of.estimates.assign(share_lower=np.nan))
-    assert "a delivered share" not in text_of(claimed(unknown))
+    assert "realisation ratio 8" not in text_of(claimed(unknown))
     part = made_of.estimates
     lost = replace(made_of, estimates=part[(part["feature"] != ALL_FEATURES) | (part["item"] != DIFFERENCE)])
-    assert "could not be judged" in text_of(claimed(lost))
+    assert "were not assessed" in text_of(claimed(lost))
 
 
 def test_without_outcomes_the_leading_claims_are_named() -> None:
     parts = {f"f{k}": (0.1 + 0.1 * k, 0.0) for k in range(6)} | {ALL_FEATURES: (2.0, 0.0)}
     section = claimed(claims(parts, outcomes=False))
     told = text_of(section)
-    assert "wrong values would cost most of f5" in told
-    assert "Without outcomes nothing shows whether unseen rows confirm it." in told
+    assert "Model-implied importance is largest for f5" in told
+    assert "Whether it is realised is unknown without outcomes." in told
     table = table_of(section, "claims-table")
     assert [row[0] for row in table.rows][:2] == [ALL_FEATURES, "f5"]
     assert len(table.columns) == 4
@@ -125,11 +125,11 @@ def test_training_rows_stand_beside_test_rows_with_what_they_add() -> None:
     for row in table.rows:
         test, train, more = (float(str(row[at]).replace("−", "-")) for at in (1, 4, 5))
         assert more == pytest.approx(train - test, abs=2e-4)
-    for gone, words in (((ids.PFI_TRAIN,), "There are no importances on training rows."), ((ids.PFI,), "")):
+    for gone, words in (((ids.PFI_TRAIN,), "No importance was computed on the training sample."), ((ids.PFI,), "")):
         left = replace(run, results=tuple(r for r in run.results if r.id not in gone))
         text = text_of(TrainingSection().section(RunReader(left)))
         assert words in text
-        assert ("no importances on training rows" in text) is bool(words)
+        assert ("No importance was computed on the training sample" in text) is bool(words)
 
 
 @pytest.mark.parametrize(("features", "edges"), [(10, ""), (11, ""), (12, ""), (13, "1 weaker ones")])
@@ -149,7 +149,7 @@ def test_the_graph_draws_12_edges_and_lists_10(features: int, edges: str) -> Non
 def test_figures_of_cover_say_what_they_leave_out(features: int, words: str) -> None:
     names = tuple(f"f{k}" for k in range(features))
     drawn = {one.id: one for one in figures(CoverSection().section(RunReader(run_of(made.cid(names), names))))}
-    assert f"how much of it the others cover{words}. " in drawn["covered-figure"].caption
+    assert f"the part that it shares with the others{words}. " in drawn["covered-figure"].caption
     assert ("The first 20 of 21 are drawn." in drawn["covered-map-1-figure"].caption) is bool(words)
     assert ("The first" in drawn["covered-map-1-figure"].caption) is bool(words)
 

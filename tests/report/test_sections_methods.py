@@ -99,7 +99,7 @@ def test_cover_is_only_claimed_where_the_interval_allows_it() -> None:
     told = text_of(CoverSection().section(RunReader(run_of(made.cid(("a", "b", "c", "d", "e", "f"))))))
     # covered: 0.1, -0.075, 0.033, 0.025, 0.02 and 0.0167, each ±0.02
     assert "The other features share part of the information of a (covered share 33 %), c (covered share 33 %)" in told
-    assert "b says more once the others are known" in told
+    assert "b is more informative once the others are known" in told
     assert "For 2 features the interval of covered information holds 0" in told
 
 
@@ -139,7 +139,7 @@ def test_the_map_says_where_its_reading_and_cover_part() -> None:
     section = MapSection().section(RunReader(run))
     assert section is not None
     told = text_of(section)
-    assert "finds cover: c (with a). Entropy-PFI other than 0, and yet nothing covers them: a." in told
+    assert "shows partner features: c (with a). Entropy-PFI other than 0 without partner features: a." in told
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -157,7 +157,7 @@ def test_the_form_of_r_sens_is_named() -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_pairs_that_are_not_ranked_are_no_finding() -> None:
     section = InteractionsSection().section(RunReader(run_of([made.h_statistic(ABC)])))
-    assert "Largest H²: a with b 0.300 and a with c 0.150. 1 pair of 3 barely move" in text_of(section)
+    assert "Largest H²: a with b 0.300 and a with c 0.150. 1 pair of 3 have little joint effect" in text_of(section)
     assert table_of(section, "interactions-1-table").rows[0][4] == "no: unstable"
 
 
@@ -190,7 +190,7 @@ def test_ale_beside_pdp_says_where_they_differ() -> None:
     alike = text_of(
         LocalEffectsSection().section(RunReader(run_of([both[0], made.profile("pdp", ABC, (0.0, 1.0, 2.0))])))
     )
-    assert "No local effect is shown to differ from its average." in alike
+    assert "No local effect is shown to differ from the partial dependence." in alike
     alone = LocalEffectsSection().section(RunReader(run_of(both[:1])))
-    assert "differ" not in text_of(alone)
+    assert "differ from" not in text_of(alone)
     assert table_of(alone, "local-effects-table").rows

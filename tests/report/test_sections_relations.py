@@ -107,7 +107,7 @@ def test_a_figure_of_redundancy_says_what_it_leaves_out(d: int, words: str) -> N
 def test_four_pairs_are_shown_before_and_after_the_shuffle() -> None:
     pairs = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "f")]
     caption = shown(dependence(skills({"a": (0.2, 0.3)}), joint(*pairs)))["dependence-joint"].caption
-    assert caption.startswith("a with b, b with c, c with d and d with e: rows before and after")
+    assert caption.startswith("a with b, b with c, c with d and d with e: observations before and after")
 
 
 def test_why_nothing_is_told_of_dependence() -> None:
@@ -184,7 +184,7 @@ def test_without_a_pair_it_is_said_so() -> None:
     section = interactions(replace(result, estimates=result.estimates.iloc[:2]))
     assert "No pair has a defined H²." in text_of(section)
     none = interactions(replace(result, estimates=result.estimates.iloc[:0]))
-    assert text_of(none) == "No H-statistic is defined here."
+    assert text_of(none) == "No H-statistic is defined for this run."
 
 
 def test_r_sens_is_pointed_at_where_it_measures_pairs() -> None:
@@ -205,7 +205,7 @@ def test_local_effects_without_a_curve_say_so() -> None:
 
 def test_local_effects_alone_differ_from_nothing() -> None:
     section = LocalEffectsSection().section(RunReader(run_of([made.profile("ale", ("a",), (0.0, 1.0))])))
-    assert "differ" not in text_of(section)
+    assert "differ from" not in text_of(section)
 
 
 # ------------------------------------------------------------------ profiles
@@ -237,7 +237,9 @@ def names(d: int) -> list[str]:
     return [f"x{k:02}" for k in range(d)]
 
 
-@pytest.mark.parametrize(("d", "words"), [(20, "over rows. "), (21, "over rows, the 20 largest of 21. ")])
+@pytest.mark.parametrize(
+    ("d", "words"), [(20, "over observations. "), (21, "over observations, the 20 largest of 21. ")]
+)
 def test_a_figure_of_r_sens_says_what_it_leaves_out(d: int, words: str) -> None:
     caption = shown(sensitivity(made.rsens(names(d))[:1]))["sensitivity-figure"].caption
     assert caption.startswith(f"R-sens per standard deviation of the feature: mean {words}")
@@ -256,7 +258,7 @@ def test_raw_values_of_one_unit_are_told_as_such() -> None:
     raw = sensitivity([replace(main, meta={**main.meta, "ranked_by": "raw"})])
     assert "R-sens per standard deviation of the feature" in shown(own)["sensitivity-figure"].alt
     assert "R-sens per unit" in shown(raw)["sensitivity-figure"].alt
-    assert "do not rank them" in table_of(own, "sensitivity-table").caption
+    assert "cannot be ranked" in table_of(own, "sensitivity-table").caption
     assert "in one shared unit" in table_of(raw, "sensitivity-table").caption
 
 

@@ -34,7 +34,7 @@ from .synthetic import holding, make_run
 pytestmark = pytest.mark.usefixtures("undrawn")
 
 SAMPLES = sorted(samples.unpacked().glob("*/run.json"))
-COVERS = {"confidence": 0.95, "covers": "new test rows"}
+COVERS = {"confidence": 0.95, "covers": "new test samples"}
 UP, DOWN, FLAT = (0.2, 0.3, 0.6), (0.6, 0.3, 0.2), (0.30, 0.31, 0.32)
 BUMP, HIDDEN = (0.2, 0.6, 0.21), (0.2, 0.19, 0.6)
 HALF = 0.05

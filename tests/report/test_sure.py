@@ -28,7 +28,7 @@ from .cases import Case, diagnostic, estimates
 from .made import calibration
 from .synthetic import holding, make_run
 
-INTERVAL: Mapping[str, Any] = {"confidence": 0.95, "covers": "new test rows"}
+INTERVAL: Mapping[str, Any] = {"confidence": 0.95, "covers": "new test samples"}
 MARGIN = 0.05
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -345,7 +345,7 @@ def test_the_section_keeps_its_budget_and_has_no_empty_part(case: Case) -> None:
 
 
 def unpermuted(**means: float) -> Result:
-    """Permutation importances that record these measures before any shuffle."""
+    """Permutation importances that record these measures before any permutation."""
     lines = [
         {"measure": measure, "feature": "a", "estimate": 0.1, "std_error": 0.01, "lower": 0.0, "upper": 0.2,
          "verdict": "positive", "margin": 0.01, "p_value": 0.01, "spread_low": 0.0, "spread_high": 0.1,

@@ -47,7 +47,7 @@ def read(
     """Return what is stated of the uncertainty."""
     between = size("", difference, 0.005) | {"item": "difference", "verdict": verdict}
     lines = [line | {"measure": measure} for line in (between, *units)]
-    table = estimates(lines, confidence=0.95, covers="new test rows")
+    table = estimates(lines, confidence=0.95, covers="new test samples")
     result = replace(diagnostic(ids.PFI_DRIVERS, "", table, explainer=ids.PFI), meta={"units": joint or {}})
     found = uncertainty.read(RunReader(holding(make_run(), Case(), [result])))
     assert found is not None
@@ -171,7 +171,7 @@ def importance(cases: Sequence[tuple[str, tuple[float, float, str], tuple[float,
         for name, *both in cases
         for measure, (value, error, verdict) in zip(("nll", "entropy"), both, strict=True)
     ]  # fmt: skip
-    table = estimates(rows, confidence=0.95, covers="new test rows")
+    table = estimates(rows, confidence=0.95, covers="new test samples")
     frame = table.assign(repeat=0, value=table["estimate"])[list(Importance.columns)]
     meta = {"degrees_of_freedom": 399}
     return Importance(id=ids.PFI, explainer=ids.PFI, title="", frame=frame, estimates=table, meta=meta)

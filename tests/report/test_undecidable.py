@@ -73,7 +73,7 @@ def claims(claimed: float = 0.4, low: float = 0.7, unreliable: str = "", share: 
             "unreliable": unreliable,
         },
     ]
-    table = estimates(lines, confidence=0.95, covers="new test rows").fillna({"unreliable": ""})
+    table = estimates(lines, confidence=0.95, covers="new test samples").fillna({"unreliable": ""})
     frame = pd.DataFrame(columns=list(Diagnostic.columns))
     result = Diagnostic(
         id=ids.PFI_CLAIMS, explainer=ids.PFI, title="", frame=frame, estimates=table, meta={"margin": 0.01}

@@ -87,7 +87,7 @@ def profile_ends(low: tuple[float, float], high: tuple[float, float]) -> str:
         }
         for x, ends in ((1.0, low), (2.0, high))
     ]
-    return sentences.range_words(estimates(rows, confidence=0.95, covers="new test rows"), NATS)
+    return sentences.range_words(estimates(rows, confidence=0.95, covers="new test samples"), NATS)
 
 
 def test_ends_of_a_profile_are_only_called_apart_if_their_intervals_are() -> None:
@@ -133,9 +133,9 @@ def test_captions_say_which_interval_or_that_there_is_none() -> None:
     table = estimates(
         [{"measure": "m", "feature": "a", "estimate": 1.0, "lower": 0.5, "upper": 1.5}],
         confidence=0.9,
-        covers="new test rows",
+        covers="new test samples",
     )
-    assert blocks.intervals_caption(table) == "Intervals: 90 % interval over new test rows."
+    assert blocks.intervals_caption(table) == "Intervals: 90 % interval over new test samples."
     assert "the method provides none" in blocks.intervals_caption(table.assign(lower=np.nan, upper=np.nan))
 
 

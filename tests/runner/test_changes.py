@@ -27,7 +27,7 @@ FEATURES = ("a", "b", "c")
 
 
 def importance(
-    terms: Rows, *, kept: bool = True, covers: str = "new test rows", meta: Mapping[str, Any] | None = None
+    terms: Rows, *, kept: bool = True, covers: str = "new test samples", meta: Mapping[str, Any] | None = None
 ) -> Importance:
     """Return an importance whose row terms have shape (features, rows)."""
     names = tuple(f"x{j}" for j in range(len(terms))) if len(terms) != len(FEATURES) else FEATURES
@@ -49,7 +49,7 @@ def importance(
 
 def scores(estimate: float, error: float) -> Diagnostic:
     """Return a table with one score."""
-    line = ("", "", estimate, error, np.nan, np.nan, 0.95, "new test rows", "log_score", "nats")
+    line = ("", "", estimate, error, np.nan, np.nan, 0.95, "new test samples", "log_score", "nats")
     return Diagnostic(
         id="calibration",
         explainer="calibration",
@@ -198,7 +198,7 @@ def test_what_cannot_be_compared_is_listed_with_its_reason() -> None:
 
 
 def test_what_is_given_must_be_the_same() -> None:
-    given = importance(normal(0, 3, 50), covers="new test rows given the background")
+    given = importance(normal(0, 3, 50), covers="new test samples given the background")
     hashes = {"model": "", "X": "2", "train_X": "t"}
     before = run(given, has_train=True, hashes={"X": "1", "train_X": "t"})
     assert len(differences(before, run(given, has_train=True, hashes=hashes))[0]) == 3
@@ -211,7 +211,7 @@ def test_what_is_given_must_be_the_same() -> None:
 
 def ranking(ranks: Mapping[str, tuple[int, float, float]]) -> Diagnostic:
     lines = [
-        ("nll", f, rank, np.nan, low, high, 0.95, "new test rows, all ranks together", "pfi")
+        ("nll", f, rank, np.nan, low, high, 0.95, "new test samples, all ranks together", "pfi")
         for f, (rank, low, high) in ranks.items()
     ]
     return Diagnostic(

@@ -45,8 +45,10 @@ SMALL: dict[str, Any] = {
 }
 # What is 95 % whatever the level of the run: quantiles of shuffles, and shares that happen to be so large.
 NO_LEVELS = ("5 % and 95 % quantiles", "covered share 95 %", "share of 95 %", "a share of 95%")
-# No level either: shares of what others repeat of a feature, and an estimate in percent with its interval behind it.
-REPEATED = re.compile(r"(?<=Others repeat part of what a feature says about the outcome: )[^.]* \d+ %(?=\.)")
+# No level either: shares of shared information, and an estimate in percent with its interval behind it.
+REPEATED = re.compile(
+    r"(?<=Share of a feature's information about the outcome that other features also carry: )[^.]* \d+ %(?=\.)"
+)
 WITH_INTERVAL = re.compile(r"\b(\d+) % \((−?\d+) to (−?\d+)\)")
 LEVEL = re.compile(r"\b(\d+)\s?% (?:confidence )?interval|\bvalue \((\d+) %\)|\bat once \((\d+) %\)")
 
@@ -134,8 +136,8 @@ def test_what_is_no_level_of_the_run_stays(both: tuple[AuditRun, AuditRun]) -> N
 def test_no_text_names_another_level(both: tuple[AuditRun, AuditRun], tmp_path: Path) -> None:
     both[0].write(tmp_path, formats=("html", "markdown"))
     for file in (tmp_path / "report.html", tmp_path / "report.md"):
-        text = file.read_text(encoding="utf-8")
-        assert "90 % interval over new test rows" in text
+        text = file.read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ")
+        assert "90 % interval over new test samples" in text
         for phrase in NO_LEVELS:
             text = text.replace(phrase, "")
         text = WITH_INTERVAL.sub(without_estimate, REPEATED.sub("", text))
@@ -148,11 +150,14 @@ def test_no_text_names_another_level(both: tuple[AuditRun, AuditRun], tmp_path: 
 @pytest.mark.parametrize(
     ("text", "left"),
     [
-        ("rows confirm 95 % (89 to 102).", False),
+        ("a realisation ratio of 95 % (89 to 102).", False),
         ("outcome: a 95 % and b 74 %.", True),
-        ("Others repeat part of what a feature says about the outcome: a 95 % and b 74 %.", False),
+        (
+            "Share of a feature's information about the outcome that other features also carry: a 95 % and b 74 %.",
+            False,
+        ),
         ("gap 0.04 nats (95 % interval −0.06 to 0.14)", True),
-        ("In brackets stands the 95 % interval over new test rows.", True),
+        ("In brackets stands the 95 % interval over new test samples.", True),
         ("a 60 % (50 to 70) at 95 %", True),
         ("at 95 % (10 to 20)", True),
         ("value (95 %)", True),

@@ -51,7 +51,7 @@ def test_scores_are_paired_means(pair: tuple[Subject, Subject], both: AuditRun) 
     assert table.loc["nll", "estimate"] == pytest.approx(difference.mean())
     assert table.loc["nll", "std_error"] == pytest.approx(difference.std(ddof=1) / np.sqrt(len(difference)))
     assert table.loc["nll", "champion"] == pytest.approx(nll[0].mean())
-    assert set(table["covers"]) == {"new test rows, paired"}
+    assert set(table["covers"]) == {"new test samples, paired"}
     assert {"squared_error", "nll", "entropy", "confidence_gap"} == set(table.index)
 
 

@@ -165,7 +165,7 @@ def test_one_cluster_gives_no_interval_and_no_finding_from_one() -> None:
     assert not [f for f in run.findings if f.code in (*JUDGES_LOSS, "UQ001", "UQ002", "UQ311")]
     page, _ = front("one cluster")
     assert f"Not assessable: {UNJUDGED['one cluster']}." in page
-    assert "interval over new test rows" not in page
+    assert "interval over new test samples" not in page
     for feature in FEATURES:
         assert re.search(rf"{feature} −?\d[\d.]* nats(,| and|\.)", page), "an estimate without an interval"
         told = sheet("one cluster", feature)

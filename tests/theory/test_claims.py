@@ -131,13 +131,13 @@ def test_an_audit_without_outcomes_ranks_by_what_is_claimed() -> None:
     text, full = (run.render("markdown", appendix=appendix).decode() for appendix in ("short", "full"))
     front = text.partition("\n## Conclusion\n")[2].partition("\n## A ")[0]
     assert "Without outcomes the realised importance is not known." in front
-    assert "What drives the loss cannot be said: no outcomes were given." in front.partition("\n## 1 ")[0]
+    assert "What drives the loss is unknown: no outcomes were given." in front.partition("\n## 1 ")[0]
     view = Claims.find(run.run)
     assert view is not None
     lines = [line for line in largest_first(view.part(CLAIMED)) if line.feature != ALL_FEATURES]
-    ranking = full.partition("Claimed importance, largest first.")[2].partition("\n| --- ")[2]
+    ranking = full.partition("Model-implied importance, largest first.")[2].partition("\n| --- ")[2]
     assert re.findall(r"\n\| (\w) \|", ranking.partition("\n\n")[0]) == [line.feature for line in lines]
-    assert "Without outcomes nothing shows whether unseen rows confirm it." in full
+    assert "Whether it is realised is unknown without outcomes." in full
     for told in (text, full):
         assert "nan" not in told.lower().split()
     outcome = next(one for one in run.run.outcomes if one.check == "claims")

@@ -55,12 +55,14 @@ _LOSS = MappingProxyType({"classification": "brier", "survival": "nll"})
 State = Literal["holds", "broken", "undetermined"]
 # verdict and remedy of a broken rule, and of an open one
 VERDICTS = (
-    ("is broken", "Change the model, or restrict its use. Or have the owner waive the rule until a day."),
-    ("is inconclusive", "Audit the model on more observations, or run what the rule needs."),
+    (
+        "is broken",
+        "Change the model or restrict its use, or obtain a waiver of the rule with an expiry date from the owner.",
+    ),
+    ("is inconclusive", "Increase the test sample, or run the method that the rule needs."),
 )
 UNDETERMINED = (
-    "The interval allows both that a rule holds and that it is broken, there is no interval, or what it names is not "
-    "in the results."
+    "The confidence interval contains the limit of the rule, there is no interval, or the quantity was not computed."
 )
 RESTS_ON = "A rule of the model's owner, in the settings of this audit"
 
@@ -75,14 +77,14 @@ class Policy:
         coverage LEVEL >= VALUE                           'coverage 90 >= 0.88'
         QUANTITY <= VALUE                                 'nll <= 0.6', 'off-support share <= 0.1'
 
-    ``<=`` and ``>=`` both work. A feature may stand in single quotes. METHOD is permutation importance by default,
+    ``<=`` and ``>=`` both work. A feature may be in single quotes. METHOD is permutation importance by default,
     MEASURE one that it ranked, or ``loss``. LEVEL is in percent. QUANTITY is nll, brier, crps, interval_score,
     miscoverage, squared_error, confidence_gap, recalibration_gain, mean_error, accuracy, roc_auc, r2, nll_skill,
-    brier_skill, crps_skill, off-support share (by construction 5 % for rows drawn as the training rows), or one of ece,
-    pit_distance and coverage_gap, which have no interval and so stay undetermined.
+    brier_skill, crps_skill, off-support share (by construction 5 % for observations drawn as the training sample), or
+    one of ece, pit_distance and coverage_gap, which have no interval and so stay undetermined.
 
     A rule is broken if the interval excludes what it asks for (UQ951), holds if it excludes everything
-    else, and cannot be judged otherwise (UQ952). Rules are not adjusted for their number: at a true value
+    else, and is inconclusive otherwise (UQ952). Rules are not adjusted for their number: at a true value
     just at the threshold, each is called broken in at most 2.5 % of samples (95 % intervals).
 
     Parameters
@@ -90,7 +92,7 @@ class Policy:
     require : tuple of str
         The rules: ``options={"checks.policy": {"require": [...]}}``.
     severity : {"critical", "high", "medium", "low"}
-        Of a broken rule; a rule that cannot be judged is one step lower, at least low.
+        Of a broken rule; an inconclusive rule is one step lower, at least low.
 
     Examples
     --------
@@ -120,17 +122,17 @@ class Policy:
     def rules(self) -> tuple[Rule, Rule]:
         """The two ways a rule can fail, with the owner's rules; the second is one step less severe, at least low."""
         lower = SEVERITIES[min(SEVERITIES.index(self.severity) + 1, SEVERITIES.index("low"))]
-        words = f"The owner's rules: {'; '.join(self.require)}." if self.require else "The owner has set no rule."
-        broken = f"The interval of what a rule names excludes what the rule asks for. {verbatim(words)}"
+        words = f"The owner's rules: {'; '.join(self.require)}." if self.require else "The owner has stated no rule."
+        broken = f"The confidence interval excludes the limit that the rule sets. {verbatim(words)}"
         return (
             _rule("UQ951", "A policy rule is broken", broken, "broken", self.severity),
-            _rule("UQ952", "A policy rule cannot be judged", UNDETERMINED, "undetermined", lower),
+            _rule("UQ952", "A policy rule is inconclusive", UNDETERMINED, "undetermined", lower),
         )
 
     def check(self, run: Run) -> Outcome:
         """Judge every rule on its own."""
         if not self.require:
-            return Outcome(check=self.name, state="not_applicable", reason="the owner has set no rule")
+            return Outcome(check=self.name, state="not_applicable", reason="the owner has stated no rule")
         rulings = [rule.judge(run) for rule in parse(self.require)]
         findings = tuple(finding for ruling in rulings for finding in self._findings(ruling))
         if findings:
@@ -185,7 +187,7 @@ class RankRule:
             return Ruling(self.text, "undetermined", line, (AgreementView.id,), about)
         inside, outside = line.upper <= self.top, line.lower > self.top
         state: State = "undetermined" if not (inside or outside) else "holds" if inside == self.inside else "broken"
-        reach = f"{line.lower:.0f} to {line.upper:.0f}" if line.lower < line.upper else "for sure"
+        reach = f"{line.lower:.0f} to {line.upper:.0f}" if line.lower < line.upper else "without overlap"
         ranking = f"{measure_words(line.measure)} by {method_words(self.method)}"
         words = f"{short(self.feature)} has rank {line.estimate:.0f} ({reach}) for {ranking}"
         about |= {"measures": (line.measure,), "observed": line.estimate, "lower": line.lower, "upper": line.upper}

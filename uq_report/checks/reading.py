@@ -26,25 +26,26 @@ NAMED = 6
 NAME = 200
 # What readers call the methods (by explainer) and the measures.
 METHODS = {
-    ids.AGREEMENT: "the comparison of rankings", ids.ALE: "the local effect",
-    ids.CALIBRATION: "the scoring of outcomes", ids.CID: "covered information",
-    ids.COVER: "importance corrected for cover", ids.DALEX: "DALEX", ids.DATA_QUALITY: "the look at the data",
-    ids.GROUPS: "the comparison of groups", ids.H_STATISTIC: "the strength of interactions",
-    ids.PDP: "the average effect", ids.PFI: "permutation importance",
-    ids.REDUNDANCY: "the look for repeated features", ids.RSENS: "R-sens",
-    ids.SEGMENTS: "the look at segments of rows", ids.SELECTIVE: "selective prediction", ids.SHAP: "SHAP",
-    ids.SUPPORT: "the comparison with training rows",
+    ids.AGREEMENT: "the comparison of rankings", ids.ALE: "the accumulated local effect",
+    ids.CALIBRATION: "the assessment of calibration", ids.CID: "covered information",
+    ids.COVER: "importance adjusted for redundancy", ids.DALEX: "DALEX",
+    ids.DATA_QUALITY: "the assessment of data quality",
+    ids.GROUPS: "the comparison of groups", ids.H_STATISTIC: "the H-statistic",
+    ids.PDP: "the partial dependence", ids.PFI: "permutation importance",
+    ids.REDUNDANCY: "the redundancy analysis", ids.RSENS: "R-sens",
+    ids.SEGMENTS: "the segment analysis", ids.SELECTIVE: "selective prediction", ids.SHAP: "SHAP",
+    ids.SUPPORT: "the comparison with the training sample",
 }  # fmt: skip
 MEASURES = {
     m.NLL.name: "the loss", m.NLL_CLIPPED.name: "the loss", m.BRIER.name: "the Brier score",
     m.SQUARED_ERROR.name: "the squared error", m.ABSOLUTE_ERROR.name: "the absolute error",
-    m.CRPS.name: "the loss by the CRPS",
-    m.ZERO_ONE.name: "the share of wrong decisions", m.ONE_MINUS_AUC.name: "the order of the rows (1 − AUC)",
-    m.PREDICTION.name: "the prediction", m.LOG_ODDS.name: "the log-odds", m.KL.name: "the claimed loss",
-    m.ENTROPY.name: "how unsure the model is", m.VARIANCE.name: "the predicted variance",
-    m.ALEATORIC.name: "the unavoidable part of its doubt",
-    m.EPISTEMIC.name: "the part of its doubt that more data would settle",
-    "pd": "the spread of its average curve",
+    m.CRPS.name: "the CRPS",
+    m.ZERO_ONE.name: "the error rate", m.ONE_MINUS_AUC.name: "1 − AUC",
+    m.PREDICTION.name: "the prediction", m.LOG_ODDS.name: "the log-odds", m.KL.name: "the model-implied loss",
+    m.ENTROPY.name: "the uncertainty", m.VARIANCE.name: "the predictive variance",
+    m.ALEATORIC.name: "the aleatoric uncertainty",
+    m.EPISTEMIC.name: "the epistemic uncertainty",
+    "pd": "the spread of the partial dependence",
 }  # fmt: skip
 
 
@@ -134,7 +135,7 @@ def absent(run: Run, id: str) -> str:
     """Say why a result is not there: why its method was not computed, or that it was not."""
     explainer = ids.explainer_of(id)
     if run.find(explainer) is not None:
-        return f"{method_words(explainer)} gave no such result"
+        return f"{method_words(explainer)} has no such result"
     reasons = (_because(entry.reason) for entry in run.not_run if entry.name == explainer and entry.group != "checks")
     return f"{method_words(explainer)} was not computed{next(reasons, '')}"
 
@@ -199,7 +200,7 @@ def signs(view: Pfi, measure: str, level: float) -> dict[str, SignVerdict]:
     """Return each feature's importance for one measure with its verdict after Holm's adjustment over features.
 
     ``positive`` and ``negative`` need an adjusted two-sided p-value of at most `level`; those that lose it
-    are ``undetermined``, and so is what has an interval that is not to be trusted, which takes no part. ``about 0``,
+    are ``undetermined``, and so are those with an unreliable interval, which take no part. ``about 0``,
     two one-sided tests, stays as the result has it: a rule that needs it beside a sign raises only where both hold,
     and a pass only where it holds for every feature.
     """
@@ -215,7 +216,7 @@ def signs(view: Pfi, measure: str, level: float) -> dict[str, SignVerdict]:
 
 
 def with_reasons(view: Pfi, features: Iterable[str], *measures: str) -> tuple[str, ...]:
-    """Return features that a rule leaves undecided; those with an interval not to be trusted with the reason.
+    """Return features that are inconclusive for a rule; those with an unreliable interval with the reason.
 
     Features of one reason are one phrase. How many are needed is named where it is more than those audited.
     """
@@ -253,8 +254,8 @@ def by_reason(reasons: Mapping[str, str]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> by_reason({"a": "", "b": "few events (7 of 200 rows)", "c": "few events (7 of 200 rows)"})
-    ('a', 'b and c (few events, 7 of 200 rows)')
+    >>> by_reason({"a": "", "b": "few events (7 of 200)", "c": "few events (7 of 200)"})
+    ('a', 'b and c (few events, 7 of 200)')
     """
     shared: dict[str, list[str]] = {}
     for feature, reason in reasons.items():

@@ -70,7 +70,7 @@ class View(Frozen):
     --------
     >>> from uq_report.core.model.results import Importance
     >>> columns = {"measure": ["nll"], "feature": ["age"], "estimate": [0.2], "std_error": [0.1], "lower": [0.0],
-    ...            "upper": [0.4], "confidence": [0.95], "covers": ["new test rows"]}
+    ...            "upper": [0.4], "confidence": [0.95], "covers": ["new test samples"]}
     >>> frame = pd.DataFrame({"measure": ["nll"], "feature": ["age"], "repeat": [0], "value": [0.2]})
     >>> result = Importance(id="x", explainer="x", title="X", frame=frame, estimates=pd.DataFrame(columns))
     >>> view = View.from_result(result)

@@ -82,15 +82,15 @@ def difference(lacking: str, extra: str) -> str:
 
 
 def drift(data: pd.DataFrame, train: pd.DataFrame, categorical: Iterable[str]) -> Iterator[str]:
-    """Say which columns have another type, or levels that the training rows have not."""
+    """Say which columns have another type, or levels that do not occur in the training sample."""
     for name in data.columns:
         now, before = data[name], train[name]
         if str(now.dtype) != str(before.dtype):
-            yield f"{short(name)} is {now.dtype} here and {before.dtype} in the training rows"
+            yield f"{short(name)} is {now.dtype} here and {before.dtype} in the training sample"
         if name in categorical or not (_ordered(now) or _ordered(before)):
             new = now[~now.isin(before.unique()) & now.notna()]
             if len(new):
-                yield f"{short(name)} has levels that the training rows have not: {_counted(new)}"
+                yield f"{short(name)} has levels that do not occur in the training sample: {_counted(new)}"
 
 
 def schema(table: pd.DataFrame) -> str:

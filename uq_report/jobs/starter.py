@@ -24,8 +24,8 @@ from .sources import read_model
 from .subject import subject_of, table_of
 
 HEADER = """\
-# One audit. Run it with `uq-report run audit.toml`; `uq-report config check audit.toml` only reads it.
-# Keys behind a # are off. Places are relative to this file. Flags of `run` win over it.
+# One audit. Run it with `uq-report run audit.toml`; `uq-report config check audit.toml` only validates it.
+# Keys after a # are disabled. Paths are relative to this file. Options of `run` override it.
 """
 _REST = Path(__file__).with_name("starter.toml")  # the sections that no model or table shows; a test switches all on
 _HEAD = 200
@@ -79,9 +79,9 @@ def _model(audit: AuditFile, subject: Subject, base: Path) -> Iterator[str]:
     if part is not None:
         yield f"source = {_toml(_relative(part.source, base))}"
         if part.trusted:
-            yield f"trusted = {_toml(part.trusted)}  # types in the file, whose source somebody has read"
+            yield f"trusted = {_toml(part.trusted)}  # types in the file whose source code was reviewed"
         if part.allow_pickle:
-            yield "allow_pickle = true  # runs any code that the file holds"
+            yield "allow_pickle = true  # executes any code in the file"
     yield f"#label = {_toml(subject.label)}"
     digest = subject.hashes["model"]
     yield f"#sha256 = {_toml(digest if is_sha256(digest) else '')}  # checked before the model is loaded"
@@ -96,7 +96,7 @@ def _model(audit: AuditFile, subject: Subject, base: Path) -> Iterator[str]:
 def _data(audit: AuditFile, subject: Subject, table: pd.DataFrame, base: Path) -> Iterator[str]:
     data = audit.data
     yield "[data]"
-    yield "# The rows to audit, best ones that the model was not fitted on. A column without a role is a feature."
+    yield "# The test sample, ideally not used for fitting the model. A column without a role is a feature."
     yield f"source = {_toml(_relative(data.source, base))}"
     for key, candidate, comment in _keys(audit, subject, table):
         value = getattr(data, key)
@@ -119,22 +119,30 @@ def _keys(audit: AuditFile, subject: Subject, table: pd.DataFrame) -> Iterable[t
     repeated = [name for name in _like(free, _CLUSTERS) if table[name].nunique() < len(table)]
     codes = [name for name in subject.features if _is_code(subject, name)]
     return (
-        ("query", "SELECT * FROM rows", "where the source is a database"),
+        ("query", "SELECT * FROM rows", "if the source is a database"),
         ("target", (_like(free, _TARGETS) or [*data.ignore, "y"])[0], "without it only the uncertainty is explained"),
-        ("event", "event", "the target is a time that may be censored; 1 where its event was seen"),
+        ("event", "event", "the target is a time that may be censored; 1 if its event was observed"),
         ("output", "weight", 'the one of target = ["height", "weight"] to audit, of a model that predicts several'),
-        ("train", "train.csv", "for train against test, and for reference rows"),
-        ("ignore", ["id"], "no features of the model"),
+        ("train", "train.csv", "the training sample, for train against test and as a reference"),
+        ("ignore", ["id"], "columns that are no features of the model"),
         ("sample_weight", (_like(free, _WEIGHTS) or ["w"])[0], "a column of sample weights"),
-        ("clusters", (repeated or ["customer"])[0], "rows of one value depend on each other"),
-        ("time", (_like(free, _TIMES) or ["date"])[0], "rows depend on each other in order of this column"),
-        ("block_size", 20, "successive rows of a block, with time; by default from their autocorrelation"),
-        ("categorical", codes[:_MAX_LISTED], "whole numbers of few values: codes, if they are"),
-        ("max_rows", 2000, "audits at most so many rows, drawn at random"),
-        ("residuals", "normal", "laid over a regressor that gives points: normal, empirical, conformal, oob"),
-        ("residual_scale", "modelled", "lets that spread depend on the row; constant by default"),
-        ("protected", _like(free, _PROTECTED) or ["sex"], "performance and uncertainty are told apart by these"),
-        ("protected_features", [], "those that are features, where the model does not list its own"),
+        ("clusters", (repeated or ["customer"])[0], "observations with the same value are dependent"),
+        ("time", (_like(free, _TIMES) or ["date"])[0], "observations are dependent in the order of this column"),
+        ("block_size", 20, "observations per block of time; by default from the autocorrelation"),
+        ("categorical", codes[:_MAX_LISTED], "integers with few values, if they are codes"),
+        ("max_rows", 2000, "the largest number of observations audited, drawn at random"),
+        (
+            "residuals",
+            "normal",
+            "predictive distribution of a regressor with point predictions: normal, empirical, conformal, oob",
+        ),
+        ("residual_scale", "modelled", "lets the spread depend on the features; constant by default"),
+        (
+            "protected",
+            _like(free, _PROTECTED) or ["sex"],
+            "performance and uncertainty are compared between their groups",
+        ),
+        ("protected_features", [], "those that are features, if the model does not list its own"),
     )
 
 

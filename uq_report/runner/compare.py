@@ -26,7 +26,7 @@ from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE
 from ..evidence.run import Run
 from .differences import Difference
 
-COVERS = "new test rows, paired"
+COVERS = "new test samples, paired"
 SCORES = ("loss", "nll", "entropy")
 UNLIKE = "one model predicts classes and the other numbers"
 NOT_RELIED_ON = (ABOUT_0, NEGATIVE)

@@ -88,8 +88,8 @@ def _two_classes(scores: FloatArray, y: AnyArray, weights: FloatArray) -> tuple[
     for label in (1, 0):
         if not weights[y == label].sum() > 0:
             raise InputError(
-                f"one_minus_auc.y must hold rows of both classes; got none of class position {label} with a positive "
-                "weight. Give rows of both classes, or leave this measure out."
+                f"one_minus_auc.y must have observations of both classes; got none of class position {label} with a "
+                "positive weight. Pass observations of both classes, or omit this measure."
             )
     return _Scores(scores[y == 1], weights[y == 1]), _Scores(scores[y == 0], weights[y == 0])
 
@@ -331,7 +331,7 @@ def _not_two_classes(dist: Distribution) -> str:
 
 def _no_number(dist: Distribution) -> str:
     if dist.censored:
-        return "needs the time of every event, which is not known of censored rows; use nll"
+        return "needs the time of every event, which is unknown for censored observations; use nll"
     if "proba" in dist.supports and not isinstance(dist, Ordinal):
         return "needs a numeric target; this model predicts classes, which have no distance; use brier or nll"
     return ""
@@ -384,7 +384,9 @@ SQUARED_ERROR = _loss("squared_error", squared_error, _Y2, {"mean"}, "squared er
 ABSOLUTE_ERROR = _loss("absolute_error", absolute_error, "units of y", {"mean"}, "absolute error", unsuited=_no_number)
 CRPS = _loss("crps", crps, "units of y", {"crps"}, "continuous ranked probability score (CRPS)", unsuited=_no_order)
 BRIER = _loss("brier", brier, "0 to 2", {"proba"}, "Brier score (sum over classes)", unsuited=_no_classes)
-ZERO_ONE = _loss("zero_one", zero_one, "share of rows", {"proba", "decisions"}, "0-1 loss", unsuited=_no_classes)
+ZERO_ONE = _loss(
+    "zero_one", zero_one, "share of observations", {"proba", "decisions"}, "0-1 loss", unsuited=_no_classes
+)
 ONE_MINUS_AUC = _loss(
     "one_minus_auc", score_of_class_1, "probability", {"proba"}, "1 − AUC", unsuited=_not_two_classes, statistic=_AUC
 )
@@ -417,16 +419,18 @@ SET_SIZE = Measure(
 INTERVAL_SCORE = _loss(
     "interval_score", interval_score, "units of y", {"intervals"}, "interval score", unsuited=_no_intervals
 )
-MISCOVERAGE = _loss("miscoverage", miscoverage, "share of rows", {"covered"}, "miscoverage", unsuited=_not_covering)
-# A prediction, because it says how far the prediction moves. It is no loss: no outcome has confirmed it. It is no
-# uncertainty: it grows alike where the model becomes more confident and where it becomes less sure.
+MISCOVERAGE = _loss(
+    "miscoverage", miscoverage, "share of observations", {"covered"}, "miscoverage", unsuited=_not_covering
+)
+# A prediction, because it measures the change of the prediction. It is no loss: it uses no outcome. It is no
+# uncertainty: it increases both where the model becomes more confident and where it becomes less confident.
 KL = Measure(
     "kl",
     kl,
     "nats",
     "prediction",
     frozenset({"kl"}),
-    title="claimed loss (Kullback-Leibler divergence from the unchanged prediction)",
+    title="model-implied increase in loss (Kullback-Leibler divergence from the unchanged prediction)",
     needs_base=True,
 )
 

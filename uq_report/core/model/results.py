@@ -111,7 +111,7 @@ class Result:
         Raw values, with exactly the columns of its kind; repeats and signs kept.
     estimates : pandas.DataFrame
         At least `ESTIMATE_COLUMNS`. ``covers`` names which variance the interval is for
-        (``"new test rows"``, ``"shuffles"``, ``"Monte Carlo"``, ``"exact"``, ``"none"``); further columns belong
+        (``"new test samples"``, ``"shuffles"``, ``"Monte Carlo"``, ``"exact"``, ``"none"``); further columns belong
         to the explainer. Cells that do not apply are NaN or the empty string.
     rows : RowValues, optional
     options : mapping

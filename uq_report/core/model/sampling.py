@@ -1,4 +1,4 @@
-"""Means over test rows and the standard errors that cover new test rows, with weights and clusters."""
+"""Means over test rows and the standard errors that cover new test samples, with weights and clusters."""
 
 from __future__ import annotations
 

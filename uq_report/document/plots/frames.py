@@ -63,7 +63,7 @@ def has_interval(table: pd.DataFrame) -> Any:
 
 
 def interval_words(table: pd.DataFrame) -> str:
-    """Say which intervals these are: ``"95 % interval over new test rows"``; empty if there are none.
+    """Say which intervals these are: ``"95 % interval over new test samples"``; empty if there are none.
 
     Intervals that cover different things are left to the caption.
     """

@@ -79,11 +79,14 @@ def _panels_by(result: Result, measure: str, by: RowLabels) -> list[ImportancePa
     table = result.estimates[result.estimates[col.MEASURE] == measure].set_index(col.FEATURE)
     if kept is None or measure not in kept.measures:
         raise InputError(
-            f"plot.by must go with an importance that keeps its rows; {result.id!r} keeps none of {measure}."
+            f"plot.by must go with an importance that has terms of single observations; {result.id!r} has none for "
+            f"{measure}."
         )
     means = [kept.mean(measure, feature) for feature in kept.features]
     if not np.allclose(means, table[col.ESTIMATE].reindex(kept.features), rtol=1e-6, atol=1e-9):
-        raise InputError(f"plot.by must go with a mean over rows; {measure} of {result.id!r} is weighted or no mean.")
+        raise InputError(
+            f"plot.by must go with a mean over observations; {measure} of {result.id!r} is weighted or no mean."
+        )
     level = float(table[col.CONFIDENCE].iloc[0])
     z = NormalDist().inv_cdf((1 + level) / 2)
     panels = []
@@ -93,7 +96,12 @@ def _panels_by(result: Result, measure: str, by: RowLabels) -> list[ImportancePa
             continue
         values = kept.values[kept.measures.index(measure)][:, at]
         centre, error = values.mean(axis=1), values.std(axis=1, ddof=1) / np.sqrt(len(at))
-        columns = {col.FEATURE: kept.features, col.ESTIMATE: centre, col.CONFIDENCE: level, col.COVERS: "new test rows"}
+        columns = {
+            col.FEATURE: kept.features,
+            col.ESTIMATE: centre,
+            col.CONFIDENCE: level,
+            col.COVERS: "new test samples",
+        }
         part = pd.DataFrame({**columns, col.LOWER: centre - z * error, col.UPPER: centre + z * error})
         title = f"{style.name(label, 24)} (n = {len(at)})"
         panels.append(ImportancePanel(title, axis_label(measure, result.measures), facts.role, part))

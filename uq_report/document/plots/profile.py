@@ -77,7 +77,7 @@ class CurveRows(NamedTuple):
     def words(self, label: str) -> str:
         """Return the label as the key of a figure has it."""
         if self.what == "class":
-            return f"rows of class {style.name(label, 20)}"
+            return f"observations of class {style.name(label, 20)}"
         return f"{style.name(self.what, 20)}: {style.name(label, 24)}"
 
     def by_class(self, table: pd.DataFrame, row: str) -> Iterator[tuple[int, pd.DataFrame]]:

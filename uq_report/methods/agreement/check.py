@@ -43,14 +43,14 @@ CONTRADICTED = Rule(
     options=("top", "min_rank_gap"),
     thresholds={"half": HALF},
     when="One method's rank interval lies within the first {top} ({half:pct} of the features if "
-    "fewer), that of another method of the same question and kind of number starts {min_rank_gap} or more "
-    "places behind.",
+    "fewer); the rank interval of another method for the same question and kind of number starts {min_rank_gap} or "
+    "more places lower.",
     raised=(f"{LEADS} and rank_gap >= min_rank_gap",),
     rests_on="klein:rank intervals that are apart",
 )
 WITHOUT_BENEFIT = Rule(
     code="UQ602",
-    title="A leading driver of the prediction does not lower the loss",
+    title="A leading driver of the prediction has no importance for the loss",
     options=("top", "level"),
     thresholds={"half": HALF},
     when="Every ranking of the prediction with intervals places the feature within the first {top} "
@@ -63,7 +63,7 @@ WITHOUT_BENEFIT = Rule(
 
 @dataclass(frozen=True)
 class Disagreement(TableCheck):
-    """Looks for two methods that answer one question and surely give a leading feature different places.
+    """Looks for two methods that answer one question and rank a leading feature differently beyond their intervals.
 
     One question: the same measure, or rankings of the prediction by two methods, and the same kind of number
     (`uq_report.evidence.information.CONVENTIONS`): a signed mean change and a mean size may both be right.
@@ -116,7 +116,7 @@ def _contradictions(rule: Rule, run: Run) -> RuleOutcome:
         lambda x: {"place": x.first.upper, "share": x.first.upper / x.n, "rank_gap": x.rank_gap},
         lambda *raised: _contradiction(rule, raised),
         by=lambda x: (x.first.feature, x.first.role),
-        undecided=lambda _: ["the disagreements beyond those that are listed"] if cut else [],
+        undecided=lambda _: ["the disagreements that are not listed"] if cut else [],
         passed=f"No rank interval of {count(len(pairs), 'pair')} of methods contradicts another.",
     )
 
@@ -147,13 +147,13 @@ def _clash(case: Mapping[str, Any], rankings: Rankings) -> Clash | None:
 def _contradiction(rule: Rule, clashes: Sequence[Clash]) -> Said:
     """Return the finding for one feature and question, in the words of its clearest pair of methods."""
     _, first, second, n = clashes[0]
-    more = f", and so in {count(len(clashes) - 1, 'more pair')} of methods" if len(clashes) > 1 else ""
+    more = f"; {count(len(clashes) - 1, 'more pair')} of methods disagree" if len(clashes) > 1 else ""
     apart = count(int(clashes[0].rank_gap), "place")
     return {
         "statement": f"{short(first.feature)} has {_place(first)}, but {_place(second)}. The rank intervals are "
         f"{apart} apart{more}.",
         "evidence": [ids.AGREEMENT, *(method for clash in clashes for method in clash.case["methods"])],
-        "remedy": "Say which method's question is that of the model's use. Quote that ranking.",
+        "remedy": "State which method answers the question of the model's intended use, and report that ranking.",
         "measures": _distinct(measure for clash in clashes for measure in clash.case["measures"]),
         "features": (first.feature,),
         "threshold": float(int(min(rule.thresholds["top"], rule.thresholds["half"] * n))),
@@ -180,7 +180,7 @@ def _without_benefit(rule: Rule, run: Run) -> RuleOutcome:
     methods = _distinct(ranking.id for ranking in drivers)
     own = {f: {name: table[f] for name, table in tables.items() if f in table} for f in leading}
     others = {f: min((sign.p_value for sign in useful if sign.feature != f), default=nan) for f in leading}
-    words = f"Each leading driver of the prediction lowers a loss: {listed(leading)}."
+    words = f"Permuting each leading driver of the prediction increases a loss: {listed(leading)}."
     return family(
         rule,
         [*leading],
@@ -188,7 +188,7 @@ def _without_benefit(rule: Rule, run: Run) -> RuleOutcome:
         lambda f: _useless(f, methods, own[f]),
         undecided=lambda rest: with_reasons(view, [f for f in rest if f not in lowering], *tables),
         size=size_within(run, [x for x in view.lines if x.measure in tables and x.feature in leading]),
-        passed=words if leading else "No feature surely leads in every ranking of the prediction.",
+        passed=words if leading else "No feature is shown to lead in every ranking of the prediction.",
     )
 
 
@@ -221,8 +221,8 @@ def _useless(feature: str, methods: Sequence[str], own: Mapping[str, SignVerdict
     )
     worst = min(own.values(), key=lambda sign: sign.estimate)
     return {
-        "statement": f"{short(feature)} is among the leading drivers of the prediction, but with wrong values of it "
-        f"the loss does not rise: its importance is {words}.",
+        "statement": f"{short(feature)} is among the leading drivers of the prediction, but permuting it does not "
+        f"increase the loss: its importance is {words}.",
         "evidence": (ids.AGREEMENT, ids.PFI, *methods),
         "remedy": "Refit the model without this feature and compare the losses.",
         "measures": tuple(own),

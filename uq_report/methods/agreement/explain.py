@@ -23,18 +23,18 @@ from ..shared.estimates import diagnostic
 from .rankings import Method, disagreements, methods
 
 SIGNS = ("signed", "absolute")
-NOTHING = "no importance was computed that could be ranked"
+NOTHING = "no importance was computed that can be ranked"
 PAIR_COLUMNS = [*ESTIMATE_COLUMNS, "item", "first", "second", "n_features", "top_k", "by_chance"]
 
 PAIR_NOTES = (
     "Kendall's tau-b: 1 for the same order, −1 for the reverse, about 0 for unrelated ones.",
-    "The overlap is the share of the leading features in common; beside it is what unrelated rankings would have.",
+    "The overlap is the share of the leading features in common, with the value expected for unrelated rankings.",
     "Both compare the estimated ranks and have no interval.",
 )
 STABILITY_NOTES = (
-    "In nats: 0 where a feature keeps its rank in every sample, log d (column largest) where all are equally frequent.",
-    "Without a feature, it is the mean over features. The model is kept.",
-    "It describes the samples and is no interval: ranks over bootstrap samples mislead near ties.",
+    "In nats: 0 where a rank is the same in every sample, log d (column largest) where all are equally frequent.",
+    "Without a feature, it is the mean over features. The model is fixed.",
+    "It describes the bootstrap samples and is no interval: bootstrapped ranks are misleading near ties.",
 )
 
 
@@ -78,13 +78,13 @@ class Agreement(BuiltInExplainer):
     card: ClassVar[MethodCard] = MethodCard(
         title="Agreement between methods",
         definition="Ranks of the features by every importance; intervals from all pairwise differences of a method's "
-        "row terms, tested at once by a bootstrap max-t. Two rankings are compared by Kendall's τ-b and by "
-        "their leaders.",
-        assumes="The row terms of an importance average to it, and rows (or clusters) are independent.",
+        "terms of single observations, tested simultaneously by a bootstrap max-t. Two rankings are compared by "
+        "Kendall's τ-b and by their leaders.",
+        assumes="The terms of single observations average to the importance, and observations (or clusters) are "
+        "independent.",
         fails="Methods answer different questions, so agreement is no proof of either. τ-b and overlap compare "
-        "estimated ranks and take ties and noise as they come. A stated reason is what another result shows, not "
-        "a cause.",
-        interval="Of ranks: simultaneous for all features of one method, over new test rows. None between methods.",
+        "estimated ranks without regard to their error. A stated reason is another result of the run, not a cause.",
+        interval="For ranks: simultaneous for all features of one method, over new test samples. None between methods.",
         references="klein; mogstad; kendall",
     )
     after: ClassVar[tuple[str, ...]] = (ids.PFI, "*")
@@ -110,7 +110,7 @@ class Agreement(BuiltInExplainer):
         ]
         return diagnostic(
             self.name,
-            "What drives the mean, the loss and the uncertainty, by every method",
+            "Drivers of the prediction, the loss and the uncertainty by every method",
             [line for method in rankings for line in _lines(method, engine.confidence)],
             ("item", "role", "value"),
             x="estimate",
@@ -122,12 +122,12 @@ class Agreement(BuiltInExplainer):
         )
 
     def _notes(self, rankings: Sequence[Method], engine: Engine, listed: int, total: int) -> tuple[str, ...]:
-        order = "by size, whatever the sign" if self.sign == "absolute" else "with their sign: negative ones rank last"
-        notes = [f"Importances are ranked {order}; 1 is the largest, and equal values share the better rank."]
+        order = "by absolute value" if self.sign == "absolute" else "by signed value: negative ones rank last"
+        notes = [f"Importances are ranked {order}; 1 is the largest, and equal values share the smaller rank."]
         if any(method.bounds is not None for method in rankings):
             notes.append(
-                f"A method's intervals hold all its ranks together with {100 * engine.confidence:g} % confidence, for "
-                "new test rows and this model; each method and measure has its own."
+                f"A method's rank intervals are simultaneous with {100 * engine.confidence:g} % confidence, for "
+                "new test samples and the fixed model; each method and measure has its own."
             )
         below = ", ".join(dict.fromkeys(method.measure for method in rankings if method.sign < 0))
         notes += [f"Lower values of {below} are worse or less certain: there 1 is the smallest."] if below else []
@@ -203,7 +203,7 @@ def _lines(method: Method, confidence: float) -> Iterator[tuple[Any, ...]]:
     """Yield the rank of every feature, with its interval where there is one."""
     for feature, value in zip(method.features, method.value.tolist(), strict=True):
         rank, *ends = map(float, method.at(feature))
-        interval: tuple[Any, ...] = (*ends, confidence, "new test rows, all ranks together")
+        interval: tuple[Any, ...] = (*ends, confidence, "new test samples, all ranks together")
         if method.bounds is None:
             interval = (np.nan, np.nan, np.nan, "none")
         yield (method.measure, feature, rank, np.nan, *interval, method.id, method.role, value)

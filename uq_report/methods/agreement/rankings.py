@@ -89,16 +89,16 @@ def methods(
                 continue
             table = tables[measure]
             if table[col.FEATURE].duplicated().any():
-                gaps.append(Omission(measure, "", "one method has several values for one feature: no ranking"))
+                gaps.append(Omission(measure, "", "one method has several values per feature: no ranking"))
                 continue
             present = set(table[col.FEATURE])
             missing = [name for name in names if name not in present]
             fuller = _fuller(result, measure, tables, engine) if missing and len(table) else ""
             if fuller:
-                reason = f"it has no value of {count(len(missing), 'feature')}, and {fuller} ranks more of them"
+                reason = f"it has no value for {count(len(missing), 'feature')}, and {fuller} ranks more of them"
                 gaps.append(Omission(measure, "", reason))
                 continue
-            gaps += [Omission(measure, name, "one method has no value of it to rank") for name in missing]
+            gaps += [Omission(measure, name, "one method has no value for it") for name in missing]
             if len(table):
                 rankings.append(_method(result, measure, table, engine, absolute, n_draws))
     return tuple(rankings), tuple(gaps)
@@ -174,17 +174,17 @@ def _terms(
     """Return row terms (d, n), weights and clusters, or why there are none to be had."""
     values = result.rows
     if values is None or measure not in values.measures or not set(features) <= set(values.features):
-        return "it has no row terms"
+        return "it has no terms of single observations"
     rows = _cleared(np.stack([values.of(measure, name) for name in features]), rounding)
     used = result.meta.get("rows_used", range(subject.n))
     sample = np.atleast_1d(np.asarray(used, dtype=np.int64))
     if rows.shape[1] != len(sample):
-        return "it does not say which rows its terms belong to"
+        return "it does not state to which observations its terms belong"
     weights = np.ones(len(sample)) if subject.weights is None else subject.weights[sample]
     with np.errstate(invalid="ignore"):
         off = np.abs(rows @ (weights / weights.sum()) - value)
     if not (off <= CLOSE * max(float(np.abs(value).max()), float(np.abs(rows).mean()))).all():
-        return "its row terms do not average to its importances"
+        return "its terms of single observations do not average to its importances"
     return rows, weights, None if subject.clusters is None else subject.clusters[sample]
 
 
@@ -203,13 +203,15 @@ def _cleared(values: FloatArray, rounding: float) -> FloatArray:
 
 
 def _too_few(table: pd.DataFrame, weights: FloatArray, clusters: IntArray | None) -> str:
-    """Return why the rows cannot show how sure the ranks are, or the empty string."""
+    """Return why the ranks have no intervals, or the empty string."""
     units = n_units(weights, clusters)
     if clusters is not None and units < MIN_CLUSTERS:
-        return f"{count(units, 'cluster')} cannot show how clusters vary; at least {MIN_CLUSTERS} are needed"
+        return (
+            f"{count(units, 'cluster')} cannot show the variation between clusters; at least {MIN_CLUSTERS} are needed"
+        )
     known = table[col.STD_ERROR].notna().all()
-    covers = known and all(str(cell).startswith("new test rows") for cell in table[col.COVERS])
-    return "" if covers and units > 1 else "its importances have no interval over new rows"
+    covers = known and all(str(cell).startswith("new test samples") for cell in table[col.COVERS])
+    return "" if covers and units > 1 else "its importances have no interval over new test samples"
 
 
 def _role(result: Result, measure: str, facts: MeasureFacts) -> str:
@@ -229,8 +231,8 @@ DERIVATIVES = (RSENS, "ead", "aed")
 AVERAGES = ("aed", "apc", "pd")
 INTERACTS_FROM = 0.05
 BENDS_FROM = 0.2
-UNEXPLAINED = "Not explained by any result here."
-OTHER_QUESTION = "The two measures ask different questions; no other result here says more."
+UNEXPLAINED = "No result of this run explains it."
+OTHER_QUESTION = "The two measures answer different questions; no result of this run explains more."
 MOST = 60
 Reason = tuple[str, tuple[str, ...]]  # a sentence, and the ids of the results that say so
 
@@ -300,7 +302,7 @@ def _explained(case: Case, results: Results) -> dict[str, Any]:
     explanations = (_covered, _interacts, _bends, _extrapolates)
     reasons = [reason for explanation in explanations if (reason := explanation(case, results)) is not None]
     places = " but ".join(f"{_place(method, case.feature)} by {method.label}" for method in (case.high, case.low))
-    unsure = "" if case.sure else " One of the two ranks has no interval, so this may be chance."
+    unsure = "" if case.sure else " One of the two ranks has no interval, so the difference may be due to chance."
     none = UNEXPLAINED if _same_question(case.high, case.low) else OTHER_QUESTION
     why = " ".join(sentence for sentence, _ in reasons) or none
     return {
@@ -330,8 +332,8 @@ def _covered(case: Case, results: Results) -> Reason | None:
     net = results.lines(ids.CID, feature=case.feature, item=SHARE)[col.ESTIMATE]
     share = f", a share of {net.iloc[0]:.2f}" if len(net) else ""
     return (
-        f"Other features cover information of {case.feature} about y ({lower:.3g} to {upper:.3g} nats{share}); "
-        f"{case.low.id} shuffles it alone and leaves them as they are."
+        f"Other features share information of {case.feature} about y ({lower:.3g} to {upper:.3g} nats{share}); "
+        f"{case.low.id} permutes it alone and leaves them unchanged."
     ), (ids.CID,)
 
 
@@ -348,7 +350,7 @@ def _interacts(case: Case, results: Results) -> Reason | None:
         return None
     return (
         f"{case.feature} interacts: its H² with all other features is {strengths[measure]:.2f} for {measure} on the "
-        f"rows used (an additive model has 0; it has no interval). {difference}"
+        f"sample used (0 for an additive model; no interval). {difference}"
     ), (ids.H_STATISTIC,)
 
 
@@ -361,7 +363,7 @@ def _counts_less(case: Case) -> str:
             f"{low.label} averages effects over the other features, where opposite ones cancel; {high.label} does not."
         )
     if _shuffles_only(high, low):
-        return f"{high.id} counts an interaction whole for each of its features; {low.id} does not."
+        return f"{high.id} attributes an interaction in full to each of its features; {low.id} does not."
     return ""
 
 

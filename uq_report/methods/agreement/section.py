@@ -36,14 +36,14 @@ from .rankings import Ranking, read_rankings
 METHODS = {
     ids.PFI: "PFI",
     ids.PFI_UNCERTAINTY: "permuted, size",
-    ids.PFI_TRAIN: "PFI, training rows",
+    ids.PFI_TRAIN: "PFI, training sample",
     ids.SHAP_IMPORTANCE: "SHAP",
     ids.DALEX_PARTS: "DALEX",
     ids.RSENS: "R-sens",
     ids.RSENS_COMPARATORS: "comparator",
     ids.H_STATISTIC: "H², total",
-    ids.COVER: "PFI, cover lost",
-    ids.CID_CORRECTED: "PFI, mapped",
+    ids.COVER: "PFI, adjusted for redundancy",
+    ids.CID_CORRECTED: "PFI, corrected by CID",
 }
 QUESTIONS = {
     "prediction": "the prediction (the mean)",
@@ -120,14 +120,14 @@ LEADERS = 3
 ALIKE = 12
 Steadiness = tuple[str, str, float, float | None, str, str]
 LEAD = (
-    "Every importance in this report, as a ranking. The interval of a rank holds the ranks that new test rows could "
-    "give, for all features of a method at once: features whose rank intervals overlap have no certain order. Methods "
-    "that answer different questions may disagree and both be right."
+    "Every importance in this report, as a ranking. The interval of a rank is simultaneous for all features of a "
+    "method and covers new test samples: features whose rank intervals overlap are not statistically distinguishable. "
+    "Methods that answer different questions may disagree and both be correct."
 )
 
 
 class AgreementSection(ResultSection[AgreementView]):
-    """What drives the mean, the loss and the uncertainty by every method, and where the methods part."""
+    """Drivers of the prediction, the loss and the uncertainty by every method, and where the methods disagree."""
 
     name: ClassVar[str] = AgreementView.id
     slot: ClassVar[str] = slots.AGREEMENT
@@ -169,7 +169,7 @@ def _drivers_table(view: AgreementView, ranked: Sequence[Ranked]) -> Table:
     ]
     columns = ("what", "by", "first", "leading features (rank interval)")
     intervals = intervals_caption(view.result.estimates)
-    caption = f"What drives the mean, the loss and the uncertainty, by every method. {intervals}"
+    caption = f"Drivers of the prediction, the loss and the uncertainty by every method. {intervals}"
     return make_table("agreement-table", caption, columns, rows, of=view.result)
 
 
@@ -188,7 +188,7 @@ def _ranks(view: AgreementView, role: str, ranked: Sequence[Ranked], key: str) -
     more = f" In the evidence: {count(rest, 'further ranking')}." if rest > 0 else ""
     capped = f", the first {TOP} of {len(features)} features by mean rank" if len(features) > TOP else ""
     some = any(len(ranking.lines) < len(features) for ranking in figured)
-    gaps = " A column with empty cells ranks only the features it holds." if some else ""
+    gaps = " A column with empty cells ranks only part of the features." if some else ""
     intervals = intervals_caption(table_of([line for ranking in figured for line in ranking.lines]))
     figure = make_figure(
         f"{key}-figure",
@@ -214,7 +214,7 @@ def _alike(e: RunReader, ranked: Sequence[Ranked]) -> list[Section]:
     square = [ranking for ranking in order if ranking.key in paired and len(ranking.lines) == whole][:ALIKE]
     blocks = (_tau_figure(tau, square, len(ranked)),) if len(square) > 2 else ()
     table = _pair_table(view, {ranking.key: ranking for ranking in ranked})
-    return [Section(id="agreement-alike", title="How alike the rankings are", blocks=(*blocks, table))]
+    return [Section(id="agreement-alike", title="Similarity of the rankings", blocks=(*blocks, table))]
 
 
 def _tau_figure(tau: Sequence[PairLine], ranked: Sequence[Ranked], total: int) -> Block:
@@ -227,13 +227,15 @@ def _tau_figure(tau: Sequence[PairLine], ranked: Sequence[Ranked], total: int) -
     square.index = square.columns = pd.Index(label.values())
     scale = matrix.ColourScale("Kendall's τ-b", -1.0 if any(line.estimate < 0 for line in inside) else 0.0, 1.0)
     least = [
-        f"Least alike: {label[line.first]} and {label[line.second]}, {number(line.estimate, 2)}."
+        f"Least similar: {label[line.first]} and {label[line.second]}, {number(line.estimate, 2)}."
         for line in largest_first(inside, sign=-1)[:1]
     ]
-    capped = f" {len(label)} of {total} rankings, of all features and with rank intervals first."
+    capped = (
+        f" {len(label)} of {total} rankings are drawn, starting with rankings of all features that have rank intervals."
+    )
     return make_figure(
         "agreement-alike-figure",
-        "Kendall's τ-b of every two rankings: 1 for one order, 0 for unrelated ones. It has no interval."
+        "Kendall's τ-b of every two rankings: 1 for the same order, 0 for unrelated ones. It has no interval."
         f"{capped if total > len(label) else ''}",
         f"Symmetric matrix of Kendall's tau-b. {' '.join(least)}",
         lambda: matrix.draw(square, scale),
@@ -252,9 +254,9 @@ def _pair_table(view: AgreementPairs, ranked: Mapping[str, Ranked]) -> Table:
         tau = items[KENDALL].estimate if KENDALL in items else nan
         rows.append((first.role or "other", first.label, second.label, tau, _overlap(items.get(OVERLAP))))
     rows.sort(key=lambda row: (isnan(row[3]), row[3]))
-    columns = ("what", "one", "other", Column("τ-b", "number"), "leaders in common (by chance)")
+    columns = ("what", "one", "other", Column("τ-b", "number"), "leaders in common (expected by chance)")
     capped = f" {TOP} of {len(rows)} pairs." if len(rows) > TOP else ""
-    caption = f"Rankings that answer the same question, least alike first. There are no intervals.{capped}"
+    caption = f"Rankings that answer the same question, least similar first. There are no intervals.{capped}"
     return make_table("agreement-alike-table", caption, columns, rows[:TOP], of=view.result)
 
 
@@ -266,16 +268,16 @@ def _overlap(line: PairLine | None) -> str:
 
 def _reasons(view: AgreementView, ranked: Sequence[Ranked]) -> Section:
     """Return the disagreements between ranks whose intervals are apart, and what another result shows of each."""
-    key, title = "agreement-reasons", "Where methods part"
+    key, title = "agreement-reasons", "Disagreements between methods"
     by_key = {(ranking.id, ranking.measure): ranking for ranking in ranked}
     rows = [_parting(case, by_key) for case in view.disagreements if case["sure"]]
     total = max(view.n_disagreements, len(view.disagreements))
     if not rows:
-        text = "No feature is ranked differently by methods that can be compared, as far as the intervals tell."
+        text = "No rank intervals of comparable methods contradict each other."
         return Section(id=key, title=title, blocks=(Paragraph(text=text),))
     caption = (
-        f"{count(total, 'disagreement')} between rankings that can be compared; of the clearest, these are between "
-        "ranks whose intervals are apart. An explanation is what another result shows, no proof of the cause."
+        f"{count(total, 'disagreement')} between comparable rankings; listed are the clearest ones with disjoint rank "
+        "intervals. An explanation is a result of this run, no proof of the cause."
     )
     columns = ("feature", "higher by", "lower by", "explained by")
     table = make_table(f"{key}-table", caption, columns, rows, evidence=view.id)
@@ -287,11 +289,11 @@ def _parting(case: Mapping[str, Any], ranked: Mapping[tuple[str, str], Ranked]) 
     sides = [ranked.get(pair) for pair in zip(case["methods"], case["measures"], strict=True)]
     words = ["" if side is None else f"{side.label}: {side.places(feature)}" for side in sides]
     why = joined([METHODS.get(key, clean(key, 60)) for key in case["evidence"]])
-    return (name(feature), *words, why or "nothing here")
+    return (name(feature), *words, why or "not explained")
 
 
 class StabilitySection(ResultSection[AgreementStability]):
-    """How much each method's ranks move over bootstrap samples of the rows, or why that is not known."""
+    """Variation of each method's ranks over bootstrap samples, or why it is unknown."""
 
     name: ClassVar[str] = "stability"
     slot: ClassVar[str] = slots.STABILITY
@@ -299,14 +301,14 @@ class StabilitySection(ResultSection[AgreementStability]):
     of = AgreementStability
     key = "agreement-stability"
     title = "Stability of the ranks"
-    empty = "No ranking could be drawn again."
+    empty = "No ranking could be resampled."
 
     def blocks(self, e: RunReader, view: AgreementStability) -> Iterable[Block]:
-        """Return the steadiest and the least steady ranks in words, and a row per ranking."""
+        """Return the most and the least stable ranks in words, and a row per ranking."""
         rows = _steadiest_first(e, view)
         numbers = Column("mean rank entropy", "number", "nats"), Column("of the largest", "percent")
-        columns = ("method", "measure", *numbers, "steadiest", "least steady")
-        caption = "How much the ranks move over bootstrap samples of the rows, steadiest first. It is no interval."
+        columns = ("method", "measure", *numbers, "most stable", "least stable")
+        caption = "Variation of the ranks over bootstrap samples, most stable first. It is no interval."
         table = make_table("agreement-stability-table", caption, columns, rows, of=view.result)
         return (*paragraphs(_steady_words(rows) if rows else ""), table, *left_out(view.result, most=3))
 
@@ -328,4 +330,4 @@ def _steadiest_first(e: RunReader, view: AgreementStability) -> list[Steadiness]
 def _steady_words(rows: Sequence[Steadiness]) -> str:
     ends = ((method, measure) for method, measure, *_ in (rows[0], rows[-1]))
     first, last = (method if method == measure else f"{method} ({measure})" for method, measure in ends)
-    return f"Steadiest ranks: {first}; least steady: {last}. At an entropy of 0 ranks never move."
+    return f"Most stable ranks: {first}; least stable: {last}. An entropy of 0 means that ranks never change."

@@ -31,42 +31,43 @@ from .rankings import Ranking, read_rankings
 
 BY_INTERVAL = "by its interval"
 # What a ranking explains, in the reader's words; others by the name of their measure.
-ROLES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "how unsure the model is"}
+ROLES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "the uncertainty"}
 
 
 OPEN_LEADER = Rule(
     code="UQ501",
-    title="Too few rows to tell which feature leads",
+    title="The leading feature is inconclusive",
     options=("top",),
     thresholds={"half": 0.5},
     when="The leader's importance matters, and its rank interval (all ranks together) reaches beyond rank "
-    "{top}, or beyond {half:pct} of the features if they are fewer. It claims nothing about the model.",
+    "{top}, or beyond {half:pct} of the features if they are fewer. This is no statement about the model.",
     raised=("rank > top", "share > half"),
     rests_on="klein:simultaneous rank intervals",
 )
 MOVED_BY_SHUFFLES = Rule(
     code="UQ502",
-    title="The random shuffles move the importances",
+    title="Importances depend on the random permutations",
     options=("max_shuffle_variance", "level"),
-    when="Shuffling has more than {max_shuffle_variance:pct} of the variance of a measure's importances "
-    "that are not about 0: the lower end of its interval (level {level} over all measures) is above.",
+    when="The random permutations have more than {max_shuffle_variance:pct} of the variance of a measure's importances "
+    "that are not about 0, by the lower end of the interval (level {level} over all measures).",
     raised=("share > max_shuffle_variance and p_adjusted <= level",),
-    rests_on="se² = var(g)/n + σ²/(nm): the second term is the shuffles' and falls with their number m",
+    rests_on="se² = var(g)/n + σ²/(nm): the second term is due to the permutations and falls with their number m",
 )
 ON_FEW_ROWS = Rule(
     code="UQ503",
-    title="The sign of an importance rests on a few rows",
+    title="The sign of an importance depends on a few observations",
     options=("row_share",),
-    when="The verdict is positive or negative, and without the {row_share:pct} of the rows that "
-    "support it most (one at least) the importance is 0 or of the other sign.",
+    when="The verdict is positive or negative, and without the {row_share:pct} of the observations that support it "
+    "most (at least one) the importance is 0 or of the other sign.",
     raised=("share <= row_share", "rows <= 1"),
-    rests_on="The mean of the remaining row terms is, to first order, the importance without the rows left out",
+    rests_on="The mean of the remaining observations' terms is, to first order, the importance without the omitted "
+    "observations",
 )
 
 
 @dataclass(frozen=True)
 class Stability(TableCheck):
-    """Judges the audit's conclusions, not the model: may the rows, the seed or a few rows turn them around.
+    """Judges whether the audit's conclusions depend on the sample, the seed or a few observations.
 
     A wide rank interval is no defect of the model: features may well be equally important. Such a leader
     is therefore an observation that claims nothing (UQ501), and only where the leader matters; so is an
@@ -121,7 +122,7 @@ def _leading(rule: Rule, run: Run) -> RuleOutcome:
         lambda leader: leader.numbers,
         lambda *wide: _undetermined(rule, wide),
         by=lambda leader: leader.role,
-        undecided=lambda _: [f"the leader by {x.label}, whose importance has no sure sign" for x in unsure],
+        undecided=lambda _: [f"the leader by {x.label}, whose importance has no determined sign" for x in unsure],
         passed=f"Leaders whose ranks are determined: {listed(firm)}." if firm else "No ranking has a leader.",
     )
 
@@ -131,11 +132,11 @@ def _undetermined(rule: Rule, wide: Sequence[Leader]) -> Said:
     worst = max(wide, key=lambda leader: leader.first.upper - leader.limit(rule.thresholds))
     role = wide[0].role
     return {
-        "statement": f"Which feature matters most for {ROLES.get(role, measure_words(role))} cannot be told: any of "
-        f"{listed(candidates)} may lead{' in one ranking or another' if len(wide) > 1 else ''}. They may matter alike, "
-        "or the rows be too few to tell: no fault of the model.",
+        "statement": f"Which feature is most important for {ROLES.get(role, measure_words(role))} is inconclusive: the "
+        f"ranking of {listed(candidates)} is not statistically distinguishable"
+        f"{' in at least one method' if len(wide) > 1 else ''}. This is no defect of the model.",
         "evidence": (ids.AGREEMENT, *(leader.first.item for leader in wide)),
-        "remedy": "Do not name a single leader. More unseen rows may tell the candidates apart.",
+        "remedy": "Do not report a single leading feature. A larger test sample may distinguish the candidates.",
         "measures": tuple(dict.fromkeys(leader.first.measure for leader in wide)),
         "features": tuple(dict.fromkeys(leader.first.feature for leader in wide)),
         "threshold": float(worst.limit(rule.thresholds)),
@@ -207,7 +208,9 @@ def _seeds(rule: Rule, run: Run) -> RuleOutcome:
     view, allowed = needed(Pfi, run), rule.thresholds["max_shuffle_variance"]
     exact = bool(view.lines) and all(line.shuffling_error == 0 for line in view.lines)
     few = view.result.frame[col.REPEAT].nunique() < MIN_SHUFFLES
-    require(exact or not few, f"fewer than {MIN_SHUFFLES} random shuffles have no variance to judge")
+    require(
+        exact or not few, f"fewer than {MIN_SHUFFLES} random permutations do not allow their variance to be estimated"
+    )
     every = [] if exact else list(shufflings(view, rule.thresholds))
     most = share_words(max((x.share for x in every), default=0.0))
     return family(
@@ -216,20 +219,20 @@ def _seeds(rule: Rule, run: Run) -> RuleOutcome:
         lambda x: {"share": x.share, "p_adjusted": x.p_adjusted},
         lambda x: _seeded(x, allowed),
         undecided=lambda rest: [measure_words(x.measure) for x in rest if x.upper > allowed],
-        passed="All pairs of rows were used: no seed enters the permutation importances."
+        passed="All pairs of observations were used: the permutation importances do not depend on a seed."
         if exact
-        else f"The random shuffles make at most {most} of the variance of an importance.",
+        else f"The random permutations have at most {most} of the variance of an importance.",
     )
 
 
 def _seeded(shuffling: ShuffleShare, allowed: float) -> Said:
     share = span(shuffling.share, shuffling.lower, shuffling.upper)
     return {
-        "statement": f"The random choice of {shuffling.n_repeats} shuffles makes "
+        "statement": f"The random choice of {shuffling.n_repeats} permutations has "
         f"{share_words(shuffling.share, shuffling.lower, shuffling.upper)} of the variance of the importances for "
-        f"{measure_words(shuffling.measure)}: others would give other numbers. The intervals account for it.",
+        f"{measure_words(shuffling.measure)}: another seed would change the values. The intervals account for this.",
         "evidence": (ids.PFI,),
-        "remedy": f"Shuffle each feature about {shuffling.needed(allowed)} times.",
+        "remedy": f"Use about {shuffling.needed(allowed)} permutations per feature (pfi.n_repeats).",
         "measures": (shuffling.measure,),
         "features": shuffling.features,
         "threshold": allowed,
@@ -286,26 +289,27 @@ def _few_rows(rule: Rule, run: Run) -> RuleOutcome:
     """Judge whether the sign of an importance survives without its strongest rows."""
     view, share = needed(Pfi, run), rule.thresholds["row_share"]
     rows = view.result.rows
-    require(not run.subject.get("weights"), "the rows are weighted")
+    require(not run.subject.get("weights"), "the observations are weighted")
     if rows is None:
-        raise NotJudgedError("permutation importance has no row terms")
+        raise NotJudgedError("permutation importance has no terms of single observations")
     tests = [(x, without_few(rows, x, share)) for x in view.lines if x.verdict in (POSITIVE, NEGATIVE)]
     return family(
         rule,
         tests,
         lambda x: {"share": x[1].n_turning / x[1].n, "rows": x[1].n_turning},
         lambda x: _on_few_rows(*x),
-        passed=f"The sign of {len(tests)} importances holds without their strongest rows, {share_words(share)} of all.",
+        passed=f"The sign of {len(tests)} importances is unchanged without the most influential {share_words(share)} "
+        "of the observations.",
     )
 
 
 def _on_few_rows(line: PfiLine, few: FewRows) -> Said:
     return {
         "statement": f"The importance of {short(line.feature)} for {measure_words(line.measure)} is "
-        f"{number(line.estimate, 2)} on all {few.n} rows, but {number(few.rest, 2)} without the {few.n_left_out} that "
-        "support it most.",
+        f"{number(line.estimate, 2)} on all {few.n} observations, but {number(few.rest, 2)} without the "
+        f"{few.n_left_out} that support it most.",
         "evidence": (ids.PFI,),
-        "remedy": "Look at those rows before the importance is used. They may be errors, or a group of their own.",
+        "remedy": "Inspect these observations before the importance is used. They may be errors or a separate group.",
         "measures": (line.measure,),
         "features": (line.feature,),
         "threshold": 0.0,

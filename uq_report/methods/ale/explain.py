@@ -92,7 +92,7 @@ def make_axis(
     inside = present.copy()
     inside[present] = (series >= points[0]) & (series <= points[-1])
     if not inside.any():
-        return f"no row lies between its edges {points[0]:g} and {points[-1]:g}"
+        return f"no observation lies between its edges {points[0]:g} and {points[-1]:g}"
     return _bins(subject, feature, values, inside, points, min_rows if edges is None else 1)
 
 
@@ -140,11 +140,12 @@ def _bins(subject: Subject, feature: str, values: Any, inside: BoolArray, points
     mass = (np.append(share, 0) + np.append(0, share)) / 2
     notes = []
     if merged:
-        few = "empty bins" if least == 1 else f"bins of fewer than {least} rows"
+        few = "empty bins" if least == 1 else f"bins of fewer than {least} observations"
         notes.append(f"{feature}: {merged} {few} are merged with their neighbours.")
     if not inside.all():
         notes.append(
-            f"{feature}: {int((~inside).sum())} rows of no weight, or no value between the edges, take no part."
+            f"{feature}: {int((~inside).sum())} observations without weight, or without a value between the edges, are "
+            "excluded."
         )
     return AleAxis(feature, subject.positions(feature)[0], points, ("",) * len(points), (side,), mass, tuple(notes))
 
@@ -178,7 +179,7 @@ def _leading(feature: str, values: Any, present: BoolArray, max_levels: int) -> 
     if number <= max_levels:
         return present, []
     kept = present & np.asarray(pd.Series(values).isin(levels))
-    rest = f"{int(present.sum() - kept.sum())} rows of another one take no part."
+    rest = f"{int(present.sum() - kept.sum())} observations of another level are excluded."
     return kept, [f"{feature}: the {max_levels} most frequent of {number} levels; {rest}"]
 
 
@@ -207,9 +208,9 @@ def _levels(subject: Subject, feature: str, valued: BoolArray, every: Positions,
     )
     weights = Sampling.of(subject, np.flatnonzero(present)).weights
     mass: FloatArray = np.bincount(position[present], weights, len(names)).astype(float)
-    notes = [f"{feature}: levels are ordered by how alike the other features are distributed in them.", *others]
+    notes = [f"{feature}: levels are ordered by the similarity of the distributions of the other features.", *others]
     if not valued.all():
-        notes.append(f"{feature}: {int((~valued).sum())} rows of no weight, or no value, take no part.")
+        notes.append(f"{feature}: {int((~valued).sum())} observations without weight or value are excluded.")
     x, text = np.arange(len(names), dtype=float), tuple(str(names[level]) for level in order)
     return AleAxis(feature, subject.positions(feature)[0], x, text, sides, mass, tuple(notes))
 
@@ -415,7 +416,7 @@ class AccumulatedLocalEffects(BuiltInExplainer):
     takes the effect of the nearest one with rows, by distance scaled to the ranges, and points that touch
     no cell with rows are ``extrapolated``.
 
-    The interval is of the centred curve over new test rows, given the edges; ``std_error_change`` is
+    The interval is of the centred curve over new test samples, given the edges; ``std_error_change`` is
     of the change from the first point, ``sqrt(Σ s²_k / n_k)`` for independent rows.
 
     Parameters
@@ -454,12 +455,12 @@ class AccumulatedLocalEffects(BuiltInExplainer):
     priority: ClassVar[int] = 6
     card: ClassVar[MethodCard] = MethodCard(
         title="Accumulated local effects (ALE)",
-        definition="Mean change of a measure between the edges of each bin, over the rows in the bin, added up from "
-        "the left and centred by its mean over the data.",
-        assumes="Inside a bin a feature can be moved without leaving the data; the edges are given.",
-        fails="Few rows in a bin make a rough curve, and an error in one bin is carried to all after it. The order of "
-        "levels is a choice. Interactions vanish in the mean.",
-        interval="Pointwise, of the curve and of the mean it is centred by, over new test rows, given the edges. A "
+        definition="Mean change of a measure between the edges of each bin, over the observations in the bin, "
+        "accumulated from the left and centred by its mean over the data.",
+        assumes="Within a bin a feature can be changed without leaving the data; the edges are given.",
+        fails="Few observations in a bin give a rough curve, and an error in one bin is carried to all later ones. The "
+        "order of levels is a choice. Interactions cancel in the mean.",
+        interval="Pointwise, of the curve and of the mean it is centred by, over new test samples, given the edges. A "
         "band does not hold for the whole curve at once.",
         references="apley; modeva",
     )
@@ -511,7 +512,7 @@ class AccumulatedLocalEffects(BuiltInExplainer):
                 engine.check()
                 infinite = effect.infinite(m)
                 if infinite:
-                    reason = f"{measure.name} is infinite for {infinite} rows at an edge: {INFINITE_REMEDY}"
+                    reason = f"{measure.name} is infinite for {infinite} observations at an edge: {INFINITE_REMEDY}"
                     gaps.append(Omission(measure.name, effect.name, reason))
                 elif joint:
                     interaction = surface(effect, m, sampling)
@@ -534,7 +535,7 @@ class AccumulatedLocalEffects(BuiltInExplainer):
 def _curve_rows(measure: str, effect: Effects, m: int, sampling: Sampling, confidence: float) -> dict[str, Any]:
     axis, points = effect.axes[0], curve(effect, m, sampling)
     interval = sampling.interval(points.value, points.std_error, confidence)
-    covers = "new test rows, given the edges"
+    covers = "new test samples, given the edges"
     columns = estimate(points.value, points.std_error, interval, confidence, measure, axis.feature, covers)
     places = {"feature_2": "", "x": axis.x, "level": np.array(axis.levels, dtype=object), "x_2": np.nan, "level_2": ""}
     return columns | places | {"std_error_change": points.std_error_change}
@@ -550,7 +551,7 @@ def _surface_rows(measure: str, effect: Effects, points: Surface) -> dict[str, A
 def _empty_note(effect: Effects, points: Surface) -> str:
     a, b = effect.axes
     return (
-        f"{effect.name}: {points.empty} of {a.steps * b.steps} cells hold no row and take the effect of the "
-        f"nearest cell with rows. So {points.extrapolated.sum()} of {points.value.size} points are extrapolated: no "
-        "row is near them (crossed out in the figure)."
+        f"{effect.name}: {points.empty} of {a.steps * b.steps} cells have no observation and take the effect of the "
+        f"nearest cell that has one. {points.extrapolated.sum()} of {points.value.size} points are extrapolated "
+        "(crossed out in the figure)."
     )

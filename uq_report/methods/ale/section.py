@@ -18,14 +18,14 @@ from ...reading.tables import ends_table, split_ends
 from ..shared.wording import ResultSection
 
 LEAD = (
-    "An accumulated local effect moves each row only to the edges of the bin it is in, and adds up the mean changes; "
-    "it stays near the data where a PDP asks the model about rows that may not occur. Where features depend on each "
-    "other and the two curves part, the PDP is the one to doubt."
+    "An accumulated local effect changes each observation only to the edges of its own bin and adds up the mean "
+    "changes; it stays near the data, whereas a PDP may extrapolate. Where the two curves of correlated features "
+    "differ, the PDP is unreliable."
 )
 
 
 class LocalEffectsSection(ResultSection[Ale]):
-    """The ends of the local effects, and where they part from the averages; or why there are none."""
+    """The ends of the local effects, and where they differ from the averages; or why there are none."""
 
     name: ClassVar[str] = "local_effects"
     slot: ClassVar[str] = slots.LOCAL_EFFECTS
@@ -36,7 +36,7 @@ class LocalEffectsSection(ResultSection[Ale]):
     empty = "No feature has a local effect."
 
     def blocks(self, e: RunReader, view: Ale) -> Iterable[Block]:
-        """Return what parts, and the ends of the curves in a table."""
+        """Return where the curves differ, and the ends of the curves in a table."""
         measures = profile_measures(e, view.measures)
         yield from paragraphs(LEAD, _notes(view.result.notes))
         yield from left_out(view.result)
@@ -69,5 +69,8 @@ def _parting(ledger: Ledger, view: Ale, measures: Sequence[str]) -> list[Block]:
     if not able:
         return []
     if not different:
-        return [Paragraph(text="No local effect is shown to differ from its average.")]
-    return [Bullets(items=tuple(different)), Paragraph(text="No other is shown to differ from its average.")]
+        return [Paragraph(text="No local effect is shown to differ from the partial dependence.")]
+    return [
+        Bullets(items=tuple(different)),
+        Paragraph(text="No other local effect is shown to differ from the partial dependence."),
+    ]

@@ -227,7 +227,7 @@ def _kept(strengths: FloatArray, with_y: BoolArray) -> BoolArray:
 def _means(
     features: Sequence[str], item: str, values: FloatArray, sampling: Sampling, confidence: float
 ) -> dict[str, Any]:
-    """Return the means of row values, shape (n, features), with their intervals over new test rows."""
+    """Return the means of row values, shape (n, features), with their intervals over new test samples."""
     mean, error = sampling.mean(values.T)
     interval = sampling.interval(mean, error, confidence)
     return estimate_columns(mean, error, interval, confidence, "", np.array(features, dtype=object)) | {"item": item}

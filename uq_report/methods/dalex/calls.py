@@ -229,11 +229,15 @@ class Dalex:
         return names | {"options": dict(self.options), "omissions": (*self.omitted, *gaps)}
 
     def notes(self, rows: IntArray) -> tuple[str, ...]:
-        """Say which rows dalex had, and what it does not read."""
+        """Say on which observations dalex was computed, and what it does not use."""
         n, columns = self.subject.n, {"sample weights": self.subject.weights, "clusters": self.subject.clusters}
-        used = f"dalex had {len(rows)} of {n} rows, drawn once." if len(rows) < n else f"dalex had all {n} rows."
+        used = (
+            f"Computed on {len(rows)} of {n} observations, drawn once."
+            if len(rows) < n
+            else f"Computed on all {n} observations."
+        )
         unread = [name for name, values in columns.items() if values is not None]
-        ignored = f"dalex reads no {' and no '.join(unread)}: these numbers count every row once."
+        ignored = f"dalex does not use {' or '.join(unread)}: every observation counts once."
         return (used, ignored) if unread else (used,)
 
 

@@ -91,7 +91,7 @@ class DalexExplanations(BuiltInExplainer):
         "predict function.",
         assumes="As for permutation importance and profiles.",
         fails="As for permutation importance and profiles; a break-down depends on the order of the features.",
-        interval="There are none: DALEX gives no sampling intervals.",
+        interval="None: DALEX has no sampling intervals.",
         references="baniecki; biecek",
     )
 
@@ -158,6 +158,6 @@ class DalexSection(LibrarySection):
     shows: ClassVar[tuple[str, ...]] = (DalexPerformance.id, DalexParts.id, DalexProfile.id, DalexRows.id)
     title: ClassVar[str] = "DALEX"
     lead: ClassVar[str] = (
-        "dalex's own methods on the prediction, and on entropy and nll as if they were predictions. dalex reports no "
-        "sampling intervals: compare its ranks with permutation importance above, whose intervals cover new rows."
+        "The methods of dalex applied to the prediction, and to entropy and log loss in place of the prediction. dalex "
+        "reports no sampling intervals; those of permutation importance cover new test samples."
     )

@@ -174,7 +174,7 @@ class BackgroundMixtures:
 QUANTILES_FROM = 20
 MAX_LEVELS = 30
 CUTOFF = 0.5
-COMPARES = "it compares a row with itself unchanged, and the steps between mix it with others"
+COMPARES = "it compares an observation with its unchanged self, and the intermediate steps combine several observations"
 
 
 def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int, which: str) -> Importance:
@@ -188,7 +188,7 @@ def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int, which: str) -> Imp
     for measure, rounds in _rounds(dalex, rows, n_repeats, gaps).items():
         finite: Any = np.isfinite(rounds).all()
         if not finite["_full_model_"]:
-            gaps.append(Omission(measure.name, "", _infinite("before any shuffle")))
+            gaps.append(Omission(measure.name, "", _infinite("before any permutation")))
             continue
         for name in (name for name in dalex.features if not finite[name]):
             where = f"in {int((~np.isfinite(rounds[name])).sum())} of {n_repeats} rounds"
@@ -211,9 +211,12 @@ def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int, which: str) -> Imp
         estimates=_spread(frame, n_repeats),
         notes=(
             f"Values are DALEX's drop-out loss minus its full-model loss, by round. Losses: {losses}.",
-            "The spread shows the shuffles only and is no interval.",
-            *([f"DALEX shuffled {which}."] if which else []),
-            "DALEX's baseline shuffles the outcomes, which only the loss of the prediction reads: others have none.",
+            "The spread is that of the permutations only and is no interval.",
+            *([f"DALEX permuted {which}."] if which else []),
+            (
+                "DALEX's baseline permutes the outcomes, which only the loss of the prediction uses: other measures "
+                "have none."
+            ),
             *dalex.notes(rows),
         ),
         meta=facts,
@@ -239,7 +242,7 @@ def _loss(dalex: Dalex, measure: Measure, rows: IntArray) -> Loss:
     if measure.name != PREDICTION.name:
         return mean_measure
     if numeric_target(dalex.engine) is None:
-        known = "are not known of censored rows" if dalex.engine.baseline.censored else "were not given"
+        known = "are not known for censored observations" if dalex.engine.baseline.censored else "were not given"
         raise GapError(measure.name, "", f"it needs outcomes, which {known}")
     _need_two_classes(dalex, rows)
     return one_minus_auc if dalex.classifies else rmse
@@ -249,12 +252,12 @@ def _need_two_classes(dalex: Dalex, rows: IntArray) -> None:
     """Refuse rows on which an AUC is undefined."""
     target = numeric_target(dalex.engine)
     if dalex.classifies and target is not None and np.ptp(target[rows]) == 0:
-        reason = f"AUC compares rows of two outcomes, and the {len(rows)} rows that DALEX had are of one"
+        reason = f"the AUC needs both classes, and the {len(rows)} observations used have one only"
         raise GapError(PREDICTION.name, "", reason)
 
 
 def _infinite(where: str) -> str:
-    return f"the mean over rows is infinite {where}. The cause is {INFINITE_REMEDY}"
+    return f"the mean over observations is infinite {where}. The cause is {INFINITE_REMEDY}"
 
 
 def _spread(frame: pd.DataFrame, n_repeats: int) -> pd.DataFrame:
@@ -313,7 +316,7 @@ def model_profile(dalex: Dalex, rows: IntArray, features: Sequence[str], grid_po
 def _grids(dalex: Dalex, features: Sequence[str], grid_points: int) -> tuple[list[FeatureGrid], list[Omission]]:
     """Return the points of each feature as our own profiles have them: quantiles of a numeric one, else levels."""
     grids = {name: make_grid(dalex.subject, name, grid_points, (0.0, 1.0), MAX_LEVELS) for name in features}
-    reason = "all of its values are missing, so there is nothing to put on the grid"
+    reason = "all of its values are missing, so it has no grid"
     gaps = [Omission("", name, reason) for name, grid in grids.items() if grid is None]
     return [grid for grid in grids.values() if grid is not None], gaps
 
@@ -364,17 +367,17 @@ def predict_parts(
                 tables.append(_attribution(mixtures, measure, row, predict_type, n_paths))
     spread = ("spread_low", "spread_high")
     frame = stacked(tables, (*Attribution.columns, *spread))
-    notes = [f"Features not yet set take their values from {len(background)} of {dalex.subject.n} rows."]
+    notes = [f"Features not yet set take their values from {len(background)} of {dalex.subject.n} observations."]
     if which:
-        notes.append(f"DALEX's features are {which}, and the {dalex.cells.others} as one.")
+        notes.append(f"DALEX's features are {which}, and the {dalex.cells.others} as a single one.")
     if any(measure.needs_y for measure in dalex.measures):
-        notes.append("Measures of y hold y at the explained row's own value.")
+        notes.append("Measures of y use the outcome of the explained observation.")
     if predict_type == "shap":
-        notes.append(f"Means over {n_paths} random orders; the spread is the least and the most of them.")
+        notes.append(f"Means over {n_paths} random orders; the spread is their minimum and maximum.")
     else:
         notes.append("The position is DALEX's order, from 1: contributions depend on it.")
     return Attribution(
-        **dalex.fields("predict_parts", f"dalex: {predict_type.replace('_', ' ')} of single rows", gaps),
+        **dalex.fields("predict_parts", f"dalex: {predict_type.replace('_', ' ')} of single observations", gaps),
         frame=frame[list(Attribution.columns)],
         estimates=bare_estimates(frame, "row", "position", *spread),
         notes=tuple(notes),
@@ -402,7 +405,7 @@ def _attribution(
     )
     table = _shapley(answer) if predict_type == "shap" else _break_down(answer.result)
     if not (np.isfinite(table["base"]) and np.isfinite(table["value"]).all()):
-        raise GapError(measure.name, "", f"infinite for row {row}. The cause is {INFINITE_REMEDY}")
+        raise GapError(measure.name, "", f"infinite for observation {row}. The cause is {INFINITE_REMEDY}")
     return table | {"measure": measure.name, "row": row}
 
 
@@ -442,7 +445,7 @@ def model_performance(dalex: Dalex, rows: IntArray) -> Diagnostic:
         metrics = {str(name): float(value) for name, value in answer.result.iloc[0].items()}
     finite = {name: value for name, value in metrics.items() if np.isfinite(value)}
     undefined = (name for name in metrics if name not in finite)
-    gaps += [Omission(PREDICTION.name, "", f"DALEX's {name} is undefined on these rows") for name in undefined]
+    gaps += [Omission(PREDICTION.name, "", f"DALEX's {name} is undefined on this sample") for name in undefined]
     columns = {"measure": PREDICTION.name, "feature": "", "item": list(finite), "x": 0.0, "value": finite.values()}
     frame = pd.DataFrame(columns)
     cutoff = f"Recall, precision, F1 and accuracy at a cutoff of {CUTOFF}."
@@ -450,6 +453,6 @@ def model_performance(dalex: Dalex, rows: IntArray) -> Diagnostic:
         **dalex.fields("model_performance", "dalex: performance", gaps),
         frame=frame,
         estimates=bare_estimates(frame, "item"),
-        notes=(cutoff if dalex.classifies else "dalex's own metrics.", *dalex.notes(rows)),
+        notes=(cutoff if dalex.classifies else "Metrics of dalex.", *dalex.notes(rows)),
         meta={"cutoff": CUTOFF} if dalex.classifies else {},
     )

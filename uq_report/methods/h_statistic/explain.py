@@ -74,12 +74,12 @@ class HStatistic(BuiltInExplainer):
     priority: ClassVar[int] = 12
     card: ClassVar[MethodCard] = MethodCard(
         title="H-statistic",
-        definition="H² of a pair: variance of the joint partial dependence that is no sum of the single ones, as a "
-        "share of the joint one's variance; H² of one feature: the same with all others together.",
-        assumes="Partial dependence is a fair summary: features can be changed apart from each other.",
-        fails="Dependent features lead into empty regions, which can pass for interaction. Small samples bias H² "
+        definition="H² of a pair: variance of the joint partial dependence that the sum of the single ones does not "
+        "explain, as a share of its variance; H² of one feature: the same with all others together.",
+        assumes="Partial dependence is an adequate summary: features can be changed independently of each other.",
+        fails="Dependent features lead to extrapolation, which can appear as interaction. Small samples bias H² "
         "upwards, and the ratio is unstable where the joint effect is small: such pairs are not ranked.",
-        interval="There are none.",
+        interval="None.",
         references="friedman_popescu",
     )
 
@@ -155,7 +155,9 @@ class HStatistic(BuiltInExplainer):
         bare = dict.fromkeys(("std_error", "lower", "upper", "confidence"), np.nan)
         columns = ["measure", "feature", "feature_2", "estimate", *further[1:]]
         estimates = pd.DataFrame(table, columns=columns).assign(**bare, covers="none")[[*ESTIMATE_COLUMNS, *further]]
-        sample = f"{len(rows)} of {subject.n} rows" if len(rows) < subject.n else f"all {subject.n} rows"
+        sample = (
+            f"{len(rows)} of {subject.n} observations" if len(rows) < subject.n else f"all {subject.n} observations"
+        )
         screened = f" Pairs are among the {self.top} features with the largest total H²." if self.top else ""
         return Interaction(
             id=self.name,
@@ -228,5 +230,5 @@ def pairwise(first: FloatArray, second: FloatArray, both: FloatArray, weights: F
 
 def _why_undefined(strength: Strength) -> str:
     if not np.isfinite(strength.strength):
-        return f"the measure is infinite for some rows: {INFINITE_REMEDY}"
+        return f"the measure is infinite for some observations: {INFINITE_REMEDY}"
     return "the joint partial dependence is constant, so H² is undefined" if np.isnan(strength.h2) else ""

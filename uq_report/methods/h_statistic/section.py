@@ -22,11 +22,11 @@ from ..shared.wording import ResultSection
 PAIRS = 20
 PANELS = 3
 LEAD = (
-    "H² of a pair is the share of the variance of their joint partial dependence that is no sum of the two single "
-    "ones: 0 where a measure is additive in them. It is a ratio: a large H² of a pair that hardly moves the measure "
-    "means little, so the strength stands beside it, in the measure's unit."
+    "H² of a pair is the share of the variance of its joint partial dependence that the sum of the two single ones "
+    "does not explain: 0 where a measure is additive in them. It is a ratio: a large H² of a pair with little effect "
+    "on the measure is unimportant. The strength is in the measure's unit."
 )
-NO_INTERVAL = "There are no intervals: H² is computed on few rows and is biased upwards there."
+NO_INTERVAL = "There are no intervals: H² is computed on a small sample and is biased upwards."
 OTHER = " R-sens₂, below, measures interactions of the whole predictive distribution, with intervals."
 
 
@@ -39,7 +39,7 @@ class InteractionsSection(ResultSection[HStatisticView]):
     of = HStatisticView
     key = "interactions"
     title = "Interactions: H-statistic"
-    empty = "No H-statistic is defined here."
+    empty = "No H-statistic is defined for this run."
 
     def blocks(self, e: RunReader, view: HStatisticView) -> Iterable[Block]:
         """Return a table of single features."""
@@ -62,7 +62,7 @@ def _totals(e: RunReader, view: HStatisticView) -> Block:
     order = dict.fromkeys(line.feature for line in (*first, *lines))
     rows = [[name(f), *(_total(by_name.get(f)) for by_name in cells.values())] for f in order]
     columns = [Column("feature"), *(Column(f"H² for {e.words(m).title}") for m in cells)]
-    caption = f"Each feature with all others together; the share of the measure's variance. {NO_INTERVAL}"
+    caption = f"Each feature with all others together: share of the measure's variance. {NO_INTERVAL}"
     return make_table("interactions-totals", caption, columns, rows, of=view.result)
 
 
@@ -103,7 +103,7 @@ def _largest(lines: Sequence[HLine]) -> str:
     loose = len(lines) - len(ranked)
     if not loose:
         return text
-    return f"{text} {count(loose, 'pair')} of {len(lines)} barely move the measure together and are not ranked."
+    return f"{text} {count(loose, 'pair')} of {len(lines)} have little joint effect on the measure and are not ranked."
 
 
 def _figure(lines: Sequence[HLine], features: Sequence[str], caption: str, text: str, key: str) -> Block:

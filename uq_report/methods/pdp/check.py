@@ -67,10 +67,12 @@ def ale_steps(view: Ale, run: Run, measure: str, feature: str, rows_per_step: in
     """
     points = _points(view, view.lines, measure, feature)
     if feature in view.result.options.get("edges", {}):
-        raise UnsupportedError("the edges of its local effect were given, so the rows between them are not known")
+        raise UnsupportedError(
+            "the edges of its local effect were given, so the number of observations between them is unknown"
+        )
     facts, error = SubjectFacts.of(run), np.array([line.std_error_change for line in points])
     if facts.n is None or np.isnan(error).any():
-        raise UnsupportedError("a bin of its local effect has no known error")
+        raise UnsupportedError("a bin of its local effect has no standard error")
     missing = next((f.missing or 0 for f in facts.features if f.name == feature), 0)
     per_bin = (facts.n - missing) / (len(points) - 1)
     ends = np.unique(np.append(np.arange(0, len(points) - 1, ceil(rows_per_step / per_bin)), len(points) - 1))
@@ -100,7 +102,7 @@ def pdp_steps(view: Pdp, run: Run, measure: str, feature: str) -> CurveSteps:
     """
     mode, facts = view.result.options.get("mode", "plain"), SubjectFacts.of(run)
     if mode == "derivative":
-        raise UnsupportedError("its average effect was made as a derivative")
+        raise UnsupportedError("its partial dependence was computed as a derivative")
     points = _points(view, view.lines, measure, feature)
     ends, error = np.arange(len(points)), np.array([line.std_error for line in points])
     changes = _changes(view, measure, feature, [line.x for line in points])
@@ -109,7 +111,7 @@ def pdp_steps(view: Pdp, run: Run, measure: str, feature: str) -> CurveSteps:
         errors = changes.std(axis=1, ddof=1) / np.sqrt(k)
         return _steps(view.id, points, ends, errors, np.full(len(changes), k - 1.0), changes.mean(axis=1))
     if np.isnan(error).any() or mode == "centred":
-        raise UnsupportedError("its average effect keeps too few single curves for the error of a change")
+        raise UnsupportedError("its partial dependence has too few ICE curves for the standard error of a change")
     return _steps(view.id, points, ends, error[1:] + error[:-1], np.full(len(points) - 1, freedom(run)))
 
 
@@ -158,7 +160,7 @@ def _steps(
 SIGNS = {"increasing": 1.0, "decreasing": -1.0}
 AGAINST = Rule(
     code="UQ901",
-    title="The model moves against an expected direction",
+    title="The model violates an expected direction",
     options=("level", "min_size", "high_size"),
     when="A step of the PDP or ALE of {measure} goes against the stated direction (level {level}, Holm-adjusted over "
     "all steps) by at least {min_size:pct} of the curve's range; high if such steps make up {high_size:pct} of it, "
@@ -257,14 +259,14 @@ class Direction(TableCheck):
         untested = [f"{short(feature)} ({why})" for feature, (steps, why) in found.items() if not steps]
         require(curves, "; ".join(untested))
         used = dict.fromkeys(curve.steps.method for several in curves.values() for curve in several)
-        methods, keep = listed(used).capitalize(), "keeps" if len(used) == 1 else "keep"
+        methods, keep = listed(used).capitalize(), "has" if len(used) == 1 else "have"
         return family(
             rule,
             list(curves.items()),
             lambda test: self._worst(test[1])[0],
             lambda test: self._against(*test),
             undecided=lambda rest: [*(f for f, few in rest if not all(curve.clear for curve in few)), *untested],
-            passed=f"{methods} on {measure_words(self.measure)} {keep} to the stated direction of {listed(curves)}.",
+            passed=f"{methods} of {measure_words(self.measure)} {keep} the stated direction for {listed(curves)}.",
         )
 
     def _steps(self, run: Run, feature: str) -> tuple[list[CurveSteps], str]:
@@ -318,12 +320,12 @@ class Direction(TableCheck):
         change, reach = steps.change[k], stdtrit(steps.df[k], 1 - self.level / 2) * steps.std_error[k]
         interval = (float(change), float(change - reach), float(change + reach))
         return {
-            "statement": f"{measure[0].upper()}{measure[1:]} should be {expected} in {short(feature)}, but between "
-            f"{plain(steps.start[k])} and {plain(steps.end[k])} {steps.method} changes by "
-            f"{value_words(*interval, confidence=1 - self.level)}. Such steps make up {share_words(worst.share)} of "
-            "its range.",
+            "statement": f"{measure[0].upper()}{measure[1:]} is expected to be {expected} in {short(feature)}, but "
+            f"between {plain(steps.start[k])} and {plain(steps.end[k])} {steps.method} changes by "
+            f"{value_words(*interval, confidence=1 - self.level)}. Steps in the wrong direction make up "
+            f"{share_words(worst.share)} of its range.",
             "evidence": [curve.steps.id for curve in curves if curve.wrong.any()],
-            "remedy": "Constrain the model to the direction, or correct the expectation.",
+            "remedy": "Constrain the model to be monotone, or correct the stated expectation.",
             "measures": (self.measure,),
             "features": (feature,),
             "threshold": 0.0,

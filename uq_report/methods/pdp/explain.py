@@ -94,8 +94,8 @@ class Curves:
         infinite, n = int(self.infinite[m].sum()), self.infinite.shape[1]
         measure = self.rows.measures[m].name
         reason = (
-            f"{measure} is infinite for {infinite} of {n} rows somewhere on the grid, usually because "
-            "the model gives an outcome probability 0; calibrate or smooth its probabilities"
+            f"{measure} is infinite for {infinite} of {n} observations somewhere on the grid, usually because the "
+            "model assigns probability 0 to an outcome; calibrate or smooth its probabilities"
         )
         return Omission(measure, " x ".join(grid.feature for grid in self.grids), reason) if infinite else None
 
@@ -120,7 +120,7 @@ class Curves:
         return self._names(m) | places | {"curve": repeated, "value": values.T.ravel()}
 
     def estimates(self, m: int, confidence: float) -> dict[str, Any]:
-        """Return one measure's average with its pointwise interval over new test rows."""
+        """Return one measure's average with its pointwise interval over new test samples."""
         mean, error = np.array(self.means)[:, m], np.array(self.errors)[:, m]
         interval = self.rows.sampling.interval(mean, error, confidence)
         return estimate(mean, error, interval, confidence) | self._names(m) | self.places()
@@ -139,9 +139,9 @@ def own_values(subject: Subject, curves: Sequence[Curves], base: FloatArray, eng
     ice = max((curve.rows.ice for curve in curves), key=len, default=np.arange(0))
     return _diagnostic(
         "pdp.own",
-        "Own values of the ICE rows",
+        "Observed values of the ICE observations",
         _own_lines(subject, curves, base),
-        "item is the row. Rows whose own value is missing or not on the axis have no dot.",
+        "item is the observation. Observations whose value is missing or not on the axis have no dot.",
         {} if labels is None else {"row_class": {str(row): str(labels[row]) for row in ice}},
     )
 
@@ -161,7 +161,7 @@ def distributions(subject: Subject, grids: Sequence[FeatureGrid], engine: Engine
             edges[grid.feature] = bins.tolist()
         tables += _counts(grid.feature, own, bins, parts)
     title = "Distribution of the features" + ("" if labels is None else " by class")
-    note = "value is the number of rows in the bin around x, or at the level with position x."
+    note = "value is the number of observations in the bin around x, or at the level with position x."
     return _diagnostic("pdp.distribution", title, tables, note, {"edges": edges})
 
 
@@ -227,7 +227,7 @@ class PartialDependence(BuiltInExplainer):
 
     ``ICE_i(x; j) = measure(q(.|x_-j^(i), x_j = x), y_i)`` and ``PDP(x; j) = mean_i ICE_i(x; j)``
     (Wood et al., eq. 8-11; Friedman 2001; Goldstein et al. 2015). The average is over all rows, its
-    pointwise t-interval covers new test rows. Values have the unit of the measure (nats for nll
+    pointwise t-interval covers new test samples. Values have the unit of the measure (nats for nll
     and entropy).
 
     Parameters
@@ -273,11 +273,12 @@ class PartialDependence(BuiltInExplainer):
     priority: ClassVar[int] = 7
     card: ClassVar[MethodCard] = MethodCard(
         title="Profiles (PDP and ICE)",
-        definition="ICE: one row's measure as one feature is changed. PDP: the mean of all rows' curves.",
-        assumes="The feature can be changed alone; points are observed values.",
-        fails="Where features depend on each other the curves run through rows that do not occur; interactions vanish "
-        "in the mean.",
-        interval="Pointwise, over new test rows. A band of pointwise intervals does not hold for the whole curve at "
+        definition="ICE: the measure of one observation as a single feature is changed. PDP: the mean of these curves "
+        "over all observations.",
+        assumes="The feature can be changed independently of the others; points are observed values.",
+        fails="For dependent features the curves extrapolate to combinations that do not occur; interactions cancel in "
+        "the mean.",
+        interval="Pointwise, over new test samples. A band of pointwise intervals does not hold for the whole curve at "
         "once.",
         references="friedman; goldstein; wood:section 4",
     )
@@ -333,7 +334,7 @@ class PartialDependence(BuiltInExplainer):
             custom = _points(subject, name, self.custom_values[name]) if name in self.custom_values else None
             grid = make_grid(subject, name, self.grid_resolution, self.percentiles, self.max_levels, custom)
             if grid is None:
-                reason = "all of its values are missing, so there is nothing to put on the grid"
+                reason = "all of its values are missing, so it has no grid"
                 empty.append(Omission("", name, reason))
             else:
                 grids[name] = grid
@@ -369,7 +370,7 @@ class PartialDependence(BuiltInExplainer):
             frame=stacked([c.lines(m) for m, c in finite], Profile.columns),
             estimates=stacked([c.estimates(m, engine.confidence) for m, c in finite], (*ESTIMATE_COLUMNS, *places)),
             options=asdict(self) | {"custom_values": points},
-            notes=(*notes, "Intervals are pointwise and cover new test rows for the fixed model."),
+            notes=(*notes, "Intervals are pointwise and cover new test samples for the fixed model."),
             omissions=(*omissions, *filter(None, gaps)),
         )
 
@@ -397,10 +398,13 @@ def _ice_rows(engine: Engine, most: int) -> tuple[IntArray, str]:
     """Return at most `most` rows at equally spaced ranks of the prediction (else the entropy), and the rule."""
     dist, n = engine.baseline, engine.subject.n
     if n <= most:
-        return np.arange(n), f"ICE curves of all {n} rows."
+        return np.arange(n), f"ICE curves of all {n} observations."
     by = next((name for name in ("mean", "entropy") if name in dist.supports), "")
     key = getattr(dist, by)() if by else np.arange(n)
     order = np.argsort(key, kind="stable")
     rows = np.sort(order[np.linspace(0, n - 1, most).round().astype(int)])
-    words = {"mean": "the prediction", "entropy": "the entropy", "": "the row number"}[by]
-    return rows, f"ICE curves of {most} of {n} rows: those at equally spaced ranks of {words}. Averages use all rows."
+    words = {"mean": "the prediction", "entropy": "the entropy", "": "the position"}[by]
+    return (
+        rows,
+        f"ICE curves of {most} of {n} observations, at equally spaced ranks of {words}. Averages use all observations.",
+    )

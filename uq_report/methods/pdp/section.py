@@ -20,14 +20,14 @@ from ...reading.tables import ends_table, split_ends
 from ..shared.wording import ResultSection
 
 LEAD = (
-    "Each thin curve is one row: its measure as the feature alone is changed (ICE); its mark is the row's own value. "
-    "The thick line is the mean over all rows (PDP). Far from its mark a curve asks the model about rows that may "
-    "not occur."
+    "Each thin curve is the measure of one observation as the feature alone is changed (ICE); its mark is the observed "
+    "value. The thick line is the mean over all observations (PDP). Far from its mark a curve extrapolates to "
+    "combinations that may not occur."
 )
 
 
 class ProfilesSection(ResultSection[Pdp]):
-    """The ends of all profiles, and the single rows of the leading features; or why there are none."""
+    """The ends of all profiles, and the ICE curves of the leading features; or why there are none."""
 
     name: ClassVar[str] = "profiles"
     slot: ClassVar[str] = slots.PROFILES
@@ -59,7 +59,7 @@ def _figure(e: RunReader, view: Pdp, feature: str, measures: list[str]) -> Block
     own, distribution = e.find(PdpOwn.id), e.find(PdpDistribution.id)
     return make_figure(
         f"profiles-{feature}-figure",
-        f"{name(feature)}: average and single rows.",
+        f"{name(feature)}: average and single observations.",
         f"Profiles of {name(feature)}. {text}",
         lambda: profile.draw(view.result, feature, list(curves), own, distribution),
         view.id,

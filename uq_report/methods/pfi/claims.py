@@ -91,13 +91,13 @@ def why_no_score(q: Distribution) -> str:
     """Say why there is no proper score to claim in."""
     if q.censored:
         return (
-            "outcomes may be censored: unseen rows deliver only what their time under observation shows, so that even "
-            "a right model delivers less than it claims"
+            "outcomes may be censored: the realised importance covers the time under observation only, so that it "
+            "falls short of the model-implied one even for a correct model"
         )
     if isinstance(q, Quantiles):
         return (
             f"quantiles at {len(q.levels)} levels are too few to compare model-implied with realised importance; "
-            f"{LEAST_LEVELS} would do"
+            f"at least {LEAST_LEVELS} are needed"
         )
     return q.why_not(next(need for need in ("kl", "log_prob") if need not in q.supports))
 
@@ -360,7 +360,7 @@ class Claiming:
         infinite = int((changes.hit | ~np.isfinite(base)).any(axis=0).sum())
         if infinite:
             what = "divergence or the loss" if len(base) > 1 else "divergence"
-            reason = f"the {what} is infinite in {infinite} of {self.rows.n} rows, and none was dropped"
+            reason = f"the {what} is infinite for {infinite} of {self.rows.n} observations, and none was dropped"
             self.omissions.append(Omission(self.score.loss.name, name, reason))
             return
         fitted = changes if changes.effects is not None else changes.fitted(self.rows)
@@ -389,7 +389,7 @@ class Claiming:
         return Diagnostic(
             id=ids.PFI_CLAIMS,
             explainer=ids.PFI,
-            title="Claimed importance" if y is None else "Claimed and delivered importance",
+            title="Model-implied importance" if y is None else "Model-implied and realised importance",
             frame=pd.DataFrame(records, columns=list(Diagnostic.columns)),
             estimates=pd.DataFrame(lines, columns=list(_COLUMNS)),
             options=options,
@@ -431,14 +431,14 @@ def _of_claim(value: float, reach: float) -> tuple[float, float]:
 
 _COLUMNS = (*ESTIMATE_COLUMNS, "item", "p_value", "share", "share_lower", "share_upper", "unreliable")
 _CLAIMED = (
-    "Claimed: the rise of the loss that the model's own distributions expect; delivered: the rise that the outcomes "
-    "show. If outcomes follow the model, both are equal in expectation, whatever the model and the features."
+    "Model-implied: the increase in loss expected under the model's own distributions; realised: the increase observed "
+    "in the outcomes. If outcomes follow the model, the two are equal in expectation for any model and any features."
 )
 _UNCONFIRMED = (
-    "Claimed: the rise of the loss that the model's own distributions expect. Without outcomes nothing shows whether "
-    "it is delivered."
+    "Model-implied: the increase in loss expected under the model's own distributions. Without outcomes, whether it is "
+    "realised is unknown."
 )
 _NOTES = (
     _CLAIMED,
-    "p-values are exact for that hypothesis, given the shuffles: outcomes drawn from the model itself.",
+    "p-values are exact for the hypothesis that outcomes follow the model, given the permutations.",
 )

@@ -28,7 +28,8 @@ OVER, UNDER = "UQ401", "UQ402"
 RESTS_ON = "E[S(q̃, Y) − S(q, Y)] = divergence of q̃ from q if Y follows q, for a proper score S"
 NAMED = 3  # features named
 _REMEDY_OF_CAUSE = (
-    "Check how the feature was filled, coded and signed in training and here. Repair or remove it, then audit again."
+    "Check how the feature is populated, coded and signed in the training and the test sample. Correct or remove it, "
+    "then repeat the audit."
 )
 PASSED = {
     OVER: "The importance implied by the model is realised out of sample.",
@@ -64,10 +65,10 @@ OVER_CLAIMED = Rule(
     code=OVER,
     title="Realised importance falls short of model-implied importance",
     options=("level", "min_size", "min_share", "medium", "high"),
-    when="Model-implied less realised importance of all features together, or of one with at least {min_size:pct} of "
+    when="Model-implied minus realised importance of all features together, or of one with at least {min_size:pct} of "
     "the largest model-implied importance, is above the margin and above {min_share:pct} of the model-implied one "
     "(level {level}, adjusted over features; lower end of the interval). High if the realisation ratio of all features "
-    "together is at most {high:pct}, medium up to {medium:pct}, else low. Named are features that exceed the limits "
+    "together is at most {high:pct}, medium up to {medium:pct}, else low. The features named exceed the limits "
     "themselves with a ratio below {high:pct}, the smallest first. Where a feature's realised importance is below the "
     "margin's negative (one-sided test, level {level}, Holm-adjusted over features), it makes predictions worse: the "
     "lowest that exceeds the limits itself is named alone, as the cause.",
@@ -79,7 +80,7 @@ UNDER_CLAIMED = Rule(
     code=UNDER,
     title="Realised importance exceeds model-implied importance",
     options=("level",),
-    when="Model-implied less realised importance of a feature, or of all together, is below the margin's "
+    when="Model-implied minus realised importance of a feature, or of all together, is below the margin's "
     "negative (level {level}, adjusted over features).",
     raised=("p_adjusted <= level and beyond > 0",),
     rests_on=RESTS_ON,
@@ -205,9 +206,13 @@ def _unclaimed(run: Run) -> str:
 def _unjudged(view: Claims) -> str:
     """Say why nothing can be compared."""
     if view.lines:
-        return "there are no outcomes to show what is delivered"
+        return "realised importance needs outcomes, which were not given"
     reasons = dict.fromkeys(clean(gap.reason) for gap in view.omissions)
-    return f"no claim could be computed: {listed(reasons)}" if reasons else "no claim could be computed"
+    return (
+        f"model-implied importance could not be computed: {listed(reasons)}"
+        if reasons
+        else "model-implied importance could not be computed"
+    )
 
 
 def _harmful(view: Claims, level: float, dof: float) -> list[ClaimLine]:
@@ -253,7 +258,7 @@ def differences(view: Claims, run: Run) -> list[Tested]:
 
 
 def _together(view: Claims, whole: ClaimLine) -> str:
-    """Say what all features together claim and deliver, and the share with its interval."""
+    """State the model-implied and the realised importance of all features together, and their ratio."""
     claimed, delivered = (number(line.estimate, 2) + _unit(line) for line in _sides(view, ALL_FEATURES))
     share = f", or {share_words(whole.share, whole.share_lower, whole.share_upper)}," if isfinite(whole.share) else ""
     return (
@@ -263,7 +268,7 @@ def _together(view: Claims, whole: ClaimLine) -> str:
 
 
 def _sides(view: Claims, feature: str) -> tuple[ClaimLine, ClaimLine]:
-    """Return what a feature claims and delivers."""
+    """Return the model-implied and the realised importance of a feature."""
     return by_feature(view.part(CLAIMED))[feature], by_feature(view.part(DELIVERED))[feature]
 
 

@@ -11,7 +11,7 @@ mean change E_S = mean (T_ik - b_i) is 0 for every u, since x with S permuted ha
 Strongly associated features form a unit and are permuted together: apart, they make combinations that do not occur.
 
 The changes of a row are kernels of the two-way fit like those of any measure (`core.statistics.inference`), so sizes
-have intervals over new test rows; they are symmetric on the log scale.
+have intervals over new test samples; they are symmetric on the log scale.
 """
 
 from __future__ import annotations
@@ -414,12 +414,12 @@ _SIZE = (
     "the average difference between two observations; total effect: Jansen's index, by squares."
 )
 _TOGETHER = (
-    f"Features of which every two are associated by {ASSOCIATED} or more are a unit and permuted together, as are "
+    f"Features with pairwise association of at least {ASSOCIATED} or more are a unit and permuted together, as are "
     "groups that the owner named."
 )
 _NOTES = (
     _SIZE,
-    "Intervals are for new test rows and this fixed model; those of sizes are symmetric on the log scale.",
+    "Intervals cover new test samples for the fixed model; intervals of sizes are symmetric on the log scale.",
 )
 
 
@@ -437,7 +437,9 @@ def _sizes(judges: Sequence[Judge], features: Sequence[str], options: Mapping[st
             keys = {"measure": judge.change.name, "feature": name, "repeat": range(len(values))}
             frames.append(pd.DataFrame(keys | {"value": values}))
     gaps = [
-        Omission(judge.change.name, name, "the uncertainty is infinite in some row with or without its own values")
+        Omission(
+            judge.change.name, name, "the uncertainty is infinite for some observation with or without its own values"
+        )
         for judge in judges
         for name in features
         if name not in judge.terms

@@ -38,7 +38,7 @@ class PermutationImportance(BuiltInExplainer):
 
     ``PFI_k = mean_i [measure(q(. | x̃_S, x_-S), y) - measure(q(. | x), y)]`` for shuffle k, and their mean.
     The measure ``nll`` gives Likelihood-PFI, ``entropy`` Entropy-PFI, a loss the classical PFI; all come
-    from the same predictions. Signs are kept. The interval is over new test rows for the fixed model:
+    from the same predictions. Signs are kept. The interval is over new test samples for the fixed model:
     every row counts as receiver and as donor of values (`uq_report.core.statistics.inference`).
 
     Parameters
@@ -82,7 +82,8 @@ class PermutationImportance(BuiltInExplainer):
 
     Results: ``pfi`` (rows: the terms g that carry the sampling error), ``pfi.delta`` (rows: each row's own
     mean change ΔL), ``pfi.reading`` where nll and entropy are both there, ``pfi.claims`` where there is
-    a proper score (without outcomes what is claimed only), ``pfi.train``.
+    a proper score (without outcomes what is claimed only), ``pfi.train``; of an uncertainty ``pfi.uncertainty`` (mean
+    absolute change by feature) and ``pfi.drivers`` (by unit of associated features, with leaders): see `drivers`.
 
     References
     ----------
@@ -110,16 +111,19 @@ class PermutationImportance(BuiltInExplainer):
     priority: ClassVar[int] = 3
     card: ClassVar[MethodCard] = MethodCard(
         title="Permutation importance (PFI, Likelihood-PFI, Entropy-PFI)",
-        definition="Mean change of a measure when a feature's values are shuffled between rows: of a loss (PFI), of "
-        "the negative log-likelihood (Likelihood-PFI), of the predictive entropy (Entropy-PFI).",
-        assumes="The model is fixed. The importance is that of the model on these rows, not of the feature in the "
-        "world.",
-        fails="It is the price of wrong values, not of values left out: a model that leans on a feature pays for wrong "
-        "values of it though others could stand in. Shuffling breaks ties between features, so the model may be asked "
-        "about rows that do not occur.",
-        interval="Over new test rows, receiver and donor of each shuffle included. Of features with few values the "
-        "importance is exact over all permutations, and its interval is that of the rows alone. The spread of the "
-        "shuffles is no such interval. Of a random model, over new draws of its members too.",
+        definition="Mean change of a measure when a feature's values are permuted between observations: of a loss "
+        "(PFI), of the negative log-likelihood (Likelihood-PFI), of the predictive entropy (Entropy-PFI).",
+        assumes="The model is fixed. Importance describes the model on the test sample; it has no causal meaning.",
+        fails=(
+            "It measures the effect of corrupting a feature, not of omitting it: where features are correlated, a "
+            "refitted model could use the others instead. Permuting breaks the dependence between features, so the "
+            "model may be evaluated at combinations that do not occur."
+        ),
+        interval=(
+            "Over new test samples, receiver and donor of each permutation included. For features with few values the "
+            "importance is exact over all permutations, and its interval is that of the observations alone. The spread "
+            "of the permutations is no such interval. For a random model, also over new draws of its members."
+        ),
         references="wood:sections 3 and 3.5; breiman; lecture",
     )
 
@@ -154,7 +158,7 @@ class PermutationImportance(BuiltInExplainer):
             return
         wrong = (
             (subject.clusters is None, "no clusters; pass clusters= to uq.explain"),
-            (subject.blocks is not None, "blocks of time, which are shuffled whole; pass clusters= in place of time="),
+            (subject.blocks is not None, "blocks of time, which are permuted whole; pass clusters= in place of time="),
             (subject.weights is not None, "sample weights; leave them out"),
             (self.exact, "exact=True; leave it out"),
         )
@@ -321,7 +325,7 @@ def _with_spread(
     spread, _ = engine.select((VARIANCE.name,)) if lost is not None else ((), ())
     if lost is None or not spread:
         return measures, omitted
-    replaced = replace(lost, reason=f"{lost.reason}. The variance of the predictive distribution stands in its place")
+    replaced = replace(lost, reason=f"{lost.reason}. The variance of the predictive distribution is used instead")
     present = any(measure.name == VARIANCE.name for measure in measures)
     return (*measures, *(() if present else spread)), tuple(replaced if gap is lost else gap for gap in omitted)
 

@@ -47,13 +47,15 @@ class SingleFeatureInfo(NamedTuple):
 
 LEAKS = Rule(
     code="UQ411",
-    title="A feature alone gives almost the whole outcome",
+    title="A single feature almost determines the outcome",
     options=("share", "variance"),
     thresholds={"critical": 0.98, "events": LEAST},
-    when="What the feature alone tells is at least {share:pct} of the entropy of a class, on at least "
-    "{events} rows outside the most frequent class, or at least {variance:pct} of the variance of a number "
-    "(Gaussian copula); by the lower end of its interval, the run's level shared out over the features. "
-    "Critical from {critical:pct} of the entropy, else high.",
+    when=(
+        "The mutual information of the feature and the outcome is at least {share:pct} of the entropy of a class, with "
+        "at least {events} observations outside the most frequent class, or corresponds to at least {variance:pct} of "
+        "the variance of a number (Gaussian copula); by the lower end of its interval (the run's level, "
+        "Bonferroni-adjusted over features). Critical from {critical:pct} of the entropy, else high."
+    ),
     raised=("share >= share and events >= events", "variance >= variance"),
     grades=("critical if share >= critical", "high"),
     rests_on="I(x; y) is at most H(y), and reaches it only where x fixes y (Cover & Thomas 2006)",
@@ -97,7 +99,7 @@ def _leaks(rule: Rule, run: Run) -> RuleOutcome:
     view, counts = needed(Cid, run), class_counts(run)
     require(not too_few(counts), too_few(counts))
     features, scale = _alone(view, run), "share" if counts else "variance"
-    require(features, "what a feature tells alone was not computed")
+    require(features, "the mutual information of features and outcome was not computed")
     first = max(features, key=lambda feature: feature.share)
     return family(
         rule,
@@ -105,8 +107,10 @@ def _leaks(rule: Rule, run: Run) -> RuleOutcome:
         lambda x: {scale: x.lower, "events": events(counts)},
         lambda x: _leak(rule, x, run),
         undecided=lambda rest: [x.name for x in rest if not x.upper < rule.thresholds[scale] * x.most],
-        passed=f"No feature alone gives the outcome: {short(first.name)} tells most, "
-        f"{_percent(first.share)} (at most {_percent(first.upper)}) of {_whole(counts)}.",
+        passed=(
+            f"No single feature determines the outcome: {short(first.name)} explains most, {_percent(first.share)} (at "
+            f"most {_percent(first.upper)}) of {_whole(counts)}."
+        ),
     )
 
 
@@ -115,7 +119,7 @@ def _scale(counts: Sequence[int]) -> str:
 
 
 def _alone(view: Cid, run: Run) -> list[SingleFeatureInfo]:
-    """Return what each feature tells alone."""
+    """Return the information of each feature about the outcome."""
     counts = class_counts(run)
     lines = [line for line in view.lines if line.item == _scale(counts)]
     nats = {line.feature: line.estimate for line in view.lines if line.item == MUTUAL}
@@ -156,7 +160,7 @@ def most_by_cells(counts: Sequence[int], cells: int) -> float:
 
 
 def _whole(counts: Sequence[int]) -> str:
-    return "what there is to know about the outcome" if counts else "the variance of the outcome (as normal scores)"
+    return "the entropy of the outcome" if counts else "the variance of the outcome (as normal scores)"
 
 
 def _percent(share: float) -> str:
@@ -175,14 +179,15 @@ def _percent(share: float) -> str:
 def _leak(rule: Rule, feature: SingleFeatureInfo, run: Run) -> Said:
     counts, skill, cost = class_counts(run), scores_of(run).get(LOG_SCORE_SKILL, 0.0), _cost(feature, run)
     comparable = bool(counts) and skill > 0
-    others = "." if counts else "; an earlier value of a slow series looks the same."
+    others = "." if counts else "; a lagged value of a slowly varying series has the same effect."
     return {
-        "statement": f"{short(feature.name)} alone gives {_percent(feature.share)} (at least "
-        f"{_percent(feature.lower)}) of {_whole(counts)}: it may be recorded after the outcome, or made from it"
+        "statement": f"{short(feature.name)} alone explains {_percent(feature.share)} (at least "
+        f"{_percent(feature.lower)}) of {_whole(counts)}: it may be recorded after the outcome, or derived from it"
         f"{others}{cost}",
         "evidence": (ids.CID, *((ids.PFI,) if cost else ()), *((ids.CALIBRATION,) if comparable else ())),
-        "remedy": "Find out when and from what the column is filled. If that is after the outcome or from it, leave it "
-        "out, fit and audit again: the scores of this run would not hold in use.",
+        "remedy": "Establish when and from what source the column is populated. If it is recorded after the outcome or "
+        "derived from it, remove it, refit the model and repeat the audit: the scores of this run would not be "
+        "attained in use.",
         "features": (feature.name,),
         "threshold": rule.thresholds["share" if counts else "variance"],
         "size": min(feature.nats / skill, 1.0) if comparable else None,
@@ -192,25 +197,30 @@ def _leak(rule: Rule, feature: SingleFeatureInfo, run: Run) -> Said:
 
 
 def _cost(feature: SingleFeatureInfo, run: Run) -> str:
-    """Say what the model makes of the feature, where that is known; a leak of these rows alone is of no use to it."""
+    """State the importance of the feature for the model, where it is known; a leak of the test sample has none."""
     view = Pfi.find(run)
     line = None if view is None else by_feature(of_measure(view.lines, NLL.name)).get(feature.name)
     if line is None:
         return ""
-    cost = f" Wrong values of it cost the model {line_words(line, 'nats')} a row"
+    cost = f" Permuting it increases the log loss by {line_words(line, 'nats')}"
     if line.upper < USED * feature.nats:
-        return f"{cost}: it makes little of it, so the leak is in these rows and not in those it was fitted to."
+        return (
+            f"{cost}: the model makes little use of it, so the leak is in the test sample and not in the training "
+            "sample."
+        )
     return f"{cost}."
 
 
 OUTDONE = Rule(
     code="UQ003",
-    title="One feature alone tells more than the whole model",
+    title="A single feature is more informative than the whole model",
     options=("level", "margin"),
     thresholds={"high": 0.5, "events": LEAST},
-    when="What a feature alone tells of the class (mutual information) is more than the model's skill (log "
-    "score) by more than {margin} nats (level {level}, Holm-adjusted over features), on at least {events} "
-    "rows outside the most frequent class. High where the skill is below {high:pct} of it, else medium.",
+    when=(
+        "The mutual information of a feature and the class exceeds the model's skill (log score) by more than {margin} "
+        "nats (level {level}, Holm-adjusted over features), with at least {events} observations outside the most "
+        "frequent class. High where the skill is below {high:pct} of the mutual information, else medium."
+    ),
     raised=("p_adjusted <= level and more > margin and events >= events",),
     grades=("high if share < high", "medium"),
     rests_on="I(x; y) is the skill of the best prediction from x alone (Cover & Thomas 2006)",
@@ -259,7 +269,7 @@ def _outdone(rule: Rule, run: Run) -> RuleOutcome:
     if skill is None or too_few(counts) or not skill.has_interval:
         raise NotJudgedError(too_few(counts) or "the log score of the model has no interval")
     lines = largest_first(line for line in information.lines if line.item == MUTUAL)
-    require(lines, "what a feature tells alone was not computed")
+    require(lines, "the mutual information of features and outcome was not computed")
     more = np.array([line.estimate - skill.estimate for line in lines])
     errors = [sqrt(line.std_error**2 + skill.std_error**2) for line in lines]
     return family(
@@ -273,17 +283,18 @@ def _outdone(rule: Rule, run: Run) -> RuleOutcome:
         lambda first, *_: _outdoes(rule, first, skill),
         p_values=np.where(more > 0, two_sided(more, errors, freedom(run)), 1.0),
         by=together,
-        passed="No feature alone is shown to tell more than the model.",
+        passed="No single feature is shown to be more informative than the model.",
     )
 
 
 def _outdoes(rule: Rule, line: ItemLine, skill: ScoreLine) -> Said:
     alone, model = line_words(line, "nats"), line_words(skill, "nats")
     return {
-        "statement": f"{short(line.feature)} alone tells {alone} of the outcome; the whole model tells {model}.",
+        "statement": f"{short(line.feature)} alone has {alone} of information about the outcome; the skill of the "
+        f"whole model is {model}.",
         "evidence": (ids.CALIBRATION, ids.CID),
-        "remedy": "Compare the model with a small one of this feature alone. Check that columns and labels are matched "
-        "as meant, in fitting and here.",
+        "remedy": "Compare the model with a simple one that uses this feature alone. Check that columns and labels are "
+        "matched correctly in training and in the audit.",
         "threshold": rule.thresholds["margin"],
         "observed": line.estimate - skill.estimate,
     }

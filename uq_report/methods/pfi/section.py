@@ -89,7 +89,7 @@ class UnsureImportanceSection(ImportanceSection):
 def _split(e: RunReader, view: Pfi) -> Section:
     """Return the importance for both parts of the uncertainty, side by side."""
     blocks = split_table(e, view.result, "drivers-split-table")
-    return Section(id="drivers-split", title="The uncertainty in its two parts", blocks=blocks)
+    return Section(id="drivers-split", title="Aleatoric and epistemic uncertainty", blocks=blocks)
 
 
 def _measure(e: RunReader, view: Pfi, measure: str) -> Section:
@@ -180,15 +180,15 @@ def _drivers_table(e: RunReader, view: DriversView | UncertaintyChange, lines: S
     return line_table(key, caption, largest_first(lines), fields, evidence=view.id, note=note)
 
 
-TRAINING = "Training rows against test rows"
+TRAINING = "Training sample against test sample"
 TRAINING_LEAD = (
-    "Importance on the training rows shows what the model learnt, chance included; on test rows what holds. The model "
-    "has seen the training rows, so their values stand for no population and have no interval."
+    "Importance on the training sample includes what the model memorised; importance on the test sample is out of "
+    "sample. The model was fitted to the training sample, so its values have no interval for a population."
 )
 
 
 class TrainingSection(BuiltInSection):
-    """Importance on training rows against test rows, measure by measure, or why there is no comparison."""
+    """Importance on the training against the test sample, measure by measure, or why there is no comparison."""
 
     name: ClassVar[str] = "training"
     slot: ClassVar[str] = slots.TRAINING
@@ -198,7 +198,9 @@ class TrainingSection(BuiltInSection):
         """Return both importances, measure by measure."""
         test, train = Pfi.find(evidence.run), PfiTrain.find(evidence.run)
         if test is None or train is None:
-            text = evidence.why_missing(Pfi.id) if test is None else "There are no importances on training rows."
+            text = (
+                evidence.why_missing(Pfi.id) if test is None else "No importance was computed on the training sample."
+            )
             return Section(id="drivers-train", title=TRAINING, blocks=(Paragraph(text=text),))
         tables = [
             _training_table(evidence, test, train, measure)
@@ -222,27 +224,27 @@ def _training_table(e: RunReader, test: Pfi, train: PfiTrain, measure: str) -> T
         (Column("train", "number", facts.unit), learnt),
         (Column("train − test", "number"), lambda line: learnt(line) - line.estimate),
     )
-    caption = f"Importance for {facts.title} on test and on training rows."
+    caption = f"Importance for {facts.title} on the test and the training sample."
     return line_table(f"drivers-train-{measure}", caption, lines, fields, of=train.result)
 
 
 PAIR = ("nll", "entropy")
 IDENTITY = (
-    "The numbers behind the map of log loss and stated uncertainty. Likelihood-PFI less Entropy-PFI is the part of the "
+    "The numbers of the map of log loss and stated uncertainty. Likelihood-PFI minus Entropy-PFI is the part of the "
     "increase in log loss that the stated uncertainty does not signal. The Entropy-PFI of a feature that is "
-    "independent of the others is 0 in expectation for every model, so it names no driver of the uncertainty."
+    "independent of the others is 0 in expectation for every model, so it identifies no driver of the uncertainty."
 )
 PARTING = (
-    "Wood et al. read a feature whose Entropy-PFI is about 0 as one that shares nothing with the others. Entropy-PFI "
-    "is a mean change of the stated uncertainty; what features share is stated by their joint distribution. Here they "
-    "differ."
+    "Wood et al. interpret an Entropy-PFI of about 0 as a feature that shares no information with the others. "
+    "Entropy-PFI is a mean change of the stated uncertainty; shared information is a property of the joint "
+    "distribution of the features. Here the two differ."
 )
 Axes = Mapping[str, Mapping[str, PfiLine]]
 
 
 @dataclass(frozen=True)
 class MapSection:
-    """The numbers behind the map and the reading of each feature; nothing without both measures."""
+    """The numbers of the map and the reading of each feature; nothing without both measures."""
 
     name: ClassVar[str] = "likelihood_map"
     slot: ClassVar[str] = slots.UNSURE_MAP
@@ -250,7 +252,7 @@ class MapSection:
     api_version: ClassVar[int] = 1
 
     def section(self, evidence: RunReader) -> Section | None:
-        """Return a table of both importances and their readings, and where these part from covering sets."""
+        """Return a table of both importances and their readings, and where these disagree with the partner features."""
         view, reading = Pfi.find(evidence.run), PfiReading.find(evidence.run)
         if view is None or not set(PAIR) <= set(view.measures):
             return None
@@ -281,47 +283,48 @@ def _cells(line: PfiLine | None) -> tuple[str, str]:
 
 
 def _parted(doubts: Mapping[str, PfiLine], cover: CoverCorrected | None) -> list[Block]:
-    """Say where Wood's reading of Entropy-PFI and the covering sets part, and which of them decides."""
+    """Say where the interpretation of Entropy-PFI by Wood et al. and the partner features disagree."""
     if cover is None:
         return []
     verdicts = {feature: line.verdict for feature, line in doubts.items() if feature in cover.partners}
     shared = [f for f, verdict in verdicts.items() if verdict == ABOUT_0 and cover.partners[f]]
     alone = [f for f, verdict in verdicts.items() if verdict in (POSITIVE, NEGATIVE) and not cover.partners[f]]
     partners = joined([f"{name(f)} (with {joined(list(map(name, cover.partners[f])))})" for f in shared])
-    about_0 = f"Entropy-PFI about 0, and yet the fitted joint distribution finds cover: {partners}."
-    other = f"Entropy-PFI other than 0, and yet nothing covers them: {joined(list(map(name, alone)))}."
+    about_0 = f"Entropy-PFI about 0, although the fitted joint distribution shows partner features: {partners}."
+    other = f"Entropy-PFI other than 0 without partner features: {joined(list(map(name, alone)))}."
     parts = [text for text, features in ((about_0, shared), (other, alone)) if features]
     return [Paragraph(text=" ".join([PARTING, *parts]))] if parts else []
 
 
-LED = 3  # features named where nothing is delivered
-CLAIMS = "Claimed and delivered importance"
+LED = 3  # features named where no outcomes were given
+CLAIMS = "Model-implied and realised importance"
 CLAIMS_LEAD = (
-    "When values of a feature are wrong, the model expects its loss to rise by what it claims; the outcomes of unseen "
-    "rows show what it delivers. The two are equal in expectation for a model whose stated probabilities are right. "
-    "More claimed than delivered: over-fitted, over-confident, or leaking; less: it makes too little of the feature."
+    "Model-implied importance is the increase in loss expected under the model's own distributions when a feature is "
+    "permuted; realised importance is the increase observed on the test sample. The two are equal in expectation for a "
+    "calibrated model. Model-implied above realised importance indicates over-fitting, over-confidence or a leak; "
+    "below it, the model makes too little use of the feature."
 )
 
 
 class ClaimsSection(BuiltInSection):
-    """The claim of all features together in a sentence, then claimed against delivered by feature."""
+    """Model-implied and realised importance of all features together in a sentence, then feature by feature."""
 
     name: ClassVar[str] = "claims"
     slot: ClassVar[str] = slots.CLAIMS
     shows: ClassVar[tuple[str, ...]] = (Claims.id,)
 
     def section(self, evidence: RunReader) -> Section | None:
-        """Return the sentence, the figure and the table, or why no claim is judged; None where none was computed."""
+        """Return the sentence, the figure and the table, or why there is none; None where nothing was computed."""
         view = Claims.find(evidence.run)
         if view is None:
             return None
         if not view.lines:
             empty = Section(id="claims", title=CLAIMS)
-            return absent(evidence, empty, Claims.id, view, "No claim could be computed.")
+            return absent(evidence, empty, Claims.id, view, "Model-implied importance could not be computed.")
         if not view.part(DELIVERED):
             return _unconfirmed(evidence, view)
         words = _all_together(evidence, view)
-        caption = "Claimed against delivered importance; on the dashed line the model is honest."
+        caption = "Realised against model-implied importance; on the dashed line the two are equal."
         blocks = (
             Paragraph(text=CLAIMS_LEAD),
             *_claims_figure(evidence, view, words, caption, DELIVERED),
@@ -337,31 +340,30 @@ def _claims_figure(e: RunReader, view: Claims, words: str, caption: str, item: s
 
 
 def _unconfirmed(e: RunReader, view: Claims) -> Section:
-    """Return the section of an audit without outcomes: what is claimed only."""
+    """Return the section of an audit without outcomes: model-implied importance only."""
     lines, unit = largest_first(view.part(CLAIMED)), e.words(view.measures[0], view.result).unit
     leading = named([line for line in lines if line.feature != ALL_FEATURES][:LED], unit)
-    words = f"By the model's own account wrong values would cost most of {leading}. Without outcomes "
-    words += "nothing shows whether unseen rows confirm it."
-    caption = "Claimed importance, largest first."
+    words = f"Model-implied importance is largest for {leading}. Whether it is realised is unknown without outcomes."
+    caption = "Model-implied importance, largest first."
     figure = _claims_figure(e, view, words, caption, CLAIMED)
-    fields = (FEATURE, (Column("claimed", "number", unit), "estimate"), INTERVAL)
+    fields = (FEATURE, (Column("model-implied", "number", unit), "estimate"), INTERVAL)
     table = line_table("claims-table", caption, lines, fields, of=view.result)
-    return Section(id="claims", title="Claimed importance", blocks=(*figure, table, *left_out(view.result)))
+    return Section(id="claims", title="Model-implied importance", blocks=(*figure, table, *left_out(view.result)))
 
 
 def _all_together(e: RunReader, view: Claims) -> str:
-    """Say what all features together claim, what is delivered, and the share."""
+    """State the model-implied and the realised importance of all features together, and their ratio."""
     claimed, delivered, whole = (
         by_feature(view.part(item)).get(ALL_FEATURES) for item in (CLAIMED, DELIVERED, DIFFERENCE)
     )
     if claimed is None or whole is None:
-        return "All features together could not be judged."
+        return "All features together were not assessed."
     unit = e.words(claimed.measure, view.result).unit
     share = value_words(100 * whole.share, 100 * whole.share_lower, 100 * whole.share_upper, "%")
     sure = isfinite(whole.share_lower) and not whole.unreliable
     return (
-        f"Wrong values of all features together would cost {words_of(claimed, unit=unit)} by the model's own account; "
-        f"the outcomes show {words_of(delivered, unit=unit)}{f': a delivered share of {share}' if sure else ''}."
+        f"All features together: model-implied importance {words_of(claimed, unit=unit)}, realised importance "
+        f"{words_of(delivered, unit=unit)}{f'; realisation ratio {share}' if sure else ''}."
     )
 
 
@@ -369,8 +371,13 @@ def _claims_table(e: RunReader, view: Claims) -> Table:
     claimed, delivered = (by_feature(view.part(item)) for item in (CLAIMED, DELIVERED))
     unit = e.words(view.measures[0], view.result).unit
     interval = interval_columns(table_of(view.part(DELIVERED)))
-    columns = [Column("feature"), Column("claimed", "number", unit), Column("delivered", "number", unit), *interval]
-    columns += [Column("delivered share", "percent"), Column("p", "pvalue")]
+    columns = [
+        Column("feature"),
+        Column("model-implied", "number", unit),
+        Column("realised", "number", unit),
+        *interval,
+    ]
+    columns += [Column("realisation ratio", "percent"), Column("p", "pvalue")]
     rows = []
     for line in sorted(view.part(DIFFERENCE), key=lambda line: -claimed[line.feature].estimate):
         claim, value = claimed[line.feature].estimate, delivered[line.feature]
@@ -379,9 +386,10 @@ def _claims_table(e: RunReader, view: Claims) -> Table:
         share = line.share if sure else float("nan")
         rows.append((name(line.feature), claim, value.estimate, *ends, share, line.p_value))
     intervals = intervals_caption(table_of(view.part(DELIVERED)))
-    caption = f"Claimed and delivered importance, largest claim first. {intervals}"
+    caption = f"Model-implied and realised importance, largest model-implied first. {intervals}"
     note = (
-        f"{notes_of(view.result)} No share is given where less than the margin is claimed or its interval is in doubt."
+        f"{notes_of(view.result)} No ratio is given where the model-implied importance is below the margin or the "
+        "interval is unreliable."
     )
     return make_table("claims-table", caption, columns, rows, evidence=view.id, note=note)
 
@@ -390,14 +398,14 @@ LABELLED = 8
 
 
 def draw_claims(result: Result, top: int = LABELLED) -> Figure:
-    """Draw a dot per feature, claimed along x and delivered along y with its interval, and the diagonal.
+    """Draw a dot per feature, model-implied importance along x, realised along y with its interval, and the diagonal.
 
     Parameters
     ----------
     result : Diagnostic
-        ``pfi.claims``; without outcomes a dot per feature with the interval of what it claims.
+        ``pfi.claims``; without outcomes a dot per feature with its interval.
     top : int
-        Features with a name: those that claim most, and at least a fifth of the largest claim.
+        Features with a name: the largest, with at least a fifth of the largest model-implied importance.
     """
     view = Claims.from_result(result)
     if view.lines and not view.part(DELIVERED):
@@ -414,15 +422,15 @@ def draw_claims(result: Result, top: int = LABELLED) -> Figure:
         axes.vlines(x, low, high, color=style.ROLE["loss"], linewidth=1.4)
         axes.plot(x, y, linestyle="", marker="o", markersize=4.5, color=style.ROLE["loss"])
         for name, at, height in list(zip(names, x, y, strict=True))[:top]:
-            if at >= 0.2 * x[0]:  # names of small claims would lie on each other
+            if at >= 0.2 * x[0]:  # names of small values would overlap
                 axes.annotate(style.name(name), (at, height), (5, 3), textcoords="offset points", fontsize=style.SMALL)
-        axes.set_xlabel(f"claimed ({unit})")
-        axes.set_ylabel(f"delivered on unseen rows ({unit})")
+        axes.set_xlabel(f"model-implied importance ({unit})")
+        axes.set_ylabel(f"realised importance ({unit})")
     return figure
 
 
 def _draw_claimed(view: Claims, result: Result, top: int) -> Figure:
-    """Draw what the leading features claim, largest on top, where there are no outcomes."""
+    """Draw the model-implied importance of the leading features, largest on top, where there are no outcomes."""
     lines = [line for line in largest_first(view.part(CLAIMED)) if line.feature != ALL_FEATURES][:top]
     places = np.arange(len(lines))[::-1]
     with style.drawing(1.0 + 0.25 * len(lines)) as figure:
@@ -430,7 +438,7 @@ def _draw_claimed(view: Claims, result: Result, top: int) -> Figure:
         axes.hlines(places, [x.lower for x in lines], [x.upper for x in lines], color=style.ROLE["loss"], linewidth=1.4)
         axes.plot([x.estimate for x in lines], places, linestyle="", marker="o", color=style.ROLE["loss"])
         axes.set_yticks(places, [style.name(line.feature) for line in lines])
-        axes.set_xlabel(f"claimed ({words(view.measures[0], result.measures).unit})")
+        axes.set_xlabel(f"model-implied importance ({words(view.measures[0], result.measures).unit})")
     return figure
 
 

@@ -49,7 +49,7 @@ OWN_COLUMNS = (
 )
 QUANTILES_FROM = 20
 DELTA_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
-TRAINING: Mapping[str, Any] = {"id": "pfi.train", "title": "Permutation importance on the training rows"}
+TRAINING: Mapping[str, Any] = {"id": "pfi.train", "title": "Permutation importance on the training sample"}
 
 
 @dataclass(frozen=True)
@@ -135,9 +135,9 @@ def training_result(tables: ShuffleTables, sampled_from: int | None) -> Importan
     estimates[["std_error", "lower", "upper", "confidence", "p_value", "n_needed"]] = np.nan
     estimates[["covers", "verdict", "unreliable"]] = ["none", "", ""]
     estimates["remark"] = np.where(estimates["exact_zero"], "exact", "")
-    notes = ["The model has seen these rows, so no interval would hold for any population."]
+    notes = ["The model was fitted to these observations, so their importances have no interval for a population."]
     if sampled_from:
-        notes.append(f"{tables.rows.n} of {sampled_from} training rows, drawn at random, were used.")
+        notes.append(f"{tables.rows.n} of {sampled_from} training observations, drawn at random, were used.")
     return _importance(tables, estimates, notes=tuple(notes), **TRAINING)
 
 
@@ -163,7 +163,7 @@ def _importance(tables: ShuffleTables, estimates: pd.DataFrame, **parts: Any) ->
         estimates=estimates,
         options=tables.options,
         omissions=(*tables.omitted, *infinite_values(tables.rows, tables.features, tables.terms)),
-        meta={"spread": f"{spread} of {shuffles} shuffles", "degrees_of_freedom": _freedom(tables)},
+        meta={"spread": f"{spread} of {shuffles} permutations", "degrees_of_freedom": _freedom(tables)},
         **parts,
     )
 
@@ -188,12 +188,17 @@ def delta_result(tables: ShuffleTables) -> Diagnostic:
     return Diagnostic(
         id="pfi.delta",
         explainer="pfi",
-        title="Change of each row when a feature is shuffled",
+        title="Change of each observation when a feature is permuted",
         frame=pd.DataFrame(records, columns=list(Diagnostic.columns)),
         estimates=pd.DataFrame(columns=list(ESTIMATE_COLUMNS)),
         rows=tables.row_values(1),
         options=tables.options,
-        notes=("A row's change is its mean over shuffles; without weights the mean of the rows is the importance.",),
+        notes=(
+            (
+                "The change of an observation is its mean over permutations; without weights, the mean over "
+                "observations is the importance."
+            ),
+        ),
     )
 
 
@@ -241,62 +246,61 @@ def _reader_notes(tables: ShuffleTables) -> tuple[str, ...]:
     rows, alpha = tables.rows, 1 - tables.confidence
     notes = [words for words in (_exact_words(tables), _settled_words(tables)) if words]
     if rows.within:
-        notes.append(
-            "Values are shuffled among the rows of a cluster: the importance is that of what differs inside clusters; "
-            "what the rows of a cluster share is kept."
-        )
+        notes.append("Values are permuted within clusters: the importance is that of differences within clusters.")
     if rows.blocks:
         notes.append(
-            "Rows are in order of time: shuffles move whole blocks of them, so that values keep their order inside "
-            "blocks. The estimate is that of shuffled rows, the mean over all pairs of rows; p-values are nearly "
-            "exact, as far as blocks do not depend on each other."
+            "Observations are in order of time: whole blocks are permuted, so that values keep their order within "
+            "blocks. The estimate is the mean over all pairs of observations; p-values are nearly exact where blocks "
+            "are independent."
         )
     notes += _interval_words(tables)
-    notes.append("The spread shows the shuffles only; it is no interval for the importance.")
+    notes.append("The spread is that of the permutations only; it is no interval for the importance.")
     if not rows.tested:
-        notes.append("No permutation p-value: with weights or clusters, single rows are not exchangeable.")
+        notes.append("No permutation p-value: with weights or clusters, single observations are not exchangeable.")
     elif 1 / (tables.n_shuffles + 1) > alpha + 1e-12:
         notes.append(_out_of_reach(tables.n_shuffles, len(tables.features), alpha))
     if any(measure.statistic for measure in rows.measures):
-        notes.append("1 - AUC and the like are no mean over rows: a row counts by its influence on them.")
+        notes.append(
+            "1 - AUC is no mean over observations: its interval is based on the influence of each observation."
+        )
         if tables.exact:
             notes.append(
-                "Where all pairs are used their estimate is that of all pairs together; the mean over shuffles is "
+                "Where all pairs are used, its estimate is that of all pairs together; the mean over permutations is "
                 "within order 1/n of it."
             )
     return tuple(notes)
 
 
 def _settled_words(tables: ShuffleTables) -> str:
-    """Say which features were shuffled less often than asked, and why; empty for none."""
+    """Say which features were permuted less often than asked, and why; empty for none."""
     asked, share = tables.options["n_repeats"], tables.options["max_shuffle_variance"]
     early = [feature for feature, m in tables.shuffles.items() if m < asked]
     if not early:
         return ""
     which = "all features" if len(early) == len(tables.features) else joined([short(feature) for feature in early])
     return (
-        f"Shuffles stop, from {FIRST} on and at {asked} at the latest, once their choice has at most "
-        f"{share_words(share)} of the variance of every importance that is not about 0, and two of its standard errors "
-        f"more or less would change no verdict: so it was for {which}."
+        f"Permutations stop early (after {FIRST} to {asked}) once their random choice has at most {share_words(share)} "
+        "of the variance of every importance that is not about 0, and two of its standard errors would change no "
+        f"verdict. They stopped early for {which}."
     )
 
 
 def _interval_words(tables: ShuffleTables) -> list[str]:
-    """Say what the intervals are for, and where there is none."""
+    """Say what the intervals cover, and where there is none."""
     some, reason = (tables.rows.why_no_interval(tables.n_shuffles, exact=exact) for exact in (True, tables.all_exact))
     which = "" if some or not tables.exact else " of the other importances"
     words = [f"No interval{which}: {reason}."] if reason else []
     if reason and not which:
         return words
     if not tables.n_members:
-        return [*words, "Intervals are for new test rows and this fixed model."]
+        return [*words, "Intervals cover new test samples for the fixed model."]
     return [*words, *_drawn_words(tables)]
 
 
 def _drawn_words(tables: ShuffleTables) -> Iterator[str]:
     """Say what intervals of a random model cover, and how many members would make their draw a small part of that."""
     over, most = covers(TEST_ROWS, tables.n_members), 0.0
-    yield f"Intervals are for {over}: importances are those of the mixture of so many members."
+    yield f"Intervals cover {over}: importances are those of the mixture of that many members."
     margins = np.array([tables.estimator.margins[name] for name in tables.names])
     for term in tables.terms:
         rows = np.square(term.se) - np.square(term.drawn)
@@ -305,30 +309,33 @@ def _drawn_words(tables: ShuffleTables) -> Iterator[str]:
     if most > SHARE:
         needed = math.ceil(tables.n_members * most / SHARE)
         yield (
-            f"The draw of the members has up to {most / (1 + most):.0%} of the variance of an importance; with about "
-            f"{needed:,} members it would have a quarter of that of the observations."
+            f"The draw of the members contributes up to {most / (1 + most):.0%} of the variance of an importance; with "
+            f"about {needed:,} members it would contribute a quarter of the variance due to the observations."
         )
 
 
 def _exact_words(tables: ShuffleTables) -> str:
-    """Say which importances are exact over all shuffles, and what their interval covers; empty for none."""
+    """Say which importances are exact over all permutations, and what their interval covers; empty for none."""
     if not tables.exact:
         return ""
     which = (
-        "All importances" if tables.all_exact else f"Those of {joined([short(feature) for feature in tables.exact])}"
+        "All importances"
+        if tables.all_exact
+        else f"Importances of {joined([short(feature) for feature in tables.exact])}"
     )
     return (
-        f"{which} are exact over all permutations: every row was predicted with each distinct value, which is "
-        "all pairs of rows. Their intervals are of the rows only; spread and p-value are of shuffles that these "
-        "predictions give."
+        f"{which} are exact over all permutations: every observation was predicted with each distinct value, which "
+        "gives all pairs of observations. Their intervals are those of the observations only; spread and p-value come "
+        "from permutations of these predictions."
     )
 
 
 def _out_of_reach(n_shuffles: int, n_features: int, alpha: float) -> str:
     needed = math.ceil(1 / alpha - 1e-9) - 1
     return (
-        f"{n_shuffles} shuffles give no p-value below {1 / (n_shuffles + 1):.2g}, so the test cannot reach the level "
-        f"{alpha:.2g}: it needs {needed}, or {math.ceil(n_features / alpha - 1e-9) - 1} to adjust for all features."
+        f"{n_shuffles} permutations give no p-value below {1 / (n_shuffles + 1):.2g}, so the test cannot reach the "
+        f"level {alpha:.2g}: it needs {needed}, or {math.ceil(n_features / alpha - 1e-9) - 1} with adjustment for all "
+        "features."
     )
 
 
@@ -378,7 +385,7 @@ def read_pair(tables: ShuffleTables, estimates: pd.DataFrame) -> Diagnostic | No
         ("item", "entropy"),
         x="entropy",
         options=tables.options,
-        notes=("Readings use the verdicts only.", note),
+        notes=("Readings are based on the verdicts only.", note),
     )
 
 

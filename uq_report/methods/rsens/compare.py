@@ -58,7 +58,7 @@ def comparators(sample: DerivativeSample, local: Local) -> tuple[Terms, tuple[Om
             terms["var", feature] = shares @ np.square(levels - shares @ levels)
             average = levels @ sample.sampling.weights
             terms["pd", feature] = (levels[average.argmax()] - levels[average.argmin()]) / 4
-    reason = "a level change has a size but no sign, so its mean says nothing"
+    reason = "a change of level has a size but no sign, so it has no mean"
     known = [(m, feature) for m in NAMES for feature in sample.features if (m, feature) in terms]
     size = ROUNDING * float(np.abs(f).max())
     terms = {key: _beyond(size, terms[key], *key, sample) for key in known}

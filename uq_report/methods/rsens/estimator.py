@@ -169,9 +169,9 @@ def mean_position(dist: Distribution) -> int | None:
 
 def _rule(rates: Derivatives) -> str:
     if rates.error is None:
-        return "Exact derivatives, compared with differences of the model's own predictions on a few rows."
+        return "Exact derivatives, compared with differences of the model's own predictions on a few observations."
     words = "No exact rule for this model: central differences at about 1/1300 of the standard deviation and at half"
-    return f"{words} of that, joined by Richardson's rule; meta holds the steps and the largest error estimates."
+    return f"{words} of that, combined by Richardson's rule; meta has the steps and the largest error estimates."
 
 
 def unstable_rows(norm: FloatArray, error: FloatArray, floor: Any) -> BoolArray:
@@ -201,8 +201,8 @@ def _unstable(rates: Derivatives, base: Distribution, sample: DerivativeSample, 
     if shares[worst] <= UNSTABLE_SHARE:
         return ""
     return (
-        f"piecewise constant or kinked: its differences do not converge, or are 0 where a step is not, on "
-        f"{shares[worst]:.0%} of the rows for {sample.numeric[worst]}"
+        "piecewise constant or kinked: its differences do not converge, or are 0 while a step is not, for "
+        f"{shares[worst]:.0%} of the observations for {sample.numeric[worst]}"
     )
 
 
@@ -309,8 +309,8 @@ def _edges(base: Distribution) -> FloatArray | None:
 def _words(order: Order, step: float, reason: str) -> str:
     form = "√(2 KL) / |Δx|" if order == "kl" else "√(4 D½) / |Δx| (Rényi divergence of order 1/2)"
     if not reason:
-        return f"level changes by {form}"
-    return f"finite-step form {form}, steps of {step:g} standard deviations; level changes alike"
+        return f"changes of level by {form}"
+    return f"finite-step form {form}, steps of {step:g} standard deviations; changes of level likewise"
 
 
 def _why(sample: DerivativeSample, infinite: Mapping[str, int], reason: str) -> tuple[str, ...]:
@@ -318,13 +318,13 @@ def _why(sample: DerivativeSample, infinite: Mapping[str, int], reason: str) -> 
     if reason:
         notes.append(
             f"The model is {reason}. Numeric features therefore use the finite-step form of Paananen et al. (section "
-            "2.5): how far the distribution moves over a step to either side, per unit. It is no derivative."
+            "2.5): the change of the distribution over a step to either side, per unit. It is no derivative."
         )
     if any(infinite.values()):
-        where = f"{infinite[RSENS]} moves" if infinite[RSENS] else f"members on {infinite[RSENS_MEMBERS]} moves"
+        where = f"{infinite[RSENS]} steps" if infinite[RSENS] else f"members in {infinite[RSENS_MEMBERS]} steps"
         notes.append(
-            f"KL is infinite for {where}, to a probability of 0 for what was possible: the Rényi divergence "
-            "of order 1/2 is used for all of them, which has the same limit for small steps."
+            f"KL is infinite for {where}, where a positive probability becomes 0: the Rényi divergence of order 1/2 is "
+            "used throughout, which has the same limit for small steps."
         )
     if _edges(sample.engine.baseline) is not None:
         notes.append(f"Divergences compare the probabilities of {_CELLS} cells of y, which can only lower them.")
@@ -372,7 +372,7 @@ def pair_values(sample: DerivativeSample, local: Local, top: int, alpha: float, 
     second, error = bends.second, bends.error
     if error is not None:
         second[_rounding(sample, local, names, second)] = 0.0
-        notes = (*notes, f"Second differences below {_NOISE:g} of the largest R-sens are rounding, and set to 0.")
+        notes = (*notes, f"Second differences below {_NOISE:g} of the largest R-sens are rounding errors and set to 0.")
     present = np.all([sample.has_value(f) for f in names], axis=0)
     hidden = np.where(present, 0.0, np.nan)
     values = _norms(sample, second) + hidden
@@ -414,8 +414,8 @@ def _drawn(
         used, bends = sample.part(np.sort(order[:size])), _Bends(second, error, bends.method)
     if size == n:
         return sample, bends, ()
-    rule = f"so many that, judged by {FIRST}, no standard error is above {aim:g} times the largest pair's mean"
-    return used, bends, (f"Pairs are of {size} of {n} rows, at random: {rule}.",)
+    rule = f"chosen so that, from {FIRST} of them, no standard error is above {aim:g} times the largest pair's mean"
+    return used, bends, (f"Pairs are computed on {size} of {n} observations, drawn at random and {rule}.",)
 
 
 def _rows_needed(sample: DerivativeSample, names: tuple[str, ...], values: FloatArray, aim: float) -> int:
@@ -481,11 +481,14 @@ def _rough(
             else _disagreeing(values[a, b, present], errors[a, b, present], floor[a, b])
         )
         if infinite:
-            reason = f"infinite on {infinite} rows: a probability of 0 changes; calibrate or smooth the probabilities"
+            reason = (
+                f"infinite for {infinite} observations: a probability of 0 changes; calibrate or smooth the "
+                "probabilities"
+            )
         elif rough > UNSTABLE_SHARE:
-            reason = f"its second differences do not converge on {rough:.0%} of the rows"
+            reason = f"its second differences do not converge for {rough:.0%} of the observations"
         elif carried > UNSTABLE_SHARE:
-            reason = f"{carried:.0%} of its mean comes from kinks: second differences at two steps disagree there"
+            reason = f"{carried:.0%} of its mean comes from kinks: second differences at two steps disagree"
         if reason:
             omissions.append(Omission(RSENS2, f"{names[a]} x {names[b]}", reason))
     return tuple(omissions)

@@ -106,11 +106,11 @@ class RSens(BuiltInExplainer):
         definition="R-sens = √(∂λ/∂x' I(λ) ∂λ/∂x), with λ the parameters of the predictive distribution and I their "
         "Fisher information; R-sens₂ has the second derivatives of a pair. Comparators describe the "
         "prediction alone.",
-        assumes="The model is smooth at the scale of the step; features can be changed one at a time by a little. "
-        "Per-spread values take a standard deviation as the common unit.",
-        fails="Piecewise-constant models have no derivatives: there it is a change over a stated step, and depends on "
-        "it. A derivative says nothing about large changes. R-sens₂ depends on the parametrisation.",
-        interval="Of the mean over rows: over new test rows. The error of differences is listed apart.",
+        assumes="The model is smooth at the scale of the step; features can be changed one at a time by a small "
+        "amount. Per-spread values take a standard deviation as the common unit.",
+        fails="Piecewise-constant models have no derivatives: for them it is a change over a stated step and depends "
+        "on the step. A derivative does not describe large changes. R-sens₂ depends on the parametrisation.",
+        interval="For the mean over observations: over new test samples. The error of differences is listed apart.",
         references="paananen; gelman; greenwell; cui",
     )
 
@@ -171,14 +171,14 @@ class RSens(BuiltInExplainer):
         """Return the importance of finite terms, as that of the comparators."""
         units = {f: 1.0 if self.shared_unit else sample.spreads[f] for f in sample.features}
         infinite = {key: count for key, values in terms.items() if (count := int(np.isinf(values).sum()))}
-        remedy = "a probability leaves 0; calibrate or smooth the probabilities"
-        omissions = (Omission(*key, f"infinite on {count} rows: {remedy}") for key, count in infinite.items())
+        remedy = "a probability of 0 becomes positive; calibrate or smooth the probabilities"
+        omissions = (Omission(*key, f"infinite for {count} observations: {remedy}") for key, count in infinite.items())
         finite = {key: values for key, values in terms.items() if key not in infinite}
         estimates, frame = importance_table(sample, finite, units, keep_rows=keep_rows)
         return Importance(
             id=ids.RSENS_COMPARATORS,
             explainer=self.name,
-            title="Sensitivity of the prediction, by other methods on the same rows",
+            title="Sensitivity of the prediction by other methods on the same sample",
             frame=frame,
             estimates=estimates,
             rows=row_values(sample, finite, units),
@@ -196,7 +196,7 @@ class RSens(BuiltInExplainer):
         return replace(
             members,
             id=ids.RSENS_MEMBERS,
-            title="R-sens of the members, and what their disagreement hides",
+            title="R-sens of the members, and the part hidden by their disagreement",
             estimates=members.estimates.assign(ranked=False),
             measures=measures,
         )
@@ -221,13 +221,13 @@ class RSens(BuiltInExplainer):
 
     def _notes(self, sample: DerivativeSample) -> tuple[str, ...]:
         used, total = len(sample.rows), sample.total
-        rows = f"a random sample of {used} of {total} rows" if sample.drawn else f"{used} rows"
+        rows = f"a random sample of {used} of {total} observations" if sample.drawn else f"{used} observations"
         ranked = "raw values per unit, as all features share one" if self.shared_unit else "values × standard deviation"
         unknown = [f for f in sample.features if not sample.has_value(f).all()]
-        missing = f"Rows without a value, or of a rare level, are left out for: {', '.join(unknown)}."
+        missing = f"Observations without a value, or of a rare level, are excluded for: {', '.join(unknown)}."
         levels = [note for f in sample.categorical for note in sample.grids[f].notes]
         return (
-            f"Means over {rows}; estimates and ranks are of {ranked}; both are in the estimates.",
+            f"Means over {rows}; estimates and ranks refer to {ranked}; both are in the estimates.",
             *((missing,) if unknown else ()),
             *levels,
             *sample.sampling.notes(),

@@ -120,10 +120,10 @@ def _rows_of(subject: Subject, rows: IntArray) -> Subject:
 
 def _why_not(part: Subject, feature: str, grid: FeatureGrid | None) -> str:
     if grid is None:
-        return "all of its values are missing or infinite in the rows used"
+        return "all of its values are missing or infinite in the sample used"
     if part.kinds[feature] == "datetime":
         return "a date has no unit to take a derivative in; pass a number, such as days since a start"
-    return "it is constant in the rows used, so there is nothing to move it by" if len(grid.steps) < 2 else ""
+    return "it is constant in the sample used" if len(grid.steps) < 2 else ""
 
 
 def _spread(part: Subject, grid: FeatureGrid, weights: FloatArray) -> float:

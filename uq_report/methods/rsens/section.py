@@ -35,30 +35,32 @@ from ..shared.wording import SHORT, ResultSection
 
 PAIRS = 15
 LEAD = (
-    "R-sens is how fast the model's whole predictive distribution moves as one feature is changed a little at each "
-    "row's own values: a length in the Fisher metric, so that a change of the mean counts by how sure the model is, "
-    "and a change of its spread counts too. It needs no outcome and leaves the data only by the step."
+    "R-sens is the rate at which the model's whole predictive distribution changes with a small change of one feature "
+    "at the observed values. It is a length in the Fisher metric: a change of the mean is measured relative to the "
+    "predictive uncertainty, and a change of the spread counts as well. It needs no outcomes and extrapolates by no "
+    "more than the step."
 )
 FINITE = (
-    "This model has no useful derivatives (it is piecewise constant or has kinks): these values are changes of "
-    "the distribution over a step of the stated size. Another step gives other values; do not set them beside "
-    "the R-sens of a smooth model."
+    "This model has no usable derivatives (it is piecewise constant or has kinks): the values are changes of the "
+    "distribution over a step of the stated size. They depend on the step and are not comparable with the R-sens of a "
+    "smooth model."
 )
-TOGETHER = "R-sens₂ is the change of these derivatives with a second feature: 0 where two features do not act together."
+TOGETHER = "R-sens₂ is the change of these derivatives with a second feature: 0 where two features do not interact."
 HIDDEN = (
-    "A step of a feature may move every member of the ensemble and leave their mixture where it is, if members move "
-    "apart. Outcome and member together say more of the step than the outcome alone, whose part is R-sens squared: the "
-    "rest, which lies in what the outcome says of the members, is hidden by their disagreement."
+    "A change of a feature may change every member of the ensemble and leave their mixture unchanged, if the members "
+    "change in different directions. Outcome and member together are more informative about the change than the "
+    "outcome alone, whose part is R-sens squared; the difference is hidden by the disagreement of the members."
 )
 SQUARES = (
-    "Squares add up, at each row and step: that of the members is that of the mixture and that of the hidden part. "
-    "Lengths do not, nor do their means here. What is hidden is no slope of the epistemic uncertainty, and does not "
-    f"say how far apart the members lie: members far apart that move alike hide nothing. {HEEDED}"
+    "Squares add up at each observation and step: the square for the members is the sum of the squares for the "
+    "mixture and the hidden part. Lengths and their means do not. The hidden part is no derivative of the epistemic "
+    "uncertainty and does not measure the distance between members: distant members that change alike hide nothing. "
+    f"{HEEDED}"
 )
 COMPARED = (
-    "The same rows, the prediction alone: mean absolute derivative, absolute mean derivative, average predictive "
+    "The same sample, for the prediction alone: mean absolute derivative, absolute mean derivative, average predictive "
     "comparison, variance along the feature given the others, and the spread of its partial dependence. A feature that "
-    "ranks higher by R-sens than by all of these may move the uncertainty more than the mean."
+    "ranks higher by R-sens than by all of these may affect the uncertainty more than the mean."
 )
 HESSIANS = {"eah": "E|∂²f|", "aeh": "|E ∂²f|"}
 
@@ -105,7 +107,7 @@ def _main(e: RunReader, view: RSensView, called: str, text: str) -> tuple[Block,
     panel = importance.ImportancePanel("", called, facts.role, frame)
     figure = make_figure(
         "sensitivity-figure",
-        f"{called}: mean over rows{capped}. {intervals_caption(frame)}",
+        f"{called}: mean over observations{capped}. {intervals_caption(frame)}",
         f"A dot with its interval per feature, {called}. {text}",
         lambda: importance.draw_panels([panel], [line.feature for line in lines[:TOP]]),
         view.id,
@@ -120,7 +122,7 @@ def _main(e: RunReader, view: RSensView, called: str, text: str) -> tuple[Block,
     if view.ranked_by == RAW:
         table = replace(table, caption=table.caption.replace(".", ", in one shared unit.", 1))
     else:
-        table = replace(table, caption=f"{table.caption} Raw values have other units: do not rank them.")
+        table = replace(table, caption=f"{table.caption} Raw values have different units and cannot be ranked.")
     return figure, table
 
 
@@ -130,7 +132,7 @@ def _steps(view: RSensView) -> list[Block]:
         return []
     rows = [(name(feature), step, view.relative_error.get(feature)) for feature, step in sorted(view.steps.items())]
     columns = [Column("feature"), Column("step", "number"), Column("largest relative error", "number")]
-    caption = "Steps of the differences, and their error."
+    caption = "Steps of the differences and their error."
     return [make_table("sensitivity-steps", caption, columns, rows, evidence=view.id)]
 
 
@@ -140,10 +142,12 @@ def _members(e: RunReader) -> tuple[Section, ...]:
     if view is None:
         return ()
     names = [m for m in (RSENS_MEMBERS, RSENS, RSENS_HIDDEN) if m in view.measures]
-    caption = f"R-sens of the members, of their mixture, and what their disagreement hides, {_scaled(view)}."
+    caption = f"R-sens of the members, of their mixture, and the part hidden by their disagreement, {_scaled(view)}."
     table = [side_by_side(e, view.result, "sensitivity-members-table", names, (caption, SQUARES))] if names else []
     blocks: tuple[Block, ...] = (Paragraph(text=HIDDEN), *table, *left_out(view.result))
-    return (Section(id="sensitivity-members", title="What the members' disagreement hides", blocks=blocks),)
+    return (
+        Section(id="sensitivity-members", title="Sensitivity hidden by the disagreement of members", blocks=blocks),
+    )
 
 
 def _pairs(e: RunReader) -> tuple[Section, ...]:
@@ -212,11 +216,11 @@ def _comparators(e: RunReader, main: RSensView) -> tuple[Section, ...]:
     rows = [(name(feature), *(words.get(feature, "none") for words in cells)) for feature in features]
     columns = [Column("feature"), *(Column(SHORT.get(m, e.words(m).title), unit=e.words(m).unit) for m in measures)]
     short = joined([f"{SHORT[m]}: {e.words(m).title}" for m in measures if m in SHORT])
-    caption = "Value, and in brackets the rank or the ranks it may have, by each method. Intervals are in the evidence."
+    caption = "Value and rank interval (in brackets) by method. Intervals of the values are in the evidence."
     note = f"{short}. {notes_of(view.result)}" if short else notes_of(view.result)
     table = make_table("sensitivity-comparators-table", caption, columns, rows, evidence=view.id, note=note)
     blocks: tuple[Block, ...] = (Paragraph(text=COMPARED), *([table] if view.lines else []), *left_out(view.result))
-    return (Section(id="sensitivity-comparators", title="Other methods on the same rows", blocks=blocks),)
+    return (Section(id="sensitivity-comparators", title="Other methods on the same sample", blocks=blocks),)
 
 
 def _ranked(e: RunReader, view: RSensView, measure: str) -> dict[str, str]:

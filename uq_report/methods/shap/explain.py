@@ -47,7 +47,7 @@ CLOSE = 1e-6  # of a sum of values that are to explain one prediction
 
 @dataclass(frozen=True)
 class ShapleyValues(BuiltInExplainer):
-    """Shapley values: each row's prediction, entropy or nll, split fairly among its features.
+    """Shapley values: the prediction, entropy or nll of an observation, attributed to its features.
 
     The worth of a coalition S of features is the mean of the measure over background rows b that
     take the features in S from the explained row x, ``v(S) = mean_b measure(q(.|x_S, b_-S))``, with y
@@ -103,12 +103,12 @@ class ShapleyValues(BuiltInExplainer):
     priority: ClassVar[int] = 11
     card: ClassVar[MethodCard] = MethodCard(
         title="Shapley values (SHAP)",
-        definition="A row's measure less its mean over background rows, split among the features by Shapley's formula; "
-        "absent features take their values from background rows.",
-        assumes="The background rows are the right comparison.",
-        fails="Absent features are drawn apart from present ones, so composite rows may not occur.",
-        interval="Of single rows: Monte Carlo only, none where exact. Of the mean size: over new test rows and new "
-        "background rows.",
+        definition="An observation's measure minus its mean over a background sample, attributed to the features by "
+        "Shapley's formula; absent features take their values from the background sample.",
+        assumes="The background sample is an appropriate reference.",
+        fails="Absent features are drawn independently of present ones, so the combinations evaluated may not occur.",
+        interval="For single observations: Monte Carlo only, none where exact. For the mean absolute value: over new "
+        "test samples and new background samples.",
         references="lundberg; watson",
     )
 
@@ -194,12 +194,12 @@ class ShapleyValues(BuiltInExplainer):
 
 def _background(subject: Subject, engine: Engine, size: int) -> Background:
     """Return background rows of the training table, or of the explained one where the former cannot be used."""
-    table, weights, source = subject.X, subject.weights, "explained rows"
+    table, weights, source = subject.X, subject.weights, "explained observations"
     differing = [] if subject.train is None else _differing(subject, subject.train[0])
     if differing:
-        source += f", because {', '.join(differing)} has another type in the training rows"
+        source += f", because {', '.join(differing)} has another type in the training sample"
     elif subject.train is not None:
-        table, weights, source = subject.train[0], None, "training rows"
+        table, weights, source = subject.train[0], None, "training observations"
     chosen = draw(engine.rng("background"), len(table), size, weights)
     own = np.ones(len(chosen)) if weights is None else weights[chosen]
     return Background(take_rows(table, chosen), own / own.sum(), source)
@@ -263,12 +263,12 @@ class Explained:
         return Attribution(
             id=ids.SHAP,
             explainer=ids.SHAP,
-            title="Shapley values of single rows",
+            title="Shapley values of single observations",
             frame=pd.DataFrame(frame, columns=list(Attribution.columns)),
             estimates=estimates,
             options=self.options,
             notes=self._notes(),
-            omissions=(*self.omitted, *self._infinite(shares.infinite, "those rows have no values")),
+            omissions=(*self.omitted, *self._infinite(shares.infinite, "these observations have no values")),
             meta={
                 "rows": {role: list(rows) for role, rows in self.roles.items()},
                 "rows_used": self.sample.tolist(),
@@ -281,7 +281,7 @@ class Explained:
         )
 
     def importance(self, shares: Shares) -> Importance:
-        """Return the mean of |φ| over the sampled rows, and its interval over new test rows."""
+        """Return the mean of |φ| over the sampled rows, and its interval over new test samples."""
         among = np.isin(self.rows, self.sample)
         infinite = shares.infinite[:, among]
         finite = np.flatnonzero((infinite == 0).all(axis=1))
@@ -295,19 +295,21 @@ class Explained:
         frame |= {"repeat": np.tile(self.sample, mean.size), "value": sizes.ravel()}
         mean_of = (
             f"Mean of |φ| over {len(self.sample)} of {self.engine.subject.n} observations against {len(others)} "
-            "background rows; repeat is the row."
+            "background observations; repeat is the observation."
         )
-        noise = () if self.exact.all() else ("The Monte-Carlo error of single values raises means near 0.",)
+        noise = () if self.exact.all() else ("The Monte-Carlo error of single values biases means near 0 upwards.",)
         return Importance(
             id=ids.SHAP_IMPORTANCE,
             explainer=ids.SHAP,
-            title="Mean size of the Shapley values",
+            title="Mean absolute Shapley values",
             frame=pd.DataFrame(frame, columns=list(Importance.columns)),
-            estimates=self._estimates(keys, mean, std_error, freedom.ravel(), "new test rows and new background rows"),
+            estimates=self._estimates(
+                keys, mean, std_error, freedom.ravel(), "new test samples and new background samples"
+            ),
             rows=RowValues(tuple(self.measures[m].name for m in finite), self.features, sizes),
             options=self.options,
             notes=(*self._notes(), mean_of, *noise, *sampling.notes()),
-            omissions=(*self.omitted, *self._infinite(infinite, "a mean without those rows would mislead")),
+            omissions=(*self.omitted, *self._infinite(infinite, "a mean without these observations would be biased")),
             meta={"rows_used": self.sample.tolist(), "sizes": True},
         )
 
@@ -336,8 +338,8 @@ class Explained:
             Omission(
                 measure.name,
                 "",
-                f"infinite on {counts.sum()} composite rows, which touches {(counts > 0).sum()} of {len(counts)} "
-                f"explained rows; {consequence}. The cause is {INFINITE_REMEDY}",
+                f"infinite for {counts.sum()} combinations of values, for {(counts > 0).sum()} of {len(counts)} "
+                f"explained observations; {consequence}. The cause is {INFINITE_REMEDY}",
             )
             for measure, counts in zip(self.measures, infinite, strict=True)
             if counts.any()
@@ -349,14 +351,14 @@ class Explained:
         error = f"All {2**d} coalitions of {d} features were evaluated: there is no Monte-Carlo error."
         if not self.exact.all():
             error = (
-                f"{self.n_permutations} orders of {d} features for each row, half of them reverses of the others: "
-                "values carry a Monte-Carlo error, their sum does not."
+                f"{self.n_permutations} orders of {d} features per observation, half of them the reverse of the "
+                "others: values have a Monte-Carlo error, their sum has none."
             )
         if self.by_tree_explainer:
             error += " Values of the prediction are exact, by shap's TreeExplainer."
-        fixed = "Measures of y hold y at the explained row's own value."
+        fixed = "Measures of y use the outcome of the explained observation."
         return (
-            f"Absent features take their values, together, from {size} {source}.",
+            f"Absent features take their values jointly from {size} {source}.",
             *((fixed,) if any(measure.needs_y for measure in self.measures) else ()),
             error,
         )

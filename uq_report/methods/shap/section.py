@@ -23,14 +23,14 @@ class ShapSection(LibrarySection):
     shows: ClassVar[tuple[str, ...]] = (ShapImportance.id, Shap.id)
     title: ClassVar[str] = "SHAP"
     lead: ClassVar[str] = (
-        "Shapley values split one row's prediction, entropy or nll among its features, fairly in the sense of "
-        "Shapley's axioms, against background rows. They describe the model, not the world, and composite rows may lie "
-        "outside the data."
+        "Shapley values attribute the prediction, entropy or log loss of an observation to its features by Shapley's "
+        "axioms, relative to a background sample. They describe the model and have no causal meaning; the combinations "
+        "evaluated may lie outside the data."
     )
 
     def section(self, evidence: RunReader) -> Section:
         """Return a part per result, and the uncertainty in its two parts where the model has members."""
         whole = super().section(evidence)
         table = split_table(evidence, evidence.find(ShapImportance.id), "shap-split-table")
-        part = (Section(id="shap-split", title="The uncertainty in its two parts", blocks=table),) if table else ()
+        part = (Section(id="shap-split", title="Aleatoric and epistemic uncertainty", blocks=table),) if table else ()
         return replace(whole, sections=(*whole.sections, *part))

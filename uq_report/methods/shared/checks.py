@@ -54,19 +54,19 @@ def too_few(counts: Sequence[int], least: float = LEAST) -> str:
     Examples
     --------
     >>> too_few([196, 4])
-    '4 rows outside the most frequent class are too few: 10 would do, in about 500 rows like these'
+    '4 observations outside the most frequent class are too few: 10 are needed, in about 500 similar observations'
     >>> too_few([200, 0]), too_few([190, 10])
-    ('the audited rows have one class only: 10 rows of another would do', '')
+    ('the test sample has one class only: 10 observations of another are needed', '')
     """
     n = events(counts)
     if n >= least:
         return ""
     if not n:
-        return f"the audited rows have one class only: {least:g} rows of another would do"
+        return f"the test sample has one class only: {least:g} observations of another are needed"
     verb = "is" if n == 1 else "are"
-    rows = f"{ceil(least * sum(counts) / n)} rows like these"
-    few = f"{count(int(n), 'row')} outside the most frequent class {verb} too few"
-    return f"{few}: {least:g} would do, in about {rows}"
+    rows = f"{ceil(least * sum(counts) / n)} similar observations"
+    few = f"{count(int(n), 'observation')} outside the most frequent class {verb} too few"
+    return f"{few}: {least:g} are needed, in about {rows}"
 
 
 def observed(line: EstimateLine) -> dict[str, float | None]:

@@ -68,7 +68,7 @@ def row_measures(
         names = (*usual, DECOMPOSITION)
     measures, omitted = engine.select(names)
     rows = tuple(measure for measure in measures if measure.statistic is None)
-    reason = "it is a statistic of all rows together, so no row has a value to explain"
+    reason = "it is a statistic of all observations together, so no single observation has a value to explain"
     omitted += tuple(Omission(measure.name, "", reason) for measure in measures if measure.statistic is not None)
     refuse_none(who, rows, omitted)
     return rows, omitted
@@ -177,7 +177,7 @@ def leading(features: Sequence[str], prior: Prior, most: int = LED) -> tuple[tup
     result = next((result for result in prior.get(ids.PFI, ()) if result.id == ids.PFI), None)
     rule, ranked = f"the first {most} of {len(features)} features", list(features)
     if result is not None and len(result.estimates):
-        rule = f"the {most} of {len(features)} features that lead in permutation importance, each measure in turn"
+        rule = f"the {most} of {len(features)} features with the largest permutation importance, each measure in turn"
         table = result.estimates.assign(size=result.estimates[col.ESTIMATE].abs())
         table = table[table[col.FEATURE].isin(features)].sort_values("size", ascending=False, kind="stable")
         orders = [part[col.FEATURE].astype(str) for _, part in table.groupby(col.MEASURE, sort=False)]

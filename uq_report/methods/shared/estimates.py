@@ -21,7 +21,7 @@ from ...core.statistics.score_intervals import (
 from ...core.support.arrays import BoolArray, FloatArray
 from ...evidence import ids
 
-TEST_ROWS = "new test rows"
+TEST_ROWS = "new test samples"
 _ROUNDING = 1e-12  # of weights that sum to 1
 _LEAST_DESIGN = 0.5  # weights and clusters are not taken to halve a variance by more than that
 

@@ -82,7 +82,7 @@ def make_grid(
     present = own[~pd.isna(own)]
     notes, missing = [], len(own) - len(present)
     if missing:
-        notes.append(f"{feature}: {missing} rows have no value; the grid holds observed values only.")
+        notes.append(f"{feature}: {missing} observations have no value; the grid has observed values only.")
     if kind == "numeric":
         finite = np.isfinite(np.asarray(present, dtype=float))
         if not finite.all():
@@ -130,7 +130,7 @@ def _levels(feature: str, present: pd.Series[Any], max_levels: int) -> tuple[tup
     else:
         ordered = sorted(levels, key=lambda level: (not isinstance(level, int | float), type(level).__name__, level))
     rest = int((~present.isin(levels)).sum())
-    note = f"{feature}: the {max_levels} most frequent of {number} levels; {rest} rows have another one."
+    note = f"{feature}: the {max_levels} most frequent of {number} levels; {rest} observations have another one."
     return tuple(ordered), [note] if number > max_levels else []
 
 

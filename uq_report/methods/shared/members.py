@@ -31,8 +31,8 @@ def covers(rows: str, n_members: int) -> str:
 
     Examples
     --------
-    >>> covers("new test rows", 0), covers("new test rows", 20)
-    ('new test rows', 'new test rows and new draws of 20 members')
+    >>> covers("new test samples", 0), covers("new test samples", 20)
+    ('new test samples', 'new test samples and new draws of 20 members')
     """
     return f"{rows} and new draws of {n_members} members" if n_members else rows
 

@@ -150,7 +150,9 @@ class ShuffledRows:
     def why_no_interval(self, n_shuffles: int, *, exact: bool = False) -> str:
         """Return the reason why no interval can be given, or the empty string; `exact` where all pairs are known."""
         if n_shuffles < MIN_SHUFFLES and not exact:
-            return f"{n_shuffles} shuffles cannot tell rows from donors; at least {MIN_SHUFFLES} are needed"
+            return (
+                f"{n_shuffles} permutations cannot separate receivers from donors; at least {MIN_SHUFFLES} are needed"
+            )
         if self.clusters is not None and self.units < MIN_CLUSTERS:
             few = count(self.units, self.kind[:-1])
             return f"{few} cannot show how {self.kind} vary; at least {MIN_CLUSTERS} are needed"

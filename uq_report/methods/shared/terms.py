@@ -14,7 +14,7 @@ from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from .changes import ChangedMeasures, as_means, pair_terms
 from .rows import ShuffledRows
 
-REMEDY = "No row was dropped. Calibrate or smooth the model's probabilities"
+REMEDY = "No observation was dropped. Calibrate or smooth the model's probabilities"
 ROUNDING = 1e-12  # of a measure's size: smaller is rounding
 NATS_MARGIN, SHARE_MARGIN = 0.01, 0.01
 SOLVED = 1e-8  # of a measure's size: row terms closer than this are equal, given how the fit is solved
@@ -131,12 +131,12 @@ def infinite_values(rows: ShuffledRows, features: Sequence[str], terms: Sequence
         remedy = f"{REMEDY}, or ask for the loss with an upper bound." if measure.name == NLL.name else f"{REMEDY}."
         own = int((~np.isfinite(rows.b[m])).sum())
         if own:
-            reason = f"it is infinite on {own} of {rows.n} rows before any shuffle. {remedy}"
+            reason = f"it is infinite for {own} of {rows.n} observations before any permutation. {remedy}"
             omissions.append(Omission(measure.name, "", reason))
             continue
         for feature, term in zip(features, terms, strict=True):
             count, hit = (int(number) for number in term.infinite[m])
             if count:
-                reason = f"it is infinite for {count} shuffled values, in {hit} of {rows.n} rows. {remedy}"
+                reason = f"it is infinite for {count} permuted values, in {hit} of {rows.n} observations. {remedy}"
                 omissions.append(Omission(measure.name, feature, reason))
     return omissions

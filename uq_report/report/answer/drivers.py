@@ -10,7 +10,7 @@ from math import nan
 from typing import NamedTuple
 
 from ...checks.reading import measure_words
-from ...core.model.measures import BRIER
+from ...core.model.measures import NLL, NLL_CLIPPED
 from ...core.support.text import count
 from ...document.text import joined, mention, mentions, name, value_words
 from ...evidence import columns as col
@@ -18,16 +18,17 @@ from ...evidence import ids
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, ShapImportance
 from ...reading.rank_ranges import FeatureRanking, RankedFeature, answers
 from ...reading.run_reader import RunReader
-from ...reading.sentences import scaled
+from ...reading.sentences import apart, scaled
 from . import uncertainty
 
 PREDICTION, LOSS, UNCERTAINTY = "prediction", "loss", "uncertainty"
 NAMED = 4  # features in a sentence
 NO_LEADER = "UQ501"
+LOG_LOSSES = (NLL.name, NLL_CLIPPED.name)
 
 
 class DriverRanking(NamedTuple):
-    """A ranking of single features, largest first, as sentences read it; `n` rows, `open` where no leader is told."""
+    """A ranking of single features, largest first; `n` is the sample size in words, `open` whether it has no leader."""
 
     ranking: FeatureRanking
     lines: tuple[RankedFeature, ...]
@@ -43,10 +44,11 @@ class DriverRanking(NamedTuple):
         return [line for line in self.lines if line.first == 1]
 
     def amount(self, line: RankedFeature) -> str:
-        """Return an importance with its interval, above 0 for what is worse or less sure; probabilities in points."""
+        """Return an importance with its interval, above 0 for worse or less certain; probabilities in points."""
         facts = self.ranking.facts
-        words = scaled(line.estimate, line.lower, line.upper, facts.unit, sign=facts.sign)
-        return f"{words} of {measure_words(BRIER.name)}" if self.ranking.measure == BRIER.name else words
+        size, around = apart(scaled(line.estimate, line.lower, line.upper, facts.unit, sign=facts.sign))
+        level = f"({100 * self.ranking.table[col.CONFIDENCE].max():g}% CI "
+        return f"{size}{around.replace('(', level, 1)}"
 
 
 def rankings(e: RunReader) -> dict[str, FeatureRanking]:
@@ -58,12 +60,12 @@ def drivers(e: RunReader) -> tuple[str, ...]:
     """Return a sentence or more on the prediction, the loss, the uncertainty, and on what corrupted values do to it."""
     readings = {role: _read(e, ranking) for role, ranking in rankings(e).items() if len(ranking.table)}
     prediction, loss, sizes = (readings.get(role) for role in (PREDICTION, LOSS, UNCERTAINTY))
-    why = "was not measured" if e.subject.has_y else "cannot be said: no outcomes were given"
+    why = "was not measured" if e.subject.has_y else "is unknown: no outcomes were given"
     measured = uncertainty.read(e)
     of_uncertainty = _sizes(sizes) if sizes else "What drives the uncertainty was not measured."
     sentences = (
         _prediction(prediction, _predicted(e)) if prediction else "What drives the prediction was not measured.",
-        _loss(loss) if loss else f"What drives the loss {why}.",
+        _loss(loss, _loss_name(e, loss)) if loss else f"What drives the loss {why}.",
         uncertainty.uncertainty(measured) if measured else of_uncertainty,
         uncertainty.corrupted(e),
     )
@@ -75,16 +77,16 @@ def _read(e: RunReader, ranking: FeatureRanking) -> DriverRanking:
     lines = tuple(ranking.features[feature] for feature in ranking.order if feature in ranking.features)
     undecided = any(f.code == NO_LEADER and ranking.measure in f.measures for f in e.findings)
     tied = not all(line.by_intervals for line in ranking.features.values())
-    return DriverRanking(ranking, lines, _rows(e, ranking), undecided or tied)
+    return DriverRanking(ranking, lines, _sample_size(e, ranking), undecided or tied)
 
 
-def _rows(e: RunReader, ranking: FeatureRanking) -> str:
-    """Return on how many rows a ranking rests, in words."""
+def _sample_size(e: RunReader, ranking: FeatureRanking) -> str:
+    """Return the sample size of a ranking in words."""
     view = ShapImportance.find(e.run) if ranking.result.id == ids.SHAP_IMPORTANCE else None
     used, n = len(view.rows_used) if view is not None else 0, e.subject.n
     if used and used != n:
-        return f"the {count(used, 'explained row')}"
-    return "these rows" if n is None else count(n, "row")
+        return f"n = {used} explained observations"
+    return "without a known number of observations" if n is None else f"n = {n}"
 
 
 def _predicted(e: RunReader) -> str:
@@ -94,58 +96,73 @@ def _predicted(e: RunReader) -> str:
         return "the prediction"
     label = e.subject.positive_class
     most = counts and label in classes and counts[classes.index(label)] == max(counts)
-    return f"the probability of {'the most frequent class, ' if most else ''}“{name(label)}”{',' if most else ''}"
+    return f"the probability of {'the most frequent class ' if most else ''}“{name(label)}”"
 
 
 def _prediction(read: DriverRanking, what: str) -> str:
-    """Say which features move `what` most, the prediction."""
+    """Say which features have the largest effect on `what`, the prediction."""
     leaders = read.leaders()
     if not any(line.estimate for line in read.lines):
-        return f"No feature moves {what}."
+        return f"No feature changes {what}."
     if len(leaders) == 1 and not read.open:
-        return f"{_names(leaders)} moves {what} most, on average by {read.amount(leaders[0])}."
+        return f"{_names(leaders)} has the largest effect on {what}: {read.amount(leaders[0])} on average."
     if not 1 < len(leaders) <= NAMED:
-        return f"No feature stands out for {what}: {read.n} cannot tell which moves it most."
-    first = f"{mention(leaders[0].feature)} on average by {read.amount(leaders[0])}"
-    return f"{_names(leaders)} move {what} most, {first}; {read.n} cannot tell which of them leads."
+        return f"Which feature has the largest effect on {what} is inconclusive ({read.n})."
+    first = f"{mention(leaders[0].feature)} {read.amount(leaders[0])} on average"
+    return f"{_names(leaders)} have the largest effects on {what}: {first}; {_tied(read)}."
 
 
-def _loss(read: DriverRanking) -> str:
-    """Say whose permuted values cost most, and whose absence would help."""
+def _tied(read: DriverRanking) -> str:
+    return f"their ranking is not statistically distinguishable ({read.n})"
+
+
+def _loss_name(e: RunReader, read: DriverRanking) -> str:
+    """Return what readers call the loss: the log loss is that of classes."""
+    measure = read.ranking.measure
+    return "the log loss" if e.subject.classes and measure in LOG_LOSSES else measure_words(measure)
+
+
+def _loss(read: DriverRanking, loss: str) -> str:
+    """Say which features increase the loss when permuted, and which decrease it."""
     costly, better = read.of(POSITIVE), read.of(NEGATIVE)
     if read.ranking.facts.sign < 0:
         costly, better = better, costly
-    harmful = f" Wrong values of {_names(better, 'or')} even lower the loss." if better else ""
-    harmful += _by_few_rows(read, costly)
+    harmful = f" Permuting {_names(better, 'or')} decreases {loss}." if better else ""
+    harmful += _by_few_observations(read, costly)
     if not costly:
-        return f"{_no_cost(read)}{harmful}"
+        return f"{_no_increase(read, loss)}{harmful}"
     leaders = read.leaders()
     if len(leaders) == 1 and leaders[0] in costly and not read.open:
-        return f"Wrong values of {_names(leaders)} cost most on unseen rows: {read.amount(leaders[0])} a row.{harmful}"
-    named, unsure = [line for line in leaders if line in costly], f"{read.n} cannot tell which costs most.{harmful}"
-    if not named or len(named) > NAMED:
+        return f"Permuting {_names(leaders)} increases {loss} most: by {read.amount(leaders[0])}.{harmful}"
+    leading = [line for line in leaders if line in costly]
+    if not leading or len(leading) > NAMED:
         those = _names(costly) if len(costly) == 1 else f"each of {count(len(costly), 'feature')}"
-        return f"Wrong values of {those} raise the loss; {unsure}"
-    most, whose = (" most", f"those of {mention(named[0].feature)} ") if len(named) > 1 else ("", "")
-    first = f"{whose}by {read.amount(named[0])} a row"
-    return f"Wrong values of {_names(named)} raise the loss{most} on unseen rows, {first}; {unsure}"
+        return f"Permuting {those} increases {loss}; which feature leads is inconclusive ({read.n}).{harmful}"
+    size = f"by {read.amount(leading[0])}"
+    if len(leading) == 1:
+        return (
+            f"Permuting {_names(leading)} increases {loss}, {size}; whether it leads is inconclusive "
+            f"({read.n}).{harmful}"
+        )
+    first = f"{mention(leading[0].feature)} {size}"
+    return f"Permuting {_names(leading)} increases {loss} most: {first}; {_tied(read)}.{harmful}"
 
 
-def _by_few_rows(read: DriverRanking, costly: Sequence[RankedFeature]) -> str:
-    """Name what costs more than anything shown by estimate, where too few rows decide for an interval."""
+def _by_few_observations(read: DriverRanking, costly: Sequence[RankedFeature]) -> str:
+    """Name the feature with a larger estimate than any that is shown, where a few observations decide its interval."""
     sign = read.ranking.facts.sign
     most = max((sign * line.estimate for line in costly), default=0.0)
     above = [line for line in read.lines if line.unreliable and sign * line.estimate > most]
     if not above:
         return ""
-    cost = value_words(sign * above[0].estimate, unit=read.ranking.facts.unit)
-    return f" By estimate those of {mention(above[0].feature)} cost more ({cost}), but a few rows decide that."
+    size = value_words(sign * above[0].estimate, unit=read.ranking.facts.unit)
+    return f" The estimate for {mention(above[0].feature)} is larger ({size}), but rests on a few observations."
 
 
-def _no_cost(read: DriverRanking) -> str:
+def _no_increase(read: DriverRanking, loss: str) -> str:
     if all(line.verdict == ABOUT_0 for line in read.lines):
-        return "Wrong values of no feature cost anything beyond the margin."
-    return f"{read.n[:1].upper()}{read.n[1:]} do not show of any feature that its wrong values raise the loss."
+        return f"Permuting any single feature changes {loss} by less than the margin."
+    return f"No feature is shown to increase {loss} when permuted ({read.n})."
 
 
 def margin_of(ranking: FeatureRanking) -> float:
@@ -159,7 +176,7 @@ def _sizes(read: DriverRanking) -> str:
     if read.open or len(leaders) > NAMED or not leaders:
         return f"Which features drive the uncertainty most is inconclusive ({read.n})."
     verb = "drives" if len(leaders) == 1 else "drive"
-    return f"{_names(leaders)} {verb} the uncertainty most, by the mean size of Shapley values."
+    return f"{_names(leaders)} {verb} the uncertainty most, by mean absolute Shapley value."
 
 
 def _names(lines: Sequence[RankedFeature], word: str = "and") -> str:
@@ -167,7 +184,7 @@ def _names(lines: Sequence[RankedFeature], word: str = "and") -> str:
 
 
 def _listed(features: Sequence[str], word: str = "and") -> str:
-    """Return names of features, at most `NAMED` of them; of more that stand for each other how many they are."""
+    """Return names of features, at most `NAMED` of them; of more alternatives their number."""
     if word == "or" and len(features) > NAMED:
         return f"any of {count(len(features), 'feature')}"
     names = joined(mentions(features), NAMED)

@@ -30,15 +30,14 @@ from ...evidence.view import by_feature, largest_first, of_measure
 from ...reading.run_reader import RunReader
 from ...runner import figures
 from ..plots import draw_map
-from .ranking import UNMOVED, RankingColumn, changed, contradictions, corrections, leads, ranking_table, rankings
+from .ranking import RankingColumn, changed, contradictions, corrections, leads, ranking_table, rankings
 
-TITLE = "What drives it"
+TITLE = "Drivers"
 PAIR = ("nll", "entropy")
-UNREPEATED = "For no feature do these rows show that the others repeat what it says about the outcome."
-BOTH_OPEN = f"{UNMOVED[:-1]}, or that the others repeat what it says about the outcome."
+UNREPEATED = "No feature is shown to share information about the outcome with the others."
 SENTENCES = 4
 FIGURE = 12  # features of which the correction is drawn
-SHARED = 6  # features that repeat each other, named
+SHARED = 6  # features with shared information, named
 # readings of loss and stated uncertainty, in the order in which they are stated
 READINGS: Mapping[str, str] = {
     HIDDEN: "Permuting them increases the log loss without increasing the stated uncertainty",
@@ -101,8 +100,8 @@ def _map(e: RunReader) -> Section:
 def _unmapped(e: RunReader, view: Pfi) -> str:
     """Say which of the two importances is missing."""
     lacking = [words for words, x in zip(("the loss", "the uncertainty"), PAIR, strict=True) if x not in view.measures]
-    why = "" if e.subject.has_y else ": the outcomes of these rows were not given"
-    return f"There is no map of log loss and stated uncertainty, for want of importances for {joined(lacking)}{why}."
+    why = "" if e.subject.has_y else ": no outcomes were given"
+    return f"There is no map of log loss and stated uncertainty: no importance for {joined(lacking)} was computed{why}."
 
 
 def _readings(e: RunReader, order: Sequence[str]) -> dict[str, list[str]]:
@@ -119,13 +118,13 @@ def _readings(e: RunReader, order: Sequence[str]) -> dict[str, list[str]]:
 def _finding(e: RunReader, readings: Mapping[str, Sequence[str]]) -> str:
     """Say of how many features permuting increases the log loss, and of how many of them the stated uncertainty."""
     single = {reading: set(features) - set(e.subject.groups) for reading, features in readings.items()}
-    worse, seen, surer = (
+    worse, seen, confident = (
         sum(len(single.get(reading, ())) for reading in some) for some in (RISING, RISING[:3], (CONFIDENT,))
     )
     if not worse:
         return "No feature is shown to increase the log loss." if readings else "Log loss and stated uncertainty."
     total = count(sum(map(len, single.values())), "feature")
-    more = f", for {surer} the model becomes more confident" if surer else ""
+    more = f", for {confident} the model becomes more confident" if confident else ""
     return (
         f"Permuting {worse} of {total} increases the log loss; for {seen} of them the stated uncertainty is shown to "
         f"increase too{more}."
@@ -143,15 +142,15 @@ def _read(e: RunReader, readings: Mapping[str, Sequence[str]]) -> tuple[Bullets,
 
 
 def _cover(e: RunReader, columns: Sequence[RankingColumn]) -> tuple[Section, ...]:
-    """Return what correction for cover changes, who repeats whom, and a picture where something changes."""
+    """Return what adjustment for redundancy changes, which features share information, and a figure of the changes."""
     moves, repeated = corrections(e, columns), _repeated(e)
-    text = BOTH_OPEN if (moves, repeated) == (UNMOVED, UNREPEATED) else f"{moves} {repeated}".strip()
+    text = f"{moves} {repeated}".strip()
     blocks = (*paragraphs(text), *_picture(e, columns))
-    return (make_section("drives-cover", "Features that stand in for each other", blocks),) if text else ()
+    return (make_section("drives-cover", "Redundancy of features", blocks),) if text else ()
 
 
 def _repeated(e: RunReader) -> str:
-    """Say which features others repeat, as far as the intervals of covered information tell."""
+    """Say which features share information with others, where the interval of covered information is above 0."""
     view = Cid.find(e.run)
     if view is None or not view.lines:
         return ""
@@ -163,11 +162,13 @@ def _repeated(e: RunReader) -> str:
         f"{mention(line.feature)}{f' {100 * share:.0f} %' if (share := shares.get(line.feature, 0.0)) > 0 else ''}"
         for line in largest_first(above)
     ]
-    return f"Others repeat part of what a feature says about the outcome: {joined(parts, SHARED)}."
+    return (
+        f"Share of a feature's information about the outcome that other features also carry: {joined(parts, SHARED)}."
+    )
 
 
 def _picture(e: RunReader, columns: Sequence[RankingColumn]) -> tuple[Block, ...]:
-    """Return importance alone and corrected of the features that the correction changes most, if it changes any."""
+    """Return plain and adjusted importance of the features that the adjustment changes most, if it changes any."""
     view = CoverCorrected.find(e.run)
     corrected = [column for column in columns if column.source.id == ids.COVER]
     every = [(column, lines) for column in corrected if view is not None and (lines := changed(view, column.measure))]
@@ -179,8 +180,8 @@ def _picture(e: RunReader, columns: Sequence[RankingColumn]) -> tuple[Block, ...
     what = f"the importance of {count(len(lines), 'feature')} for {column.facts.title}"
     figure = make_figure(
         "drives-cover-figure",
-        f"Correction for cover changes {what}{capped}.",
-        f"Two dots per feature with their intervals, alone and corrected, for {joined([name(f) for f in features])}.",
+        f"Adjustment for redundancy changes {what}{capped}.",
+        f"Two dots per feature with their intervals, plain and adjusted, for {joined([name(f) for f in features])}.",
         lambda: figures.draw(view.result, measure=column.measure, features=features),
         view.id,
     )

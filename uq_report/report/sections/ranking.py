@@ -1,4 +1,4 @@
-"""One ranking table for all methods, where their rankings agree, and what correction for cover changes."""
+"""One ranking table for all methods, where their rankings agree, and what adjustment for redundancy changes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class RankingColumn(rank_ranges.FeatureRanking):
 
     @property
     def has_intervals(self) -> bool:
-        """Whether intervals tell the ranks."""
+        """Whether the ranks have intervals."""
         return bool(self.features) and all(place.by_intervals for place in self.features.values())
 
     @property
@@ -118,7 +118,7 @@ def rankings(e: RunReader) -> list[RankingColumn]:
 def changed(view: CoverCorrected, measure: str) -> list[CoverCorrectedLine]:
     """Return the lines whose importance correction changes by more than what matters, largest change first.
 
-    The whole interval of the change lies beyond the margin, and is to be trusted.
+    The whole interval of the change lies beyond the margin, and is reliable.
     """
     lines = [line for line in of_measure(view.lines, measure) if not line.unreliable]
     beyond = [line for line in lines if line.change_lower > line.margin or line.change_upper < -line.margin]
@@ -126,7 +126,7 @@ def changed(view: CoverCorrected, measure: str) -> list[CoverCorrectedLine]:
 
 
 def _ranking(e: RunReader, source: Source) -> RankingColumn | None:
-    """Return one column: by the measure that stands for its role; R-sens has none and stands for itself."""
+    """Return one column: by the measure of its role; R-sens has a measure of its own."""
     result = e.find(source.id)
     present = [] if result is None else result.estimates[col.MEASURE].tolist()
     measure = RSENS if RSENS in present else e.measure_of(source.role, present)
@@ -178,50 +178,53 @@ def ranking_table(e: RunReader, columns: Sequence[RankingColumn]) -> Table:
 def _kinds(columns: Sequence[RankingColumn]) -> str:
     """Say what mean changes and mean sizes are, where there are some."""
     sources, sizes = {column.source.id for column in columns}, {column.is_size for column in columns}
-    more = " (adjusted for redundancy: with those that carry the same information wrong too)" * (ids.COVER in sources)
-    change = f"Mean change: the rise with wrong values of the feature{more}; rises and falls of single rows cancel."
-    size = "Mean size: how far the feature moves an observation, up or down; not comparable with a mean change."
-    whole = "R-sens is about the whole distribution." * (ids.RSENS in sources)
+    more = " (adjusted for redundancy: its partner features are permuted as well)" * (ids.COVER in sources)
+    change = (
+        f"Mean change: the mean increase when the feature is permuted{more}; increases and decreases of single "
+        "observations cancel."
+    )
+    size = "Mean size: the mean absolute change of an observation; not comparable with a mean change."
+    whole = "R-sens describes the whole predictive distribution." * (ids.RSENS in sources)
     return spaced(change * (False in sizes), spaced(size, whole) * (True in sizes))
 
 
 def _intervals(e: RunReader, columns: Sequence[RankingColumn]) -> str:
-    """Say for which columns rank intervals hold for all features at once, and which ranks have none."""
+    """Say for which columns rank intervals are simultaneous over all features, and which ranks have none."""
     joint, single = (
         [x.source.words for x in columns if x.has_intervals and x.together is together] for together in (True, False)
     )
     bare, view = [x.source.words for x in columns if not x.has_intervals], AgreementView.find(e.run)
     levels = [f" ({100 * line.confidence:.0f} %)" for line in view.lines if line.has_interval] if view else []
     return spaced(
-        f"Rank intervals hold for a whole column at once{''.join(levels[:1])}." * bool(joint),
-        f"{'Those' if joint else 'Rank intervals'} of {joined(single)} hold feature by feature only." * bool(single),
+        f"Rank intervals are simultaneous within a column{''.join(levels[:1])}." * bool(joint),
+        f"{'Those' if joint else 'Rank intervals'} of {joined(single)} are per feature." * bool(single),
         f"≈: the method gives no interval ({joined(bare)})." * bool(bare),
     )
 
 
 NAMED = 3  # features that a sentence names, of more it gives the number
 PARTNERS = 2
-# what other results show where two methods part, by the result that shows it
+# what other results show where two methods disagree, by the result that shows it
 CAUSES: Mapping[str, str] = {
-    ids.CID: "Other features carry part of the same information, which one of the two leaves as it is",
-    ids.H_STATISTIC: "The feature acts together with others, which one of the two counts whole",
-    ids.RSENS_INTERACTION: "The feature acts together with others, which one of the two counts whole",
-    ids.PFI: "The model is more confident on permuted values, which only one of the two uses",
-    ids.ALE: "Average and local effect differ, and only one of the two uses rows that the data lack",
+    ids.CID: "Partner features carry part of the same information, and one of the two methods leaves them unchanged",
+    ids.H_STATISTIC: "The feature interacts with others, and one of the two methods counts the interaction whole",
+    ids.RSENS_INTERACTION: "The feature interacts with others, and one of the two methods counts the interaction whole",
+    ids.PFI: "The model is more confident on permuted values, which only one of the two methods uses",
+    ids.ALE: "Partial dependence and accumulated local effect differ, and only one of the two methods extrapolates",
 }
-WHOLE = "R-sens is about the whole distribution, not the uncertainty alone"
-UNMOVED = "For no feature do these rows show that correction for cover changes its importance."
+WHOLE = "R-sens describes the whole predictive distribution, not the uncertainty alone"
+UNMOVED = "Adjustment for redundancy is not shown to change the importance of any feature."
 MOVES = (
-    (True, "Weigh more once partners that carry part of the same information are wrong too"),
-    (False, "Weigh less, since with their partners they cost less than one by one"),
+    (True, "Adjusted importance is larger, since partner features carry part of the same information"),
+    (False, "Adjusted importance is smaller, since the effects of partner features overlap"),
 )
-UNKNOWN = "Nothing else in this run says why these part, so take neither order as settled"
+UNKNOWN = "Rankings disagree without an explanation in this run; neither order is established"
 
 
 def leads(e: RunReader, columns: Sequence[RankingColumn]) -> str:
     """Say which features certainly lead which ranking, and which cannot be distinguished at its head.
 
-    Where correction for cover moves ranks, its own sentence says so; what no feature moves at all has no leader.
+    Ranks after adjustment for redundancy have their own sentence; what no feature changes has no leader.
     """
     ranked = [column for column in columns if column.has_intervals and column.ranks and column.source.id != ids.COVER]
     tested = [column for column in ranked if column.table[col.ESTIMATE].any()]
@@ -237,8 +240,8 @@ def leads(e: RunReader, columns: Sequence[RankingColumn]) -> str:
         if len(first) == 1
     ]
     ties = [f"{joined(words)} ({_able(first)})" for first, words in heads.items() if len(first) > 1]
-    rows = count(e.subject.n, "row") if e.subject.n else "These rows"
-    return spaced(*texts, f"{rows} cannot tell which feature leads {joined(ties)}." if ties else "")
+    n = f" (n = {e.subject.n})" if e.subject.n else ""
+    return spaced(*texts, f"Which feature leads {joined(ties)} is inconclusive{n}." if ties else "")
 
 
 def _able(features: Sequence[str]) -> str:
@@ -261,7 +264,7 @@ class RankGap(NamedTuple):
 
 
 def partings(columns: Sequence[RankingColumn]) -> list[RankGap]:
-    """Return where rankings of one question part beyond their intervals, widest first; cover has its own sentence."""
+    """Return where rankings of one question disagree beyond their intervals, widest first, adjusted ones left out."""
     tested = [column for column in columns if column.has_intervals and column.source.id != ids.COVER]
     cases = [
         RankGap(feature, high, low)
@@ -275,12 +278,12 @@ def partings(columns: Sequence[RankingColumn]) -> list[RankGap]:
 
 
 def _question(column: RankingColumn) -> str:
-    """Return the question of a ranking; what is about the whole distribution is compared with the uncertainty."""
+    """Return the question of a ranking; one of the whole distribution is compared with the uncertainty."""
     return "uncertainty" if column.source.question == "distribution" else column.source.question
 
 
 def contradictions(e: RunReader, columns: Sequence[RankingColumn]) -> list[str]:
-    """Say where rankings of one question part, a sentence for each cause, widest first."""
+    """Say where rankings of one question disagree, a sentence for each cause, widest first."""
     reasons, causes = _explained(e), dict[str, dict[str, list[RankGap]]]()
     for case in partings(columns):
         causes.setdefault(_cause(case, reasons), {}).setdefault(case.feature, []).append(case)
@@ -293,14 +296,14 @@ def contradictions(e: RunReader, columns: Sequence[RankingColumn]) -> list[str]:
 
 
 def _parted(feature: str, cases: Sequence[RankGap]) -> str:
-    """Return the ranks of one feature where it stands higher and where lower."""
+    """Return the higher and the lower ranks of one feature."""
     sides = ([case.high for case in cases], [case.low for case in cases])
     high, low = (dict.fromkeys(f"{x.place(feature)} in {x.source.words}" for x in side) for side in sides)
     return f"{mention(feature)} ranks {joined(list(high))}, but {joined(list(low))}"
 
 
 def _cause(case: RankGap, reasons: Mapping[tuple[str, frozenset[tuple[str, str]]], Sequence[str]]) -> str:
-    """Return why two rankings part: another result shows it, or they have another object, or it is not known."""
+    """Return why two rankings disagree: another result shows it, or their objects differ, or it is unknown."""
     pair = frozenset((column.source.id, column.measure) for column in (case.high, case.low))
     unexplained = WHOLE if ids.RSENS in {case.high.source.id, case.low.source.id} else UNKNOWN
     return next((CAUSES[key] for key in reasons.get((case.feature, pair), ()) if key in CAUSES), unexplained)
@@ -318,19 +321,19 @@ def _explained(e: RunReader) -> dict[tuple[str, frozenset[tuple[str, str]]], Seq
 
 
 def corrections(e: RunReader, columns: Sequence[RankingColumn]) -> str:
-    """Say whom correction for cover moves, from where to where, because of which partner; or that it moves none."""
+    """Say which ranks adjustment for redundancy changes, and because of which partner; or that it changes none."""
     view = CoverCorrected.find(e.run)
     if view is None or not view.lines:
         return ""
     if not any(view.partners.values()):
-        return "No feature was found that carries another's information, so nothing is to be adjusted for redundancy."
+        return "No feature has partner features, so no importance is adjusted for redundancy."
     corrected = [column for column in columns if column.source.id == ids.COVER]
     texts = [f"{words}: {'; '.join(parts)}." for more, words in MOVES if (parts := _moves(view, corrected, more=more))]
     return " ".join(texts) or UNMOVED
 
 
 def _moves(view: CoverCorrected, corrected: Sequence[RankingColumn], *, more: bool) -> list[str]:
-    """Return by question whom correction lets weigh more, or less."""
+    """Return by question the features whose importance adjustment increases, or decreases."""
     parts = []
     for column in corrected:
         here = [line for line in changed(view, column.measure) if (column.facts.sign * line.change > 0) is more]
