@@ -119,6 +119,13 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
         gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """Fail on a test module that cannot be imported: the search for doctests skips it, and all of its tests."""
+    if report.skipped and "unable to import module" in str(report.longrepr):
+        report.outcome = "failed"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave the tests of `UNTRACED`, studies, and all but some cases of a test out of the measurement of coverage."""
     untraced, cases = frozenset(UNTRACED), Counter[str]()

@@ -378,7 +378,7 @@ def test_the_section_shows_the_segments_whose_predictions_are_farthest_from_thei
     table = table_of(found, "segments-residuals")
     assert [row[0] for row in table.rows] == [f"age above {k}" for k in (7, 6, 5, 4, 3, 2)]
     assert table.rows[0][1:4] == (100, 5.0, 4.0)
-    assert table.rows[0][4].startswith("−0.70 (−0.80 to −0.60)")
+    assert str(table.rows[0][4]).startswith("−0.70 (−0.80 to −0.60)")
     assert "The 6 segments of 8 with the largest difference of outcome and prediction." in table.caption
     of_class = shown(every("entropy", 1.0), residuals=(offset(0.5, level="bad"),))
     assert table_of(of_class, "segments-residuals").rows[0][2] == "bad"

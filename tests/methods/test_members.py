@@ -53,8 +53,8 @@ def subject(model: Callable[[Any], Distribution], members: int, seed: int, n: in
 
 def importance(s: Subject, seed: int = 0, **options: Any) -> Importance:
     engine = Engine(s, MEASURES, seed=seed)
-    options = {"measures": ("nll", "entropy", "decomposition"), "n_repeats": 6, "train": False} | options
-    found = PermutationImportance(**options).explain(s, engine, {})[0]
+    given: dict[str, Any] = {"measures": ("nll", "entropy", "decomposition"), "n_repeats": 6, "train": False}
+    found = PermutationImportance(**given | options).explain(s, engine, {})[0]
     assert isinstance(found, Importance)
     return found
 
@@ -211,7 +211,8 @@ def test_intervals_cover_fresh_draws_and_rows() -> None:
     held: list[FloatArray] = []
     for seed in range(100):
         found = importance(subject(noisy_classes, 10, seed, n=250), seed).estimates.set_index(["measure", "feature"])
-        held.append(((found["lower"] <= truth) & (truth <= found["upper"])).to_numpy(dtype=float))
+        covered = (found["lower"] <= truth) & (truth <= found["upper"])
+        held.append(np.asarray(covered, dtype=np.float64))
     assert np.mean(held, axis=0).min() > 0.85
 
 

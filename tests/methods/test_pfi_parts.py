@@ -26,7 +26,6 @@ from uq_report.methods.pfi.explain import PermutationImportance, _at_most
 from uq_report.methods.pfi.shuffling import FeatureShuffles, Shuffler, distinct_values, stops
 from uq_report.methods.pfi.tables import (
     ShuffleTables,
-    _reading,
     delta_result,
     importance_result,
     training_result,
@@ -86,12 +85,12 @@ def levels(*counts: int) -> Subject:
 
 def test_all_pairs_are_used_up_to_one_value_more_than_shuffles() -> None:
     of = levels(5, 6)
-    at_most, more = (distinct_values(of, name, 4, None) for name in "ab")
+    at_most, more = (distinct_values(of, (column,), 4, None) for column in (0, 1))
     assert at_most is not None
     assert len(at_most.first) == 5
     assert more is None
-    assert distinct_values(of, "b", 4, True) is not None
-    assert distinct_values(of, "a", 4, False) is None
+    assert distinct_values(of, (1,), 4, True) is not None
+    assert distinct_values(of, (0,), 4, False) is None
 
 
 def test_sets_are_shuffled_together_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -620,33 +619,6 @@ def test_training_rows_are_drawn_above_a_limit_only(n: int, sampled: int | None,
     if kept.y is not None:
         np.testing.assert_array_equal(kept.y, np.asarray(kept.X, dtype=float)[:, 0])
     assert (np.diff(np.asarray(kept.X, dtype=float)[:, 0]) > 0).all(), "in their order"
-
-
-def test_only_damage_that_is_not_noticed_is_told_with_a_but() -> None:
-    lines: dict[str, dict[Any, Any]] = {
-        verdict: {"estimate": 0.5, "verdict": verdict, "std_error": 0.1, "n_needed": np.nan, "unreliable": ""}
-        for verdict in ("positive", "about 0", "negative")
-    }
-    told = {
-        (loss, doubt): _reading("x", lines[doubt], lines[loss], n=9, unused=False)[1]
-        for loss in lines
-        for doubt in lines
-    }
-    assert [pair for pair, words in told.items() if " but " in words] == [("positive", "about 0")]
-    assert all((" and " in words) != (" but " in words) for words in told.values())
-
-
-@pytest.mark.parametrize(("entropy", "likelihood", "rows"), [(300.0, 200.0, "300"), (200.0, 300.0, "300")])
-def test_the_rows_that_would_decide_both_are_the_larger_number(entropy: float, likelihood: float, rows: str) -> None:
-    def line(needed: float) -> dict[Any, Any]:
-        return {"estimate": 0.1, "verdict": "undetermined", "std_error": 0.1, "n_needed": needed, "unreliable": ""}
-
-    assert (
-        f"About {rows} observations give 80% power if it is 0."
-        in _reading("x", line(entropy), line(likelihood), n=100, unused=False)[1]
-    )
-    assert "80% power" not in _reading("x", line(100.0), line(100.0), n=100, unused=False)[1]
-    assert "80% power" not in _reading("x", line(np.nan), line(300.0), n=100, unused=False)[1]
 
 
 def test_a_loss_that_is_no_mean_is_noted_among_others() -> None:

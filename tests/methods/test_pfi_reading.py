@@ -40,7 +40,8 @@ def read(E: str, L: str, gap: float = 0.0, error: float = 0.001) -> ReadingLine:
     value, empty = terms.mean(axis=1), np.zeros((2, N))
     none: Any = np.zeros(2)
     zero = np.zeros(2, dtype=bool)
-    term = ImportanceTerms(empty, value, none, none, terms, empty, zero, none, empty, none, none, exact=False)
+    infinite = np.zeros((2, 2), dtype=int)
+    term = ImportanceTerms(empty, value, none, none, terms, empty, zero, none, infinite, none, none, exact=False)
     estimates = pd.DataFrame(
         {"measure": ["entropy", "nll"], "feature": "x", "estimate": value, "std_error": 0.1, "verdict": [E, L]}
     )

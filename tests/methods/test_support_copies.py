@@ -52,7 +52,7 @@ def test_a_level_that_differs_counts_one() -> None:
     space = Space([numbers, codes], np.arange(3), whiten=False)
     sd = np.std([0.0, 3.0, 9.0])
     squared = space.squared(space.test)[0]
-    np.testing.assert_allclose(squared, [0, (3 / sd) ** 2 + 1, (9 / sd) ** 2 + 1], atol=1e-9)
+    np.testing.assert_allclose(squared, np.array([0, (3 / sd) ** 2 + 1, (9 / sd) ** 2 + 1]), atol=1e-9)
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-3, 0.01])

@@ -116,7 +116,7 @@ def _hidden_words(lines: Sequence[CoverCorrectedLine], view: CoverCorrected, run
     in_unit = f" {unit_phrase(unit)}".rstrip()
     return {
         "statement": f"Permuting {short(line.feature)} alone increases the measure by {number(line.plain, 2)}{in_unit}, "
-        f"and with {partners[line.feature]} permuted as well by {number(line.estimate, 2)}{in_unit}; the difference is "
+        f"with {partners[line.feature]} permuted as well by {number(line.estimate, 2)}{in_unit}; the difference is "
         f"{more}{lead}.{_so_with(others)}",
         "evidence": (ids.COVER, ids.CID_COVER),
         "remedy": "Read its importance together with that of its partner features.",
