@@ -159,7 +159,8 @@ def test_what_is_missing_or_infinite_is_no_point_and_is_told() -> None:
     assert found is not None
     assert found.steps == (1, 3)
     assert found.notes == (
-        "a: 2 observations have no value; the grid has observed values only.", "a: 2 infinite values are not on the grid.",
+        "a: 2 observations have no value; the grid has observed values only.",
+        "a: 2 infinite values are not on the grid.",
     )  # fmt: skip
     single = grid([2.0, 2.0])
     assert single is not None
