@@ -187,6 +187,15 @@ def test_of_several_features_that_make_predictions_worse_the_worst_is_the_cause(
     assert "; so does flipped." in finding.statement
 
 
+@pytest.mark.parametrize(("claim", "cause"), [(0.05, "slight"), (0.049, "leaky")])
+def test_what_makes_predictions_worse_is_no_cause_of_a_shortfall_that_others_have(claim: float, cause: str) -> None:
+    """A twentieth of the largest claim is large enough: 1.0 is claimed of a column that leaks in training only."""
+    over: Over = {"leaky": (1.0, 0.9), "slight": (claim, claim + 0.06), ALL_FEATURES: (1.1, 0.9)}
+    finding = judged(over).findings[0]
+    assert finding.features == (cause,)
+    assert ("makes predictions worse" in finding.statement) is (cause == "slight")
+
+
 @pytest.mark.parametrize(
     ("delivered", "others", "harmful"),
     [

@@ -39,12 +39,12 @@ def result(id: str, rows: list[dict[str, Any]], columns: tuple[str, ...], meta: 
     )
 
 
-COPIES = ("item", "n", "share", "share_train", "ratio", "n_train")
+COPIES = ("item", "n", "share", "share_train", "least", "ratio", "n_train")
 
 
 def copies(least: float) -> dict[str, Any]:
     """Return an excess of near copies of at least so much."""
-    bounds = {"lower": least, "upper": least + 0.1, "std_error": np.nan, "confidence": 0.99}
+    bounds = {"least": least, "lower": 0.3, "upper": 0.4, "std_error": np.nan, "confidence": 0.99}
     names = {"measure": "near_copies", "feature": "", "item": "near copies", "covers": "new test and training rows"}
     return {**names, **bounds, "estimate": least + 0.05, "n": 400, "share": 0.31, "share_train": 0.01} | {
         "ratio": 0.1,

@@ -340,7 +340,7 @@ def test_a_limit_of_time_is_told_in_the_report(folder: Path) -> None:
     cut = json.loads(result.stdout)["not_reproducible"]
     assert cut.startswith("the time limit of 1e-06 s was reached: the model takes about ")
     assert cut.endswith(" s to predict its 60 rows once")
-    assert "This run cannot be computed again" in Path("uq-report/report.md").read_text()
+    assert "This run is not reproducible" in Path("uq-report/report.md").read_text()
 
 
 def test_junit_is_a_format_and_retention_deletes_what_is_told(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
 import joblib
@@ -65,7 +66,12 @@ def test_what_the_owner_of_credit_asks_for_cannot_be_shown() -> None:
 def test_nothing_above_low_is_found_in_parcels_and_it_is_judged() -> None:
     run = audited("parcels", NEEDED)
     assert severities(run) <= {"low", "observation"}
-    assert {one.check for one in run.outcomes if one.state == "passed"} >= {"calibration", "performance", "claims"}
+    outcomes = {one.check: one for one in run.outcomes}
+    assert {outcomes[check].state for check in ("calibration", "performance", "support")} == {"passed"}
+    reason = r"heavy tails, the variance rests on about \d+ of 700 rows"  # a long way moves few probabilities far
+    undecided = re.findall(r"UQ40[12] is undetermined for (.+?) \((.+?)\)", outcomes["claims"].reason)
+    assert len(undecided) == 2
+    assert all(feature == "distance" and re.fullmatch(reason, why) for feature, why in undecided)
 
 
 def test_correction_for_cover_turns_the_ranking_of_pumps_round(pumps: Run) -> None:

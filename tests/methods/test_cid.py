@@ -263,7 +263,7 @@ def test_notes_say_what_shares_a_cell_and_name_a_few_columns_only() -> None:
     levels = np.random.default_rng(0).permutation(np.arange(300) % 30).astype(str)
     results = run(changed(300, town=levels))
     assert kept in results["cid"].notes
-    assert any("chosen on the rows they are measured on" in note for note in results["cid.cover"].notes)
+    assert any("chosen on the observations on which they are measured" in note for note in results["cid.cover"].notes)
 
 
 def test_a_missing_value_is_a_cell_of_its_own() -> None:

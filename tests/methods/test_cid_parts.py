@@ -427,8 +427,20 @@ def part(estimate: FloatArray, se: FloatArray, zero: bool = False, m: int = 4) -
     k = len(estimate)
     rows = np.tile(estimate[:, None], (1, N))
     repeats = np.tile(estimate[:, None], (1, m))
+    none, freedom = np.zeros(k), np.full(k, N - 1.0)
     return Importances(
-        repeats, estimate, se, 0 * se, rows, rows, np.full(k, zero), np.zeros(k), np.zeros((k, 2), int), exact=False
+        repeats,
+        estimate,
+        se,
+        0 * se,
+        rows,
+        rows,
+        np.full(k, zero),
+        none,
+        np.zeros((k, 2), int),
+        none,
+        freedom,
+        exact=False,
     )
 
 

@@ -124,7 +124,7 @@ def test_nothing_is_judged_without_outcomes_or_a_finite_variance() -> None:
     given = replace(too_low(100), y=None)
     assert view(given).lines == ()
     assert view(given).omissions[0].reason == "it needs outcomes, which were not given"
-    heavy = uq.explain(lambda Z: uq.StudentT(1.5, np.zeros(len(Z)), 1.0), np.zeros((100, 1)), np.zeros(100))
+    heavy = uq.explain(lambda Z: uq.dist.StudentT(1.5, np.zeros(len(Z)), 1.0), np.zeros((100, 1)), np.zeros(100))
     assert "infinite" in residual_targets(Engine(heavy, MEASURES))[1][0].reason
 
 

@@ -36,7 +36,7 @@ def support(*rows: dict[str, Any], expected: float | None = 0.05) -> Diagnostic:
 def copies() -> Diagnostic:
     names = {"measure": "near_copies", "feature": "", "item": "near copies", "covers": "new test and training rows"}
     ends = {"estimate": 0.2, "lower": 0.15, "upper": 0.25, "std_error": np.nan, "confidence": 0.99, "n": 400}
-    parts = {"share": 0.21, "share_train": 0.01, "ratio": 0.1, "n_train": 900}
+    parts = {"share": 0.21, "share_train": 0.01, "least": 0.15, "ratio": 0.1, "n_train": 900}
     return result("support.copies", [names | ends | parts], ("item", "n", *parts))
 
 

@@ -23,7 +23,7 @@ _FORMATS = Flag(
 )
 
 
-@app.command()
+@app.command(epilog="Example: uq-report case report/run.json --row 17 --model model.skops")
 @fills([*(flag for flag in FLAGS if flag.name in _OPTIONS), _PLACE, _FORMATS], required=("model",), others=False)
 def case(
     changes: dict[str, Any],
@@ -35,10 +35,7 @@ def case(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Explain one observation of a saved run on one page: why, how sure, how typical, and what would change it.
-
-    Example: uq-report case report/run.json --row 17 --model model.skops
-    """
+    """Explain one observation of a saved run on one page: why, how sure, how typical, and what would change it."""
     if not row and rows is None:
         raise typer.BadParameter("give --row NUMBER, or --rows FILE with new observations")
     with errors_reported():

@@ -83,9 +83,10 @@ def methods(
     sized = any(result.id == ids.PFI_UNCERTAINTY for result in every)
     for result in every:
         tables = {measure: rows[rows[col.FEATURE].isin(names)] for measure, rows in _tables(result)}
-        if sized and CONVENTIONS.get(result.id) == SIGNED_CHANGE:  # a mean change of an uncertainty names no driver
-            tables = {measure: table for measure, table in tables.items() if measure not in CHANGES}
+        signed = sized and CONVENTIONS.get(result.id) == SIGNED_CHANGE
         for measure in without_parts(tables):
+            if signed and measure in CHANGES:  # a mean change of an uncertainty names no driver
+                continue
             table = tables[measure]
             if table[col.FEATURE].duplicated().any():
                 gaps.append(Omission(measure, "", "one method has several values per feature: no ranking"))

@@ -216,7 +216,7 @@ def missing_changes(subject: Subject, confidence: float) -> Iterator[dict[str, A
         share, error = (float(number) for number in sampling.mean(own))
         other = float(train.mean())
         ends = newcombe(share, sampling.effective_n(share, error), other, len(train), z)
-        line = estimate(share - other, np.nan, ends, level, MISSING_CHANGE, name, "new test and training rows")
+        line = estimate(share - other, np.nan, ends, confidence, MISSING_CHANGE, name, "new test and training rows")
         yield line | {"item": "missing", "n": n, "share": share, "share_train": other, "n_train": len(train)}
 
 

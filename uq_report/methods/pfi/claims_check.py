@@ -71,7 +71,7 @@ OVER_CLAIMED = Rule(
     "together is at most {high:pct}, medium up to {medium:pct}, else low. The features named exceed the limits "
     "themselves with a ratio below {high:pct}, the smallest first. Where a feature's realised importance is below the "
     "margin's negative (one-sided test, level {level}, Holm-adjusted over features), it makes predictions worse: the "
-    "lowest is named alone, as the cause.",
+    "lowest that exceeds the limits itself is named alone, as the cause.",
     raised=("p_adjusted <= level and beyond > 0 and claim >= min_size and missing > min_share",),
     grades=("high if share <= high", "medium if share <= medium", "low"),
     rests_on=RESTS_ON,
@@ -142,9 +142,9 @@ class ClaimsCheck(TableCheck):
 
     def _claimed(self, view: Claims, whole: ClaimLine | None, raised: Sequence[Tested], dof: float) -> Said:
         """Return the finding: with the features that make predictions worse, else with those that deliver least."""
-        harmful = _harmful(view, self.level, dof)
-        features = [line.feature for line in harmful[:1]] or self._named(raised)
         alone = [t.line.feature for t in raised if t.line.feature != ALL_FEATURES]
+        harmful = [line for line in _harmful(view, self.level, dof) if line.feature in alone]
+        features = [line.feature for line in harmful[:1]] or self._named(raised)
         singles = (features or ([] if len(alone) < len(raised) else alone))[:NAMED]
         sentences = [f"{'; '.join(_claims(view, feature) for feature in singles)}."] if singles else []
         if whole is not None:  # first where it over-claims itself, else after the features that do

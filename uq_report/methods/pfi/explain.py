@@ -82,7 +82,8 @@ class PermutationImportance(BuiltInExplainer):
 
     Results: ``pfi`` (rows: the terms g that carry the sampling error), ``pfi.delta`` (rows: each row's own
     mean change ΔL), ``pfi.reading`` where nll and entropy are both there, ``pfi.claims`` where there is
-    a proper score (without outcomes what is claimed only), ``pfi.train``.
+    a proper score (without outcomes what is claimed only), ``pfi.train``; of an uncertainty ``pfi.uncertainty`` (mean
+    absolute change by feature) and ``pfi.drivers`` (by unit of associated features, with leaders): see `drivers`.
 
     References
     ----------

@@ -90,9 +90,9 @@ NEAR_COPIES = Rule(
     title="Audited observations are near copies of training observations",
     options=("copies", "copies_medium", "copies_high"),
     when="More audited observations than training observations lie far closer to one training observation than to the "
-    "next (ratio of both distances, at most its 1 % point among training observations). The excess, by the lower end "
-    "of its 99 % interval, is above {copies:pct}. High above {copies_high:pct}, medium above {copies_medium:pct}, else "
-    "low.",
+    "next (ratio of both distances, at most its 1 % point among training observations). The excess, by its "
+    "one-sided lower limit (99.5 %), is above {copies:pct}. High above {copies_high:pct}, medium above "
+    "{copies_medium:pct}, else low.",
     raised=("excess > copies",),
     grades=("high if excess > copies_high", "medium if excess > copies_medium", "low"),
     rests_on="Audited and training observations drawn alike have the same ratio of distances to training observations",
@@ -202,7 +202,7 @@ def _copies(rule: Rule, run: Run) -> RuleOutcome:
     return family(
         rule,
         lines,
-        lambda x: {"excess": x.lower},
+        lambda x: {"excess": x.least},
         lambda x: _near_copies(rule, x),
         passed=f"Near copies of a training observation are {listed(words)} observations.",
     )
@@ -212,13 +212,13 @@ def _near_copies(rule: Rule, line: CopiesLine) -> Said:
     return {
         "statement": f"{share_words(line.share)} of {line.n} audited observations lie far closer to one training "
         f"observation than to the next; of training observations {share_words(line.share_train)} do. The excess is at "
-        f"least {share_words(line.lower)}. These are copies with small changes, or repeated measurements of the same "
+        f"least {share_words(line.least)}. These are copies with small changes, or repeated measurements of the same "
         "units: the model was fitted to them.",
         "evidence": (SupportCopies.id,),
         "remedy": "Find out where these observations come from. Split the data so that measurements of one unit stay "
         "together, and audit again.",
         "threshold": rule.thresholds["copies"],
-        "affected": f"at least {share_words(line.lower)} of {line.n} observations",
+        "affected": f"at least {share_words(line.least)} of {line.n} observations",
         **observed(line),
     }
 

@@ -18,7 +18,7 @@ from ..shared.estimates import diagnostic, estimate
 from .space import BLOCK, ROUNDING, Paired, RowsInSpace, Space
 
 POINT = 0.01  # share of the training observations whose ratio of distances is at most the limit
-CONFIDENCE = 0.99  # two-sided: its lower end is one-sided at 99.5 %
+SURELY = 0.995  # one-sided level of the least excess
 MOST_REFERENCE = 20_000  # training observations that neighbours are looked for among
 PAIRS = 20_000_000  # distances, for each of both samples
 LEAST_JUDGED = 500  # observations of each sample, where there are as many
@@ -64,16 +64,16 @@ def near_copies(columns: Sequence[Paired], engine: Engine) -> Diagnostic:
     own, part = (distance_ratios(space, space.test.take(rows)) <= limit).astype(float), sampling.part(rows)
     share, error = (float(number) for number in part.mean(own))
     share_train = float((among_train <= limit).mean())
-    z = float(ndtri(0.5 + CONFIDENCE / 2))
-    ends = newcombe(share, part.effective_n(share, error), share_train, len(trained), z)
-    line = estimate(share - share_train, np.nan, ends, CONFIDENCE, MEASURE)
+    shares = share, part.effective_n(share, error), share_train, float(len(trained))
+    ends, (least, _) = (newcombe(*shares, float(ndtri(level))) for level in (0.5 + engine.confidence / 2, SURELY))
+    line = estimate(share - share_train, np.nan, ends, engine.confidence, MEASURE)
     line |= {"covers": "new test and training rows", "item": "near copies", "n": len(rows), "share": share}
     sampled = f"{len(reference)} of {n_train} training observations, drawn at random, were searched."
     return diagnostic(
         ids.SUPPORT_COPIES,
         "Audited observations that are near copies of training observations",
-        [line | {"share_train": share_train, "ratio": limit, "n_train": len(trained)}],
-        ("item", "n", "share", "share_train", "ratio", "n_train"),
+        [line | {"share_train": share_train, "least": least, "ratio": limit, "n_train": len(trained)}],
+        ("item", "n", "share", "share_train", "least", "ratio", "n_train"),
         x="share",
         notes=(
             (

@@ -24,9 +24,7 @@ from ...evidence.finding import Outcome
 from ...evidence.importance import Pfi, PfiLine
 from ...evidence.information import RedundancyJoint
 from ...evidence.profiles import Ale, Pdp
-from ...evidence.rows import (
-    SupportView,
-)
+from ...evidence.rows import SupportView
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import largest_first, of_measure
