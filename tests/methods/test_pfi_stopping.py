@@ -137,7 +137,7 @@ def test_a_reader_is_told_the_rule_and_whom_it_stopped() -> None:
     of = subject(three_features, *rows(150))
     notes = " ".join(explained(of, n_repeats=200, exact=False)["pfi"].notes)
     assert "(after 20 to 200) once their random choice has at most 10 % of the variance" in notes
-    assert "so it was for all features." in notes
+    assert "They stopped early for all features." in notes
     assert "at the latest" not in " ".join(explained(of, n_repeats=20)["pfi"].notes)
 
 
