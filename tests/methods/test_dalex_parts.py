@@ -115,7 +115,7 @@ def test_notes_say_which_rows_and_what_is_not_read() -> None:
     assert Dalex.notes(given(6), rows) == ("Computed on 5 of 6 observations, drawn once.",)
     assert Dalex.notes(given(5), rows) == ("Computed on all 5 observations.",)
     assert Dalex.notes(given(5, some), rows)[1] == ("dalex does not use sample weights: every observation counts once.")
-    assert "no sample weights and no clusters:" in Dalex.notes(given(5, some, some), rows)[1]
+    assert "sample weights or clusters:" in Dalex.notes(given(5, some, some), rows)[1]
 
 
 @pytest.mark.parametrize(

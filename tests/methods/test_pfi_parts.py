@@ -423,7 +423,7 @@ def test_with_unequal_weights_there_is_no_p_value() -> None:
 def test_the_reader_is_told_which_features_stopped_early() -> None:
     early = importance_result(tables(np.arange(20.0), options={"n_repeats": 30})).notes
     assert early[0].startswith("Permutations stop early (after 20 to 30) once their random choice has at most 10 %")
-    assert early[0].endswith("so it was for all features.")
+    assert early[0].endswith("They stopped early for all features.")
     assert not any(note.startswith("Permutations stop") for note in importance_result(tables(np.arange(30.0))).notes)
 
 

@@ -67,7 +67,7 @@ def test_what_the_result_says_of_rows_folds_and_levels() -> None:
     weights = np.r_[np.ones(38), 0, 0]
     result = explained(frame, subject={"sample_weight": weights}, n_splits=2, max_rows=30)[0]
     assert result.notes[:4] == (
-        "Models and associations use 30 of 40 rows, drawn at random.",
+        "Models and associations use 30 of 40 observations, drawn at random.",
         f"{FITS} 2 folds; intervals cover new test samples for the fitted models.",
         "Copies of an observation, and observations of a cluster, never predict each other.",
         "R² of a numeric feature, R² of the level indicators of a categorical one.",
@@ -199,7 +199,7 @@ def test_flagged_pairs_are_shown_before_and_after_a_permutation(n: int, shown: i
     assert after["value"].tolist() == before["value"].tolist()
     assert (after["x"].to_numpy() != before["x"].to_numpy()).mean() > 0.5
     assert min(before["x"]) >= 3
-    assert "Pairs with an association of 0.5 or more, at most 200 rows." in found.notes
+    assert "Pairs with an association of 0.5 or more, at most 200 observations." in found.notes
     none = replace(strongest, estimates=table.assign(estimate=0.4))
     assert joint(columns, none, Engine(make_subject(None, Flat(), np.zeros((4, 2))), measures())) == []
 
