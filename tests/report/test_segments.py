@@ -18,7 +18,7 @@ from uq_report.evidence.run import NotRun, Run
 from uq_report.methods.segments.section import SegmentsSection
 from uq_report.reading.run_reader import RunReader
 from uq_report.report.assemble import document
-from uq_report.report.sections.outcomes import NO_SEGMENT, unsure
+from uq_report.report.sections.outcomes import NO_SEGMENT, segments
 from uq_report.runner import figures
 
 from .reading import all_blocks, table_of, text_of
@@ -59,7 +59,7 @@ def test_the_annex_shows_table_and_figure_with_the_same_letters() -> None:
 
 
 def test_the_front_part_shows_the_leading_segments() -> None:
-    section = unsure(evidence(audited()))
+    section = segments(evidence(audited()))
     assert section is not None
     rows = table_of(section, "performance-segments-table").rows
     assert {"age above 56", "age above 62"} <= {row[0] for row in rows}
@@ -79,7 +79,7 @@ def test_without_segments_that_stand_out_a_sentence_says_so() -> None:
     result = run.result(ids.SEGMENTS)
     flat = replace(result, estimates=result.estimates.assign(p_adjusted=1.0))
     e = evidence(replace(run, results=tuple(flat if r.id == ids.SEGMENTS else r for r in run.results)))
-    section = unsure(e)
+    section = segments(e)
     assert section is not None
     assert text_of(section) == NO_SEGMENT
     assert not [block for block in all_blocks(SegmentsSection().section(e)) if isinstance(block, Figure)]
@@ -88,7 +88,7 @@ def test_without_segments_that_stand_out_a_sentence_says_so() -> None:
 def test_without_the_result_the_annex_says_why_and_the_front_is_silent() -> None:
     reason = NotRun(ids.SEGMENTS, "explainers", "segments needs at least 80 independent rows; got 60", "data")
     run = replace(audited(), results=(), not_run=(reason,))
-    assert unsure(evidence(run)) is None
+    assert segments(evidence(run)) is None
     assert "at least 80 independent rows; got 60" in text_of(SegmentsSection().section(evidence(run)))
 
 

@@ -13,7 +13,7 @@ from ...core.support.text import count
 from ...document.blocks import make_figure, make_section, paragraphs
 from ...document.document import Badge, Block, Card, Cards, Section, Step, Steps, Verdict
 from ...document.plots.frames import interval_words
-from ...document.text import clean, first_sentence, joined, mentioned, name, spaced, unmarked
+from ...document.text import clean, first_sentence, joined, name, spaced, unmarked
 from ...evidence import ids
 from ...evidence.finding import SEVERITIES, Finding
 from ...evidence.importance import CLAIMED, Claims, Pfi
@@ -31,7 +31,8 @@ from .cards import calibration, calibration_sentence, performance, performance_s
 from .drivers import LOSS, UNCERTAINTY, drivers, margin_of, rankings
 from .usefulness import usefulness
 
-ROWS = 8  # features, so that page 1 has room for the figure
+ROWS = 7  # features, so that page 1 has room for the figure
+INCONCLUSIVE = ("UQ102", "UQ952")  # a larger sample decides these
 HIDDEN = "UQ201"  # importance hidden by correlated features
 SIZES = {ids.SHAP_IMPORTANCE: "mean absolute value", ids.DALEX_PARTS: "drop-out loss"}
 RISES = {LOSS: "increase in loss", UNCERTAINTY: "size of change"}
@@ -192,7 +193,6 @@ def _escaped(text: str) -> str:
 
 
 STEPS = 3
-ON_CARD = ("UQ101", "UQ102")  # their size stands on the card on calibration
 WIDTH = 90  # characters of an action
 NOT_ASSESSED = "Not assessed: causal effects, security, the code that serves the model"
 DIGITS = 12  # of the hash; the whole of it stands with the report's identity
@@ -277,15 +277,16 @@ def _lead(finding: Finding) -> str:
 
 
 def _step(e: RunReader, lead: str, findings: Sequence[Finding]) -> Step:
-    """Return one action for findings of the same remedy, with the size of the first."""
+    """Return one action for findings of the same remedy, with the sample size that decides an inconclusive rule."""
     worst = findings[0]
-    why = "" if worst.code in ON_CARD else first_sentence(worst.statement) or first_sentence(worst.title)
+    sizes = (o.n_needed for o in e.run.outcomes if worst in o.findings and worst.code in INCONCLUSIVE)
+    needed = next(filter(None, sizes), None)
     codes = list(dict.fromkeys(clean(finding.code, 20) for finding in findings))
     owner = next((owner for f in findings if (owner := e.action(f)[0]) != OPEN), None)
     aside = f"finding{'s' if len(codes) > 1 else ''} {joined(codes, 4)}"
     return Step(
         lead=lead,
-        text=mentioned(why, worst.features),
+        text=f"About {needed:,} observations give 80% power." if needed else "",
         aside=f"{aside} · {name(owner)}" if owner is not None else aside,
         tone=SEVERITY_TONES[worst.severity],
     )
