@@ -78,7 +78,7 @@ def test_a_finding_stands_under_the_one_that_explains_it() -> None:
     assert [(str(row[0])[:5], row[2]) for row in rows] == [
         ("UQ401", "income"), ("UQ303", "age"), ("UQ401", "age"), ("UQ203", "the model")
     ]  # fmt: skip
-    assert [str(row[0]).endswith("(explained by UQ303)") for row in rows] == [False, False, True, True]
+    assert [str(row[0]).endswith("(follows from UQ303)") for row in rows] == [False, False, True, True]
     assert [block.id for block in callouts(section)] == [
         "finding-UQ401", "finding-UQ303", "finding-UQ401-2", "finding-UQ203"
     ]  # fmt: skip

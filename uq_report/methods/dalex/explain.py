@@ -91,7 +91,7 @@ class DalexExplanations(BuiltInExplainer):
         "predict function.",
         assumes="As for permutation importance and profiles.",
         fails="As for permutation importance and profiles; a break-down depends on the order of the features.",
-        interval="None: DALEX has no sampling intervals.",
+        interval="Not available: DALEX has no sampling intervals.",
         references="baniecki; biecek",
     )
 
