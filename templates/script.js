@@ -77,7 +77,7 @@
   all('.tabular :is(table, thead, tbody, tr, td)').forEach((one) => one.setAttribute('role', roles[one.tagName]));
   all('.tabular th').forEach((head) => head.setAttribute('role', head.scope === 'row' ? 'rowheader' : 'columnheader'));
 
-  all('table').filter((table) => table.tHead && table.tBodies.length && !table.matches('.counts')).forEach((table) => {
+  all('table').filter((table) => table.tHead && table.tBodies.length).forEach((table) => {
     const heads = [...table.tHead.rows[0].cells];
     const rows = table.tBodies[0].rows.length;
     const tools = make('div', 'tools');

@@ -160,7 +160,7 @@ def test_the_rules_print_their_defaults() -> None:
 
 def test_a_feature_alone_is_told_alone() -> None:
     (finding,) = judged(covered=cover({"a": (0.2, 0.35, 0.02, ("b",))})).findings
-    assert finding.statement.endswith("more by 0.150 nats (95 % interval 0.110 to 0.190).")
+    assert finding.statement.endswith("larger by 0.150 nats (95 % interval 0.110 to 0.190).")
 
 
 def test_features_whose_wrong_values_go_unnoticed_are_one_finding_with_the_rows_it_concerns() -> None:
@@ -171,7 +171,7 @@ def test_features_whose_wrong_values_go_unnoticed_are_one_finding_with_the_rows_
     (finding,) = Dependence().check(run(results, delta, redundancy(UNRELATED))).findings
     assert (finding.code, finding.features) == ("UQ202", ("b", "a"))
     assert "Permuting b increases" in finding.statement
-    assert finding.statement.endswith(", in 25 % of the rows. So it is with a (0.050 of 0.10 nats).")
+    assert finding.statement.endswith(", in 25 % of the rows. The same applies to a (0.050 of 0.10 nats).")
 
 
 @pytest.mark.parametrize("pair", [(ZERO, ZERO), (MINUS, ZERO), (PLUS, PLUS), (PLUS, ZERO), (ZERO, MINUS)])
@@ -233,8 +233,8 @@ def test_what_partners_hide_is_one_observation_with_both_importances_and_names()
     assert (finding.threshold, finding.size) == (0.01, None)
     assert finding.observed == pytest.approx(0.2)
     assert finding.statement == (
-        "Wrong values of b alone cost 0.30 nats; with those of a wrong too they cost 0.50 nats, more by 0.200 nats "
-        "(95 % interval 0.160 to 0.240). So it is with a (0.20 alone, 0.35 with b and c)."
+        "Permuting b alone increases the loss by 0.30 nats; with a permuted as well the increase is 0.50 nats, "
+        "larger by 0.200 nats (95 % interval 0.160 to 0.240). The same applies to a (0.20 alone, 0.35 with b and c)."
     )
 
 

@@ -91,7 +91,7 @@ def test_a_fall_of_both_curves_fires_with_the_interval_of_the_change() -> None:
     assert (finding.evidence, finding.severity, finding.threshold) == (("ale", "pdp"), "high", 0.0)
     assert finding.observed == pytest.approx(-0.3)
     assert "is expected to be increasing in age, but between 0.4 and 0.6" in finding.statement
-    assert "Such steps make up 30 % of its range." in finding.statement
+    assert "Steps in the wrong direction make up 30 % of its range." in finding.statement
     assert finding.lower is not None
     assert finding.upper is not None
     assert finding.lower < -0.3 < finding.upper < 0

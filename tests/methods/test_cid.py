@@ -257,7 +257,7 @@ def test_a_copy_covers_its_original_and_is_no_node_of_the_graph() -> None:
 def test_notes_say_what_shares_a_cell_and_name_a_few_columns_only() -> None:
     cut, kept = cell_notes("abcdefg", 4, ["town"], [])
     assert cut.startswith("Cut into 4 cells of about equal count: a, b, c, d, e and 2 more.")
-    assert kept == "The 19 most frequent levels are kept, the rest share one cell: town."
+    assert kept == "The 19 most frequent levels are kept, the other levels share one cell: town."
     *named, rest = copy_notes(dict.fromkeys("abcdefg", "z"))
     assert (len(named), rest) == (5, "So it is with 2 more columns that repeat another.")
     levels = np.random.default_rng(0).permutation(np.arange(300) % 30).astype(str)
@@ -283,7 +283,7 @@ def test_a_value_that_many_rows_share_takes_the_discrete_field(make: Any) -> Non
     X = pd.DataFrame(base.X)
     found = run(make_subject(base.model, base.adapter, X.assign(d=X["d"].clip(lower=0)), base.y))["cid"]
     assert found.meta["estimator"] == "discrete field"
-    assert any("20 % of the rows share one value of d" in note for note in found.notes)
+    assert any("20 % of the observations share one value of d" in note for note in found.notes)
 
 
 def test_nearly_collinear_columns_and_more_features_than_rows_have_a_lasso() -> None:

@@ -70,7 +70,10 @@ def test_several_features_say_and_an_interval_that_ends_at_0_shows_nothing() -> 
     both = {"a": (0.3, (0.1, 0.05), 0.33), "b": (0.4, (0.2, 0.05), np.nan)}
     less = {"c": (0.3, (-0.1, 0.05), 0.0), "d": (0.4, (-0.2, 0.05), 0.0), "e": (0.5, (0.125, 0.125), 0.5)}
     text = text_of(shown(information(both | less | {"f": (0.1, (-0.125, 0.125), 0.0)})))
-    assert "share part of the information of b and a (covered share 33 %) about the target. c and d are more" in text
+    assert (
+        "part of the information of b and a (covered share 33 %) about the target. c and d are more informative once"
+        in text
+    )
     assert "For 2 features the interval of covered information holds 0" in text
     rows = table_of(shown(information(less)), "covered-table").rows
     assert [row[3] for row in rows] == ["not shown to differ from 0", "synergistic", "synergistic"]
@@ -80,7 +83,7 @@ def test_several_features_say_and_an_interval_that_ends_at_0_shows_nothing() -> 
 def test_a_figure_of_twenty_features_says_of_how_many(n: int) -> None:
     found = shown(information({f"x{k}": (k / 100, (0.0, 0.1), 0.0) for k in range(n)}))
     (figure,) = (b for b in all_blocks(found) if isinstance(b, Figure) and b.id == "covered-figure")
-    assert (f"shares with the others, the 20 most informative of {n}. " in figure.caption) is (n > TOP)
+    assert (f"with the others, the 20 most informative of {n}. " in figure.caption) is (n > TOP)
     assert f"Most informative: x{n - 1} " in figure.alt
 
 

@@ -114,10 +114,8 @@ def test_notes_say_which_rows_and_what_is_not_read() -> None:
     rows, some = np.arange(5), np.ones(5)
     assert Dalex.notes(given(6), rows) == ("Computed on 5 of 6 observations, drawn once.",)
     assert Dalex.notes(given(5), rows) == ("Computed on all 5 observations.",)
-    assert Dalex.notes(given(5, some), rows)[1] == (
-        "dalex reads no sample weights: these numbers count every row once."
-    )
-    assert "no sample weights and no clusters:" in Dalex.notes(given(5, some, some), rows)[1]
+    assert Dalex.notes(given(5, some), rows)[1] == ("dalex does not use sample weights: every observation counts once.")
+    assert "sample weights or clusters:" in Dalex.notes(given(5, some, some), rows)[1]
 
 
 @pytest.mark.parametrize(
@@ -236,7 +234,7 @@ def test_losses_stand_where_dalex_had_their_numbers() -> None:
 def test_notes_of_single_rows_say_whose_order_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     for kind, words in (
         ("break_down", "The position is DALEX's order, from 1: contributions depend on it."),
-        ("shap", "Means over 7 random orders; the spread is the least and the most of them."),
+        ("shap", "Means over 7 random orders; the spread is their minimum and maximum."),
     ):
         monkeypatch.setattr(BackgroundMixtures, "of", lambda *_: None)
         found = parts.predict_parts(given_none(), np.arange(4), {}, "", kind, 7)

@@ -37,7 +37,7 @@ def test_infinite_values_leave_out_measure_and_feature_with_counts() -> None:
         zip(result["pfi"].estimates["measure"], result["pfi"].estimates["feature"], strict=True)
     )
     omission = next(o for o in result["pfi"].omissions if (o.measure, o.feature) == ("nll", "a"))
-    assert "of 50 rows" in omission.reason
+    assert "of 50 observations" in omission.reason
     assert "with an upper bound" in omission.reason
     for measure, feature in (("nll", "b"), ("entropy", "a"), ("brier", "a")):
         assert np.isfinite(line(result["pfi"], measure, feature)["std_error"])
@@ -51,7 +51,7 @@ def test_a_measure_infinite_before_any_shuffle_is_left_out_once() -> None:
     result = explained(subject(step, X, np.zeros(50, dtype=int)), n_repeats=5)
     reasons = [o for o in result["pfi"].omissions if o.measure == "nll"]
     assert [o.feature for o in reasons] == [""]
-    assert f"infinite on {int((X[:, 0] > 1).sum())} of 50 rows" in reasons[0].reason
+    assert f"infinite for {int((X[:, 0] > 1).sum())} of 50 observations" in reasons[0].reason
     assert "pfi.reading" not in result
     clipped = explained(subject(step, X, np.zeros(50, dtype=int)), measures=("nll", "nll_clipped", "entropy"))
     assert set(clipped["pfi.reading"].estimates["measure"]) == {"nll_clipped"}
@@ -151,7 +151,7 @@ def test_the_variance_stands_in_for_an_entropy_that_members_without_spread_do_no
     whole = ("squared_error", "variance")
     assert tuple(dict.fromkeys(result.estimates["measure"])) == (*whole, "aleatoric_variance", "epistemic_variance")
     reasons = [gap.reason for gap in result.omissions if gap.measure == "entropy"]
-    assert "The variance of the predictive distribution stands in its place" in reasons[0]
+    assert "The variance of the predictive distribution is used instead" in reasons[0]
 
 
 @pytest.mark.parametrize("margin", [0.0, -1.0, float("inf"), {"nll": float("inf")}])

@@ -423,7 +423,7 @@ def test_with_unequal_weights_there_is_no_p_value() -> None:
 def test_the_reader_is_told_which_features_stopped_early() -> None:
     early = importance_result(tables(np.arange(20.0), options={"n_repeats": 30})).notes
     assert early[0].startswith("Permutations stop early (after 20 to 30) once their random choice has at most 10 %")
-    assert early[0].endswith("so it was for all features.")
+    assert early[0].endswith("They stopped early for all features.")
     assert not any(note.startswith("Permutations stop") for note in importance_result(tables(np.arange(30.0))).notes)
 
 
@@ -631,7 +631,7 @@ def test_a_loss_that_is_no_mean_is_noted_among_others() -> None:
     pair = ImportanceTerms(*[*twice, term.exact])
     of = replace(made, estimator=Estimator(both, {"nll": 0.01, auc.name: 0.01}, 0.95, 0.1), terms=[pair])
     notes = importance_result(of).notes
-    assert "1 - AUC and the like are no mean over rows: a row counts by its influence on them." in notes
+    assert "1 - AUC is no mean over observations: its interval is based on the influence of each observation." in notes
     assert not any("1 - AUC" in note for note in importance_result(made).notes)
 
 

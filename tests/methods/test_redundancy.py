@@ -156,7 +156,7 @@ def test_many_levels_are_merged_with_a_note() -> None:
 
 def test_a_sample_of_rows_is_stated_and_drawn_by_the_seed() -> None:
     a, b = explain(mixed(), max_rows=100), explain(mixed(), max_rows=100)
-    assert "100 of 200 rows" in a["redundancy"].notes[0]
+    assert "100 of 200 observations" in a["redundancy"].notes[0]
     pd.testing.assert_frame_equal(a["redundancy"].estimates, b["redundancy"].estimates, check_exact=True)
     assert not a["redundancy"].estimates.equals(explain(mixed(), seed=1, max_rows=100)["redundancy"].estimates)
 
@@ -244,7 +244,7 @@ def test_all_rows_equal_in_one_cluster_cannot_be_left_out() -> None:
     same = make_subject(subject.model, subject.adapter, subject.X, subject.y, clusters=np.zeros(40))
     result = explain(same)["redundancy"]
     assert len(result.estimates) == 0
-    assert any("too few different rows" in o.reason for o in result.omissions)
+    assert any("too few distinct observations" in o.reason for o in result.omissions)
 
 
 @pytest.mark.parametrize("options", [{"n_splits": 1}, {"max_rows": 5}])

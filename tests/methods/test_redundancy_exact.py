@@ -67,12 +67,12 @@ def test_what_the_result_says_of_rows_folds_and_levels() -> None:
     weights = np.r_[np.ones(38), 0, 0]
     result = explained(frame, subject={"sample_weight": weights}, n_splits=2, max_rows=30)[0]
     assert result.notes[:4] == (
-        "Models and associations use 30 of 40 rows, drawn at random.",
-        f"{FITS} 2 folds; intervals cover new rows for the fitted models.",
+        "Models and associations use 30 of 40 observations, drawn at random.",
+        f"{FITS} 2 folds; intervals cover new test samples for the fitted models.",
         "Copies of an observation, and observations of a cluster, never predict each other.",
         "R² of a numeric feature, R² of the level indicators of a categorical one.",
     )
-    why = "it is constant in the rows of positive weight"
+    why = "it is constant in the observations of positive weight"
     assert [(o.feature, o.reason) for o in result.omissions if o.feature] == [("same", why)]
     assert set(result.estimates["feature"]) == {"x", "g"}
     assert set(result.estimates["n"]) == {30}
@@ -86,7 +86,7 @@ def test_what_the_result_says_of_rows_folds_and_levels() -> None:
 
 def test_levels_and_leaders_are_noted_from_their_limits() -> None:
     merged = "Levels beyond the 19 most frequent are one level in: g."
-    leading = "Each feature is predicted from the 20 others that tell it most in the training rows."
+    leading = "Each feature is predicted from the 20 others that predict it best in the training sample."
     for levels, noted in ((20, ()), (21, (merged,))):
         columns = [
             NumericColumn("x", np.arange(63.0), ordered=True),
@@ -199,7 +199,7 @@ def test_flagged_pairs_are_shown_before_and_after_a_permutation(n: int, shown: i
     assert after["value"].tolist() == before["value"].tolist()
     assert (after["x"].to_numpy() != before["x"].to_numpy()).mean() > 0.5
     assert min(before["x"]) >= 3
-    assert "Pairs with an association of 0.5 or more, at most 200 rows." in found.notes
+    assert "Pairs with an association of 0.5 or more, at most 200 observations." in found.notes
     none = replace(strongest, estimates=table.assign(estimate=0.4))
     assert joint(columns, none, Engine(make_subject(None, Flat(), np.zeros((4, 2))), measures())) == []
 

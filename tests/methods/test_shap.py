@@ -413,7 +413,10 @@ def test_notes_state_the_game() -> None:
     assert set(attribution.estimates["covers"]) == {"exact"}
     assert attribution.estimates[["lower", "upper", "confidence"]].isna().all(axis=None)
     assert "Measures of y use the outcome of the explained observation." in attribution.notes
-    assert "Mean of |φ| over 9 of 24 observations against 7 background rows; repeat is the row." in importance.notes
+    assert (
+        "Mean of |φ| over 9 of 24 observations against 7 background observations; repeat is the observation."
+        in importance.notes
+    )
     assert isinstance(importance, Importance)
 
 

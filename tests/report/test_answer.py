@@ -163,9 +163,7 @@ def strangers(e: RunReader, texts: Sequence[str]) -> Iterator[str]:
 
 def numbers_of(e: RunReader, answer: Conclusion) -> list[str]:
     """Return the sentences whose numbers are results; rows that would do follow from them."""
-    cards = [
-        text for one in answer.cards for text in (one.headline, *one.texts, *(" ".join(row) for row in one.counts))
-    ]
+    cards = [text for one in answer.cards for text in (one.headline, *one.texts)]
     return [
         re.sub(r"About \d+ observations|up to \d+|\d+ %(?= interval)|\d+ features?|sex \d", "", text)
         for text in (*cards, *answer.drives)

@@ -164,7 +164,7 @@ def test_rows_with_an_infinite_divergence_are_counted_and_none_is_dropped(y: Any
     T = np.zeros((len(claiming.compared), 3, 4))
     T[0, 1, 2] = T[-1, 0, 2] = T[0, 0, 3] = np.inf
     claiming.add("x", ChangedMeasures(T, np.tile(np.arange(4), (3, 1))), np.zeros((3, 4)))
-    assert claiming.omissions[0].reason.startswith(f"the {what} is infinite in 2 of 4 rows")
+    assert claiming.omissions[0].reason.startswith(f"the {what} is infinite for 2 of 4 observations")
     assert not claiming.claims
 
 

@@ -117,7 +117,7 @@ def test_the_cost_is_all_ordered_pairs_once_and_a_sample_is_said() -> None:
     engine = Engine(s, MEASURES).bound("h_statistic")
     (result,) = HStatistic(max_rows=12).explain(s, engine, {})
     assert engine.rows_predicted["h_statistic"] == 50 + (3 + 3) * 12 * 11
-    assert "12 of 50 rows" in result.notes[0]
+    assert "12 of 50 observations" in result.notes[0]
     (screened,) = HStatistic(max_rows=12, top=2, measures=("prediction",)).explain(s, engine, {})
     pairs = screened.estimates[screened.estimates["feature_2"] != ""]
     assert list(zip(pairs["feature"], pairs["feature_2"], strict=True)) == [("x0", "x1")]

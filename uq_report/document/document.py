@@ -133,7 +133,6 @@ class Card(Frozen):
     headline: str
     aside: str = ""
     texts: tuple[str, ...] = ()
-    counts: tuple[tuple[str, ...], ...] = ()
 
 
 class Cards(BlockType):
@@ -288,7 +287,7 @@ def numbers(sections: Sequence[Section]) -> list[str]:
 
 # Fields that hold no words for a reader, or words that stand elsewhere too.
 _WORDLESS = frozenset((
-    "id", "appendix", "feature", "evidence", "code", "tone", "svg", "kind", "unit", "total_rows", "rest", "counts",
+    "id", "appendix", "feature", "evidence", "code", "tone", "svg", "kind", "unit", "total_rows", "rest",
     "numbered", "names",
 ))  # fmt: skip
 

@@ -152,7 +152,7 @@ def _features(audit: AuditFile, model: Any, tables: AuditTables) -> list[str]:
         if apart := difference(", ".join(map(repr, lacking)), ", ".join(map(repr, extra))):
             raise InputError(
                 f"data must have the columns that the model was fitted on; got {name}: {apart}. "
-                "A column that is no feature has a role (target, clusters, protected ...) or stands in data.ignore."
+                "A column that is no feature has a role (target, clusters, protected ...) or is listed in data.ignore."
             )
     if tables.training is not None:
         trained = features_of(audit, map(str, tables.training.columns))

@@ -189,7 +189,7 @@ class Agreement(BuiltInExplainer):
         gaps = [Omission(method.measure, "", method.why) for method in rankings if method.draws is None]
         return diagnostic(
             ids.AGREEMENT_STABILITY,
-            "Entropy of the ranks over bootstrap samples of the rows",
+            "Entropy of the ranks over bootstrap samples",
             lines,
             ("item", "largest"),
             x="largest",

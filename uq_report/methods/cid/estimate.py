@@ -182,7 +182,7 @@ def in_cells(data: Data, bins: int) -> tuple[IntArray, tuple[str, ...]]:
 def cell_notes(binned: Sequence[str], bins: int, pooled: Sequence[str], gaps: Sequence[str]) -> tuple[str, ...]:
     """Return how columns became cells: what was cut, which levels share a cell, and where values are missing."""
     cut = f"Cut into {bins} cells of about equal count: {listed(binned)}. Information within a cell is lost."
-    pool = f"The {MOST_LEVELS - 1} most frequent levels are kept, the rest share one cell: {listed(pooled)}."
+    pool = f"The {MOST_LEVELS - 1} most frequent levels are kept, the other levels share one cell: {listed(pooled)}."
     missing = f"A missing value is a cell of its own: {listed(gaps)}."
     return tuple(note for note, names in ((cut, binned), (pool, pooled), (missing, gaps)) if names)
 
@@ -354,7 +354,7 @@ def _outcome(engine: Engine) -> Any:
         )
     y = np.asarray(engine.y)
     if len(np.unique(y)) < 2:
-        raise InputError("cid.y must vary over the audited rows; got one value only. It carries no information.")
+        raise InputError("cid.y must vary over the test sample; got one value only. It carries no information.")
     return y
 
 
@@ -436,8 +436,8 @@ def _unsuited(data: Data, title: str) -> list[str]:
     reasons += [f"values are infinite in {listed(data.infinite)}"] if data.infinite else []
     if common:
         reasons.append(
-            f"more than {100 * MOST_COMMON:.0f} % of the rows share one value of {listed(common)}: a {title} does "
-            "not fit there"
+            f"more than {100 * MOST_COMMON:.0f} % of the observations share one value of {listed(common)}: a {title} "
+            "does not fit there"
         )
     return reasons
 

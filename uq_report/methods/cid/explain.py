@@ -306,7 +306,7 @@ def corrected_importance(
     features = estimate.features
     frames, tables, omissions, maps = [], [], [], {}
     for measure in names:
-        reason = "permutation importance has no row values of it for every feature"
+        reason = "permutation importance has no values of single observations for every feature"
         if measure in sets.importances:
             fitted = importance_map(sets.importances[measure], sets.terms)
             maps[measure] = fitted.facts
@@ -416,7 +416,7 @@ def refitted(engine: Engine, estimate: InformationEstimate, names: Sequence[str]
     return Sets(
         {name: values for name, values in by_name.items() if np.isfinite(values).all()},
         np.stack(terms),
-        f"The model is refitted on {n_sets} random splits of the rows, scored on the {TEST_SHARE:.0%} left out.",
+        f"The model is refitted on {n_sets} random splits of the test sample, scored on the {TEST_SHARE:.0%} left out.",
     )
 
 

@@ -115,9 +115,9 @@ def _hidden_words(lines: Sequence[CoverCorrectedLine], view: CoverCorrected, run
     more = value_words(line.change, line.change_lower, line.change_upper, unit, confidence=line.confidence)
     in_unit = f" {unit_phrase(unit)}".rstrip()
     return {
-        "statement": f"Wrong values of {short(line.feature)} alone cost {number(line.plain, 2)}{in_unit}; with those "
-        f"of {partners[line.feature]} wrong too they cost {number(line.estimate, 2)}{in_unit}, more by {more}{lead}."
-        f"{_so_with(others)}",
+        "statement": f"Permuting {short(line.feature)} alone increases {reading.measure_words(line.measure)} by "
+        f"{number(line.plain, 2)}{in_unit}; with {partners[line.feature]} permuted as well the increase is "
+        f"{number(line.estimate, 2)}{in_unit}, larger by {more}{lead}.{_so_with(others)}",
         "evidence": (ids.COVER, ids.CID_COVER),
         "remedy": "Read its importance together with that of its partner features.",
         "measures": (line.measure,),
@@ -129,7 +129,7 @@ def _hidden_words(lines: Sequence[CoverCorrectedLine], view: CoverCorrected, run
 
 
 def _so_with(others: Sequence[str]) -> str:
-    return f"{and_with(' So it is with', others)}." if others else ""
+    return f"{and_with(' The same applies to', others)}." if others else ""
 
 
 def _of_skill(value: float, run: Run) -> float | None:
@@ -172,9 +172,9 @@ def _unnoticed(rule: Rule, run: Run) -> RuleOutcome:
     loss = reading.likelihood(importance)
     require(loss, reading.lacking(importance, NLL.name))
     require(ENTROPY.name in importance.measures, reading.lacking(importance, ENTROPY.name))
-    require(facts.weights is False and not facts.clusters, "the rows are weighted or in clusters")
+    require(facts.weights is False and not facts.clusters, "the observations are weighted or in clusters")
     features = _differences(rule, importance, loss)
-    require(features, "permutation importance has no row terms")
+    require(features, "permutation importance has no terms of single observations")
     redundancy = needed(RedundancyView, run)
     predicted = {line.feature: line for line in redundancy.lines if line.item == WITHOUT_TARGET}
 

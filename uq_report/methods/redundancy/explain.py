@@ -75,7 +75,7 @@ def joint(columns: Sequence[NumericColumn], strongest: Diagnostic, engine: Engin
             frame=pd.concat(frames, ignore_index=True),
             estimates=pd.DataFrame(columns=list(ESTIMATE_COLUMNS)),
             notes=(
-                f"Pairs with an association of {FLAGGED} or more, at most {JOINT_ROWS} rows.",
+                f"Pairs with an association of {FLAGGED} or more, at most {JOINT_ROWS} observations.",
                 "x is the feature, value its partner (item), levels as positions.",
                 "Points after the permutation that lie where no observation lay are extrapolations.",
             ),
@@ -213,13 +213,17 @@ class Redundancy(BuiltInExplainer):
             for item, forecast in zip((WITHOUT_TARGET, WITH_TARGET), answers, strict=False):
                 sampling = Sampling.of(subject, rows[task.rows])
                 if not np.ptp(task.truth[task.rows][sampling.weights > 0], axis=0).any():
-                    omissions.append(Omission("", task.feature, "it is constant in the rows of positive weight"))
+                    omissions.append(
+                        Omission("", task.feature, "it is constant in the observations of positive weight")
+                    )
                 elif np.isnan(forecast).any():
-                    omissions.append(Omission("", task.feature, "too few different rows to predict some from others"))
+                    omissions.append(
+                        Omission("", task.feature, "too few distinct observations to predict some from others")
+                    )
                 else:
                     of = (task.truth[task.rows], forecast, sampling, engine.confidence, task.measure, task.feature)
                     table.append(forest.skill(*of) | {"item": item, "n": len(task.rows)})
-        note = f"Models and associations use {len(rows)} of {subject.n} rows, drawn at random."
+        note = f"Models and associations use {len(rows)} of {subject.n} observations, drawn at random."
         sampled = (note,) if len(rows) < subject.n else ()
         return diagnostic(
             ids.REDUNDANCY,
@@ -283,9 +287,9 @@ class Redundancy(BuiltInExplainer):
             by = f"A linear fit and trees, weighed by the other folds, scored {folds}"
         many = [c.name for c in columns if not c.ordered and len(np.unique(c.numbers)) > MAX_LEVELS]
         merged = f"Levels beyond the {MAX_LEVELS - 1} most frequent are one level in: {', '.join(many)}."
-        leading = f"Each feature is predicted from the {LEADING} others that tell it most in the training rows."
+        leading = f"Each feature is predicted from the {LEADING} others that predict it best in the training sample."
         return (
-            f"{by}; intervals cover new rows for the fitted models.",
+            f"{by}; intervals cover new test samples for the fitted models.",
             *((leading,) if self.model == "stacked" and len(columns) > LEADING + 1 else ()),
             "Copies of an observation, and observations of a cluster, never predict each other.",
             "R² of a numeric feature, R² of the level indicators of a categorical one.",

@@ -5,9 +5,13 @@ from __future__ import annotations
 from ...document.text import clean
 from ...reading.run_reader import RunReader
 
+DECISIVE = ("calibration", "performance", "policy")  # the recommendation rests on these checks
+
 
 def largest_sample(e: RunReader) -> str:
-    """Return the largest sample size that is advised for a rule left open, with its check; empty for none.
+    """Return the largest sample size that is advised for a decisive check left open, with the check; empty for none.
+
+    Rules on groups or segments can ask for samples that nobody has; their findings state these numbers.
 
     Examples
     --------
@@ -18,7 +22,8 @@ def largest_sample(e: RunReader) -> str:
     >>> largest_sample(RunReader(run))
     'Inconclusive rules: up to about 2,300 observations give 80% power (Performance).'
     """
-    sizes = {clean(o.title or o.check, 60): o.n_needed for o in e.run.outcomes if o.n_needed is not None}
+    leading = (o for o in e.run.outcomes if o.check in DECISIVE and o.n_needed is not None)
+    sizes = {clean(o.title or o.check, 60): o.n_needed or 0 for o in leading}
     if not sizes:
         return ""
     check = max(sizes, key=lambda title: sizes[title])

@@ -77,17 +77,15 @@ def performance_sentence(e: RunReader) -> str:
 
 
 def performance(e: RunReader) -> Card:
-    """Return the card on scores, baselines and the confusion matrix."""
+    """Return the card on scores, baselines and the missed share of the rarest class."""
     skill, view = skill_of(e), Decisions.find(e.run)
     headline, aside = _headline(e, skill)
     if not headline:
         why = e.why_missing(CalibrationView.id) if e.subject.has_y else "No outcomes were given."
         return Card(title=PERFORMANCE, headline=NOT_TESTED, texts=(sentence(why),))
     against = _against(e, skill, headed=aside.startswith(LOWER)) if skill is not None else ""
-    texts = (against, _accuracy(e, aside), *_decided(view))
-    return Card(
-        title=PERFORMANCE, headline=headline, aside=aside, texts=tuple(filter(None, texts)), counts=_confusion(view)
-    )
+    texts = (against, _accuracy(e, aside), _decided(view))
+    return Card(title=PERFORMANCE, headline=headline, aside=aside, texts=tuple(filter(None, texts)))
 
 
 def _headline(e: RunReader, skill: SkillEstimate | None) -> tuple[str, str]:
@@ -138,38 +136,23 @@ def _score(e: RunReader, item: str) -> ScoreLine | None:
     return None if view is None else view.of(item)
 
 
-def _decided(view: Decisions | None) -> tuple[str, ...]:
+def _decided(view: Decisions | None) -> str:
     """Say which share of the rarest class is missed, of many classes of the one that is missed most."""
     if view is None:
-        return ()
+        return ""
     recalls = [line for line in view.lines if line.item == RECALL and line.has_interval]
-    lead = f"Confusion matrix ({clean(view.rule)}):" if _confusion(view) else ""
     few = len(view.classes) <= MOST
     if not recalls:
-        missed = "" if few else f"It predicts {clean(view.rule)}."
-    elif few:
-        missed = _missed(min(recalls, key=lambda line: line.n), "rarest" if len(view.classes) > 2 else "rarer")
-    else:
-        # a class of few observations may be recalled by chance
-        missed = _missed(min(recalls, key=lambda line: (line.upper, line.estimate)), "most often missed")
-    return tuple(filter(None, (missed, lead)))
+        return "" if few else f"It predicts {clean(view.rule)}."
+    if few:
+        return _missed(min(recalls, key=lambda line: line.n), "rarest" if len(view.classes) > 2 else "rarer")
+    # a class of few observations may be recalled by chance
+    return _missed(min(recalls, key=lambda line: (line.upper, line.estimate)), "most often missed")
 
 
 def _missed(line: DecisionLine, which: str) -> str:
     words = percent(1 - line.estimate, 1 - line.upper, 1 - line.lower)
     return f"Missed: {words} of {line.n} in the {which} class, “{name(line.label)}”."
-
-
-def _confusion(view: Decisions | None) -> tuple[tuple[str, ...], ...]:
-    """Return the confusion matrix with its heads; none for many classes."""
-    if view is None or not view.counts or len(view.classes) > MOST:
-        return ()
-    labels = [name(label) for label in view.classes]
-    rows = zip(labels, view.counts, strict=True)
-    return (
-        ("actual", *(f"predicted {label}" for label in labels)),
-        *((label, *(f"{round(cell)}" for cell in row)) for label, row in rows),
-    )
 
 
 def calibration_verdict(e: RunReader) -> str:
