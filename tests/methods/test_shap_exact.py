@@ -189,7 +189,7 @@ def test_orders_have_the_interval_of_their_pairs() -> None:
     )
     assert single.meta["exact"] is False
     assert single.meta["rows"] == {"chosen": [5, 2]}
-    assert single.meta["background"] == {"rows": 7, "source": "explained rows"}
+    assert single.meta["background"] == {"rows": 7, "source": "explained observations"}
     used = single.meta["rows_used"]
     assert len(used) == 4
     assert single.meta["explained"] == sorted({5, 2, *used})
