@@ -82,7 +82,7 @@ def measures() -> str:
 def api() -> str:
     """Return the page of public names."""
     lines = ["# Python API", "", "Everything below is imported from `uq_report`, by convention as `uq`.", ""]
-    for name in sorted(uq.__all__):
+    for name in sorted({*dir(uq)} - {"__version__"}):
         value = getattr(uq, name)
         kind = "autoclass" if inspect.isclass(value) else "autofunction" if callable(value) else "automodule"
         target = f"uq_report.{name}"

@@ -136,7 +136,8 @@ def test_moments_are_ranks_of_times(time: Any, ranks: list[int]) -> None:
     [
         ([1, NAN, NAN], r"must have no missing times; got 2 of 3 \(rows 1, 2\)"),
         ([True, False, True], "must be numbers or dates; got booleans"),
-        (["now", "then", "x"], "must be numbers, dates or text by ISO 8601 such as 2026-01-31; got 'now'"),
+        (["now", "then", "x"], "must be numbers, dates or text by ISO 8601 such as 2026-01-31; got 'now' in row 0 "),
+        (["2026-01-31", "2026-02-01", "today"], "must be numbers, dates or text by .*; got 'today' in row 2 "),
         ([1, 2], r"must have shape \(3,\)"),
     ],
 )

@@ -38,7 +38,7 @@ def test_estimates_are_the_files_of_the_folder_without_curves_and_single_rows() 
     run = make_run()
     held = {one.name: one.content for one in document(run).attachments}
     assert held["pfi.train.estimates.csv"] == guarded_csv(run.result(ids.PFI_TRAIN).estimates)
-    assert not {"pdp.estimates.csv", "shap.estimates.csv", "pfi.reading.estimates.csv"} & set(held)
+    assert not {"pdp.estimates.csv", "shap.estimates.csv"} & set(held)
 
 
 @pytest.mark.parametrize("appendix", ["none", "short", "full"])

@@ -27,6 +27,7 @@ ELSEWHERE = {
     ids.CID_COVER: "its sets are the partners in the tables of cover",
     ids.PFI_DELTA: "the changes of single rows stay in the evidence",
     ids.SEGMENTS_FEATURES: "a column in the table of segments",
+    ids.SUPPORT_COPIES: "a sentence in the section of support",
     ids.SUPPORT_ROWS: "a number per row stays in the evidence, as its section says",
 }
 # results that several sections show, and why

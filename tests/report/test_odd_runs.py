@@ -111,8 +111,10 @@ def odd_classes() -> Run:
 def everything_failed() -> Run:
     asked = rows(60)
 
+    known = {row.tobytes() for row in asked.to_numpy()}
+
     def model(X: Any) -> Normal:
-        if len(X) != len(asked) or not np.array_equal(np.asarray(X), asked.to_numpy()):
+        if not all(row.tobytes() in known for row in np.ascontiguousarray(X)):
             raise RuntimeError("the model <b>answers</b> no more: None, nan")
         return numbers(X)
 

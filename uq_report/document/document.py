@@ -124,10 +124,7 @@ class Verdict(BlockType):
 
 
 class Card(Frozen):
-    """A title, a number or word with what is beside it, sentences, and a small table.
-
-    `counts` is a small table of texts, its first row the heads, none of them empty; empty for none.
-    """
+    """A title, a number or word with what is beside it, and sentences."""
 
     title: str
     headline: str

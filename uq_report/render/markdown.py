@@ -160,12 +160,9 @@ def _verdict(block: kinds.Verdict, _: Outline) -> str:
 
 
 def _card(card: kinds.Card) -> str:
-    """Return a card: its question and answer, sentences, and counts as a table."""
+    """Return a card: its question and answer, and sentences."""
     head = f"**{escape(card.title)}** {escape(card.headline)} {escape(card.aside)}".strip()
-    table = [f"| {' | '.join(escape(cell) or ' ' for cell in row)} |" for row in card.counts]
-    if table:
-        table.insert(1, f"| {' | '.join(['---', *['---:'] * (len(card.counts[0]) - 1)])} |")
-    return "\n\n".join(filter(None, [head, " ".join(map(escape, card.texts)), "\n".join(table)]))
+    return "\n\n".join(filter(None, [head, " ".join(map(escape, card.texts))]))
 
 
 def _steps(block: kinds.Steps, _: Outline) -> str:

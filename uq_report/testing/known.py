@@ -165,9 +165,7 @@ def known_document() -> doc.Document:
     fails = "The gate fails."
     callout = doc.Callout(tone="bad", title="Fails", text=fails, evidence=(ids.PFI,), code="UQ501", id="f1")
     verdict = doc.Verdict(badge=doc.Badge("Use", "good"), text=f"{mention('age')} drives it.", note="People decide.")
-    card = doc.Card(
-        title="How good?", headline="0.76", aside="AUC", texts=("Good.",), counts=(("observed", "no"), ("yes", "3"))
-    )
+    card = doc.Card(title="How good?", headline="0.76", aside="AUC", texts=("Good.",))
     steps = doc.Steps(steps=(doc.Step(lead="Look", text="at UQ501", aside="owner", tone="warning"),))
     answer = (verdict, doc.Cards(cards=(card, card)), steps)
     split = doc.Split(left=(doc.Paragraph(text="A figure."),), right=(doc.Paragraph(text="Its words."),))

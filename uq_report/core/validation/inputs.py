@@ -237,7 +237,8 @@ def _times(given: pd.Series[Any]) -> AnyArray:
         times = pd.to_datetime(given, format="ISO8601", utc=True, errors="coerce")
     except (TypeError, ValueError) as error:
         raise InputError(f"{must}; got {shown(given.iloc[0])}. {remedy}") from error
-    refuse_cells(must, given.to_numpy(), times.isna().to_numpy(), remedy)
+    of_the_call = given.astype(object).isin(["now", "today"])  # pandas reads the clock
+    refuse_cells(must, given.to_numpy(), (times.isna() | of_the_call).to_numpy(), remedy)
     return times.to_numpy()
 
 

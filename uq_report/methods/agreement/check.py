@@ -50,7 +50,7 @@ CONTRADICTED = Rule(
 )
 WITHOUT_BENEFIT = Rule(
     code="UQ602",
-    title="A leading driver of the prediction has no importance for the loss",
+    title="A driver of the prediction has no importance for the loss",
     options=("top", "level"),
     thresholds={"half": HALF},
     when="Every ranking of the prediction with intervals places the feature within the first {top} "

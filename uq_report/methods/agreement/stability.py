@@ -232,7 +232,7 @@ def _seeded(shuffling: ShuffleShare, allowed: float) -> Said:
         f"{share_words(shuffling.share, shuffling.lower, shuffling.upper)} of the variance of the importances for "
         f"{measure_words(shuffling.measure)}: another seed would change the values. The intervals account for this.",
         "evidence": (ids.PFI,),
-        "remedy": f"Use about {shuffling.needed(allowed)} permutations per feature (pfi.n_repeats).",
+        "remedy": f"Use about {shuffling.needed(allowed)} permutations per feature.",
         "measures": (shuffling.measure,),
         "features": shuffling.features,
         "threshold": allowed,

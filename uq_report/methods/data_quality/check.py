@@ -249,7 +249,7 @@ def _columns(rule: Rule, view: DataQualityView) -> RuleOutcome:
     def said(measure: str) -> Said:
         (joint, words), lines = COLUMNS[measure], of_measure(view.lines, measure)
         statement = f"{words}: {listed(f'{short(line.feature)}{joint}{line.item}' for line in lines)}."
-        remedy = "Remove the column from the model, or audit observations where it varies."
+        remedy = "Remove the column, or audit observations where it varies."
         return _said(rule, statement, remedy, None, lines)
 
     passed = "No column is constant, copied or nearly empty."

@@ -28,8 +28,7 @@ OVER, UNDER = "UQ401", "UQ402"
 RESTS_ON = "E[S(q̃, Y) − S(q, Y)] = divergence of q̃ from q if Y follows q, for a proper score S"
 NAMED = 3  # features named
 _REMEDY_OF_CAUSE = (
-    "Check how the feature is populated, coded and signed in the training and the test sample. Correct or remove it, "
-    "then repeat the audit."
+    "Check how the feature is populated, coded and signed in both samples. Correct or remove it, then repeat the audit."
 )
 PASSED = {
     OVER: "The importance implied by the model is realised out of sample.",

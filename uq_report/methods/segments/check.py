@@ -40,7 +40,7 @@ NATS = "nats"
 
 SURER = Rule(
     code=OVERSURE,
-    title="In a segment of observations the model is over-confident",
+    title="In a segment the model is over-confident",
     options=("level/2", "margin", "loss", "medium", "high", "share"),
     when="A leaf of a small tree, no larger than the other leaves together, judged on observations that the tree has "
     "not seen: the loss exceeds the loss that the model expects (its entropy) by more than {margin} nats, where the "
@@ -53,7 +53,7 @@ SURER = Rule(
 )
 UNSURE = Rule(
     code=CONCENTRATED,
-    title="The model's uncertainty is concentrated in a segment of observations",
+    title="The model's uncertainty is concentrated in a segment",
     options=("level/2", "entropy", "spread"),
     when="A leaf of a small tree, no larger than the other leaves together, judged on observations that the tree has "
     "not seen: the uncertainty is higher than for the other observations (level {level}, Holm-adjusted over segments), "
@@ -64,7 +64,7 @@ UNSURE = Rule(
 )
 MISPREDICTED = Rule(
     code=WRONG_MEAN,
-    title="In a segment of observations predictions are wrong on average",
+    title="In a segment predictions are wrong on average",
     options=("level", "margin", "medium", "high", "small"),
     when="Leaves of trees on the residual, grown on a part of the observations and judged on the others, and the same "
     "with the parts exchanged: the mean of outcome less prediction d, in standard deviations of the model, is beyond "
@@ -131,7 +131,7 @@ def _surer(line: SegmentLine, margin: float, view: SegmentsView, run: Run) -> Sa
     return {
         "statement": f"{_where(line)} the loss exceeds the loss that the model expects by {own}, and by {more} more "
         f"than for the other {line.n_rest} observations: there the model is over-confident.{_closest(line, run)}",
-        "remedy": f"Check these {line.n} observations for wrong labels and for missing features.",
+        "remedy": f"Check these {line.n} observations for wrong labels and missing features.",
         "measures": (NLL.name, ENTROPY.name) if line.measure == CONFIDENCE_GAP else (line.measure,),
         "threshold": margin,
         **_about(line, view),
@@ -264,10 +264,10 @@ def _wrong_on_average(rule: Rule, raised: Sequence[Offset]) -> Said:
     explained = (OVERSURE, *(("UQ101",) if graded in ("high", "medium") else ()))
     return {
         "statement": f"Where {line.item} ({line.n} of the {judging} observations that judge it) {_means(line)}: "
-        f"predictions are too {'low' if line.estimate > 0 else 'high'} by {size} standard deviations of the model. "
-        f"This costs about {number(line.nats, 2)} nats per observation.{also}",
-        "remedy": "Look for a missing feature, an interaction or wrong labels in this segment. Refit the model, or "
-        "exclude the segment from its use.",
+        f"predictions are too {'low' if line.estimate > 0 else 'high'} by {size} standard deviations of the model, "
+        f"about {number(line.nats, 2)} nats per observation.{also}",
+        "remedy": "Look for a missing feature, an interaction or wrong labels here. Refit the model, or exclude the "
+        "segment from its use.",
         "measures": (NLL.name,),
         "evidence": (ids.SEGMENTS_RESIDUALS,),
         "features": first.features,

@@ -87,7 +87,7 @@ SHIFTED = Rule(
 )
 NEAR_COPIES = Rule(
     code="UQ305",
-    title="Audited observations are near copies of training observations",
+    title="Observations are near copies of training observations",
     options=("copies", "copies_medium", "copies_high"),
     when="More audited observations than training observations lie far closer to one training observation than to the "
     "next (ratio of both distances, at most its 1 % point among training observations). The excess, by its "
@@ -139,7 +139,7 @@ def _outside(rule: Rule, line: SupportLine) -> Said:
         f"the training sample at most {share_words(line.expected)} would. There the model extrapolates, and its stated "
         "uncertainty is not tested.",
         "evidence": (ids.SUPPORT, ids.SUPPORT_ROWS),
-        "remedy": "Restrict the use of the model to its training domain, or train it on observations like those "
+        "remedy": "Restrict the use of the model to its training domain. Otherwise train it on observations like those "
         "outside.",
         "threshold": line.expected,
         "explains": _symptoms(OF_MODEL, line.estimate - line.expected, rule),
@@ -155,8 +155,8 @@ def _extrapolates(lines: Sequence[SupportLine], limit: float) -> Said:
         f"training domain{and_with('; so does', others)}. Permutation importance then describes extrapolation, not the "
         "value of the feature.",
         "evidence": (ids.SUPPORT,),
-        "remedy": "Read the local effect beside the permutation importance, or permute the feature together with those "
-        "it depends on.",
+        "remedy": "Read the local effect beside the permutation importance. Alternatively, permute the feature together "
+        "with those it depends on.",
         "features": tuple(line.feature for line in lines),
         "threshold": limit,
         **observed(lines[0]),
@@ -211,7 +211,7 @@ def _copies(rule: Rule, run: Run) -> RuleOutcome:
 def _near_copies(rule: Rule, line: CopiesLine) -> Said:
     return {
         "statement": f"{share_words(line.share)} of {line.n} audited observations lie far closer to one training "
-        f"observation than to the next; of training observations {share_words(line.share_train)} do. The excess is at "
+        f"observation than to the next; of training observations {share_words(line.share_train)} do, an excess of at "
         f"least {share_words(line.least)}. These are copies with small changes, or repeated measurements of the same "
         "units: the model was fitted to them.",
         "evidence": (SupportCopies.id,),

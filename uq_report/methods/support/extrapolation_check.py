@@ -89,7 +89,7 @@ def _exchanged(margin: float, lines: Sequence[PfiLine], run: Run) -> Said:
         "statement": f"Permuting {short(line.feature)} lowers the stated uncertainty by {words}"
         f"{and_with('; so does', others)}. {outside}Whether it is calibrated there is not tested.",
         "evidence": (ids.PFI, *((ids.SUPPORT,) if outside else ()), *_pictured(run, features)),
-        "remedy": "Collect outcomes for such observations before relying on the stated uncertainty.",
+        "remedy": "Collect outcomes there before relying on the stated uncertainty.",
         "measures": (ENTROPY.name,),
         "features": features,
         "threshold": -margin,

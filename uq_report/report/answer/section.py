@@ -138,7 +138,6 @@ class Conclusion:
         yield from (self.assumption, self.undecidable)
         for card in self.cards:
             yield from (card.title, _head(card), *card.texts)
-            yield from (" ".join(row) for row in card.counts)
         yield from self.drives
         for step in self.actions:
             yield from (step.lead, step.text, step.aside)
