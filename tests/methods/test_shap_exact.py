@@ -196,7 +196,7 @@ def test_orders_have_the_interval_of_their_pairs() -> None:
     assert set(single.frame["position"]) == {0}
     assert importance.notes[2:4] == (
         "Mean of |φ| over 4 of 30 observations against 7 background observations; repeat is the observation.",
-        "The Monte-Carlo error of single values raises means near 0.",
+        "The Monte-Carlo error of single values biases means near 0 upwards.",
     )
     assert importance.frame["repeat"].tolist() == used * 4
     sizes = importance.frame.groupby("feature", sort=False)["value"]
