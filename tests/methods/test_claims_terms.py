@@ -146,7 +146,7 @@ def test_quantiles_are_compared_in_pinball_loss_from_five_levels() -> None:
     assert score.divergence.rows(other, None, q).tolist() == q.pinball_divergence(other).tolist()
     assert score_of(few) is None
     assert why_no_score(few) == (
-        "quantiles at 4 levels are too few to compare model-implied with realised importance; 5 would do"
+        "quantiles at 4 levels are too few to compare model-implied with realised importance; at least 5 are needed"
     )
     assert score_of(Quantiles(q.levels, values.round(-1), "atoms")) == score
 

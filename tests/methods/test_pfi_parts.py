@@ -263,7 +263,8 @@ def test_rows_that_are_infinite_in_any_part_are_counted_once(outcomes: bool) -> 
     T[0, 1, 2] = T[0, 2, 2] = T[-1, 0, 4] = np.inf
     given._add("a", ChangedMeasures(T, np.tile(np.arange(n), (3, 1))), np.zeros((2, n)))
     what = "divergence or the loss" if outcomes else "divergence"
-    assert [gap.reason for gap in given.omissions] == [f"the {what} is infinite in 2 of 6 rows, and none was dropped"]
+    reason = f"the {what} is infinite for 2 of 6 observations, and none was dropped"
+    assert [gap.reason for gap in given.omissions] == [reason]
     assert given.claims == {}
 
 
@@ -407,7 +408,8 @@ def test_the_spread_is_of_quantiles_from_20_shuffles_on(m: int, low: float, high
 def test_a_test_is_out_of_reach_where_the_smallest_p_value_is_above_the_level(m: int, reach: bool) -> None:
     notes = " ".join(importance_result(tables(np.arange(float(m)))).notes)
     words = (
-        "18 permutations give no p-value below 0.053, so the test cannot reach the level 0.05: it needs 19, or 19 to"
+        "18 permutations give no p-value below 0.053, so the test cannot reach the level 0.05: it needs 19, or 19 with "
+        "adjustment for all features."
     )
     assert (words in notes) is not reach
     assert ("give no p-value below" in notes) is not reach
@@ -445,7 +447,7 @@ def test_the_smallest_number_of_shuffles_decides_and_both_are_told() -> None:
     assert both.frame.groupby("feature").size().to_dict() == {"a": 30, "b": 19}
     assert both.rows is None  # no row values were kept
     early = " ".join(importance_result(two(tables(np.arange(30.0)), tables(np.arange(19.0)))).notes)
-    assert early.count("so it was for b.") == 1
+    assert early.count("They stopped early for b.") == 1
 
 
 def test_where_some_are_exact_only_the_others_have_no_interval() -> None:
@@ -463,7 +465,7 @@ def test_where_some_are_exact_only_the_others_have_no_interval() -> None:
         assert any(note.startswith("No interval") for note in notes) is bool(start)
         assert (fixed in notes) is some
     named = importance_result(two(exact, few)).notes[0]
-    assert named.startswith("Those of a are exact over all permutations")
+    assert named.startswith("Importances of a are exact over all permutations")
 
 
 def judged(value: float, se: float, margin: float = 0.01) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def test_the_estimate_is_the_mean_over_pairs_of_a_cluster() -> None:
 
 def test_the_reader_is_told_and_no_p_value_is_given() -> None:
     result = explained(visits(), within_clusters=True)["pfi"]
-    assert any("among the rows of a cluster" in note for note in result.notes)
+    assert any("permuted within clusters" in note for note in result.notes)
     assert result.estimates["p_value"].isna().all()
     assert result.meta["degrees_of_freedom"] == C - 1
 

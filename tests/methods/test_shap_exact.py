@@ -182,21 +182,21 @@ def test_orders_have_the_interval_of_their_pairs() -> None:
     np.testing.assert_allclose(moved["upper"] - moved["estimate"], reach)
     np.testing.assert_allclose(moved["estimate"] - moved["lower"], reach)
     assert set(table["covers"]) == {"Monte Carlo (permutations)"}
-    half = "6 orders of 4 features for each row, half of them reverses of the others: "
+    half = "6 orders of 4 features per observation, half of them the reverse of the others: "
     assert single.notes == (
         "Absent features take their values jointly from 7 explained observations.",
-        f"{half}values carry a Monte-Carlo error, their sum does not.",
+        f"{half}values have a Monte-Carlo error, their sum has none.",
     )
     assert single.meta["exact"] is False
     assert single.meta["rows"] == {"chosen": [5, 2]}
-    assert single.meta["background"] == {"rows": 7, "source": "explained rows"}
+    assert single.meta["background"] == {"rows": 7, "source": "explained observations"}
     used = single.meta["rows_used"]
     assert len(used) == 4
     assert single.meta["explained"] == sorted({5, 2, *used})
     assert set(single.frame["position"]) == {0}
     assert importance.notes[2:4] == (
         "Mean of |φ| over 4 of 30 observations against 7 background observations; repeat is the observation.",
-        "The Monte-Carlo error of single values raises means near 0.",
+        "The Monte-Carlo error of single values biases means near 0 upwards.",
     )
     assert importance.frame["repeat"].tolist() == used * 4
     sizes = importance.frame.groupby("feature", sort=False)["value"]
@@ -216,7 +216,7 @@ def test_exact_values_have_no_interval_and_no_sample_no_importance() -> None:
     assert set(single.estimates["covers"]) == {"exact"}
     assert (single.estimates["std_error"] == 0).all()
     assert single.notes == (
-        "Absent features take their values, together, from 9 explained rows.",
+        "Absent features take their values jointly from 9 explained observations.",
         "All 4 coalitions of 2 features were evaluated: there is no Monte-Carlo error.",
     )
     assert single.meta["exact"] is True

@@ -161,7 +161,7 @@ def test_what_is_missing_or_infinite_is_no_point_and_is_told() -> None:
     assert found.notes == (
         "a: 2 observations have no value; the grid has observed values only.",
         "a: 2 infinite values are not on the grid.",
-    )
+    )  # fmt: skip
     single = grid([2.0, 2.0])
     assert single is not None
     assert single.notes == ("a has one value on the grid; its profile is a single point.",)

@@ -142,7 +142,7 @@ def test_an_audit_without_outcomes_ranks_by_what_is_claimed() -> None:
         assert "nan" not in told.lower().split()
     outcome = next(one for one in run.run.outcomes if one.check == "claims")
     assert outcome.state == "not_applicable"
-    assert "no outcomes" in outcome.reason
+    assert "needs outcomes" in outcome.reason
 
 
 def test_a_group_claims_more_than_its_features() -> None:
