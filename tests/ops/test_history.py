@@ -386,7 +386,8 @@ def test_compare_tells_and_writes_what_changed(folder: str, tmp_path: Path) -> N
     add(History(folder), run(4, settings={"seed": 5}, outcomes=()))
     result = call("compare", "credit@3", "credit@4", "--history", folder)
     assert result.exit_code == 0
-    assert result.stdout.startswith("Changes since m of 2026-01-03\n")
+    assert result.stdout.startswith("Recommendation: Not fit for purpose -> Inconclusive\nNow: ")
+    assert "\nChanges since m of 2026-01-03\n" in result.stdout
     assert "Input: setting seed: 0 -> 5" in result.stdout
     assert "UQ101, found before, is not cleared: its check is not installed." in result.stdout
     found = json.loads(call("compare", "credit@3", "credit@4", "--history", folder, "--json").stdout)
@@ -401,18 +402,23 @@ def test_compare_tells_and_writes_what_changed(folder: str, tmp_path: Path) -> N
     assert "0 findings changed, 1 unchanged; 0 of 0 values changed" in same.stdout
 
 
+def changes_of(printed: str) -> list[str]:
+    """Return the lines from "Changes since" on; before them stand the recommendation and the drivers."""
+    lines = printed.splitlines()
+    return lines[next(k for k, line in enumerate(lines) if line.startswith("Changes since")) :]
+
+
 def test_compare_prints_ten_lines_at_most_and_the_worst_first(tmp_path: Path) -> None:
     place = History(tmp_path / "history")
     add(place, run(1))
     add(place, run(2, settings={f"key {k}": k for k in range(40)}, outcomes=()))
     result = call("compare", "credit@1", "credit@2", "--history", str(tmp_path / "history"))
-    lines = result.stdout.splitlines()
+    lines = changes_of(result.stdout)
     assert len(lines) == 10
-    assert lines[0].startswith("Changes since")
     assert "inputs changed" in lines[1]
     assert re.fullmatch(r"\.\.\. and \d+ further lines: .*", lines[-1])
-    back = call("compare", "credit@2", "credit@1", "--history", str(tmp_path / "history")).stdout.splitlines()
-    assert back[2].startswith("New: UQ101 (none -> high), the model:")
+    back = call("compare", "credit@2", "credit@1", "--history", str(tmp_path / "history"))
+    assert changes_of(back.stdout)[2].startswith("New: UQ101 (none -> high), the model:")
 
 
 FACTORY = """

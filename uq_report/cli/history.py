@@ -101,7 +101,7 @@ def compare(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say in ten lines what changed from one run to another, the worst first: findings, values, inputs."""
+    """Compare two runs: recommendation, score and drivers, then in ten lines at most what changed, the worst first."""
     with errors_reported(as_json):
         from ..runner import changes as changes_of
 

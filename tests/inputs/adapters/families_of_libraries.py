@@ -77,7 +77,7 @@ def lifelines(kind: str) -> Subject:
     """Return a survival model of lifelines of this name, on arrests after release."""
     frame = import_module("lifelines.datasets").load_rossi().sample(frac=1.0, random_state=0).reset_index(drop=True)
     features, outcome = ["fin", "age", "prio"], ["week", "arrest"]
-    train, test = frame[:300], frame[300:380]
+    train, test = frame[:300], frame[300:420]
     model = getattr(import_module("lifelines"), kind)().fit(train[features + outcome], *outcome)
     return uq.explain(model, test[features], test[outcome], train=(train[features], train[outcome]))
 
@@ -89,14 +89,14 @@ def sksurv() -> Subject:
     X, y = X.iloc[order].reset_index(drop=True), y[order]
     forest = import_module("sksurv.ensemble").RandomSurvivalForest
     model = forest(15, min_samples_leaf=15, random_state=0).fit(X[:200], y[:200])
-    return uq.explain(model, X[200:280], y[200:280], train=(X[:200], y[:200]))
+    return uq.explain(model, X[200:320], y[200:320], train=(X[:200], y[:200]))
 
 
 def arviz() -> Subject:
     """Return posterior predictive draws as ArviZ holds them."""
     X, y = numbers()
     line = LinearRegression().fit(X[TRAIN], y[TRAIN])
-    draws = np.random.default_rng(0).normal(line.predict(X[TEST]), 55.0, size=(4, 50, 80))
+    draws = np.random.default_rng(0).normal(line.predict(X[TEST]), 55.0, size=(4, 50, 120))
     data = import_module("arviz").from_dict(posterior_predictive={"y": draws})
     return uq.explain(data, X[TEST], y[TEST], train=(X[TRAIN], y[TRAIN]))
 

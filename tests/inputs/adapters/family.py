@@ -13,7 +13,7 @@ import uq_report as uq
 from uq_report.core.model.subject import Subject
 
 Data: TypeAlias = Callable[[], tuple[Any, Any]]
-TRAIN, TEST = slice(0, 100), slice(100, 180)
+TRAIN, TEST = slice(0, 100), slice(100, 220)
 
 
 class Family(NamedTuple):
@@ -25,15 +25,15 @@ class Family(NamedTuple):
 
 
 def numbers(target: Callable[[Any], Any] = np.asarray) -> tuple[pd.DataFrame, Any]:
-    """Return 180 rows of three features of the diabetes data, and its target or a function of it."""
+    """Return 220 rows of three features of the diabetes data, and its target or a function of it."""
     X, y = datasets.load_diabetes(return_X_y=True, as_frame=True)
-    return X.loc[:179, ["bmi", "bp", "s5"]], target(y[:180].to_numpy())
+    return X.loc[:219, ["bmi", "bp", "s5"]], target(y[:220].to_numpy())
 
 
 def classes() -> tuple[pd.DataFrame, Any]:
-    """Return 180 rows of three features of the breast cancer data, and its two classes."""
+    """Return 220 rows of three features of the breast cancer data, and its two classes."""
     X, y = datasets.load_breast_cancer(return_X_y=True, as_frame=True)
-    return X.loc[:179, ["mean texture", "mean area", "mean symmetry"]], y[:180].to_numpy()
+    return X.loc[:219, ["mean texture", "mean area", "mean symmetry"]], y[:220].to_numpy()
 
 
 def counts(y: Any) -> Any:
