@@ -1,4 +1,7 @@
-"""``python -m benchmarks.papers [--data DIR] [--quick] [--output DIR] [--only NAME]``: run every claim, write the document."""
+"""Run every claim of the sources and write the document.
+
+    python -m benchmarks.papers [--data DIR] [--quick] [--output DIR] [--only NAME]
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ def main() -> int:
         start = time.process_time()
         try:
             repetitions, why = repeat(experiment, settings)
-        except Exception:
+        except Exception:  # noqa: BLE001 - one experiment must not cost the others
             traceback.print_exc()
             repetitions, why, failed = [], "The experiment failed.", True
         for repetition in repetitions:
