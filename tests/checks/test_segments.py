@@ -165,7 +165,7 @@ def test_the_finding_names_rows_size_rest_and_remedy() -> None:
         "other 800 observations: there the model is over-confident. Of all features, permuting income reduces the "
         "difference to the others most: from 0.300 to 0.100 nats."
     )
-    assert finding.remedy == "Check these 200 observations for wrong labels and for missing features."
+    assert finding.remedy == "Check these 200 observations for wrong labels and missing features."
     assert finding.affected == "200 of 1000 observations"
     assert (finding.features, finding.threshold, finding.observed) == (("age",), 0.05, 0.3)
 
@@ -175,7 +175,7 @@ def test_rows_off_the_support_are_named_as_such() -> None:
     assert finding.statement.startswith(
         "For rows unlike any training row (200 of the 1000 observations that judge it) the loss exceeds"
     )
-    assert finding.remedy == "Check these 200 observations for wrong labels and for missing features."
+    assert finding.remedy == "Check these 200 observations for wrong labels and missing features."
 
 
 def test_a_wide_interval_decides_nothing() -> None:
@@ -313,7 +313,7 @@ def test_wrong_probabilities_are_shares_of_a_class() -> None:
     shares: dict[str, Any] = {"level": "bad", "outcome": 0.24, "predicted": 0.04, "unit": "probability", "nats": 0.25}
     finding = only(judged(residuals=(offset(-1.0, **shares),)))
     assert "24 % are bad, at a mean probability of 4 %: predictions are too high by 1.00 (" in finding.statement
-    assert "This costs about 0.25 nats per observation." in finding.statement
+    assert ", about 0.25 nats per observation." in finding.statement
     assert "So are they" not in finding.statement
 
 

@@ -115,9 +115,9 @@ def _hidden_words(lines: Sequence[CoverCorrectedLine], view: CoverCorrected, run
     more = value_words(line.change, line.change_lower, line.change_upper, unit, confidence=line.confidence)
     in_unit = f" {unit_phrase(unit)}".rstrip()
     return {
-        "statement": f"Permuting {short(line.feature)} alone increases the measure by {number(line.plain, 2)}{in_unit}; "
-        f"with {partners[line.feature]} permuted as well the increase is {number(line.estimate, 2)}{in_unit}, larger by "
-        f"{more}{lead}.{_so_with(others)}",
+        "statement": f"Permuting {short(line.feature)} alone increases the measure by {number(line.plain, 2)}{in_unit}"
+        f"; with {partners[line.feature]} permuted as well the increase is {number(line.estimate, 2)}{in_unit}, larger "
+        f"by {more}{lead}.{_so_with(others)}",
         "evidence": (ids.COVER, ids.CID_COVER),
         "remedy": "Read its importance together with that of its partner features.",
         "measures": (line.measure,),
