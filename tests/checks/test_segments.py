@@ -299,7 +299,7 @@ def test_a_segment_that_both_halves_find_is_one_finding() -> None:
     assert finding.statement == (
         "Where age above 47 (100 of the 500 observations that judge it) the mean outcome is 5.00 and the mean "
         "prediction 4.00: predictions are too low by 0.80 (95 % interval 0.70 to 0.90) standard deviations of the "
-        "model. This costs about 0.32 nats per observation. So are they where age above 45."
+        "model, about 0.32 nats per observation. So are they where age above 45."
     )
     assert (finding.features, finding.affected, finding.observed) == (("age",), "100 of 500 observations", 0.8)
     assert [symptom.code for symptom in finding.explains] == ["UQ121", "UQ101"]
