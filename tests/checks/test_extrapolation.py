@@ -78,7 +78,7 @@ def test_features_that_lower_the_uncertainty_are_one_finding_the_largest_first()
 def test_the_exchanged_rows_outside_the_support_are_counted() -> None:
     outside = [{"measure": "", "feature": "a", "item": "shuffled", "estimate": 0.17, "n": 200}]
     found = Extrapolation().check(run(pfi({"entropy": {"a": (-0.05, 0.01)}}), diagnostic("support", outside)))
-    assert "17 % of the permuted observations are outside the training domain. Whether" in found.findings[0].statement
+    assert "17 % of the permuted observations are outside the training domain; whether" in found.findings[0].statement
     assert "Up to" not in found.findings[0].statement
     assert found.findings[0].evidence == ("pfi", "support")
 
@@ -199,7 +199,7 @@ def test_of_several_features_the_largest_share_outside_is_told() -> None:
     ]
     sick = pfi({"entropy": {"a": (-0.05, 0.01), "b": (-0.06, 0.01)}})
     (finding,) = Extrapolation().check(run(sick, diagnostic("support", rows))).findings
-    assert "Up to 25 % of the permuted observations are outside the training domain. Whether" in finding.statement
+    assert "Up to 25 % of the permuted observations are outside the training domain; whether" in finding.statement
 
 
 def test_the_average_change_is_that_between_the_two_points() -> None:

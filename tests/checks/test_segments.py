@@ -313,7 +313,7 @@ def test_wrong_probabilities_are_shares_of_a_class() -> None:
     shares: dict[str, Any] = {"level": "bad", "outcome": 0.24, "predicted": 0.04, "unit": "probability", "nats": 0.25}
     finding = only(judged(residuals=(offset(-1.0, **shares),)))
     assert "24 % are bad, at a mean probability of 4 %: predictions are too high by 1.00 (" in finding.statement
-    assert "deviations of the model, about 0.25 nats per observation." in finding.statement
+    assert ", about 0.25 nats per observation." in finding.statement
     assert "So are they" not in finding.statement
 
 

@@ -185,7 +185,7 @@ def test_a_number_that_is_not_in_the_evidence_is_seen() -> None:
 def test_the_answer_is_short_says_nothing_twice_and_prints_no_missing_number(name: str) -> None:
     _, answer = told(name)
     texts = [unmarked(text) for text in answer.texts() if text]
-    assert sum(len(text.split()) for text in texts) <= 460
+    assert sum(len(text.split()) for text in texts) <= 620  # four cards, and two sentences on the uncertainty
     sentences = [one for text in texts for one in re.split(r"(?<=[^.][.])\s+", text) if len(one.split()) > 4]
     assert len(sentences) == len(set(sentences))
     assert not [text for text in texts if re.search(r"\b(nan|inf|None|no number)\b", text) or "\u2026" in text]

@@ -87,7 +87,7 @@ def _exchanged(margin: float, lines: Sequence[PfiLine], run: Run) -> Said:
     outside = _exchanged_outside(run, features)
     return {
         "statement": f"Permuting {short(line.feature)} lowers the stated uncertainty by {words}"
-        f"{and_with('; so does', others)}. {outside}Whether it is calibrated there is not tested.",
+        f"{and_with('; so does', others)}. {outside or UNTESTED}",
         "evidence": (ids.PFI, *((ids.SUPPORT,) if outside else ()), *_pictured(run, features)),
         "remedy": "Collect outcomes there before relying on the stated uncertainty.",
         "measures": (ENTROPY.name,),
@@ -97,6 +97,9 @@ def _exchanged(margin: float, lines: Sequence[PfiLine], run: Run) -> Said:
     }
 
 
+UNTESTED = "Whether it is calibrated there is not tested."
+
+
 def _exchanged_outside(run: Run, features: Sequence[str]) -> str:
     """Say how many of the exchanged rows are outside the support; empty where that is not known."""
     view = SupportView.find(run)
@@ -104,7 +107,8 @@ def _exchanged_outside(run: Run, features: Sequence[str]) -> str:
     parts = [line.estimate for line in lines if line.item == facts.SHUFFLED and line.feature in features]
     up_to = "Up to " if len(features) > 1 else ""
     return (
-        f"{up_to}{share_words(max(parts))} of the permuted observations are outside the training domain. "
+        f"{up_to}{share_words(max(parts))} of the permuted observations are outside the training domain; whether "
+        "the uncertainty is calibrated there is not tested."
         if parts
         else ""
     )
