@@ -1,6 +1,6 @@
 """Run every claim of the sources and write the document.
 
-    python -m benchmarks.papers [--data DIR] [--quick] [--output DIR] [--only NAME]
+python -m benchmarks.papers [--data DIR] [--quick] [--output DIR] [--only NAME]
 """
 
 from __future__ import annotations

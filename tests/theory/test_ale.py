@@ -122,7 +122,7 @@ def test_levels_accumulate_their_differences_and_additive_pairs_have_no_interact
     assert by_level["b"] - by_level["a"] == pytest.approx(1)
     assert by_level["c"] - by_level["b"] == pytest.approx(2)
     assert list(table["level"]) == ["a", "b", "c"]
-    assert "ordered by how alike" in " ".join(main.notes)
+    assert "ordered by the similarity" in " ".join(main.notes)
     joint = pair.estimates
     additive = joint[joint["feature"] == "g"]["estimate"]
     np.testing.assert_allclose(additive, 0, atol=1e-9)
@@ -142,7 +142,7 @@ def test_empty_cells_take_the_effect_of_the_nearest_by_distance_scaled_to_the_ra
     np.testing.assert_allclose(mixed, [[1, 3], [3, 3], [96, 96]])
     corner = result.estimates[result.estimates["extrapolated"]]
     assert corner[["x", "x_2"]].to_numpy().tolist() == [[0, 2]]
-    assert "1 of 6 cells hold no row and take the effect of the nearest cell with rows" in result.notes[0]
+    assert "1 of 6 cells have no observation and take the effect of the nearest cell that has one" in result.notes[0]
 
 
 def test_points_with_no_row_around_them_are_extrapolated() -> None:
@@ -220,7 +220,7 @@ def test_missing_values_and_integers() -> None:
     X = pd.DataFrame({"u": [1, 2, 3, 4] * 10, "v": np.where(np.arange(40) < 5, np.nan, np.arange(40.0))})
     s = subject(X, lambda X: Normal(X["u"].to_numpy(dtype=float), np.ones(len(X))))
     result = run(s, n_bins=4)[0]
-    assert any("5 rows" in note for note in result.notes)
+    assert any("5 observations" in note for note in result.notes)
     with pytest.raises(InputError, match=r"must be finite numbers that a column of type int64 holds"):
         run(s, edges={"u": [1, 2.5, 4]})
 
