@@ -139,7 +139,7 @@ def measures() -> dict[str, Measure]:
 
 def equipped(make: Callable[..., Subject]) -> Subject:
     """Return a subject with all that an explainer may ask for: y, training rows and a protected attribute."""
-    subject = make(train=True)
+    subject = make(100, train=True)  # beyond the smallest sample of every explainer
     return dataclasses.replace(subject, protected={"group": np.arange(subject.n) % 2})
 
 
