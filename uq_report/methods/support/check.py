@@ -155,13 +155,8 @@ def _extrapolates(lines: Sequence[SupportLine], limit: float) -> Said:
         f"training domain{and_with('; so does', others)}. Permutation importance then describes extrapolation, not the "
         "value of the feature.",
         "evidence": (ids.SUPPORT,),
-<<<<<<< HEAD
         "remedy": "Read the local effect beside the permutation importance. Alternatively, permute the feature "
         "together with those it depends on.",
-=======
-        "remedy": "Read the local effect beside the permutation importance. Or permute the feature together "
-        "with those it depends on.",
->>>>>>> fixb
         "features": tuple(line.feature for line in lines),
         "threshold": limit,
         **observed(lines[0]),
