@@ -105,12 +105,12 @@ def test_findings_that_explain_each_other_all_stand_in_the_register() -> None:
 
 
 def test_of_findings_that_explain_each_other_the_one_that_names_features_leads() -> None:
-    both = {"explains": (Symptom(code="UQ401"), Symptom(code="UQ001"))}
-    use, over = finding("UQ001", "critical", **both), finding("UQ401", "high", "income", **both)
+    both = (Symptom(code="UQ401"), Symptom(code="UQ001"))
+    use, over = finding("UQ001", "critical", explains=both), finding("UQ401", "high", "income", explains=both)
     rows = [str(row[0]) for row in table(told(use, over)).rows]
     assert [row[:5] for row in rows] == ["UQ401", "UQ001"]
     assert [row.endswith("(follows from UQ401)") for row in rows] == [False, True]
-    shift = finding("UQ303", "medium", "income", **both)
+    shift = finding("UQ303", "medium", "income", explains=both)
     rows = [str(row[0]) for row in table(told(use, over, shift)).rows]
     assert [row[:5] for row in rows] == ["UQ303", "UQ001", "UQ401"]
     assert [row.endswith("(follows from UQ303)") for row in rows] == [False, True, True]

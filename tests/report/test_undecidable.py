@@ -13,7 +13,7 @@ from uq_report.core.model.results import Diagnostic
 from uq_report.evidence import ids
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DIFFERENCE
 from uq_report.reading.run_reader import RunReader
-from uq_report.report.answer.cards import confirmed
+from uq_report.report.answer.cards import realised
 from uq_report.report.answer.section import undecidable
 
 from .cases import Case, estimates
@@ -36,27 +36,25 @@ def test_nothing_is_said_where_the_rows_are_enough() -> None:
 @pytest.mark.parametrize(
     ("counts", "why"),
     [
-        ((0, 200), "all 200 rows are of one class (20 rows of another would do)"),
-        ((1, 199), "only 1 row is of the rarer class (20 would do)"),
-        ((19, 181), "only 19 rows are of the rarer class (20 would do)"),
-        ((4, 5, 191), "only 9 rows are outside the most frequent class (20 would do)"),
+        ((0, 200), "all 200 observations belong to one class (20 of another are needed)"),
+        ((1, 199), "only 1 observation is of the rarer class (20 are needed)"),
+        ((19, 181), "only 19 observations are of the rarer class (20 are needed)"),
+        ((4, 5, 191), "only 9 observations are outside the most frequent class (20 are needed)"),
     ],
 )
 def test_few_events_leave_calibration_and_the_loss_open(counts: tuple[int, ...], why: str) -> None:
-    assert told(counts=counts) == (
-        f"What cannot be judged: whether the model is calibrated and the importances for the loss, because {why}."
-    )
-    assert told(counts=counts, gate="fails") == f"What cannot be judged: the importances for the loss, because {why}."
+    assert told(counts=counts) == (f"Not assessable: calibration and importance for the loss, because {why}.")
+    assert told(counts=counts, gate="fails") == f"Not assessable: importance for the loss, because {why}."
 
 
 def test_one_cluster_leaves_calibration_open_few_only_the_importances() -> None:
-    assert "whether the model is calibrated and the importances, because 1 cluster does not" in told(clusters=1)
-    assert told(gate=PASSED, clusters=7).startswith("What cannot be judged: the importances, because 7 clusters do not")
+    assert "calibration and importance, because 1 cluster does not" in told(clusters=1)
+    assert told(gate=PASSED, clusters=7).startswith("Not assessable: importance, because 7 clusters do not")
 
 
 def test_two_reasons_are_two_sentences() -> None:
     both = told(counts=(3, 197), clusters=7)
-    assert both.count("What cannot be judged: ") == both.count(" Nor can be judged: the importances, because 7") == 1
+    assert both.count(" Also not assessable: importance, because 7") == 1
 
 
 def claims(claimed: float = 0.4, low: float = 0.7, unreliable: str = "", share: float = 0.848) -> RunReader:
@@ -83,18 +81,14 @@ def claims(claimed: float = 0.4, low: float = 0.7, unreliable: str = "", share: 
 
 
 def test_the_share_of_the_claims_that_unseen_rows_confirm_is_one_sentence() -> None:
-    assert confirmed(claims()) == (
-        "Of what the model claims its features to be worth, unseen rows confirm 85 % (70 to 100)."
-    )
+    assert realised(claims()) == ("Realisation ratio of the importance: 0.85 (0.70 to 1.00).")
 
 
-def test_features_that_are_worth_more_than_is_claimed_are_not_said_to_be_confirmed() -> None:
-    assert confirmed(claims(low=1.05, share=1.348)) == (
-        "Its features are worth more on unseen rows than the model claims: 135 % (105 to 150) of it."
-    )
+def test_features_that_are_worth_more_than_is_claimed_are_not_said_to_be_realised() -> None:
+    assert realised(claims(low=1.05, share=1.348)) == ("Realisation ratio of the importance: 1.35 (1.05 to 1.50).")
 
 
 def test_no_share_without_claims_an_interval_or_trust_in_it() -> None:
-    assert confirmed(RunReader(make_run(Case()))) == ""
-    assert confirmed(claims(low=np.nan)) == confirmed(claims(unreliable="few events")) == ""
-    assert confirmed(claims(claimed=0.009)) == ""
+    assert realised(RunReader(make_run(Case()))) == ""
+    assert realised(claims(low=np.nan)) == realised(claims(unreliable="few events")) == ""
+    assert realised(claims(claimed=0.009)) == ""
