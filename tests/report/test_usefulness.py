@@ -143,6 +143,19 @@ def test_the_card_has_the_verdict_the_number_and_the_sentence(
     assert ("Nine errors." in card.texts) is (state == "not_applicable")
 
 
+@pytest.mark.parametrize(("lower", "headline"), [(0.51, "Useful"), (0.49, "Inconclusive")])
+def test_useful_needs_the_printed_interval_above_chance(
+    classes: Mapping[str, Result], lower: float, headline: str
+) -> None:
+    made = classes[ids.SELECTIVE]
+    table = made.estimates.copy()
+    table.loc[table["item"] == "failure_auroc", "lower"] = lower
+    run = run_of(
+        {**classes, ids.SELECTIVE: replace(made, estimates=table)}, Outcome(check=ids.SELECTIVE, state="passed")
+    )
+    assert usefulness(reader(run)).headline == headline
+
+
 def test_the_card_without_a_result_says_why() -> None:
     why = NotRun(ids.SELECTIVE, "explainers", "selective.y must be given", cause="data")
     card = usefulness(reader(run_of({}, not_run=(why,))))
