@@ -84,9 +84,19 @@ def api() -> str:
     lines = ["# Python API", "", "Everything below is imported from `uq_report`, by convention as `uq`.", ""]
     for name in sorted({*dir(uq)} - {"__version__"}):
         value = getattr(uq, name)
-        kind = "autoclass" if inspect.isclass(value) else "autofunction" if callable(value) else "automodule"
-        target = f"uq_report.{name}"
-        lines += [f"## {name}", "", f"```{{eval-rst}}\n.. {kind}:: {target}\n   :no-index-entry:\n```", ""]
+        if inspect.ismodule(value):
+            public = (one for one in dir(value) if one[0].isupper() and inspect.isclass(getattr(value, one)))
+            lines += [
+                f"## {name}",
+                "",
+                inspect.cleandoc(value.__doc__ or ""),
+                "",
+                ", ".join(f"`{one}`" for one in public),
+                "",
+            ]
+            continue
+        kind = "autoclass" if inspect.isclass(value) else "autofunction"
+        lines += [f"## {name}", "", f"```{{eval-rst}}\n.. {kind}:: uq_report.{name}\n   :no-index-entry:\n```", ""]
     return "\n".join(lines)
 
 

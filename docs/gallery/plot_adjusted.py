@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.audit(subject, explainers=["pfi", "cid", "cover"], progress=False).result("cover").plot()
+uq.adjusted_importance(subject).plot()

@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.audit(subject, explainers=["ale"], progress=False).result("ale").plot()
+uq.effects(subject).plot()

@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.audit(subject, explainers=["h_statistic"], progress=False).result("h_statistic").plot()
+uq.interactions(subject).plot()

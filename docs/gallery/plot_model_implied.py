@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.audit(subject, explainers=["pfi"], progress=False).result("pfi.claims").plot()
+uq.importance(subject)["pfi.claims"].plot()

@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.audit(subject, explainers=["redundancy"], progress=False).result("redundancy").plot()
+uq.redundancy(subject).plot()

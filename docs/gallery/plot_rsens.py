@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.audit(subject, explainers=["rsens"], progress=False).result("rsens").plot()
+uq.sensitivity(subject).plot()

@@ -1,0 +1,12 @@
+"""
+Selective prediction
+====================
+
+The error rate of the observations that are kept when the most uncertain ones are referred to a person.
+"""
+
+from example import subject
+
+import uq_report as uq
+
+uq.selective(subject)["selective.curve"].plot()

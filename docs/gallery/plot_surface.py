@@ -1,0 +1,12 @@
+"""
+Surface of two features
+=======================
+
+The partial dependence of the entropy on two features.
+"""
+
+from example import subject
+
+import uq_report as uq
+
+uq.profile(subject, ("mean radius", "mean texture"), measures="entropy").plot()
