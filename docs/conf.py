@@ -8,6 +8,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 
 import reference
+from sphinx_gallery.scrapers import figure_rst
 
 reference.write(HERE)
 
@@ -40,7 +41,21 @@ nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 numpydoc_show_class_members = False
+
+
+def drawn(_block, block_vars, gallery_conf):
+    """Save the figure that an example of the gallery draws."""
+    figure = block_vars["example_globals"].get("figure")
+    if figure is None:
+        return ""
+    place = next(block_vars["image_path_iterator"])
+    figure.savefig(place, bbox_inches="tight", dpi=120)
+    return figure_rst([place], gallery_conf["src_dir"])
+
+
 sphinx_gallery_conf = {
+    "image_scrapers": (drawn,),
+    "capture_repr": (),
     "examples_dirs": "gallery",
     "gallery_dirs": "gallery_built",
     "filename_pattern": r"plot_",

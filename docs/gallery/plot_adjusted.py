@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.adjusted_importance(subject).plot()
+figure = uq.adjusted_importance(subject).plot()

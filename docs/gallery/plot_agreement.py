@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.agreement(subject).plot()
+figure = uq.agreement(subject).plot()

@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.effects(subject).plot()
+figure = uq.effects(subject).plot()

@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.attributions(subject, measures=["prediction", "entropy"]).plot()
+figure = uq.attributions(subject, measures=["prediction", "entropy"]).plot()

@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.calibration(subject).plot()
+figure = uq.calibration(subject).plot()

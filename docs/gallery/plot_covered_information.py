@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.covered_information(subject).plot()
+figure = uq.covered_information(subject).plot()

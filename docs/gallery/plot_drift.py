@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.drift(subject).plot()
+figure = uq.drift(subject).plot()

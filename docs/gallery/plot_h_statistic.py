@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.interactions(subject).plot()
+figure = uq.interactions(subject).plot()

@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.importance(subject, measures=["nll", "entropy"], n_repeats=10).plot()
+figure = uq.importance(subject, measures=["nll", "entropy"], n_repeats=10).plot()

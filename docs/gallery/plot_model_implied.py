@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.importance(subject)["pfi.claims"].plot()
+figure = uq.importance(subject)["pfi.claims"].plot()

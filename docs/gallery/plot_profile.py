@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.profile(subject, "mean radius", measures=["prediction", "entropy"]).plot()
+figure = uq.profile(subject, "mean radius", measures=["prediction", "entropy"]).plot()

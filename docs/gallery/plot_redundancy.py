@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.redundancy(subject).plot()
+figure = uq.redundancy(subject).plot()

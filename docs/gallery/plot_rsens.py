@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.sensitivity(subject).plot()
+figure = uq.sensitivity(subject).plot()

@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.segments(subject).plot()
+figure = uq.segments(subject).plot()

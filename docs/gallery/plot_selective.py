@@ -9,4 +9,4 @@ from example import subject
 
 import uq_report as uq
 
-uq.selective(subject)["selective.curve"].plot()
+figure = uq.selective(subject)["selective.curve"].plot()

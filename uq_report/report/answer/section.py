@@ -31,7 +31,7 @@ from .cards import calibration, calibration_sentence, performance, performance_s
 from .drivers import LOSS, UNCERTAINTY, drivers, margin_of, rankings
 from .usefulness import usefulness
 
-ROWS = 7  # features, so that page 1 has room for the figure
+ROWS = 6  # features, so that page 1 has room for the figure
 INCONCLUSIVE = ("UQ102", "UQ952")  # a larger sample decides these
 HIDDEN = "UQ201"  # importance hidden by correlated features
 SIZES = {ids.SHAP_IMPORTANCE: "mean absolute value", ids.DALEX_PARTS: "drop-out loss"}
