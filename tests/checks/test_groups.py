@@ -320,7 +320,7 @@ def test_uq803_names_an_attribute_that_is_an_input(size: float, severities: list
     assert [finding.severity for finding in found] == severities
     for finding in found:
         assert finding.statement.startswith("The model uses sex as an input: permuting it changes predictions by 0.5")
-        assert finding.remedy == "Document the legal basis for using sex, or remove sex and its proxies."
+        assert finding.remedy == "Document the legal basis for using sex. Otherwise remove sex and its proxies."
         assert (finding.features, finding.threshold) == (("sex",), 0.005)
 
 

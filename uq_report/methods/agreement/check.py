@@ -153,7 +153,7 @@ def _contradiction(rule: Rule, clashes: Sequence[Clash]) -> Said:
         "statement": f"{short(first.feature)} has {_place(first)}, but {_place(second)}. The rank intervals are "
         f"{apart} apart{more}.",
         "evidence": [ids.AGREEMENT, *(method for clash in clashes for method in clash.case["methods"])],
-        "remedy": "State which method answers the question of the model's intended use, and report that ranking.",
+        "remedy": "State which method answers the question of the intended use. Report that ranking.",
         "measures": _distinct(measure for clash in clashes for measure in clash.case["measures"]),
         "features": (first.feature,),
         "threshold": float(int(min(rule.thresholds["top"], rule.thresholds["half"] * n))),
