@@ -360,7 +360,8 @@ def _disadvantage(line: UseLine, contrasts: Contrasts) -> tuple[float, float]:
 
 
 def _basis(line: UseLine) -> str:
-    return f"Document the legal basis for using {short(line.by)}. Otherwise remove {short(line.feature)} and its proxies."
+    other = f"Otherwise remove {short(line.feature)} and its proxies."
+    return f"Document the legal basis for using {short(line.by)}. {other}"
 
 
 def _input_words(rule: Rule, line: UseLine) -> Said:
