@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from html import unescape
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -136,7 +137,7 @@ def test_what_is_no_level_of_the_run_stays(both: tuple[AuditRun, AuditRun]) -> N
 def test_no_text_names_another_level(both: tuple[AuditRun, AuditRun], tmp_path: Path) -> None:
     both[0].write(tmp_path, formats=("html", "markdown"))
     for file in (tmp_path / "report.html", tmp_path / "report.md"):
-        text = file.read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ")
+        text = unescape(file.read_text(encoding="utf-8")).replace("\N{NO-BREAK SPACE}", " ")
         assert "90 % interval over new test samples" in text
         for phrase in NO_LEVELS:
             text = text.replace(phrase, "")
