@@ -116,7 +116,7 @@ def __dir__() -> list[str]:
     return [*_HOME_OF, "dist", "__version__"]
 
 
-class _Package(type(sys)):  # type: ignore[misc]  # the type of modules, without another import
+class _Root(type(sys)):  # type: ignore[misc]  # the type of modules, without another import
     """The package, of which sub-packages called like verbs are no attributes: `uq.report` gives a hint instead."""
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -124,4 +124,4 @@ class _Package(type(sys)):  # type: ignore[misc]  # the type of modules, without
             super().__setattr__(name, value)
 
 
-sys.modules[__name__].__class__ = _Package
+sys.modules[__name__].__class__ = _Root

@@ -256,7 +256,7 @@ def lines(result: Result | None, **where: str) -> pd.DataFrame:
     return result.estimates[selected]
 
 
-class Case(NamedTuple):
+class RankedCase(NamedTuple):
     """A feature that one method ranks higher than another; `sure` if both ranks have intervals, and they are apart."""
 
     feature: str
@@ -289,16 +289,16 @@ def _same_question(a: Method, b: Method) -> bool:
     return a.role == b.role or "" in (a.role, b.role)
 
 
-def _cases(a: Method, b: Method) -> Iterator[Case]:
+def _cases(a: Method, b: Method) -> Iterator[RankedCase]:
     sure = a.bounds is not None and b.bounds is not None
     for feature in a.features:
         for high, low in ((a, b), (b, a)):
             gap = low.at(feature)[1] - high.at(feature)[2]
             if gap > 0:
-                yield Case(feature, high, low, sure, gap)
+                yield RankedCase(feature, high, low, sure, gap)
 
 
-def _explained(case: Case, results: Results) -> dict[str, Any]:
+def _explained(case: RankedCase, results: Results) -> dict[str, Any]:
     explanations = (_covered, _interacts, _bends, _extrapolates)
     reasons = [reason for explanation in explanations if (reason := explanation(case, results)) is not None]
     places = " but ".join(f"{_place(method, case.feature)} by {method.label}" for method in (case.high, case.low))
@@ -321,7 +321,7 @@ def _place(method: Method, feature: str) -> str:
     return f"{rank}" if low == high else f"{low} to {high}"
 
 
-def _covered(case: Case, results: Results) -> Reason | None:
+def _covered(case: RankedCase, results: Results) -> Reason | None:
     """Return covered information whose interval is above 0, where a shuffle of a loss is the lower one."""
     covered = results.lines(ids.CID, feature=case.feature, item=COVERED) if ids.CID in results.by_id else pd.DataFrame()
     if covered.empty or not _shuffles_only(case.low, case.high) or case.low.role != "loss":
@@ -337,7 +337,7 @@ def _covered(case: Case, results: Results) -> Reason | None:
     ), (ids.CID,)
 
 
-def _interacts(case: Case, results: Results) -> Reason | None:
+def _interacts(case: RankedCase, results: Results) -> Reason | None:
     """Return the H-statistic, where the lower method counts interactions less than the other."""
     difference = _counts_less(case)
     if ids.H_STATISTIC not in results.by_id or not difference:
@@ -354,7 +354,7 @@ def _interacts(case: Case, results: Results) -> Reason | None:
     ), (ids.H_STATISTIC,)
 
 
-def _counts_less(case: Case) -> str:
+def _counts_less(case: RankedCase) -> str:
     """Return how the lower method counts interactions less than the other, or the empty string."""
     high, low = case.high, case.low
     averages = [method.id == ids.RSENS_COMPARATORS and method.measure in AVERAGES for method in (high, low)]
@@ -367,7 +367,7 @@ def _counts_less(case: Case) -> str:
     return ""
 
 
-def _bends(case: Case, results: Results) -> Reason | None:
+def _bends(case: RankedCase, results: Results) -> Reason | None:
     """Return R-sens₂ with another feature, where its interval is above a share of the feature's R-sens."""
     difference = _counts_less(case)
     size = results.lines(ids.RSENS, feature=case.feature)[col.ESTIMATE]
@@ -385,7 +385,7 @@ def _bends(case: Case, results: Results) -> Reason | None:
     ), (ids.RSENS, ids.RSENS_INTERACTION)
 
 
-def _extrapolates(case: Case, results: Results) -> Reason | None:
+def _extrapolates(case: RankedCase, results: Results) -> Reason | None:
     """Return where the model is more confident, or ALE and PDP part, if only one of the methods leaves the data."""
     composes = [method.id in COMPOSES for method in (case.high, case.low)]
     local = [ids.explainer_of(m.id) == ids.RSENS and m.measure in DERIVATIVES for m in (case.high, case.low)]
