@@ -20,8 +20,8 @@ from uq_report.methods.agreement.explain import Agreement
 from uq_report.methods.agreement.rankings import (
     CLOSE,
     UNEXPLAINED,
-    Case,
     Method,
+    RankedCase,
     Results,
     _bends,
     _cleared,
@@ -264,9 +264,9 @@ def results(*tables: tuple[str, dict[str, Any]]) -> Results:
     return Results({key: Diagnostic(id=key, estimates=table, **parts) for key, table in whole.items()}, 0.95)
 
 
-def clash(high: str = "shap.importance", low: str = ids.PFI, measure: str = "nll", role: str = "loss") -> Case:
+def clash(high: str = "shap.importance", low: str = ids.PFI, measure: str = "nll", role: str = "loss") -> RankedCase:
     one, other = (method(key, [1, 2, 3, 4], measure=measure, role=role) for key in (high, low))
-    return Case("a", one, other, True, 2)
+    return RankedCase("a", one, other, True, 2)
 
 
 def information(lower: float, share: bool = True) -> Results:
@@ -292,7 +292,7 @@ def test_a_method_counts_interactions_less_by_averages_or_by_parting_them() -> N
     average = method(ids.RSENS_COMPARATORS, [1, 2, 3, 4], measure="aed")
     shap, pfi = method("shap.importance", [1, 2, 3, 4]), method(ids.PFI, [1, 2, 3, 4])
     words = {
-        (high.id, low.id): _counts_less(Case("a", high, low, True, 1)).partition(" ")[0]
+        (high.id, low.id): _counts_less(RankedCase("a", high, low, True, 1)).partition(" ")[0]
         for high in (average, shap, pfi)
         for low in (average, shap, pfi)
     }
@@ -335,7 +335,7 @@ def test_one_negative_entropy_importance_is_enough_where_only_one_method_compose
     for high, low, other in ((method(ids.PFI, [1, 2, 3, 4]), local, ids.PFI), (local, clash().high, "shap.importance")):
         for verdicts, said in ((["negative", "positive"], True), (["positive", "positive"], False)):
             table = {"measure": "entropy", "feature": "a", "verdict": verdicts, "estimate": 1.0}
-            reason = _extrapolates(Case("a", high, low, True, 1), results((ids.PFI, table)))
+            reason = _extrapolates(RankedCase("a", high, low, True, 1), results((ids.PFI, table)))
             assert (reason is not None) is said
             assert reason is None or reason[0].endswith(f"values of a, on which {other} evaluates it.")
     assert _extrapolates(clash(), results((ids.PFI, table | {"verdict": ["negative"] * 2}))) is None
