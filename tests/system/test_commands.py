@@ -25,8 +25,8 @@ from ..ops.verify_cases import PASSPHRASE, Keys
 
 CHECKOUT = Path(__file__).parents[2]
 COMMANDS = (
-    "demo", "run", "render", "init", "plugins", "doctor", "history", "show", "compare", "schedule", "index",
-    "verify", "sign", "config", "case",
+    "demo", "run", "render", "init", "case", "plugins", "docs", "doctor", "history", "show", "compare", "index",
+    "verify", "sign", "config", "schedule",
 )  # fmt: skip
 TEMPLATES = {"audit": "report", "brief": "brief", "model-card": "model-card"}
 FORMATS = {"html": ".html", "pdf": ".pdf", "markdown": ".md", "junit": ".junit.xml"}
@@ -138,8 +138,8 @@ def runs(call: Call, place: Path) -> Path:
 
 
 def test_every_command_is_tested_here(call: Call, script: Path) -> None:
-    helped = call("--help").stdout.partition("Commands:")[2]
-    assert tuple(re.findall(r"^  ([a-z-]+) ", helped, flags=re.MULTILINE)) == COMMANDS
+    helped = call("--help").stdout.partition(" Commands ")[2]
+    assert tuple(re.findall(r"^\W ([a-z-]+) ", helped, flags=re.MULTILINE)) == COMMANDS
     python = script.with_name("python")
     home = subprocess.run(
         [str(python), "-c", "import uq_report; print(uq_report.__file__)"], cwd=script.parent, check=True,

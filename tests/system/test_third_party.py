@@ -86,7 +86,7 @@ def test_its_section_stands_in_its_slot_with_its_figure(words: str, report: Path
 def test_its_method_card_is_made_from_its_docstring(words: str) -> None:
     card = part(words, "Screen")
     assert chapter(words, "Screen") == "Methods"
-    assert "**What it is:** Spearman's rank correlation of each numeric feature" in card
+    assert "**Definition:** Spearman's rank correlation of each numeric feature" in card
     assert r"**Options:** measures: \['surprise', 'entropy', 'confidence'\]" in card
     assert "**Source:** E. C. Fieller, H. O. Hartley, E. S. Pearson" in card
 

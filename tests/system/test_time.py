@@ -38,8 +38,10 @@ def test_a_whole_audit_says_how_rows_depend() -> None:
     assert "intervals may be too narrow" in facts.block_rule
     assert "time" in facts.hashes
     text = " ".join(bytes(AuditRun(run).render("markdown")).decode().split())
-    assert "**Rows in order of time:** 20 blocks of about 5 successive rows (length by the autocorrelation" in text
-    assert "Rows depend on each other in order of time: intervals are over 20 blocks of about 5 successive rows" in text
+    assert "**Observations in order of time:** 20 blocks of about 5 successive observations (length by the" in text
+    assert (
+        "Observations are serially dependent: intervals are over 20 blocks of about 5 successive observations" in text
+    )
     results = {result.id: result for result in run.results}
     notes = " ".join(note for result in results.values() for note in result.notes)
     assert "Standard errors are over 20 blocks of about 5 successive rows, not rows." in notes

@@ -148,13 +148,13 @@ def _logo(root: Path, name: str) -> str:
 
 
 def refuse_unused(jinja: Environment, folder: Path, names: Sequence[str], ours: Sequence[str]) -> None:
-    """Refuse a file of a theme that takes the place of none of ours and that no template of the theme names."""
+    """Refuse a template, style or script of a theme that replaces none of ours and that its templates do not name."""
     theme = StyleLoader(folder)
-    texts = [theme.get_source(jinja, name)[0] for name in names if name.endswith((".html", ".css", ".js"))]
+    # a volume of Kubernetes links to "..data"; other files may lie in the folder
+    shown = [name for name in names if name.endswith((".html", ".css", ".js")) and not name.startswith("..")]
+    texts = [theme.get_source(jinja, name)[0] for name in shown]
     named = {reference for text in texts for reference in find_referenced_templates(jinja.parse(text))}
-    logo = tomllib.loads((folder / THEME).read_text(encoding="utf-8")).get("logo") if THEME in names else None
-    shown = {name for name in names if not name.startswith("..")}  # a volume of Kubernetes links to "..data"
-    unused = sorted(shown - set(ours) - named - {THEME, logo, "README.md"})
+    unused = sorted(set(shown) - set(ours) - named)
     if unused:
         near = get_close_matches(unused[0], ours, 1)
         hint = f" Did you mean {near[0]!r}?" if near else " Remove it, or include it in a template."
