@@ -88,7 +88,7 @@ def front(sample: str) -> tuple[str, str]:
 
 def sheet(sample: str, feature: str) -> str:
     """Return the page of one feature: its words and its table."""
-    _, found, rest = front(sample)[1].partition("\n## 4 Features\n")[2].partition(f" {feature}\n\n")
+    _, found, rest = front(sample)[1].partition("\n## 4 Feature sheets\n")[2].partition(f" {feature}\n\n")
     assert found
     return re.split(r"\n##+ ", rest)[0]
 
