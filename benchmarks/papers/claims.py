@@ -11,10 +11,12 @@ from typing import Any, Literal, NamedTuple
 from scipy.stats import binom
 
 from uq_report.core.model.results import Result
+from uq_report.core.statistics.score_intervals import normal_quantile, wilson
 
 FILE = Path(__file__).with_name("claims.toml")
 SOURCES = {"W": "Wood et al.", "L": "Lecture", "M": "Modeva", "C": "Pereira et al.", "R": "Paananen et al."}
 AGREES, REFUTED, LEVEL = 0.8, 0.5, 0.05
+Z = normal_quantile(1 - LEVEL)
 Verdict = Literal["agrees", "in part", "does not agree", "not reproduced"]
 
 
@@ -106,19 +108,6 @@ class Settings(NamedTuple):
     quick: bool = True
 
 
-def wilson(hits: int, n: int, z: float = 1.959964) -> tuple[float, float]:
-    """Return the 95 % Wilson interval of a rate.
-
-    Examples
-    --------
-    >>> [round(end, 3) for end in wilson(18, 20)]
-    [0.699, 0.972]
-    """
-    p, w = hits / n, z * z / n
-    middle, half = (p + w / 2) / (1 + w), z / (1 + w) * (p * (1 - p) / n + w / (4 * n)) ** 0.5
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
 def verdict(hits: int, n: int, *, quick: bool = False) -> Verdict:
     """Judge a hit rate: it agrees from a lower limit of .8, does not agree below an upper limit of .5.
 
@@ -131,7 +120,7 @@ def verdict(hits: int, n: int, *, quick: bool = False) -> Verdict:
     """
     if quick:
         return "agrees" if binom.cdf(hits, n, AGREES) >= LEVEL else "does not agree"
-    lower, upper = wilson(hits, n)
+    lower, upper = wilson(hits / n, n, Z)
     if lower >= AGREES:
         return "agrees"
     return "does not agree" if upper < REFUTED else "in part"

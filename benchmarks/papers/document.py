@@ -10,12 +10,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
+from uq_report.core.statistics.score_intervals import wilson
 from uq_report.document.blocks import make_figure, make_section, make_table, paragraphs
 from uq_report.document.document import Attachment, Badge, Block, Card, Cards, Column, Document, Section, Tone
 from uq_report.render.html import HtmlRenderer
 from uq_report.render.pdf import PdfRenderer
 
-from .claims import SOURCES, Claim, Number, Picture, Verdict, verdict, wilson
+from .claims import SOURCES, Claim, Number, Picture, Verdict, Z, verdict
 from .experiments import EXPERIMENTS
 
 TONES: Mapping[Verdict, Tone] = {
@@ -70,7 +71,7 @@ class Findings(NamedTuple):
             return "–"
         if self.claims[claim].kind == "exact":
             return "yes" if all(hits) else "no"
-        lower, upper = wilson(sum(hits), len(hits))
+        lower, upper = wilson(sum(hits) / len(hits), len(hits), Z)
         return f"{sum(hits)} of {len(hits)} ({lower:.2f}–{upper:.2f})"
 
 

@@ -11,7 +11,7 @@ from uq_report import testing
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import Diagnostic
 from uq_report.core.model.subject import Subject, make_subject
-from uq_report.core.statistics.shares import newcombe
+from uq_report.core.statistics.score_intervals import newcombe
 from uq_report.core.support.errors import InputError
 from uq_report.evidence.rows import MissingLine, MissingView
 from uq_report.methods.data_quality.explain import DataQuality, keys, stand_ins

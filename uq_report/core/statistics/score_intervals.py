@@ -108,14 +108,14 @@ def area_interval(area: float, std_error: float, counts: tuple[int, int], t: flo
     """
     if not (min(counts) > 0 and isfinite(t)):
         return UNKNOWN
-    lower, upper = _newcombe(area, counts, t, design)
+    lower, upper = _of_area(area, counts, t, design)
     if 0 < area < 1 and std_error > 0:
         reach = t * std_error / (area * (1 - area))
         lower, upper = (min(lower, float(expit(logit(area) - reach))), max(upper, float(expit(logit(area) + reach))))
     return lower, upper
 
 
-def _newcombe(area: float, counts: tuple[int, int], t: float, design: float) -> Ends:
+def _of_area(area: float, counts: tuple[int, int], t: float, design: float) -> Ends:
     """Return the θ on both sides of the area where (A − θ)² is t² times the variance that θ has."""
     events, others = counts
     half = (events + others) / 2 - 1
@@ -155,6 +155,28 @@ def difference_interval(first: float, first_ends: Ends, second: float, second_en
     lower = reach(first - first_ends[0], second_ends[1] - second)
     upper = reach(first_ends[1] - first, second - second_ends[0])
     return first - second - lower, first - second + upper
+
+
+def newcombe(first: float, n_first: float, second: float, n_second: float, z: float) -> Ends:
+    """Return the interval of ``first - second``, shares of independent draws (Newcombe 1998, method 10).
+
+    Numbers of draws need not be whole; `z` is the normal quantile of a two-sided interval. It has a width also where
+    both shares are 0 or 1.
+
+    References
+    ----------
+    Newcombe (1998), doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I.
+
+    Examples
+    --------
+    >>> low, high = newcombe(56 / 70, 70, 48 / 80, 80, 1.96)  # Newcombe's example (a)
+    >>> round(low, 4), round(high, 4)
+    (0.0524, 0.3339)
+    >>> low, high = newcombe(0.0, 10, 0.0, 10, 1.96)  # (f)
+    >>> round(low, 4), round(high, 4)
+    (-0.2775, 0.2775)
+    """
+    return difference_interval(first, wilson(first, n_first, z), second, wilson(second, n_second, z), 0.0)
 
 
 def exclusive(first: float, second: float) -> float:

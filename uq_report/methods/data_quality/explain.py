@@ -8,7 +8,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
@@ -16,7 +15,7 @@ from ...core.model.results import Omission, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.statistics.inference import n_units
-from ...core.statistics.shares import newcombe
+from ...core.statistics.score_intervals import newcombe, normal_quantile
 from ...core.support.arrays import BoolArray, FloatArray, IntArray, column
 from ...core.support.digest import column_digest
 from ...core.support.errors import check_options
@@ -206,8 +205,7 @@ def missing_changes(subject: Subject, confidence: float) -> Iterator[dict[str, A
         return
     n, codes = subject.n, subject.clusters
     sampling = Sampling(np.full(n, 1 / n), n_units(np.ones(n), codes), codes)
-    level = 1 - (1 - confidence) / len(subject.features)
-    z = float(ndtri(0.5 + level / 2))
+    z = normal_quantile(1 - (1 - confidence) / len(subject.features))
     for position, name in enumerate(subject.features):
         check_limits()
         own, train = (_gaps(column(X, position)) for X in (subject.X, subject.train[0]))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import ndtri
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.model.results import Diagnostic
 from ...core.model.sampling import Sampling
-from ...core.statistics.shares import newcombe
+from ...core.statistics.score_intervals import newcombe, normal_quantile
 from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.limits import check_limits
 from ...evidence import ids
@@ -65,7 +64,7 @@ def near_copies(columns: Sequence[Paired], engine: Engine) -> Diagnostic:
     share, error = (float(number) for number in part.mean(own))
     share_train = float((among_train <= limit).mean())
     shares = share, part.effective_n(share, error), share_train, float(len(trained))
-    ends, (least, _) = (newcombe(*shares, float(ndtri(level))) for level in (0.5 + engine.confidence / 2, SURELY))
+    ends, (least, _) = (newcombe(*shares, normal_quantile(level)) for level in (engine.confidence, 2 * SURELY - 1))
     line = estimate(share - share_train, np.nan, ends, engine.confidence, MEASURE)
     line |= {"covers": "new test and training rows", "item": "near copies", "n": len(rows), "share": share}
     sampled = f"{len(reference)} of {n_train} training observations, drawn at random, were searched."
