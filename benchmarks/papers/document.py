@@ -87,7 +87,7 @@ def document(found: Findings) -> Document:
         evidence_sha256=hashlib.sha256(evidence).hexdigest(),
         sections=tuple(sections),
         kind="audit",
-        rating=Badge("replication", "neutral"),
+        recommendation=Badge("none: a replication", "neutral"),
         attachments=(Attachment("hits.json", evidence, "application/json", "Every repetition of every claim"),),
     )
 
