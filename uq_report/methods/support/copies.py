@@ -11,10 +11,9 @@ from ...core.model.results import Diagnostic
 from ...core.model.sampling import Sampling
 from ...core.statistics.score_intervals import newcombe, normal_quantile
 from ...core.support.arrays import FloatArray, IntArray
-from ...core.support.limits import check_limits
 from ...evidence import ids
 from ..shared.estimates import diagnostic, estimate
-from .space import BLOCK, ROUNDING, Paired, RowsInSpace, Space
+from .space import ROUNDING, Paired, RowsInSpace, Space
 
 POINT = 0.01  # share of the training observations whose ratio of distances is at most the limit
 SURELY = 0.995  # one-sided level of the least excess
@@ -29,15 +28,7 @@ def distance_ratios(space: Space, rows: RowsInSpace, own: IntArray | None = None
 
     `own` has the position of each row among the reference rows, which then is no neighbour of itself.
     """
-    parts = []
-    for start in range(0, len(rows.numbers), BLOCK):
-        check_limits()
-        block = RowsInSpace(rows.numbers[start : start + BLOCK], rows.codes[start : start + BLOCK])
-        squared = space.squared(block)
-        if own is not None:
-            squared[np.arange(len(squared)), own[start : start + BLOCK]] = np.inf
-        parts.append(np.partition(squared, 1, axis=1)[:, :2])
-    nearest = np.concatenate(parts)
+    nearest = space.smallest(rows, 2, own)
     rounding = ROUNDING * (1 + np.square(space.whitened(rows.numbers)).sum(axis=1))
     nearest[nearest <= rounding[:, None]] = 0.0
     first, second = nearest.T

@@ -134,13 +134,22 @@ class Space:
 
     def nearest(self, rows: RowsInSpace, k: int) -> FloatArray:
         """Return the squared distance of each row to its k-th nearest reference row, shape (n,)."""
+        return np.maximum(self.smallest(rows, k)[:, k - 1], 0.0)
+
+    def smallest(self, rows: RowsInSpace, k: int, own: IntArray | None = None) -> FloatArray:
+        """Return the k smallest squared distances of each row, the k-th last, shape (n, k); rounding may go below 0.
+
+        `own` has the position of each row among the reference rows, which then is no neighbour of itself.
+        """
         parts = []
         for start in range(0, len(rows.numbers), BLOCK):
             check_limits()
             block = slice(start, start + BLOCK)
-            distances = self.squared(RowsInSpace(rows.numbers[block], rows.codes[block]))
-            parts.append(np.partition(distances, k - 1, axis=1)[:, k - 1])
-        return np.maximum(np.concatenate(parts), 0.0)
+            squared = self.squared(RowsInSpace(rows.numbers[block], rows.codes[block]))
+            if own is not None:
+                squared[np.arange(len(squared)), own[block]] = np.inf
+            parts.append(np.partition(squared, k - 1, axis=1)[:, :k].copy())  # a view would keep the block
+        return np.concatenate(parts)
 
 
 class SupportLimit(NamedTuple):
