@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -45,12 +46,11 @@ class GowerDomain:
 
     def distances(self, rows: FloatArray) -> FloatArray:
         """Return the distance of each row to each reference observation, shape (rows, n)."""
-        ranges = self._ranges()
         total = np.zeros((len(rows), len(self.reference)))
         for j, ordered in enumerate(self.ordered):
             a, b = rows[:, j, None], self.reference[None, :, j]
             with np.errstate(invalid="ignore"):
-                apart = np.abs(a - b) / ranges[j] if ordered else (a != b).astype(float)
+                apart = np.abs(a - b) / self._ranges[j] if ordered else (a != b).astype(float)
             gone = np.isnan(a) | np.isnan(b)
             total += np.where(gone, (np.isnan(a) != np.isnan(b)).astype(float), apart)
         return total / len(self.ordered)
@@ -73,6 +73,7 @@ class GowerDomain:
         order = np.argsort(apart, kind="stable")[:count]
         return order, apart[order]
 
+    @cached_property
     def _ranges(self) -> FloatArray:
         """Return the range of each ordered column; 1 where it has none."""
         low = np.array([np.nanmin(c) if np.isfinite(c).any() else 0.0 for c in self.reference.T])
