@@ -7,19 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
 
-from ..core.support.errors import SITE
 from .rule import Rule, rates
-
-
-def address(code: str) -> str:
-    """Return the address of a finding's page in the documentation.
-
-    Examples
-    --------
-    >>> address("UQ101")
-    'https://uq-report.readthedocs.io/en/stable/findings/UQ101.html'
-    """
-    return f"{SITE}/findings/{code}.html"
 
 
 @cache

@@ -414,7 +414,7 @@ _SIZE = (
     "the average difference between two observations; total effect: Jansen's index, by squares."
 )
 _TOGETHER = (
-    f"Features with pairwise association of at least {ASSOCIATED} or more are a unit and permuted together, as are "
+    f"Features with pairwise association of at least {ASSOCIATED} are a unit and permuted together, as are "
     "groups that the owner named."
 )
 _NOTES = (
