@@ -1,8 +1,13 @@
 """The examples of the README and of the guides: Python runs, commands exist and have the options that are shown."""
 
+import ast
+import inspect
+import operator
 import re
 import shlex
+import tomllib
 from pathlib import Path
+from textwrap import dedent
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +19,7 @@ from sklearn.linear_model import LogisticRegression
 
 import uq_report as uq
 from uq_report.cli import app
+from uq_report.jobs.audit_file import AuditFile
 
 ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "docs" / "howto" / "audit_file.md"
@@ -23,8 +29,13 @@ SMALL = {"explainers": ["calibration", "pfi"], "options": {"pfi": {"n_repeats": 
 def blocks(language: str, *files: Path) -> list[str]:
     """Return the code of a language, block by block."""
     texts = (file.read_text(encoding="utf-8") for file in files or [ROOT / "README.md"])
-    fence = re.compile(rf"^```{language}\n(.*?)^```", re.MULTILINE | re.DOTALL)
-    return [block for text in texts for block in fence.findall(text)]
+    fence = re.compile(rf"^( *)```{language}\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+    return [dedent(block) for text in texts for _, block in fence.findall(text)]
+
+
+def pages() -> list[Path]:
+    """Return the README and the written pages of the documentation."""
+    return [ROOT / "README.md", *(ROOT / "docs").glob("[!_]*.md"), *(ROOT / "docs").glob("[!_]*/*.md")]
 
 
 def data() -> dict[str, Any]:
@@ -70,8 +81,7 @@ def test_the_example_of_a_run_from_python_runs(tmp_path: Path, monkeypatch: pyte
 
 def test_every_command_is_ours_with_options_that_it_has() -> None:
     main: Any = typer.main.get_command(app)
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("[!_]*.md"), *(ROOT / "docs").glob("[!_]*/*.md")]
-    lines = [line for block in blocks("sh", *pages) for line in block.splitlines() if line.startswith("uq-report ")]
+    lines = [line for block in blocks("sh", *pages()) for line in block.splitlines() if line.startswith("uq-report ")]
     assert len(lines) > 15
     for line in lines:
         given = SimpleNamespace(words=shlex.split(line, comments=True)[1:], group=main)
@@ -83,6 +93,43 @@ def test_every_command_is_ours_with_options_that_it_has() -> None:
         }
         used = [word.partition("=")[0] for word in given.words if word.startswith("-")]
         assert set(used) <= allowed, (line, sorted(set(used) - allowed))
+
+
+@pytest.mark.parametrize("block", blocks("toml", *pages()))
+def test_every_setting_of_a_guide_is_valid(block: str) -> None:
+    content = tomllib.loads(block)
+    if {"project", "colours"} & set(content):
+        return  # of a package, and of a theme
+    if "audit" in content:
+        pytest.importorskip("cronsim")
+        from uq_report.ops.schedule import ScheduleFile
+
+        assert ScheduleFile.model_validate(content)
+        return
+    if not {"model", "predictions"} & {*content, *content.get("data", {})}:
+        content["model"] = {"source": "model.skops"}
+    audit = AuditFile.model_validate({"data": {"source": "test.csv"}, **content})
+    assert not audit.mistakes()
+    assert audit.settings()
+
+
+@pytest.mark.parametrize("block", blocks("python", *pages()))
+def test_every_call_of_a_guide_has_arguments_that_exist(block: str) -> None:
+    if ">>>" in block:
+        return  # these run as doctests
+    for node in ast.walk(ast.parse(block)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "uq_report":
+            exec(ast.unparse(node))
+        if isinstance(node, ast.Call) and re.fullmatch(r"uq\.[\w.]+", ast.unparse(node.func)):
+            function = operator.attrgetter(ast.unparse(node.func).removeprefix("uq."))(uq)
+            signature = inspect.signature(function)
+            taken = {one.name for one in signature.parameters.values()} | settings_of(function)
+            assert not [keyword.arg for keyword in node.keywords if keyword.arg not in taken], block
+
+
+def settings_of(function: Any) -> set[str]:
+    """Return the fields of the settings, which `audit` takes by name."""
+    return set(uq.Settings.model_fields) if function is uq.audit else set()
 
 
 def test_the_readme_is_two_screens() -> None:

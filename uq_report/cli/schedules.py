@@ -66,7 +66,7 @@ def schema() -> None:
         print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **ScheduleFile.model_json_schema()})
 
 
-@schedules.command("run", epilog="Example: uq-report schedule audits.toml --once")
+@schedules.command("run", epilog="Example: uq-report schedule run audits.toml --once")
 def schedule(
     file: Annotated[Path, typer.Argument(metavar="AUDITS", help="audits.toml: which audits run when.")],
     once: Annotated[bool, typer.Option("--once", help="Run what is due now, and end; for cron.")] = False,

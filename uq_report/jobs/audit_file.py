@@ -25,6 +25,7 @@ from ..runner.settings import (
     SettingsPart,
     Text,
     WaiverSettings,
+    must,
 )
 
 Direction = Literal["increasing", "decreasing"]
@@ -181,7 +182,7 @@ class EmailPart(SettingsPart):
     port: Annotated[int, Field(ge=1, le=65535)] = 587
     security: Literal["starttls", "tls", "none"] = "starttls"
     sender: Text
-    to: Annotated[Names, Field(min_length=1)]
+    to: Annotated[Names, AfterValidator(must(bool, "one address or more"))]
     attach: bool = True
     link: Text | None = None
 

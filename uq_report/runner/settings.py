@@ -47,7 +47,7 @@ def _is_date(text: str) -> str:
     return text
 
 
-def _must(holds: Callable[[Any], bool], allowed: str) -> Callable[[Any], Any]:
+def must(holds: Callable[[Any], bool], allowed: str) -> Callable[[Any], Any]:
     """Return a validator that takes the values for which `holds` is true; the message says what is allowed."""
 
     def check(value: Any) -> Any:
@@ -60,7 +60,7 @@ def _must(holds: Callable[[Any], bool], allowed: str) -> Callable[[Any], Any]:
 
 def _number(kind: type, allowed: str) -> BeforeValidator:
     """Return a validator of numbers of a kind of the abstract ones; text and booleans are none."""
-    return BeforeValidator(_must(lambda value: isinstance(value, kind) and not isinstance(value, bool), allowed))
+    return BeforeValidator(must(lambda value: isinstance(value, kind) and not isinstance(value, bool), allowed))
 
 
 _WHOLE, _REAL = _number(Integral, "an integer"), _number(Real, "a number")
@@ -68,7 +68,7 @@ Switch = Annotated[bool, Field(strict=True)]
 Positive = Annotated[int, Field(ge=1), _WHOLE]
 Level = Annotated[float, Field(gt=0.5, lt=1), _REAL]
 _WORKERS = "a number of workers, or -1 for all processors"
-Workers = Annotated[int, AfterValidator(_must(lambda value: value >= 1 or value == -1, _WORKERS)), _WHOLE]
+Workers = Annotated[int, AfterValidator(must(lambda value: value >= 1 or value == -1, _WORKERS)), _WHOLE]
 _ONE_OR_MORE = {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]}
 Names = Annotated[
     tuple[str, ...],
@@ -76,7 +76,7 @@ Names = Annotated[
     WithJsonSchema(_ONE_OR_MORE),
 ]
 Date = Annotated[str, AfterValidator(_is_date)]
-Text = Annotated[str, AfterValidator(_must(str.strip, "some text"))]
+Text = Annotated[str, AfterValidator(must(str.strip, "some text"))]
 
 
 class SettingsPart(BaseModel):

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from ...core.support.errors import InputError, MissingDependencyError
 from ...jobs.reading import read_audit, toml_content
-from ...runner.settings import Positive, SettingsPart, Text, validated
+from ...runner.settings import Positive, SettingsPart, Text, must, validated
 from ..history import History
 
 try:
@@ -121,6 +121,7 @@ def _is_told(seconds: float) -> float:
 
 
 Duration = Annotated[float, BeforeValidator(_seconds)]
+_SOME = Field(json_schema_extra={"minItems": 1})
 CpuTime = Annotated[float, AfterValidator(_is_told), BeforeValidator(_seconds)]
 CronText = Annotated[str, AfterValidator(_is_cron)]
 Zone = Annotated[str, AfterValidator(_is_zone)]
@@ -164,7 +165,7 @@ class ScheduleFile(SettingsPart):
         How long a running audit may go on when the scheduler is stopped.
     """
 
-    audit: Annotated[tuple[ScheduledAudit, ...], Field(min_length=1)]
+    audit: Annotated[tuple[ScheduledAudit, ...], AfterValidator(must(bool, "one [[audit]] or more")), _SOME]
     timezone: Zone | None = None
     workers: Positive = 1
     grace: Duration = 60.0
