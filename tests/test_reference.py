@@ -61,7 +61,7 @@ def test_every_code_has_a_page_with_its_meaning_and_remedy(pages: Mapping[str, s
     codes = {rule.code for _, rule in REFERENCE.rules()}
     assert set(texts()) == codes
     assert {name for name in pages if re.fullmatch(r"findings/UQ\d+", name)} == {f"findings/{code}" for code in codes}
-    assert all(set(text) == {"meaning", "action"} and all(text.values()) for text in texts().values())
+    assert all(set(text) == {"meaning", "example", "action"} and all(text.values()) for text in texts().values())
 
 
 def test_every_exit_code_and_variable_has_an_entry(pages: Mapping[str, str]) -> None:

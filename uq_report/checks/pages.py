@@ -32,7 +32,7 @@ def _lines(rule: Rule, check: str) -> Iterable[str]:
     text = texts().get(rule.code, {})
     yield f"# {rule.code}: {rule.title}"
     if text:
-        yield from ("", text["meaning"])
+        yield from ("", text["meaning"], "", f"Example: *{text['example']}*")
     yield from ("", "## Rule", "", rule.text, "", f"The worst severity of this finding is *{rule.severity}*.")
     if rule.thresholds:
         yield from ("", "| threshold | value |", "|---|---|")
