@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "third_party_plugin"
-# where c is above 0 the less probable class happens: the model is surprised there
+# where c is above 0 the less probable class happens: its log loss exceeds its entropy there
 AUDIT = """
 from dataclasses import replace
 import numpy as np

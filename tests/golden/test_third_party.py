@@ -10,7 +10,7 @@ from .test_golden import compare
 PARTS = (
     "Findings",
     "Rules and severities",
-    "Does the doubt follow a feature?",
+    "Log loss in excess of the entropy, by feature",
     "Importance for confidence in the most probable class",
     "Screen",
 )

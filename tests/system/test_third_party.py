@@ -18,12 +18,12 @@ from uq_report.testing import linear_subject
 from ..packages import Packages
 from ..strangers import EXAMPLE, audit, chapter, install, part
 
-SECTION = "Does the doubt follow a feature?"
+SECTION = "Log loss in excess of the entropy, by feature"
 IMPORTANCE = "Importance for confidence in the most probable class"
 PLUGINS = {
     "explainers": ["screen"],
     "adapters": ["line"],
-    "measures": ["confidence", "surprise"],
+    "measures": ["confidence", "excess_loss"],
     "checks": ["screen"],
     "sections": ["screen"],
     "figures": ["screen"],
@@ -87,17 +87,17 @@ def test_its_method_card_is_made_from_its_docstring(words: str) -> None:
     card = part(words, "Screen")
     assert chapter(words, "Screen") == "Methods"
     assert "**Definition:** Spearman's rank correlation of each numeric feature" in card
-    assert r"**Options:** measures: \['surprise', 'entropy', 'confidence'\]" in card
+    assert r"**Options:** measures: \['excess_loss', 'entropy', 'confidence'\]" in card
     assert "**Source:** E. C. Fieller, H. O. Hartley, E. S. Pearson" in card
 
 
 def test_its_rule_is_printed_with_its_thresholds_and_its_finding_is_in_the_register(words: str, report: Path) -> None:
     rules = part(words, "Rules and severities")
-    assert "| SCREEN1 The surprise follows a feature. | ▲ medium |" in rules
+    assert "| SCREEN1 The excess of the log loss depends on a feature. | ▲ medium |" in rules
     assert "lies beyond ±0.05. Medium beyond ±0.3, else low." in rules
     register = part(words, "Findings")
-    assert "| SCREEN1 The surprise follows a feature | ▲ medium | c |" in register
-    assert "SCREEN1 · medium · The surprise follows a feature" in register
+    assert "| SCREEN1 The excess of the log loss depends on a feature | ▲ medium | c |" in register
+    assert "SCREEN1 · medium · The excess of the log loss depends on a feature" in register
     outcomes = json.loads((report / "run.json").read_text())["outcomes"]
     (rule,) = next(outcome for outcome in outcomes if outcome["check"] == "screen")["rules"]
     assert rule["thresholds"] == {"strong": 0.3, "weak": 0.05}
@@ -127,9 +127,9 @@ def test_without_the_package_its_results_stand_by_kind_in_the_recorded_slot(repo
     assert SECTION not in text
     shown = part(text, "Rank correlation with each measure")
     assert chapter(text, "Rank correlation with each measure") == "Outcomes in full"
-    assert "| c | surprise | 0.72" in shown
+    assert "| c | excess_loss | 0.72" in shown
     assert "From the plugin package uq-report-screen 1.2.0." in text
-    assert "SCREEN1 · medium · The surprise follows a feature" in text
+    assert "SCREEN1 · medium · The excess of the log loss depends on a feature" in text
     assert "importance (probability)" in part(text, IMPORTANCE)
 
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from uq_report_screen.judging import FollowsFeature
 from uq_report_screen.lines import LineAdapter, LineLoader, LineModel
-from uq_report_screen.measures import CONFIDENCE, SURPRISE
+from uq_report_screen.measures import CONFIDENCE, EXCESS
 from uq_report_screen.screen import RankScreen
 from uq_report_screen.showing import DigestRenderer, ScreenFigure, ScreenSection
 
 from uq_report import testing
 
 PLUGINS = [
-    (testing.measure_checks, SURPRISE),
+    (testing.measure_checks, EXCESS),
     (testing.measure_checks, CONFIDENCE),
     (testing.explainer_checks, RankScreen),
     (testing.check_checks, FollowsFeature),

@@ -1,1 +1,1 @@
-"""One plugin of each kind around one idea: does the model's doubt follow a feature, and rightly so."""
+"""One plugin of each kind around one question: where along a feature does the log loss exceed the entropy?"""

@@ -9,13 +9,13 @@ from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import Run
 from uq_report.evidence.view import EstimateLine, of_measure
 
-from .measures import SURPRISE
+from .measures import EXCESS
 from .screen import ID, Screen
 
 
 @dataclass(frozen=True)
 class FollowsFeature:
-    """Finds features that the surprise follows: there the model is more often wrong than it says.
+    """Finds features along which the log loss exceeds the entropy: the model is over-confident there.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class FollowsFeature:
     strong: float = 0.3
 
     name: ClassVar[str] = ID
-    title: ClassVar[str] = "Surprise by feature"
+    title: ClassVar[str] = "Excess of the log loss by feature"
     api_version: ClassVar[int] = 1
 
     @property
@@ -36,9 +36,9 @@ class FollowsFeature:
         return (
             Rule(
                 code="SCREEN1",
-                title="The surprise follows a feature",
+                title="The excess of the log loss depends on a feature",
                 thresholds={"weak": self.weak, "strong": self.strong},
-                when="The interval of the rank correlation of the surprise with a feature lies beyond ±{weak}. "
+                when="The interval of the rank correlation of the excess with a feature lies beyond ±{weak}. "
                 "Medium beyond ±{strong}, else low.",
                 raised=("nearest > weak",),
                 grades=("medium if nearest > strong", "low"),
@@ -47,11 +47,11 @@ class FollowsFeature:
         )
 
     def check(self, run: Run) -> Outcome:
-        """Judge the screen of the surprise."""
+        """Judge the screen of the excess."""
         view = Screen.find(run)
-        lines = of_measure(view.lines, SURPRISE.name) if view else ()
+        lines = of_measure(view.lines, EXCESS.name) if view else ()
         if not lines:
-            return Outcome(check=self.name, state="not_applicable", reason="the surprise was not screened")
+            return Outcome(check=self.name, state="not_applicable", reason="the excess was not screened")
         findings = tuple(finding for finding in map(self._finding, lines) if finding is not None)
         reason = "" if findings else f"No interval lies beyond ±{self.weak:g}."
         return Outcome(check=self.name, state="found" if findings else "passed", reason=reason, findings=findings)
@@ -65,11 +65,11 @@ class FollowsFeature:
         side = "high" if line.estimate > 0 else "low"
         return rule.finding(
             severity,
-            f"Where {line.feature} is {side}, the model is more often surprised than it says (rank correlation "
+            f"Where {line.feature} is {side}, the log loss exceeds the entropy (rank correlation "
             f"{value_words(line.estimate, line.lower, line.upper, confidence=line.confidence)}).",
             (ID,),
             remedy=f"Look at the residuals along {line.feature}, and recalibrate there.",
-            measures=(SURPRISE.name,),
+            measures=(EXCESS.name,),
             features=(line.feature,),
             threshold=self.weak,
             observed=line.estimate,

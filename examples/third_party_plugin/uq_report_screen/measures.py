@@ -8,7 +8,7 @@ from uq_report.core.model.measures import Measure
 from uq_report.core.predictive import Distribution
 
 
-def surprise(dist: Distribution, y: Any, _base: Distribution | None) -> Any:
+def excess_loss(dist: Distribution, y: Any, _base: Distribution | None) -> Any:
     """Return nll - entropy of each row: 0 on average if y follows the predictive distribution."""
     return -dist.log_prob(y) - dist.entropy()
 
@@ -18,14 +18,14 @@ def confidence(dist: Any, _y: Any, _base: Distribution | None) -> Any:
     return np.max(dist.probabilities, axis=1)
 
 
-SURPRISE = Measure(
-    name="surprise",
-    rows=surprise,
+EXCESS = Measure(
+    name="excess_loss",
+    rows=excess_loss,
     unit="nats",
     role="uncertainty",
     requires=frozenset({"log_prob", "entropy"}),
     needs_y=True,
-    title="surprise beyond the stated entropy",
+    title="log loss in excess of the entropy",
 )
 CONFIDENCE = Measure(
     name="confidence",

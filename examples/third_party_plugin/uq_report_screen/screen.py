@@ -23,7 +23,7 @@ FEWEST = 5  # rows
 
 
 class Screen(View):
-    """Rank correlations over `n` rows."""
+    """Rank correlations over `n` observations."""
 
     id: ClassVar[str] = ID
     lines: tuple[EstimateLine, ...]
@@ -32,7 +32,7 @@ class Screen(View):
 
 @dataclass(frozen=True)
 class RankScreen:
-    """Spearman's rank correlation of each numeric feature with each measure over the rows.
+    """Spearman's rank correlation of each numeric feature with each measure over the observations.
 
     A screen, no explanation: it sees only monotone dependence and ignores the other features.
 
@@ -46,7 +46,7 @@ class RankScreen:
     .. [1] E. C. Fieller, H. O. Hartley, E. S. Pearson: Tests for rank correlation coefficients. Biometrika 44, 1957.
     """
 
-    measures: tuple[str, ...] = ("surprise", "entropy", "confidence")
+    measures: tuple[str, ...] = ("excess_loss", "entropy", "confidence")
 
     name: ClassVar[str] = ID
     section: ClassVar[str] = slots.CALIBRATION
@@ -57,7 +57,7 @@ class RankScreen:
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Diagnostic]:
         """Correlate, with Fisher's z interval (Fieller et al. 1957: variance 1.06 / (n - 3))."""
         if subject.n < FEWEST:
-            raise InputError(f"screen.X must have at least {FEWEST} rows; got {subject.n}.")
+            raise InputError(f"screen.X must have at least {FEWEST} observations; got {subject.n}.")
         measures, omitted = engine.select(self.measures)
         table, omissions = [], list(omitted)
         for measure, rows in zip(measures, engine.unchanged(measures), strict=True):
@@ -92,5 +92,5 @@ def _estimates(frame: pd.DataFrame, n: int, confidence: float) -> pd.DataFrame:
         lower=np.tanh(z - half),
         upper=np.tanh(z + half),
         confidence=confidence,
-        covers="new test rows",
+        covers="new test observations",
     )

@@ -30,7 +30,7 @@ class ScreenSection:
         if view is None or not view.lines:
             return None
         titles = joined([evidence.words(measure).title for measure in view.measures])
-        text = f"Rank correlation of each feature with {titles}, over {view.n} rows."
+        text = f"Rank correlation of each feature with {titles}, over {view.n} observations."
         caption = f"Rank correlations. {intervals_caption(view.result.estimates)}"
         alt = f"{text} The largest is that of {name(max(view.lines, key=lambda line: abs(line.estimate)).feature)}."
         figure = make_figure(f"{ID}-figure", caption, alt, lambda: evidence.draw(view.result), ID)
@@ -43,7 +43,7 @@ class ScreenSection:
         columns += interval_columns(view.result.estimates)
         table = make_table(f"{ID}-table", caption, columns, rows, evidence=ID)
         blocks = (Paragraph(text=text), figure, table, *left_out(view.result))
-        return Section(id=ID, title="Does the doubt follow a feature?", blocks=blocks)
+        return Section(id=ID, title="Log loss in excess of the entropy, by feature", blocks=blocks)
 
 
 class ScreenFigure:
