@@ -5,12 +5,14 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 import uq_report as uq
 from uq_report.checks.pages import texts
-from uq_report.core.support.errors import EXIT_CODES
+from uq_report.core.support.errors import EXIT_CODES, SITE
+from uq_report.evidence.finding import Finding
 from uq_report.jobs.audit_file import audit_schema
 from uq_report.runner import plugins
 from uq_report.runner.options import options_of
@@ -62,6 +64,13 @@ def test_every_code_has_a_page_with_its_meaning_and_remedy(pages: Mapping[str, s
     assert set(texts()) == codes
     assert {name for name in pages if re.fullmatch(r"findings/UQ\d+", name)} == {f"findings/{code}" for code in codes}
     assert all(set(text) == {"meaning", "example", "action"} and all(text.values()) for text in texts().values())
+
+
+def test_the_address_of_a_finding_is_a_page_of_the_documentation(pages: Mapping[str, str]) -> None:
+    same: dict[str, Any] = {"title": "", "severity": "low", "statement": "", "evidence": ("pfi",), "rests_on": ""}
+    for code in texts():
+        assert Finding(code=code, **same).docs.removeprefix(f"{SITE}/").removesuffix(".html") in pages
+    assert Finding(code="SCREEN1", **same).docs == ""
 
 
 def test_every_exit_code_and_variable_has_an_entry(pages: Mapping[str, str]) -> None:

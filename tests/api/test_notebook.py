@@ -82,7 +82,16 @@ def test_long_tables_end_and_say_how_much_is_left() -> None:
 
 
 def test_findings_and_what_did_not_run_are_tables() -> None:
-    assert list(RUN.findings.columns) == ["code", "severity", "title", "statement", "remedy", "features", "evidence"]
+    assert list(RUN.findings.columns) == [
+        "code",
+        "severity",
+        "title",
+        "statement",
+        "remedy",
+        "features",
+        "evidence",
+        "docs",
+    ]
     assert list(RUN.findings["code"]) == [finding.code for finding, _ in by_cause(RUN.run.findings)]
     longest = max(RUN.findings["statement"], key=len)
     assert escape(longest) in as_table(RUN.findings), "texts are not cut"

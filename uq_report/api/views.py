@@ -240,12 +240,12 @@ class AuditRun:
 
     @property
     def findings(self) -> pd.DataFrame:
-        """All open findings, most severe first: code, severity, title, statement, remedy, features and evidence."""
+        """All open findings, most severe first: code, severity, title, statement, remedy, features, evidence, docs."""
         listed = [
-            (f.code, f.severity, f.title, f.statement, f.remedy, ", ".join(f.features), ", ".join(f.evidence))
+            (f.code, f.severity, f.title, f.statement, f.remedy, ", ".join(f.features), ", ".join(f.evidence), f.docs)
             for f, _ in by_cause(self.run.findings)
         ]
-        columns = ["code", "severity", "title", "statement", "remedy", "features", "evidence"]
+        columns = ["code", "severity", "title", "statement", "remedy", "features", "evidence", "docs"]
         return TextTable([tuple(map(clean, row)) for row in listed], columns=columns)
 
     @property

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Literal, get_args
 
-from ..core.support.errors import InputError
+from ..core.support.errors import SITE, InputError
 from .frozen import Frozen
 
 State = Literal["found", "passed", "not_applicable", "skipped", "ignored"]
@@ -113,6 +114,11 @@ class Finding(Frozen):
     affected: str = ""
     size: float | None = None
     explains: tuple[Symptom, ...] = ()
+
+    @property
+    def docs(self) -> str:
+        """Return the address of the page of the code; empty for a code of another package."""
+        return f"{SITE}/findings/{self.code}.html" if re.fullmatch(r"UQ\d{3}", self.code) else ""
 
     def is_explained_by(self, cause: Finding) -> bool:
         """Say whether `cause` names this finding among those it explains."""

@@ -12,6 +12,7 @@ import pandas as pd
 
 from ...checks.rule import rates
 from ...core.model.results import Result
+from ...core.support.errors import SITE
 from ...core.support.references import cite
 from ...core.support.text import MAX_TEXT, count
 from ...document.blocks import make_section, make_table, paragraphs, tables
@@ -74,7 +75,8 @@ def rules(e: RunReader) -> Section:
     columns = ("finding", "highest severity", "false alarms", "raised when")
     caption = (
         "The rule of every finding and its highest severity. False alarms: share of audits of well-specified models in "
-        "which the rule raised a finding above observation, in the design with the highest rate."
+        "which the rule raised a finding above observation, in the design with the highest rate. "
+        f"Each code has a page with its meaning and remedy: {SITE}/findings/."
     )
     blocks: tuple[Block, ...] = tables(
         "rules-table", caption, columns, sorted(rows, key=lambda row: row[0]), note=SEVERITY
