@@ -79,6 +79,14 @@ def test_every_exit_code_and_variable_has_an_entry(pages: Mapping[str, str]) -> 
     assert [name for name in REFERENCE.variables() if f"`{name}`" not in written] == []
 
 
+def test_every_figure_of_a_method_is_in_the_gallery() -> None:
+    shown = " ".join(file.read_text(encoding="utf-8") for file in (DOCS / "gallery").glob("*.py"))
+    # those of a kind of result are drawn for many methods, and the main figure of a method by its verb
+    parts = {plugin.name for plugin in plugins.find(plugins.FIGURES) if "." in plugin.name}
+    verbs = {"calibration.reliability": "uq.calibration(subject).plot()"}
+    assert [name for name in parts if name not in shown and verbs.get(name, name) not in shown] == []
+
+
 def test_every_method_has_a_page_with_the_same_parts() -> None:
     parts = ("## definition", "failure modes", "## worked example", "## source")
     listed = re.findall(r"^(\w+)$", (DOCS / "methods" / "index.md").read_text(encoding="utf-8"), re.MULTILINE)

@@ -238,6 +238,9 @@ def _counts(axes: Axes, counts: pd.DataFrame, edges: Sequence[float] | None, ord
 
 def _dress(axes: Axes, axis: CurveAxis, bottom: bool) -> None:
     style.plain(axes, "y")
+    low, high = axes.get_ylim()
+    if high - low < 1e-6 * abs(low):  # the rounding error of a constant is no shape
+        axes.set_ylim(low - 0.1 * abs(low), high + 0.1 * abs(high))
     if axis.levels:
         axes.set_xticks(axis.places[:: axis.step], [style.name(level, LEVEL) for level in axis.levels[:: axis.step]])
     axes.tick_params(axis="x", labelbottom=bottom)

@@ -84,8 +84,8 @@ def draw_pit(result: Result) -> Figure:
         axes.axhline(1.0, **IDEAL)
         axes.set_xlim(0, 1)
 
-    x = "stated probability of less than the outcome"
-    return _figure(result, fill, x, "how often, against 1 if right", grid="y")
+    x = "probability integral transform of the outcome"
+    return _figure(result, fill, x, "density (1 if calibrated)", grid="y")
 
 
 def _figure(result: Result, fill: Callable[[Axes, pd.DataFrame], None], x: str, y: str, grid: str = "both") -> Figure:
