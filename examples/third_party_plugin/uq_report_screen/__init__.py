@@ -1,1 +1,1 @@
-"""One plugin of each kind around one question: where along a feature does the log loss exceed the entropy?"""
+"""One plugin of each kind: they show where along a feature the log loss exceeds the entropy."""
