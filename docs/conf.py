@@ -30,6 +30,7 @@ source_suffix = {".rst": "restructuredtext", ".md": "myst-nb"}
 html_theme = "pydata_sphinx_theme"
 html_title = "uq_report"
 html_static_path = ["_static"]
+html_js_files = ["labels.js"]
 html_theme_options = {"show_prev_next": False, "navigation_with_keys": False, "header_links_before_dropdown": 6}
 html_show_sourcelink = False
 mathjax_path = "mathjax/tex-chtml.js"
