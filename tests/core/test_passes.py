@@ -1,18 +1,12 @@
-"""One prediction pass: which variants share a call, how a shortcut fails, and what is kept between calls."""
+"""One prediction pass: which variants share a call, and how a shortcut fails."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from uq_report.core.engine.batching import (
-    grouped,
-    last_kept,
-    refuse_base,
-    rows_of,
-)
+from uq_report.core.engine.batching import grouped, refuse_base, rows_of
 from uq_report.core.engine.fast_path import COMPARED
 from uq_report.core.engine.fast_path_evaluator import FastPathBatchEvaluator, FastPathCallPlan
 from uq_report.core.model.measures import KL, NLL, PREDICTION
@@ -134,20 +128,6 @@ def test_a_comparison_takes_so_many_rows_from_first_to_last(rows: int, changes: 
 @pytest.mark.parametrize(("measure", "largest"), [(PREDICTION, 21.0), (KL, 1.0)])
 def test_a_measure_against_unchanged_rows_has_the_size_1(measure: Any, largest: float) -> None:
     assert Model().task(measures=(measure,))._usual.tolist() == [largest]
-
-
-def test_the_last_stay() -> None:
-    kept: dict[int, str] = {}
-    made: list[int] = []
-
-    def make(key: int) -> str:
-        made.append(key)
-        return f"of {key}"
-
-    for key in (1, 2, 1, 3, 2, 1):
-        assert last_kept(kept, 2, key, partial(make, key)) == f"of {key}"
-    assert made == [1, 2, 3, 1]
-    assert list(kept) == [3, 1]
 
 
 A, B, AB, BA = (Variant(columns, (0.0,) * len(columns)) for columns in ((0,), (1,), (0, 1), (1, 0)))

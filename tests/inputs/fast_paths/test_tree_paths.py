@@ -37,7 +37,7 @@ from uq_report.api import explain
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.adapter import class_names
 from uq_report.core.model.subject import Subject, make_subject
-from uq_report.core.model.variants import Mix, Variant, make_buffer, mixed_rows
+from uq_report.core.model.variants import Mix, Variant, mixed_rows, variant_rows
 from uq_report.core.predictive import Distribution
 from uq_report.core.support.arrays import AnyArray, ColumnLookup, FloatArray, IntArray, take_rows
 from uq_report.core.support.limits import limited
@@ -101,7 +101,7 @@ def changes(subject: Subject, rows: IntArray, seed: int) -> list[Variant]:
 
 def plain(subject: Subject, group: list[Variant], rows: IntArray) -> Distribution:
     """Predict by the model itself."""
-    table = make_buffer(take_rows(subject.X, rows), len(group)).filled(ColumnLookup(subject.X), 0, len(rows), group)
+    table = variant_rows(take_rows(subject.X, rows), group, ColumnLookup(subject.X))
     return subject.adapter.predict(subject.model, table)
 
 

@@ -18,7 +18,7 @@ from joblib import parallel_config
 from ..model.adapter import Adapter
 from ..model.measures import Measure
 from ..model.subject import Subject
-from ..model.variants import Mix, Variant, make_buffer, mixed_rows
+from ..model.variants import Mix, Variant, mixed_rows, variant_rows
 from ..predictive import Distribution
 from ..support.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
 from ..support.errors import BudgetError
@@ -129,9 +129,8 @@ class Engine(Evaluator):
     def _shortcuts(self) -> CheckedFastPaths:
         """The shortcuts of the subject's rows, found when first asked for."""
         if not self._known:
-            subject = self.subject
-            rows = subject.X.copy() if any(self._writes) or not self._writes else subject.X
-            self._known.append(CheckedFastPaths(self.fast_paths, self.served, subject.model, subject.adapter, rows))
+            of = self.subject
+            self._known.append(CheckedFastPaths(self.fast_paths, self.served, of.model, of.adapter, of.X))
         return self._known[0]
 
     def _by_shortcut(self, name: str, group: Sequence[Variant], rows: IntArray) -> Distribution:
@@ -168,7 +167,7 @@ class FastPathBatchEvaluator(BatchEvaluator):
         for at in self._blocks(1):
             rows, few = self.at[at], group if len(self.at[at]) == self.n else [variant.part(at) for variant in group]
             dist = self.calls.short(shortcut, few, rows)
-            self._measured(dist, (at.start, at.stop, len(group)), values[:, :, at])
+            self._measured(dist, at, values[:, :, at])
         return values
 
     def compared(self, shortcut: str, changes: Sequence[Variant]) -> Comparison:
@@ -178,7 +177,7 @@ class FastPathBatchEvaluator(BatchEvaluator):
         """
         at = compared_rows(self.n, len(changes))
         few, rows = [variant.part(at) for variant in changes], self.at[at]
-        table = make_buffer(take_rows(self.rows, at), len(few)).filled(self.source, 0, len(at), few)
+        table = variant_rows(take_rows(self.rows, at), few, self.source)
         plain = self.calls.plain(table)
         each = np.repeat(rows, len(few))
         base, y = self.own[0].take(each) if self.base is not None else None, self.own[1]
