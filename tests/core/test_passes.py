@@ -8,7 +8,7 @@ import pytest
 
 from uq_report.core.engine.batching import grouped, refuse_base, rows_of
 from uq_report.core.engine.fast_path import COMPARED
-from uq_report.core.engine.fast_path_evaluator import FastPathBatchEvaluator, FastPathCallPlan
+from uq_report.core.engine.fast_path_evaluator import FastPathBatchEvaluator
 from uq_report.core.model.measures import KL, NLL, PREDICTION
 from uq_report.core.model.variants import Variant
 from uq_report.core.support.arrays import IntArray, Table
@@ -44,8 +44,7 @@ class Model:
         self, *, rows: IntArray | None = None, most: int = 100, measures: Any = (PREDICTION,)
     ) -> FastPathBatchEvaluator:
         base = Normal(X.sum(axis=1), 1.0)
-        calls = FastPathCallPlan(self.plain, most, short=self.short)
-        return FastPathBatchEvaluator(calls, X, rows, measures, Y, base)
+        return FastPathBatchEvaluator(self.short, self.plain, most, X, rows, measures, Y, base)
 
 
 @pytest.mark.parametrize(
@@ -118,8 +117,7 @@ def test_a_comparison_takes_so_many_rows_from_first_to_last(rows: int, changes: 
         return Normal(np.repeat(many[rows, 0], len(group)), 1.0)
 
     plain = lambda rows: Normal(np.asarray(rows)[:, 0], 1.0)  # noqa: E731
-    calls = FastPathCallPlan(plain, rows, short=short)
-    task = FastPathBatchEvaluator(calls, many, None, (KL,), None, Normal(many[:, 0], 1.0))
+    task = FastPathBatchEvaluator(short, plain, rows, many, None, (KL,), None, Normal(many[:, 0], 1.0))
     assert task.compared("p", [Variant()] * changes) == (each * changes, 0.0, "")
     assert len(seen[0]) == each
     assert (seen[0][0], seen[0][-1]) == (0, len(many) - 1)

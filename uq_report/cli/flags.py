@@ -65,9 +65,9 @@ class Flag(NamedTuple):
 
 _TYPES = {"text": str, "many": MANY, "bool": bool, "int": int, "float": float, "path": Path, "severity": Severity}
 _FILE = Path(__file__).with_suffix(".toml")
-FLAGS = tuple(
-    Flag(**{**flag, "type": _TYPES[flag.get("type", "text")]})
-    for flag in tomllib.loads(_FILE.read_text(encoding="utf-8"))["flag"]
+FLAGS, CASE_FLAGS = (
+    tuple(Flag(**{**flag, "type": _TYPES[flag.get("type", "text")]}) for flag in flags)
+    for flags in tomllib.loads(_FILE.read_text(encoding="utf-8")).values()
 )
 _SET = Flag("", "Any other key of audit.toml; repeat.", MANY, "settings", {"names": ["--set"], "metavar": "KEY=VALUE"})
 

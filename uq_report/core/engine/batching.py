@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import NamedTuple
 
@@ -24,14 +23,6 @@ class VariantGroup(NamedTuple):
     values: FloatArray
 
 
-@dataclass(frozen=True)
-class CallPlan:
-    """How a table is predicted by the model: a call holds at most `most` rows."""
-
-    plain: Callable[[Table], Distribution]
-    most: int
-
-
 class BatchResult(NamedTuple):
     """The results of a group, the fast path chosen for it (empty for none), and whether that path predicted it."""
 
@@ -47,19 +38,21 @@ Charged = tuple[int, list[Variant], str]
 class BatchEvaluator:
     """Evaluates variants, several in a call, of the `rows` of `X`.
 
-    `calls` predict; `base` is predicted of all rows of `X` unchanged, where a measure needs it.
+    `plain` predicts a table by the model, of which a call holds at most `most` rows; `base` is predicted of all rows of
+    `X` unchanged, where a measure needs it.
     """
 
     def __init__(
         self,
-        calls: CallPlan,
+        plain: Callable[[Table], Distribution],
+        most: int,
         X: Table,
         rows: IntArray | None,
         measures: Sequence[Measure],
         y: AnyArray | None,
         base: Distribution,
     ) -> None:
-        self.calls = calls
+        self.plain, self.most = plain, most
         self.measures = measures
         self.source = ColumnLookup(X)
         self.rows = X if rows is None else take_rows(X, rows)
@@ -70,7 +63,7 @@ class BatchEvaluator:
         if any(measure.needs_base for measure in measures):
             self.base = base if rows is None else base.take(rows)
         self.n = len(self.rows)
-        self.width = max(1, calls.most // self.n)
+        self.width = max(1, most // self.n)
         self.needs = needed(measures)
 
     def __call__(self, first: int, group: Sequence[Variant], shortcut: str = "") -> BatchResult:
@@ -84,14 +77,14 @@ class BatchEvaluator:
 
     def _blocks(self, changes: int) -> list[slice]:
         """Return the rows of each call that holds so many changes of a row."""
-        calls = -(-self.n // max(1, self.calls.most // changes))
+        calls = -(-self.n // max(1, self.most // changes))
         step = -(-self.n // calls)
         return [slice(start, min(start + step, self.n)) for start in range(0, self.n, step)]
 
     def _part(self, group: Sequence[Variant], at: slice, values: FloatArray) -> None:
         """Fill (measures, variants, rows); an error about a row of the call names the row of the data."""
         try:
-            dist = self.calls.plain(variant_rows(self.rows[at], group, self.source, at.start))
+            dist = self.plain(variant_rows(self.rows[at], group, self.source, at.start))
             self._measured(dist, at, values)
         except UQReportError as error:
             if error.row is None:
