@@ -17,7 +17,7 @@ from uq_report.core.engine.fast_path import FastPathStats
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.adapter import Adapter
 from uq_report.core.model.subject import Subject, make_subject
-from uq_report.core.model.variants import Variant, make_buffer
+from uq_report.core.model.variants import Variant, variant_rows
 from uq_report.core.support.arrays import ColumnLookup, FloatArray, IntArray, take_rows
 from uq_report.distributions import Categorical
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
@@ -46,7 +46,7 @@ class Products:
         bad = any(self.bad in variant.columns for variant in group)
         if bad and self.broken and len(rows) > 32:
             raise MemoryError
-        table = make_buffer(take_rows(self.X, rows), len(group)).filled(ColumnLookup(self.X), 0, len(rows), group)
+        table = variant_rows(take_rows(self.X, rows), group, ColumnLookup(self.X))
         p = 1 / (1 + np.exp(-(np.asarray(table) @ self.model.coef_[0] + self.model.intercept_[0])))
         p = p + self.off * bad * p * (1 - p)
         return Categorical(np.column_stack([1 - p, p]), classes=self.model.classes_)

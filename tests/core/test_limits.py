@@ -12,7 +12,7 @@ from uq_report.core.engine.fast_path import Shortcut
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.adapter import Adapter
 from uq_report.core.model.measures import NLL
-from uq_report.core.model.variants import Variant, make_buffer
+from uq_report.core.model.variants import Variant, variant_rows
 from uq_report.core.predictive import Distribution
 from uq_report.core.support.arrays import ColumnLookup, IntArray, Table, take_rows
 from uq_report.core.support.errors import BudgetError
@@ -123,8 +123,8 @@ class Slow:
 
     def predict(self, group: Sequence[Variant], rows: IntArray) -> Distribution:
         self._step()
-        buffer = make_buffer(take_rows(self.X, rows), len(group))
-        return self.adapter.predict(self.model, buffer.filled(ColumnLookup(self.X), 0, len(rows), group))
+        table = variant_rows(take_rows(self.X, rows), group, ColumnLookup(self.X))
+        return self.adapter.predict(self.model, table)
 
     def _step(self) -> None:
         self.steps += 1

@@ -1,20 +1,14 @@
-"""One prediction pass: which variants share a call, how a shortcut fails, and what is kept between calls."""
+"""One prediction pass: which variants share a call, and how a shortcut fails."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from uq_report.core.engine.batching import (
-    grouped,
-    last_kept,
-    refuse_base,
-    rows_of,
-)
+from uq_report.core.engine.batching import grouped, refuse_base, rows_of
 from uq_report.core.engine.fast_path import COMPARED
-from uq_report.core.engine.fast_path_evaluator import FastPathBatchEvaluator, FastPathCallPlan
+from uq_report.core.engine.fast_path_evaluator import FastPathBatchEvaluator
 from uq_report.core.model.measures import KL, NLL, PREDICTION
 from uq_report.core.model.variants import Variant
 from uq_report.core.support.arrays import IntArray, Table
@@ -50,8 +44,7 @@ class Model:
         self, *, rows: IntArray | None = None, most: int = 100, measures: Any = (PREDICTION,)
     ) -> FastPathBatchEvaluator:
         base = Normal(X.sum(axis=1), 1.0)
-        calls = FastPathCallPlan(self.plain, most, short=self.short)
-        return FastPathBatchEvaluator(calls, X, rows, measures, Y, base)
+        return FastPathBatchEvaluator(self.short, self.plain, most, X, rows, measures, Y, base)
 
 
 @pytest.mark.parametrize(
@@ -124,8 +117,7 @@ def test_a_comparison_takes_so_many_rows_from_first_to_last(rows: int, changes: 
         return Normal(np.repeat(many[rows, 0], len(group)), 1.0)
 
     plain = lambda rows: Normal(np.asarray(rows)[:, 0], 1.0)  # noqa: E731
-    calls = FastPathCallPlan(plain, rows, short=short)
-    task = FastPathBatchEvaluator(calls, many, None, (KL,), None, Normal(many[:, 0], 1.0))
+    task = FastPathBatchEvaluator(short, plain, rows, many, None, (KL,), None, Normal(many[:, 0], 1.0))
     assert task.compared("p", [Variant()] * changes) == (each * changes, 0.0, "")
     assert len(seen[0]) == each
     assert (seen[0][0], seen[0][-1]) == (0, len(many) - 1)
@@ -134,20 +126,6 @@ def test_a_comparison_takes_so_many_rows_from_first_to_last(rows: int, changes: 
 @pytest.mark.parametrize(("measure", "largest"), [(PREDICTION, 21.0), (KL, 1.0)])
 def test_a_measure_against_unchanged_rows_has_the_size_1(measure: Any, largest: float) -> None:
     assert Model().task(measures=(measure,))._usual.tolist() == [largest]
-
-
-def test_the_last_stay() -> None:
-    kept: dict[int, str] = {}
-    made: list[int] = []
-
-    def make(key: int) -> str:
-        made.append(key)
-        return f"of {key}"
-
-    for key in (1, 2, 1, 3, 2, 1):
-        assert last_kept(kept, 2, key, partial(make, key)) == f"of {key}"
-    assert made == [1, 2, 3, 1]
-    assert list(kept) == [3, 1]
 
 
 A, B, AB, BA = (Variant(columns, (0.0,) * len(columns)) for columns in ((0,), (1,), (0, 1), (1, 0)))

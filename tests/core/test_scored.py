@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from uq_report.core.support.errors import InputError, UnsupportedError
-from uq_report.core.traits.stored_predictions import GivenDistributions, ScoredRows, prediction_columns
+from uq_report.core.traits.stored_predictions import FixedRows, prediction_columns, scored_rows
 from uq_report.distributions import Normal
 
 NAN = np.nan
 X = pd.DataFrame({"a": [1.0, NAN, 1.0, 2.0, 1.0], "b": ["u", "v", "u", "u", None]})
 VALUES = np.array([[0.5, 0.1], [0.6, 0.1], [0.7, 0.1], [0.8, 0.1], [0.9, 0.1]])
-SCORED = ScoredRows(X, VALUES)
+SCORED = scored_rows(X, VALUES)
 
 
 @pytest.mark.parametrize("rows", [[0, 1, 2, 3, 4], [0, 1, 2], [0]])
@@ -34,7 +34,7 @@ def test_rows_of_several_predictions_are_refused(rows: list[int], n: int) -> Non
 
 
 def test_rows_of_equal_predictions_are_one() -> None:
-    alike = ScoredRows(X, np.where(np.arange(5)[:, None] == 2, VALUES[0], VALUES))
+    alike = scored_rows(X, np.where(np.arange(5)[:, None] == 2, VALUES[0], VALUES))
     np.testing.assert_array_equal(alike.predict(X.iloc[[2, 3, 0]]).mean(), [0.5, 0.8, 0.5])
 
 
@@ -46,14 +46,14 @@ def test_other_rows_are_refused(changed: dict[str, Any], n: int) -> None:
 
 
 def test_more_rows_than_given_are_looked_up() -> None:
-    unique = ScoredRows(X.iloc[[0, 1, 3]], VALUES[[0, 1, 3]])
+    unique = scored_rows(X.iloc[[0, 1, 3]], VALUES[[0, 1, 3]])
     np.testing.assert_array_equal(unique.predict(X.iloc[[0, 1, 3, 1]]).mean(), VALUES[[0, 1, 3, 1], 0])
     np.testing.assert_array_equal(unique.take(np.array([2, 0])).predict(X.iloc[[0]]).mean(), [0.5])
 
 
 def test_given_distributions_are_found_and_repeats_refused() -> None:
     table = np.array([[1.0], [2.0], [1.0]])
-    given = GivenDistributions(table, Normal(np.arange(3.0), 1.0))
+    given = FixedRows(table, Normal(np.arange(3.0), 1.0))
     np.testing.assert_array_equal(given.predict(table).mean(), [0.0, 1.0, 2.0])
     np.testing.assert_array_equal(given.predict(np.array([[2.0], [2.0]])).mean(), [1.0, 1.0])
     np.testing.assert_array_equal(given.take(np.array([2, 1])).predict(np.array([[2.0], [1.0]])).mean(), [1.0, 2.0])
@@ -62,7 +62,7 @@ def test_given_distributions_are_found_and_repeats_refused() -> None:
 
 
 def test_probabilities_have_classes() -> None:
-    scored = ScoredRows(np.array([[1.0], [2.0]]), np.array([[0.2, 0.8], [0.6, 0.4]]), ("no", "yes"))
+    scored = scored_rows(np.array([[1.0], [2.0]]), np.array([[0.2, 0.8], [0.6, 0.4]]), ("no", "yes"))
     found: Any = scored.predict(np.array([[2.0]]))
     assert found.probabilities.tolist() == [[0.6, 0.4]]
     assert found.classes.tolist() == ["no", "yes"]
@@ -70,9 +70,9 @@ def test_probabilities_have_classes() -> None:
 
 def test_lengths_must_match() -> None:
     with pytest.raises(InputError, match=r"scored\.values must have one row per row of X, 4; got 5"):
-        ScoredRows(X.iloc[:4], VALUES)
+        scored_rows(X.iloc[:4], VALUES)
     with pytest.raises(InputError, match=r"explain\.X must have one row for each predictive distribution, 3; got 5"):
-        GivenDistributions(X, Normal(np.zeros(3), 1.0))
+        FixedRows(X, Normal(np.zeros(3), 1.0))
 
 
 def test_columns_of_predictions_are_named_once() -> None:

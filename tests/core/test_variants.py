@@ -1,4 +1,4 @@
-"""Buffers of changed rows: frames and arrays alike, whatever a group changed before."""
+"""Rows under several variants: frames and arrays alike."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.model.variants import Variant, make_buffer
+from uq_report.core.model.variants import Variant, variant_rows
 from uq_report.core.support.arrays import ColumnLookup
 
 ARRAY = np.arange(12.0).reshape(4, 3)
@@ -37,12 +37,12 @@ def changed(rows: Any, variant: Variant, at: slice) -> list[list[Any]]:
 
 @pytest.mark.parametrize("rows", [ARRAY, FRAME], ids=["array", "frame"])
 @pytest.mark.parametrize("at", [slice(0, 4), slice(1, 3)])
-def test_variants_of_a_row_stand_side_by_side_and_leave_nothing_behind(rows: Any, at: slice) -> None:
+def test_variants_of_a_row_stand_side_by_side_and_leave_the_rows_as_they_are(rows: Any, at: slice) -> None:
     before = rows.copy()
     part = rows[at] if isinstance(rows, np.ndarray) else rows.iloc[at].reset_index(drop=True)
-    buffer, source = make_buffer(part, 2), ColumnLookup(rows)
-    for group in (*GROUPS, *GROUPS[::-1]):
-        table = pd.DataFrame(buffer.filled(source, at.start, at.stop, group)).astype(object)
+    source = ColumnLookup(rows)
+    for group in GROUPS:
+        table = pd.DataFrame(variant_rows(part, group, source, at.start)).astype(object)
         by_variant = [changed(rows, variant, at) for variant in group]
         expected = [cells for pair in zip(*by_variant, strict=True) for cells in pair]
         pd.testing.assert_frame_equal(
@@ -54,9 +54,8 @@ def test_variants_of_a_row_stand_side_by_side_and_leave_nothing_behind(rows: Any
 
 
 def test_columns_of_a_frame_keep_their_types() -> None:
-    buffer, source = make_buffer(FRAME, 2), ColumnLookup(FRAME)
     for group in GROUPS:
-        table: Any = buffer.filled(source, 0, 4, group)
+        table: Any = variant_rows(FRAME, group, ColumnLookup(FRAME))
         assert table.dtypes.equals(FRAME.dtypes)
 
 

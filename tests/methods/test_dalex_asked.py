@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from uq_report.core.model.subject import Subject, make_subject
-from uq_report.core.model.variants import Variant, make_buffer
+from uq_report.core.model.variants import Variant, variant_rows
 from uq_report.core.support.arrays import ColumnLookup
 from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.methods.dalex.calls import Cells
@@ -32,7 +32,7 @@ def subject(X: Any = None) -> Subject:
 def replaced(s: Subject, rows: list[int], variant: Variant) -> pd.DataFrame:
     """Return the rows with a change put in, as the engine does it."""
     table = pd.DataFrame(s.X).iloc[rows].reset_index(drop=True)
-    return pd.DataFrame(make_buffer(table, 1).filled(ColumnLookup(s.X), 0, len(rows), [variant]))
+    return pd.DataFrame(variant_rows(table, [variant], ColumnLookup(s.X)))
 
 
 def all_of(s: Subject) -> Cells:

@@ -18,7 +18,7 @@ from uq_report.core.model.sampling import Sampling
 from uq_report.core.model.subject import Subject
 from uq_report.core.support.arrays import AnyArray, BoolArray, IntArray
 from uq_report.core.support.errors import InputError
-from uq_report.core.traits.stored_predictions import ScoredRows
+from uq_report.core.traits.stored_predictions import scored_rows
 from uq_report.distributions import Categorical, Normal
 from uq_report.methods.groups import plan
 from uq_report.methods.groups.contrasts import difference, gap_p_values, shuffled_p_values
@@ -444,7 +444,7 @@ def test_bands_of_age_stand_in_order() -> None:
 def test_predictions_of_given_rows_only_leave_the_use_out() -> None:
     p = np.random.default_rng(0).uniform(0.2, 0.8, 200)
     X = pd.DataFrame({"x": np.arange(200.0)})
-    scored = ScoredRows(X, np.column_stack([1 - p, p]), ("no", "yes"))
+    scored = scored_rows(X, np.column_stack([1 - p, p]), ("no", "yes"))
     given = uq.explain(scored, X, np.resize(["no", "yes"], 200), protected={"half": X["x"] > 99})
     found = explain(given)["groups.use"]
     assert (len(found.estimates), [gap.feature for gap in found.omissions]) == (0, ["half"])

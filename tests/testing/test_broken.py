@@ -18,7 +18,7 @@ from uq_report.core.model.adapter import Match
 from uq_report.core.model.derivatives import Derivatives
 from uq_report.core.model.measures import Measure
 from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance
-from uq_report.core.model.variants import Variant, make_buffer, mixed_rows
+from uq_report.core.model.variants import Variant, mixed_rows, variant_rows
 from uq_report.core.support.arrays import ColumnLookup, take_rows
 from uq_report.distributions import Normal
 from uq_report.document import slots
@@ -387,8 +387,8 @@ class FastPath:
         return True
 
     def predict(self, group: Any, rows: Any) -> Any:
-        buffer = make_buffer(take_rows(self.X, rows), len(group))
-        return self.adapter.predict(self.model, buffer.filled(ColumnLookup(self.X), 0, len(rows), group))
+        table = variant_rows(take_rows(self.X, rows), group, ColumnLookup(self.X))
+        return self.adapter.predict(self.model, table)
 
     def mixer(self, model: Any, adapter: Any, X: Any, rows: int) -> Any:
         return self.shortcut(model, adapter, X)

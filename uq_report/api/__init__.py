@@ -15,8 +15,8 @@ from ..core.support.errors import InputError, nearest
 from ..evidence import ids, run_folder
 from ..runner import plugins as registry
 from ..runner.cases import case_facts, source_of
-from ..runner.objects import measures_in, passed
 from ..runner.options import options_of
+from ..runner.prepare import measures_in, passed
 from ..runner.settings import Settings, make_settings, refuse, settled
 from . import interop
 from .arguments import names

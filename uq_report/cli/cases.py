@@ -7,24 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from .flags import FLAGS, MANY, Flag, fills
+from .flags import CASE_FLAGS, FLAGS, fills
 from .shared import Quiet, app, begun, errors_reported, say
 
 _OPTIONS = ("model", "data", "train", "target", "residuals", "trusted", "allow_pickle", "adapter", "positive_class")
-_PLACE = Flag(
-    "output.folder",
-    "Folder for the sheets. Default: cases, beside the run.",
-    Path,
-    "output",
-    {"names": ["--output", "-o"]},
-)
-_FORMATS = Flag(
-    "output.formats", "html, pdf, csv, svg or png; repeat. Default: html, pdf.", MANY, more={"names": ["--format"]}
-)
 
 
 @app.command(epilog="Example: uq-report case report/run.json --row 17 --model model.skops")
-@fills([*(flag for flag in FLAGS if flag.name in _OPTIONS), _PLACE, _FORMATS], required=("model",), others=False)
+@fills([*(flag for flag in FLAGS if flag.name in _OPTIONS), *CASE_FLAGS], required=("model",), others=False)
 def case(
     changes: dict[str, Any],
     saved: Annotated[Path, typer.Argument(metavar="RUN", help="A run.json, or the folder that holds it.")],

@@ -10,9 +10,9 @@ import typer
 
 from ..core.support.errors import DONE, VERIFICATION, InputError
 from ..core.support.text import clean, count
+from .flags import Formats
 from .shared import (
     AsJson,
-    Formats,
     HistoryFolder,
     Quiet,
     app,

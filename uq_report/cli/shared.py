@@ -159,13 +159,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-FORMATS = "html, pdf, markdown, junit, with commas between them. Default: html,pdf."
-
-Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing unless something fails.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 HistoryFolder = Annotated[Path | None, typer.Option("--history", help="Folder of filed runs, see `history`.")]
-Formats = Annotated[list[str] | None, typer.Option("--format", help=FORMATS)]
 
 
 def begun(text: str, quiet: bool) -> None:

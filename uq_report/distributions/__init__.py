@@ -1,58 +1,33 @@
 """The families of predictive distributions, one file each."""
 
-from .families.beta import Beta
-from .families.categorical import Categorical, Ordinal
-from .families.gamma import Gamma
-from .families.laplace import HalfNormal, Laplace, Logistic
-from .families.normal import Normal
-from .families.poisson import NegativeBinomial, Poisson
-from .families.scipy_distribution import Scipy
-from .families.student_t import StudentT
-from .families.tweedie import Tweedie
-from .families.weibull import LogLogistic, LogNormal, Weibull
-from .mixtures.categorical_mixture import CategoricalMixture
-from .mixtures.mixture import Mixture
-from .mixtures.normal_mixture import NormalMixture
-from .tables.draws import CountDraws, Draws
-from .tables.histogram import Histogram
-from .tables.intervals import Intervals, LabelSets
-from .tables.quantiles import Quantiles
-from .tables.smoothed import Smoothed
-from .tables.survival import Survival
-from .wrappers.censored import Censored
-from .wrappers.wrapping import Discretised, Truncated
-from .wrappers.zero_inflated import ZeroInflated
-
-__all__ = [
-    "Beta",
-    "Categorical",
-    "CategoricalMixture",
-    "Censored",
-    "CountDraws",
-    "Discretised",
-    "Draws",
-    "Gamma",
-    "HalfNormal",
-    "Histogram",
-    "Intervals",
-    "LabelSets",
-    "Laplace",
-    "LogLogistic",
-    "LogNormal",
-    "Logistic",
-    "Mixture",
-    "NegativeBinomial",
-    "Normal",
-    "NormalMixture",
-    "Ordinal",
-    "Poisson",
-    "Quantiles",
-    "Scipy",
-    "Smoothed",
-    "StudentT",
-    "Survival",
-    "Truncated",
-    "Tweedie",
-    "Weibull",
-    "ZeroInflated",
-]
+from .families.beta import Beta as Beta
+from .families.categorical import Categorical as Categorical
+from .families.categorical import Ordinal as Ordinal
+from .families.gamma import Gamma as Gamma
+from .families.laplace import HalfNormal as HalfNormal
+from .families.laplace import Laplace as Laplace
+from .families.laplace import Logistic as Logistic
+from .families.normal import Normal as Normal
+from .families.poisson import NegativeBinomial as NegativeBinomial
+from .families.poisson import Poisson as Poisson
+from .families.scipy_distribution import Scipy as Scipy
+from .families.student_t import StudentT as StudentT
+from .families.tweedie import Tweedie as Tweedie
+from .families.weibull import LogLogistic as LogLogistic
+from .families.weibull import LogNormal as LogNormal
+from .families.weibull import Weibull as Weibull
+from .mixtures.categorical_mixture import CategoricalMixture as CategoricalMixture
+from .mixtures.mixture import Mixture as Mixture
+from .mixtures.normal_mixture import NormalMixture as NormalMixture
+from .tables.draws import CountDraws as CountDraws
+from .tables.draws import Draws as Draws
+from .tables.histogram import Histogram as Histogram
+from .tables.intervals import Intervals as Intervals
+from .tables.intervals import LabelSets as LabelSets
+from .tables.quantiles import Quantiles as Quantiles
+from .tables.smoothed import Smoothed as Smoothed
+from .tables.survival import Survival as Survival
+from .wrappers.censored import Censored as Censored
+from .wrappers.wrapping import Discretised as Discretised
+from .wrappers.wrapping import Truncated as Truncated
+from .wrappers.zero_inflated import ZeroInflated as ZeroInflated

@@ -18,7 +18,7 @@ from ..core.model.subject import Subject
 from ..core.model.variants import composed_rows
 from ..core.predictive import Distribution
 from ..core.statistics.neighbours import GowerDomain
-from ..core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, column, take_rows
+from ..core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, as_numbers, column, take_rows
 from ..core.support.errors import InputError, UnsupportedError, UQReportError, nearest
 from ..core.support.numbers import number
 from ..evidence import columns as col
@@ -309,8 +309,10 @@ class CaseDomain:
             pool: Table = pd.concat(parts, ignore_index=True)
         else:
             pool = np.vstack([reference.table, own])
-        numbers, ordered = _coded(pool, subject)
-        space = GowerDomain(numbers[:-1], ordered, NEIGHBOURS)
+        kinds = [subject.kinds[name] for name in subject.features]
+        cells = [pd.Series(column(pool, j)) for j in range(len(kinds))]
+        numbers = np.column_stack([as_numbers(values, kind) for values, kind in zip(cells, kinds, strict=True)])
+        space = GowerDomain(numbers[:-1], np.array([kind != "categorical" for kind in kinds]), NEIGHBOURS)
         return cls(reference, pool, numbers, space, space.limit)
 
     def inside(self, rows: FloatArray) -> BoolArray:
@@ -343,21 +345,6 @@ class CaseDomain:
         y = {} if self.reference.y is None else {"outcome": pd.Series(self.reference.y[at]).astype(object)}
         table = {name: pd.Series(column(near, j)).astype(object) for j, name in enumerate(subject.features)}
         return pd.DataFrame({"distance": apart, **y, **table})
-
-
-def _coded(table: Table, subject: Subject) -> tuple[FloatArray, BoolArray]:
-    """Return a table as numbers, levels as codes and missing as NaN, and which columns are ordered."""
-    columns = []
-    for position, name in enumerate(subject.features):
-        values = pd.Series(column(table, position))
-        if subject.kinds[name] == "categorical":
-            codes, _ = pd.factorize(values.astype(object))
-            columns.append(np.where(codes < 0, np.nan, codes.astype(float)))
-        elif subject.kinds[name] == "datetime":
-            columns.append((values - values.min()).dt.total_seconds().to_numpy(float, na_value=np.nan))
-        else:
-            columns.append(values.to_numpy(float, na_value=np.nan))
-    return np.column_stack(columns), np.array([subject.kinds[name] != "categorical" for name in subject.features])
 
 
 @dataclass(frozen=True)

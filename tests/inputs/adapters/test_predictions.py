@@ -11,7 +11,7 @@ from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import ENTROPY
 from uq_report.core.model.variants import Variant
 from uq_report.core.support.errors import InputError, UnsupportedError
-from uq_report.core.traits.stored_predictions import ONLY_GIVEN, ScoredRows
+from uq_report.core.traits.stored_predictions import ONLY_GIVEN, scored_rows
 from uq_report.distributions import Categorical, Normal
 
 RNG = np.random.default_rng(0)
@@ -25,7 +25,7 @@ X = pd.DataFrame(
 )
 P = 1 / (1 + np.exp(-X["age"].to_numpy() - (X["job"] == "a")))
 Y = np.where(RNG.random(N) < P, "good", "bad")
-SCORED = ScoredRows(X, np.column_stack([1 - P, P]), ("bad", "good"))
+SCORED = scored_rows(X, np.column_stack([1 - P, P]), ("bad", "good"))
 
 
 def probability(dist: Any) -> Any:
@@ -39,7 +39,7 @@ def test_the_given_rows_are_found_whole_in_part_and_in_any_order() -> None:
     rows = RNG.permutation(N)
     np.testing.assert_array_equal(probability(SCORED.predict(X.iloc[rows])), P[rows])
     np.testing.assert_array_equal(probability(SCORED.take(rows[:50]).predict(X.iloc[rows[:50]])), P[rows[:50]])
-    array = ScoredRows(X[["age"]].to_numpy(), np.column_stack([P, P + 1]))
+    array = scored_rows(X[["age"]].to_numpy(), np.column_stack([P, P + 1]))
     assert isinstance(array.predict(X[["age"]].to_numpy()[:9]), Normal)
     np.testing.assert_array_equal(array.predict(X[["age"]].to_numpy()).mean(), P)
 
@@ -51,7 +51,7 @@ def test_other_rows_are_refused() -> None:
 
 
 def test_equal_rows_with_other_predictions_are_told_by_their_place_or_not_at_all() -> None:
-    twice = ScoredRows(np.array([[1.0], [1.0], [2.0]]), np.array([[0.1, 1.0], [0.2, 1.0], [0.3, 1.0]]))
+    twice = scored_rows(np.array([[1.0], [1.0], [2.0]]), np.array([[0.1, 1.0], [0.2, 1.0], [0.3, 1.0]]))
     np.testing.assert_array_equal(twice.predict(np.array([[1.0], [1.0]])).mean(), [0.1, 0.2])
     np.testing.assert_array_equal(twice.predict(np.array([[2.0]])).mean(), [0.3])
     with pytest.raises(UnsupportedError, match="1 of 2 rows equal several given rows"):
@@ -102,8 +102,8 @@ def test_the_numbers_are_those_of_the_model_that_made_the_predictions(audited: A
 
 def test_what_is_no_distribution_is_refused_at_once() -> None:
     with pytest.raises(InputError, match="probabilities"):
-        ScoredRows(X[:2], np.array([[0.5, 0.6], [0.5, 0.5]]), (0, 1))
+        scored_rows(X[:2], np.array([[0.5, 0.6], [0.5, 0.5]]), (0, 1))
     with pytest.raises(InputError, match=r"normal\.std"):
-        ScoredRows(X[:1], np.array([[0.5, 0.0]]))
+        scored_rows(X[:1], np.array([[0.5, 0.0]]))
     with pytest.raises(InputError, match="one row per row of X, 400; got 1"):
-        ScoredRows(X, np.array([[0.5, 1.0]]))
+        scored_rows(X, np.array([[0.5, 1.0]]))

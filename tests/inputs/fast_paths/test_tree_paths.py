@@ -37,13 +37,12 @@ from uq_report.api import explain
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.adapter import class_names
 from uq_report.core.model.subject import Subject, make_subject
-from uq_report.core.model.variants import Mix, Variant, make_buffer, mixed_rows
+from uq_report.core.model.variants import Mix, Variant, mixed_rows, variant_rows
 from uq_report.core.predictive import Distribution
 from uq_report.core.support.arrays import AnyArray, ColumnLookup, FloatArray, IntArray, take_rows
 from uq_report.core.support.limits import limited
 from uq_report.core.validation.residuals import Residuals
 from uq_report.distributions import Categorical, CategoricalMixture
-from uq_report.inputs.adapters import sklearn_
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
 from uq_report.inputs.fast_paths.trees import path as paths
@@ -101,7 +100,7 @@ def changes(subject: Subject, rows: IntArray, seed: int) -> list[Variant]:
 
 def plain(subject: Subject, group: list[Variant], rows: IntArray) -> Distribution:
     """Predict by the model itself."""
-    table = make_buffer(take_rows(subject.X, rows), len(group)).filled(ColumnLookup(subject.X), 0, len(rows), group)
+    table = variant_rows(take_rows(subject.X, rows), group, ColumnLookup(subject.X))
     return subject.adapter.predict(subject.model, table)
 
 
@@ -443,13 +442,13 @@ def test_one_column_of_many_rows_is_covered_while_a_table_costs_less_than_the_tr
 ) -> None:
     subject = explain(FORESTS["forest"]().fit(WHOLE, Y3), WHOLE, Y3)
     shortcut = walks(subject)
-    values = len(shortcut._codes.distinct[1]) * 3  # of three classes
+    values = shortcut.distinct[1] * 3  # of three classes
     shuffled, alike = Variant((1,), donors=np.arange(N)), Variant((1,), (0.0,))
     for block, visit, covered in (
         (1, values / 7, True),
         (1, values / 7 - 0.1, False),
         (N * max(values, 7) - 1, 0, False),
-        (N * max(map(len, shortcut._codes.distinct)) * 3, 0, True),
+        (N * max(shortcut.distinct) * 3, 0, True),
     ):
         monkeypatch.setattr(shortcuts, "BLOCK", block)
         monkeypatch.setattr(shortcuts, "_VISIT", visit)
@@ -471,21 +470,20 @@ def test_rows_walked_in_blocks_are_what_they_are_together(name: str, monkeypatch
     whole = walks(subject).predict(group, rows)
     monkeypatch.setattr(shortcuts, "BLOCK", 2**11)
     shortcut = walks(subject)
-    assert 1 < shortcut._tables.block < N
+    assert 1 < shortcut.block < N
     parted = shortcut.predict(group, rows)
     assert np.array_equal(parted.parameters, whole.parameters)
     if name == "forest":
         assert np.array_equal(parted.aleatoric(), whole.aleatoric())
-    assert all(shortcut._tables.kept(c, rows, split=False) is None for c in range(5))
 
 
-def test_what_is_walked_and_kept_stays_within_its_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A block of rows is settled once for all columns; shuffles of a column share a walk, though each fills a call."""
+def test_what_is_walked_stays_within_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block of rows is settled once for all columns of a group."""
     subject = explain(FORESTS["forest"]().fit(WHOLE, Y2), WHOLE, Y2)
-    usual = evaluated(subject, fast_paths=(TreePath(),))[0]
+    rows = np.arange(N)
+    group = [Variant((c,), donors=rows[::-1]) for c in (4, 0, 4)]
+    usual = walks(subject).predict(group, rows)
     monkeypatch.setattr(shortcuts, "BLOCK", 2**11)
-    monkeypatch.setattr(shortcuts, "KEPT", 2**12)
-    monkeypatch.setattr(sklearn_, "ROWWISE_BATCH", N)
     walked: list[tuple[int, int]] = []
     sizes: list[int] = []
 
@@ -500,17 +498,12 @@ def test_what_is_walked_and_kept_stays_within_its_limits(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(shortcuts, "walk", noted)
     monkeypatch.setattr(shortcuts, "settled", placed)
-    parted, engine = evaluated(subject, fast_paths=(TreePath(),))
-    shortcut = engine._shortcuts["trees"]
-    assert isinstance(shortcut, Walks)
-    block = shortcut._tables.block
-    blocks = -(-N // block)
-    assert np.array_equal(parted, usual)
+    shortcut = walks(subject)
+    parted = shortcut.predict(group, rows)
+    assert np.array_equal(parted.parameters, usual.parameters)
     assert max(size for _, size in walked) <= 2**11
-    assert [column for column, _ in walked if column == 4][-blocks:] == [4] * blocks
-    assert sum(size > 2**9 for _, size in walked) <= 5 * blocks < len(walked)  # smaller ones are for comparisons
-    assert sum(size == block for size in sizes) == N // block
-    assert sum(held.size for held in shortcut._tables._kept.values()) <= 2**12
+    assert [column for column, _ in walked] == [4, 0] * len(sizes)
+    assert sizes == [shortcut.block] * (N // shortcut.block) + [N % shortcut.block] * (N % shortcut.block > 0)
 
 
 def test_several_columns_are_left_to_the_model() -> None:
@@ -529,38 +522,6 @@ def test_scores_do_not_depend_on_what_else_is_asked() -> None:
     whole = walks(subject).predict(group, rows).parameters.reshape(N, len(group), -1)
     for v, variant in enumerate(group):
         assert np.array_equal(walks(subject).predict([variant], rows).parameters, whole[:, v])
-
-
-def test_tables_are_used_again_and_stay_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The newest are kept, within the limit."""
-    subject = explain(FORESTS["forest"]().fit(WHOLE, Y2), WHOLE, Y2)
-    shortcut, rows = walks(subject), np.arange(N)
-    first = shortcut.predict([Variant((0,), donors=rows[::-1])], rows).mean()
-    walked: list[int] = []
-
-    def noted(own: Forest, at: BaseLeaves, column: int, asked: AnyArray) -> IntArray:
-        walked.append(column)
-        return walk(own, at, column, asked)
-
-    monkeypatch.setattr(shortcuts, "walk", noted)
-    for shift in range(3):
-        shortcut.predict([Variant((0,), donors=np.roll(rows, shift))], rows)
-    assert walked == []
-    sizes = [N * len(own) for own in shortcut._codes.distinct]
-    places = shortcut._tables.settled(rows).size
-    monkeypatch.setattr(shortcuts, "KEPT", sizes[0] + sizes[1] + places)
-    for c in (1, 0, 1):
-        shortcut.predict([Variant((c,), donors=rows)], rows)
-    assert walked == [1]
-    monkeypatch.setattr(shortcuts, "KEPT", sizes[0] + sizes[4] - 1)
-    for c in (4, 0, 4, 0, 0):
-        shortcut.predict([Variant((c,), donors=rows)], rows)
-    assert walked[1:] == [4, 0, 4, 0]
-    monkeypatch.setattr(shortcuts, "KEPT", 1)
-    shortcut.predict([Variant((3,), donors=rows)], rows)
-    assert [held.size for held in shortcut._tables._kept.values()] == [sizes[3]]
-    assert shortcut._tables.__getstate__()["_kept"] == {}
-    assert np.array_equal(first, shortcut.predict([Variant((0,), donors=rows[::-1])], rows).mean())
 
 
 def stump(threshold: float, left: float, right: float, *, missing_left: bool = False) -> Tree:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from uq_report.core.support.errors import InputError
-from uq_report.core.traits.stored_predictions import ScoredRows, prediction_columns
+from uq_report.core.traits.stored_predictions import FixedRows, prediction_columns
 from uq_report.inputs.loaders.predictions import PredictionsLoader
 
 X = pd.DataFrame({"a": [1.0, 2.0, 3.0]})
@@ -15,7 +15,12 @@ SAID = pd.DataFrame({"p": [0.1, 0.5, 1.0], "q": [0.9, 0.5, 0.0], "m": [1.0, 2.0,
 NOTHING: dict[str, Any] = {"probability": None, "probabilities": {}, "mean": None, "std": None}
 
 
-def load(y: Any = None, positive_class: Any = None, **part: Any) -> ScoredRows:
+def labels(scored: FixedRows) -> tuple[Any, ...]:
+    q: Any = scored.distributions
+    return tuple(q.classes.tolist())
+
+
+def load(y: Any = None, positive_class: Any = None, **part: Any) -> FixedRows:
     given = NOTHING | part
     return PredictionsLoader().load("rows.csv", X=X, predictions=SAID, part=given, y=y, positive_class=positive_class)
 
@@ -37,9 +42,10 @@ def test_one_probability_is_of_the_positive_of_two_classes(
     y: Any, positive: Any, classes: tuple[Any, Any], column: int
 ) -> None:
     scored = load(y, positive, probability="p")
-    assert scored.classes == classes
-    np.testing.assert_array_equal(scored.values[:, column], SAID["p"])
-    np.testing.assert_array_equal(scored.values.sum(axis=1), 1)
+    assert labels(scored) == classes
+    assert scored.numbers is not None
+    np.testing.assert_array_equal(scored.numbers[:, column], SAID["p"])
+    np.testing.assert_array_equal(scored.numbers.sum(axis=1), 1)
 
 
 @pytest.mark.parametrize("y", [["no", "yes", "no"], [3, 7, 3]])
@@ -52,12 +58,12 @@ def test_whose_probability_it_is_must_be_said_of_other_classes_than_0_and_1(y: A
 
 def test_probabilities_per_class_and_a_mean_with_its_std() -> None:
     named = load(probabilities={"5": "q", "2": "p"}, y=[5, 2, 2])
-    assert named.classes == (5, 2)
-    np.testing.assert_array_equal(named.values, SAID[["q", "p"]])
-    assert load(probabilities={"5": "q", "2": "p"}).classes == (5, 2)
-    assert load(probabilities={"b": "q", "a": "p"}).classes == ("b", "a")
+    assert labels(named) == (5, 2)
+    np.testing.assert_array_equal(named.numbers, SAID[["q", "p"]])
+    assert labels(load(probabilities={"5": "q", "2": "p"})) == (5, 2)
+    assert labels(load(probabilities={"b": "q", "a": "p"})) == ("b", "a")
     normal = load(mean="p", std="m")
-    assert normal.classes is None
+    assert normal.distributions.family == "normal"
     np.testing.assert_array_equal(normal.predict(X).mean(), SAID["p"])
     assert prediction_columns(NOTHING | {"probabilities": {"b": "q", "a": "p"}}) == ("q", "p")
     assert not PredictionsLoader().matches("rows.csv")

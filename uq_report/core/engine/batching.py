@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby, islice
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from ..model.measures import Measure
-from ..model.variants import Buffer, Variant, make_buffer
+from ..model.variants import Variant, variant_rows
 from ..predictive import Distribution
 from ..support.arrays import AnyArray, ColumnLookup, FloatArray, IntArray, Table, take_rows
 from ..support.errors import ModelError, UnsupportedError, UQReportError, words_of
 from ..support.limits import check_limits
-
-Key = TypeVar("Key")
-Kept = TypeVar("Kept")
 
 
 class VariantGroup(NamedTuple):
@@ -25,14 +21,6 @@ class VariantGroup(NamedTuple):
 
     first: int
     values: FloatArray
-
-
-@dataclass(frozen=True)
-class CallPlan:
-    """How a table is predicted by the model: a call holds at most `most` rows."""
-
-    plain: Callable[[Table], Distribution]
-    most: int
 
 
 class BatchResult(NamedTuple):
@@ -48,21 +36,23 @@ Charged = tuple[int, list[Variant], str]
 
 
 class BatchEvaluator:
-    """Evaluates variants, several in a call, of the `rows` of `X`; keeps its buffers between groups, in one thread.
+    """Evaluates variants, several in a call, of the `rows` of `X`.
 
-    `calls` predict; `base` is predicted of all rows of `X` unchanged, where a measure needs it.
+    `plain` predicts a table by the model, of which a call holds at most `most` rows; `base` is predicted of all rows of
+    `X` unchanged, where a measure needs it.
     """
 
     def __init__(
         self,
-        calls: CallPlan,
+        plain: Callable[[Table], Distribution],
+        most: int,
         X: Table,
         rows: IntArray | None,
         measures: Sequence[Measure],
         y: AnyArray | None,
         base: Distribution,
     ) -> None:
-        self.calls = calls
+        self.plain, self.most = plain, most
         self.measures = measures
         self.source = ColumnLookup(X)
         self.rows = X if rows is None else take_rows(X, rows)
@@ -73,10 +63,7 @@ class BatchEvaluator:
         if any(measure.needs_base for measure in measures):
             self.base = base if rows is None else base.take(rows)
         self.n = len(self.rows)
-        self.width = max(1, calls.most // self.n)
-        self.keeps = 2 * len(self._blocks(self.width))
-        self.buffers: dict[tuple[int, ...], Buffer] = {}
-        self.outcomes: dict[tuple[int, ...], tuple[AnyArray | None, Distribution | None]] = {}
+        self.width = max(1, most // self.n)
         self.needs = needed(measures)
 
     def __call__(self, first: int, group: Sequence[Variant], shortcut: str = "") -> BatchResult:
@@ -90,17 +77,15 @@ class BatchEvaluator:
 
     def _blocks(self, changes: int) -> list[slice]:
         """Return the rows of each call that holds so many changes of a row."""
-        calls = -(-self.n // max(1, self.calls.most // changes))
+        calls = -(-self.n // max(1, self.most // changes))
         step = -(-self.n // calls)
         return [slice(start, min(start + step, self.n)) for start in range(0, self.n, step)]
 
     def _part(self, group: Sequence[Variant], at: slice, values: FloatArray) -> None:
         """Fill (measures, variants, rows); an error about a row of the call names the row of the data."""
-        key = (at.start, at.stop, len(group))
-        buffer = last_kept(self.buffers, self.keeps, key, lambda: make_buffer(self.rows[at], len(group)))
         try:
-            dist = self.calls.plain(buffer.filled(self.source, at.start, at.stop, group))
-            self._measured(dist, key, values)
+            dist = self.plain(variant_rows(self.rows[at], group, self.source, at.start))
+            self._measured(dist, at, values)
         except UQReportError as error:
             if error.row is None:
                 raise
@@ -108,26 +93,13 @@ class BatchEvaluator:
             where = f"Row {error.row} of this call is row {row} of the audited data with some values changed."
             raise type(error)(f"{error} {where}") from error
 
-    def _measured(self, dist: Distribution, key: tuple[int, int, int], values: FloatArray) -> None:
-        """Evaluate every measure on one prediction of the rows from `start` to `stop` under `changes` changes."""
-        start, stop, changes = key
-        positions = np.arange(start, stop)
-        y, base = last_kept(self.outcomes, self.keeps, key, lambda: self._outcomes(np.repeat(positions, changes)))
-        for m, rows in enumerate(each_of(dist, self.measures, y, base)):
-            values[m] = rows.reshape(stop - start, changes).T
-
-    def _outcomes(self, at: IntArray) -> tuple[AnyArray | None, Distribution | None]:
-        """Return y and base of the rows at these positions."""
-        return None if self.y is None else self.y[at], None if self.base is None else self.base.take(at)
-
-
-def last_kept(kept: dict[Key, Kept], most: int, key: Key, make: Callable[[], Kept]) -> Kept:
-    """Return what is kept by `key`, made if it is not; the last `most` stay."""
-    if key not in kept:
-        while len(kept) >= most:
-            kept.pop(next(iter(kept)))
-        kept[key] = make()
-    return kept[key]
+    def _measured(self, dist: Distribution, at: slice, values: FloatArray) -> None:
+        """Evaluate every measure on one prediction of the rows `at` under all changes of `values`."""
+        n, changes = at.stop - at.start, values.shape[1]
+        rows = np.repeat(np.arange(at.start, at.stop), changes)
+        y, base = None if self.y is None else self.y[rows], None if self.base is None else self.base.take(rows)
+        for m, measured in enumerate(each_of(dist, self.measures, y, base)):
+            values[m] = measured.reshape(n, changes).T
 
 
 def grouped(variants: Iterable[Variant], width: int, *, mixed: bool) -> Iterator[tuple[int, list[Variant]]]:

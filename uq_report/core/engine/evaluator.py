@@ -33,7 +33,6 @@ from ..support.errors import InputError, nearest
 from .batching import (
     BatchEvaluator,
     BatchResult,
-    CallPlan,
     Charged,
     VariantGroup,
     grouped,
@@ -154,6 +153,11 @@ class Evaluator(Caller):
         self._workers = Workers(self.n_jobs, self.backend, self.scheduler)
         # columns in which the adapter's derivatives agreed with differences, for this explainer
         self._proven: set[int] = set()
+
+    @property
+    def _batches(self) -> Callable[..., BatchEvaluator]:
+        """What evaluates variants: by the model alone."""
+        return BatchEvaluator
 
     def _anew(self, explainer: str, subject: Subject) -> dict[str, Any]:
         return {} if explainer == self.explainer else {"_proven": set()}
@@ -282,12 +286,9 @@ class Evaluator(Caller):
         """Leave behind what belongs to the parent process."""
         return self.__dict__ | {"progress": None, "limits": None, "_workers": None}
 
-    def _calls(self) -> CallPlan:
-        most = self.batch_rows or max(self.subject.n, self.rows_together)
-        return CallPlan(self.call_model, most)
-
     def _task(self, rows: IntArray | None, measures: Sequence[Measure]) -> BatchEvaluator:
-        return BatchEvaluator(self._calls(), self.subject.X, rows, measures, self.y, self.baseline)
+        most = self.batch_rows or max(self.subject.n, self.rows_together)
+        return self._batches(self.call_model, most, self.subject.X, rows, measures, self.y, self.baseline)
 
     def _mapped(
         self, parts: Iterator[tuple[int, list[Variant]]], task: BatchEvaluator, rows: IntArray | None, total: int

@@ -18,11 +18,11 @@ from joblib import parallel_config
 from ..model.adapter import Adapter
 from ..model.measures import Measure
 from ..model.subject import Subject
-from ..model.variants import Mix, Variant, make_buffer, mixed_rows
+from ..model.variants import Mix, Variant, mixed_rows, variant_rows
 from ..predictive import Distribution
 from ..support.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
 from ..support.errors import BudgetError
-from .batching import BatchEvaluator, BatchResult, CallPlan, VariantGroup, needed, refuse_base, rows_in_calls, rows_of
+from .batching import BatchEvaluator, BatchResult, VariantGroup, needed, refuse_base, rows_in_calls, rows_of
 from .evaluator import Evaluator, Progress
 from .fast_path import (
     COMPARED,
@@ -104,9 +104,9 @@ class Engine(Evaluator):
         _ = self._shortcuts  # workers are sent what was found, and do not look for it again
         return super().__getstate__() | {"fast_paths": ()}
 
-    def _task(self, rows: IntArray | None, measures: Sequence[Measure]) -> FastPathBatchEvaluator:
-        calls = FastPathCallPlan(**vars(self._calls()), short=self._by_shortcut)
-        return FastPathBatchEvaluator(calls, self.subject.X, rows, measures, self.y, self.baseline)
+    @property
+    def _batches(self) -> Callable[..., BatchEvaluator]:
+        return partial(FastPathBatchEvaluator, self._by_shortcut)
 
     def _predictor(self, group: Sequence[Variant], task: BatchEvaluator) -> str:
         names = [measure.name for measure in task.measures]
@@ -129,9 +129,8 @@ class Engine(Evaluator):
     def _shortcuts(self) -> CheckedFastPaths:
         """The shortcuts of the subject's rows, found when first asked for."""
         if not self._known:
-            subject = self.subject
-            rows = subject.X.copy() if any(self._writes) or not self._writes else subject.X
-            self._known.append(CheckedFastPaths(self.fast_paths, self.served, subject.model, subject.adapter, rows))
+            of = self.subject
+            self._known.append(CheckedFastPaths(self.fast_paths, self.served, of.model, of.adapter, of.X))
         return self._known[0]
 
     def _by_shortcut(self, name: str, group: Sequence[Variant], rows: IntArray) -> Distribution:
@@ -140,17 +139,15 @@ class Engine(Evaluator):
         return self._checked(dist, len(rows) * len(group), f"fast path {name!r}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class FastPathCallPlan(CallPlan):
-    """How the rows under the variants of a group are predicted, by the model or by a named fast path."""
-
-    short: Callable[[str, Sequence[Variant], IntArray], Distribution]
-
-
 class FastPathBatchEvaluator(BatchEvaluator):
-    """Evaluates groups of variants by the fast path chosen for them, or by the model itself where that fails."""
+    """Evaluates groups of variants by the fast path chosen for them, or by the model itself where that fails.
 
-    calls: FastPathCallPlan
+    `short` predicts rows under the variants of a group by a named fast path; `others` are of `BatchEvaluator`.
+    """
+
+    def __init__(self, short: Callable[[str, Sequence[Variant], IntArray], Distribution], *others: Any) -> None:
+        super().__init__(*others)
+        self.short = short
 
     def __call__(self, first: int, group: Sequence[Variant], shortcut: str = "") -> BatchResult:
         """Evaluate the group that begins with variant `first`."""
@@ -167,8 +164,8 @@ class FastPathBatchEvaluator(BatchEvaluator):
         values = np.empty((len(self.measures), len(group), self.n))
         for at in self._blocks(1):
             rows, few = self.at[at], group if len(self.at[at]) == self.n else [variant.part(at) for variant in group]
-            dist = self.calls.short(shortcut, few, rows)
-            self._measured(dist, (at.start, at.stop, len(group)), values[:, :, at])
+            dist = self.short(shortcut, few, rows)
+            self._measured(dist, at, values[:, :, at])
         return values
 
     def compared(self, shortcut: str, changes: Sequence[Variant]) -> Comparison:
@@ -178,13 +175,13 @@ class FastPathBatchEvaluator(BatchEvaluator):
         """
         at = compared_rows(self.n, len(changes))
         few, rows = [variant.part(at) for variant in changes], self.at[at]
-        table = make_buffer(take_rows(self.rows, at), len(few)).filled(self.source, 0, len(at), few)
-        plain = self.calls.plain(table)
+        table = variant_rows(take_rows(self.rows, at), few, self.source)
+        plain = self.plain(table)
         each = np.repeat(rows, len(few))
         base, y = self.own[0].take(each) if self.base is not None else None, self.own[1]
         y = None if y is None else y[each]
         return compared(
-            lambda: rows_of(self.calls.short(shortcut, few, rows), self.measures, y, base),
+            lambda: rows_of(self.short(shortcut, few, rows), self.measures, y, base),
             rows_of(plain, self.measures, y, base),
             self._usual,
         )

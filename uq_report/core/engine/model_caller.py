@@ -15,7 +15,7 @@ from ..model.adapter import FixedRowsOnly, SharesCalls
 from ..model.decisions import decided
 from ..model.subject import Subject
 from ..predictive import DecisionRule, Distribution
-from ..support.arrays import FloatArray, IntArray, Table, same_table, take_rows
+from ..support.arrays import FloatArray, IntArray, Table, take_rows
 from ..support.errors import FOREIGN, BudgetError, InputError, ModelError, UnsupportedError, UQReportError
 from ..validation.cell_validation import failure, of_infinite_cell
 
@@ -58,10 +58,8 @@ class Caller:
                 raise InputError(f"engine.{name} must be >= 1 or None; got {value}.")
         self.batch_rows = self.batch_rows or self.subject.adapter.batch_rows(self.subject.model)
         self.explainer = "engine"
-        # shared by all of one run: rows by explainer, whether the model writes to its rows, once known, and rows and
-        # seconds of the smallest and the largest call
+        # shared by all of one run: rows by explainer, and rows and seconds of the smallest and the largest call
         self._rows: dict[str, int] = {}
-        self._writes: list[bool] = []
         self._called: list[tuple[int, float]] = []
         self.withheld = ""  # why the subject's rows are not predicted, if they are not
         self._focus = self.subject.positive_class
@@ -211,22 +209,19 @@ class Caller:
         counts[self.explainer] = counts.get(self.explainer, 0) + rows
 
     def call_model(self, X: Table) -> Distribution:
-        """Call the model on rows already counted, the only place that does; one that writes to them gets copies."""
-        rows = X.copy() if any(self._writes) or not self._writes else X
+        """Call the model on a copy of rows already counted, the only place that does: it may write to them."""
         label = self.subject.label
         if self.limits:
             self.check(ahead=len(X) * self.row_seconds if self._called else 0.0)
         start = perf_counter()
         try:
-            dist = self.subject.adapter.predict(self.subject.model, rows)
+            dist = self.subject.adapter.predict(self.subject.model, X.copy())
         except UQReportError as error:
             raise of_infinite_cell(error, label, X) from error
         except FOREIGN as error:  # the model is foreign code; whatever it raises is told to the user
             raise failure(label, len(X), error, self.subject.X) from error
         calls = sorted([*self._called, (len(X), perf_counter() - start)])
         self._called[:] = calls[0], calls[-1]
-        if not self._writes:
-            self._writes.append(not same_table(X, rows))
         return self._checked(dist, len(X), label)
 
     def _checked(self, dist: Distribution, n: int, who: str) -> Distribution:

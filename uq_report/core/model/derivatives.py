@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..predictive import Distribution
 from ..support.arrays import ColumnLookup, FloatArray, Table
-from .variants import Variant, make_buffer
+from .variants import Variant, variant_rows
 
 Predict = Callable[[Table], Distribution]
 
@@ -150,18 +150,12 @@ def moved_parameters(
 
 
 def predicted(X: Table, variants: Sequence[Variant], predict: Predict, batch: int | None) -> Iterator[Distribution]:
-    """Yield the distributions of groups of variants: row by row, the group's variants of a row side by side.
-
-    A group must be used before the next one is asked for: it may share its buffer.
-    """
+    """Yield the distributions of groups of variants: row by row, the group's variants of a row side by side."""
     n = len(X)
     width = min(max(1, (batch or n) // n), max(1, len(variants)))
-    buffer, source = make_buffer(X, width), ColumnLookup(X)
+    source = ColumnLookup(X)
     for start in range(0, len(variants), width):
-        group = variants[start : start + width]
-        if len(group) < width:
-            buffer = make_buffer(X, len(group))
-        yield predict(buffer.filled(source, 0, n, group))
+        yield predict(variant_rows(X, variants[start : start + width], source))
 
 
 def floating(X: Table, columns: Sequence[int]) -> Table:

@@ -29,7 +29,9 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args, runtim
 import numpy as np
 
 from ...distributions import Categorical, Intervals, LabelSets, Ordinal
+from ...distributions.numerics.validate import row_sum
 from ..predictive import Distribution
+from ..statistics.score_intervals import mid_cdf
 from ..support.arrays import AnyArray, FloatArray
 from ..support.errors import InputError, nearest
 from .divergence import divergence
@@ -54,44 +56,28 @@ class OneMinusAUC:
 
     def value(self, rows: FloatArray, y: AnyArray, weights: FloatArray) -> float:
         """Return 1 - AUC of scores `rows`; needs rows of both classes with positive weight."""
-        ones, zeros = _two_classes(rows, y, weights)
-        return 1.0 - float(zeros(rows[y == 1]) @ ones.shares)
+        zeros, ones, _ = _masses(y, weights)
+        return 1.0 - float(mid_cdf(rows, zeros) @ ones)
 
     def influence(self, rows: FloatArray, y: AnyArray, weights: FloatArray, pool: FloatArray) -> FloatArray:
         """Return the influence values of `rows` with A, F0, F1 and pi those of `pool`."""
-        labels = np.broadcast_to(y, pool.shape)
-        ones, zeros = _two_classes(pool, labels, np.broadcast_to(weights, pool.shape))
-        auc = float(zeros(pool[labels == 1]) @ ones.shares)
-        share = ones.weight / (ones.weight + zeros.weight)
-        return np.where(
-            np.broadcast_to(y, rows.shape) == 1, -(zeros(rows) - auc) / share, -(1 - ones(rows) - auc) / (1 - share)
-        )
+        zeros, ones, share = _masses(*(np.broadcast_to(values, pool.shape).ravel() for values in (y, weights)))
+        scores = pool.ravel()
+        auc = mid_cdf(scores, zeros) @ ones
+        below, above = mid_cdf(scores, zeros, rows) - auc, 1 - mid_cdf(scores, ones, rows) - auc
+        return np.where(np.broadcast_to(y, rows.shape) == 1, -below / share, -above / (1 - share))
 
 
-class _Scores:
-    """The weighted distribution function of one class's scores, at a tie the middle of the step."""
-
-    def __init__(self, scores: FloatArray, weights: FloatArray) -> None:
-        order = np.argsort(scores)
-        self.weight = float(weights.sum())
-        self.shares = weights / self.weight
-        self._scores = scores[order]
-        self._reached = np.concatenate([[0.0], np.cumsum(self.shares[order])])
-
-    def __call__(self, at: FloatArray) -> FloatArray:
-        below, to = (self._reached[np.searchsorted(self._scores, at, side=side)] for side in ("left", "right"))
-        return np.asarray(0.5 * (below + to))
-
-
-def _two_classes(scores: FloatArray, y: AnyArray, weights: FloatArray) -> tuple[_Scores, _Scores]:
-    """Return the scores of class 1 and of class 0."""
-    for label in (1, 0):
-        if not weights[y == label].sum() > 0:
+def _masses(y: AnyArray, weights: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """Return the mass of each row within class 0 and within class 1, 0 in the other, and the share of class 1."""
+    zeros, ones = (weights * (y == label) for label in (0, 1))
+    for label, mass in ((1, ones), (0, zeros)):
+        if not mass.sum() > 0:
             raise InputError(
                 f"one_minus_auc.y must have observations of both classes; got none of class position {label} with a "
                 "positive weight. Pass observations of both classes, or omit this measure."
             )
-    return _Scores(scores[y == 1], weights[y == 1]), _Scores(scores[y == 0], weights[y == 0])
+    return zeros / zeros.sum(), ones / ones.sum(), float(ones.sum() / (ones.sum() + zeros.sum()))
 
 
 _ROUNDING = 1e-12  # of an uncertainty's size: a smaller change is rounding
@@ -214,10 +200,7 @@ def _error(dist: Distribution, y: AnyArray) -> FloatArray:
 
 def brier(dist: Categorical, y: AnyArray, _base: object) -> FloatArray:
     """Return sum_c (p_c - 1[y = c])^2, in [0, 2]: for two classes twice the one-column form."""
-    total = np.zeros(len(dist))
-    for c, p in enumerate(dist.by_class):
-        total += np.square(p - (y == c))
-    return total
+    return row_sum(np.square(dist.probabilities - (y[:, None] == np.arange(len(dist.classes)))))
 
 
 def zero_one(dist: Categorical, y: AnyArray, _base: object) -> FloatArray:
@@ -337,22 +320,24 @@ def _no_number(dist: Distribution) -> str:
     return ""
 
 
-def _no_intervals(dist: Distribution) -> str:
-    if "intervals" in dist.supports:
-        return ""
-    return f"needs prediction intervals, which a {dist.family} predictive distribution does not hold; use entropy"
+@dataclass(frozen=True)
+class Lacks:
+    """Says that a measure needs what a distribution does not hold, and what to use; it can be sent to a worker."""
+
+    method: str
+    needs: str
+    use: str
+
+    def __call__(self, dist: Distribution) -> str:
+        """Return the reason; empty where the distribution supports the method."""
+        if self.method in dist.supports:
+            return ""
+        return f"needs {self.needs}, which a {dist.family} predictive distribution does not hold; use {self.use}"
 
 
-def _no_sets(dist: Distribution) -> str:
-    if "label_sets" in dist.supports:
-        return ""
-    return f"needs label sets, which a {dist.family} predictive distribution does not hold; use entropy"
-
-
-def _not_covering(dist: Distribution) -> str:
-    if "covered" in dist.supports:
-        return ""
-    return f"needs intervals or label sets, which a {dist.family} predictive distribution does not hold; use nll"
+_NO_INTERVALS = Lacks("intervals", "prediction intervals", "entropy")
+_NO_SETS = Lacks("label_sets", "label sets", "entropy")
+_NOT_COVERING = Lacks("covered", "intervals or label sets", "nll")
 
 
 def _no_order(dist: Distribution) -> str:
@@ -405,7 +390,7 @@ WIDTH = Measure(
     "uncertainty",
     frozenset({"intervals"}),
     title="width of the prediction interval",
-    unsuited=_no_intervals,
+    unsuited=_NO_INTERVALS,
 )
 SET_SIZE = Measure(
     "set_size",
@@ -414,13 +399,13 @@ SET_SIZE = Measure(
     "uncertainty",
     frozenset({"label_sets"}),
     title="size of the label set",
-    unsuited=_no_sets,
+    unsuited=_NO_SETS,
 )
 INTERVAL_SCORE = _loss(
-    "interval_score", interval_score, "units of y", {"intervals"}, "interval score", unsuited=_no_intervals
+    "interval_score", interval_score, "units of y", {"intervals"}, "interval score", unsuited=_NO_INTERVALS
 )
 MISCOVERAGE = _loss(
-    "miscoverage", miscoverage, "share of observations", {"covered"}, "miscoverage", unsuited=_not_covering
+    "miscoverage", miscoverage, "share of observations", {"covered"}, "miscoverage", unsuited=_NOT_COVERING
 )
 # A prediction, because it measures the change of the prediction. It is no loss: it uses no outcome. It is no
 # uncertainty: it increases both where the model becomes more confident and where it becomes less confident.

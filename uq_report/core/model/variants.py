@@ -1,15 +1,15 @@
-"""Rows with some columns replaced, the reusable buffers that hold many variants of a row, and rows mixed of two."""
+"""Rows with some columns replaced, many variants of a row in one table, and rows mixed of two."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..support.arrays import AnyArray, BoolArray, ColumnLookup, IntArray, Table
+from ..support.arrays import BoolArray, ColumnLookup, IntArray, Table, column, take_rows
 
 
 @dataclass(frozen=True)
@@ -96,63 +96,34 @@ def composed_rows(table: Table, at: IntArray) -> Table:
     return np.take_along_axis(table, at, axis=0)
 
 
-class Buffer(Protocol):
-    """A table of rows x variants: row r of variant v stands at position ``r * variants + v``."""
+def variant_rows(rows: Table, group: Sequence[Variant], source: ColumnLookup, start: int = 0) -> Table:
+    """Return each of `rows` under every variant of a group: row r of variant v stands at ``r * len(group) + v``.
 
-    def filled(self, source: ColumnLookup, start: int, stop: int, group: Sequence[Variant]) -> Table:
-        """Put back what the last group changed, put this group's columns in, and return the table to predict."""
+    Parameters
+    ----------
+    rows : DataFrame or ndarray
+        Evaluated rows from position `start` on. Every column keeps its type.
+    group : sequence of Variant
+    source : ColumnLookup
+        Of the subject's table, which donors are positions in.
+    start : int
 
-
-def make_buffer(rows: Table, variants: int) -> Buffer:
-    """Return a buffer holding each of `rows` `variants` times, for groups of that many variants."""
-    if isinstance(rows, pd.DataFrame):
-        return _FrameBuffer(rows, variants)
-    return _ArrayBuffer(rows, variants)
-
-
-class _ArrayBuffer:
-    """Numpy rows: one (rows, variants, columns) block, filled and restored in place."""
-
-    def __init__(self, rows: AnyArray, variants: int) -> None:
-        self._rows = rows
-        self._block = np.repeat(rows[:, None, :], variants, axis=1)
-        self._changed: set[int] = set()
-
-    def filled(self, source: ColumnLookup, start: int, stop: int, group: Sequence[Variant]) -> Table:
-        for c in self._changed:
-            self._block[:, :, c] = self._rows[:, c, None]
-        self._changed.clear()
-        for v, variant in enumerate(group):
-            for c, values in zip(variant.columns, variant.filling(source, start, stop), strict=True):
-                self._block[:, v, c] = values
-                self._changed.add(c)
-        return self._block.reshape(-1, self._block.shape[2])
-
-
-class _FrameBuffer:
-    """A frame: whole columns are overwritten in place, so every column keeps its own dtype and its block."""
-
-    def __init__(self, rows: pd.DataFrame, variants: int) -> None:
-        self._variants = variants
-        self._own = ColumnLookup(rows)
-        self._frame = rows if variants == 1 else rows.loc[rows.index.repeat(variants)]
-        self._frame = self._frame.copy()
-        self._changed: set[int] = set()
-
-    def filled(self, source: ColumnLookup, start: int, stop: int, group: Sequence[Variant]) -> Table:
-        columns = self._pieced(source, start, stop, group)
-        back = {c: self._own[c].repeat(self._variants) for c in self._changed.difference(columns)}
-        for c, values in (columns | back).items():
-            self._frame.iloc[:, c] = values
-        self._changed = set(columns)
-        return self._frame
-
-    def _pieced(self, source: ColumnLookup, start: int, stop: int, group: Sequence[Variant]) -> dict[int, Any]:
-        """Return the rows' own columns with each variant's values put in."""
-        columns: dict[int, Any] = {}
-        for v, variant in enumerate(group):
-            for c, values in zip(variant.columns, variant.filling(source, start, stop), strict=True):
-                if c not in columns:
-                    columns[c] = self._own[c].repeat(self._variants)
-                columns[c][v :: self._variants] = values
-        return columns
+    Examples
+    --------
+    >>> rows = np.array([[1, 2], [3, 4]])
+    >>> variant_rows(rows, [Variant(), Variant((0,), (9,))], ColumnLookup(rows)).tolist()
+    [[1, 2], [9, 2], [3, 4], [9, 4]]
+    """
+    n, changed = len(group), dict[int, Any]()
+    for v, variant in enumerate(group):
+        for c, values in zip(variant.columns, variant.filling(source, start, start + len(rows)), strict=True):
+            if c not in changed:
+                changed[c] = column(rows, c).repeat(n)
+            changed[c][v::n] = values
+    table = take_rows(rows, np.repeat(np.arange(len(rows)), n))
+    for c, values in changed.items():
+        if isinstance(table, pd.DataFrame):
+            table.iloc[:, c] = values
+        else:
+            table[:, c] = values
+    return table

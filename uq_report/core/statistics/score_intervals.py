@@ -226,14 +226,17 @@ def auc_rows(score: FloatArray, event: BoolArray, weights: FloatArray) -> FloatA
     return np.asarray(area + np.where(event, (below - area) / share, (above - area) / (1 - share)))
 
 
-def mid_cdf(score: FloatArray, mass: FloatArray) -> FloatArray:
-    """Return the mass below each score plus half of that at it, shape (n,).
+def mid_cdf(score: FloatArray, mass: FloatArray, at: FloatArray | None = None) -> FloatArray:
+    """Return the mass below each score, or each number `at`, plus half of that at it, of that shape.
 
     Examples
     --------
     >>> mid_cdf(np.array([1.0, 3.0, 3.0]), np.array([0.5, 0.25, 0.25])).tolist()
     [0.25, 0.75, 0.75]
     """
-    place = np.unique(score, return_inverse=True)[1]
-    at = np.bincount(place, mass)
-    return np.asarray((np.cumsum(at) - at / 2)[place])
+    order = np.argsort(score)
+    ordered, reached = score[order], np.concatenate([[0.0], np.cumsum(mass[order])])
+    below, to = (
+        reached[np.searchsorted(ordered, score if at is None else at, side=side)] for side in ("left", "right")
+    )
+    return np.asarray(0.5 * (below + to))

@@ -75,6 +75,26 @@ class ColumnLookup(dict[int, Any]):
         return self[position]
 
 
+def as_numbers(values: pd.Series[Any], kind: str) -> FloatArray:
+    """Return a column of a kind as numbers, NaN where missing.
+
+    Dates are seconds of UTC, without a zone taken as they are. Levels are positions in the order of the categories, or
+    of first appearance.
+
+    Examples
+    --------
+    >>> as_numbers(pd.Series(["b", None, "a"]), "categorical")
+    array([ 0., nan,  1.])
+    """
+    if kind == "categorical":
+        codes = values.cat.codes if isinstance(values.dtype, pd.CategoricalDtype) else pd.factorize(values)[0]
+        return np.where(codes < 0, np.nan, np.asarray(codes, dtype=float))
+    if kind == "datetime":
+        naive = values if values.dt.tz is None else values.dt.tz_convert(None)
+        return np.asarray((naive - pd.Timestamp(0)).dt.total_seconds(), dtype=float)
+    return values.to_numpy(dtype=float, na_value=np.nan)
+
+
 def as_frame(X: Any, what: str) -> Any:
     """Return a table of polars, Arrow and their like as a frame; anything else as it is.
 

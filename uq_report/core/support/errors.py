@@ -5,9 +5,11 @@ Messages follow one grammar: ``<who>.<what> must be <allowed>; got <value>. <wha
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib.util import find_spec
+from pathlib import Path
 from textwrap import indent
 from typing import ClassVar, Literal, Protocol
 
@@ -145,30 +147,11 @@ def words_of(error: BaseException, limit: int = 500) -> str:
     return f"{type(error).__name__}: {clean(error, limit)}".removesuffix(": ")
 
 
+_NAMES: Mapping[str, list[str]] = tomllib.loads(
+    Path(__file__).with_name("foreign_names.toml").read_text(encoding="utf-8")
+)
 # Names in scikit-learn, shap, DALEX and other libraries -> ours, the first that a call takes.
-FOREIGN_NAMES: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("X_test", "x_test", "X_val", "X_eval", "dataset", "dataframe"), ("X",)),
-    **dict.fromkeys(("y_test", "y_val", "y_true", "target", "labels", "outcomes"), ("y",)),
-    **dict.fromkeys(("X_train", "y_train", "background", "train_data", "training"), ("train",)),
-    **dict.fromkeys(("n_permutations", "n_shuffles", "permutations", "B"), ("n_repeats",)),
-    **dict.fromkeys(("random_state", "rng", "random_seed"), ("seed",)),
-    **dict.fromkeys(("scoring", "metric", "metrics", "loss", "loss_function", "measure"), ("measures", "measure")),
-    **dict.fromkeys(("variable", "variables", "vars", "columns", "feature_names", "column"), ("features", "feature")),
-    **dict.fromkeys(("weights", "sample_weights", "case_weights"), ("sample_weight",)),
-    **dict.fromkeys(("workers", "n_workers", "n_cores", "num_workers", "processes"), ("n_jobs",)),
-    **dict.fromkeys(("alpha", "level", "ci", "confidence_level", "coverage"), ("confidence",)),
-    **dict.fromkeys(("observation", "new_observation", "instance", "index", "sample"), ("rows", "row")),
-    **dict.fromkeys(("color", "color_by", "hue", "colour"), ("colour_by",)),
-    **dict.fromkeys(("sensitive_features", "protected_attributes", "sensitive"), ("protected",)),
-    **dict.fromkeys(("cat_features", "categorical_features", "categories"), ("categorical",)),
-    **dict.fromkeys(("groupby", "group_by", "split_by"), ("by",)),
-    **dict.fromkeys(("grid_points", "num_points", "n_points", "grid_size"), ("grid_resolution",)),
-    **dict.fromkeys(("N", "n_samples", "subsample", "nsamples"), ("max_rows", "n_rows")),
-    "feature": ("features",),
-    "pos_label": ("positive_class",),
-    "methods": ("explainers",),
-    "name": ("label",),
-}
+FOREIGN_NAMES = {name: tuple(ours.split()) for ours, names in _NAMES.items() for name in names}
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,22 +32,39 @@ def prediction_columns(part: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class FixedRows(ABC):
-    """Rows with what was predicted of them; base of two ways to hold that."""
+class FixedRows:
+    """Rows with what was predicted of them.
+
+    Parameters
+    ----------
+    X : DataFrame or array of shape (n, d)
+    distributions : Distribution of length n
+    numbers : array of shape (n, k), optional
+        Stored numbers of the predictions. Equal rows count as predicted differently where these are not equal, or
+        not given.
+
+    Examples
+    --------
+    >>> given = FixedRows(np.array([[1.0], [2.0]]), Normal([0.0, 5.0], 1.0))
+    >>> given.predict(np.array([[2.0]])).mean()
+    array([5.])
+    """
 
     X: Table
+    distributions: Distribution
+    numbers: FloatArray | None = None
 
-    @abstractmethod
-    def take(self, rows: IntArray) -> Self:
+    def __post_init__(self) -> None:
+        if len(self.X) != len(self.distributions):
+            raise InputError(
+                f"explain.X must have one row for each predictive distribution, {len(self.distributions)}; "
+                f"got {len(self.X)}. Pass the rows they were predicted for."
+            )
+
+    def take(self, rows: IntArray) -> FixedRows:
         """Return the rows at these positions with their predictions."""
-
-    @abstractmethod
-    def at(self, rows: AnyArray) -> Distribution:
-        """Return the predictions of the rows at these positions."""
-
-    @abstractmethod
-    def differs(self, other: IntArray) -> BoolArray:
-        """Say of each row whether its prediction differs from that of row ``other[i]``, which has equal values."""
+        numbers = None if self.numbers is None else self.numbers[rows]
+        return FixedRows(take_rows(self.X, rows), self.distributions.take(rows), numbers)
 
     def predict(self, X: Table) -> Distribution:
         """Return the stored distributions of the rows of `X`.
@@ -59,7 +75,7 @@ class FixedRows(ABC):
             If a row is none of the given rows, or equals several of them that were predicted differently.
         """
         if len(X) <= len(self.X) and same_table(take_rows(self.X, slice(len(X))), take_rows(X, slice(None))):
-            return self.at(np.arange(len(X)))
+            return self.distributions.take(np.arange(len(X)))
         index, first, ambiguous = self._distinct
         codes = index.get_indexer(pd.Index(_keys(X)))
         at = first[np.maximum(codes, 0)]
@@ -71,58 +87,20 @@ class FixedRows(ABC):
             raise UnsupportedError(
                 f"{ONLY_GIVEN}; {int(doubtful.sum())} of {len(X)} rows equal several given rows with other predictions"
             )
-        return self.at(at)
+        return self.distributions.take(at)
 
     @cached_property
     def _distinct(self) -> tuple[pd.Index[Any], IntArray, BoolArray]:
         """The distinct rows by key, where each is first, and of each row whether its equals differ in prediction."""
         codes, keys = pd.factorize(_keys(self.X))
         first = np.unique(codes, return_index=True)[1]
-        other = self.differs(first[codes])
-        return pd.Index(keys), first, np.bincount(codes, weights=other)[codes] > 0
+        numbers = np.arange(len(codes))[:, None] if self.numbers is None else self.numbers
+        differs = (numbers != numbers[first[codes]]).any(axis=1)
+        return pd.Index(keys), first, np.bincount(codes, weights=differs)[codes] > 0
 
 
-@dataclass(frozen=True, eq=False)
-class GivenDistributions(FixedRows):
-    """Distributions of given rows. Equal rows count as predicted differently.
-
-    Parameters
-    ----------
-    X : DataFrame or array of shape (n, d)
-    distributions : Distribution of length n
-
-    Examples
-    --------
-    >>> given = GivenDistributions(np.array([[1.0], [2.0]]), Normal([0.0, 5.0], 1.0))
-    >>> given.predict(np.array([[2.0]])).mean()
-    array([5.])
-    """
-
-    distributions: Distribution
-
-    def __post_init__(self) -> None:
-        if len(self.X) != len(self.distributions):
-            raise InputError(
-                f"explain.X must have one row for each predictive distribution, {len(self.distributions)}; "
-                f"got {len(self.X)}. Pass the rows they were predicted for."
-            )
-
-    def take(self, rows: IntArray) -> GivenDistributions:
-        """Return the rows at these positions with their predictions."""
-        return GivenDistributions(take_rows(self.X, rows), self.distributions.take(rows))
-
-    def at(self, rows: AnyArray) -> Distribution:
-        """Return the predictions of the rows at these positions."""
-        return self.distributions.take(rows)
-
-    def differs(self, other: IntArray) -> BoolArray:
-        """Say which rows are repeats of another."""
-        return other != np.arange(len(other))
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredRows(FixedRows):
-    """Stored predictions: the distribution of each given row, and of no other.
+def scored_rows(X: Table, values: FloatArray, classes: Sequence[Any] | None = None) -> FixedRows:
+    """Return stored predictions of given rows, and of no other.
 
     Parameters
     ----------
@@ -135,37 +113,14 @@ class ScoredRows(FixedRows):
 
     Examples
     --------
-    >>> scored = ScoredRows(np.array([[1.0], [2.0]]), np.array([[0.5, 0.1], [0.7, 0.1]]))
+    >>> scored = scored_rows(np.array([[1.0], [2.0]]), np.array([[0.5, 0.1], [0.7, 0.1]]))
     >>> scored.predict(np.array([[2.0]])).mean()
     array([0.7])
     """
-
-    values: FloatArray
-    classes: tuple[Any, ...] | None = None
-
-    def __post_init__(self) -> None:
-        if len(self.X) != len(self.values):
-            raise InputError(
-                f"scored.values must have one row per row of X, {len(self.X)}; got {len(self.values)}. Match the rows."
-            )
-        self._distribution(self.values)  # refuses what is no distribution, at once
-
-    def take(self, rows: IntArray) -> ScoredRows:
-        """Return the rows at these positions with their predictions."""
-        return ScoredRows(take_rows(self.X, rows), self.values[rows], self.classes)
-
-    def at(self, rows: AnyArray) -> Distribution:
-        """Return the predictions of the rows at these positions."""
-        return self._distribution(self.values[rows])
-
-    def differs(self, other: IntArray) -> BoolArray:
-        """Say of each row whether a number predicted differs from that of row ``other[i]``."""
-        return np.asarray((self.values != self.values[other]).any(axis=1))
-
-    def _distribution(self, values: FloatArray) -> Distribution:
-        if self.classes is None:
-            return Normal(values[:, 0], values[:, 1])
-        return Categorical(values, classes=list(self.classes))
+    if len(X) != len(values):
+        raise InputError(f"scored.values must have one row per row of X, {len(X)}; got {len(values)}. Match the rows.")
+    normal = classes is None
+    return FixedRows(X, Normal(*values.T) if normal else Categorical(values, classes=list(classes or ())), values)
 
 
 def _keys(X: Table) -> AnyArray:

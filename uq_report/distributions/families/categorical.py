@@ -129,8 +129,7 @@ class Categorical(Rowwise):
         """Return the distributions at positions `index`."""
         other = super().take(index)
         other.decided = None if self.decided is None else self.decided[index]
-        for name in ("by_class", "logs"):
-            other.__dict__.pop(name, None)
+        other.__dict__.pop("logs", None)
         return other
 
     def decisions(self) -> IntArray:
@@ -154,15 +153,10 @@ class Categorical(Rowwise):
         return p * (1 - p)
 
     @cached_property
-    def by_class(self) -> FloatArray:
-        """The probabilities, shape (k, n), each class by itself: rows of few numbers are slow to go through."""
-        return np.ascontiguousarray(self.probabilities.T)
-
-    @cached_property
     def logs(self) -> FloatArray:
         """Their logarithms, -inf where p is 0, shape (k, n), which measures of the same rows share."""
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.by_class))
+            return np.asarray(np.log(self.probabilities.T))
 
     def log_odds(self) -> FloatArray:
         """Return log p - log(1 - p) of the positive of two classes, shape (n,); infinite at 0 and 1."""
@@ -172,7 +166,7 @@ class Categorical(Rowwise):
 
     def entropy(self) -> FloatArray:
         """Return -sum p log p with 0 log 0 = 0."""
-        return _entropy(self.by_class.T, self.logs.T)
+        return _entropy(self.probabilities, self.logs.T)
 
     def kl(self, other: Self) -> FloatArray:
         """Return sum p log(p / q); infinite where `other` has probability 0 and this has not."""
@@ -185,14 +179,7 @@ class Categorical(Rowwise):
     def log_prob(self, y: AnyArray) -> FloatArray:
         """Return log p of the classes at positions y; -inf where the probability is 0."""
         with np.errstate(divide="ignore"):
-            return np.log(self._of(y))
-
-    def _of(self, y: AnyArray) -> FloatArray:
-        """Return the probability of the class at each position, looked up where it lies in memory."""
-        p, rows = self.probabilities, np.arange(len(self))
-        if p.flags.f_contiguous:
-            return p.T.ravel().take(y * len(p) + rows)
-        return p.ravel().take(rows * p.shape[1] + y)
+            return np.log(self.probabilities[np.arange(len(self)), y])
 
     def sample(self, rng: np.random.Generator, size: int) -> IntArray:
         """Draw `size` class positions from each, shape (size, n)."""

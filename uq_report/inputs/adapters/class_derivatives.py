@@ -16,7 +16,7 @@ from scipy.special import expit, softmax
 
 from ...core.model.adapter import class_names
 from ...core.model.derivatives import Derivatives, numbers, spread
-from ...core.model.variants import Variant, make_buffer
+from ...core.model.variants import Variant, variant_rows
 from ...core.support.arrays import ColumnLookup, FloatArray, Table
 from .sklearn_ import transform, unwrap
 
@@ -47,7 +47,7 @@ def _slopes(steps: Sequence[Any], X: Table, rows: FloatArray, column: int) -> Fl
     far, present = spread(own) or 1.0, np.isfinite(own)
     moves = [Variant((column,), (own + h,)) for h in (far, -far)]
     try:
-        moved = dense(transform(steps, make_buffer(X, 2).filled(ColumnLookup(X), 0, len(X), moves)))
+        moved = dense(transform(steps, variant_rows(X, moves, ColumnLookup(X))))
     except ValueError:  # an encoder refuses values it has not met
         moved = None
     if moved is None:

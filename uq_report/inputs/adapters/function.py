@@ -11,7 +11,8 @@ from ...core.predictive import Distribution
 from ...core.support.arrays import Table
 from ...core.support.errors import InputError, ModelError
 
-_ALLOWED = f"{', '.join(distributions.__all__)} or a Distribution of your own"
+_FAMILIES = sorted(name for name, family in vars(distributions).items() if isinstance(family, type))
+_ALLOWED = f"{', '.join(_FAMILIES)} or a Distribution of your own"
 _HINTS = {
     1: "One number per row is no distribution: give its spread too, as in Normal(mean, std).",
     2: "For class probabilities return Categorical(probabilities, classes=...).",

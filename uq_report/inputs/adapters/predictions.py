@@ -12,7 +12,7 @@ from ...core.model.adapter import Adapter, Match, class_names
 from ...core.predictive import Distribution
 from ...core.support.arrays import IntArray, Table
 from ...core.support.errors import InputError, to_type
-from ...core.traits.stored_predictions import ONLY_GIVEN, FixedRows, GivenDistributions, ScoredRows
+from ...core.traits.stored_predictions import ONLY_GIVEN, FixedRows
 from ...distributions import Categorical, CountDraws, Draws
 
 
@@ -26,7 +26,8 @@ class PredictionsAdapter(Adapter):
     Examples
     --------
     >>> import numpy as np
-    >>> scored = ScoredRows(np.array([[1.0], [2.0]]), np.array([[0.5, 0.5], [0.9, 0.1]]), classes=("no", "yes"))
+    >>> from uq_report.core.traits.stored_predictions import scored_rows
+    >>> scored = scored_rows(np.array([[1.0], [2.0]]), np.array([[0.5, 0.5], [0.9, 0.1]]), classes=("no", "yes"))
     >>> PredictionsAdapter().predict(scored, np.array([[2.0]])).probabilities
     array([[0.9, 0.1]])
     >>> import uq_report as uq
@@ -40,12 +41,12 @@ class PredictionsAdapter(Adapter):
 
     def matches(self, model: Any) -> Match | None:
         """Match stored rows, and distributions, which are then of the rows of the audit."""
-        if isinstance(model, Distribution | GivenDistributions):
-            family = (model if isinstance(model, Distribution) else model.distributions).family
-            return Match(0, f"stored predictions ({family}); the model itself was not at hand")
-        if not isinstance(model, ScoredRows):
+        dist = model.distributions if isinstance(model, FixedRows) else model
+        if not isinstance(dist, Distribution):
             return None
-        kind = "mean and std: taken to be normal" if model.classes is None else "class probabilities"
+        kind = dist.family
+        if isinstance(model, FixedRows) and model.numbers is not None:
+            kind = "class probabilities" if "proba" in dist.supports else "mean and std: taken to be normal"
         return Match(0, f"stored predictions ({kind}); the model itself was not at hand")
 
     def predict(self, model: Any, X: Table) -> Distribution:
@@ -54,7 +55,7 @@ class PredictionsAdapter(Adapter):
 
     def bind(self, model: Any, X: Table) -> FixedRows:
         """Return distributions with the rows they are of; stored rows as they are."""
-        return GivenDistributions(X, model) if isinstance(model, Distribution) else model
+        return FixedRows(X, model) if isinstance(model, Distribution) else model
 
     def take(self, model: Any, rows: IntArray) -> FixedRows:
         """Return the stored predictions of some rows, for a subject that keeps only these."""

@@ -16,7 +16,7 @@ from ...core.predictive import Distribution
 from ...core.support.arrays import FloatArray, Table, take_rows
 from ...core.support.errors import InputError
 from ...core.support.numbers import number
-from ...core.traits.stored_predictions import ScoredRows
+from ...core.traits.stored_predictions import FixedRows
 from ...core.validation.residuals import Assumption, Residuals
 from ...distributions import Normal, Smoothed, StudentT
 from ...distributions.tables.quantiles import Quantiles
@@ -258,7 +258,7 @@ def _refuse_unfit(subject: Subject) -> None:
     model = subject.model
     if isinstance(model, type):
         raise InputError(f"model must be a fitted model; got the class {model.__name__} itself. Fit an object of it.")
-    given = isinstance(model, ScoredRows)
+    given = isinstance(model, FixedRows)
     if given or _decides(model):
         what = "stored predictions" if given else f"{type(model).__name__}, which predicts classes"
         raise InputError(f"explain.residuals must be for a regressor; got {what}. Leave residuals out.")

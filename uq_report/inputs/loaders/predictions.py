@@ -10,13 +10,13 @@ import pandas as pd
 
 from ...core.support.arrays import FloatArray
 from ...core.support.errors import InputError, nearest
-from ...core.traits.stored_predictions import ScoredRows, prediction_columns
+from ...core.traits.stored_predictions import FixedRows, prediction_columns, scored_rows
 
 _FORMS = "probability, or probabilities per class, or mean and std"
 
 
 class PredictionsLoader:
-    """Makes a `ScoredRows` of a scored table; asked for by name, never by a source's spelling."""
+    """Makes `FixedRows` of a scored table; asked for by name, never by a source's spelling."""
 
     name: ClassVar[str] = "predictions"
     kind: ClassVar[Literal["model"]] = "model"
@@ -35,7 +35,7 @@ class PredictionsLoader:
         part: Mapping[str, Any],
         y: Any = None,
         positive_class: Any = None,
-    ) -> ScoredRows:
+    ) -> FixedRows:
         """Return the rows with what was said of them.
 
         Parameters
@@ -62,19 +62,19 @@ class PredictionsLoader:
                 hint = nearest(column, map(str, predictions.columns))
                 raise InputError(f"data.predictions must name columns of {source}; got {column!r}. {hint}")
         if "mean" in named:
-            return ScoredRows(X, _numbers(predictions, [part["mean"], part["std"]], source))
+            return scored_rows(X, _numbers(predictions, [part["mean"], part["std"]], source))
         if "probability" in named:
             classes, at = _two_classes(y, positive_class)
             p = _numbers(predictions, [part["probability"]], source)[:, 0]
             _refuse_outside(p, part["probability"])
-            return ScoredRows(X, np.column_stack([p, 1 - p] if at == 0 else [1 - p, p]), classes)
+            return scored_rows(X, np.column_stack([p, 1 - p] if at == 0 else [1 - p, p]), classes)
         columns = {_spelled(label, y): column for label, column in part["probabilities"].items()}
         if len(columns) < 2:
             raise InputError(
                 f"data.predictions.probabilities must name a column for each class; got {list(columns)}. "
                 "Name all of them, or use probability for one of two classes."
             )
-        return ScoredRows(X, _numbers(predictions, list(columns.values()), source), tuple(columns))
+        return scored_rows(X, _numbers(predictions, list(columns.values()), source), tuple(columns))
 
 
 def _numbers(table: pd.DataFrame, columns: list[str], source: str) -> FloatArray:

@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 
 from ...core.model.subject import Subject
-from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from ...core.support.arrays import BoolArray, FloatArray, IntArray, as_numbers
 from ...core.support.limits import check_limits
 from ...core.support.numbers import number, plain, signed
 from ...core.support.text import short
-from ..shared.association import seconds
 
 MISSING = -1
 NAMED = 3
@@ -92,9 +91,8 @@ class Coding:
         coded = {}
         for name, kind in self.subject.kinds.items():
             if kind != "categorical":
-                values, dates = pd.Series(self.subject.values(name)), kind == "datetime"
-                numbers = seconds(values) if dates else values.to_numpy(dtype=float, na_value=np.nan)
-                coded[name] = _ordered(name, numbers, self.rows, dates)
+                numbers = as_numbers(pd.Series(self.subject.values(name)), kind)
+                coded[name] = _ordered(name, numbers, self.rows, kind == "datetime")
         return coded
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ...core.model.subject import Subject
-from ...core.support.arrays import FloatArray, IntArray
+from ...core.support.arrays import FloatArray, IntArray, as_numbers
 from ...core.support.limits import check_limits
 
 
@@ -27,24 +26,13 @@ class NumericColumn:
 def coded(subject: Subject, feature: str) -> NumericColumn:
     """Return a feature as numbers.
 
-    Numeric and datetime features keep their order (datetimes as seconds from the first); levels
-    become positions in the order of the categories, or of first appearance.
+    Numeric and datetime features keep their order (datetimes as seconds from the first); levels become positions in the
+    order of the categories, or of first appearance.
     """
-    series = pd.Series(subject.values(feature))
     kind = subject.kinds[feature]
-    if kind == "numeric":
-        return NumericColumn(feature, series.to_numpy(dtype=float, na_value=np.nan), ordered=True)
-    if kind == "datetime":
-        return NumericColumn(feature, (series - series.min()).dt.total_seconds().to_numpy(dtype=float), ordered=True)
-    codes = series.cat.codes if isinstance(series.dtype, pd.CategoricalDtype) else pd.factorize(series)[0]
-    values = np.asarray(codes, dtype=float)
-    return NumericColumn(feature, np.where(values < 0, np.nan, values), ordered=False)
-
-
-def seconds(values: pd.Series[Any]) -> FloatArray:
-    """Return dates as seconds of UTC; dates without a zone are taken as they are."""
-    naive = values if values.dt.tz is None else values.dt.tz_convert(None)
-    return np.asarray((naive - pd.Timestamp(0)).dt.total_seconds(), dtype=float)
+    numbers = as_numbers(pd.Series(subject.values(feature)), kind)
+    first = pd.Series(numbers).min() if kind == "datetime" else 0.0
+    return NumericColumn(feature, numbers - first, ordered=kind != "categorical")
 
 
 def kind_of(a: NumericColumn, b: NumericColumn) -> str:

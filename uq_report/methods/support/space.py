@@ -11,10 +11,9 @@ import pandas as pd
 from scipy.linalg import solve_triangular
 
 from ...core.model.subject import Subject
-from ...core.support.arrays import FloatArray, IntArray, Table, column
+from ...core.support.arrays import FloatArray, IntArray, Table, as_numbers, column
 from ...core.support.errors import InputError
 from ...core.support.limits import check_limits
-from ..shared.association import seconds
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ def _pair(subject: Subject, train: Table, position: int, name: str) -> Paired:
         values = np.where(codes < 0, np.nan, codes.astype(float))
         return Paired(name, False, values[: len(old)], values[len(old) :], tuple(labels.tolist()))
     try:
-        numbers = [seconds(p) if kind == "datetime" else p.to_numpy(float, na_value=np.nan) for p in (old, new)]
+        numbers = [as_numbers(p, kind) for p in (old, new)]
     except (TypeError, ValueError, AttributeError) as error:
         raise InputError(
             f"support.train[{name!r}] must be {kind} as in X; got {old.dtype}: {error}. Give both the same type."

@@ -124,19 +124,11 @@ class BaseLeaves:
     places : tuple of arrays of int32
         Per tree the rows in the order of its leaves (trees, n), each node's part of that order as its begin and end
         (nodes, 2), and the leaf of each row (trees, n).
-    sums : dict
-        By forest of these trees, whatever its leaves hold, the rows' sums (channels, 1, n), once they are known.
     """
 
     forest: Forest
     codes: AnyArray
     places: tuple[AnyArray, AnyArray, AnyArray]
-    sums: dict[Forest, IntArray]
-
-    @property
-    def size(self) -> int:
-        """The numbers of 64 bits that the places take."""
-        return sum(part.nbytes for part in self.places) // 8
 
     @cached_property
     def ways(self) -> AnyArray:
@@ -148,18 +140,16 @@ class BaseLeaves:
 
     def unchanged(self, forest: Forest) -> IntArray:
         """Return the rows' sums (channels, 1, n) in a forest of these trees."""
-        if forest not in self.sums:
-            _, _, values, _, firsts = forest.arrays
-            sums = np.zeros((forest.channels, 1, self.codes.shape[1]), dtype=np.int64)
-            _unchanged(values, firsts, self.places[2], sums)
-            self.sums[forest] = sums  # other threads see it whole
-        return self.sums[forest]
+        _, _, values, _, firsts = forest.arrays
+        sums = np.zeros((forest.channels, 1, self.codes.shape[1]), dtype=np.int64)
+        _unchanged(values, firsts, self.places[2], sums)
+        return sums
 
 
 def settled(forest: Forest, codes: AnyArray) -> BaseLeaves:
     """Return where rows of these codes (features, n) are in every tree."""
     nodes, bits, _, roots, _ = forest.arrays
-    return BaseLeaves(forest, codes, _settle(nodes, bits, roots, codes, forest.depth), {})
+    return BaseLeaves(forest, codes, _settle(nodes, bits, roots, codes, forest.depth))
 
 
 @compiled
