@@ -1,7 +1,7 @@
 """What methods share, by hand: which rows are alike, what is exactly zero, margins, limits and words."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,13 @@ from uq_report.core.model.sampling import Sampling
 from uq_report.core.model.subject import make_subject
 from uq_report.core.model.variants import Variant
 from uq_report.core.statistics.inference import PairTerms
+from uq_report.core.support import options as opt
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
 from uq_report.methods.shared import forest, terms
 from uq_report.methods.shared.changes import ChangedMeasures, Distinct, as_means, pair_terms
-from uq_report.methods.shared.checks import at_least, events, positive, shares, too_few
+from uq_report.methods.shared.checks import events, too_few
 from uq_report.methods.shared.choice import _distance
 from uq_report.methods.shared.curves import are_pairs, features_of, fill, stacked, surface_places
 from uq_report.methods.shared.estimates import estimate, share_of
@@ -275,17 +276,35 @@ def test_a_distance_is_in_standard_deviations_of_the_finite_rows() -> None:
 
 
 def test_limits_are_open_or_closed() -> None:
-    class Options:
-        low, zero, half, one, two = -1, 0, 0.5, 1, 2
+    @dataclass(frozen=True)
+    class Demo(opt.CheckedOptions):
+        name = "demo"
+        part: float = opt.share(0.5)
+        size: float = opt.positive(1.0)
+        rest: float = opt.not_negative(0.0)
+        top: int = opt.at_least(2, 3)
+        mode: str = opt.one_of(("a", "b"), "a")
+        low: float = 0.0
 
-    names = ("low", "zero", "half", "one", "two")
-    assert [fine for _, fine, _ in shares(Options, *names)] == [False, False, True, False, False]
-    assert [fine for _, fine, _ in positive(Options, *names)] == [False, False, True, True, True]
-    counts = {"zero": 0, "one": 1, "two": 3, "half": 0}
-    assert at_least(Options, **counts) == (
-        ("zero", True, "an integer >= 0"), ("one", True, "an integer >= 1"), ("two", False, "an integer >= 3"),
-        ("half", False, "an integer >= 0"),
-    )  # fmt: skip
+        def limits(self) -> Iterable[opt.Limit]:
+            return (("low", self.low <= self.size, "a number up to size"),)
+
+    def refused(**options: Any) -> bool:
+        try:
+            Demo(**options)
+        except InputError as error:
+            (name,) = options
+            return f"demo.{name} must be" in str(error)
+        return False
+
+    assert [refused(part=value) for value in (-1, 0, 0.5, 1, 2)] == [True, True, False, True, True]
+    assert [refused(size=value) for value in (-1, 0, 0.5)] == [True, True, False]
+    assert [refused(rest=value) for value in (-1, 0, 0.5)] == [True, False, False]
+    assert [refused(top=value) for value in (1, 2, np.int64(2), 2.0, True)] == [True, False, False, True, True]
+    assert [refused(mode=value) for value in ("a", "b", "c")] == [False, False, True]
+    assert [refused(low=value) for value in (1, 1.5)] == [False, True]
+    with pytest.raises(InputError, match=r"demo\.part must be .*\ndemo\.top must be"):
+        Demo(part=2, top=0)
 
 
 def test_features_of_curves_are_those_of_the_table() -> None:

@@ -8,7 +8,7 @@ from itertools import combinations
 from math import nan
 from typing import Any, ClassVar, NamedTuple
 
-from ...checks.family import Said, TableCheck, family, needed, outcome, require
+from ...checks.family import Judge, Said, TableCheck, family, needed, require
 from ...checks.reading import (
     RuleOutcome,
     SignVerdict,
@@ -20,16 +20,15 @@ from ...checks.reading import (
     with_reasons,
 )
 from ...checks.rule import Rule, limits
-from ...core.support.errors import check_options
+from ...core.support import options as opt
 from ...core.support.numbers import value_words
 from ...core.support.text import count, short
 from ...evidence import ids
-from ...evidence.finding import Outcome
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, Pfi
 from ...evidence.information import AgreementView, RankLine, same_convention
 from ...evidence.run import Run
 from ...evidence.view import by_feature
-from ..shared.checks import at_least, observed, shares
+from ..shared.checks import observed
 from .rankings import Ranking, read_rankings
 
 HALF = 0.5  # of the features at most lead a ranking
@@ -59,42 +58,6 @@ WITHOUT_BENEFIT = Rule(
     raised=(f"{LEADS} and lowered <= 0 and p_negative <= level and p_other <= level",),
     rests_on="breiman:permutation importance",
 )
-
-
-@dataclass(frozen=True)
-class Disagreement(TableCheck):
-    """Looks for two methods that answer one question and rank a leading feature differently beyond their intervals.
-
-    One question: the same measure, or rankings of the prediction by two methods, and the same kind of number
-    (`uq_report.evidence.information.CONVENTIONS`): a signed mean change and a mean size may both be right.
-    Variants of one method, and measures that ask different things (nll and squared error, R-sens and entropy),
-    are not compared. Ranks without intervals prove nothing and raise nothing.
-
-    Parameters
-    ----------
-    top : int
-        Leading places; half of the features if they are fewer.
-    min_rank_gap : int
-        How many places the two rank intervals must be apart.
-    level : float
-        Level of the signs of permutation importance, Holm-adjusted over features.
-    """
-
-    top: int = 3
-    min_rank_gap: int = 2
-    level: float = 0.05
-
-    name: ClassVar[str] = "disagreement"
-    title: ClassVar[str] = "Disagreement between methods"
-    table: ClassVar[tuple[Rule, ...]] = (CONTRADICTED, WITHOUT_BENEFIT)
-
-    def __post_init__(self) -> None:
-        """Refuse thresholds that cannot be used."""
-        check_options(self.name, self, (*shares(self, "level"), *at_least(self, top=1, min_rank_gap=1)))
-
-    def check(self, run: Run) -> Outcome:
-        """Judge the rankings of the run."""
-        return outcome(self, run, _contradictions, _without_benefit)
 
 
 def _rankings(agreement: AgreementView) -> Rankings:
@@ -246,3 +209,32 @@ def _pairs(rankings: Iterable[Ranking]) -> tuple[str, ...]:
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
+
+
+@dataclass(frozen=True)
+class Disagreement(TableCheck):
+    """Looks for two methods that answer one question and rank a leading feature differently beyond their intervals.
+
+    One question: the same measure, or rankings of the prediction by two methods, and the same kind of number
+    (`uq_report.evidence.information.CONVENTIONS`): a signed mean change and a mean size may both be right.
+    Variants of one method, and measures that ask different things (nll and squared error, R-sens and entropy),
+    are not compared. Ranks without intervals prove nothing and raise nothing.
+
+    Parameters
+    ----------
+    top : int
+        Leading places; half of the features if they are fewer.
+    min_rank_gap : int
+        How many places the two rank intervals must be apart.
+    level : float
+        Level of the signs of permutation importance, Holm-adjusted over features.
+    """
+
+    top: int = opt.at_least(1, 3)
+    min_rank_gap: int = opt.at_least(1, 2)
+    level: float = opt.share(0.05)
+
+    name: ClassVar[str] = "disagreement"
+    title: ClassVar[str] = "Disagreement between methods"
+    table: ClassVar[tuple[Rule, ...]] = (CONTRADICTED, WITHOUT_BENEFIT)
+    judges: ClassVar[tuple[Judge, ...]] = (_contradictions, _without_benefit)

@@ -15,10 +15,9 @@ from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ...core.model.subject import Subject
 from ...core.statistics.ranking import rank_entropy, top_overlap
-from ...core.support.errors import check_options
+from ...core.support import options as opt
 from ...evidence import ids
 from ...evidence.information import KENDALL, OVERLAP
-from ..shared.checks import at_least
 from ..shared.estimates import diagnostic
 from .rankings import Method, disagreements, methods
 
@@ -69,9 +68,9 @@ class Agreement(BuiltInExplainer):
     Paananen, Andersen & Vehtari, Uncertainty-aware sensitivity analysis using Rényi divergences, section 3.3.
     """
 
-    sign: str = "signed"
-    n_draws: int = 2000
-    top_k: int = 5
+    sign: str = opt.one_of(SIGNS, "signed")
+    n_draws: int = opt.at_least(100, 2000)
+    top_k: int = opt.at_least(1, 5)
 
     name: ClassVar[str] = "agreement"
     section: ClassVar[str] = "relations.agreement"
@@ -88,11 +87,6 @@ class Agreement(BuiltInExplainer):
         references="klein; mogstad; kendall",
     )
     after: ClassVar[tuple[str, ...]] = (ids.PFI, "*")
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        limits = (*at_least(self, n_draws=100, top_k=1), ("sign", self.sign in SIGNS, f"one of {SIGNS}"))
-        check_options(self.name, self, limits)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``agreement``, ``agreement.pairs`` and ``agreement.stability`` from the results so far."""

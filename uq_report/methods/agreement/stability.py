@@ -10,22 +10,21 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import chdtrc, chdtri
 
-from ...checks.family import NotJudgedError, Said, TableCheck, family, needed, outcome, require
+from ...checks.family import Judge, NotJudgedError, Said, TableCheck, family, needed, require
 from ...checks.reading import RuleOutcome, listed, measure_words, method_words
 from ...checks.rule import Rule
 from ...core.model.results import Result, RowValues
 from ...core.statistics.inference import MIN_SHUFFLES
-from ...core.support.errors import check_options
+from ...core.support import options as opt
 from ...core.support.numbers import number, share_words
 from ...core.support.text import short
 from ...evidence import columns as col
 from ...evidence import ids
-from ...evidence.finding import Outcome
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, Pfi, PfiLine
 from ...evidence.information import AgreementView, RankLine
 from ...evidence.run import Run
 from ...evidence.view import EstimateLine, lines_of
-from ..shared.checks import at_least, shares, span
+from ..shared.checks import span
 from ..shared.estimates import grouped
 from .rankings import Ranking, read_rankings
 
@@ -63,50 +62,6 @@ ON_FEW_ROWS = Rule(
     rests_on="The mean of the remaining observations' terms is, to first order, the importance without the omitted "
     "observations",
 )
-
-
-@dataclass(frozen=True)
-class Stability(TableCheck):
-    """Judges whether the audit's conclusions depend on the sample, the seed or a few observations.
-
-    A wide rank interval is no defect of the model: features may well be equally important. Such a leader
-    is therefore an observation that claims nothing (UQ501), and only where the leader matters; so is an
-    importance whose sign rests on a few rows (UQ503). What is a fault of the audit itself is a finding:
-    too few shuffles, which leave the numbers to the seed (UQ502).
-
-    Parameters
-    ----------
-    top : int
-        A leader is determined if its rank surely lies within the first `top`, or half of the features if fewer.
-    max_shuffle_variance : float
-        Share of an importance's variance that the choice of shuffles may have.
-    row_share : float
-        Share of the rows without which the sign of an importance must still hold.
-    level : float
-        Level of the interval for the shuffles' share, divided by the number of measures.
-    """
-
-    top: int = 3
-    max_shuffle_variance: float = 0.1
-    row_share: float = 0.01
-    level: float = 0.05
-
-    name: ClassVar[str] = "stability"
-    title: ClassVar[str] = "Stability of the conclusions"
-    table: ClassVar[tuple[Rule, ...]] = (OPEN_LEADER, MOVED_BY_SHUFFLES, ON_FEW_ROWS)
-
-    def __post_init__(self) -> None:
-        """Refuse thresholds that cannot be used."""
-        limits = (
-            *shares(self, "max_shuffle_variance", "level"),
-            *at_least(self, top=1),
-            ("row_share", 0 < self.row_share < 0.5, "a number in (0, 0.5)"),
-        )
-        check_options(self.name, self, limits)
-
-    def check(self, run: Run) -> Outcome:
-        """Judge the run's rankings and permutation importances."""
-        return outcome(self, run, _leading, _seeds, _few_rows)
 
 
 def _leading(rule: Rule, run: Run) -> RuleOutcome:
@@ -334,3 +289,35 @@ def without_few(rows: RowValues, line: PfiLine, row_share: float) -> FewRows:
     k = max(int(round(row_share * n, 9)), 1)
     rest = float(totals[n - k - 1] / (n - k) * sign)
     return FewRows(rest, k, max(n - int((totals <= 0).sum()), 1), n)
+
+
+@dataclass(frozen=True)
+class Stability(TableCheck):
+    """Judges whether the audit's conclusions depend on the sample, the seed or a few observations.
+
+    A wide rank interval is no defect of the model: features may well be equally important. Such a leader
+    is therefore an observation that claims nothing (UQ501), and only where the leader matters; so is an
+    importance whose sign rests on a few rows (UQ503). What is a fault of the audit itself is a finding:
+    too few shuffles, which leave the numbers to the seed (UQ502).
+
+    Parameters
+    ----------
+    top : int
+        A leader is determined if its rank surely lies within the first `top`, or half of the features if fewer.
+    max_shuffle_variance : float
+        Share of an importance's variance that the choice of shuffles may have.
+    row_share : float
+        Share of the rows without which the sign of an importance must still hold.
+    level : float
+        Level of the interval for the shuffles' share, divided by the number of measures.
+    """
+
+    top: int = opt.at_least(1, 3)
+    max_shuffle_variance: float = opt.share(0.1)
+    row_share: float = opt.option(0.01, "a number in (0, 0.5)", lambda value: 0 < value < 0.5)
+    level: float = opt.share(0.05)
+
+    name: ClassVar[str] = "stability"
+    title: ClassVar[str] = "Stability of the conclusions"
+    table: ClassVar[tuple[Rule, ...]] = (OPEN_LEADER, MOVED_BY_SHUFFLES, ON_FEW_ROWS)
+    judges: ClassVar[tuple[Judge, ...]] = (_leading, _seeds, _few_rows)

@@ -19,10 +19,10 @@ from ...core.model.results import ESTIMATE_COLUMNS, Omission, Profile, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
+from ...core.support import options as opt
 from ...core.support.arrays import BoolArray, FloatArray, IntArray
-from ...core.support.errors import InputError, check_options
+from ...core.support.errors import InputError
 from ...core.support.limits import check_limits
-from ..shared.checks import at_least
 from ..shared.choice import INFINITE_REMEDY, row_measures
 from ..shared.curves import are_pairs, features_of, fill, stacked, surface_places
 from ..shared.estimates import estimate
@@ -444,11 +444,11 @@ class AccumulatedLocalEffects(BuiltInExplainer):
 
     measures: tuple[str, ...] | None = None
     features: tuple[str, ...] | None = None
-    pairs: tuple[tuple[str, str], ...] = ()
-    n_bins: int = 20
-    min_rows: int = 10
+    pairs: tuple[tuple[str, str], ...] = opt.option((), "pairs of two features", are_pairs)
+    n_bins: int = opt.at_least(1, 20)
+    min_rows: int = opt.at_least(1, 10)
     edges: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    max_levels: int = 30
+    max_levels: int = opt.at_least(2, 30)
 
     name: ClassVar[str] = "ale"
     section: ClassVar[str] = "soundness.local-effects"
@@ -464,12 +464,6 @@ class AccumulatedLocalEffects(BuiltInExplainer):
         "band does not hold for the whole curve at once.",
         references="apley; modeva",
     )
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        numbers = at_least(self, n_bins=1, min_rows=1, max_levels=2)
-        limits = (*numbers, ("pairs", are_pairs(self.pairs), "pairs of two features"))
-        check_options("ale", self, limits)
 
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return about how many rows it will have predicted: two ends of a bin, four corners of a cell."""

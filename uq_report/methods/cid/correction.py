@@ -18,8 +18,9 @@ from ...core.model.sampling import t_quantile
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
 from ...core.statistics.verdicts import judge
+from ...core.support import options as opt
 from ...core.support.arrays import FloatArray, IntArray
-from ...core.support.errors import UnsupportedError, check_options
+from ...core.support.errors import UnsupportedError
 from ...evidence import ids
 from ...evidence.importance import ABOUT_0, UNDETERMINED, CoverCorrectedLine, Pfi
 from ...evidence.information import CidCover
@@ -62,7 +63,7 @@ class CoverCorrection(BuiltInExplainer):
     uq_report.core.support.errors.InputError: cover.n_repeats must be an integer >= 1; got 0.
     """
 
-    n_repeats: int = 10
+    n_repeats: int = opt.at_least(1, 10)
 
     name: ClassVar[str] = ids.COVER
     section: ClassVar[str] = "relations.cover"
@@ -85,11 +86,6 @@ class CoverCorrection(BuiltInExplainer):
         references="pereira:definition 2.3; wood:section 3; breiman",
     )
     needs: ClassVar[tuple[str, ...]] = (ids.CID, ids.PFI)
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        whole = isinstance(self.n_repeats, int) and not isinstance(self.n_repeats, bool)
-        check_options(self.name, self, (("n_repeats", whole and self.n_repeats >= 1, "an integer >= 1"),))
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``cover``: plain, corrected and joint importance of every feature with a covering set."""

@@ -18,11 +18,11 @@ from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omis
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
+from ...core.support import options as opt
 from ...core.support.arrays import BoolArray, FloatArray, take_rows
-from ...core.support.errors import InputError, check_options
+from ...core.support.errors import InputError
 from ...evidence import ids
 from ...evidence.information import COVERED, MUTUAL, OF_ENTROPY, OF_VARIANCE, SHARE, CorrectedLine
-from ..shared.checks import at_least, positive
 from ..shared.curves import stacked
 from ..shared.estimates import estimate as estimate_columns
 from .cid import CHOSEN, COEFFICIENTS, LEVEL, Greedy, covered_share, importance_map, normal_scores, regressors
@@ -74,14 +74,14 @@ class CoveredInformation(BuiltInExplainer):
     """
 
     measures: tuple[str, ...] = ("loss", "nll")
-    estimator: str = "auto"
-    penalty: float | None = None
+    estimator: str = opt.one_of(ESTIMATORS, "auto")
+    penalty: float | None = opt.option(None, "a number > 0 or None", lambda value: value is None or value > 0)
     graph: tuple[tuple[str, str], ...] | None = None
-    potentials: str = "whole"
-    bins: int = 4
-    min_gain: float = 0.005
-    max_cover: int = 5
-    n_sets: int = 50
+    potentials: str = opt.option("whole", "'whole' or 'half'", lambda value: value in ("whole", "half"))
+    bins: int = opt.at_least(2, 4)
+    min_gain: float = opt.positive(0.005)
+    max_cover: int = opt.at_least(0, 5)
+    n_sets: int = opt.at_least(10, 50)
     refit: bool = False
 
     name: ClassVar[str] = "cid"
@@ -106,17 +106,6 @@ class CoveredInformation(BuiltInExplainer):
         references="pereira:definitions 2.1 to 2.3 and theorem 2.1",
     )
     needs: ClassVar[tuple[str, ...]] = (ids.PFI,)
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        limits = (
-            *positive(self, "min_gain"),
-            *at_least(self, bins=2, max_cover=0, n_sets=10),
-            ("estimator", self.estimator in ESTIMATORS, f"one of {ESTIMATORS}"),
-            ("penalty", self.penalty is None or self.penalty > 0, "a number > 0 or None"),
-            ("potentials", self.potentials in ("whole", "half"), "'whole' or 'half'"),
-        )
-        check_options("cid", self, limits)
 
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return how many rows it predicts where it refits the model; the field itself asks for none."""

@@ -16,9 +16,9 @@ from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.statistics.inference import n_units
 from ...core.statistics.score_intervals import newcombe, normal_quantile
+from ...core.support import options as opt
 from ...core.support.arrays import BoolArray, FloatArray, IntArray, column
 from ...core.support.digest import column_digest
-from ...core.support.errors import check_options
 from ...core.support.limits import check_limits
 from ...core.support.numbers import infinite
 from ...core.support.text import short
@@ -243,7 +243,7 @@ class DataQuality(BuiltInExplainer):
         Share of one value from which a column is sparse.
     """
 
-    sparse: float = 0.95
+    sparse: float = opt.option(0.95, "a number in (0.5, 1)", lambda value: 0.5 < value < 1)
 
     name: ClassVar[str] = "data_quality"
     section: ClassVar[str] = "data.quality"
@@ -257,10 +257,6 @@ class DataQuality(BuiltInExplainer):
         interval="Counts have none. Differences of shares: over new test and training rows, all columns at once.",
         references="gebru",
     )
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        check_options(self.name, self, (("sparse", 0.5 < self.sparse < 1, "a number in (0.5, 1)"),))
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``data_quality`` and ``data_quality.missing``."""

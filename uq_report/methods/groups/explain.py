@@ -18,14 +18,14 @@ from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
 from ...core.predictive import Distribution
+from ...core.support import options as opt
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray, take_rows
-from ...core.support.errors import BudgetError, InputError, UnsupportedError, check_options
+from ...core.support.errors import BudgetError, InputError, UnsupportedError
 from ...distributions import Categorical
 from ...evidence import columns as col
 from ...evidence import ids
 from ..shared.association import NumericColumn, association, coded
 from ..shared.attributes import attributes
-from ..shared.checks import at_least
 from ..shared.estimates import diagnostic, error_of, estimate, row_pieces
 from ..shared.forest import forecasts, row_groups, skill
 from .contrasts import EXACT_UNITS, GroupDifference, PredictedNumber, difference, predicted, row_values
@@ -311,11 +311,11 @@ class Groups(BuiltInExplainer):
     Mitchell et al. (2019), doi:10.1145/3287560.3287596, section 4.
     """
 
-    n_min: int = 30
-    max_levels: int = 6
-    n_draws: int = 999
-    n_proxies: int = 2
-    min_association: float = 0.3
+    n_min: int = opt.at_least(5, 30)
+    max_levels: int = opt.at_least(2, 6)
+    n_draws: int = opt.at_least(99, 999)
+    n_proxies: int = opt.at_least(0, 2)
+    min_association: float = opt.option(0.3, "a number in (0, 1]", lambda value: 0 < value <= 1)
 
     name: ClassVar[str] = "groups"
     section: ClassVar[str] = "outcomes.groups"
@@ -332,14 +332,6 @@ class Groups(BuiltInExplainer):
         interval="Of each mean and each difference by itself, over new test rows.",
         references="mitchell",
     )
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        limits = (
-            *at_least(self, n_min=5, max_levels=2, n_draws=99, n_proxies=0),
-            ("min_association", 0 < self.min_association <= 1, "a number in (0, 1]"),
-        )
-        check_options(self.name, self, limits)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``groups``, ``groups.difference``, ``groups.proxy`` and ``groups.use``."""

@@ -19,9 +19,9 @@ from ...core.model.results import ESTIMATE_COLUMNS, Interaction, Omission, Resul
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
+from ...core.support import options as opt
 from ...core.support.arrays import FloatArray, IntArray
-from ...core.support.errors import InputError, check_options, nearest
-from ..shared.checks import at_least
+from ...core.support.errors import InputError, nearest
 from ..shared.choice import INFINITE_REMEDY, draw, row_measures
 
 ROUNDING = 1e-12
@@ -65,9 +65,9 @@ class HStatistic(BuiltInExplainer):
 
     measures: tuple[str, ...] = ("prediction", "entropy")
     features: tuple[str, ...] | None = None
-    max_rows: int = 50
-    top: int | None = 6
-    unstable_below: float = 0.01
+    max_rows: int = opt.at_least(3, 50)
+    top: int | None = opt.option(6, "an integer >= 2 or None", lambda value: value is None or value >= 2)
+    unstable_below: float = opt.option(0.01, "a number in [0, 1)", lambda value: 0 <= value < 1)
 
     name: ClassVar[str] = "h_statistic"
     section: ClassVar[str] = "robustness.interactions"
@@ -82,15 +82,6 @@ class HStatistic(BuiltInExplainer):
         interval="None.",
         references="friedman_popescu",
     )
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        limits = (
-            *at_least(self, max_rows=3),
-            ("top", self.top is None or self.top >= 2, "an integer >= 2 or None"),
-            ("unstable_below", 0 <= self.unstable_below < 1, "a number in [0, 1)"),
-        )
-        check_options("h_statistic", self, limits)
 
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return about how many rows it will have predicted: every row with another row's values."""

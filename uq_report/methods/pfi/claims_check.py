@@ -14,7 +14,7 @@ from ...checks.reading import RuleOutcome, absent, by_reason, freedom, lacking, 
 from ...checks.rule import Rule
 from ...core.model.measures import NLL
 from ...core.statistics.verdicts import holm
-from ...core.support.errors import check_options
+from ...core.support import options as opt
 from ...core.support.numbers import number, share_words, value_words
 from ...core.support.text import clean, short
 from ...evidence import ids
@@ -22,7 +22,7 @@ from ...evidence.finding import Outcome, Symptom
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims, Pfi
 from ...evidence.run import Run
 from ...evidence.view import by_feature
-from ..shared.checks import line_words, observed, shares
+from ..shared.checks import line_words, observed
 
 OVER, UNDER = "UQ401", "UQ402"
 RESTS_ON = "E[S(q̃, Y) − S(q, Y)] = divergence of q̃ from q if Y follows q, for a proper score S"
@@ -108,19 +108,15 @@ class ClaimsCheck(TableCheck):
         over-claiming by themselves that deliver less than `high` of their claim are named, the smallest share first.
     """
 
-    level: float = 0.05
-    min_size: float = 0.05
-    min_share: float = 0.05
-    medium: float = 0.8
-    high: float = 0.5
+    level: float = opt.share(0.05)
+    min_size: float = opt.share(0.05)
+    min_share: float = opt.share(0.05)
+    medium: float = opt.share(0.8)
+    high: float = opt.share(0.5)
 
     name: ClassVar[str] = "claims"
     title: ClassVar[str] = "Model-implied and realised importance"
     table: ClassVar[tuple[Rule, ...]] = (OVER_CLAIMED, UNDER_CLAIMED)
-
-    def __post_init__(self) -> None:
-        """Refuse thresholds that cannot be used."""
-        check_options(self.name, self, shares(self, "level", "min_size", "min_share", "high", "medium"))
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's claims."""

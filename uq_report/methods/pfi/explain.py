@@ -14,6 +14,7 @@ from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.measures import DECOMPOSITION, ENTROPY, PARTS, SET_SIZE, VARIANCE, Measure
 from ...core.model.results import Importance, Omission, Result
 from ...core.model.subject import Subject
+from ...core.support import options as opt
 from ...core.support.arrays import FloatArray, take_rows
 from ...core.support.errors import InputError, nearest
 from ...evidence.importance import CLAIMED
@@ -98,8 +99,8 @@ class PermutationImportance(BuiltInExplainer):
     """
 
     measures: tuple[str, ...] = ("loss", "nll", "entropy", DECOMPOSITION)
-    n_repeats: int = 30
-    max_shuffle_variance: float = 0.1
+    n_repeats: int = opt.at_least(1, 30)
+    max_shuffle_variance: float = opt.option(0.1, "a number in [0, 1)", lambda value: 0 <= value < 1)
     features: tuple[str, ...] | None = None
     exact: bool | None = None
     margin: Mapping[str, float] | float | None = None
@@ -135,13 +136,7 @@ class PermutationImportance(BuiltInExplainer):
                 raise InputError(f"pfi.{field} must be a sequence of names; got {value!r}.")
             if value is not None:
                 object.__setattr__(self, field, tuple(value))
-        if isinstance(self.n_repeats, bool) or not isinstance(self.n_repeats, int) or self.n_repeats < 1:
-            raise InputError(f"pfi.n_repeats must be an integer >= 1; got {self.n_repeats!r}.")
-        if not 0 <= self.max_shuffle_variance < 1:
-            raise InputError(f"pfi.max_shuffle_variance must be a number in [0, 1); got {self.max_shuffle_variance!r}.")
-        self._check_margin()
-
-    def _check_margin(self) -> None:
+        super().__post_init__()
         if isinstance(self.margin, Mapping):
             allowed = (*self.measures, *(chain(*PARTS) if DECOMPOSITION in self.measures else ()))
             unknown = [key for key in self.margin if key not in allowed]

@@ -10,21 +10,21 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import entr, stdtrit
 
-from ...checks.family import NotJudgedError, Said, TableCheck, family, needed, outcome, require, together
+from ...checks.family import Judge, NotJudgedError, Said, TableCheck, family, needed, require, together
 from ...checks.reading import RuleOutcome, freedom, two_sided
 from ...checks.rule import Rule
 from ...core.model.measures import NLL
-from ...core.support.errors import check_options
+from ...core.support import options as opt
 from ...core.support.text import short
 from ...evidence import ids
-from ...evidence.finding import Outcome, Symptom
+from ...evidence.finding import Symptom
 from ...evidence.importance import Pfi
 from ...evidence.information import MUTUAL, OF_ENTROPY, OF_VARIANCE, Cid, ItemLine
 from ...evidence.outcomes import LOG_SCORE_SKILL, CalibrationView, ScoreLine, scores_of
 from ...evidence.run import Run
 from ...evidence.subject import FeatureFacts, SubjectFacts
 from ...evidence.view import by_feature, largest_first, of_measure
-from ..shared.checks import LEAST, class_counts, events, line_words, shares, span, too_few
+from ..shared.checks import LEAST, class_counts, events, line_words, span, too_few
 
 DISCRETE = "discrete field"
 SYMPTOMS = ("UQ003", "UQ101", "UQ201", "UQ202", "UQ401", "UQ402")  # what a leak explains
@@ -60,39 +60,6 @@ LEAKS = Rule(
     grades=("critical if share >= critical", "high"),
     rests_on="I(x; y) is at most H(y), and reaches it only where x fixes y (Cover & Thomas 2006)",
 )
-
-
-@dataclass(frozen=True)
-class Leak(TableCheck):
-    """Judges whether a feature alone gives almost the whole outcome (UQ411).
-
-    For classes: its mutual information with the outcome as a share of the outcome's entropy. For numbers, whose
-    entropy is no such bound: the squared correlation of normal scores, ``1 - exp(-2 I)`` of a Gaussian copula. The
-    lower end of the interval decides, with the run's level shared out over the features. A feature that was cut into
-    cells too coarse for a leak to show is undetermined where it gives almost all that its cells could.
-
-    Parameters
-    ----------
-    share : float
-        Share of the entropy of a class.
-    variance : float
-        Share of the variance of a number.
-    """
-
-    share: float = 0.9
-    variance: float = 0.98
-
-    name: ClassVar[str] = "leak"
-    title: ClassVar[str] = "Leaks"
-    table: ClassVar[tuple[Rule, ...]] = (LEAKS,)
-
-    def __post_init__(self) -> None:
-        """Refuse thresholds that cannot be used."""
-        check_options(self.name, self, shares(self, "share", "variance"))
-
-    def check(self, run: Run) -> Outcome:
-        """Judge the run's mutual information."""
-        return outcome(self, run, _leaks)
 
 
 def _leaks(rule: Rule, run: Run) -> RuleOutcome:
@@ -227,38 +194,6 @@ OUTDONE = Rule(
 )
 
 
-@dataclass(frozen=True)
-class SingleFeature(TableCheck):
-    """Judges whether one feature alone tells more of a class than the whole model does (UQ003).
-
-    What a feature tells is its mutual information with the class, the skill of the best prediction from it; the
-    model's is the skill of its log score. Of numbers there is no skill in nats, so they are not judged.
-
-    Parameters
-    ----------
-    level : float
-        Of the tests, Holm-adjusted over features.
-    margin : float
-        In nats.
-    """
-
-    level: float = 0.05
-    margin: float = 0.01
-
-    name: ClassVar[str] = "single_feature"
-    title: ClassVar[str] = "The model against single features"
-    table: ClassVar[tuple[Rule, ...]] = (OUTDONE,)
-
-    def __post_init__(self) -> None:
-        """Refuse thresholds that cannot be used."""
-        limits = (*shares(self, "level"), ("margin", self.margin >= 0, "a number >= 0"))
-        check_options(self.name, self, limits)
-
-    def check(self, run: Run) -> Outcome:
-        """Judge the skill by what each feature tells alone."""
-        return outcome(self, run, _outdone)
-
-
 def _outdone(rule: Rule, run: Run) -> RuleOutcome:
     """Test every feature, the one that tells most first.
 
@@ -298,3 +233,53 @@ def _outdoes(rule: Rule, line: ItemLine, skill: ScoreLine) -> Said:
         "threshold": rule.thresholds["margin"],
         "observed": line.estimate - skill.estimate,
     }
+
+
+@dataclass(frozen=True)
+class Leak(TableCheck):
+    """Judges whether a feature alone gives almost the whole outcome (UQ411).
+
+    For classes: its mutual information with the outcome as a share of the outcome's entropy. For numbers, whose
+    entropy is no such bound: the squared correlation of normal scores, ``1 - exp(-2 I)`` of a Gaussian copula. The
+    lower end of the interval decides, with the run's level shared out over the features. A feature that was cut into
+    cells too coarse for a leak to show is undetermined where it gives almost all that its cells could.
+
+    Parameters
+    ----------
+    share : float
+        Share of the entropy of a class.
+    variance : float
+        Share of the variance of a number.
+    """
+
+    share: float = opt.share(0.9)
+    variance: float = opt.share(0.98)
+
+    name: ClassVar[str] = "leak"
+    title: ClassVar[str] = "Leaks"
+    table: ClassVar[tuple[Rule, ...]] = (LEAKS,)
+    judges: ClassVar[tuple[Judge, ...]] = (_leaks,)
+
+
+@dataclass(frozen=True)
+class SingleFeature(TableCheck):
+    """Judges whether one feature alone tells more of a class than the whole model does (UQ003).
+
+    What a feature tells is its mutual information with the class, the skill of the best prediction from it; the
+    model's is the skill of its log score. Of numbers there is no skill in nats, so they are not judged.
+
+    Parameters
+    ----------
+    level : float
+        Of the tests, Holm-adjusted over features.
+    margin : float
+        In nats.
+    """
+
+    level: float = opt.share(0.05)
+    margin: float = opt.not_negative(0.01)
+
+    name: ClassVar[str] = "single_feature"
+    title: ClassVar[str] = "The model against single features"
+    table: ClassVar[tuple[Rule, ...]] = (OUTDONE,)
+    judges: ClassVar[tuple[Judge, ...]] = (_outdone,)

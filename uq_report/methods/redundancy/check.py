@@ -11,24 +11,23 @@ import numpy as np
 from scipy.special import stdtrit
 
 from ...checks import reading
-from ...checks.family import Said, TableCheck, family, needed, outcome, require, together
+from ...checks.family import Judge, Said, TableCheck, family, needed, require, together
 from ...checks.reading import RuleOutcome, and_with, listed, two_sided
 from ...checks.rule import Rule
 from ...core.model.measures import ENTROPY, NLL, NLL_CLIPPED
 from ...core.statistics.verdicts import holm
+from ...core.support import options as opt
 from ...core.support.arrays import FloatArray
-from ...core.support.errors import check_options
 from ...core.support.numbers import fixed, number, places, share_words, unit_phrase, value_words
 from ...core.support.text import short
 from ...evidence import ids
-from ...evidence.finding import Outcome
 from ...evidence.importance import POSITIVE, UNDETERMINED, CoverCorrected, CoverCorrectedLine, Pfi, PfiDelta
 from ...evidence.information import WITHOUT_TARGET, RedundancyLine, RedundancyPartner, RedundancyView
 from ...evidence.outcomes import LOG_SCORE_SKILL, scores_of
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import by_feature, of_measure
-from ..shared.checks import shares, span
+from ..shared.checks import span
 
 LEADING = 3  # places of the ranking that the sentence of UQ201 looks at
 
@@ -318,19 +317,11 @@ class Dependence(TableCheck):
         From which two features repeat each other: the R² of each from the others, and their association.
     """
 
-    level: float = 0.05
-    margin: float = 0.01
-    repeated: float = 0.9
+    level: float = opt.share(0.05)
+    margin: float = opt.not_negative(0.01)
+    repeated: float = opt.share(0.9)
 
     name: ClassVar[str] = "dependence"
     title: ClassVar[str] = "Dependence between features"
     table: ClassVar[tuple[Rule, ...]] = (HIDDEN, UNNOTICED, REPEATED)
-
-    def __post_init__(self) -> None:
-        """Refuse thresholds that cannot be used."""
-        limits = (*shares(self, "level", "repeated"), ("margin", self.margin >= 0, "a number >= 0"))
-        check_options(self.name, self, limits)
-
-    def check(self, run: Run) -> Outcome:
-        """Judge the run's importances, alone and adjusted for redundancy, and redundancy."""
-        return outcome(self, run, _hidden, _unnoticed, _repeated)
+    judges: ClassVar[tuple[Judge, ...]] = (_hidden, _unnoticed, _repeated)

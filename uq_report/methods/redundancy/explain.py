@@ -15,8 +15,9 @@ from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
+from ...core.support import options as opt
 from ...core.support.arrays import FloatArray, IntArray, take_rows
-from ...core.support.errors import InputError, check_options
+from ...core.support.errors import InputError
 from ...evidence import ids
 from ...evidence.information import AFTER, BEFORE, WITH_TARGET, WITHOUT_TARGET
 from ..shared import forest
@@ -151,9 +152,9 @@ class Redundancy(BuiltInExplainer):
     trees, doi:10.1007/s10994-006-6226-1.
     """
 
-    model: str = "stacked"
-    n_splits: int | None = None
-    max_rows: int | None = None
+    model: str = opt.one_of(MODELS, "stacked")
+    n_splits: int | None = opt.option(None, "an integer >= 2 or None", lambda value: value is None or value >= 2)
+    max_rows: int | None = opt.option(None, "an integer >= 10 or None", lambda value: value is None or value >= 10)
     n_jobs: int | None = None
 
     name: ClassVar[str] = "redundancy"
@@ -175,15 +176,6 @@ class Redundancy(BuiltInExplainer):
         ),
         references="wood:figure 9; breiman",
     )
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        rules = (
-            ("model", self.model in MODELS, f"one of {MODELS}"),
-            ("n_splits", self.n_splits is None or self.n_splits >= 2, "an integer >= 2 or None"),
-            ("max_rows", self.max_rows is None or self.max_rows >= 10, "an integer >= 10 or None"),
-        )
-        check_options("redundancy", self, rules)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``redundancy``, ``redundancy.partner`` and, for strong partners, ``redundancy.joint``."""

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isnan, sqrt
 from typing import ClassVar, NamedTuple
 
 from scipy import special
 
-from ...checks.family import Said, TableCheck, family, needed, outcome, require
+from ...checks.family import Judge, Said, TableCheck, family, needed, require
 from ...checks.reading import RuleOutcome, listed, size_beyond
 from ...checks.rule import Rule
 from ...core.model.measures import ENTROPY, NLL
 from ...core.model.sampling import t_quantile
 from ...core.statistics.verdicts import holm
-from ...core.support.errors import check_options
+from ...core.support import options as opt
 from ...core.support.numbers import number, share_words, value_words
 from ...core.support.text import short
 from ...evidence import ids
-from ...evidence.finding import Outcome, Symptom
+from ...evidence.finding import Symptom
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.run import Run
 from ...evidence.segments import (
@@ -33,7 +33,7 @@ from ...evidence.segments import (
     SegmentsView,
 )
 from ...evidence.view import of_measure
-from ..shared.checks import observed, positive, shares
+from ..shared.checks import observed
 
 OVERSURE, CONCENTRATED, WRONG_MEAN = "UQ121", "UQ122", "UQ123"
 NATS = "nats"
@@ -325,30 +325,22 @@ class SegmentsCheck(TableCheck):
         The same of uncertainty in other units, as a share of its mean over all rows.
     """
 
-    level: float = 0.05
-    margin: float = 0.05
+    level: float = opt.share(0.05)
+    margin: float = opt.positive(0.05)
     small: float = 0.02
-    loss: float = 0.1
+    loss: float = opt.positive(0.1)
     medium: float = 2.0
     high: float = 4.0
-    share: float = 0.1
-    entropy: float = 0.2
-    spread: float = 0.5
+    share: float = opt.share(0.1)
+    entropy: float = opt.positive(0.2)
+    spread: float = opt.positive(0.5)
 
     name: ClassVar[str] = ids.SEGMENTS
     title: ClassVar[str] = "Segments"
     table: ClassVar[tuple[Rule, ...]] = (SURER, UNSURE, MISPREDICTED)
+    judges: ClassVar[tuple[Judge, ...]] = (_oversure, _concentrated, _mispredicted)
 
-    def __post_init__(self) -> None:
-        """Refuse thresholds that cannot be used."""
-        limits = (
-            *shares(self, "level", "share"),
-            *positive(self, "margin", "loss", "entropy", "spread"),
-            ("small", 0 < self.small <= self.margin, "a number > 0, at most margin"),
-            ("medium", 1 <= self.medium < self.high, "numbers 1 <= medium < high"),
-        )
-        check_options(self.name, self, limits)
-
-    def check(self, run: Run) -> Outcome:
-        """Judge the run's segments."""
-        return outcome(self, run, _oversure, _concentrated, _mispredicted)
+    def limits(self) -> Iterable[opt.Limit]:
+        """Return the limits of options that depend on each other."""
+        yield "small", 0 < self.small <= self.margin, "a number > 0, at most margin"
+        yield "medium", 1 <= self.medium < self.high, "numbers 1 <= medium < high"

@@ -18,8 +18,9 @@ from ...core.model.sampling import Sampling, t_quantile
 from ...core.model.subject import Subject
 from ...core.predictive import Distribution
 from ...core.statistics.verdicts import holm
+from ...core.support import options as opt
 from ...core.support.arrays import BoolArray, FloatArray, IntArray
-from ...core.support.errors import InputError, check_options, nearest
+from ...core.support.errors import InputError, nearest
 from ...distributions import Categorical
 from ...evidence import columns as col
 from ...evidence import ids
@@ -27,7 +28,6 @@ from ...evidence.importance import PfiDelta
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.rows import SupportRows
 from ...evidence.segments import ALL_ROWS, EXCESS_LOSS, LARGEST, LEVEL, OFF_SUPPORT
-from ..shared.checks import at_least
 from ..shared.choice import as_names
 from ..shared.estimates import diagnostic, error_of, estimate, mean_of, row_pieces
 from ..shared.terms import ROUNDING
@@ -334,9 +334,9 @@ class Segments(BuiltInExplainer):
     """
 
     measures: tuple[str, ...] | None = None
-    max_leaf_nodes: int = 6
-    min_samples_leaf: int = 20
-    min_share: float = 0.05
+    max_leaf_nodes: int = opt.at_least(2, 6)
+    min_samples_leaf: int = opt.at_least(5, 20)
+    min_share: float = opt.option(0.05, "a number in (0, 0.5]", lambda value: 0 < value <= 0.5)
 
     name: ClassVar[str] = ids.SEGMENTS
     section: ClassVar[str] = "uncertainty-quality.segments"
@@ -356,8 +356,7 @@ class Segments(BuiltInExplainer):
         """Refuse options that cannot be used."""
         if self.measures is not None:
             object.__setattr__(self, "measures", as_names(self.name, "measures", self.measures))
-        share = ("min_share", 0 < self.min_share <= 0.5, "a number in (0, 0.5]")
-        check_options(self.name, self, (*at_least(self, max_leaf_nodes=2, min_samples_leaf=5), share))
+        super().__post_init__()
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``segments``, ``segments.features`` and ``segments.residuals``."""

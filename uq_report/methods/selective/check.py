@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from math import isnan
 from typing import ClassVar
 
-from ...checks.family import Said, TableCheck, family, needed, outcome, require
+from ...checks.family import Judge, Said, TableCheck, family, needed, require
 from ...checks.reading import RuleOutcome
 from ...checks.rule import Rule
-from ...core.support.errors import check_options
+from ...core.support import options as opt
 from ...core.support.numbers import number, value_words
 from ...core.support.text import count
 from ...evidence import ids
-from ...evidence.finding import Outcome
 from ...evidence.run import Run
 from ...evidence.selective import SelectiveView
-from ..shared.checks import positive, shares, span
+from ..shared.checks import span
 
 UNORDERED = Rule(
     code="UQ111",
@@ -109,18 +108,11 @@ class SelectiveCheck(TableCheck):
         Share of the implied gain, below which the interval ends for a finding to be low.
     """
 
-    errors: int = 10
-    constant: float = 0.05
-    part: float = 0.5
+    errors: int = opt.positive(10)
+    constant: float = opt.share(0.05)
+    part: float = opt.share(0.5)
 
     name: ClassVar[str] = ids.SELECTIVE
     title: ClassVar[str] = "Selective prediction"
     table: ClassVar[tuple[Rule, ...]] = (UNORDERED,)
-
-    def __post_init__(self) -> None:
-        """Refuse thresholds that cannot be used."""
-        check_options(self.name, self, (*positive(self, "errors"), *shares(self, "constant", "part")))
-
-    def check(self, run: Run) -> Outcome:
-        """Judge the run's selective prediction."""
-        return outcome(self, run, _unordered)
+    judges: ClassVar[tuple[Judge, ...]] = (_unordered,)

@@ -13,13 +13,13 @@ from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.results import Diagnostic, MeasureFacts, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
+from ...core.support import options as opt
 from ...core.support.arrays import AnyArray
-from ...core.support.errors import InputError, check_options
+from ...core.support.errors import InputError
 from ...distributions import Categorical
 from ...evidence import ids
 from ...evidence.selective import KEPT, KEPT_LOSS, REFERRAL_RATE
 from ..shared.attributes import attributes, disclose
-from ..shared.checks import at_least
 from ..shared.estimates import diagnostic, rate_of, size_of
 from .assess import Assessed, Record
 from .losses import class_losses, number_losses, without_rounding
@@ -73,10 +73,10 @@ class Selective(BuiltInExplainer):
     uq_report.core.support.errors.InputError: selective.n_band must be an integer >= 99; got 10.
     """
 
-    n_draws: int = 200
-    n_band: int = 400
-    n_min: int = 30
-    max_levels: int = 6
+    n_draws: int = opt.at_least(20, 200)
+    n_band: int = opt.at_least(99, 400)
+    n_min: int = opt.at_least(5, 30)
+    max_levels: int = opt.at_least(2, 6)
 
     name: ClassVar[str] = ids.SELECTIVE
     section: ClassVar[str] = "uncertainty-quality.selective"
@@ -94,10 +94,6 @@ class Selective(BuiltInExplainer):
         "scale (other losses), t (gains), the wider of logit and Newcombe (AUROC); band by multiplier bootstrap.",
         references="traub; geifman; franc",
     )
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        check_options(self.name, self, at_least(self, n_draws=20, n_band=99, n_min=5, max_levels=2))
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``selective``, ``selective.curve``, and with protected attributes ``selective.groups``."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from ...checks.family import Said, TableCheck, family, needed, outcome, together
+from ...checks.family import Judge, Said, TableCheck, family, needed, outcome, together
 from ...checks.reading import RuleOutcome, and_with, freedom, listed, size_beyond, two_sided
 from ...checks.rule import Rule
-from ...core.support.errors import check_options
+from ...core.support import options as opt
 from ...core.support.numbers import interval, share_words
 from ...core.support.text import short
 from ...evidence import ids
@@ -29,7 +29,7 @@ from ...evidence.rows import (
 )
 from ...evidence.run import Run
 from ...evidence.view import largest_first
-from ..shared.checks import observed, shares
+from ..shared.checks import observed
 
 WORDS = {
     facts.BELOW_RANGE: "{line.estimate:.0f} below the training minimum {line.bound}",
@@ -252,22 +252,22 @@ class SupportCheck(TableCheck):
         Share of near copies in excess of that of training rows.
     """
 
-    level: float = 0.05
-    shuffled: float = 0.2
-    margin: float = 0.05
-    tolerance: float = 0.1
-    copies: float = 0.02
-    copies_medium: float = 0.05
-    copies_high: float = 0.2
+    level: float = opt.share(0.05)
+    shuffled: float = opt.share(0.2)
+    margin: float = opt.share(0.05)
+    tolerance: float = opt.share(0.1)
+    copies: float = opt.share(0.02)
+    copies_medium: float = opt.share(0.05)
+    copies_high: float = opt.share(0.2)
 
     name: ClassVar[str] = ids.SUPPORT
     title: ClassVar[str] = "Training support"
     table: ClassVar[tuple[Rule, ...]] = (OUTSIDE, SHUFFLED, UNSEEN, NEAR_COPIES)
 
-    def __post_init__(self) -> None:
-        """Refuse thresholds that cannot be used."""
-        limits = ("copies", self.copies < self.copies_medium < self.copies_high, "numbers copies < medium < high")
-        check_options(self.name, self, (*shares(self, *asdict(self)), limits))
+    def limits(self) -> Iterable[opt.Limit]:
+        """Return the limits of options that depend on each other."""
+        order = self.copies < self.copies_medium < self.copies_high
+        return (("copies", order, "numbers copies < medium < high"),)
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's results on support."""
@@ -334,12 +334,8 @@ class Shift(TableCheck):
     name: ClassVar[str] = "shift"
     title: ClassVar[str] = "Shift"
     table: ClassVar[tuple[Rule, ...]] = (SHIFTED,)
+    judges: ClassVar[tuple[Judge, ...]] = (_shifted,)
 
-    def __post_init__(self) -> None:
-        """Refuse thresholds that cannot be used."""
-        rules = (("low", 0 < self.low < self.medium < self.high < 1, "numbers 0 < low < medium < high < 1"),)
-        check_options(self.name, self, rules)
-
-    def check(self, run: Run) -> Outcome:
-        """Judge the run's distances."""
-        return outcome(self, run, _shifted)
+    def limits(self) -> Iterable[opt.Limit]:
+        """Return the limits of options that depend on each other."""
+        return (("low", 0 < self.low < self.medium < self.high < 1, "numbers 0 < low < medium < high < 1"),)

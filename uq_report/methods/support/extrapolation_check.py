@@ -9,18 +9,17 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...checks.family import NotJudgedError, Said, TableCheck, family, needed, outcome, require, together
+from ...checks.family import Judge, NotJudgedError, Said, TableCheck, family, needed, require, together
 from ...checks.reading import RuleOutcome, absent, and_with, lacking, size_within, two_sided, with_reasons
 from ...checks.rule import Rule
 from ...core.model.measures import ENTROPY, LOG_ODDS, PREDICTION, Measure
 from ...core.statistics.curve_gap import LEAST, widest_parting
-from ...core.support.errors import check_options
+from ...core.support import options as opt
 from ...core.support.numbers import number, plain, share_words, value_words
 from ...core.support.text import short
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence import rows as facts
-from ...evidence.finding import Outcome
 from ...evidence.importance import Pfi, PfiLine
 from ...evidence.information import RedundancyJoint
 from ...evidence.profiles import Ale, Pdp
@@ -28,7 +27,7 @@ from ...evidence.rows import SupportView
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import largest_first, of_measure
-from ..shared.checks import observed, shares, span
+from ..shared.checks import observed, span
 
 NO_SCALE = "no average and local effect on a scale where models are additive (log-odds, the prediction of a number)"
 FLAT = 1e-9
@@ -273,19 +272,11 @@ class Extrapolation(TableCheck):
         By which share of the largest range curves must differ.
     """
 
-    level: float = 0.05
-    margin: float = 0.01
-    min_share: float = LEAST
+    level: float = opt.share(0.05)
+    margin: float = opt.not_negative(0.01)
+    min_share: float = opt.share(LEAST)
 
     name: ClassVar[str] = "extrapolation"
     title: ClassVar[str] = "Extrapolation"
     table: ClassVar[tuple[Rule, ...]] = (SURER, CURVES_DIFFER)
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        limits = (*shares(self, "level", "min_share"), ("margin", self.margin >= 0, "a number >= 0"))
-        check_options(self.name, self, limits)
-
-    def check(self, run: Run) -> Outcome:
-        """Judge the run's Entropy-PFI and profiles."""
-        return outcome(self, run, _surer, _curves)
+    judges: ClassVar[tuple[Judge, ...]] = (_surer, _curves)
