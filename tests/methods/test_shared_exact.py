@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -383,25 +384,26 @@ def test_a_leaf_holds_five_rows_and_one_tree_is_enough(
 ) -> None:
     x = np.r_[np.repeat([0.0, 1.0], each), 0.0, 1.0]
     out = np.arange(len(x)) >= 2 * each
-    monkeypatch.setattr(forest, "_bags", lambda *_: [(1.0 - out, out), (np.ones(len(x)), np.zeros(len(x), bool))])
-    answer = forecasts(x[:, None], x[:, None], np.arange(len(x)), np.random.default_rng(0), None)
+    monkeypatch.setattr(forest, "N_TREES", 2)
+    draws: Any = iter([np.array([0, 0]), 1, np.array([0, 1])])  # one tree without the second block, one with both
+    rng: Any = SimpleNamespace(integers=lambda *_, **__: next(draws))
+    answer = forecasts(x[:, None], x[:, None], out.astype(int), rng)
     assert answer[out].tolist() == found
     assert np.isnan(answer[~out]).all()
 
 
-@pytest.mark.parametrize("n_splits", [None, 3])
-def test_trees_predict_blocks_they_did_not_see(n_splits: int | None) -> None:
+def test_trees_predict_blocks_they_did_not_see() -> None:
     x = np.repeat(np.arange(12.0), 5)
     Y = np.column_stack([10 * x, -x])
-    found = forecasts(x[:, None], Y, np.repeat(np.arange(12), 5), np.random.default_rng(0), n_splits)
+    found = forecasts(x[:, None], Y, np.repeat(np.arange(12), 5), np.random.default_rng(0))
     assert np.isfinite(found).all()
     swapped = np.where(x[:, None] == 3, 1e6, Y)
-    other = forecasts(x[:, None], swapped, np.repeat(np.arange(12), 5), np.random.default_rng(0), n_splits)
+    other = forecasts(x[:, None], swapped, np.repeat(np.arange(12), 5), np.random.default_rng(0))
     np.testing.assert_array_equal(other[x == 3], found[x == 3])
     assert (other[x == 4] != found[x == 4]).all()
     assert np.corrcoef(found[:, 0], Y[:, 0])[0, 1] > 0.8
     np.testing.assert_allclose(found[:, 1], -found[:, 0] / 10)
-    alone = forecasts(x[:, None], Y, np.zeros(60, dtype=int), np.random.default_rng(0), None)
+    alone = forecasts(x[:, None], Y, np.zeros(60, dtype=int), np.random.default_rng(0))
     assert np.isnan(alone).all()
 
 

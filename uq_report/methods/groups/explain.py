@@ -100,7 +100,7 @@ def _together(
     X = np.column_stack([values.rank(method="dense") if ordered else values for values, ordered in columns])
     clusters = None if subject.clusters is None else subject.clusters[rows]
     blocks = row_groups(take_rows(subject.X, rows), clusters)
-    forecast = forecasts(X, truth, blocks, engine.rng("proxy", name), None)
+    forecast = forecasts(X, truth, blocks, engine.rng("proxy", name))
     if np.isnan(forecast).any():
         return Omission("", name, "too few different rows to leave some out of every tree")
     sampling = Sampling.of(subject, rows)

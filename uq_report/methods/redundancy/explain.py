@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import ClassVar, NamedTuple
 
@@ -84,10 +84,6 @@ def joint(columns: Sequence[NumericColumn], strongest: Diagnostic, engine: Engin
     ]
 
 
-MODELS = ("stacked", "forest")
-N_SPLITS = 5
-
-
 class FeaturePrediction(NamedTuple):
     """One feature to predict, the column at position `at`: its truth (n, k), NaN outside of `rows`."""
 
@@ -136,11 +132,8 @@ class Redundancy(BuiltInExplainer):
 
     Parameters
     ----------
-    model : {"stacked", "forest"}
-        "forest" predicts by a random forest instead (Breiman 2001; 100 trees, all features at each split, leaves of
-        5 rows), at many times the cost.
-    n_splits : int, optional
-        Folds. None: 5; the forest predicts out of bag.
+    n_splits : int
+        Folds.
     max_rows : int, optional
         Rows used at most. None: as many as keep the work that of 1000 rows of 20 features, 200 at least.
     n_jobs : int, optional
@@ -152,8 +145,7 @@ class Redundancy(BuiltInExplainer):
     trees, doi:10.1007/s10994-006-6226-1.
     """
 
-    model: str = opt.one_of(MODELS, "stacked")
-    n_splits: int | None = opt.option(None, "an integer >= 2 or None", lambda value: value is None or value >= 2)
+    n_splits: int = opt.at_least(2, 5)
     max_rows: int | None = opt.option(None, "an integer >= 10 or None", lambda value: value is None or value >= 10)
     n_jobs: int | None = None
 
@@ -185,9 +177,8 @@ class Redundancy(BuiltInExplainer):
             )
         most = self.max_rows or max(200, 20_000 // len(subject.features))
         rows = draw(engine.rng("rows"), subject.n, most)
-        columns = [
-            NumericColumn(c.name, c.numbers[rows], c.ordered) for c in (coded(subject, f) for f in subject.features)
-        ]
+        whole = (coded(subject, feature) for feature in subject.features)
+        columns = [NumericColumn(c.name, c.numbers[rows], c.ordered) for c in whole]
         strongest = partners(columns)
         return [self._skills(subject, engine, columns, rows), strongest, *joint(columns, strongest, engine)]
 
@@ -198,23 +189,20 @@ class Redundancy(BuiltInExplainer):
         target = _target(engine, rows)
         if target is None:
             omissions.append(Omission("", "", "outcomes were not given, so nothing is predicted with them"))
-        predict = self._forest if self.model == "forest" else self._stacked
         table = []
         work = PredictionWork(engine, columns, target, tasks, blocks)
-        for task, answers in zip(tasks, predict(work), strict=True):
+        for task, answers in zip(tasks, self._forecasts(work), strict=True):
             for item, forecast in zip((WITHOUT_TARGET, WITH_TARGET), answers, strict=False):
-                sampling = Sampling.of(subject, rows[task.rows])
+                sampling, reason = Sampling.of(subject, rows[task.rows]), ""
                 if not np.ptp(task.truth[task.rows][sampling.weights > 0], axis=0).any():
-                    omissions.append(
-                        Omission("", task.feature, "it is constant in the observations of positive weight")
-                    )
+                    reason = "it is constant in the observations of positive weight"
                 elif np.isnan(forecast).any():
-                    omissions.append(
-                        Omission("", task.feature, "too few distinct observations to predict some from others")
-                    )
-                else:
-                    of = (task.truth[task.rows], forecast, sampling, engine.confidence, task.measure, task.feature)
-                    table.append(forest.skill(*of) | {"item": item, "n": len(task.rows)})
+                    reason = "too few distinct observations to predict some from others"
+                if reason:
+                    omissions.append(Omission("", task.feature, reason))
+                    continue
+                of = (task.truth[task.rows], forecast, sampling, engine.confidence, task.measure, task.feature)
+                table.append(forest.skill(*of) | {"item": item, "n": len(task.rows)})
         note = f"Models and associations use {len(rows)} of {subject.n} observations, drawn at random."
         sampled = (note,) if len(rows) < subject.n else ()
         return diagnostic(
@@ -228,61 +216,35 @@ class Redundancy(BuiltInExplainer):
             omissions=tuple(omissions),
         )
 
-    def _stacked(self, work: PredictionWork) -> Iterable[Sequence[FloatArray]]:
-        """Return each task's forecasts by a linear fit and trees, without the target and with it."""
+    def _forecasts(self, work: PredictionWork) -> Iterable[Sequence[FloatArray]]:
+        """Return each task's forecasts, without the target and with it, from a random stream of its own."""
         predictors, d, tasks = work.every, len(work.columns), work.tasks
-        n_splits = self.n_splits or N_SPLITS
-        folds = work.engine.rng("folds").permutation(int(work.blocks.max()) + 1)[work.blocks] % n_splits
+        folds = work.engine.rng("folds").permutation(int(work.blocks.max()) + 1)[work.blocks] % self.n_splits
         own, truths = [task.at for task in tasks], [task.truth for task in tasks]
-        leading = [stacked.leaders(predictors.first(d), truths, own, folds != k) for k in range(n_splits)]
+        leading = [stacked.leaders(predictors.first(d), truths, own, folds != k) for k in range(self.n_splits)]
 
         def forecasts(task: FeaturePrediction, t: int, rng: np.random.Generator) -> list[FloatArray]:
             known, extra = predictors.at_rows(task.rows), ([],) if work.target is None else ([], [d])
             chosen = [[np.array([*fold[t], *more], dtype=np.int64) for fold in leading] for more in extra]
             return [stacked.forecasts(known, task.truth[task.rows], folds[task.rows], using, rng) for using in chosen]
 
-        return self._each(work, forecasts)
-
-    def _forest(self, work: PredictionWork) -> Iterable[Sequence[FloatArray]]:
-        """Return each task's forecasts by a random forest, without the target and with it."""
-        ranks, d = work.every.ranks, len(work.columns)
-        widths = (d,) if work.target is None else (d, d + 1)
-
-        def forecasts(task: FeaturePrediction, _: int, rng: np.random.Generator) -> list[FloatArray]:
-            inputs = [np.delete(ranks[task.rows, :width], task.at, axis=1) for width in widths]
-            Y, blocks = task.truth[task.rows], work.blocks[task.rows]
-            return [forest.forecasts(X, Y, blocks, rng, self.n_splits) for X in inputs]
-
-        return self._each(work, forecasts)
-
-    def _each(
-        self,
-        work: PredictionWork,
-        forecasts: Callable[[FeaturePrediction, int, np.random.Generator], list[FloatArray]],
-    ) -> Iterable[list[FloatArray]]:
-        """Return the forecasts of each task, from a stream of its own."""
-        jobs = self.n_jobs if self.n_jobs is not None else work.engine.n_jobs
-
         def stream(t: int) -> np.random.Generator:
-            work.engine.check(t, len(work.tasks))  # about the same work for each
-            return work.engine.rng("forest", work.tasks[t].feature)
+            work.engine.check(t, len(tasks))  # about the same work for each
+            return work.engine.rng("forest", tasks[t].feature)
 
-        calls = (delayed(forecasts)(task, t, stream(t)) for t, task in enumerate(work.tasks))
-        answers: Iterable[list[FloatArray]] = Parallel(n_jobs=jobs, backend="threading")(calls)
+        jobs = self.n_jobs if self.n_jobs is not None else work.engine.n_jobs
+        calls = (delayed(forecasts)(task, t, stream(t)) for t, task in enumerate(tasks))
+        answers: Iterable[Sequence[FloatArray]] = Parallel(n_jobs=jobs, backend="threading")(calls)
         return answers
 
     def _notes(self, columns: Sequence[NumericColumn]) -> tuple[str, ...]:
-        folds = f"in {self.n_splits or N_SPLITS} folds"
-        if self.model == "forest":
-            by = f"Random forest of 100 trees, scored {'out of bag' if self.n_splits is None else folds}"
-        else:
-            by = f"A linear fit and trees, weighed by the other folds, scored {folds}"
+        by = f"A linear fit and trees, weighed by the other folds, scored in {self.n_splits} folds"
         many = [c.name for c in columns if not c.ordered and len(np.unique(c.numbers)) > MAX_LEVELS]
         merged = f"Levels beyond the {MAX_LEVELS - 1} most frequent are one level in: {', '.join(many)}."
         leading = f"Each feature is predicted from the {LEADING} others that predict it best in the training sample."
         return (
             f"{by}; intervals cover new test samples for the fitted models.",
-            *((leading,) if self.model == "stacked" and len(columns) > LEADING + 1 else ()),
+            *((leading,) if len(columns) > LEADING + 1 else ()),
             "Copies of an observation, and observations of a cluster, never predict each other.",
             "R² of a numeric feature, R² of the level indicators of a categorical one.",
             *((merged,) if many else ()),
