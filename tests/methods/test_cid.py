@@ -22,8 +22,7 @@ from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 from uq_report.methods.cid.cid import UnfitError, _refusals, importance_map
 from uq_report.methods.cid.estimate import cell_notes, copy_notes
 from uq_report.methods.cid.explain import CoveredInformation, alone
-from uq_report.methods.cid.precision import by_lasso
-from uq_report.methods.cid.pseudo import fit_field
+from uq_report.methods.cid.precision import by_lasso, fit_field
 from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.testing import KnownLogistic, KnownTruth, linear_subject, logistic_subject, measures
 

@@ -29,16 +29,7 @@ from ...evidence.outcomes import (
 )
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
-from ..shared.checks import (
-    LEAST,
-    LEAST_UNITS,
-    class_counts,
-    events,
-    line_words,
-    observed,
-    span,
-    too_few,
-)
+from ..shared.checks import LEAST, LEAST_UNITS, about, class_counts, events, line_words, span, too_few
 from .tables import at_most
 
 STATED_SKILL_SIZE = 0.05  # nats, or share of the baseline's score: the true skill that a sample size is advised for
@@ -292,10 +283,8 @@ def _missed_class(rule: Rule, line: DecisionLine, view: Decisions) -> Said:
     return {
         "statement": f"Deciding for {short(view.rule, 160)}, the model finds {round(line.estimate * line.n)} of the "
         f"{line.n} rows of {label}, {recall}; {share_words(rule.thresholds['recall'])} would pass.{right}",
-        "evidence": (ids.CALIBRATION_DECISIONS, ids.CALIBRATION),
         "remedy": "Choose the threshold by what a miss and a false alarm cost.",
-        "threshold": rule.thresholds["recall"],
-        **observed(line),
+        **about(line, ids.CALIBRATION_DECISIONS, ids.CALIBRATION, threshold=rule.thresholds["recall"]),
     }
 
 

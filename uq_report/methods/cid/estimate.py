@@ -33,8 +33,7 @@ from .cid import (
     normal_log_p,
     normal_scores,
 )
-from .precision import Inverter, partial_correlations
-from .pseudo import fit_field
+from .precision import Inverter, fit_field, partial_correlations
 
 TOO_ALIKE = 1 - 1e-9
 MOST_LEVELS = 20

@@ -22,7 +22,7 @@ from ...evidence.finding import Outcome, Symptom
 from ...evidence.rows import CountLine, DataQualityView, MissingLine, MissingView
 from ...evidence.run import Run
 from ...evidence.view import by_feature, largest_first, of_measure
-from ..shared.checks import observed
+from ..shared.checks import about
 
 ZERO = "0"
 COPIED, NEAR_COPIES = "UQ701", "UQ305"  # exact copies of training rows are near ones, too
@@ -290,10 +290,7 @@ def _moved(rule: Rule, line: MissingLine) -> Said:
         f"{share_words(line.share_train)} of {line.n_train} training observations: at least "
         f"{100 * _least(line):.1f} points {side}.",
         "remedy": "Find out why the share differs: how the column is filled, or whom it describes.",
-        "evidence": (ids.DATA_QUALITY_MISSING,),
-        "features": (line.feature,),
-        "threshold": rule.thresholds["change"],
-        **observed(line),
+        **about(line, ids.DATA_QUALITY_MISSING, features=(line.feature,), threshold=rule.thresholds["change"]),
     }
 
 

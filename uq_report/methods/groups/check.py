@@ -18,7 +18,7 @@ from ...evidence import ids, outcomes
 from ...evidence.finding import SEVERITIES, Symptom
 from ...evidence.outcomes import DifferenceLine, GroupLine, UseLine
 from ...evidence.run import Run
-from ..shared.checks import line_words, observed
+from ..shared.checks import about, line_words
 from .contrasts import ERROR_RATES
 from .plan import ALL
 
@@ -139,9 +139,8 @@ class GroupTest(NamedTuple):
     @property
     def about(self) -> Said:
         """The fields of a finding on this difference."""
-        evidence, line = (ids.GROUPS_DIFFERENCE, ids.GROUPS), self.line
-        about = {"evidence": evidence, "features": (line.feature,), "measures": (line.measure,), **observed(line)}
-        return {**about, "threshold": self.bound}
+        fields = {"features": (self.line.feature,), "measures": (self.line.measure,), "threshold": self.bound}
+        return about(self.line, ids.GROUPS_DIFFERENCE, ids.GROUPS, **fields)
 
 
 def _tested(rule: Rule, run: Run, thresholds: Mapping[str, str], what: str) -> list[GroupTest]:
@@ -343,13 +342,11 @@ def _use_words(rule: Rule, raised: Sequence[UseLine], contrasts: Contrasts) -> S
         "statement": f"Permuting {short(line.by)}{'' if line.by == line.feature else proxy} moves the predictions"
         f"{of_class(line.measure)} for {group_words(line)} against the rest by {contrast(line, size=True)}."
         f"{f' In all, {in_all}.' if in_all else ''}",
-        "evidence": (ids.GROUPS_USE, ids.GROUPS_DIFFERENCE, ids.GROUPS_PROXY),
         "remedy": _basis(line),
-        "measures": (line.measure,),
         "features": tuple(dict.fromkeys((line.by, line.feature))),
         "threshold": rule.thresholds["spread"] * line.scale,
         "explains": () if worst == "observation" else (Symptom(code=MISPREDICTED, feature=line.feature),),
-        **observed(line),
+        **about(line, ids.GROUPS_USE, ids.GROUPS_DIFFERENCE, ids.GROUPS_PROXY, measures=(line.measure,)),
     }
 
 
@@ -370,12 +367,9 @@ def _input_words(rule: Rule, line: UseLine) -> Said:
         "statement": f"The model uses {short(line.feature)} as an input: permuting it changes predictions"
         f"{of_class(line.measure)} by {contrast(line)} on average. No group's predictions are shown to depend on it "
         "beyond the margin.",
-        "evidence": (ids.GROUPS_USE,),
         "remedy": _basis(line),
-        "measures": (line.measure,),
-        "features": (line.feature,),
         "threshold": rule.thresholds["used"] * line.scale,
-        **observed(line),
+        **about(line, ids.GROUPS_USE, features=(line.feature,), measures=(line.measure,)),
     }
 
 
@@ -385,11 +379,8 @@ def _all_features(rule: Rule, line: outcomes.ProxyLine) -> Said:
         "statement": f"The features of the model together predict {short(line.feature)}, with R² "
         f"{line_words(line, confidence=line.confidence)} on held-out observations. Omitting the attribute does not "
         "hide it from the model.",
-        "evidence": (ids.GROUPS_PROXY,),
         "remedy": "Document why the features that predict the attribute are needed.",
-        "features": (line.feature,),
-        "threshold": rule.thresholds["skill"],
-        **observed(line),
+        **about(line, ids.GROUPS_PROXY, features=(line.feature,), threshold=rule.thresholds["skill"]),
     }
 
 

@@ -24,7 +24,7 @@ from ...evidence.finding import Outcome
 from ...evidence.profiles import Ale, Pdp, PointLine
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
-from ..shared.checks import span
+from ..shared.checks import about
 
 L = TypeVar("L", bound=PointLine)
 MIN_CURVES = 10
@@ -311,15 +311,13 @@ class Direction(TableCheck):
         steps, expected, measure = worst.steps, self.monotone[feature], measure_words(self.measure)
         change, reach = steps.change[k], stdtrit(steps.df[k], 1 - self.level / 2) * steps.std_error[k]
         interval = (float(change), float(change - reach), float(change + reach))
+        evidence = [curve.steps.id for curve in curves if curve.wrong.any()]
         return {
             "statement": f"{measure[0].upper()}{measure[1:]} is expected to be {expected} in {short(feature)}, but "
             f"between {plain(steps.start[k])} and {plain(steps.end[k])} {steps.method} changes by "
             f"{value_words(*interval, confidence=1 - self.level)}. Steps in the wrong direction make up "
             f"{share_words(worst.share)} of its range.",
-            "evidence": [curve.steps.id for curve in curves if curve.wrong.any()],
             "remedy": "Constrain the model to be monotone, or correct the stated expectation.",
             "measures": (self.measure,),
-            "features": (feature,),
-            "threshold": 0.0,
-            **span(*interval),
+            **about(interval, *evidence, features=(feature,), threshold=0.0),
         }

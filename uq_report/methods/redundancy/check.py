@@ -27,7 +27,7 @@ from ...evidence.outcomes import LOG_SCORE_SKILL, scores_of
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import by_feature, of_measure
-from ..shared.checks import span
+from ..shared.checks import about
 
 LEADING = 3  # places of the ranking that the sentence of UQ201 looks at
 
@@ -117,13 +117,11 @@ def _hidden_words(lines: Sequence[CoverCorrectedLine], view: CoverCorrected, run
         "statement": f"Permuting {short(line.feature)} alone increases {reading.measure_words(line.measure)} by "
         f"{number(line.plain, 2)}{in_unit}; with {partners[line.feature]} permuted as well the increase is "
         f"{number(line.estimate, 2)}{in_unit}, larger by {more}{lead}.{_so_with(others)}",
-        "evidence": (ids.COVER, ids.CID_COVER),
         "remedy": "Read its importance together with that of its partner features.",
         "measures": (line.measure,),
         "features": tuple(line.feature for line in lines),
-        "threshold": line.margin,
         "size": _of_skill(line.change, run) if line.measure == NLL.name else None,
-        **span(line.change, line.change_lower, line.change_upper),
+        **about((line.change, line.change_lower, line.change_upper), ids.COVER, ids.CID_COVER, threshold=line.margin),
     }
 
 
@@ -234,13 +232,11 @@ def _unnoticed_words(margin: float, raised: Sequence[Unnoticed], run: Run) -> Sa
     ]
     return {
         "statement": f"{worst.sentence()}{share}{hit}.{_so_with(others)}",
-        "evidence": (ids.PFI, ids.PFI_READING, ids.REDUNDANCY),
         "remedy": "Check these inputs at data entry. The other features predict them in part.",
         "measures": (NLL.name, ENTROPY.name),
         "features": tuple(feature.loss.feature for feature in raised),
-        "threshold": margin,
         "size": size,
-        **span(worst.estimate, worst.lower, worst.upper),
+        **about((worst.estimate, worst.lower, worst.upper), ids.PFI, ids.PFI_READING, ids.REDUNDANCY, threshold=margin),
     }
 
 
@@ -290,11 +286,10 @@ def _pair(rule: Rule, a: RedundancyLine, b: RedundancyLine, strength: float) -> 
         "statement": f"{short(a.feature)} and {short(b.feature)} are nearly copies: each is predicted by the other "
         f"features, with {skills}, and their association is {number(strength, 2)}. Permuting one leaves "
         "its information in the other.",
-        "evidence": (ids.REDUNDANCY, ids.REDUNDANCY_PARTNER),
         "remedy": "Keep one of the two, or name them as a group.",
         "features": (a.feature, b.feature),
         "threshold": rule.thresholds["repeated"],
-        **span(weaker.estimate, weaker.lower, weaker.upper),
+        **about((weaker.estimate, weaker.lower, weaker.upper), ids.REDUNDANCY, ids.REDUNDANCY_PARTNER),
     }
 
 

@@ -33,7 +33,7 @@ from ...evidence.segments import (
     SegmentsView,
 )
 from ...evidence.view import of_measure
-from ..shared.checks import observed
+from ..shared.checks import about
 
 OVERSURE, CONCENTRATED, WRONG_MEAN = "UQ121", "UQ122", "UQ123"
 NATS = "nats"
@@ -146,8 +146,7 @@ def _numbers(line: SegmentLine) -> tuple[str, str]:
 
 def _about(line: SegmentLine, view: SegmentsView) -> Said:
     rows, features = f"{line.n} of {line.n + line.n_rest} observations", tuple(view.made_of.get(line.segment, ()))
-    evidence = (ids.SEGMENTS, ids.SEGMENTS_FEATURES)
-    return {"evidence": evidence, "features": features, "affected": rows, **observed(line)}
+    return about(line, ids.SEGMENTS, ids.SEGMENTS_FEATURES, features=features, affected=rows)
 
 
 def _where(line: SegmentLine) -> str:
@@ -268,13 +267,10 @@ def _wrong_on_average(rule: Rule, raised: Sequence[Offset]) -> Said:
         f"about {number(line.nats, 2)} nats per observation.{also}",
         "remedy": "Look for a missing feature, an interaction or wrong labels here. Refit the model, or exclude the "
         "segment from its use.",
-        "measures": (NLL.name,),
-        "evidence": (ids.SEGMENTS_RESIDUALS,),
-        "features": first.features,
         "affected": f"{line.n} of {judging} observations",
         "threshold": sqrt(2 * rule.thresholds["margin"]),
         "explains": tuple(Symptom(code=code) for code in explained),
-        **observed(line),
+        **about(line, ids.SEGMENTS_RESIDUALS, features=first.features, measures=(NLL.name,)),
     }
 
 

@@ -15,7 +15,7 @@ from ...core.support.text import count
 from ...evidence import ids
 from ...evidence.run import Run
 from ...evidence.selective import SelectiveView
-from ..shared.checks import span
+from ..shared.checks import about
 
 UNORDERED = Rule(
     code="UQ111",
@@ -85,9 +85,7 @@ def _said(rule: Rule, view: SelectiveView) -> Said:
         f"the {view.uncertainty} changes the {view.loss} by {amount} in rank form, where the model's own "
         f"distributions imply {number(view.implied_gain)}.",
         "remedy": "Do not refer cases by this uncertainty; look for another score on held-out observations.",
-        "evidence": (ids.SELECTIVE, ids.SELECTIVE_CURVE),
-        "threshold": rule.thresholds["part"] * view.implied_gain,
-        **span(*ends),
+        **about(ends, ids.SELECTIVE, ids.SELECTIVE_CURVE, threshold=rule.thresholds["part"] * view.implied_gain),
     }
 
 

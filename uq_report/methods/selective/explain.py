@@ -21,8 +21,7 @@ from ...evidence import ids
 from ...evidence.selective import KEPT, KEPT_LOSS, REFERRAL_RATE
 from ..shared.attributes import attributes, disclose
 from ..shared.estimates import diagnostic, rate_of, size_of
-from .assess import Assessed, Record
-from .losses import class_losses, number_losses, without_rounding
+from .curve import Assessed, Record, class_losses, number_losses, without_rounding
 
 LEAST_UNITS = 20  # independent rows, below which nothing is ordered
 SUMMARY = ("item", "unit", "p_value", "lower_90", "upper_90")

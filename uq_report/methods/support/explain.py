@@ -23,8 +23,7 @@ from ...core.support.text import short
 from ...evidence import ids
 from ...evidence.rows import ABOVE_RANGE, BELOW_RANGE, NEWLY_MISSING, OUTSIDE, SHUFFLED, UNSEEN_LEVEL
 from ..shared.estimates import diagnostic, estimate, share_of
-from .copies import near_copies
-from .space import Paired, Space, SupportLimit, limit, paired
+from .space import Paired, Space, SupportLimit, limit, near_copies, paired
 
 WORK = 2_000_000
 NAMED = 5
