@@ -159,11 +159,6 @@ def test_a_sample_of_rows_is_stated_and_drawn_by_the_seed() -> None:
     assert not a["redundancy"].estimates.equals(explain(mixed(), seed=1, max_rows=100)["redundancy"].estimates)
 
 
-def test_results_do_not_depend_on_workers() -> None:
-    one, two = explain(mixed(), n_jobs=1)["redundancy"], explain(mixed(), n_jobs=2)["redundancy"]
-    pd.testing.assert_frame_equal(one.estimates, two.estimates, check_exact=True)
-
-
 def test_partners_and_their_joint_before_and_after() -> None:
     a = np.random.default_rng(0).normal(size=(200, 3))[:, 0]
     result = explain(mixed(near=a**3))

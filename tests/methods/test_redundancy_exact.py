@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from joblib import Parallel
 
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.sampling import Sampling
@@ -104,29 +103,20 @@ def test_ten_known_values_are_needed(known: int) -> None:
     assert reasons == ({"few": "it has only 9 known values; 10 are needed"} if known < 10 else {})
 
 
-def test_folds_are_of_equal_size_and_threads_those_of_the_option_or_else_of_the_engine(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_folds_are_of_equal_size(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
-    jobs: list[int] = []
     leaders = stacked.leaders
 
     def chosen(*args: Any) -> Any:
         sizes.append(args[-1].sum())
         return leaders(*args)
 
-    def threads(n_jobs: int, backend: str) -> Any:
-        jobs.append(n_jobs)
-        return Parallel(1, backend)
-
     monkeypatch.setattr(stacked, "leaders", chosen)
-    monkeypatch.setattr(explain, "Parallel", threads)
-    frame = {"x": np.arange(20.0), "z": np.arange(20.0) ** 2}
-    for seed in range(3):
-        engine = Engine(make_subject(None, Flat(), pd.DataFrame(frame)), measures(), seed=seed, n_jobs=3)
-        Redundancy(n_splits=4, n_jobs=2 if seed else None).explain(engine.subject, engine.bound("redundancy"), {})
-    assert sizes == [15] * 12
-    assert jobs == [3, 2, 2]
+    engine = Engine(
+        make_subject(None, Flat(), pd.DataFrame({"x": np.arange(20.0), "z": np.arange(20.0) ** 2})), measures()
+    )
+    Redundancy(n_splits=4).explain(engine.subject, engine.bound("redundancy"), {})
+    assert sizes == [15] * 4
 
 
 def test_a_level_of_no_weight_makes_no_feature_constant() -> None:

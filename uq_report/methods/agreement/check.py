@@ -1,4 +1,4 @@
-"""Methods that contradict each other, drivers without benefit, and conclusions that hang on sample, seed or few rows."""
+"""Methods that contradict each other, drivers without benefit, and conclusions that depend on sample or seed."""
 
 from __future__ import annotations
 
@@ -284,7 +284,7 @@ def _open_leaders(rule: Rule, run: Run) -> RuleOutcome:
     every = list(leaders(needed(AgreementView, run), run))
     require(every, "no ranking of two or more features has intervals")
     matter = [leader for leader in every if leader.verdict == POSITIVE]
-    unsure = [leader for leader in every if leader.verdict in (UNDETERMINED, "")]
+    inconclusive = [leader for leader in every if leader.verdict in (UNDETERMINED, "")]
     firm = dict.fromkeys(leader.first.feature for leader in matter if rule.judge(**leader.numbers) is None)
     return family(
         rule,
@@ -292,7 +292,7 @@ def _open_leaders(rule: Rule, run: Run) -> RuleOutcome:
         lambda leader: leader.numbers,
         lambda *wide: _undetermined(rule, wide),
         by=lambda leader: leader.role,
-        undecided=lambda _: [f"the leader by {x.label}, whose importance has no determined sign" for x in unsure],
+        undecided=lambda _: [f"the leader by {x.label}, whose importance has no determined sign" for x in inconclusive],
         passed=f"Leaders whose ranks are determined: {listed(firm)}." if firm else "No ranking has a leader.",
     )
 

@@ -18,6 +18,7 @@ from ...core.statistics.ranking import rank_entropy, top_overlap
 from ...core.support import options as opt
 from ...evidence import ids
 from ...evidence.information import KENDALL, OVERLAP
+from ..shared.cards import card_of
 from ..shared.estimates import diagnostic
 from .rankings import Method, disagreements, methods
 
@@ -74,18 +75,7 @@ class Agreement(BuiltInExplainer):
 
     name: ClassVar[str] = "agreement"
     section: ClassVar[str] = "relations.agreement"
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Agreement between methods",
-        definition="Ranks of the features by every importance; intervals from all pairwise differences of a method's "
-        "terms of single observations, tested simultaneously by a bootstrap max-t. Two rankings are compared by "
-        "Kendall's τ-b and by their leaders.",
-        assumes="The terms of single observations average to the importance, and observations (or clusters) are "
-        "independent.",
-        fails="Methods answer different questions, so agreement is no proof of either. τ-b and overlap compare "
-        "estimated ranks without regard to their error. A stated reason is another result of the run, not a cause.",
-        interval="For ranks: simultaneous for all features of one method, over new test samples. None between methods.",
-        references="klein; mogstad; kendall",
-    )
+    card: ClassVar[MethodCard] = card_of(name)
     after: ClassVar[tuple[str, ...]] = (ids.PFI, "*")
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:

@@ -19,6 +19,7 @@ from ...core.support import options as opt
 from ...core.support.arrays import BoolArray, FloatArray
 from ...evidence import ids
 from ...evidence.information import COVERED, MUTUAL, OF_ENTROPY, OF_VARIANCE, SHARE, CorrectedLine
+from ..shared.cards import card_of
 from ..shared.curves import stacked
 from ..shared.estimates import estimate as estimate_columns
 from .cid import CHOSEN, COEFFICIENTS, LEVEL, Greedy, covered_share, importance_map, normal_scores, regressors
@@ -77,24 +78,7 @@ class CoveredInformation(BuiltInExplainer):
     name: ClassVar[str] = "cid"
     section: ClassVar[str] = "relations.cover"
     priority: ClassVar[int] = 8
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Covered information (CID)",
-        definition="CI = I(X; Y) − I(X; Y | all other features), from one Markov random field fitted to features and "
-        "target; the covered share is max(CI, 0) / I(X; Y). Corrected importance is the prediction of a regression of "
-        "importance on these terms at no redundant covered information.",
-        assumes="The field (Gaussian copula, conditional Gaussian or discrete pairwise) describes the joint "
-        "distribution.",
-        fails=(
-            "A misspecified field or too large a penalty hides or invents covered information. Corrected values are "
-            "extrapolations: they are shown only for eight features or more, if the map predicts features to which it "
-            "was not fitted, and if redundant covered information lowers importance in every fit."
-        ),
-        interval=(
-            "For information: over new test samples, given the fitted field. For corrected values: over subsamples, "
-            "given the map. Shares and graph have no interval."
-        ),
-        references="pereira:definitions 2.1 to 2.3 and theorem 2.1",
-    )
+    card: ClassVar[MethodCard] = card_of(name)
     needs: ClassVar[tuple[str, ...]] = (ids.PFI,)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:

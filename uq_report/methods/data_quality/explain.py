@@ -24,6 +24,7 @@ from ...core.support.numbers import infinite
 from ...core.support.text import short
 from ...evidence import ids
 from ...evidence.rows import CLASS, DISTINCTIVE, DUPLICATE_ROWS, MISSING_TRAIN, OVERLAP, OVERLAP_OTHER_Y, TYPE_CHANGE
+from ..shared.cards import card_of
 from ..shared.estimates import diagnostic, estimate
 
 PLACEHOLDERS = (0.0, -1.0, *(sign * code for code in (9.0, 99.0, 999.0, 9999.0, 99999.0) for sign in (-1.0, 1.0)))
@@ -248,15 +249,7 @@ class DataQuality(BuiltInExplainer):
     name: ClassVar[str] = "data_quality"
     section: ClassVar[str] = "data.quality"
     priority: ClassVar[int] = 1
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Data quality",
-        definition="Counts of missing, constant, copied and sparse columns, duplicate rows, rows that occur in "
-        "training, and numbers that may stand for missing values.",
-        assumes="Rows with equal values are copies, unless chance explains them.",
-        fails="Wrong values that look ordinary are not found, nor are near copies.",
-        interval="Counts have none. Differences of shares: over new test and training rows, all columns at once.",
-        references="gebru",
-    )
+    card: ClassVar[MethodCard] = card_of(name)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``data_quality`` and ``data_quality.missing``."""

@@ -26,9 +26,11 @@ from ...evidence import columns as col
 from ...evidence import ids
 from ..shared.association import NumericColumn, association, coded
 from ..shared.attributes import attributes
+from ..shared.cards import card_of
 from ..shared.estimates import diagnostic, error_of, estimate, row_pieces
 from ..shared.forest import forecasts, row_groups, skill
-from .contrasts import EXACT_UNITS, GroupDifference, PredictedNumber, difference, predicted, row_values
+from ..shared.predicted import PredictedNumber, predicted
+from .contrasts import EXACT_UNITS, GroupDifference, difference, row_values
 from .plan import ALL, Plan
 
 MOST_ROWS = 1000
@@ -320,18 +322,7 @@ class Groups(BuiltInExplainer):
     name: ClassVar[str] = "groups"
     section: ClassVar[str] = "outcomes.groups"
     priority: ClassVar[int] = 5
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Groups",
-        definition="Means of prediction, outcome, loss, uncertainty and error rates over the rows of each group of a "
-        "named attribute, each group less the rest, and what of that is lost when the attribute, or a feature that "
-        "tells it, is exchanged between rows.",
-        assumes="Rows are independent, or dependent only inside the stated clusters; the attribute is recorded "
-        "rightly.",
-        fails="An exchange makes rows that may not occur. Small groups are withheld, so that a harm to few people is "
-        "not seen. Equal means can hide unequal causes, and unequal means can have fair ones.",
-        interval="Of each mean and each difference by itself, over new test rows.",
-        references="mitchell",
-    )
+    card: ClassVar[MethodCard] = card_of(name)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``groups``, ``groups.difference``, ``groups.proxy`` and ``groups.use``."""

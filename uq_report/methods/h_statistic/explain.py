@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import combinations, product
+from itertools import combinations
 from math import comb
 from typing import ClassVar, NamedTuple
 
@@ -22,6 +22,7 @@ from ...core.model.variants import Variant
 from ...core.support import options as opt
 from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.errors import InputError, nearest
+from ..shared.cards import card_of
 from ..shared.choice import INFINITE_REMEDY, draw, row_measures
 
 ROUNDING = 1e-12
@@ -72,16 +73,7 @@ class HStatistic(BuiltInExplainer):
     name: ClassVar[str] = "h_statistic"
     section: ClassVar[str] = "robustness.interactions"
     priority: ClassVar[int] = 12
-    card: ClassVar[MethodCard] = MethodCard(
-        title="H-statistic",
-        definition="H² of a pair: variance of the joint partial dependence that the sum of the single ones does not "
-        "explain, as a share of its variance; H² of one feature: the same with all others together.",
-        assumes="Partial dependence is an adequate summary: features can be changed independently of each other.",
-        fails="Dependent features lead to extrapolation, which can appear as interaction. Small samples bias H² "
-        "upwards, and the ratio is unstable where the joint effect is small: such pairs are not ranked.",
-        interval="None.",
-        references="friedman_popescu",
-    )
+    card: ClassVar[MethodCard] = card_of(name)
 
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return about how many rows it will have predicted: every row with another row's values."""
@@ -174,28 +166,21 @@ def _dependences(
     base: FloatArray,
     sets: Sequence[tuple[str, ...]],
 ) -> dict[tuple[str, ...], FloatArray]:
-    """Return, per feature set S, PD_S and PD_-S at every row, shape (2, measures, rows), from one stream.
+    """Return, per feature set S, PD_S and PD_-S at every row, shape (2, measures, rows).
 
     PD_S is at its own values over all rests, PD_-S at its rest over all values. Shift s gives row i the values of
     row i + s, so n - 1 shifts and the unchanged rows are all pairs.
     """
     weights, n = Sampling.of(subject, rows).weights, len(rows)
     sums = {features: np.stack([base * weights] * 2) for features in sets}
-    shifts = np.arange(1, n)
-    donors, receivers = ((np.arange(n) + sign * shifts[:, None]) % n for sign in (1, -1))
-    columns = [tuple(subject.positions(f)[0] for f in features) for features in sets]
-    variants = (Variant(at, donors=own) for at, own in product(columns, rows[donors]))
-    total = len(sets) * len(shifts)
-    for group in engine.evaluate(variants, measures, rows, total):
-        numbers = group.first + np.arange(group.values.shape[1])
-        for of in np.unique(numbers // len(shifts)):
-            own = slice(*np.searchsorted(numbers, [of * len(shifts), (of + 1) * len(shifts)]))
-            at, values = numbers[own] % len(shifts), group.values[:, own]
-            parts = np.empty((2, len(measures), 1 + len(at), n))
-            parts[:, :, 0] = sums[sets[of]]
-            parts[0, :, 1:] = np.take_along_axis(values * weights, receivers[None, at], axis=2)
-            np.multiply(values, weights[donors[at]], out=parts[1, :, 1:])
-            sums[sets[of]] = parts.sum(axis=2)
+    donors, receivers = ((np.arange(n) + sign * np.arange(1, n)[:, None]) % n for sign in (1, -1))
+    for features, total in sums.items():
+        columns = tuple(subject.positions(f)[0] for f in features)
+        variants = (Variant(columns, donors=own) for own in rows[donors])
+        for group in engine.evaluate(variants, measures, rows, len(donors)):
+            at = slice(group.first, group.first + group.values.shape[1])
+            total[0] += np.take_along_axis(group.values * weights, receivers[None, at], axis=2).sum(axis=1)
+            total[1] += (group.values * weights[donors[at]]).sum(axis=1)
     return sums
 
 

@@ -22,6 +22,7 @@ from ...core.support import options as opt
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ...core.support.errors import InputError
 from ...distributions import Categorical
+from ..shared.cards import card_of
 from ..shared.choice import leading, row_measures
 from ..shared.curves import are_pairs, features_of, fill, stacked, surface_places
 from ..shared.estimates import estimate
@@ -273,17 +274,7 @@ class PartialDependence(BuiltInExplainer):
     name: ClassVar[str] = "pdp"
     section: ClassVar[str] = "soundness.profiles"
     priority: ClassVar[int] = 7
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Profiles (PDP and ICE)",
-        definition="ICE: the measure of one observation as a single feature is changed. PDP: the mean of these curves "
-        "over all observations.",
-        assumes="The feature can be changed independently of the others; points are observed values.",
-        fails="For dependent features the curves extrapolate to combinations that do not occur; interactions cancel in "
-        "the mean.",
-        interval="Pointwise, over new test samples. A band of pointwise intervals does not hold for the whole curve at "
-        "once.",
-        references="friedman; goldstein; wood:section 4",
-    )
+    card: ClassVar[MethodCard] = card_of(name)
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used; ``"centered"`` is ``"centred"``."""

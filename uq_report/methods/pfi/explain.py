@@ -18,6 +18,7 @@ from ...core.support import options as opt
 from ...core.support.arrays import FloatArray, take_rows
 from ...core.support.errors import InputError, nearest
 from ...evidence.importance import CLAIMED
+from ..shared.cards import card_of
 from ..shared.choice import refuse_none
 from ..shared.members import DrawnMembers
 from ..shared.rows import ShuffledRows
@@ -110,23 +111,7 @@ class PermutationImportance(BuiltInExplainer):
     name: ClassVar[str] = "pfi"
     section: ClassVar[str] = "prediction.importance"
     priority: ClassVar[int] = 3
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Permutation importance (PFI, Likelihood-PFI, Entropy-PFI)",
-        definition="Mean change of a measure when a feature's values are permuted between observations: of a loss "
-        "(PFI), of the negative log-likelihood (Likelihood-PFI), of the predictive entropy (Entropy-PFI).",
-        assumes="The model is fixed. Importance describes the model on the test sample; it has no causal meaning.",
-        fails=(
-            "It measures the effect of corrupting a feature, not of omitting it: where features are correlated, a "
-            "refitted model could use the others instead. Permuting breaks the dependence between features, so the "
-            "model may be evaluated at combinations that do not occur."
-        ),
-        interval=(
-            "Over new test samples, receiver and donor of each permutation included. For features with few values the "
-            "importance is exact over all permutations, and its interval is that of the observations alone. The spread "
-            "of the permutations is no such interval. For a random model, also over new draws of its members."
-        ),
-        references="wood:sections 3 and 3.5; breiman; lecture",
-    )
+    card: ClassVar[MethodCard] = card_of(name)
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""

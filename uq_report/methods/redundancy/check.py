@@ -175,7 +175,7 @@ def _unnoticed(rule: Rule, run: Run) -> RuleOutcome:
     redundancy = needed(RedundancyView, run)
     predicted = {line.feature: line for line in redundancy.lines if line.item == WITHOUT_TARGET}
 
-    def unsure(rest: Sequence[Unnoticed]) -> tuple[str, ...]:
+    def inconclusive(rest: Sequence[Unnoticed]) -> tuple[str, ...]:
         named = [f.loss.feature for f in features if f in rest and f.may_exceed(margin)]
         names = [name for name in named if name not in predicted or predicted[name].upper >= predictable]
         return reading.with_reasons(importance, names, loss, ENTROPY.name)
@@ -191,7 +191,7 @@ def _unnoticed(rule: Rule, run: Run) -> RuleOutcome:
         },
         lambda *raised: _unnoticed_words(margin, raised, run),
         by=together,
-        undecided=unsure,
+        undecided=inconclusive,
         passed="No predictable feature is shown to increase the log loss without a signal of the stated uncertainty.",
     )
 

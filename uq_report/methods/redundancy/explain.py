@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
@@ -22,6 +21,7 @@ from ...evidence import ids
 from ...evidence.information import AFTER, BEFORE, WITH_TARGET, WITHOUT_TARGET
 from ..shared import forest
 from ..shared.association import NumericColumn, associations, coded, kind_of
+from ..shared.cards import card_of
 from ..shared.choice import draw
 from ..shared.estimates import diagnostic
 from . import stacked
@@ -94,24 +94,6 @@ class FeaturePrediction(NamedTuple):
     truth: FloatArray
 
 
-class PredictionWork(NamedTuple):
-    """What is predicted from what: `tasks` from `columns`, and again with `target` where there is one.
-
-    Rows of one of the `blocks` never predict each other.
-    """
-
-    engine: Engine
-    columns: Sequence[NumericColumn]
-    target: NumericColumn | None
-    tasks: Sequence[FeaturePrediction]
-    blocks: IntArray
-
-    @property
-    def every(self) -> Predictors:
-        """The columns, and the target after them."""
-        return Predictors.of(self.columns if self.target is None else [*self.columns, self.target])
-
-
 @dataclass(frozen=True)
 class Redundancy(BuiltInExplainer):
     """Out-of-sample R² of each feature from all others (Wood et al., figure 9).
@@ -136,8 +118,6 @@ class Redundancy(BuiltInExplainer):
         Folds.
     max_rows : int, optional
         Rows used at most. None: as many as keep the work that of 1000 rows of 20 features, 200 at least.
-    n_jobs : int, optional
-        Threads; None takes the engine's. Results do not depend on it.
 
     References
     ----------
@@ -147,27 +127,11 @@ class Redundancy(BuiltInExplainer):
 
     n_splits: int = opt.at_least(2, 5)
     max_rows: int | None = opt.option(None, "an integer >= 10 or None", lambda value: value is None or value >= 10)
-    n_jobs: int | None = None
 
     name: ClassVar[str] = "redundancy"
     section: ClassVar[str] = "relations.dependence"
     priority: ClassVar[int] = 10
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Redundancy",
-        definition=(
-            "Out-of-fold R² of predicting each feature from all others by a linear fit and trees together, without and "
-            "with the target."
-        ),
-        assumes="A linear fit or trees can represent the dependence.",
-        fails=(
-            "A low R² does not prove independence: a dependence that only three features together show may be missed."
-        ),
-        interval=(
-            "Over new observations, for the fitted models. For an independent feature R² and its error are of order "
-            "1/n, and the interval covers 0.72 to 0.75 instead of 0.95."
-        ),
-        references="wood:figure 9; breiman",
-    )
+    card: ClassVar[MethodCard] = card_of(name)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``redundancy``, ``redundancy.partner`` and, for strong partners, ``redundancy.joint``."""
@@ -186,12 +150,13 @@ class Redundancy(BuiltInExplainer):
         clusters = None if subject.clusters is None else subject.clusters[rows]
         blocks = forest.row_groups(take_rows(subject.X, rows), clusters)
         tasks, omissions = _tasks(columns)
-        target = _target(engine, rows)
-        if target is None:
+        known = engine.y is not None and not engine.baseline.censored  # classes are levels of a column
+        y = np.asarray(engine.y, dtype=float)[rows] if known else np.zeros(0)
+        target = [NumericColumn("", y, ordered="proba" not in engine.baseline.supports)] if known else []
+        if not known:
             omissions.append(Omission("", "", "outcomes were not given, so nothing is predicted with them"))
         table = []
-        work = PredictionWork(engine, columns, target, tasks, blocks)
-        for task, answers in zip(tasks, self._forecasts(work), strict=True):
+        for task, answers in zip(tasks, self._forecasts(engine, columns, target, tasks, blocks), strict=True):
             for item, forecast in zip((WITHOUT_TARGET, WITH_TARGET), answers, strict=False):
                 sampling, reason = Sampling.of(subject, rows[task.rows]), ""
                 if not np.ptp(task.truth[task.rows][sampling.weights > 0], axis=0).any():
@@ -216,26 +181,25 @@ class Redundancy(BuiltInExplainer):
             omissions=tuple(omissions),
         )
 
-    def _forecasts(self, work: PredictionWork) -> Iterable[Sequence[FloatArray]]:
-        """Return each task's forecasts, without the target and with it, from a random stream of its own."""
-        predictors, d, tasks = work.every, len(work.columns), work.tasks
-        folds = work.engine.rng("folds").permutation(int(work.blocks.max()) + 1)[work.blocks] % self.n_splits
+    def _forecasts(
+        self,
+        engine: Engine,
+        columns: Sequence[NumericColumn],
+        target: Sequence[NumericColumn],
+        tasks: Sequence[FeaturePrediction],
+        blocks: IntArray,
+    ) -> Iterator[list[FloatArray]]:
+        """Yield each task's forecasts, without the target and with it; rows of one block never predict each other."""
+        predictors, d = Predictors.of([*columns, *target]), len(columns)
+        folds = engine.rng("folds").permutation(int(blocks.max()) + 1)[blocks] % self.n_splits
         own, truths = [task.at for task in tasks], [task.truth for task in tasks]
         leading = [stacked.leaders(predictors.first(d), truths, own, folds != k) for k in range(self.n_splits)]
-
-        def forecasts(task: FeaturePrediction, t: int, rng: np.random.Generator) -> list[FloatArray]:
-            known, extra = predictors.at_rows(task.rows), ([],) if work.target is None else ([], [d])
-            chosen = [[np.array([*fold[t], *more], dtype=np.int64) for fold in leading] for more in extra]
-            return [stacked.forecasts(known, task.truth[task.rows], folds[task.rows], using, rng) for using in chosen]
-
-        def stream(t: int) -> np.random.Generator:
-            work.engine.check(t, len(tasks))  # about the same work for each
-            return work.engine.rng("forest", tasks[t].feature)
-
-        jobs = self.n_jobs if self.n_jobs is not None else work.engine.n_jobs
-        calls = (delayed(forecasts)(task, t, stream(t)) for t, task in enumerate(tasks))
-        answers: Iterable[Sequence[FloatArray]] = Parallel(n_jobs=jobs, backend="threading")(calls)
-        return answers
+        for t, task in enumerate(tasks):
+            engine.check(t, len(tasks))  # about the same work for each
+            rng, known = engine.rng("forest", task.feature), predictors.at_rows(task.rows)
+            Y, fold = task.truth[task.rows], folds[task.rows]
+            chosen = [[np.array([*best[t], *more], dtype=np.int64) for best in leading] for more in ([], [d])]
+            yield [stacked.forecasts(known, Y, fold, using, rng) for using in chosen[: 1 + len(target)]]
 
     def _notes(self, columns: Sequence[NumericColumn]) -> tuple[str, ...]:
         by = f"A linear fit and trees, weighed by the other folds, scored in {self.n_splits} folds"
@@ -249,13 +213,6 @@ class Redundancy(BuiltInExplainer):
             "R² of a numeric feature, R² of the level indicators of a categorical one.",
             *((merged,) if many else ()),
         )
-
-
-def _target(engine: Engine, rows: IntArray) -> NumericColumn | None:
-    """Return y as a column: classes as levels; None without y or where it may be censored."""
-    if engine.y is None or engine.baseline.censored:
-        return None
-    return NumericColumn("", np.asarray(engine.y, dtype=float)[rows], ordered="proba" not in engine.baseline.supports)
 
 
 def _tasks(columns: Sequence[NumericColumn]) -> tuple[list[FeaturePrediction], list[Omission]]:

@@ -21,6 +21,7 @@ from ...core.support.arrays import FloatArray
 from ...core.support.errors import InputError, UnsupportedError, nearest
 from ...evidence import ids
 from ...evidence.importance import RSENS, RSENS2, RSENS_HIDDEN, RSENS_MEMBERS
+from ..shared.cards import card_of
 from ..shared.estimates import estimate
 from .compare import MOVES, NAMES, comparators
 from .estimator import Local, Pairs, local_values, pair_values
@@ -101,18 +102,7 @@ class RSens(BuiltInExplainer):
     name: ClassVar[str] = "rsens"
     section: ClassVar[str] = "uncertainty.sensitivity"
     priority: ClassVar[int] = 9
-    card: ClassVar[MethodCard] = MethodCard(
-        title="R-sens and its comparators",
-        definition="R-sens = √(∂λ/∂x' I(λ) ∂λ/∂x), with λ the parameters of the predictive distribution and I their "
-        "Fisher information; R-sens₂ has the second derivatives of a pair. Comparators describe the "
-        "prediction alone.",
-        assumes="The model is smooth at the scale of the step; features can be changed one at a time by a small "
-        "amount. Per-spread values take a standard deviation as the common unit.",
-        fails="Piecewise-constant models have no derivatives: for them it is a change over a stated step and depends "
-        "on the step. A derivative does not describe large changes. R-sens₂ depends on the parametrisation.",
-        interval="For the mean over observations: over new test samples. The error of differences is listed apart.",
-        references="paananen; gelman; greenwell; cui",
-    )
+    card: ClassVar[MethodCard] = card_of(name)
 
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return how many rows it predicts at least, for the comparators; 0 where a fast path may spare them."""

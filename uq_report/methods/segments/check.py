@@ -38,7 +38,7 @@ from ..shared.checks import about
 OVERSURE, CONCENTRATED, WRONG_MEAN = "UQ121", "UQ122", "UQ123"
 NATS = "nats"
 
-SURER = Rule(
+OVER_CONFIDENT = Rule(
     code=OVERSURE,
     title="In a segment the model is over-confident",
     options=("level/2", "margin", "loss", "medium", "high", "share"),
@@ -51,7 +51,7 @@ SURER = Rule(
     grades=("high if times >= high and share >= share", "medium if times >= medium", "low"),
     rests_on="E_q[-log q(Y)] = H(q): loss and expected loss agree on average in any rows when y follows the model",
 )
-UNSURE = Rule(
+UNCERTAIN = Rule(
     code=CONCENTRATED,
     title="The model's uncertainty is concentrated in a segment",
     options=("level/2", "entropy", "spread"),
@@ -333,7 +333,7 @@ class SegmentsCheck(TableCheck):
 
     name: ClassVar[str] = ids.SEGMENTS
     title: ClassVar[str] = "Segments"
-    table: ClassVar[tuple[Rule, ...]] = (SURER, UNSURE, MISPREDICTED)
+    table: ClassVar[tuple[Rule, ...]] = (OVER_CONFIDENT, UNCERTAIN, MISPREDICTED)
     judges: ClassVar[tuple[Judge, ...]] = (_oversure, _concentrated, _mispredicted)
 
     def limits(self) -> Iterable[opt.Limit]:

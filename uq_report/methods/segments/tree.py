@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,20 +80,14 @@ class Coding:
 
     def by(self, target: FloatArray) -> list[CodedFeature]:
         """Return every feature as codes for a target, shape (n,)."""
-        return [
-            self._ordered.get(name) or _levels(name, pd.Series(self.subject.values(name)), self.rows, target)
-            for name in self.subject.features
-        ]
-
-    @cached_property
-    def _ordered(self) -> dict[str, CodedFeature]:
-        """The features whose codes are the same for all targets."""
-        coded = {}
-        for name, kind in self.subject.kinds.items():
-            if kind != "categorical":
-                values, dates = pd.Series(self.subject.values(name)), kind == "datetime"
+        coded = []
+        for name in self.subject.features:
+            values, dates = pd.Series(self.subject.values(name)), self.subject.kinds[name] == "datetime"
+            if self.subject.kinds[name] == "categorical":
+                coded.append(_levels(name, values, self.rows, target))
+            else:
                 numbers = seconds(values) if dates else values.to_numpy(dtype=float, na_value=np.nan)
-                coded[name] = _ordered(name, numbers, self.rows, dates)
+                coded.append(_ordered(name, numbers, self.rows, dates))
         return coded
 
 

@@ -20,6 +20,7 @@ from ...distributions import Categorical
 from ...evidence import ids
 from ...evidence.selective import KEPT, KEPT_LOSS, REFERRAL_RATE
 from ..shared.attributes import attributes, disclose
+from ..shared.cards import card_of
 from ..shared.estimates import diagnostic, rate_of, size_of
 from .curve import Assessed, Record, class_losses, number_losses, without_rounding
 
@@ -80,19 +81,7 @@ class Selective(BuiltInExplainer):
     name: ClassVar[str] = ids.SELECTIVE
     section: ClassVar[str] = "uncertainty-quality.selective"
     priority: ClassVar[int] = 15
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Selective prediction",
-        definition="Observations are kept in order of their uncertainty; the risk-coverage curve is the mean loss of "
-        "the kept share. One number: the AUROC of failures for classes, for numbers the covariance of absolute error "
-        "and rank of the uncertainty, as a share of half the mean error.",
-        assumes="Observations are independent, or dependent only inside the stated clusters. Referred cases are "
-        "decided without error; a person's own errors and costs are not in the curve.",
-        fails="A share or threshold chosen on these observations is optimistic: fix it before. Over-confidence that "
-        "keeps the order is not seen: that is calibration. Groups near a base rate of one half are referred more.",
-        interval="Over new test observations, for the fixed model: Wilson at an effective number (error rates), log "
-        "scale (other losses), t (gains), the wider of logit and Newcombe (AUROC); band by multiplier bootstrap.",
-        references="traub; geifman; franc",
-    )
+    card: ClassVar[MethodCard] = card_of(name)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``selective``, ``selective.curve``, and with protected attributes ``selective.groups``."""

@@ -353,13 +353,13 @@ class Shift(TableCheck):
 NO_SCALE = "no average and local effect on a scale where models are additive (log-odds, the prediction of a number)"
 FLAT = 1e-9
 
-SURER = Rule(
+LOWERED = Rule(
     code="UQ311",
     title="Permuting a feature lowers the stated uncertainty",
     options=("level", "margin"),
     when="Permuting a feature lowers the entropy by more than {margin} nats on average (Entropy-PFI below "
     "−{margin}; level {level}, Holm-adjusted over features).",
-    raised=("surer > margin and p_adjusted <= level",),
+    raised=("lowered > margin and p_adjusted <= level",),
     rests_on="wood:section 3.5",
 )
 CURVES_DIFFER = Rule(
@@ -382,18 +382,18 @@ def _surer(rule: Rule, run: Run) -> RuleOutcome:
     margin = rule.thresholds["margin"]
     excess, errors = np.array([(-x.estimate - margin, np.nan if x.unreliable else x.std_error) for x in lines]).T
 
-    def unsure(rest: Sequence[PfiLine]) -> tuple[str, ...]:
+    def inconclusive(rest: Sequence[PfiLine]) -> tuple[str, ...]:
         features = [x.feature for x in view.lines if x in rest and (x.unreliable or not x.lower >= -margin)]
         return with_reasons(view, features, ENTROPY.name)
 
     return family(
         rule,
         lines,
-        lambda x: {"surer": -x.estimate},
+        lambda x: {"lowered": -x.estimate},
         lambda *raised: _exchanged(margin, raised, run),
         p_values=np.where(excess > 0, two_sided(excess, errors, view.degrees_of_freedom), 1.0),
         by=together,
-        undecided=unsure,
+        undecided=inconclusive,
         size=size_within(run, lines),
         passed="Permuting no feature lowers the stated uncertainty beyond the margin.",
     )
@@ -601,5 +601,5 @@ class Extrapolation(TableCheck):
 
     name: ClassVar[str] = "extrapolation"
     title: ClassVar[str] = "Extrapolation"
-    table: ClassVar[tuple[Rule, ...]] = (SURER, CURVES_DIFFER)
+    table: ClassVar[tuple[Rule, ...]] = (LOWERED, CURVES_DIFFER)
     judges: ClassVar[tuple[Judge, ...]] = (_surer, _curves)

@@ -22,6 +22,8 @@ from ...core.support.limits import check_limits
 from ...core.support.text import short
 from ...evidence import ids
 from ...evidence.rows import ABOVE_RANGE, BELOW_RANGE, NEWLY_MISSING, OUTSIDE, SHUFFLED, UNSEEN_LEVEL
+from ..shared.cards import card_of
+from ..shared.choice import blocks
 from ..shared.estimates import diagnostic, estimate, share_of
 from .space import Paired, Space, SupportLimit, limit, near_copies, paired
 
@@ -99,13 +101,9 @@ def _dealt(pair: Paired, rows: IntArray, engine: Engine) -> float:
     ours = np.bincount(test, minlength=size)
     both = ours + np.bincount(train, minlength=size)
     observed = int(both[ours == both].sum())
-    draws = int(np.clip(WORK // size, 99, 9999))
-    rng = engine.rng("levels", pair.name)
-    step = max(1, WORK // size)
-    above = 0
-    for start in range(0, draws, step):
-        check_limits()
-        deal = rng.multivariate_hypergeometric(both, len(test), size=min(step, draws - start), method="marginals")
+    draws, rng, above = int(np.clip(WORK // size, 99, 9999)), engine.rng("levels", pair.name), 0
+    for some in blocks(draws, size, WORK):
+        deal = rng.multivariate_hypergeometric(both, len(test), size=some, method="marginals")
         above += int(((deal == both) @ both >= observed).sum())
     return (1 + above) / (draws + 1)
 
@@ -207,17 +205,7 @@ class Support(BuiltInExplainer):
     name: ClassVar[str] = "support"
     section: ClassVar[str] = "robustness.support"
     priority: ClassVar[int] = 4
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Extrapolation and support",
-        definition="A row lies outside the support if it is farther from its k-th nearest training row than all but a "
-        "small share of other training rows, held back for this, are; and the same after each feature is shuffled.",
-        assumes="The distance (Mahalanobis for numbers, levels by equality) is a fair one for this model.",
-        fails="A row can be far off in one feature that does not matter, or lie in a hole that the distance does not "
-        "see. With many features all rows are far from each other.",
-        interval="Of shares: over new test rows, given the limit. The test against training rows also covers their "
-        "draw.",
-        references="vovk:conformal p-values",
-    )
+    card: ClassVar[MethodCard] = card_of(name)
 
     def limits(self) -> Iterable[opt.Limit]:
         """Return the limits of options that depend on each other."""
