@@ -33,7 +33,7 @@ from uq_report.core.support.errors import UQReportError, cause_of
 from uq_report.distributions import Categorical
 from uq_report.evidence.information import AgreementView
 from uq_report.evidence.run import NotRun, Run
-from uq_report.methods.agreement.stability import leaders
+from uq_report.methods.agreement.check import leaders
 from uq_report.runner import plugins
 from uq_report.runner.provenance import described, measure_facts
 from uq_report.testing import KnownLinear, KnownLogistic, KnownTruth, measures

@@ -11,7 +11,7 @@ from uq_report.evidence import ids
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
 from uq_report.evidence.run import Run
-from uq_report.methods.pfi.claims_check import ClaimsCheck
+from uq_report.methods.pfi.check import ClaimsCheck
 
 COLUMNS = ("item", "p_value", "share", "share_lower", "share_upper", "unreliable")
 Over = dict[str, tuple[float, float]]  # of each feature the claim, and the part of it that is missing

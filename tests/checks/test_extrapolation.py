@@ -15,7 +15,7 @@ from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun
-from uq_report.methods.support.extrapolation_check import Extrapolation, nearest_partial
+from uq_report.methods.support.check import Extrapolation, nearest_partial
 from uq_report.testing import KnownTruth
 
 from .importances import audited, diagnostic, outcome, pfi, run

@@ -12,7 +12,7 @@ from uq_report.core.model.subject import Subject
 from uq_report.core.support.errors import InputError
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun
-from uq_report.methods.pfi.leak_check import Leak, SingleFeatureInfo, _cost, _percent
+from uq_report.methods.pfi.check import Leak, SingleFeatureInfo, _cost, _percent
 
 from . import importances
 from .importances import audited, diagnostic, outcome

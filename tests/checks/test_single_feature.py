@@ -11,7 +11,7 @@ import uq_report as uq
 from uq_report.core.model.results import Diagnostic
 from uq_report.core.support.errors import InputError
 from uq_report.evidence.finding import Outcome
-from uq_report.methods.pfi.leak_check import SingleFeature
+from uq_report.methods.pfi.check import SingleFeature
 
 from . import importances
 from .importances import audited, diagnostic

@@ -16,7 +16,7 @@ from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.importance import Pfi, PfiLine
 from uq_report.evidence.information import AgreementView, RankLine
 from uq_report.evidence.run import NotRun
-from uq_report.methods.agreement.stability import Leader, ShuffleShare, Stability, shufflings, without_few
+from uq_report.methods.agreement.check import Leader, ShuffleShare, Stability, shufflings, without_few
 from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.testing import linear_subject, measures
 

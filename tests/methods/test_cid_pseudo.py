@@ -10,7 +10,7 @@ from uq_report.core.support.errors import BudgetError
 from uq_report.core.support.limits import limited
 from uq_report.methods.cid import pseudo
 from uq_report.methods.cid.cid import Field, UnfitError
-from uq_report.methods.cid.pseudo import fit_field
+from uq_report.methods.cid.precision import fit_field
 
 
 def codes(n: int = 150) -> IntArray:

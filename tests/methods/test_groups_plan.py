@@ -21,16 +21,13 @@ from uq_report.distributions import Categorical, Normal, Survival
 from uq_report.methods.groups import contrasts, explain
 from uq_report.methods.groups.contrasts import (
     GroupDifference,
-    PredictedNumber,
     Values,
     _against_outcome,
     _errors,
     _excess,
-    _expected_loss,
     _rates,
     difference,
     gap_p_values,
-    predicted,
     shuffled_p_values,
 )
 from uq_report.methods.groups.explain import (
@@ -48,6 +45,7 @@ from uq_report.methods.groups.plan import Plan
 from uq_report.methods.groups.section import _class
 from uq_report.methods.shared.association import NumericColumn
 from uq_report.methods.shared.attributes import Attribute, _cells, _to_withhold, attributes
+from uq_report.methods.shared.predicted import PredictedNumber, expected_loss, predicted
 
 N = 24
 SUBJECT = testing.logistic_subject(N)
@@ -373,11 +371,11 @@ def test_error_rates_are_of_two_classes_each_over_its_own_rows() -> None:
 
 
 def test_the_loss_expected_is_that_of_the_models_own_outcomes() -> None:
-    assert _expected_loss(Categorical(np.array([[0.5, 0.5], [1.0, 0.0]]))) == pytest.approx([0.5, 0.0])
-    assert _expected_loss(Normal([0.0], [3.0])) == pytest.approx([9.0])
-    assert _expected_loss(Survival([1.0, 2.0], [[0.5, 0.2]])) is None
+    assert expected_loss(Categorical(np.array([[0.5, 0.5], [1.0, 0.0]]))) == pytest.approx([0.5, 0.0])
+    assert expected_loss(Normal([0.0], [3.0])) == pytest.approx([9.0])
+    assert expected_loss(Survival([1.0, 2.0], [[0.5, 0.2]])) is None
     none: Any = SimpleNamespace(supports=set(), censored=False)
-    assert _expected_loss(none) is None
+    assert expected_loss(none) is None
 
 
 def test_an_infinite_loss_has_the_usual_one_beside_it() -> None:

@@ -93,22 +93,11 @@ def test_all_pairs_are_used_up_to_one_value_more_than_shuffles() -> None:
     assert distinct_values(of, (0,), 4, False) is None
 
 
-def test_sets_are_shuffled_together_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    of = levels(60, 60, 60)
-    engine = Engine(of, MEASURES)
-    shuffled = Shuffler(engine, (NLL,), engine.unchanged((NLL,)), 1, 7)
-
-    def packs(size: int) -> list[list[str]]:
-        monkeypatch.setattr(shuffling, "_HELD", size)
-        return [[one.feature for one in pack] for pack in shuffled.packs("abc")]
-
-    assert packs(10**6) == [["a", "b", "c"]]
-    assert packs(2 * 7 * 60) == [["a", "b"], ["c"]]
-    assert packs(2 * 7 * 60 + 1) == [["a", "b", "c"]]
-    assert packs(1) == [["a"], ["b"], ["c"]]
-    (pack,) = (list(pack) for pack in Shuffler(engine, (NLL,), engine.unchanged((NLL,)), 1, 7, exact=True).packs("a"))
-    assert pack[0].done == 1, "a row's own value is known"
-    assert not (pack[0].donors == np.arange(60)).all(axis=1).any()
+def test_of_a_set_the_rows_own_values_are_known_before_any_prediction() -> None:
+    engine = Engine(levels(60), MEASURES)
+    held = Shuffler(engine, (NLL,), engine.unchanged((NLL,)), 1, 7, exact=True).of("a")
+    assert held.done == 1
+    assert not (held.donors == np.arange(60)).all(axis=1).any()
 
 
 @pytest.mark.parametrize(("rows", "whole", "size"), [(10, False, 12), (9, False, 20), (10, True, 20)])
@@ -535,10 +524,6 @@ def test_training_rows_have_no_interval_and_say_how_many_were_drawn() -> None:
     assert result.estimates[["std_error", "lower", "upper", "confidence", "p_value"]].isna().all(axis=None)
     assert result.notes[-1] == "50 of 900 training observations, drawn at random, were used."
     assert len(training_result(tables(np.arange(30.0)), None).notes) == 1
-
-
-def test_what_is_held_together_has_16_mebibytes() -> None:
-    assert shuffling._HELD * np.dtype(float).itemsize == 16 * 2**20
 
 
 def test_terms_row_by_row_are_kept_in_their_place_or_not_at_all() -> None:

@@ -8,7 +8,6 @@ import pytest
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import NLL
 from uq_report.core.support.errors import InputError
-from uq_report.methods.pfi import shuffling
 from uq_report.methods.pfi.estimator import Estimator
 from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.methods.shared.rows import ShuffledRows
@@ -111,16 +110,6 @@ def test_the_rows_that_stopping_saves_are_not_predicted() -> None:
     shuffles = sum(len(repeats(result, "nll", feature)) for feature in "abc")
     assert engine.rows_predicted["pfi"] == 150 * (1 + shuffles)
     assert shuffles < 300
-
-
-@pytest.mark.parametrize("held", [1, 2**24])
-def test_how_many_features_are_held_together_changes_nothing(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    of = subject(three_features, *rows(40))
-    usual = explained(of)
-    monkeypatch.setattr(shuffling, "_HELD", held)
-    for key, result in explained(of).items():
-        assert result.estimates.equals(usual[key].estimates)
-        assert result.frame.equals(usual[key].frame)
 
 
 def test_few_shuffles_and_a_share_of_0_are_made_in_full() -> None:

@@ -82,26 +82,24 @@ def test_the_interval_has_the_spread_of_r2_over_samples() -> None:
     assert claimed == pytest.approx(spread, rel=0.12)  # three standard errors of an sd from 500
 
 
-@pytest.mark.parametrize("n_splits", [None, 5])
-def test_the_forest_agrees_with_scikit_learns(n_splits: int | None) -> None:
+def test_the_forest_agrees_with_scikit_learns() -> None:
     """Both leave rows out; they differ by the trees' randomness and, out of bag, by 63 instead of 51 % of the rows."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))
     y = X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=300)
     forest = RandomForestRegressor(100, min_samples_leaf=5, random_state=0)
     theirs = r2_score(y, cross_val_predict(forest, X, y, cv=KFold(5, shuffle=True, random_state=0)))
-    ours = r2_score(y, forecasts(X, y[:, None], np.arange(300), np.random.default_rng(0), n_splits)[:, 0])
+    ours = r2_score(y, forecasts(X, y[:, None], np.arange(300), np.random.default_rng(0))[:, 0])
     assert ours == pytest.approx(theirs, abs=0.06)
 
 
-@pytest.mark.parametrize("n_splits", [None, 5])
-def test_copies_of_a_row_do_not_predict_each_other(n_splits: int | None) -> None:
+def test_copies_of_a_row_do_not_predict_each_other() -> None:
     """Noise, every row four times: with leaks a forest would reach an R² near 1."""
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(50, 4)), 4, axis=0)
     y = np.repeat(rng.normal(size=50), 4)
-    honest = forecasts(X, y[:, None], row_groups(X, None), rng, n_splits)[:, 0]
-    leaking = forecasts(X, y[:, None], np.arange(200), rng, n_splits)[:, 0]
+    honest = forecasts(X, y[:, None], row_groups(X, None), rng)[:, 0]
+    leaking = forecasts(X, y[:, None], np.arange(200), rng)[:, 0]
     assert r2_score(y, honest) < 0.1
     assert r2_score(y, leaking) > 0.6
 
@@ -159,11 +157,6 @@ def test_a_sample_of_rows_is_stated_and_drawn_by_the_seed() -> None:
     assert "100 of 200 observations" in a["redundancy"].notes[0]
     pd.testing.assert_frame_equal(a["redundancy"].estimates, b["redundancy"].estimates, check_exact=True)
     assert not a["redundancy"].estimates.equals(explain(mixed(), seed=1, max_rows=100)["redundancy"].estimates)
-
-
-def test_results_do_not_depend_on_workers() -> None:
-    one, two = explain(mixed(), n_jobs=1)["redundancy"], explain(mixed(), n_jobs=2)["redundancy"]
-    pd.testing.assert_frame_equal(one.estimates, two.estimates, check_exact=True)
 
 
 def test_partners_and_their_joint_before_and_after() -> None:

@@ -6,18 +6,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from joblib import Parallel
 
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.model.subject import make_subject
-from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
 from uq_report.methods.redundancy import explain, stacked
 from uq_report.methods.redundancy.explain import Redundancy, joint, partners
 from uq_report.methods.redundancy.stacked import Predictors, _gains, _weighed, trees
-from uq_report.methods.shared import forest
 from uq_report.methods.shared.association import NumericColumn
 from uq_report.methods.shared.forest import skill
 from uq_report.testing import KnownTruth, measures
@@ -96,7 +93,6 @@ def test_levels_and_leaders_are_noted_from_their_limits() -> None:
     for d, noted in ((21, ()), (22, (leading,))):
         columns = [NumericColumn(str(j), np.arange(9.0), ordered=True) for j in range(d)]
         assert Redundancy()._notes(columns)[1:-2] == noted
-        assert Redundancy(model="forest")._notes(columns)[1:-2] == ()
 
 
 @pytest.mark.parametrize("known", [9, 10])
@@ -107,45 +103,20 @@ def test_ten_known_values_are_needed(known: int) -> None:
     assert reasons == ({"few": "it has only 9 known values; 10 are needed"} if known < 10 else {})
 
 
-def test_folds_are_of_equal_size_and_threads_those_of_the_option_or_else_of_the_engine(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_folds_are_of_equal_size(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
-    jobs: list[int] = []
     leaders = stacked.leaders
 
     def chosen(*args: Any) -> Any:
         sizes.append(args[-1].sum())
         return leaders(*args)
 
-    def threads(n_jobs: int, backend: str) -> Any:
-        jobs.append(n_jobs)
-        return Parallel(1, backend)
-
     monkeypatch.setattr(stacked, "leaders", chosen)
-    monkeypatch.setattr(explain, "Parallel", threads)
-    frame = {"x": np.arange(20.0), "z": np.arange(20.0) ** 2}
-    for seed in range(3):
-        engine = Engine(make_subject(None, Flat(), pd.DataFrame(frame)), measures(), seed=seed, n_jobs=3)
-        Redundancy(n_splits=4, n_jobs=2 if seed else None).explain(engine.subject, engine.bound("redundancy"), {})
-    assert sizes == [15] * 12
-    assert jobs == [3, 2, 2]
-
-
-@pytest.mark.parametrize("with_y", [True, False])
-def test_a_forest_reads_all_other_features_and_then_the_target(with_y: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    widths: list[int] = []
-
-    def zeros(X: FloatArray, Y: FloatArray, *_: Any) -> FloatArray:
-        widths.append(X.shape[1])
-        return np.zeros(Y.shape)
-
-    monkeypatch.setattr(forest, "forecasts", zeros)
-    frame = {"x": np.arange(20.0), "z": np.arange(20.0) ** 2, "w": np.arange(20.0) % 3}
-    given = {"y": np.arange(20.0)} if with_y else {}
-    result = explained(frame, subject=given, model="forest")[0]
-    assert widths == ([2, 3] if with_y else [2]) * 3
-    assert set(result.estimates["item"]) == {"without target", *(["with target"] if with_y else [])}
+    engine = Engine(
+        make_subject(None, Flat(), pd.DataFrame({"x": np.arange(20.0), "z": np.arange(20.0) ** 2})), measures()
+    )
+    Redundancy(n_splits=4).explain(engine.subject, engine.bound("redundancy"), {})
+    assert sizes == [15] * 4
 
 
 def test_a_level_of_no_weight_makes_no_feature_constant() -> None:

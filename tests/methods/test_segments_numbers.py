@@ -12,11 +12,10 @@ from uq_report import testing
 from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, MeasureFacts, Omission, RowValues
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.support.arrays import FloatArray
-from uq_report.distributions import Categorical
 from uq_report.evidence import ids
 from uq_report.evidence.outcomes import CONFIDENCE_GAP
 from uq_report.evidence.segments import ALL_ROWS
-from uq_report.methods.segments.explain import Contrast, SegmentTerm, _closer, _expected, _finite, changes, contrast
+from uq_report.methods.segments.explain import Contrast, SegmentTerm, _closer, _finite, changes, contrast
 from uq_report.methods.segments.tree import CodedFeature, Grower, shortest
 
 CODES = np.array([0, 1, 2, 3])
@@ -136,10 +135,6 @@ def test_infinite_rows_are_counted() -> None:
     assert isinstance(gap, Omission)
     assert (gap.measure, gap.reason) == ("nll", "it is infinite in 2 of 5 rows")
     assert _finite(item._replace(rows=np.zeros(5))).rows.tolist() == [0.0] * 5  # type: ignore[union-attr]
-
-
-def test_the_brier_score_expected_is_one_less_the_squared_probabilities() -> None:
-    assert _expected(Categorical(np.array([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0]]))) == pytest.approx([0.62, 0.0])
 
 
 def leaves_of(target: FloatArray, weights: FloatArray) -> int:

@@ -1,7 +1,8 @@
 """What methods share, by hand: which rows are alike, what is exactly zero, margins, limits and words."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,13 @@ from uq_report.core.model.sampling import Sampling
 from uq_report.core.model.subject import make_subject
 from uq_report.core.model.variants import Variant
 from uq_report.core.statistics.inference import PairTerms
+from uq_report.core.support import options as opt
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
 from uq_report.methods.shared import forest, terms
 from uq_report.methods.shared.changes import ChangedMeasures, Distinct, as_means, pair_terms
-from uq_report.methods.shared.checks import at_least, events, positive, shares, too_few
+from uq_report.methods.shared.checks import events, too_few
 from uq_report.methods.shared.choice import _distance
 from uq_report.methods.shared.curves import are_pairs, features_of, fill, stacked, surface_places
 from uq_report.methods.shared.estimates import estimate, share_of
@@ -275,17 +277,35 @@ def test_a_distance_is_in_standard_deviations_of_the_finite_rows() -> None:
 
 
 def test_limits_are_open_or_closed() -> None:
-    class Options:
-        low, zero, half, one, two = -1, 0, 0.5, 1, 2
+    @dataclass(frozen=True)
+    class Demo(opt.CheckedOptions):
+        name = "demo"
+        part: float = opt.share(0.5)
+        size: float = opt.positive(1.0)
+        rest: float = opt.not_negative(0.0)
+        top: int = opt.at_least(2, 3)
+        mode: str = opt.one_of(("a", "b"), "a")
+        low: float = 0.0
 
-    names = ("low", "zero", "half", "one", "two")
-    assert [fine for _, fine, _ in shares(Options, *names)] == [False, False, True, False, False]
-    assert [fine for _, fine, _ in positive(Options, *names)] == [False, False, True, True, True]
-    counts = {"zero": 0, "one": 1, "two": 3, "half": 0}
-    assert at_least(Options, **counts) == (
-        ("zero", True, "an integer >= 0"), ("one", True, "an integer >= 1"), ("two", False, "an integer >= 3"),
-        ("half", False, "an integer >= 0"),
-    )  # fmt: skip
+        def limits(self) -> Iterable[opt.Limit]:
+            return (("low", self.low <= self.size, "a number up to size"),)
+
+    def refused(**options: Any) -> bool:
+        try:
+            Demo(**options)
+        except InputError as error:
+            (name,) = options
+            return f"demo.{name} must be" in str(error)
+        return False
+
+    assert [refused(part=value) for value in (-1, 0, 0.5, 1, 2)] == [True, True, False, True, True]
+    assert [refused(size=value) for value in (-1, 0, 0.5)] == [True, True, False]
+    assert [refused(rest=value) for value in (-1, 0, 0.5)] == [True, False, False]
+    assert [refused(top=value) for value in (1, 2, np.int64(2), 2.0, True)] == [True, False, False, True, True]
+    assert [refused(mode=value) for value in ("a", "b", "c")] == [False, False, True]
+    assert [refused(low=value) for value in (1, 1.5)] == [False, True]
+    with pytest.raises(InputError, match=r"demo\.part must be .*\ndemo\.top must be"):
+        Demo(part=2, top=0)
 
 
 def test_features_of_curves_are_those_of_the_table() -> None:
@@ -364,25 +384,26 @@ def test_a_leaf_holds_five_rows_and_one_tree_is_enough(
 ) -> None:
     x = np.r_[np.repeat([0.0, 1.0], each), 0.0, 1.0]
     out = np.arange(len(x)) >= 2 * each
-    monkeypatch.setattr(forest, "_bags", lambda *_: [(1.0 - out, out), (np.ones(len(x)), np.zeros(len(x), bool))])
-    answer = forecasts(x[:, None], x[:, None], np.arange(len(x)), np.random.default_rng(0), None)
+    monkeypatch.setattr(forest, "N_TREES", 2)
+    draws: Any = iter([np.array([0, 0]), 1, np.array([0, 1])])  # one tree without the second block, one with both
+    rng: Any = SimpleNamespace(integers=lambda *_, **__: next(draws))
+    answer = forecasts(x[:, None], x[:, None], out.astype(int), rng)
     assert answer[out].tolist() == found
     assert np.isnan(answer[~out]).all()
 
 
-@pytest.mark.parametrize("n_splits", [None, 3])
-def test_trees_predict_blocks_they_did_not_see(n_splits: int | None) -> None:
+def test_trees_predict_blocks_they_did_not_see() -> None:
     x = np.repeat(np.arange(12.0), 5)
     Y = np.column_stack([10 * x, -x])
-    found = forecasts(x[:, None], Y, np.repeat(np.arange(12), 5), np.random.default_rng(0), n_splits)
+    found = forecasts(x[:, None], Y, np.repeat(np.arange(12), 5), np.random.default_rng(0))
     assert np.isfinite(found).all()
     swapped = np.where(x[:, None] == 3, 1e6, Y)
-    other = forecasts(x[:, None], swapped, np.repeat(np.arange(12), 5), np.random.default_rng(0), n_splits)
+    other = forecasts(x[:, None], swapped, np.repeat(np.arange(12), 5), np.random.default_rng(0))
     np.testing.assert_array_equal(other[x == 3], found[x == 3])
     assert (other[x == 4] != found[x == 4]).all()
     assert np.corrcoef(found[:, 0], Y[:, 0])[0, 1] > 0.8
     np.testing.assert_allclose(found[:, 1], -found[:, 0] / 10)
-    alone = forecasts(x[:, None], Y, np.zeros(60, dtype=int), np.random.default_rng(0), None)
+    alone = forecasts(x[:, None], Y, np.zeros(60, dtype=int), np.random.default_rng(0))
     assert np.isnan(alone).all()
 
 

@@ -20,8 +20,7 @@ from uq_report.methods.cid.cid import (
     normal_scores,
     regressors,
 )
-from uq_report.methods.cid.precision import graph_precision
-from uq_report.methods.cid.pseudo import fit_field
+from uq_report.methods.cid.precision import fit_field, graph_precision
 
 
 def inverse(matrix: FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from ..core.statistics.verdicts import holm
+from ..core.support.options import CheckedOptions
 from ..evidence.finding import SEVERITIES, Outcome, Severity
 from ..evidence.run import Run
 from ..evidence.view import View
@@ -22,21 +23,28 @@ class NotJudgedError(Exception):
     """A rule cannot be judged; the message says why. `outcome_of` turns it into the end of that rule."""
 
 
-class TableCheck:
+class TableCheck(CheckedOptions):
     """What checks whose rules are a table have in common.
 
     Class variables
     ---------------
     table : the rules, whose `Rule.options` are options of the check
+    judges : the function that judges the rule of the same place
     """
 
+    title: ClassVar[str]
     api_version: ClassVar[int] = 1
     table: ClassVar[tuple[Rule, ...]]
+    judges: ClassVar[tuple[Judge, ...]]
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The rules, with the thresholds of this check."""
         return tuple(rule.of(self) for rule in self.table)
+
+    def check(self, run: Run) -> Outcome:
+        """Judge every rule by the results of a run."""
+        return outcome(self, run, *self.judges)
 
 
 def outcome(check: Check, run: Run, *judges: Judge) -> Outcome:

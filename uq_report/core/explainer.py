@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, runtime_checkable
 
+from .support.options import CheckedOptions
+
 if TYPE_CHECKING:
     from .engine.fast_path_evaluator import Engine
     from .model.results import Result
@@ -61,7 +63,7 @@ class Explainer(Protocol):
         """Ask the engine, return tidy results."""
 
 
-class BuiltInExplainer:
+class BuiltInExplainer(CheckedOptions):
     """What most explainers of the package have: they need no other's results and take any distribution."""
 
     needs: ClassVar[tuple[str, ...]] = ()

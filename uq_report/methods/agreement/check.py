@@ -1,14 +1,17 @@
-"""Methods that contradict each other, and drivers of the prediction that do not help it."""
+"""Methods that contradict each other, drivers without benefit, and conclusions that depend on sample or seed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import nan
+from math import ceil, nan
 from typing import Any, ClassVar, NamedTuple
 
-from ...checks.family import Said, TableCheck, family, needed, outcome, require
+import numpy as np
+from scipy.special import chdtrc, chdtri
+
+from ...checks.family import Judge, NotJudgedError, Said, TableCheck, family, needed, require
 from ...checks.reading import (
     RuleOutcome,
     SignVerdict,
@@ -20,16 +23,19 @@ from ...checks.reading import (
     with_reasons,
 )
 from ...checks.rule import Rule, limits
-from ...core.support.errors import check_options
-from ...core.support.numbers import value_words
+from ...core.model.results import Result, RowValues
+from ...core.statistics.inference import MIN_SHUFFLES
+from ...core.support import options as opt
+from ...core.support.numbers import number, share_words, value_words
 from ...core.support.text import count, short
+from ...evidence import columns as col
 from ...evidence import ids
-from ...evidence.finding import Outcome
-from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, Pfi
+from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, Pfi, PfiLine
 from ...evidence.information import AgreementView, RankLine, same_convention
 from ...evidence.run import Run
-from ...evidence.view import by_feature
-from ..shared.checks import at_least, observed, shares
+from ...evidence.view import EstimateLine, by_feature, lines_of
+from ..shared.checks import about
+from ..shared.estimates import grouped
 from .rankings import Ranking, read_rankings
 
 HALF = 0.5  # of the features at most lead a ranking
@@ -59,42 +65,6 @@ WITHOUT_BENEFIT = Rule(
     raised=(f"{LEADS} and lowered <= 0 and p_negative <= level and p_other <= level",),
     rests_on="breiman:permutation importance",
 )
-
-
-@dataclass(frozen=True)
-class Disagreement(TableCheck):
-    """Looks for two methods that answer one question and rank a leading feature differently beyond their intervals.
-
-    One question: the same measure, or rankings of the prediction by two methods, and the same kind of number
-    (`uq_report.evidence.information.CONVENTIONS`): a signed mean change and a mean size may both be right.
-    Variants of one method, and measures that ask different things (nll and squared error, R-sens and entropy),
-    are not compared. Ranks without intervals prove nothing and raise nothing.
-
-    Parameters
-    ----------
-    top : int
-        Leading places; half of the features if they are fewer.
-    min_rank_gap : int
-        How many places the two rank intervals must be apart.
-    level : float
-        Level of the signs of permutation importance, Holm-adjusted over features.
-    """
-
-    top: int = 3
-    min_rank_gap: int = 2
-    level: float = 0.05
-
-    name: ClassVar[str] = "disagreement"
-    title: ClassVar[str] = "Disagreement between methods"
-    table: ClassVar[tuple[Rule, ...]] = (CONTRADICTED, WITHOUT_BENEFIT)
-
-    def __post_init__(self) -> None:
-        """Refuse thresholds that cannot be used."""
-        check_options(self.name, self, (*shares(self, "level"), *at_least(self, top=1, min_rank_gap=1)))
-
-    def check(self, run: Run) -> Outcome:
-        """Judge the rankings of the run."""
-        return outcome(self, run, _contradictions, _without_benefit)
 
 
 def _rankings(agreement: AgreementView) -> Rankings:
@@ -152,12 +122,11 @@ def _contradiction(rule: Rule, clashes: Sequence[Clash]) -> Said:
     return {
         "statement": f"{short(first.feature)} has {_place(first)}, but {_place(second)}. The rank intervals are "
         f"{apart} apart{more}.",
-        "evidence": [ids.AGREEMENT, *(method for clash in clashes for method in clash.case["methods"])],
         "remedy": "State which method answers the question of the intended use. Report that ranking.",
         "measures": _distinct(measure for clash in clashes for measure in clash.case["measures"]),
         "features": (first.feature,),
         "threshold": float(int(min(rule.thresholds["top"], rule.thresholds["half"] * n))),
-        **observed(second),
+        **about(second, ids.AGREEMENT, *(method for clash in clashes for method in clash.case["methods"])),
     }
 
 
@@ -223,12 +192,9 @@ def _useless(feature: str, methods: Sequence[str], own: Mapping[str, SignVerdict
     return {
         "statement": f"{short(feature)} is among the leading drivers of the prediction, but permuting it does not "
         f"increase the loss: its importance is {words}.",
-        "evidence": (ids.AGREEMENT, ids.PFI, *methods),
         "remedy": "Refit the model without this feature and compare the losses.",
-        "measures": tuple(own),
-        "features": (feature,),
         "threshold": worst.margin,
-        **observed(worst),
+        **about(worst, ids.AGREEMENT, ids.PFI, *methods, features=(feature,), measures=tuple(own)),
     }
 
 
@@ -246,3 +212,322 @@ def _pairs(rankings: Iterable[Ranking]) -> tuple[str, ...]:
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
+
+
+@dataclass(frozen=True)
+class Disagreement(TableCheck):
+    """Looks for two methods that answer one question and rank a leading feature differently beyond their intervals.
+
+    One question: the same measure, or rankings of the prediction by two methods, and the same kind of number
+    (`uq_report.evidence.information.CONVENTIONS`): a signed mean change and a mean size may both be right.
+    Variants of one method, and measures that ask different things (nll and squared error, R-sens and entropy),
+    are not compared. Ranks without intervals prove nothing and raise nothing.
+
+    Parameters
+    ----------
+    top : int
+        Leading places; half of the features if they are fewer.
+    min_rank_gap : int
+        How many places the two rank intervals must be apart.
+    level : float
+        Level of the signs of permutation importance, Holm-adjusted over features.
+    """
+
+    top: int = opt.at_least(1, 3)
+    min_rank_gap: int = opt.at_least(1, 2)
+    level: float = opt.share(0.05)
+
+    name: ClassVar[str] = "disagreement"
+    title: ClassVar[str] = "Disagreement between methods"
+    table: ClassVar[tuple[Rule, ...]] = (CONTRADICTED, WITHOUT_BENEFIT)
+    judges: ClassVar[tuple[Judge, ...]] = (_contradictions, _without_benefit)
+
+
+BY_INTERVAL = "by its interval"
+# What a ranking explains, in the reader's words; others by the name of their measure.
+ROLES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "the uncertainty"}
+
+
+OPEN_LEADER = Rule(
+    code="UQ501",
+    title="The leading feature is inconclusive",
+    options=("top",),
+    thresholds={"half": 0.5},
+    when="The leader's importance matters, and its rank interval (all ranks together) reaches beyond rank "
+    "{top}, or beyond {half:pct} of the features if they are fewer. This is no statement about the model.",
+    raised=("rank > top", "share > half"),
+    rests_on="klein:simultaneous rank intervals",
+)
+MOVED_BY_SHUFFLES = Rule(
+    code="UQ502",
+    title="Importances depend on the random permutations",
+    options=("max_shuffle_variance", "level"),
+    when="The random permutations have more than {max_shuffle_variance:pct} of the variance of a measure's importances "
+    "that are not about 0, by the lower end of the interval (level {level} over all measures).",
+    raised=("share > max_shuffle_variance and p_adjusted <= level",),
+    rests_on="se² = var(g)/n + σ²/(nm): the second term is due to the permutations and falls with their number m",
+)
+ON_FEW_ROWS = Rule(
+    code="UQ503",
+    title="The sign of an importance depends on a few observations",
+    options=("row_share",),
+    when="The verdict is positive or negative, and without the {row_share:pct} of the observations that support it "
+    "most (at least one) the importance is 0 or of the other sign.",
+    raised=("share <= row_share", "rows <= 1"),
+    rests_on="The mean of the remaining observations' terms is, to first order, the importance without the omitted "
+    "observations",
+)
+
+
+def _open_leaders(rule: Rule, run: Run) -> RuleOutcome:
+    """Judge the leader of every ranking; one observation for each question that is left open."""
+    every = list(leaders(needed(AgreementView, run), run))
+    require(every, "no ranking of two or more features has intervals")
+    matter = [leader for leader in every if leader.verdict == POSITIVE]
+    inconclusive = [leader for leader in every if leader.verdict in (UNDETERMINED, "")]
+    firm = dict.fromkeys(leader.first.feature for leader in matter if rule.judge(**leader.numbers) is None)
+    return family(
+        rule,
+        matter,
+        lambda leader: leader.numbers,
+        lambda *wide: _undetermined(rule, wide),
+        by=lambda leader: leader.role,
+        undecided=lambda _: [f"the leader by {x.label}, whose importance has no determined sign" for x in inconclusive],
+        passed=f"Leaders whose ranks are determined: {listed(firm)}." if firm else "No ranking has a leader.",
+    )
+
+
+def _undetermined(rule: Rule, wide: Sequence[Leader]) -> Said:
+    candidates = dict.fromkeys(feature for leader in wide for feature in leader.candidates)
+    worst = max(wide, key=lambda leader: leader.first.upper - leader.limit(rule.thresholds))
+    role = wide[0].role
+    return {
+        "statement": f"Which feature is most important for {ROLES.get(role, measure_words(role))} is inconclusive: the "
+        f"ranking of {listed(candidates)} is not statistically distinguishable"
+        f"{' in at least one method' if len(wide) > 1 else ''}. This is no defect of the model.",
+        "remedy": "Do not report a single leading feature. A larger test sample may distinguish the candidates.",
+        "measures": tuple(dict.fromkeys(leader.first.measure for leader in wide)),
+        "features": tuple(dict.fromkeys(leader.first.feature for leader in wide)),
+        "threshold": float(worst.limit(rule.thresholds)),
+        **about((1.0, 1.0, worst.first.upper), ids.AGREEMENT, *(leader.first.item for leader in wide)),
+    }
+
+
+class SignedLine(EstimateLine):
+    """An importance of any method; its interval is its verdict where the method gives none."""
+
+    verdict: str = BY_INTERVAL
+
+
+class Leader(NamedTuple):
+    """The first line of a ranking of `n` features, who else may lead it, and the verdict on its importance."""
+
+    first: RankLine
+    n: int
+    candidates: tuple[str, ...]
+    verdict: str
+
+    @property
+    def role(self) -> str:
+        """The question that the ranking answers."""
+        return self.first.role or self.first.measure
+
+    @property
+    def label(self) -> str:
+        """The method and what it explains."""
+        return f"{method_words(self.first.item)} for {measure_words(self.first.measure)}"
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The last rank that the leader may have, and the same as a share of the features."""
+        return {"rank": self.first.upper, "share": self.first.upper / self.n}
+
+    def limit(self, thresholds: Mapping[str, float]) -> int:
+        """Return the last rank that a determined leader may reach."""
+        return int(min(thresholds["top"], thresholds["half"] * self.n))
+
+
+def leaders(view: AgreementView, run: Run) -> Iterator[Leader]:
+    """Yield the leader of every ranking with rank intervals of two or more features.
+
+    A size that is positive by nature matters from the margin of the permutation importances of its measure on.
+    """
+    pfi = Pfi.find(run)
+    margins = {} if pfi is None else {line.measure: line.margin for line in pfi.lines}
+    for ranking in read_rankings(view, Ranking):
+        if len(ranking.lines) > 1 and ranking.sure:
+            first, key = ranking.lines[0], (ranking.id, ranking.measure)
+            able = (line for line in view.lines if (line.item, line.measure) == key and line.lower == 1)
+            candidates = tuple(line.feature for line in able)
+            margin = margins.get(first.measure, 0.0)
+            yield Leader(first, len(ranking.lines), candidates, _verdict(run.find(first.item), first, margin))
+
+
+def _verdict(result: Result | None, leader: RankLine, margin: float) -> str:
+    """Return the verdict on an importance, or where it has none what its interval says against the margin."""
+    for line in () if result is None else lines_of(result, SignedLine):
+        if (line.measure, line.feature) == (leader.measure, leader.feature):
+            by_interval = POSITIVE if line.lower > margin else ABOUT_0
+            return by_interval if line.verdict == BY_INTERVAL else line.verdict
+    return ""
+
+
+def _seeds(rule: Rule, run: Run) -> RuleOutcome:
+    """Judge how much of the variance the choice of shuffles has."""
+    view, allowed = needed(Pfi, run), rule.thresholds["max_shuffle_variance"]
+    exact = bool(view.lines) and all(line.shuffling_error == 0 for line in view.lines)
+    few = view.result.frame[col.REPEAT].nunique() < MIN_SHUFFLES
+    require(
+        exact or not few, f"fewer than {MIN_SHUFFLES} random permutations do not allow their variance to be estimated"
+    )
+    every = [] if exact else list(shufflings(view, rule.thresholds))
+    most = share_words(max((x.share for x in every), default=0.0))
+    return family(
+        rule,
+        every,
+        lambda x: {"share": x.share, "p_adjusted": x.p_adjusted},
+        lambda x: _seeded(x, allowed),
+        undecided=lambda rest: [measure_words(x.measure) for x in rest if x.upper > allowed],
+        passed="All pairs of observations were used: the permutation importances do not depend on a seed."
+        if exact
+        else f"The random permutations have at most {most} of the variance of an importance.",
+    )
+
+
+def _seeded(shuffling: ShuffleShare, allowed: float) -> Said:
+    share = (shuffling.share, shuffling.lower, shuffling.upper)
+    return {
+        "statement": f"The random choice of {shuffling.n_repeats} permutations has "
+        f"{share_words(*share)} of the variance of the importances for "
+        f"{measure_words(shuffling.measure)}: another seed would change the values. The intervals account for this.",
+        "remedy": f"Use about {shuffling.needed(allowed)} permutations per feature.",
+        **about(share, ids.PFI, measures=(shuffling.measure,), features=shuffling.features, threshold=allowed),
+    }
+
+
+class ShuffleShare(NamedTuple):
+    """The shuffles' share of one measure's variance, with its interval, and how many shuffles were made.
+
+    `p_adjusted` is that of a share no larger than allowed, adjusted for the number of measures.
+    """
+
+    measure: str
+    features: tuple[str, ...]
+    share: float
+    lower: float
+    upper: float
+    p_adjusted: float
+    n_repeats: int
+
+    def needed(self, allowed: float) -> int:
+        """Return the number of shuffles that brings the share down to what is allowed."""
+        share = min(self.share, 0.99)
+        return ceil(self.n_repeats * share * (1 - allowed) / (allowed * (1 - share)))
+
+
+def shufflings(view: Pfi, thresholds: Mapping[str, float]) -> Iterator[ShuffleShare]:
+    """Yield the shuffles' share for each measure, over the features that are not about 0.
+
+    ``Σ_j s_j²/m / Σ_j se_j²`` with s_j² the variance over the m shuffles, and the χ² interval of its numerator
+    with Satterthwaite's degrees of freedom: the shuffles of different features are drawn independently. A feature of
+    which all pairs of rows are known has an s_j² of 0.
+    """
+    used = [line for line in view.lines if line.verdict != ABOUT_0 and line.std_error > 0]
+    by_measure, frame = grouped(used, lambda line: line.measure), view.result.frame
+    for measure, lines in by_measure.items():
+        features = tuple(line.feature for line in lines)
+        values = frame[frame[col.MEASURE] == measure].groupby(col.FEATURE)[col.VALUE]
+        m = values.size().reindex(features).to_numpy(dtype=float)
+        noise = values.var(ddof=1).reindex(features).to_numpy(dtype=float) / m
+        noise[[line.shuffling_error == 0 for line in lines]] = 0.0  # all pairs of rows are known
+        if not noise.sum() > 0:
+            continue
+        df = noise.sum() ** 2 / (noise**2 / (m - 1)).sum()
+        share = float(noise.sum() / sum(line.std_error**2 for line in lines))
+        tail = thresholds["level"] / len(by_measure)
+        low, high = (share * df / float(chdtri(df, p)) for p in (tail, 1 - tail))
+        p_adjusted = len(by_measure) * float(chdtrc(df, share * df / thresholds["max_shuffle_variance"]))
+        yield ShuffleShare(measure, features, share, low, high, p_adjusted, int(m.max()))
+
+
+def _few_rows(rule: Rule, run: Run) -> RuleOutcome:
+    """Judge whether the sign of an importance survives without its strongest rows."""
+    view, share = needed(Pfi, run), rule.thresholds["row_share"]
+    rows = view.result.rows
+    require(not run.subject.get("weights"), "the observations are weighted")
+    if rows is None:
+        raise NotJudgedError("permutation importance has no terms of single observations")
+    tests = [(x, without_few(rows, x, share)) for x in view.lines if x.verdict in (POSITIVE, NEGATIVE)]
+    return family(
+        rule,
+        tests,
+        lambda x: {"share": x[1].n_turning / x[1].n, "rows": x[1].n_turning},
+        lambda x: _on_few_rows(*x),
+        passed=f"The sign of {len(tests)} importances is unchanged without the most influential {share_words(share)} "
+        "of the observations.",
+    )
+
+
+def _on_few_rows(line: PfiLine, few: FewRows) -> Said:
+    return {
+        "statement": f"The importance of {short(line.feature)} for {measure_words(line.measure)} is "
+        f"{number(line.estimate, 2)} on all {few.n} observations, but {number(few.rest, 2)} without the "
+        f"{few.n_left_out} that support it most.",
+        "evidence": (ids.PFI,),
+        "remedy": "Inspect these observations before the importance is used. They may be errors or a separate group.",
+        "measures": (line.measure,),
+        "features": (line.feature,),
+        "threshold": 0.0,
+        "observed": few.rest,
+    }
+
+
+class FewRows(NamedTuple):
+    """What is left of an importance without the rows that speak for it most, and how many rows turn its sign."""
+
+    rest: float
+    n_left_out: int
+    n_turning: int
+    n: int
+
+
+def without_few(rows: RowValues, line: PfiLine, row_share: float) -> FewRows:
+    """Return what is left of an importance without the rows that speak for it most."""
+    sign = np.sign(line.estimate)
+    totals = np.cumsum(np.sort(rows.of(line.measure, line.feature) * sign))  # of the rows that speak for it least
+    n = len(totals)
+    k = max(int(round(row_share * n, 9)), 1)
+    rest = float(totals[n - k - 1] / (n - k) * sign)
+    return FewRows(rest, k, max(n - int((totals <= 0).sum()), 1), n)
+
+
+@dataclass(frozen=True)
+class Stability(TableCheck):
+    """Judges whether the audit's conclusions depend on the sample, the seed or a few observations.
+
+    A wide rank interval is no defect of the model: features may well be equally important. Such a leader
+    is therefore an observation that claims nothing (UQ501), and only where the leader matters; so is an
+    importance whose sign rests on a few rows (UQ503). What is a fault of the audit itself is a finding:
+    too few shuffles, which leave the numbers to the seed (UQ502).
+
+    Parameters
+    ----------
+    top : int
+        A leader is determined if its rank surely lies within the first `top`, or half of the features if fewer.
+    max_shuffle_variance : float
+        Share of an importance's variance that the choice of shuffles may have.
+    row_share : float
+        Share of the rows without which the sign of an importance must still hold.
+    level : float
+        Level of the interval for the shuffles' share, divided by the number of measures.
+    """
+
+    top: int = opt.at_least(1, 3)
+    max_shuffle_variance: float = opt.share(0.1)
+    row_share: float = opt.option(0.01, "a number in (0, 0.5)", lambda value: 0 < value < 0.5)
+    level: float = opt.share(0.05)
+
+    name: ClassVar[str] = "stability"
+    title: ClassVar[str] = "Stability of the conclusions"
+    table: ClassVar[tuple[Rule, ...]] = (OPEN_LEADER, MOVED_BY_SHUFFLES, ON_FEW_ROWS)
+    judges: ClassVar[tuple[Judge, ...]] = (_open_leaders, _seeds, _few_rows)

@@ -15,10 +15,10 @@ from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ...core.model.subject import Subject
 from ...core.statistics.ranking import rank_entropy, top_overlap
-from ...core.support.errors import check_options
+from ...core.support import options as opt
 from ...evidence import ids
 from ...evidence.information import KENDALL, OVERLAP
-from ..shared.checks import at_least
+from ..shared.cards import card_of
 from ..shared.estimates import diagnostic
 from .rankings import Method, disagreements, methods
 
@@ -69,30 +69,14 @@ class Agreement(BuiltInExplainer):
     Paananen, Andersen & Vehtari, Uncertainty-aware sensitivity analysis using Rényi divergences, section 3.3.
     """
 
-    sign: str = "signed"
-    n_draws: int = 2000
-    top_k: int = 5
+    sign: str = opt.one_of(SIGNS, "signed")
+    n_draws: int = opt.at_least(100, 2000)
+    top_k: int = opt.at_least(1, 5)
 
     name: ClassVar[str] = "agreement"
     section: ClassVar[str] = "relations.agreement"
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Agreement between methods",
-        definition="Ranks of the features by every importance; intervals from all pairwise differences of a method's "
-        "terms of single observations, tested simultaneously by a bootstrap max-t. Two rankings are compared by "
-        "Kendall's τ-b and by their leaders.",
-        assumes="The terms of single observations average to the importance, and observations (or clusters) are "
-        "independent.",
-        fails="Methods answer different questions, so agreement is no proof of either. τ-b and overlap compare "
-        "estimated ranks without regard to their error. A stated reason is another result of the run, not a cause.",
-        interval="For ranks: simultaneous for all features of one method, over new test samples. None between methods.",
-        references="klein; mogstad; kendall",
-    )
+    card: ClassVar[MethodCard] = card_of(name)
     after: ClassVar[tuple[str, ...]] = (ids.PFI, "*")
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        limits = (*at_least(self, n_draws=100, top_k=1), ("sign", self.sign in SIGNS, f"one of {SIGNS}"))
-        check_options(self.name, self, limits)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``agreement``, ``agreement.pairs`` and ``agreement.stability`` from the results so far."""

@@ -302,14 +302,14 @@ def _explained(case: RankedCase, results: Results) -> dict[str, Any]:
     explanations = (_covered, _interacts, _bends, _extrapolates)
     reasons = [reason for explanation in explanations if (reason := explanation(case, results)) is not None]
     places = " but ".join(f"{_place(method, case.feature)} by {method.label}" for method in (case.high, case.low))
-    unsure = "" if case.sure else " One of the two ranks has no interval, so the difference may be due to chance."
+    caveat = "" if case.sure else " One of the two ranks has no interval, so the difference may be due to chance."
     none = UNEXPLAINED if _same_question(case.high, case.low) else OTHER_QUESTION
     why = " ".join(sentence for sentence, _ in reasons) or none
     return {
         "feature": case.feature,
         "methods": [case.high.id, case.low.id],
         "measures": [case.high.measure, case.low.measure],
-        "sentence": f"{case.feature} is ranked {places}.{unsure} {why}",
+        "sentence": f"{case.feature} is ranked {places}.{caveat} {why}",
         "evidence": sorted({result for _, evidence in reasons for result in evidence}),
         "sure": case.sure,
         "explained": bool(reasons),
@@ -392,8 +392,8 @@ def _extrapolates(case: RankedCase, results: Results) -> Reason | None:
     if not (any(composes) and any(local)):
         return None
     composing = case.high if composes[0] else case.low
-    surer = results.lines(ids.PFI, feature=case.feature, measure=ENTROPY.name)
-    if col.VERDICT in surer and (surer[col.VERDICT] == NEGATIVE).any():
+    entropy = results.lines(ids.PFI, feature=case.feature, measure=ENTROPY.name)
+    if col.VERDICT in entropy and (entropy[col.VERDICT] == NEGATIVE).any():
         return (
             f"Its Entropy-PFI is negative: the model is more confident on permuted values of {case.feature}, on which "
             f"{composing.id} evaluates it."

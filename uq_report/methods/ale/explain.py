@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from itertools import product
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,10 +18,11 @@ from ...core.model.results import ESTIMATE_COLUMNS, Omission, Profile, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
+from ...core.support import options as opt
 from ...core.support.arrays import BoolArray, FloatArray, IntArray
-from ...core.support.errors import InputError, check_options
+from ...core.support.errors import InputError
 from ...core.support.limits import check_limits
-from ..shared.checks import at_least
+from ..shared.cards import card_of
 from ..shared.choice import INFINITE_REMEDY, row_measures
 from ..shared.curves import are_pairs, features_of, fill, stacked, surface_places
 from ..shared.estimates import estimate
@@ -58,31 +58,22 @@ class AleAxis(NamedTuple):
         return len(self.x) - 1
 
 
-Positions = Callable[[str], IntArray]
-
-
-def value_positions(subject: Subject) -> Positions:
-    """Return the function from a feature to each row's place among its sorted values, -1 where missing; cached."""
-    return cache(lambda name: pd.factorize(pd.Series(subject.values(name)), sort=True)[0])
-
-
 def make_axis(
     subject: Subject,
     feature: str,
     n_bins: int,
     edges: Sequence[float] | None = None,
-    codes: Positions | None = None,
     max_levels: int = 30,
     min_rows: int = 1,
 ) -> AleAxis | str:
-    """Return the axis of a feature, or why it has none; `codes` are what axes of a subject share.
+    """Return the axis of a feature, or why it has none.
 
     Quantile bins of fewer than `min_rows` rows are merged, of given edges only those without any.
     """
     values = subject.values(feature)
     present = np.asarray(pd.notna(values)) & (Sampling.of(subject).weights > 0)
     if subject.kinds[feature] == "categorical":
-        return _levels(subject, feature, present, codes or value_positions(subject), max_levels)
+        return _levels(subject, feature, present, max_levels)
     if reason := _no_bins(subject.kinds[feature], values, present):
         return reason
     series = np.asarray(values[present], dtype=float)
@@ -183,7 +174,7 @@ def _leading(feature: str, values: Any, present: BoolArray, max_levels: int) -> 
     return kept, [f"{feature}: the {max_levels} most frequent of {number} levels; {rest}"]
 
 
-def _levels(subject: Subject, feature: str, valued: BoolArray, every: Positions, max_levels: int) -> AleAxis | str:
+def _levels(subject: Subject, feature: str, valued: BoolArray, max_levels: int) -> AleAxis | str:
     """Return the levels in the order of their similarity, each row moving to the next and the previous one."""
     values = subject.values(feature)
     present, others = _leading(feature, values, valued, max_levels)
@@ -192,7 +183,7 @@ def _levels(subject: Subject, feature: str, valued: BoolArray, every: Positions,
     codes[present] = own_codes
     if len(names) < 2:
         return "it has one level, so no effect accumulates"
-    order = _similarity_order(subject, feature, codes, len(names), every)
+    order = _similarity_order(subject, feature, codes, len(names))
     place = np.empty(len(names), dtype=np.int64)
     place[order] = np.arange(len(names))
     position = np.where(present, place[codes], -1)
@@ -215,7 +206,7 @@ def _levels(subject: Subject, feature: str, valued: BoolArray, every: Positions,
     return AleAxis(feature, subject.positions(feature)[0], x, text, sides, mass, tuple(notes))
 
 
-def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int, every: Positions) -> IntArray:
+def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int) -> IntArray:
     """Return the levels along the first axis of classical scaling of their distances (Apley & Zhu 2020, appendix).
 
     The distance of two levels is the sum over the other features of the Kolmogorov-Smirnov distance
@@ -227,7 +218,7 @@ def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int, e
         check_limits()
         if other == feature:
             continue
-        cells = every(other)
+        cells = pd.factorize(pd.Series(subject.values(other)), sort=True)[0]
         both = (codes >= 0) & (cells >= 0)
         table = np.zeros((k, cells.max() + 1))
         table += np.bincount(codes[both] * table.shape[1] + cells[both], minlength=table.size).reshape(table.shape)
@@ -444,32 +435,16 @@ class AccumulatedLocalEffects(BuiltInExplainer):
 
     measures: tuple[str, ...] | None = None
     features: tuple[str, ...] | None = None
-    pairs: tuple[tuple[str, str], ...] = ()
-    n_bins: int = 20
-    min_rows: int = 10
+    pairs: tuple[tuple[str, str], ...] = opt.option((), "pairs of two features", are_pairs)
+    n_bins: int = opt.at_least(1, 20)
+    min_rows: int = opt.at_least(1, 10)
     edges: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    max_levels: int = 30
+    max_levels: int = opt.at_least(2, 30)
 
     name: ClassVar[str] = "ale"
     section: ClassVar[str] = "soundness.local-effects"
     priority: ClassVar[int] = 6
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Accumulated local effects (ALE)",
-        definition="Mean change of a measure between the edges of each bin, over the observations in the bin, "
-        "accumulated from the left and centred by its mean over the data.",
-        assumes="Within a bin a feature can be changed without leaving the data; the edges are given.",
-        fails="Few observations in a bin give a rough curve, and an error in one bin is carried to all later ones. The "
-        "order of levels is a choice. Interactions cancel in the mean.",
-        interval="Pointwise, of the curve and of the mean it is centred by, over new test samples, given the edges. A "
-        "band does not hold for the whole curve at once.",
-        references="apley; modeva",
-    )
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        numbers = at_least(self, n_bins=1, min_rows=1, max_levels=2)
-        limits = (*numbers, ("pairs", are_pairs(self.pairs), "pairs of two features"))
-        check_options("ale", self, limits)
+    card: ClassVar[MethodCard] = card_of(name)
 
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return about how many rows it will have predicted: two ends of a bin, four corners of a cell."""
@@ -480,9 +455,8 @@ class AccumulatedLocalEffects(BuiltInExplainer):
         """Return ``ale``, and ``ale.interaction`` where pairs are asked for."""
         measures, omitted = row_measures(self.name, engine, self.measures)
         features, names = features_of(self.name, subject, self.features, self.pairs, self.edges)
-        codes = value_positions(subject)
         every = {
-            name: make_axis(subject, name, self.n_bins, self.edges.get(name), codes, self.max_levels, self.min_rows)
+            name: make_axis(subject, name, self.n_bins, self.edges.get(name), self.max_levels, self.min_rows)
             for name in names
         }
         axes = {name: axis for name, axis in every.items() if isinstance(axis, AleAxis)}

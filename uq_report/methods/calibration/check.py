@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf, isnan, nan
 from typing import Any, ClassVar, NamedTuple
@@ -12,7 +12,7 @@ from ...checks.reading import RuleOutcome, absent, close, listed
 from ...checks.rule import Rule
 from ...core.statistics.sample_size import SampleSize, beyond
 from ...core.statistics.verdicts import LEAST_EVENTS, Distrust, few_events
-from ...core.support.errors import check_options
+from ...core.support import options as opt
 from ...core.support.numbers import number, share_words, value_words
 from ...core.support.text import count, short
 from ...evidence import ids
@@ -29,18 +29,7 @@ from ...evidence.outcomes import (
 )
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
-from ..shared.checks import (
-    LEAST,
-    LEAST_UNITS,
-    class_counts,
-    events,
-    line_words,
-    observed,
-    positive,
-    shares,
-    span,
-    too_few,
-)
+from ..shared.checks import LEAST, LEAST_UNITS, about, class_counts, events, line_words, span, too_few
 from .tables import at_most
 
 STATED_SKILL_SIZE = 0.05  # nats, or share of the baseline's score: the true skill that a sample size is advised for
@@ -294,10 +283,8 @@ def _missed_class(rule: Rule, line: DecisionLine, view: Decisions) -> Said:
     return {
         "statement": f"Deciding for {short(view.rule, 160)}, the model finds {round(line.estimate * line.n)} of the "
         f"{line.n} rows of {label}, {recall}; {share_words(rule.thresholds['recall'])} would pass.{right}",
-        "evidence": (ids.CALIBRATION_DECISIONS, ids.CALIBRATION),
         "remedy": "Choose the threshold by what a miss and a false alarm cost.",
-        "threshold": rule.thresholds["recall"],
-        **observed(line),
+        **about(line, ids.CALIBRATION_DECISIONS, ids.CALIBRATION, threshold=rule.thresholds["recall"]),
     }
 
 
@@ -324,22 +311,19 @@ class Performance(TableCheck):
         raised too where the interval of the skill ends below it.
     """
 
-    margin: float = 0.01
+    margin: float = opt.share(0.01)
     small_gain: float = 0.03
-    recall: float = 0.2
-    expected: float | None = None
+    recall: float = opt.share(0.2)
+    expected: float | None = opt.option(
+        None, "a finite number > 0, or None", lambda value: value is None or 0 < value < inf
+    )
 
     name: ClassVar[str] = "performance"
     title: ClassVar[str] = "Performance"
 
-    def __post_init__(self) -> None:
-        """Refuse a threshold that cannot be used."""
-        limits = (
-            *shares(self, "margin", "recall"),
-            ("small_gain", self.margin <= self.small_gain < 1, "a number from margin to 1"),
-            ("expected", self.expected is None or 0 < self.expected < inf, "a finite number > 0, or None"),
-        )
-        check_options(self.name, self, limits)
+    def limits(self) -> Iterable[opt.Limit]:
+        """Return the limits of options that depend on each other."""
+        return (("small_gain", self.margin <= self.small_gain < 1, "a number from margin to 1"),)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -505,22 +489,17 @@ class CalibrationGate(TableCheck):
         Shares of rows: from which excess outside intervals or sets the gate fails, and below which it may pass.
     """
 
-    level: float = 0.05
-    effect: float = 0.02
-    medium: float = 0.05
-    high: float = 0.1
-    margin: float = 0.05
-    missed: float = 0.02
-    pass_margin: float = 0.05
+    level: float = opt.share(0.05)
+    effect: float = opt.positive(0.02)
+    medium: float = opt.positive(0.05)
+    high: float = opt.positive(0.1)
+    margin: float = opt.positive(0.05)
+    missed: float = opt.share(0.02)
+    pass_margin: float = opt.share(0.05)
 
     name: ClassVar[str] = ids.CALIBRATION
     title: ClassVar[str] = "Calibration"
     table: ClassVar[tuple[Rule, ...]] = (MISCALIBRATED, FEW_ROWS)
-
-    def __post_init__(self) -> None:
-        """Refuse thresholds that cannot be used."""
-        sizes = positive(self, "effect", "medium", "high", "margin")
-        check_options(self.name, self, (*shares(self, "level", "missed", "pass_margin"), *sizes))
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's calibration result."""

@@ -28,6 +28,7 @@ from ..shared.association import NumericColumn, coded
 from ..shared.checks import LEAST_UNITS, at_least
 from ..shared.estimates import estimate
 from ..shared.members import covers, n_drawn
+from ..shared.predicted import varentropy
 from . import scores as scoring
 from . import tables
 from .comparisons import ClassOutcomes, comparisons
@@ -400,10 +401,10 @@ def _gap_variance(q: Distribution, gap: list[scoring.CalibrationScore], setting:
         return {}
     by_unit = float(sampling.mean(gap[0].rows)[1])
     variance = n * by_unit**2
-    if not q.censored and "sample" in q.supports:
+    own = varentropy(q, setting.rng("varentropy"))
+    if own is not None:
         by_row = float(replace(sampling, codes=None, units=n).mean(gap[0].rows)[1])
         design = max(1.0, (by_unit / by_row) ** 2) if by_row > 0 else 1.0
-        own = scoring.varentropy(q, setting.rng("varentropy"))
         variance = float(n * np.square(sampling.weights) @ own) * design
     return {"gap_variance": variance} if np.isfinite(variance) else {}
 

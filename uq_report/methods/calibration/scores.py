@@ -15,7 +15,7 @@ from ...core.statistics.inference import as_extreme
 from ...core.statistics.score_intervals import auc_rows
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ...core.support.limits import check_limits
-from ...distributions import Categorical, Draws, Normal
+from ...distributions import Categorical, Draws
 from ..shared.choice import blocks
 from ..shared.estimates import area_of, explained_of, mean_of, rate_of, size_of
 from .recalibration import smooth_statistic
@@ -40,34 +40,6 @@ def confidence_gap(q: Distribution, y: AnyArray) -> FloatArray:
     """
     with np.errstate(invalid="ignore"):
         return -q.log_prob(y) - q.expected_nll(y)
-
-
-VARENTROPY_DRAWS = 200
-
-
-def varentropy(q: Distribution, rng: np.random.Generator) -> FloatArray:
-    """Return Var_q(-log q(Y)) of each row, shape (n,): the variance of its confidence gap if y follows q.
-
-    The sum over classes, 1/2 of a normal, else the variance of 200 draws of each row's own distribution.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> varentropy(Categorical([[0.8, 0.2], [0.5, 0.5]]), rng).round(6)
-    array([0.30749, 0.     ])
-    >>> varentropy(Normal([0.0, 1.0], [1.0, 3.0]), rng)
-    array([0.5, 0.5])
-    """
-    if isinstance(q, Categorical):
-        p = q.probabilities
-        squares = np.square(np.log(p, out=np.zeros_like(p), where=p > 0) + q.entropy()[:, None])
-        return np.asarray((p * squares).sum(axis=1))
-    if isinstance(q, Normal):
-        return np.full(len(q), 0.5)
-    sizes = blocks(VARENTROPY_DRAWS, len(q), CELLS)
-    losses = np.stack([q.log_prob(y) for some in sizes for y in q.sample(rng, some)])
-    with np.errstate(invalid="ignore"):
-        return np.asarray(losses.var(axis=0, ddof=1))
 
 
 SCORED = {"log_score": NLL, "brier": BRIER, "squared_error": SQUARED_ERROR, "sharpness_entropy": ENTROPY}

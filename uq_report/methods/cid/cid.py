@@ -27,7 +27,6 @@ from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ...core.support.errors import InputError
 from ...core.support.limits import check_limits
 from ...core.support.numbers import fixed
-from ..shared.choice import blocks
 
 # log p(y | x_S) of each row for the feature positions S: i(x_j; y | x_C) is that of C and j less that of C
 LogProbability = Callable[[tuple[int, ...]], FloatArray]
@@ -78,9 +77,6 @@ class UnfitError(InputError):
     def __init__(self, message: str, reason: str) -> None:
         super().__init__(message)
         self.reason = reason
-
-
-CELLS = 200_000  # logarithms of densities that are summed over classes at a time
 
 
 def normal_scores(X: FloatArray) -> FloatArray:
@@ -145,17 +141,6 @@ def gaussian_log_p(Z: FloatArray, precision: FloatArray) -> LogProbability:
     return log_p
 
 
-def half_potential_terms(Z: FloatArray, precision: FloatArray) -> InformationTerms:
-    """Return the terms with half of every pair potential in the conditional part, for comparison only.
-
-    Published figures rest on ``exp(-T_ij x_i x_j / 2)`` as the whole potential of a pair, which is
-    the conditional term of the normal whose off-diagonal precision is halved, beside the mutual
-    information of the whole covariance. The definition has the whole potential: `gaussian_terms`.
-    """
-    halved = (precision + np.diag(np.diag(precision))) / 2
-    return InformationTerms(gaussian_terms(Z, precision).mutual, gaussian_terms(Z, halved).conditional)
-
-
 def _pointwise(a: FloatArray, b: FloatArray, r: FloatArray) -> FloatArray:
     rest = 1 - r**2
     return -0.5 * np.log(rest) + (2 * r * a * b - r**2 * (a**2 + b**2)) / (2 * rest)
@@ -212,18 +197,8 @@ def mixed_terms(
         full[c] = 0.5 * (np.linalg.slogdet(precisions[c])[1] - (gradient * centred).sum(axis=1)) + log_prior[c]
         rest[c] = full[c][:, None] + gradient**2 / (2 * diagonal) - 0.5 * np.log(diagonal)
     of_all = full[y, rows] - logsumexp(full, axis=0)
-    return InformationTerms(_against_all(single, y, log_prior), of_all[:, None] - _against_all(rest, y, np.zeros(k)))
-
-
-def _against_all(logs: FloatArray, y: IntArray, log_weights: FloatArray) -> FloatArray:
-    """Return what logarithms, shape (k, n, d), are for each row's class, less those of all classes, weighted."""
-    n, found, start = len(y), [], 0
-    for size in blocks(n, len(log_weights) * logs.shape[2], CELLS):
-        part = np.arange(start, start + size)
-        weighted = logs[:, start : start + size] + log_weights[:, None, None]
-        found.append(logs[y[part], part] - logsumexp(weighted, axis=0))
-        start += size
-    return np.concatenate(found)
+    mutual = single[y, rows] - logsumexp(single + log_prior[:, None, None], axis=0)
+    return InformationTerms(mutual, of_all[:, None] - (rest[y, rows] - logsumexp(rest, axis=0)))
 
 
 def mixed_log_p(

@@ -18,12 +18,14 @@ from ...core.model.sampling import t_quantile
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
 from ...core.statistics.verdicts import judge
+from ...core.support import options as opt
 from ...core.support.arrays import FloatArray, IntArray
-from ...core.support.errors import UnsupportedError, check_options
+from ...core.support.errors import UnsupportedError
 from ...evidence import ids
 from ...evidence.importance import ABOUT_0, UNDETERMINED, CoverCorrectedLine, Pfi
 from ...evidence.information import CidCover
 from ...evidence.view import View
+from ..shared.cards import card_of
 from ..shared.changes import ChangedMeasures, as_means
 from ..shared.estimates import estimate as estimate_columns
 from ..shared.rows import ShuffledRows, shuffle
@@ -62,34 +64,13 @@ class CoverCorrection(BuiltInExplainer):
     uq_report.core.support.errors.InputError: cover.n_repeats must be an integer >= 1; got 0.
     """
 
-    n_repeats: int = 10
+    n_repeats: int = opt.at_least(1, 10)
 
     name: ClassVar[str] = ids.COVER
     section: ClassVar[str] = "relations.cover"
     priority: ClassVar[int] = 14
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Importance adjusted for redundancy",
-        definition=(
-            "PFI(C and x) − PFI(C): the increase in a measure when a feature x is permuted and its partner features C, "
-            "which carry the same information, are permuted already. C is chosen from the fitted joint distribution: "
-            "the features that reduce the information of x about the target most."
-        ),
-        assumes="The model is fixed, and the partner features are the right ones.",
-        fails=(
-            "It measures the effect of corrupting a feature, not of omitting it, and it under-reports slightly where "
-            "many features share the information. Where effects of correlated features cancel (suppression) it is no "
-            "closer to refitting without the partners than plain importance. Permuted sets form combinations that may "
-            "not occur."
-        ),
-        interval="Over new test samples, receiver and donor of each permutation included, given the partner features.",
-        references="pereira:definition 2.3; wood:section 3; breiman",
-    )
+    card: ClassVar[MethodCard] = card_of(name)
     needs: ClassVar[tuple[str, ...]] = (ids.CID, ids.PFI)
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        whole = isinstance(self.n_repeats, int) and not isinstance(self.n_repeats, bool)
-        check_options(self.name, self, (("n_repeats", whole and self.n_repeats >= 1, "an integer >= 1"),))
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``cover``: plain, corrected and joint importance of every feature with a covering set."""
@@ -252,11 +233,11 @@ class _Corrected:
         estimate, se, zero = float(corrected.estimate[m]), float(corrected.se[m]), bool(corrected.zero[m])
         margin = self.margins[measure.name]
         verdict = judge(estimate, se, df, margin, n=self.rows.n, confidence=self.confidence)
-        doubts = (
+        reasons = (
             self.rows.unreliable(part.rows[m], float(part.se[m]), outcomes=measure.needs_y).reason
             for part in (corrected, terms.change)
         )
-        unreliable = next(filter(None, doubts), "")
+        unreliable = next(filter(None, reasons), "")
         interval = verdict.lower, verdict.upper
         line = estimate_columns(estimate, se, interval, self.confidence, measure.name, feature) | {
             "verdict": ABOUT_0 if zero and not np.isnan(se) else UNDETERMINED if unreliable else verdict.verdict,

@@ -28,14 +28,12 @@ from .cid import (
     discrete_terms,
     gaussian_log_p,
     gaussian_terms,
-    half_potential_terms,
     mixed_log_p,
     mixed_terms,
     normal_log_p,
     normal_scores,
 )
-from .precision import Inverter, partial_correlations
-from .pseudo import fit_field
+from .precision import Inverter, fit_field, partial_correlations
 
 TOO_ALIKE = 1 - 1e-9
 MOST_LEVELS = 20
@@ -198,29 +196,25 @@ def copy_notes(copies: Mapping[str, str]) -> tuple[str, ...]:
 COPULA, MIXED = "Gaussian copula", "conditional Gaussian"
 
 
-def copula_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...], *, half: bool) -> InformationEstimate:
+def copula_estimate(data: Data, inverter: Inverter, caveats: tuple[str, ...]) -> InformationEstimate:
     """Return the terms of the normal of all columns' normal scores."""
     Z = normal_scores(np.column_stack([data.numbers, np.asarray(data.y, dtype=float)]))
     precision, facts = inverter(Z)
-    notes = [f"Gaussian copula: columns mapped to normal quantiles by mid-ranks; {facts['graph']}.", *doubts]
-    if half:
-        notes.append(
-            "Half of every pair potential is used, for comparison with published figures; it is not the definition."
-        )
+    note = f"Gaussian copula: columns mapped to normal quantiles by mid-ranks; {facts['graph']}."
     return InformationEstimate(
         data.features,
-        (half_potential_terms if half else gaussian_terms)(Z, precision),
+        gaussian_terms(Z, precision),
         COPULA,
         partial_correlations(precision),
         gaussian_log_p(Z, precision),
         normal_log_p(np.asarray(np.linalg.inv(precision), dtype=float), np.arange(len(precision) + 1)),
         related_by_correlation(Z[:, :-1], data.units),
-        tuple(notes),
+        (note, *caveats),
         facts,
     )
 
 
-def mixed_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...]) -> InformationEstimate:
+def mixed_estimate(data: Data, inverter: Inverter, caveats: tuple[str, ...]) -> InformationEstimate:
     """Return the terms of one normal per class with a shared covariance, that within the classes."""
     X, features = data.numbers, data.features
     codes = np.unique(np.asarray(data.y, dtype=np.int64), return_inverse=True)[1]
@@ -244,7 +238,7 @@ def mixed_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...]) -> I
         mixed_log_p(Z / scale, codes, log_prior, means / scale, precision),
         with_indicators(Z, codes[:, None]),
         related_by_correlation(normal_scores(X), data.units),
-        (f"Conditional Gaussian: one normal per class with a shared covariance; {facts['graph']}.", *doubts),
+        (f"Conditional Gaussian: one normal per class with a shared covariance; {facts['graph']}.", *caveats),
         facts,
     )
 
@@ -315,7 +309,6 @@ class Choice(NamedTuple):
     estimator: str
     penalty: float | None
     graph: tuple[tuple[str, str], ...] | None
-    potentials: str
     bins: int
 
     @property
@@ -366,10 +359,8 @@ def _attempts(
     reasons = _unsuited(data, MIXED if name == "mixed" else COPULA) if name != "discrete" else []
     edges = _edges(choice.graph, data.features)
     if name != "discrete" and not (choice.free and reasons):
-        doubts = tuple(f"In this sample {reason}." for reason in reasons)
-        fit: Callable[..., InformationEstimate] = mixed_estimate
-        if name == "copula":
-            fit = partial(copula_estimate, half=choice.potentials == "half")
+        caveats = tuple(f"In this sample {reason}." for reason in reasons)
+        fit = copula_estimate if name == "copula" else mixed_estimate
         inverter: precision.Inverter = partial(precision.by_lasso, penalty=choice.penalty, engine=engine)
         if edges is not None:
             inverter = partial(precision.by_graph, edges=edges)
@@ -380,9 +371,9 @@ def _attempts(
                 f"third power of their number, and it is tried up to {MOST_FOLDED}"
             )
         else:
-            yield partial(fit, data, inverter, doubts)
+            yield partial(fit, data, inverter, caveats)
         if choice.free:
-            yield partial(fit, data, precision.by_shrinkage, doubts)
+            yield partial(fit, data, precision.by_shrinkage, caveats)
     if name == "discrete" or choice.free:
         refused += reasons
         penalty = 1.0 if choice.penalty is None else choice.penalty

@@ -13,7 +13,7 @@ from pandas.api.types import is_numeric_dtype
 from ...checks.family import Said, TableCheck, family, needed, outcome, require, together
 from ...checks.reading import RuleOutcome, listed
 from ...checks.rule import Rule
-from ...core.support.errors import check_options
+from ...core.support import options as opt
 from ...core.support.numbers import share_words, signed
 from ...core.support.text import short
 from ...evidence import ids
@@ -22,7 +22,7 @@ from ...evidence.finding import Outcome, Symptom
 from ...evidence.rows import CountLine, DataQualityView, MissingLine, MissingView
 from ...evidence.run import Run
 from ...evidence.view import by_feature, largest_first, of_measure
-from ..shared.checks import observed, positive
+from ..shared.checks import about
 
 ZERO = "0"
 COPIED, NEAR_COPIES = "UQ701", "UQ305"  # exact copies of training rows are near ones, too
@@ -113,6 +113,11 @@ COLUMNS = {
 }
 
 
+def _part(default: float) -> float:
+    """Return a field for a share that may be 0."""
+    return opt.option(default, "a number in [0, 1)", lambda value: 0 <= value < 1)
+
+
 @dataclass(frozen=True)
 class DataQualityCheck(TableCheck):
     """Reads the counts of ``data_quality``. They are facts about these rows, so there is no test; each has a threshold.
@@ -141,23 +146,17 @@ class DataQualityCheck(TableCheck):
         Training rows (UQ708).
     """
 
-    overlap: float = 0.01
-    duplicates: float = 0.01
-    placeholder: float = 0.005
-    missing: float = 0.05
-    change: float = 0.02
-    rare_class: float = 0.05
-    few_rows: float = 100
+    overlap: float = _part(0.01)
+    duplicates: float = _part(0.01)
+    placeholder: float = _part(0.005)
+    missing: float = _part(0.05)
+    change: float = _part(0.02)
+    rare_class: float = _part(0.05)
+    few_rows: float = opt.positive(100)
 
     name: ClassVar[str] = ids.DATA_QUALITY
     title: ClassVar[str] = "Data quality"
     table: ClassVar[tuple[Rule, ...]] = RULES
-
-    def __post_init__(self) -> None:
-        """Refuse thresholds that cannot be used."""
-        names = ("overlap", "duplicates", "placeholder", "missing", "change", "rare_class")
-        rules = tuple((name, 0 <= getattr(self, name) < 1, "a number in [0, 1)") for name in names)
-        check_options(self.name, self, (*rules, *positive(self, "few_rows")))
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's facts about the data."""
@@ -291,10 +290,7 @@ def _moved(rule: Rule, line: MissingLine) -> Said:
         f"{share_words(line.share_train)} of {line.n_train} training observations: at least "
         f"{100 * _least(line):.1f} points {side}.",
         "remedy": "Find out why the share differs: how the column is filled, or whom it describes.",
-        "evidence": (ids.DATA_QUALITY_MISSING,),
-        "features": (line.feature,),
-        "threshold": rule.thresholds["change"],
-        **observed(line),
+        **about(line, ids.DATA_QUALITY_MISSING, features=(line.feature,), threshold=rule.thresholds["change"]),
     }
 
 

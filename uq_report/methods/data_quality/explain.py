@@ -16,14 +16,15 @@ from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.statistics.inference import n_units
 from ...core.statistics.score_intervals import newcombe, normal_quantile
+from ...core.support import options as opt
 from ...core.support.arrays import BoolArray, FloatArray, IntArray, column
 from ...core.support.digest import column_digest
-from ...core.support.errors import check_options
 from ...core.support.limits import check_limits
 from ...core.support.numbers import infinite
 from ...core.support.text import short
 from ...evidence import ids
 from ...evidence.rows import CLASS, DISTINCTIVE, DUPLICATE_ROWS, MISSING_TRAIN, OVERLAP, OVERLAP_OTHER_Y, TYPE_CHANGE
+from ..shared.cards import card_of
 from ..shared.estimates import diagnostic, estimate
 
 PLACEHOLDERS = (0.0, -1.0, *(sign * code for code in (9.0, 99.0, 999.0, 9999.0, 99999.0) for sign in (-1.0, 1.0)))
@@ -243,24 +244,12 @@ class DataQuality(BuiltInExplainer):
         Share of one value from which a column is sparse.
     """
 
-    sparse: float = 0.95
+    sparse: float = opt.option(0.95, "a number in (0.5, 1)", lambda value: 0.5 < value < 1)
 
     name: ClassVar[str] = "data_quality"
     section: ClassVar[str] = "data.quality"
     priority: ClassVar[int] = 1
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Data quality",
-        definition="Counts of missing, constant, copied and sparse columns, duplicate rows, rows that occur in "
-        "training, and numbers that may stand for missing values.",
-        assumes="Rows with equal values are copies, unless chance explains them.",
-        fails="Wrong values that look ordinary are not found, nor are near copies.",
-        interval="Counts have none. Differences of shares: over new test and training rows, all columns at once.",
-        references="gebru",
-    )
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        check_options(self.name, self, (("sparse", 0.5 < self.sparse < 1, "a number in (0.5, 1)"),))
+    card: ClassVar[MethodCard] = card_of(name)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``data_quality`` and ``data_quality.missing``."""

@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from math import inf, isnan, nan, sqrt
 from typing import Any, ClassVar, NamedTuple
 
-from ...checks.family import Said, TableCheck, family, needed, outcome, require
+from ...checks.family import Judge, Said, TableCheck, family, needed, require
 from ...checks.reading import RuleOutcome, absent, listed, size_beyond
 from ...checks.rule import Rule
 from ...core.model.measures import ENTROPY, NLL
-from ...core.support.errors import check_options
+from ...core.support import options as opt
 from ...core.support.numbers import number, value_words
 from ...core.support.text import clean, short
 from ...evidence import ids, outcomes
-from ...evidence.finding import SEVERITIES, Outcome, Symptom
+from ...evidence.finding import SEVERITIES, Symptom
 from ...evidence.outcomes import DifferenceLine, GroupLine, UseLine
 from ...evidence.run import Run
-from ..shared.checks import line_words, observed, positive, shares
+from ..shared.checks import about, line_words
 from .contrasts import ERROR_RATES
 from .plan import ALL
 
@@ -139,9 +139,8 @@ class GroupTest(NamedTuple):
     @property
     def about(self) -> Said:
         """The fields of a finding on this difference."""
-        evidence, line = (ids.GROUPS_DIFFERENCE, ids.GROUPS), self.line
-        about = {"evidence": evidence, "features": (line.feature,), "measures": (line.measure,), **observed(line)}
-        return {**about, "threshold": self.bound}
+        fields = {"features": (self.line.feature,), "measures": (self.line.measure,), "threshold": self.bound}
+        return about(self.line, ids.GROUPS_DIFFERENCE, ids.GROUPS, **fields)
 
 
 def _tested(rule: Rule, run: Run, thresholds: Mapping[str, str], what: str) -> list[GroupTest]:
@@ -343,13 +342,11 @@ def _use_words(rule: Rule, raised: Sequence[UseLine], contrasts: Contrasts) -> S
         "statement": f"Permuting {short(line.by)}{'' if line.by == line.feature else proxy} moves the predictions"
         f"{of_class(line.measure)} for {group_words(line)} against the rest by {contrast(line, size=True)}."
         f"{f' In all, {in_all}.' if in_all else ''}",
-        "evidence": (ids.GROUPS_USE, ids.GROUPS_DIFFERENCE, ids.GROUPS_PROXY),
         "remedy": _basis(line),
-        "measures": (line.measure,),
         "features": tuple(dict.fromkeys((line.by, line.feature))),
         "threshold": rule.thresholds["spread"] * line.scale,
         "explains": () if worst == "observation" else (Symptom(code=MISPREDICTED, feature=line.feature),),
-        **observed(line),
+        **about(line, ids.GROUPS_USE, ids.GROUPS_DIFFERENCE, ids.GROUPS_PROXY, measures=(line.measure,)),
     }
 
 
@@ -370,12 +367,9 @@ def _input_words(rule: Rule, line: UseLine) -> Said:
         "statement": f"The model uses {short(line.feature)} as an input: permuting it changes predictions"
         f"{of_class(line.measure)} by {contrast(line)} on average. No group's predictions are shown to depend on it "
         "beyond the margin.",
-        "evidence": (ids.GROUPS_USE,),
         "remedy": _basis(line),
-        "measures": (line.measure,),
-        "features": (line.feature,),
         "threshold": rule.thresholds["used"] * line.scale,
-        **observed(line),
+        **about(line, ids.GROUPS_USE, features=(line.feature,), measures=(line.measure,)),
     }
 
 
@@ -385,11 +379,8 @@ def _all_features(rule: Rule, line: outcomes.ProxyLine) -> Said:
         "statement": f"The features of the model together predict {short(line.feature)}, with R² "
         f"{line_words(line, confidence=line.confidence)} on held-out observations. Omitting the attribute does not "
         "hide it from the model.",
-        "evidence": (ids.GROUPS_PROXY,),
         "remedy": "Document why the features that predict the attribute are needed.",
-        "features": (line.feature,),
-        "threshold": rule.thresholds["skill"],
-        **observed(line),
+        **about(line, ids.GROUPS_PROXY, features=(line.feature,), threshold=rule.thresholds["skill"]),
     }
 
 
@@ -460,34 +451,25 @@ class GroupsCheck(TableCheck):
         Out-of-bag R² from which all features together tell an attribute.
     """
 
-    level: float = 0.05
-    spread: float = 0.1
-    effect: float = 0.02
+    level: float = opt.share(0.05)
+    spread: float = opt.positive(0.1)
+    effect: float = opt.positive(0.02)
     some: float = 0.05
     much: float = 0.1
-    entropy: float = 0.05
-    rate: float = 0.05
-    loss: float = 0.1
-    high: float = 4.0
-    used: float = 0.01
-    proxy: float = 0.5
-    stand_in: float = 0.7
-    skill: float = 0.5
+    entropy: float = opt.positive(0.05)
+    rate: float = opt.share(0.05)
+    loss: float = opt.positive(0.1)
+    high: float = opt.option(4.0, "a number >= 1", lambda value: value >= 1)
+    used: float = opt.share(0.01)
+    proxy: float = opt.share(0.5)
+    stand_in: float = opt.share(0.7)
+    skill: float = opt.share(0.5)
 
     name: ClassVar[str] = ids.GROUPS
     title: ClassVar[str] = "Groups and protected attributes"
     table: ClassVar[tuple[Rule, ...]] = (PREDICTIONS, LOSSES, USE, SMALL, PLAIN)
+    judges: ClassVar[tuple[Judge, ...]] = (_predictions, _losses, _use, _withheld, _plain)
 
-    def __post_init__(self) -> None:
-        """Refuse thresholds that cannot be used."""
-        limits = (
-            *shares(self, "level", "rate", "used", "proxy", "stand_in", "skill"),
-            *positive(self, "spread", "effect", "entropy", "loss"),
-            ("some", self.effect <= self.some < self.much, "numbers effect <= some < much"),
-            ("high", self.high >= 1, "a number >= 1"),
-        )
-        check_options(self.name, self, limits)
-
-    def check(self, run: Run) -> Outcome:
-        """Judge the run's results by group."""
-        return outcome(self, run, _predictions, _losses, _use, _withheld, _plain)
+    def limits(self) -> Iterable[opt.Limit]:
+        """Return the limits of options that depend on each other."""
+        return (("some", self.effect <= self.some < self.much, "numbers effect <= some < much"),)

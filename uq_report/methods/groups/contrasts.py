@@ -16,11 +16,11 @@ from ...core.predictive import Distribution
 from ...core.statistics.inference import as_extreme
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ...core.support.limits import check_limits
-from ...core.support.text import clean
 from ...distributions import Categorical
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ..shared.choice import blocks
 from ..shared.estimates import error_of, row_pieces
+from ..shared.predicted import PredictedNumber, expected_loss, predicted, varentropy
 
 ERROR_RATES = ("false_positive_rate", "false_negative_rate")
 OF_OUTCOMES = ("outcome", "residual", CONFIDENCE_GAP, "coverage_90", *ERROR_RATES)
@@ -47,52 +47,6 @@ class Values(NamedTuple):
     def tested(self) -> bool:
         """Whether differences between groups get a p-value."""
         return self.measure.partition("[")[0] in TESTED
-
-
-class PredictedNumber(NamedTuple):
-    """A number that the model predicts, of every row: its mean, or the probability of a class.
-
-    `suffix` tells distance those of several classes; `y` is the outcome on the same scale, None if not known.
-    `scale` is the standard deviation of the outcome; where none is known, the one that the predictions imply.
-    """
-
-    suffix: str
-    unit: str
-    rows: FloatArray
-    y: FloatArray | None
-    scale: float
-    position: int | None = None
-    variance: FloatArray | None = None
-
-    @property
-    def name(self) -> str:
-        """The measure."""
-        return f"prediction{self.suffix}"
-
-
-def predicted(engine: Engine) -> list[PredictedNumber]:
-    """Return what the model predicts: the probability of the positive of two classes, of each of more, or the mean."""
-    q, y, weights = engine.baseline, engine.y, Sampling.of(engine.subject).weights
-    if "proba" not in q.supports:
-        if "mean" not in q.supports:
-            return []
-        rows, outcome = q.mean(), None if y is None or q.censored else np.asarray(y, dtype=float)
-        values = rows if outcome is None else outcome
-        scale = float(np.sqrt(weights @ np.square(values - weights @ values)))
-        known = "variance" in q.supports and not q.censored
-        return [PredictedNumber("", "units of y", rows, outcome, scale, variance=q.variance() if known else None)]
-    q = cast("Categorical", q)
-    two = len(q.classes) == 2
-    numbers = []
-    for c, label in enumerate(q.classes.tolist()):
-        if two and c != q.positive:
-            continue
-        rows, outcome = q.probabilities[:, c], None if y is None else (y == c).astype(float)
-        share = float(weights @ (rows if outcome is None else outcome))
-        suffix = "" if two else f"[{clean(label)}]"
-        scale = float(np.sqrt(share * (1 - share)))
-        numbers.append(PredictedNumber(suffix, "probability", rows, outcome, scale, c, rows * (1 - rows)))
-    return numbers
 
 
 def row_values(engine: Engine) -> tuple[list[Values], tuple[Omission, ...]]:
@@ -148,7 +102,7 @@ def _excess(engine: Engine, rows: dict[str, FloatArray], scale: float) -> Iterat
             return
     else:
         yield Omission(CONFIDENCE_GAP, "", "it needs the loss and the entropy")
-    loss, expected = engine.baseline.usual_loss, _expected_loss(engine.baseline)
+    loss, expected = engine.baseline.usual_loss, expected_loss(engine.baseline)
     if loss in rows and expected is not None:
         yield _of_every_row("excess_loss", engine.measures[loss].unit, rows[loss] - expected, scale=scale)
 
@@ -156,43 +110,12 @@ def _excess(engine: Engine, rows: dict[str, FloatArray], scale: float) -> Iterat
 def _of_counted(engine: Engine) -> FloatArray | None:
     """Return the varentropy of the rows that have a weight, 0 for others; None where it has no value."""
     counted = Sampling.of(engine.subject).weights > 0
-    drawn = varentropy(engine.baseline.take(np.flatnonzero(counted)), engine.rng("varentropy"))
-    if drawn is None:
+    drawn = varentropy(engine.baseline.take(np.flatnonzero(counted)), engine.rng("varentropy"), DRAWN)
+    if drawn is None or not np.isfinite(drawn).all():
         return None
     variance = np.zeros(len(counted))
     variance[counted] = drawn
     return variance
-
-
-DRAWN = 32
-
-
-def varentropy(q: Distribution, rng: np.random.Generator) -> FloatArray | None:
-    """Return the variance of each row's negative log-likelihood if outcomes follow q; None where it has no value.
-
-    Exact for classes, else of `DRAWN` outcomes drawn from q.
-
-    Examples
-    --------
-    >>> q = Categorical(np.array([[0.5, 0.5], [0.2, 0.8]]), ("a", "b"))
-    >>> varentropy(q, np.random.default_rng(0)).round(4).tolist()
-    [0.0, 0.3075]
-    """
-    if "proba" in q.supports:
-        p = cast("Categorical", q).probabilities
-        squares = special.xlogy(p, p) * np.log(np.where(p > 0, p, 1.0))
-        return np.asarray(np.maximum(squares.sum(axis=1) - np.square(q.entropy()), 0.0))
-    if q.censored or not {"sample", "log_prob"} <= q.supports:
-        return None
-    drawn = np.var([q.log_prob(sample) for sample in q.sample(rng, DRAWN)], axis=0, ddof=1)
-    return drawn if np.isfinite(drawn).all() else None
-
-
-def _expected_loss(q: Distribution) -> FloatArray | None:
-    """Return the Brier score or squared error that the model expects of each row, or None where it has none."""
-    if "proba" in q.supports:
-        return np.asarray(1 - np.square(cast("Categorical", q).probabilities).sum(axis=1))
-    return q.variance() if "variance" in q.supports and not q.censored else None
 
 
 def _rates(engine: Engine, y: AnyArray) -> Iterator[Values | Omission]:
@@ -218,6 +141,7 @@ def _errors(q: Categorical, y: AnyArray) -> Iterator[Values | Omission]:
     yield Values(ERROR_RATES[1], "share of positives", (~decided).astype(float), event, share=True)
 
 
+DRAWN = 32  # outcomes of each distribution whose varentropy has no closed form
 EXACT_UNITS = 500
 CELLS = 2_000_000
 

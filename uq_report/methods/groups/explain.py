@@ -18,17 +18,19 @@ from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
 from ...core.predictive import Distribution
+from ...core.support import options as opt
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray, take_rows
-from ...core.support.errors import BudgetError, InputError, UnsupportedError, check_options
+from ...core.support.errors import BudgetError, InputError, UnsupportedError
 from ...distributions import Categorical
 from ...evidence import columns as col
 from ...evidence import ids
 from ..shared.association import NumericColumn, association, coded
 from ..shared.attributes import attributes
-from ..shared.checks import at_least
+from ..shared.cards import card_of
 from ..shared.estimates import diagnostic, error_of, estimate, row_pieces
 from ..shared.forest import forecasts, row_groups, skill
-from .contrasts import EXACT_UNITS, GroupDifference, PredictedNumber, difference, predicted, row_values
+from ..shared.predicted import PredictedNumber, predicted
+from .contrasts import EXACT_UNITS, GroupDifference, difference, row_values
 from .plan import ALL, Plan
 
 MOST_ROWS = 1000
@@ -100,7 +102,7 @@ def _together(
     X = np.column_stack([values.rank(method="dense") if ordered else values for values, ordered in columns])
     clusters = None if subject.clusters is None else subject.clusters[rows]
     blocks = row_groups(take_rows(subject.X, rows), clusters)
-    forecast = forecasts(X, truth, blocks, engine.rng("proxy", name), None)
+    forecast = forecasts(X, truth, blocks, engine.rng("proxy", name))
     if np.isnan(forecast).any():
         return Omission("", name, "too few different rows to leave some out of every tree")
     sampling = Sampling.of(subject, rows)
@@ -311,35 +313,16 @@ class Groups(BuiltInExplainer):
     Mitchell et al. (2019), doi:10.1145/3287560.3287596, section 4.
     """
 
-    n_min: int = 30
-    max_levels: int = 6
-    n_draws: int = 999
-    n_proxies: int = 2
-    min_association: float = 0.3
+    n_min: int = opt.at_least(5, 30)
+    max_levels: int = opt.at_least(2, 6)
+    n_draws: int = opt.at_least(99, 999)
+    n_proxies: int = opt.at_least(0, 2)
+    min_association: float = opt.option(0.3, "a number in (0, 1]", lambda value: 0 < value <= 1)
 
     name: ClassVar[str] = "groups"
     section: ClassVar[str] = "outcomes.groups"
     priority: ClassVar[int] = 5
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Groups",
-        definition="Means of prediction, outcome, loss, uncertainty and error rates over the rows of each group of a "
-        "named attribute, each group less the rest, and what of that is lost when the attribute, or a feature that "
-        "tells it, is exchanged between rows.",
-        assumes="Rows are independent, or dependent only inside the stated clusters; the attribute is recorded "
-        "rightly.",
-        fails="An exchange makes rows that may not occur. Small groups are withheld, so that a harm to few people is "
-        "not seen. Equal means can hide unequal causes, and unequal means can have fair ones.",
-        interval="Of each mean and each difference by itself, over new test rows.",
-        references="mitchell",
-    )
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        limits = (
-            *at_least(self, n_min=5, max_levels=2, n_draws=99, n_proxies=0),
-            ("min_association", 0 < self.min_association <= 1, "a number in (0, 1]"),
-        )
-        check_options(self.name, self, limits)
+    card: ClassVar[MethodCard] = card_of(name)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``groups``, ``groups.difference``, ``groups.proxy`` and ``groups.use``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import combinations, product
+from itertools import combinations
 from math import comb
 from typing import ClassVar, NamedTuple
 
@@ -19,9 +19,10 @@ from ...core.model.results import ESTIMATE_COLUMNS, Interaction, Omission, Resul
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
+from ...core.support import options as opt
 from ...core.support.arrays import FloatArray, IntArray
-from ...core.support.errors import InputError, check_options, nearest
-from ..shared.checks import at_least
+from ...core.support.errors import InputError, nearest
+from ..shared.cards import card_of
 from ..shared.choice import INFINITE_REMEDY, draw, row_measures
 
 ROUNDING = 1e-12
@@ -65,32 +66,14 @@ class HStatistic(BuiltInExplainer):
 
     measures: tuple[str, ...] = ("prediction", "entropy")
     features: tuple[str, ...] | None = None
-    max_rows: int = 50
-    top: int | None = 6
-    unstable_below: float = 0.01
+    max_rows: int = opt.at_least(3, 50)
+    top: int | None = opt.option(6, "an integer >= 2 or None", lambda value: value is None or value >= 2)
+    unstable_below: float = opt.option(0.01, "a number in [0, 1)", lambda value: 0 <= value < 1)
 
     name: ClassVar[str] = "h_statistic"
     section: ClassVar[str] = "robustness.interactions"
     priority: ClassVar[int] = 12
-    card: ClassVar[MethodCard] = MethodCard(
-        title="H-statistic",
-        definition="H² of a pair: variance of the joint partial dependence that the sum of the single ones does not "
-        "explain, as a share of its variance; H² of one feature: the same with all others together.",
-        assumes="Partial dependence is an adequate summary: features can be changed independently of each other.",
-        fails="Dependent features lead to extrapolation, which can appear as interaction. Small samples bias H² "
-        "upwards, and the ratio is unstable where the joint effect is small: such pairs are not ranked.",
-        interval="None.",
-        references="friedman_popescu",
-    )
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        limits = (
-            *at_least(self, max_rows=3),
-            ("top", self.top is None or self.top >= 2, "an integer >= 2 or None"),
-            ("unstable_below", 0 <= self.unstable_below < 1, "a number in [0, 1)"),
-        )
-        check_options("h_statistic", self, limits)
+    card: ClassVar[MethodCard] = card_of(name)
 
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return about how many rows it will have predicted: every row with another row's values."""
@@ -183,28 +166,21 @@ def _dependences(
     base: FloatArray,
     sets: Sequence[tuple[str, ...]],
 ) -> dict[tuple[str, ...], FloatArray]:
-    """Return, per feature set S, PD_S and PD_-S at every row, shape (2, measures, rows), from one stream.
+    """Return, per feature set S, PD_S and PD_-S at every row, shape (2, measures, rows).
 
     PD_S is at its own values over all rests, PD_-S at its rest over all values. Shift s gives row i the values of
     row i + s, so n - 1 shifts and the unchanged rows are all pairs.
     """
     weights, n = Sampling.of(subject, rows).weights, len(rows)
     sums = {features: np.stack([base * weights] * 2) for features in sets}
-    shifts = np.arange(1, n)
-    donors, receivers = ((np.arange(n) + sign * shifts[:, None]) % n for sign in (1, -1))
-    columns = [tuple(subject.positions(f)[0] for f in features) for features in sets]
-    variants = (Variant(at, donors=own) for at, own in product(columns, rows[donors]))
-    total = len(sets) * len(shifts)
-    for group in engine.evaluate(variants, measures, rows, total):
-        numbers = group.first + np.arange(group.values.shape[1])
-        for of in np.unique(numbers // len(shifts)):
-            own = slice(*np.searchsorted(numbers, [of * len(shifts), (of + 1) * len(shifts)]))
-            at, values = numbers[own] % len(shifts), group.values[:, own]
-            parts = np.empty((2, len(measures), 1 + len(at), n))
-            parts[:, :, 0] = sums[sets[of]]
-            parts[0, :, 1:] = np.take_along_axis(values * weights, receivers[None, at], axis=2)
-            np.multiply(values, weights[donors[at]], out=parts[1, :, 1:])
-            sums[sets[of]] = parts.sum(axis=2)
+    donors, receivers = ((np.arange(n) + sign * np.arange(1, n)[:, None]) % n for sign in (1, -1))
+    for features, total in sums.items():
+        columns = tuple(subject.positions(f)[0] for f in features)
+        variants = (Variant(columns, donors=own) for own in rows[donors])
+        for group in engine.evaluate(variants, measures, rows, len(donors)):
+            at = slice(group.first, group.first + group.values.shape[1])
+            total[0] += np.take_along_axis(group.values * weights, receivers[None, at], axis=2).sum(axis=1)
+            total[1] += (group.values * weights[donors[at]]).sum(axis=1)
     return sums
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import ClassVar, NamedTuple, TypeVar
@@ -14,8 +14,9 @@ from ...checks.family import Said, TableCheck, family, outcome, require
 from ...checks.reading import RuleOutcome, absent, freedom, listed, measure_words, method_words, two_sided
 from ...checks.rule import Rule, verbatim
 from ...core.statistics.verdicts import holm
+from ...core.support import options as opt
 from ...core.support.arrays import FloatArray
-from ...core.support.errors import UnsupportedError, check_options, nearest
+from ...core.support.errors import UnsupportedError, nearest
 from ...core.support.numbers import plain, share_words, value_words
 from ...core.support.text import clean, short
 from ...evidence import columns as col
@@ -23,7 +24,7 @@ from ...evidence.finding import Outcome
 from ...evidence.profiles import Ale, Pdp, PointLine
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
-from ..shared.checks import at_least, positive, shares, span
+from ..shared.checks import about
 
 L = TypeVar("L", bound=PointLine)
 MIN_CURVES = 10
@@ -216,30 +217,21 @@ class Direction(TableCheck):
     """
 
     monotone: Mapping[str, str] = field(default_factory=dict)
-    measure: str = "prediction"
-    level: float = 0.05
-    min_size: float = 0.02
-    high_size: float = 0.25
-    rows_per_step: int = 60
+    measure: str = opt.option("prediction", "the name of a measure", bool)
+    level: float = opt.share(0.05)
+    min_size: float = opt.share(0.02)
+    high_size: float = opt.positive(0.25)
+    rows_per_step: int = opt.at_least(5, 60)
 
     name: ClassVar[str] = "direction"
     title: ClassVar[str] = "Expected directions"
     table: ClassVar[tuple[Rule, ...]] = (AGAINST,)
 
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
+    def limits(self) -> Iterable[opt.Limit]:
+        """Return the limits of options that depend on each other."""
         stated: object = self.monotone
-        is_stated = isinstance(stated, Mapping) and all(
-            isinstance(f, str) and str(v) in SIGNS for f, v in stated.items()
-        )
-        limits = (
-            ("monotone", is_stated, f"a mapping of features to one of {', '.join(SIGNS)}"),
-            ("measure", bool(self.measure), "the name of a measure"),
-            *shares(self, "level", "min_size"),
-            *positive(self, "high_size"),
-            *at_least(self, rows_per_step=5),
-        )
-        check_options(self.name, self, limits)
+        holds = isinstance(stated, Mapping) and all(isinstance(f, str) and str(v) in SIGNS for f, v in stated.items())
+        return (("monotone", holds, f"a mapping of features to one of {', '.join(SIGNS)}"),)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -319,15 +311,13 @@ class Direction(TableCheck):
         steps, expected, measure = worst.steps, self.monotone[feature], measure_words(self.measure)
         change, reach = steps.change[k], stdtrit(steps.df[k], 1 - self.level / 2) * steps.std_error[k]
         interval = (float(change), float(change - reach), float(change + reach))
+        evidence = [curve.steps.id for curve in curves if curve.wrong.any()]
         return {
             "statement": f"{measure[0].upper()}{measure[1:]} is expected to be {expected} in {short(feature)}, but "
             f"between {plain(steps.start[k])} and {plain(steps.end[k])} {steps.method} changes by "
             f"{value_words(*interval, confidence=1 - self.level)}. Steps in the wrong direction make up "
             f"{share_words(worst.share)} of its range.",
-            "evidence": [curve.steps.id for curve in curves if curve.wrong.any()],
             "remedy": "Constrain the model to be monotone, or correct the stated expectation.",
             "measures": (self.measure,),
-            "features": (feature,),
-            "threshold": 0.0,
-            **span(*interval),
+            **about(interval, *evidence, features=(feature,), threshold=0.0),
         }

@@ -18,10 +18,11 @@ from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Profil
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
+from ...core.support import options as opt
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from ...core.support.errors import InputError, check_options
+from ...core.support.errors import InputError
 from ...distributions import Categorical
-from ..shared.checks import at_least
+from ..shared.cards import card_of
 from ..shared.choice import leading, row_measures
 from ..shared.curves import are_pairs, features_of, fill, stacked, surface_places
 from ..shared.estimates import estimate
@@ -260,41 +261,26 @@ class PartialDependence(BuiltInExplainer):
 
     measures: tuple[str, ...] | None = None
     features: tuple[str, ...] | None = None
-    pairs: tuple[tuple[str, str], ...] = ()
-    grid_resolution: int = 20
-    percentiles: tuple[float, float] = (0.0, 1.0)
+    pairs: tuple[tuple[str, str], ...] = opt.option((), "pairs of two features", are_pairs)
+    grid_resolution: int = opt.at_least(2, 20)
+    percentiles: tuple[float, float] = opt.option(
+        (0.0, 1.0), "two increasing numbers in [0, 1]", lambda value: 0 <= value[0] < value[1] <= 1
+    )
     custom_values: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    mode: str = "plain"
-    max_ice: int = 60
-    max_levels: int = 30
+    mode: str = opt.one_of(MODES, "plain")
+    max_ice: int = opt.at_least(0, 60)
+    max_levels: int = opt.at_least(1, 30)
 
     name: ClassVar[str] = "pdp"
     section: ClassVar[str] = "soundness.profiles"
     priority: ClassVar[int] = 7
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Profiles (PDP and ICE)",
-        definition="ICE: the measure of one observation as a single feature is changed. PDP: the mean of these curves "
-        "over all observations.",
-        assumes="The feature can be changed independently of the others; points are observed values.",
-        fails="For dependent features the curves extrapolate to combinations that do not occur; interactions cancel in "
-        "the mean.",
-        interval="Pointwise, over new test samples. A band of pointwise intervals does not hold for the whole curve at "
-        "once.",
-        references="friedman; goldstein; wood:section 4",
-    )
+    card: ClassVar[MethodCard] = card_of(name)
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used; ``"centered"`` is ``"centred"``."""
         if self.mode == "centered":
             object.__setattr__(self, "mode", "centred")
-        low, high = self.percentiles
-        limits = (
-            *at_least(self, grid_resolution=2, max_ice=0, max_levels=1),
-            ("percentiles", 0 <= low < high <= 1, "two increasing numbers in [0, 1]"),
-            ("mode", self.mode in MODES, f"one of {MODES}"),
-            ("pairs", are_pairs(self.pairs), "pairs of two features"),
-        )
-        check_options("pdp", self, limits)
+        super().__post_init__()
 
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return about how many rows it will have predicted."""

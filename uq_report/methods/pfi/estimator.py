@@ -55,21 +55,16 @@ class Estimator:
         self, shuffling: Shuffler, features: Sequence[str]
     ) -> Iterator[tuple[FeatureShuffles, ChangedMeasures, ImportanceTerms]]:
         """Yield every set of features in order, with the measures of its changed rows and its terms."""
-        own = slice(len(self.rows.measures))
-        for pack in shuffling.packs(features):
-            ready: dict[str, tuple[ChangedMeasures, ImportanceTerms]] = {}
-            looks = stops(shuffling.n_repeats, adaptive=self.max_shuffle_variance > 0)
+        own, looks = slice(len(self.rows.measures)), stops(shuffling.n_repeats, adaptive=self.max_shuffle_variance > 0)
+        for feature in features:
+            held = shuffling.of(feature)
             for stop in looks:
-                open_sets = [held for held in pack if held.feature not in ready]
-                shuffling.evaluate(open_sets, stop)
-                for held in open_sets:
-                    changes = held.changes.fitted(self.rows)
-                    terms = feature_terms(changes.of(own), self.rows)
-                    if stop == looks[-1] or self.settled(terms):
-                        ready[held.feature] = changes, terms
-            while pack:  # its arrays are freed one by one
-                held = pack.pop(0)
-                yield held, *ready.pop(held.feature)
+                shuffling.evaluate(held, stop)
+                changes = held.changes.fitted(self.rows)
+                terms = feature_terms(changes.of(own), self.rows)
+                if self.settled(terms):
+                    break
+            yield held, changes, terms
 
     def settled(self, terms: ImportanceTerms) -> bool:
         """Return whether more shuffles would change little of any finite measure; always where all pairs are known.

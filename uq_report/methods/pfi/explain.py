@@ -14,9 +14,11 @@ from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.measures import DECOMPOSITION, ENTROPY, PARTS, SET_SIZE, VARIANCE, Measure
 from ...core.model.results import Importance, Omission, Result
 from ...core.model.subject import Subject
+from ...core.support import options as opt
 from ...core.support.arrays import FloatArray, take_rows
 from ...core.support.errors import InputError, nearest
 from ...evidence.importance import CLAIMED
+from ..shared.cards import card_of
 from ..shared.choice import refuse_none
 from ..shared.members import DrawnMembers
 from ..shared.rows import ShuffledRows
@@ -98,8 +100,8 @@ class PermutationImportance(BuiltInExplainer):
     """
 
     measures: tuple[str, ...] = ("loss", "nll", "entropy", DECOMPOSITION)
-    n_repeats: int = 30
-    max_shuffle_variance: float = 0.1
+    n_repeats: int = opt.at_least(1, 30)
+    max_shuffle_variance: float = opt.option(0.1, "a number in [0, 1)", lambda value: 0 <= value < 1)
     features: tuple[str, ...] | None = None
     exact: bool | None = None
     margin: Mapping[str, float] | float | None = None
@@ -109,23 +111,7 @@ class PermutationImportance(BuiltInExplainer):
     name: ClassVar[str] = "pfi"
     section: ClassVar[str] = "prediction.importance"
     priority: ClassVar[int] = 3
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Permutation importance (PFI, Likelihood-PFI, Entropy-PFI)",
-        definition="Mean change of a measure when a feature's values are permuted between observations: of a loss "
-        "(PFI), of the negative log-likelihood (Likelihood-PFI), of the predictive entropy (Entropy-PFI).",
-        assumes="The model is fixed. Importance describes the model on the test sample; it has no causal meaning.",
-        fails=(
-            "It measures the effect of corrupting a feature, not of omitting it: where features are correlated, a "
-            "refitted model could use the others instead. Permuting breaks the dependence between features, so the "
-            "model may be evaluated at combinations that do not occur."
-        ),
-        interval=(
-            "Over new test samples, receiver and donor of each permutation included. For features with few values the "
-            "importance is exact over all permutations, and its interval is that of the observations alone. The spread "
-            "of the permutations is no such interval. For a random model, also over new draws of its members."
-        ),
-        references="wood:sections 3 and 3.5; breiman; lecture",
-    )
+    card: ClassVar[MethodCard] = card_of(name)
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
@@ -135,13 +121,7 @@ class PermutationImportance(BuiltInExplainer):
                 raise InputError(f"pfi.{field} must be a sequence of names; got {value!r}.")
             if value is not None:
                 object.__setattr__(self, field, tuple(value))
-        if isinstance(self.n_repeats, bool) or not isinstance(self.n_repeats, int) or self.n_repeats < 1:
-            raise InputError(f"pfi.n_repeats must be an integer >= 1; got {self.n_repeats!r}.")
-        if not 0 <= self.max_shuffle_variance < 1:
-            raise InputError(f"pfi.max_shuffle_variance must be a number in [0, 1); got {self.max_shuffle_variance!r}.")
-        self._check_margin()
-
-    def _check_margin(self) -> None:
+        super().__post_init__()
         if isinstance(self.margin, Mapping):
             allowed = (*self.measures, *(chain(*PARTS) if DECOMPOSITION in self.measures else ()))
             unknown = [key for key in self.margin if key not in allowed]

@@ -282,11 +282,11 @@ def _cells(line: PfiLine | None) -> tuple[str, str]:
     return words_of(line, "not computed"), verdict
 
 
-def _parted(doubts: Mapping[str, PfiLine], cover: CoverCorrected | None) -> list[Block]:
+def _parted(entropies: Mapping[str, PfiLine], cover: CoverCorrected | None) -> list[Block]:
     """Say where the interpretation of Entropy-PFI by Wood et al. and the partner features disagree."""
     if cover is None:
         return []
-    verdicts = {feature: line.verdict for feature, line in doubts.items() if feature in cover.partners}
+    verdicts = {feature: line.verdict for feature, line in entropies.items() if feature in cover.partners}
     shared = [f for f, verdict in verdicts.items() if verdict == ABOUT_0 and cover.partners[f]]
     alone = [f for f, verdict in verdicts.items() if verdict in (POSITIVE, NEGATIVE) and not cover.partners[f]]
     partners = joined([f"{name(f)} (with {joined(list(map(name, cover.partners[f])))})" for f in shared])

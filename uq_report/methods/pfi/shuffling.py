@@ -7,7 +7,7 @@ sets the mean is estimated, in rounds, so that a set whose numbers are settled i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import cast
@@ -25,7 +25,6 @@ from ..shared.changes import ChangedMeasures, Distinct
 from ..shared.rows import shuffle, shuffle_within
 
 FIRST, MORE = 20, 10  # shuffles before the first look at a set, and between two looks
-_HELD = 2**21  # numbers of the sets that are shuffled together
 _MANY = 2**22  # numbers of a set above which its shuffles are folded
 
 
@@ -116,25 +115,13 @@ class Shuffler:
     whole: bool = False
     units: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def packs(self, features: Sequence[str]) -> Iterator[list[FeatureShuffles]]:
-        """Yield the sets that are shuffled together, as many as are held in 16 MiB: it depends on the sizes only."""
-        pack: list[FeatureShuffles] = []
-        for feature in features:
-            pack.append(self._of(feature))
-            if sum(held.T.size for held in pack) >= _HELD or self._at_once < self.n_repeats:
-                yield pack
-                pack = []
-        if pack:
-            yield pack
-
-    def evaluate(self, sets: Sequence[FeatureShuffles], stop: int) -> None:
-        """Evaluate shuffles up to number `stop` of every set, or all its values; one stream, so that calls are full."""
-        order = [(held, r) for held in sets for r in held.left(stop)]
-        variants = (held.variant(r) for held, r in order)
+    def evaluate(self, held: FeatureShuffles, stop: int) -> None:
+        """Evaluate shuffles of a set up to number `stop`, or all its values."""
+        left = held.left(stop)
         evaluated = [measure for m, measure in enumerate(self.measures) if m not in self._changes]
-        for group in self.engine.evaluate(variants, evaluated, total=len(order)):
+        for group in self.engine.evaluate(map(held.variant, left), evaluated, total=len(left)):
             for v in range(group.values.shape[1]):
-                order[group.first + v][0].take(self._with_changes(group.values[:, v]))
+                held.take(self._with_changes(group.values[:, v]))
 
     @cached_property
     def _changes(self) -> dict[int, tuple[Change, int, FloatArray]]:
@@ -162,7 +149,8 @@ class Shuffler:
         of_all = replace(self, base=base, n_full=n_full)
         return of_all.held(ALL_FEATURES, (), Distinct(rows, rows) if self.exact else None)
 
-    def _of(self, feature: str) -> FeatureShuffles:
+    def of(self, feature: str) -> FeatureShuffles:
+        """Return a set of which nothing is evaluated yet."""
         subject = self.engine.subject
         members = self.units.get(feature, (feature,))
         columns = tuple(position for member in members for position in subject.positions(member))
@@ -190,7 +178,7 @@ class Shuffler:
 
     @property
     def _at_once(self) -> int:
-        """How many shuffles of a set are held: all, or, of those that are no pack with others, enough to fold."""
+        """How many shuffles of a set are held: all, or, of many rows, enough to fold."""
         many = self.n_full * self.n_repeats * self.base.shape[1] > _MANY
         return min(self.n_repeats, LEAST) if many and not self.whole else self.n_repeats
 

@@ -11,24 +11,23 @@ import numpy as np
 from scipy.special import stdtrit
 
 from ...checks import reading
-from ...checks.family import Said, TableCheck, family, needed, outcome, require, together
+from ...checks.family import Judge, Said, TableCheck, family, needed, require, together
 from ...checks.reading import RuleOutcome, and_with, listed, two_sided
 from ...checks.rule import Rule
 from ...core.model.measures import ENTROPY, NLL, NLL_CLIPPED
 from ...core.statistics.verdicts import holm
+from ...core.support import options as opt
 from ...core.support.arrays import FloatArray
-from ...core.support.errors import check_options
 from ...core.support.numbers import fixed, number, places, share_words, unit_phrase, value_words
 from ...core.support.text import short
 from ...evidence import ids
-from ...evidence.finding import Outcome
 from ...evidence.importance import POSITIVE, UNDETERMINED, CoverCorrected, CoverCorrectedLine, Pfi, PfiDelta
 from ...evidence.information import WITHOUT_TARGET, RedundancyLine, RedundancyPartner, RedundancyView
 from ...evidence.outcomes import LOG_SCORE_SKILL, scores_of
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import by_feature, of_measure
-from ..shared.checks import shares, span
+from ..shared.checks import about
 
 LEADING = 3  # places of the ranking that the sentence of UQ201 looks at
 
@@ -118,13 +117,11 @@ def _hidden_words(lines: Sequence[CoverCorrectedLine], view: CoverCorrected, run
         "statement": f"Permuting {short(line.feature)} alone increases {reading.measure_words(line.measure)} by "
         f"{number(line.plain, 2)}{in_unit}; with {partners[line.feature]} permuted as well the increase is "
         f"{number(line.estimate, 2)}{in_unit}, larger by {more}{lead}.{_so_with(others)}",
-        "evidence": (ids.COVER, ids.CID_COVER),
         "remedy": "Read its importance together with that of its partner features.",
         "measures": (line.measure,),
         "features": tuple(line.feature for line in lines),
-        "threshold": line.margin,
         "size": _of_skill(line.change, run) if line.measure == NLL.name else None,
-        **span(line.change, line.change_lower, line.change_upper),
+        **about((line.change, line.change_lower, line.change_upper), ids.COVER, ids.CID_COVER, threshold=line.margin),
     }
 
 
@@ -178,7 +175,7 @@ def _unnoticed(rule: Rule, run: Run) -> RuleOutcome:
     redundancy = needed(RedundancyView, run)
     predicted = {line.feature: line for line in redundancy.lines if line.item == WITHOUT_TARGET}
 
-    def unsure(rest: Sequence[Unnoticed]) -> tuple[str, ...]:
+    def inconclusive(rest: Sequence[Unnoticed]) -> tuple[str, ...]:
         named = [f.loss.feature for f in features if f in rest and f.may_exceed(margin)]
         names = [name for name in named if name not in predicted or predicted[name].upper >= predictable]
         return reading.with_reasons(importance, names, loss, ENTROPY.name)
@@ -194,7 +191,7 @@ def _unnoticed(rule: Rule, run: Run) -> RuleOutcome:
         },
         lambda *raised: _unnoticed_words(margin, raised, run),
         by=together,
-        undecided=unsure,
+        undecided=inconclusive,
         passed="No predictable feature is shown to increase the log loss without a signal of the stated uncertainty.",
     )
 
@@ -235,13 +232,11 @@ def _unnoticed_words(margin: float, raised: Sequence[Unnoticed], run: Run) -> Sa
     ]
     return {
         "statement": f"{worst.sentence()}{share}{hit}.{_so_with(others)}",
-        "evidence": (ids.PFI, ids.PFI_READING, ids.REDUNDANCY),
         "remedy": "Check these inputs at data entry. The other features predict them in part.",
         "measures": (NLL.name, ENTROPY.name),
         "features": tuple(feature.loss.feature for feature in raised),
-        "threshold": margin,
         "size": size,
-        **span(worst.estimate, worst.lower, worst.upper),
+        **about((worst.estimate, worst.lower, worst.upper), ids.PFI, ids.PFI_READING, ids.REDUNDANCY, threshold=margin),
     }
 
 
@@ -291,11 +286,10 @@ def _pair(rule: Rule, a: RedundancyLine, b: RedundancyLine, strength: float) -> 
         "statement": f"{short(a.feature)} and {short(b.feature)} are nearly copies: each is predicted by the other "
         f"features, with {skills}, and their association is {number(strength, 2)}. Permuting one leaves "
         "its information in the other.",
-        "evidence": (ids.REDUNDANCY, ids.REDUNDANCY_PARTNER),
         "remedy": "Keep one of the two, or name them as a group.",
         "features": (a.feature, b.feature),
         "threshold": rule.thresholds["repeated"],
-        **span(weaker.estimate, weaker.lower, weaker.upper),
+        **about((weaker.estimate, weaker.lower, weaker.upper), ids.REDUNDANCY, ids.REDUNDANCY_PARTNER),
     }
 
 
@@ -318,19 +312,11 @@ class Dependence(TableCheck):
         From which two features repeat each other: the R² of each from the others, and their association.
     """
 
-    level: float = 0.05
-    margin: float = 0.01
-    repeated: float = 0.9
+    level: float = opt.share(0.05)
+    margin: float = opt.not_negative(0.01)
+    repeated: float = opt.share(0.9)
 
     name: ClassVar[str] = "dependence"
     title: ClassVar[str] = "Dependence between features"
     table: ClassVar[tuple[Rule, ...]] = (HIDDEN, UNNOTICED, REPEATED)
-
-    def __post_init__(self) -> None:
-        """Refuse thresholds that cannot be used."""
-        limits = (*shares(self, "level", "repeated"), ("margin", self.margin >= 0, "a number >= 0"))
-        check_options(self.name, self, limits)
-
-    def check(self, run: Run) -> Outcome:
-        """Judge the run's importances, alone and adjusted for redundancy, and redundancy."""
-        return outcome(self, run, _hidden, _unnoticed, _repeated)
+    judges: ClassVar[tuple[Judge, ...]] = (_hidden, _unnoticed, _repeated)

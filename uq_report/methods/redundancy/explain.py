@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
+from ...core.support import options as opt
 from ...core.support.arrays import FloatArray, IntArray, take_rows
-from ...core.support.errors import InputError, check_options
+from ...core.support.errors import InputError
 from ...evidence import ids
 from ...evidence.information import AFTER, BEFORE, WITH_TARGET, WITHOUT_TARGET
 from ..shared import forest
 from ..shared.association import NumericColumn, associations, coded, kind_of
+from ..shared.cards import card_of
 from ..shared.choice import draw
 from ..shared.estimates import diagnostic
 from . import stacked
@@ -83,10 +84,6 @@ def joint(columns: Sequence[NumericColumn], strongest: Diagnostic, engine: Engin
     ]
 
 
-MODELS = ("stacked", "forest")
-N_SPLITS = 5
-
-
 class FeaturePrediction(NamedTuple):
     """One feature to predict, the column at position `at`: its truth (n, k), NaN outside of `rows`."""
 
@@ -95,24 +92,6 @@ class FeaturePrediction(NamedTuple):
     at: int
     rows: IntArray
     truth: FloatArray
-
-
-class PredictionWork(NamedTuple):
-    """What is predicted from what: `tasks` from `columns`, and again with `target` where there is one.
-
-    Rows of one of the `blocks` never predict each other.
-    """
-
-    engine: Engine
-    columns: Sequence[NumericColumn]
-    target: NumericColumn | None
-    tasks: Sequence[FeaturePrediction]
-    blocks: IntArray
-
-    @property
-    def every(self) -> Predictors:
-        """The columns, and the target after them."""
-        return Predictors.of(self.columns if self.target is None else [*self.columns, self.target])
 
 
 @dataclass(frozen=True)
@@ -135,15 +114,10 @@ class Redundancy(BuiltInExplainer):
 
     Parameters
     ----------
-    model : {"stacked", "forest"}
-        "forest" predicts by a random forest instead (Breiman 2001; 100 trees, all features at each split, leaves of
-        5 rows), at many times the cost.
-    n_splits : int, optional
-        Folds. None: 5; the forest predicts out of bag.
+    n_splits : int
+        Folds.
     max_rows : int, optional
         Rows used at most. None: as many as keep the work that of 1000 rows of 20 features, 200 at least.
-    n_jobs : int, optional
-        Threads; None takes the engine's. Results do not depend on it.
 
     References
     ----------
@@ -151,39 +125,13 @@ class Redundancy(BuiltInExplainer):
     trees, doi:10.1007/s10994-006-6226-1.
     """
 
-    model: str = "stacked"
-    n_splits: int | None = None
-    max_rows: int | None = None
-    n_jobs: int | None = None
+    n_splits: int = opt.at_least(2, 5)
+    max_rows: int | None = opt.option(None, "an integer >= 10 or None", lambda value: value is None or value >= 10)
 
     name: ClassVar[str] = "redundancy"
     section: ClassVar[str] = "relations.dependence"
     priority: ClassVar[int] = 10
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Redundancy",
-        definition=(
-            "Out-of-fold R² of predicting each feature from all others by a linear fit and trees together, without and "
-            "with the target."
-        ),
-        assumes="A linear fit or trees can represent the dependence.",
-        fails=(
-            "A low R² does not prove independence: a dependence that only three features together show may be missed."
-        ),
-        interval=(
-            "Over new observations, for the fitted models. For an independent feature R² and its error are of order "
-            "1/n, and the interval covers 0.72 to 0.75 instead of 0.95."
-        ),
-        references="wood:figure 9; breiman",
-    )
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        rules = (
-            ("model", self.model in MODELS, f"one of {MODELS}"),
-            ("n_splits", self.n_splits is None or self.n_splits >= 2, "an integer >= 2 or None"),
-            ("max_rows", self.max_rows is None or self.max_rows >= 10, "an integer >= 10 or None"),
-        )
-        check_options("redundancy", self, rules)
+    card: ClassVar[MethodCard] = card_of(name)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``redundancy``, ``redundancy.partner`` and, for strong partners, ``redundancy.joint``."""
@@ -193,9 +141,8 @@ class Redundancy(BuiltInExplainer):
             )
         most = self.max_rows or max(200, 20_000 // len(subject.features))
         rows = draw(engine.rng("rows"), subject.n, most)
-        columns = [
-            NumericColumn(c.name, c.numbers[rows], c.ordered) for c in (coded(subject, f) for f in subject.features)
-        ]
+        whole = (coded(subject, feature) for feature in subject.features)
+        columns = [NumericColumn(c.name, c.numbers[rows], c.ordered) for c in whole]
         strongest = partners(columns)
         return [self._skills(subject, engine, columns, rows), strongest, *joint(columns, strongest, engine)]
 
@@ -203,26 +150,24 @@ class Redundancy(BuiltInExplainer):
         clusters = None if subject.clusters is None else subject.clusters[rows]
         blocks = forest.row_groups(take_rows(subject.X, rows), clusters)
         tasks, omissions = _tasks(columns)
-        target = _target(engine, rows)
-        if target is None:
+        known = engine.y is not None and not engine.baseline.censored  # classes are levels of a column
+        y = np.asarray(engine.y, dtype=float)[rows] if known else np.zeros(0)
+        target = [NumericColumn("", y, ordered="proba" not in engine.baseline.supports)] if known else []
+        if not known:
             omissions.append(Omission("", "", "outcomes were not given, so nothing is predicted with them"))
-        predict = self._forest if self.model == "forest" else self._stacked
         table = []
-        work = PredictionWork(engine, columns, target, tasks, blocks)
-        for task, answers in zip(tasks, predict(work), strict=True):
+        for task, answers in zip(tasks, self._forecasts(engine, columns, target, tasks, blocks), strict=True):
             for item, forecast in zip((WITHOUT_TARGET, WITH_TARGET), answers, strict=False):
-                sampling = Sampling.of(subject, rows[task.rows])
+                sampling, reason = Sampling.of(subject, rows[task.rows]), ""
                 if not np.ptp(task.truth[task.rows][sampling.weights > 0], axis=0).any():
-                    omissions.append(
-                        Omission("", task.feature, "it is constant in the observations of positive weight")
-                    )
+                    reason = "it is constant in the observations of positive weight"
                 elif np.isnan(forecast).any():
-                    omissions.append(
-                        Omission("", task.feature, "too few distinct observations to predict some from others")
-                    )
-                else:
-                    of = (task.truth[task.rows], forecast, sampling, engine.confidence, task.measure, task.feature)
-                    table.append(forest.skill(*of) | {"item": item, "n": len(task.rows)})
+                    reason = "too few distinct observations to predict some from others"
+                if reason:
+                    omissions.append(Omission("", task.feature, reason))
+                    continue
+                of = (task.truth[task.rows], forecast, sampling, engine.confidence, task.measure, task.feature)
+                table.append(forest.skill(*of) | {"item": item, "n": len(task.rows)})
         note = f"Models and associations use {len(rows)} of {subject.n} observations, drawn at random."
         sampled = (note,) if len(rows) < subject.n else ()
         return diagnostic(
@@ -236,72 +181,38 @@ class Redundancy(BuiltInExplainer):
             omissions=tuple(omissions),
         )
 
-    def _stacked(self, work: PredictionWork) -> Iterable[Sequence[FloatArray]]:
-        """Return each task's forecasts by a linear fit and trees, without the target and with it."""
-        predictors, d, tasks = work.every, len(work.columns), work.tasks
-        n_splits = self.n_splits or N_SPLITS
-        folds = work.engine.rng("folds").permutation(int(work.blocks.max()) + 1)[work.blocks] % n_splits
-        own, truths = [task.at for task in tasks], [task.truth for task in tasks]
-        leading = [stacked.leaders(predictors.first(d), truths, own, folds != k) for k in range(n_splits)]
-
-        def forecasts(task: FeaturePrediction, t: int, rng: np.random.Generator) -> list[FloatArray]:
-            known, extra = predictors.at_rows(task.rows), ([],) if work.target is None else ([], [d])
-            chosen = [[np.array([*fold[t], *more], dtype=np.int64) for fold in leading] for more in extra]
-            return [stacked.forecasts(known, task.truth[task.rows], folds[task.rows], using, rng) for using in chosen]
-
-        return self._each(work, forecasts)
-
-    def _forest(self, work: PredictionWork) -> Iterable[Sequence[FloatArray]]:
-        """Return each task's forecasts by a random forest, without the target and with it."""
-        ranks, d = work.every.ranks, len(work.columns)
-        widths = (d,) if work.target is None else (d, d + 1)
-
-        def forecasts(task: FeaturePrediction, _: int, rng: np.random.Generator) -> list[FloatArray]:
-            inputs = [np.delete(ranks[task.rows, :width], task.at, axis=1) for width in widths]
-            Y, blocks = task.truth[task.rows], work.blocks[task.rows]
-            return [forest.forecasts(X, Y, blocks, rng, self.n_splits) for X in inputs]
-
-        return self._each(work, forecasts)
-
-    def _each(
+    def _forecasts(
         self,
-        work: PredictionWork,
-        forecasts: Callable[[FeaturePrediction, int, np.random.Generator], list[FloatArray]],
-    ) -> Iterable[list[FloatArray]]:
-        """Return the forecasts of each task, from a stream of its own."""
-        jobs = self.n_jobs if self.n_jobs is not None else work.engine.n_jobs
-
-        def stream(t: int) -> np.random.Generator:
-            work.engine.check(t, len(work.tasks))  # about the same work for each
-            return work.engine.rng("forest", work.tasks[t].feature)
-
-        calls = (delayed(forecasts)(task, t, stream(t)) for t, task in enumerate(work.tasks))
-        answers: Iterable[list[FloatArray]] = Parallel(n_jobs=jobs, backend="threading")(calls)
-        return answers
+        engine: Engine,
+        columns: Sequence[NumericColumn],
+        target: Sequence[NumericColumn],
+        tasks: Sequence[FeaturePrediction],
+        blocks: IntArray,
+    ) -> Iterator[list[FloatArray]]:
+        """Yield each task's forecasts, without the target and with it; rows of one block never predict each other."""
+        predictors, d = Predictors.of([*columns, *target]), len(columns)
+        folds = engine.rng("folds").permutation(int(blocks.max()) + 1)[blocks] % self.n_splits
+        own, truths = [task.at for task in tasks], [task.truth for task in tasks]
+        leading = [stacked.leaders(predictors.first(d), truths, own, folds != k) for k in range(self.n_splits)]
+        for t, task in enumerate(tasks):
+            engine.check(t, len(tasks))  # about the same work for each
+            rng, known = engine.rng("forest", task.feature), predictors.at_rows(task.rows)
+            Y, fold = task.truth[task.rows], folds[task.rows]
+            chosen = [[np.array([*best[t], *more], dtype=np.int64) for best in leading] for more in ([], [d])]
+            yield [stacked.forecasts(known, Y, fold, using, rng) for using in chosen[: 1 + len(target)]]
 
     def _notes(self, columns: Sequence[NumericColumn]) -> tuple[str, ...]:
-        folds = f"in {self.n_splits or N_SPLITS} folds"
-        if self.model == "forest":
-            by = f"Random forest of 100 trees, scored {'out of bag' if self.n_splits is None else folds}"
-        else:
-            by = f"A linear fit and trees, weighed by the other folds, scored {folds}"
+        by = f"A linear fit and trees, weighed by the other folds, scored in {self.n_splits} folds"
         many = [c.name for c in columns if not c.ordered and len(np.unique(c.numbers)) > MAX_LEVELS]
         merged = f"Levels beyond the {MAX_LEVELS - 1} most frequent are one level in: {', '.join(many)}."
         leading = f"Each feature is predicted from the {LEADING} others that predict it best in the training sample."
         return (
             f"{by}; intervals cover new test samples for the fitted models.",
-            *((leading,) if self.model == "stacked" and len(columns) > LEADING + 1 else ()),
+            *((leading,) if len(columns) > LEADING + 1 else ()),
             "Copies of an observation, and observations of a cluster, never predict each other.",
             "R² of a numeric feature, R² of the level indicators of a categorical one.",
             *((merged,) if many else ()),
         )
-
-
-def _target(engine: Engine, rows: IntArray) -> NumericColumn | None:
-    """Return y as a column: classes as levels; None without y or where it may be censored."""
-    if engine.y is None or engine.baseline.censored:
-        return None
-    return NumericColumn("", np.asarray(engine.y, dtype=float)[rows], ordered="proba" not in engine.baseline.supports)
 
 
 def _tasks(columns: Sequence[NumericColumn]) -> tuple[list[FeaturePrediction], list[Omission]]:

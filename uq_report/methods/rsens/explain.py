@@ -16,11 +16,12 @@ from ...core.model.measures import EPISTEMIC, EPISTEMIC_VARIANCE
 from ...core.model.results import ESTIMATE_COLUMNS, Importance, Interaction, MeasureFacts, Omission, Result, RowValues
 from ...core.model.subject import Subject
 from ...core.predictive import Distribution
+from ...core.support import options as opt
 from ...core.support.arrays import FloatArray
-from ...core.support.errors import InputError, UnsupportedError, check_options, nearest
+from ...core.support.errors import InputError, UnsupportedError, nearest
 from ...evidence import ids
 from ...evidence.importance import RSENS, RSENS2, RSENS_HIDDEN, RSENS_MEMBERS
-from ..shared.checks import at_least, positive
+from ..shared.cards import card_of
 from ..shared.estimates import estimate
 from .compare import MOVES, NAMES, comparators
 from .estimator import Local, Pairs, local_values, pair_values
@@ -89,36 +90,19 @@ class RSens(BuiltInExplainer):
     """
 
     features: tuple[str, ...] | None = None
-    alpha: float = 1.0
-    max_rows: int = 200
+    alpha: float = opt.positive(1.0)
+    max_rows: int = opt.at_least(2, 200)
     interactions: bool = True
     comparators: bool = True
-    top: int = 8
-    pair_rel_tol: float = 0.1
-    step: float = 0.5
+    top: int = opt.at_least(2, 8)
+    pair_rel_tol: float = opt.not_negative(0.1)
+    step: float = opt.positive(0.5)
     shared_unit: bool = False
 
     name: ClassVar[str] = "rsens"
     section: ClassVar[str] = "uncertainty.sensitivity"
     priority: ClassVar[int] = 9
-    card: ClassVar[MethodCard] = MethodCard(
-        title="R-sens and its comparators",
-        definition="R-sens = √(∂λ/∂x' I(λ) ∂λ/∂x), with λ the parameters of the predictive distribution and I their "
-        "Fisher information; R-sens₂ has the second derivatives of a pair. Comparators describe the "
-        "prediction alone.",
-        assumes="The model is smooth at the scale of the step; features can be changed one at a time by a small "
-        "amount. Per-spread values take a standard deviation as the common unit.",
-        fails="Piecewise-constant models have no derivatives: for them it is a change over a stated step and depends "
-        "on the step. A derivative does not describe large changes. R-sens₂ depends on the parametrisation.",
-        interval="For the mean over observations: over new test samples. The error of differences is listed apart.",
-        references="paananen; gelman; greenwell; cui",
-    )
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        aim = ("pair_rel_tol", self.pair_rel_tol >= 0, "a number >= 0")
-        limits = (*positive(self, "alpha", "step"), *at_least(self, max_rows=2, top=2), aim)
-        check_options(self.name, self, limits)
+    card: ClassVar[MethodCard] = card_of(name)
 
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return how many rows it predicts at least, for the comparators; 0 where a fast path may spare them."""

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isnan, sqrt
 from typing import ClassVar, NamedTuple
 
 from scipy import special
 
-from ...checks.family import Said, TableCheck, family, needed, outcome, require
+from ...checks.family import Judge, Said, TableCheck, family, needed, require
 from ...checks.reading import RuleOutcome, listed, size_beyond
 from ...checks.rule import Rule
 from ...core.model.measures import ENTROPY, NLL
 from ...core.model.sampling import t_quantile
 from ...core.statistics.verdicts import holm
-from ...core.support.errors import check_options
+from ...core.support import options as opt
 from ...core.support.numbers import number, share_words, value_words
 from ...core.support.text import short
 from ...evidence import ids
-from ...evidence.finding import Outcome, Symptom
+from ...evidence.finding import Symptom
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.run import Run
 from ...evidence.segments import (
@@ -33,12 +33,12 @@ from ...evidence.segments import (
     SegmentsView,
 )
 from ...evidence.view import of_measure
-from ..shared.checks import observed, positive, shares
+from ..shared.checks import about
 
 OVERSURE, CONCENTRATED, WRONG_MEAN = "UQ121", "UQ122", "UQ123"
 NATS = "nats"
 
-SURER = Rule(
+OVER_CONFIDENT = Rule(
     code=OVERSURE,
     title="In a segment the model is over-confident",
     options=("level/2", "margin", "loss", "medium", "high", "share"),
@@ -51,7 +51,7 @@ SURER = Rule(
     grades=("high if times >= high and share >= share", "medium if times >= medium", "low"),
     rests_on="E_q[-log q(Y)] = H(q): loss and expected loss agree on average in any rows when y follows the model",
 )
-UNSURE = Rule(
+UNCERTAIN = Rule(
     code=CONCENTRATED,
     title="The model's uncertainty is concentrated in a segment",
     options=("level/2", "entropy", "spread"),
@@ -146,8 +146,7 @@ def _numbers(line: SegmentLine) -> tuple[str, str]:
 
 def _about(line: SegmentLine, view: SegmentsView) -> Said:
     rows, features = f"{line.n} of {line.n + line.n_rest} observations", tuple(view.made_of.get(line.segment, ()))
-    evidence = (ids.SEGMENTS, ids.SEGMENTS_FEATURES)
-    return {"evidence": evidence, "features": features, "affected": rows, **observed(line)}
+    return about(line, ids.SEGMENTS, ids.SEGMENTS_FEATURES, features=features, affected=rows)
 
 
 def _where(line: SegmentLine) -> str:
@@ -268,13 +267,10 @@ def _wrong_on_average(rule: Rule, raised: Sequence[Offset]) -> Said:
         f"about {number(line.nats, 2)} nats per observation.{also}",
         "remedy": "Look for a missing feature, an interaction or wrong labels here. Refit the model, or exclude the "
         "segment from its use.",
-        "measures": (NLL.name,),
-        "evidence": (ids.SEGMENTS_RESIDUALS,),
-        "features": first.features,
         "affected": f"{line.n} of {judging} observations",
         "threshold": sqrt(2 * rule.thresholds["margin"]),
         "explains": tuple(Symptom(code=code) for code in explained),
-        **observed(line),
+        **about(line, ids.SEGMENTS_RESIDUALS, features=first.features, measures=(NLL.name,)),
     }
 
 
@@ -325,30 +321,22 @@ class SegmentsCheck(TableCheck):
         The same of uncertainty in other units, as a share of its mean over all rows.
     """
 
-    level: float = 0.05
-    margin: float = 0.05
+    level: float = opt.share(0.05)
+    margin: float = opt.positive(0.05)
     small: float = 0.02
-    loss: float = 0.1
+    loss: float = opt.positive(0.1)
     medium: float = 2.0
     high: float = 4.0
-    share: float = 0.1
-    entropy: float = 0.2
-    spread: float = 0.5
+    share: float = opt.share(0.1)
+    entropy: float = opt.positive(0.2)
+    spread: float = opt.positive(0.5)
 
     name: ClassVar[str] = ids.SEGMENTS
     title: ClassVar[str] = "Segments"
-    table: ClassVar[tuple[Rule, ...]] = (SURER, UNSURE, MISPREDICTED)
+    table: ClassVar[tuple[Rule, ...]] = (OVER_CONFIDENT, UNCERTAIN, MISPREDICTED)
+    judges: ClassVar[tuple[Judge, ...]] = (_oversure, _concentrated, _mispredicted)
 
-    def __post_init__(self) -> None:
-        """Refuse thresholds that cannot be used."""
-        limits = (
-            *shares(self, "level", "share"),
-            *positive(self, "margin", "loss", "entropy", "spread"),
-            ("small", 0 < self.small <= self.margin, "a number > 0, at most margin"),
-            ("medium", 1 <= self.medium < self.high, "numbers 1 <= medium < high"),
-        )
-        check_options(self.name, self, limits)
-
-    def check(self, run: Run) -> Outcome:
-        """Judge the run's segments."""
-        return outcome(self, run, _oversure, _concentrated, _mispredicted)
+    def limits(self) -> Iterable[opt.Limit]:
+        """Return the limits of options that depend on each other."""
+        yield "small", 0 < self.small <= self.margin, "a number > 0, at most margin"
+        yield "medium", 1 <= self.medium < self.high, "numbers 1 <= medium < high"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,25 +16,25 @@ from ...core.model.measures import ENTROPY, EPISTEMIC, EPISTEMIC_VARIANCE, NLL, 
 from ...core.model.results import MeasureFacts, Omission, Result, RowValues
 from ...core.model.sampling import Sampling, t_quantile
 from ...core.model.subject import Subject
-from ...core.predictive import Distribution
 from ...core.statistics.verdicts import holm
+from ...core.support import options as opt
 from ...core.support.arrays import BoolArray, FloatArray, IntArray
-from ...core.support.errors import InputError, check_options, nearest
-from ...distributions import Categorical
+from ...core.support.errors import InputError, nearest
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import PfiDelta
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.rows import SupportRows
 from ...evidence.segments import ALL_ROWS, EXCESS_LOSS, LARGEST, LEVEL, OFF_SUPPORT
-from ..shared.checks import at_least
+from ..shared.cards import card_of
 from ..shared.choice import as_names
 from ..shared.estimates import diagnostic, error_of, estimate, mean_of, row_pieces
+from ..shared.predicted import expected_loss
 from ..shared.terms import ROUNDING
 from .residuals import LEAVES, JudgedLeaf, ResidualTarget, residual_targets, residuals_result
 from .tree import Coding, Grower, Segment
 
-UNSURE = (ENTROPY.name, VARIANCE.name)
+UNCERTAINTIES = (ENTROPY.name, VARIANCE.name)
 MEMBERS = (EPISTEMIC.name, EPISTEMIC_VARIANCE.name)
 BEYOND = (CONFIDENCE_GAP, EXCESS_LOSS)
 
@@ -58,7 +58,7 @@ def _default(engine: Engine) -> Iterator[SegmentTerm | Omission]:
     """Yield uncertainty, its epistemic part where there are members, the loss, and the loss beyond expectation."""
     of = partial(term_of, engine)
     others = tuple(m.name for m in engine.measures.values() if m.role == "uncertainty" and not m.requires & _MEMBERS)
-    yield _first(map(of, dict.fromkeys((*UNSURE, *others))))
+    yield _first(map(of, dict.fromkeys((*UNCERTAINTIES, *others))))
     parts = [item for item in map(of, MEMBERS) if isinstance(item, SegmentTerm)]
     yield from parts[:1]
     yield _first(_finite(of(name)) for name in (NLL.name, engine.baseline.usual_loss))
@@ -109,24 +109,16 @@ def _beyond(engine: Engine, name: str) -> SegmentTerm | Omission:
     loss = term_of(engine, NLL.name if of_nll else q.usual_loss)
     if isinstance(loss, Omission):
         return Omission(name, "", loss.reason)
-    expected = term_of(engine, ENTROPY.name) if of_nll else _expected(q)
-    if isinstance(expected, Omission):
-        return Omission(name, "", expected.reason)
-    known = q.expected_nll(np.asarray(engine.y)) if isinstance(expected, SegmentTerm) else expected
+    entropy = term_of(engine, ENTROPY.name) if of_nll else None
+    if isinstance(entropy, Omission):
+        return Omission(name, "", entropy.reason)
+    known = q.expected_nll(np.asarray(engine.y)) if of_nll else expected_loss(q)
+    if known is None:
+        censored = "only the log score has an expectation for outcomes that may be censored"
+        return Omission(EXCESS_LOSS, "", censored if q.censored else q.why_not(VARIANCE.name))
     with np.errstate(invalid="ignore"):
         rows = loss.rows - known
     return SegmentTerm(name, MeasureFacts("loss beyond expectation", loss.facts.unit, "loss"), rows)
-
-
-def _expected(q: Distribution) -> FloatArray | Omission:
-    """Return the Brier score or squared error that the model expects of each row."""
-    if "proba" in q.supports:
-        return np.asarray(1 - np.square(cast("Categorical", q).probabilities).sum(axis=1))
-    if q.censored:
-        return Omission(EXCESS_LOSS, "", "only the log score has an expectation for outcomes that may be censored")
-    if VARIANCE.name in q.supports:
-        return q.variance()
-    return Omission(EXCESS_LOSS, "", q.why_not(VARIANCE.name))
 
 
 COLUMNS = (
@@ -334,30 +326,20 @@ class Segments(BuiltInExplainer):
     """
 
     measures: tuple[str, ...] | None = None
-    max_leaf_nodes: int = 6
-    min_samples_leaf: int = 20
-    min_share: float = 0.05
+    max_leaf_nodes: int = opt.at_least(2, 6)
+    min_samples_leaf: int = opt.at_least(5, 20)
+    min_share: float = opt.option(0.05, "a number in (0, 0.5]", lambda value: 0 < value <= 0.5)
 
     name: ClassVar[str] = ids.SEGMENTS
     section: ClassVar[str] = "uncertainty-quality.segments"
     after: ClassVar[tuple[str, ...]] = (ids.SUPPORT, "*")  # a single call pays for no importance, an audit has it
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Segments",
-        definition="Small trees over the features part the rows by uncertainty, by loss, and by loss less the loss "
-        "that the model expects. Half of the rows grow the trees, the other half gives every number.",
-        assumes="Rows are independent, or dependent only inside the stated clusters.",
-        fails="A tree of few leaves cuts along single features, and other rows would grow another one. Segments it "
-        "does not find may still be wrong. What exchanging a feature changes is no cause.",
-        interval="Of each mean and each difference by itself, over new test rows, given the segments.",
-        references="athey",
-    )
+    card: ClassVar[MethodCard] = card_of(name)
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
         if self.measures is not None:
             object.__setattr__(self, "measures", as_names(self.name, "measures", self.measures))
-        share = ("min_share", 0 < self.min_share <= 0.5, "a number in (0, 0.5]")
-        check_options(self.name, self, (*at_least(self, max_leaf_nodes=2, min_samples_leaf=5), share))
+        super().__post_init__()
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``segments``, ``segments.features`` and ``segments.residuals``."""

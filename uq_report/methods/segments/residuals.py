@@ -18,6 +18,7 @@ from ...distributions import Categorical
 from ...evidence import ids
 from ...evidence.segments import RESIDUAL
 from ..shared.estimates import diagnostic, error_of, estimate, row_pieces
+from ..shared.predicted import predicted
 from .tree import Segment
 
 LEAVES = 4
@@ -67,30 +68,21 @@ def residual_targets(engine: Engine) -> tuple[list[ResidualTarget], tuple[Omissi
         return [], (Omission(RESIDUAL, "", "it needs outcomes, which were not given"),)
     if q.censored:
         return [], (Omission(RESIDUAL, "", "outcomes that may be censored have no residual"),)
-    if "proba" in q.supports:
-        return _of_classes(cast("Categorical", q), np.asarray(y))
-    missing = next((name for name in ("mean", "variance") if name not in q.supports), None)
+    missing = next((name for name in ("mean", "variance") if not {"proba", name} & q.supports), None)
     if missing is not None:
         return [], (Omission(RESIDUAL, "", q.why_not(missing)),)
-    target = ResidualTarget("", "units of y", np.asarray(y, dtype=float), q.mean(), q.variance())
-    if not (np.isfinite(target.mean) & np.isfinite(target.variance)).all():
-        return [], (Omission(RESIDUAL, "", "a mean or a variance is infinite"),)
-    return [target], ()
-
-
-def _of_classes(q: Categorical, y: Any) -> tuple[list[ResidualTarget], tuple[Omission, ...]]:
-    """Return the residual of the positive of two classes, or of each of more that has events enough."""
-    labels, two, found, omitted = list(q.classes.tolist()), len(q.classes) == 2, [], []
-    for position, label in enumerate(labels):
-        if two and position != q.positive:
-            continue
-        p, outcome = q.probabilities[:, position], (y == position).astype(float)
-        if max(outcome.sum(), p.sum()) < LEAST_EVENTS:
-            few = f"{short(label)}: fewer than {LEAST_EVENTS} outcomes are of this class, observed or expected"
+    targets, omitted = [], []
+    for number in predicted(engine):
+        outcome, mean, variance = (np.asarray(part) for part in (number.y, number.rows, number.variance))
+        level = "" if number.position is None else short(cast("Categorical", q).classes.tolist()[number.position])
+        if number.position is not None and max(outcome.sum(), mean.sum()) < LEAST_EVENTS:
+            few = f"{level}: fewer than {LEAST_EVENTS} outcomes are of this class, observed or expected"
             omitted.append(Omission(RESIDUAL, "", few))
-            continue
-        found.append(ResidualTarget(short(label), "probability", outcome, p, p * (1 - p)))
-    return found, tuple(omitted)
+        elif not (np.isfinite(mean) & np.isfinite(variance)).all():
+            omitted.append(Omission(RESIDUAL, "", "a mean or a variance is infinite"))
+        else:
+            targets.append(ResidualTarget(level, number.unit, outcome, mean, variance))
+    return targets, tuple(omitted)
 
 
 class JudgedLeaf(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,19 +79,13 @@ class Coding:
 
     def by(self, target: FloatArray) -> list[CodedFeature]:
         """Return every feature as codes for a target, shape (n,)."""
-        return [
-            self._ordered.get(name) or _levels(name, pd.Series(self.subject.values(name)), self.rows, target)
-            for name in self.subject.features
-        ]
-
-    @cached_property
-    def _ordered(self) -> dict[str, CodedFeature]:
-        """The features whose codes are the same for all targets."""
-        coded = {}
+        coded = []
         for name, kind in self.subject.kinds.items():
-            if kind != "categorical":
-                numbers = as_numbers(pd.Series(self.subject.values(name)), kind)
-                coded[name] = _ordered(name, numbers, self.rows, kind == "datetime")
+            values = pd.Series(self.subject.values(name))
+            if kind == "categorical":
+                coded.append(_levels(name, values, self.rows, target))
+            else:
+                coded.append(_ordered(name, as_numbers(values, kind), self.rows, kind == "datetime"))
         return coded
 
 

@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from math import isnan
 from typing import ClassVar
 
-from ...checks.family import Said, TableCheck, family, needed, outcome, require
+from ...checks.family import Judge, Said, TableCheck, family, needed, require
 from ...checks.reading import RuleOutcome
 from ...checks.rule import Rule
-from ...core.support.errors import check_options
+from ...core.support import options as opt
 from ...core.support.numbers import number, value_words
 from ...core.support.text import count
 from ...evidence import ids
-from ...evidence.finding import Outcome
 from ...evidence.run import Run
 from ...evidence.selective import SelectiveView
-from ..shared.checks import positive, shares, span
+from ..shared.checks import about
 
 UNORDERED = Rule(
     code="UQ111",
@@ -86,9 +85,7 @@ def _said(rule: Rule, view: SelectiveView) -> Said:
         f"the {view.uncertainty} changes the {view.loss} by {amount} in rank form, where the model's own "
         f"distributions imply {number(view.implied_gain)}.",
         "remedy": "Do not refer cases by this uncertainty; look for another score on held-out observations.",
-        "evidence": (ids.SELECTIVE, ids.SELECTIVE_CURVE),
-        "threshold": rule.thresholds["part"] * view.implied_gain,
-        **span(*ends),
+        **about(ends, ids.SELECTIVE, ids.SELECTIVE_CURVE, threshold=rule.thresholds["part"] * view.implied_gain),
     }
 
 
@@ -109,18 +106,11 @@ class SelectiveCheck(TableCheck):
         Share of the implied gain, below which the interval ends for a finding to be low.
     """
 
-    errors: int = 10
-    constant: float = 0.05
-    part: float = 0.5
+    errors: int = opt.positive(10)
+    constant: float = opt.share(0.05)
+    part: float = opt.share(0.5)
 
     name: ClassVar[str] = ids.SELECTIVE
     title: ClassVar[str] = "Selective prediction"
     table: ClassVar[tuple[Rule, ...]] = (UNORDERED,)
-
-    def __post_init__(self) -> None:
-        """Refuse thresholds that cannot be used."""
-        check_options(self.name, self, (*positive(self, "errors"), *shares(self, "constant", "part")))
-
-    def check(self, run: Run) -> Outcome:
-        """Judge the run's selective prediction."""
-        return outcome(self, run, _unordered)
+    judges: ClassVar[tuple[Judge, ...]] = (_unordered,)

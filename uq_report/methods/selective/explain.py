@@ -13,16 +13,16 @@ from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.results import Diagnostic, MeasureFacts, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
+from ...core.support import options as opt
 from ...core.support.arrays import AnyArray
-from ...core.support.errors import InputError, check_options
+from ...core.support.errors import InputError
 from ...distributions import Categorical
 from ...evidence import ids
 from ...evidence.selective import KEPT, KEPT_LOSS, REFERRAL_RATE
 from ..shared.attributes import attributes, disclose
-from ..shared.checks import at_least
+from ..shared.cards import card_of
 from ..shared.estimates import diagnostic, rate_of, size_of
-from .assess import Assessed, Record
-from .losses import class_losses, number_losses, without_rounding
+from .curve import Assessed, Record, class_losses, number_losses, without_rounding
 
 LEAST_UNITS = 20  # independent rows, below which nothing is ordered
 SUMMARY = ("item", "unit", "p_value", "lower_90", "upper_90")
@@ -73,31 +73,15 @@ class Selective(BuiltInExplainer):
     uq_report.core.support.errors.InputError: selective.n_band must be an integer >= 99; got 10.
     """
 
-    n_draws: int = 200
-    n_band: int = 400
-    n_min: int = 30
-    max_levels: int = 6
+    n_draws: int = opt.at_least(20, 200)
+    n_band: int = opt.at_least(99, 400)
+    n_min: int = opt.at_least(5, 30)
+    max_levels: int = opt.at_least(2, 6)
 
     name: ClassVar[str] = ids.SELECTIVE
     section: ClassVar[str] = "uncertainty-quality.selective"
     priority: ClassVar[int] = 15
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Selective prediction",
-        definition="Observations are kept in order of their uncertainty; the risk-coverage curve is the mean loss of "
-        "the kept share. One number: the AUROC of failures for classes, for numbers the covariance of absolute error "
-        "and rank of the uncertainty, as a share of half the mean error.",
-        assumes="Observations are independent, or dependent only inside the stated clusters. Referred cases are "
-        "decided without error; a person's own errors and costs are not in the curve.",
-        fails="A share or threshold chosen on these observations is optimistic: fix it before. Over-confidence that "
-        "keeps the order is not seen: that is calibration. Groups near a base rate of one half are referred more.",
-        interval="Over new test observations, for the fixed model: Wilson at an effective number (error rates), log "
-        "scale (other losses), t (gains), the wider of logit and Newcombe (AUROC); band by multiplier bootstrap.",
-        references="traub; geifman; franc",
-    )
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        check_options(self.name, self, at_least(self, n_draws=20, n_band=99, n_min=5, max_levels=2))
+    card: ClassVar[MethodCard] = card_of(name)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``selective``, ``selective.curve``, and with protected attributes ``selective.groups``."""

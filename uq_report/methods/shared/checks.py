@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, inf, isnan
 from numbers import Integral
-from typing import Final
+from typing import Any, Final
 
 from ...core.support.numbers import value_words
 from ...core.support.text import count
@@ -14,16 +14,6 @@ from ...evidence.subject import SubjectFacts
 from ...evidence.view import EstimateLine
 
 Limits = tuple[tuple[str, bool, str], ...]
-
-
-def shares(options: object, *names: str) -> Limits:
-    """Return the limits of options that are shares."""
-    return tuple((name, 0 < getattr(options, name) < 1, "a number in (0, 1)") for name in names)
-
-
-def positive(options: object, *names: str) -> Limits:
-    """Return the limits of options that are sizes."""
-    return tuple((name, getattr(options, name) > 0, "a number > 0") for name in names)
 
 
 def at_least(options: object, **least: int) -> Limits:
@@ -69,17 +59,16 @@ def too_few(counts: Sequence[int], least: float = LEAST) -> str:
     return f"{few}: {least:g} are needed, in about {rows}"
 
 
-def observed(line: EstimateLine) -> dict[str, float | None]:
-    """Return what a finding records of a line: its estimate and its interval, None where there is none.
+def about(of: EstimateLine | tuple[float, float, float], *evidence: str, **fields: Any) -> dict[str, Any]:
+    """Return what a finding records of a line, or of an estimate and its interval: evidence, numbers, further fields.
 
     Examples
     --------
-    >>> from uq_report.methods.shared.estimates import estimate
-    >>> line = EstimateLine(**estimate(0.2, 0.1, (float("nan"), float("nan")), 0.95, "share"))
-    >>> observed(line)
-    {'observed': 0.2, 'lower': None, 'upper': None}
+    >>> about((0.2, float("nan"), float("nan")), "demo", threshold=0.1)
+    {'evidence': ('demo',), 'observed': 0.2, 'lower': None, 'upper': None, 'threshold': 0.1}
     """
-    return span(line.estimate, line.lower, line.upper)
+    numbers = of if isinstance(of, tuple) else (of.estimate, of.lower, of.upper)
+    return {"evidence": evidence, **span(*numbers), **fields}
 
 
 def span(estimate: float, lower: float, upper: float) -> dict[str, float | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import pandas as pd
 from scipy import sparse
 
 from ...core.model.sampling import Sampling
-from ...core.support.arrays import BoolArray, FloatArray, IntArray, Table
+from ...core.support.arrays import FloatArray, IntArray, Table
 from ...core.support.limits import check_limits
 from .estimates import estimate
 
@@ -37,10 +36,10 @@ def row_groups(X: Table, clusters: IntArray | None) -> IntArray:
     return np.asarray(sparse.csgraph.connected_components(links, directed=False)[1][codes], dtype=np.int64)
 
 
-def forecasts(
-    X: FloatArray, Y: FloatArray, blocks: IntArray, rng: np.random.Generator, n_splits: int | None
-) -> FloatArray:
-    """Predict every row from trees that saw neither it nor a row of its group.
+def forecasts(X: FloatArray, Y: FloatArray, blocks: IntArray, rng: np.random.Generator) -> FloatArray:
+    """Predict every row from the trees that saw neither it nor a row of its group (out of bag).
+
+    Each of 100 trees is grown on a bootstrap sample of blocks.
 
     Parameters
     ----------
@@ -49,9 +48,6 @@ def forecasts(
     Y : ndarray, shape (n, k)
     blocks : ndarray of int, shape (n,)
     rng : Generator
-    n_splits : int, optional
-        None: each of 100 trees is grown on a bootstrap sample of blocks and predicts the blocks it
-        did not draw (out of bag). A number: a forest of 100 trees for each of that many folds.
 
     Returns
     -------
@@ -62,8 +58,11 @@ def forecasts(
 
     total, count = np.zeros(Y.shape), np.zeros((len(Y), 1))
     data = np.ascontiguousarray(X, dtype=np.float32)
-    for weights, out in _bags(blocks, rng, n_splits):
+    size = int(blocks.max()) + 1
+    for _ in range(N_TREES):
         check_limits()
+        times = np.bincount(rng.integers(size, size=size), minlength=size)
+        weights, out = times[blocks].astype(float), times[blocks] == 0
         if not out.any():
             continue
         tree = DecisionTreeRegressor(min_samples_leaf=MIN_LEAF, random_state=int(rng.integers(2**31)))
@@ -71,22 +70,6 @@ def forecasts(
         total[out] += tree.predict(data[out]).reshape(-1, Y.shape[1])
         count[out] += 1
     return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
-
-
-def _bags(blocks: IntArray, rng: np.random.Generator, n_splits: int | None) -> Iterator[tuple[FloatArray, BoolArray]]:
-    """Yield each tree's row weights, and the rows it may predict."""
-    size = int(blocks.max()) + 1
-    if n_splits is None:
-        for _ in range(N_TREES):
-            times = np.bincount(rng.integers(size, size=size), minlength=size)
-            yield times[blocks].astype(float), times[blocks] == 0
-        return
-    fold = rng.permutation(size) % n_splits
-    for k in range(n_splits):
-        inside = np.flatnonzero(fold != k)
-        for _ in range(N_TREES):
-            times = np.bincount(rng.choice(inside, len(inside)), minlength=size)
-            yield times[blocks].astype(float), fold[blocks] == k
 
 
 def skill(

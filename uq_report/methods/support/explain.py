@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -15,16 +15,17 @@ from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Result
 from ...core.model.sampling import Sampling, share_interval
 from ...core.model.subject import Subject
 from ...core.statistics.inference import shuffled_pairs, standard_error
+from ...core.support import options as opt
 from ...core.support.arrays import BoolArray, FloatArray, IntArray
-from ...core.support.errors import InputError, check_options
+from ...core.support.errors import InputError
 from ...core.support.limits import check_limits
 from ...core.support.text import short
 from ...evidence import ids
 from ...evidence.rows import ABOVE_RANGE, BELOW_RANGE, NEWLY_MISSING, OUTSIDE, SHUFFLED, UNSEEN_LEVEL
-from ..shared.checks import at_least
+from ..shared.cards import card_of
+from ..shared.choice import blocks
 from ..shared.estimates import diagnostic, estimate, share_of
-from .copies import near_copies
-from .space import Paired, Space, SupportLimit, limit, paired
+from .space import Paired, Space, SupportLimit, limit, near_copies, paired
 
 WORK = 2_000_000
 NAMED = 5
@@ -100,13 +101,9 @@ def _dealt(pair: Paired, rows: IntArray, engine: Engine) -> float:
     ours = np.bincount(test, minlength=size)
     both = ours + np.bincount(train, minlength=size)
     observed = int(both[ours == both].sum())
-    draws = int(np.clip(WORK // size, 99, 9999))
-    rng = engine.rng("levels", pair.name)
-    step = max(1, WORK // size)
-    above = 0
-    for start in range(0, draws, step):
-        check_limits()
-        deal = rng.multivariate_hypergeometric(both, len(test), size=min(step, draws - start), method="marginals")
+    draws, rng, above = int(np.clip(WORK // size, 99, 9999)), engine.rng("levels", pair.name), 0
+    for some in blocks(draws, size, WORK):
+        deal = rng.multivariate_hypergeometric(both, len(test), size=some, method="marginals")
         above += int(((deal == both) @ both >= observed).sum())
     return (1 + above) / (draws + 1)
 
@@ -199,35 +196,21 @@ class Support(BuiltInExplainer):
     Bates et al. (2023), doi:10.1214/22-AOS2244.
     """
 
-    expected: float = 0.05
-    n_neighbors: int = 5
-    n_repeats: int = 3
+    expected: float = opt.option(0.05, "a number in (0, 0.5]", lambda value: 0 < value <= 0.5)
+    n_neighbors: int = opt.at_least(1, 5)
+    n_repeats: int = opt.at_least(3, 3)
     max_train: int = 2000
-    max_rows: int = 10_000
+    max_rows: int = opt.at_least(10, 10_000)
 
     name: ClassVar[str] = "support"
     section: ClassVar[str] = "robustness.support"
     priority: ClassVar[int] = 4
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Extrapolation and support",
-        definition="A row lies outside the support if it is farther from its k-th nearest training row than all but a "
-        "small share of other training rows, held back for this, are; and the same after each feature is shuffled.",
-        assumes="The distance (Mahalanobis for numbers, levels by equality) is a fair one for this model.",
-        fails="A row can be far off in one feature that does not matter, or lie in a hole that the distance does not "
-        "see. With many features all rows are far from each other.",
-        interval="Of shares: over new test rows, given the limit. The test against training rows also covers their "
-        "draw.",
-        references="vovk:conformal p-values",
-    )
+    card: ClassVar[MethodCard] = card_of(name)
 
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        limits = (
-            *at_least(self, n_neighbors=1, n_repeats=3, max_rows=10),
-            ("expected", 0 < self.expected <= 0.5, "a number in (0, 0.5]"),
-            ("max_train", self.max_train >= self.least, f"an integer >= {self.least}, for this share and neighbours"),
-        )
-        check_options(self.name, self, limits)
+    def limits(self) -> Iterable[opt.Limit]:
+        """Return the limits of options that depend on each other."""
+        allowed = f"an integer >= {self.least}, for this share and neighbours"
+        return (("max_train", self.max_train >= self.least, allowed),)
 
     @property
     def least(self) -> int:
