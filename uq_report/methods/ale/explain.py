@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy.spatial import cKDTree
+from scipy.special import stdtrit
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
@@ -19,6 +20,7 @@ from ...core.model.results import ESTIMATE_COLUMNS, Omission, Profile, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
+from ...core.statistics.verdicts import carrying, variance_freedom
 from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ...core.support.errors import InputError, check_options
 from ...core.support.limits import check_limits
@@ -244,11 +246,12 @@ def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int, e
 
 
 class AleCurve(NamedTuple):
-    """A centred curve at the points of an axis, its standard error, and that of the change from the first point."""
+    """A centred curve at the points of an axis, its standard error, that of the change from the first point, and t's df."""
 
     value: FloatArray
     std_error: FloatArray
     std_error_change: FloatArray
+    freedom: FloatArray
 
 
 class Surface(NamedTuple):
@@ -322,11 +325,13 @@ def curve(effect: Effects, m: int, sampling: Sampling) -> AleCurve:
     shares = sampling.weights[present] / sampling.weights[present].sum()
     places: FloatArray = np.zeros(len(table))
     np.add.at(places, present if sampling.codes is None else sampling.codes[present], shares * own)
-    errors = (
+    errors, change_errors = (
         _norms(table, combination, counts < 2, moved)
         for combination, moved in ((centred, places), (accumulate, np.zeros(len(table))))
     )
-    return AleCurve(value, *errors)
+    squares = np.square(table @ centred - places[:, None])
+    freedom = [variance_freedom(carrying(column), sampling.units) for column in squares.T]
+    return AleCurve(value, errors, change_errors, np.array(freedom))
 
 
 def _own_values(axis: AleAxis, value: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -534,7 +539,8 @@ class AccumulatedLocalEffects(BuiltInExplainer):
 
 def _curve_rows(measure: str, effect: Effects, m: int, sampling: Sampling, confidence: float) -> dict[str, Any]:
     axis, points = effect.axes[0], curve(effect, m, sampling)
-    interval = sampling.interval(points.value, points.std_error, confidence)
+    reach = stdtrit(points.freedom, 0.5 + confidence / 2) * points.std_error
+    interval = points.value - reach, points.value + reach
     covers = "new test samples, given the edges"
     columns = estimate(points.value, points.std_error, interval, confidence, measure, axis.feature, covers)
     places = {"feature_2": "", "x": axis.x, "level": np.array(axis.levels, dtype=object), "x_2": np.nan, "level_2": ""}

@@ -110,7 +110,7 @@ class ClaimsCheck(TableCheck):
 
     level: float = 0.05
     min_size: float = 0.05
-    min_share: float = 0.05
+    min_share: float = 0.15
     medium: float = 0.8
     high: float = 0.5
 
