@@ -125,7 +125,8 @@ def test_strong_honest_columns_are_not_named(*, classes: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "expected"), [(0.995, "critical"), (0.95, "high"), (0.9, "medium"), (0.77, "medium"), (0.752, "skipped"), (0.74, "passed")]
+    ("share", "expected"),
+    [(0.995, "critical"), (0.95, "high"), (0.9, "medium"), (0.77, "medium"), (0.752, "skipped"), (0.74, "passed")],
 )
 def test_the_lower_end_decides(share: float, expected: str) -> None:
     found = judged({"a": (share, 0.003), "b": (0.1, 0.01)})

@@ -246,7 +246,10 @@ def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int, e
 
 
 class AleCurve(NamedTuple):
-    """A centred curve at the points of an axis, its standard error, that of the change from the first point, and t's df."""
+    """A centred curve at the points of an axis, its standard error, and that of the change from the first point.
+
+    `freedom` has the degrees of freedom of the standard error: few where few observations carry the variance.
+    """
 
     value: FloatArray
     std_error: FloatArray

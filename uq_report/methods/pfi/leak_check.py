@@ -54,8 +54,8 @@ LEAKS = Rule(
         "The mutual information of the feature and the outcome is at least {share:pct} of the entropy of a class, with "
         "at least {events} observations outside the most frequent class, or corresponds to at least {variance:pct} of "
         "the variance of a number (Gaussian copula); by the lower end of its interval (the run's level, "
-        "Bonferroni-adjusted over features). Critical from {critical:pct} of the entropy, medium below {high:pct}, else "
-        "high."
+        "Bonferroni-adjusted over features). Critical from {critical:pct} of the entropy, medium below {high:pct}, "
+        "else high."
     ),
     raised=("share >= share and events >= events", "variance >= variance"),
     grades=("critical if share >= critical", "medium if share < high", "high"),

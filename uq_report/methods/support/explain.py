@@ -53,8 +53,10 @@ def new_values(columns: Sequence[Paired], rows: IntArray, engine: Engine) -> Dia
                 "p is the chance of as many if audited and training rows were drawn alike. k values beyond the "
                 "training range: the k most extreme of all rows are audited ones. Unseen levels: rows dealt anew."
             ),
-            "Weights take no part in these p-values; of clusters one row each, drawn once, does, and training rows "
-            "count by the same share.",
+            (
+                "Weights take no part in these p-values; of clusters one row each, drawn once, does, and training rows "
+                "count by the same share."
+            ),
         ),
         meta={"tests": sum(3 if pair.ordered else 2 for pair in columns)},
     )
