@@ -1,4 +1,4 @@
-"""How often planted faults are named: the power of every rule, on real audits.
+"""How often planted faults are named: the power of every check, on real audits.
 
     python benchmarks/faults.py [--reps 20] [--designs "target leak" ...] [--jobs 2]
 
@@ -26,7 +26,10 @@ from honest import (
     Rng,
     Rows,
     arguments,
+    bank_rows,
+    blocks,
     chosen,
+    encoding,
     fitted,
     letters,
     logistic,
@@ -37,12 +40,15 @@ from honest import (
     tossed,
     troubles,
 )
+from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import BayesianRidge, LogisticRegression
+from sklearn.linear_model import BayesianRidge, LogisticRegression, PoissonRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 Draw = Callable[[Rng], Case]
-SHARES = ("named", "right feature", "first", "severity")
+SHARES = ("named", "right feature", "above observation", "first", "severity")
 ABOVE_LOW = SEVERITIES[: SEVERITIES.index("low")]
 
 
@@ -100,6 +106,14 @@ NAMED: Mapping[str, Named] = {
     "constant model": Named(("UQ001",)),
     "shuffled labels": Named(("UQ001",)),
     "constant column": Named(("UQ704",), ("visits",)),
+    "leak word": Named(("UQ411",), ("status",)),
+    "units half x12": Named(("UQ303", "UQ304"), ("months",)),
+    "swapped": Named(("UQ303", "UQ304"), ("salary", "balance")),
+    "frozen half": Named(("UQ303", "UQ304"), ("salary",)),
+    "new category 20%": Named(("UQ303", "UQ304"), ("product",)),
+    "dup within": Named(("UQ702",)),
+    "drift 1 sd two": Named(("UQ303", "UQ304"), ("f0", "f4")),
+    "under-dispersed": Named(("UQ101",)),
 }
 
 
@@ -324,6 +338,74 @@ def uneven(X: pd.DataFrame, rng: Rng) -> Any:
     return np.exp(0.7 * X["age"].to_numpy()) * rng.normal(size=len(X))
 
 
+def bank(rng: Rng, change: Callable[[pd.DataFrame, Any, Rng], None]) -> Case:
+    """Return an honest model of `bank_rows` whose audited rows are changed in place."""
+    model = encoding(LogisticRegression(max_iter=500), StandardScaler())
+    train, (X, y) = bank_rows(3000, rng), bank_rows(800, rng)
+    change(X, y, rng)
+    return refitted(model, train, (X, y))
+
+
+def half_in_years(X: pd.DataFrame, _: Any, rng: Rng) -> None:
+    """Multiply the months of half of the rows by 12."""
+    X["months"] *= np.where(rng.uniform(size=len(X)) < 0.5, 12.0, 1.0)
+
+
+def swapped(X: pd.DataFrame, *_: Any) -> None:
+    """Exchange two columns."""
+    X["salary"], X["balance"] = X["balance"].copy(), X["salary"].copy()
+
+
+def frozen(X: pd.DataFrame, *_: Any) -> None:
+    """Repeat one value in the second half of a column."""
+    X.loc[len(X) // 2 :, "salary"] = X["salary"].iloc[len(X) // 2]
+
+
+def new_category(X: pd.DataFrame, _: Any, rng: Rng) -> None:
+    """Give a fifth of the rows a category that training does not have."""
+    X.loc[rng.uniform(size=len(X)) < 0.2, "product"] = "factoring"
+
+
+def twice(X: pd.DataFrame, y: Any, _: Rng) -> None:
+    """Let the second half of the rows be the first."""
+    X.iloc[400:], y[400:] = X.iloc[:400].to_numpy(), y[:400]
+
+
+def leak_word(rng: Rng) -> Case:
+    """Add a word that is set after the outcome, and wrong in 1 % of the rows, in both samples."""
+    train, test = bank_rows(3000, rng), bank_rows(800, rng)
+    for X, y in (train, test):
+        X["status"] = np.where((y == 1) ^ (rng.uniform(size=len(y)) < 0.01), "closed", "open")
+    words = OneHotEncoder(handle_unknown="ignore")
+    columns = make_column_transformer((words, ["product", "status"]), remainder=StandardScaler())
+    return refitted(make_pipeline(columns, LogisticRegression()), train, test)
+
+
+def drift(rng: Rng) -> Case:
+    """Move two features of the audited rows, whose outcomes follow the same truth, by a standard deviation."""
+    b = np.array([0.9, -0.6, 0.4, 0.3, 0, 0, 0.3, 0])
+
+    def moved(n: int, by: float) -> Rows:
+        X = blocks(n, rng, 8, 0.5, 4)
+        X[["f0", "f4"]] += by
+        return X, tossed(X.to_numpy() @ b, rng)
+
+    model = HistGradientBoostingClassifier(learning_rate=0.05, max_iter=60, max_leaf_nodes=6, min_samples_leaf=40)
+    return refitted(model, moved(2500, 0.0), moved(800, 1.0))
+
+
+def regular_counts(rng: Rng) -> Case:
+    """Fit a Poisson model to counts whose variance is about 0.3 of their mean."""
+
+    def rows(n: int, rng: Rng) -> Rows:
+        X = blocks(n, rng, 6, 0.5, 3)
+        mean = np.exp(1.2 + X.to_numpy() @ np.array([0.4, -0.3, 0.2, 0, 0.1, 0]))
+        trials = np.ceil(1.4 * mean)
+        return X, rng.binomial(trials.astype(int), mean / trials)
+
+    return fitted(PoissonRegressor(alpha=1e-4), rows, rng, 2500, 600)
+
+
 FAULTS: tuple[Fault, ...] = (
     Fault("over-confidence", "log-odds x 1.7", partial(scaled, factor=1.7)),
     Fault("under-confidence", "log-odds x 0.5", partial(scaled, factor=0.5)),
@@ -361,6 +443,14 @@ FAULTS: tuple[Fault, ...] = (
     Fault("constant model", "the base rate", lambda rng: fitted(DummyClassifier(), rows, rng)),
     Fault("shuffled labels", "boosting", shuffled),
     Fault("constant column", "one value", constant_column),
+    Fault("leak word", "1 % of rows wrong", leak_word),
+    Fault("units half x12", "50 % of rows", lambda rng: bank(rng, half_in_years)),
+    Fault("swapped", "r = .5, other scales", lambda rng: bank(rng, swapped)),
+    Fault("frozen half", "one value, 50 % of rows", lambda rng: bank(rng, frozen)),
+    Fault("new category 20%", "20 % of rows", lambda rng: bank(rng, new_category)),
+    Fault("dup within", "each row twice", lambda rng: bank(rng, twice)),
+    Fault("drift 1 sd two", "two features", drift),
+    Fault("under-dispersed", "variance 0.3 of the mean", regular_counts),
 )
 
 
@@ -368,6 +458,12 @@ def is_named(finding: Any, named: Named, *, feature: bool = True) -> bool:
     """Say whether a finding has a right code and, where the fault has features, names one of them."""
     right = not (feature and named.features) or bool({*finding.features} & {*named.features})
     return finding.code in named.codes and right
+
+
+def is_found(named: Named, heard: Heard) -> bool:
+    """Say whether an audit names the fault above an observation, or is refused because of it."""
+    raised = any(is_named(one, named) and one.severity != "observation" for one in heard.findings)
+    return raised or (bool(named.refusal) and named.refusal in heard.refused)
 
 
 def accuses_innocent(finding: Any, named: Named) -> bool:
@@ -386,6 +482,7 @@ def shares(named: Named, audits: Sequence[Heard]) -> dict[str, str]:
     return {
         "named": rate(by_code + refused, n),
         "right feature": f"{sum(map(bool, right))}/{n}" if named.features else "-",
+        "above observation": f"{sum(is_found(named, heard) for heard in audits)}/{n}",
         "first": f"{refused + sum(one is every[0] for one, every in zip(right, found, strict=True) if one)}/{n}",
         "severity": letters(one.severity for one in right if one),
     }
@@ -416,6 +513,8 @@ def first_said(audits: Sequence[Heard]) -> str:
 def printed(faults: Sequence[Fault], table: Mapping[str, Sequence[Heard]]) -> None:
     """Print the table, and what stands first in the first audit of each fault."""
     print(pd.DataFrame(line(fault, table[fault.name]) for fault in faults).to_string(index=False), "\n")
+    every = [(NAMED[fault.name], heard) for fault in faults for heard in table[fault.name]]
+    print("All faults, named above observation:", rate(sum(is_found(*one) for one in every), len(every)), "\n")
     print("\n".join(["First findings:", *(f"{name}: {first_said(audits)}" for name, audits in table.items())]), "\n")
     print("\n".join(["Crashes and refusals:", *(troubles(table) or ["none"])]))
 

@@ -27,23 +27,36 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
-from scipy.stats import beta
+from lifelines import WeibullAFTFitter
+from scipy.optimize import minimize_scalar
+from scipy.stats import beta, nbinom
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.linear_model import (
     BayesianRidge,
     LinearRegression,
     LogisticRegression,
     PoissonRegressor,
     QuantileRegressor,
+    RidgeCV,
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import uq_report as uq
 from uq_report.core.support.errors import UQReportError
+from uq_report.distributions import NegativeBinomial
 from uq_report.evidence.finding import SEVERITIES, Finding, Outcome
-from uq_report.report.rating import rating
+from uq_report.reading.run_reader import gate_of
+from uq_report.report.rating import FIT, rating
 from uq_report.runner import plugins
 
 COSTLY = frozenset({"dalex", "h_statistic", "redundancy", "rsens", "shap"})
@@ -123,6 +136,8 @@ def audited(case: Case, seed: int, only: Sequence[str] = ()) -> Heard:
         run = uq.audit(subject, **asked, seed=seed, progress=False).run
     except UQReportError as error:
         return Heard(refused=str(error), seconds=perf_counter() - start)
+    if rating(run.outcomes) == FIT and gate_of(run.outcomes).tone == "bad":
+        raise AssertionError(f"Calibration is not acceptable, and the model is {FIT.text}: seed {seed} of {case}.")
     return Heard(
         findings=run.findings,
         failed=tuple(f"{one.group} {one.name}: {one.reason}" for one in run.not_run if CRASH.match(one.reason)),
@@ -306,6 +321,156 @@ def out_of_bag(rng: Rng) -> Case:
     return told(fitted(model, linear_rows, rng, n_train=900), residuals="oob")
 
 
+def blocks(n: int, rng: Rng, d: int, r: float = 0.6, size: int = 4) -> pd.DataFrame:
+    """Return `d` standard normal columns f0, f1, ... in blocks of `size`, each pair of a block correlated `r`."""
+    sizes = [min(size, d - start) for start in range(0, d, size)]
+    parts = [np.sqrt(r) * rng.normal(size=(n, 1)) + np.sqrt(1 - r) * rng.normal(size=(n, k)) for k in sizes]
+    return pd.DataFrame(np.hstack(parts), columns=[f"f{i}" for i in range(d)])
+
+
+def bank_rows(n: int, rng: Rng) -> Rows:
+    """Return skewed, whole and other numbers and words, whose effects are curved and depend on each other."""
+    X = blocks(n, rng, 5, 0.5, 5).set_axis(["salary", "balance", "limit", "months", "age"], axis=1)
+    X["salary"], X["months"] = np.exp(8 + 0.5 * X["salary"]), np.round(24 + 10 * X["months"]).clip(1)
+    X["age"] = (40 + 12 * X["age"]).round().clip(18)
+    X["product"] = rng.choice(["card", "loan", "lease"], n, p=[0.5, 0.35, 0.15])
+    numbers = 0.9 * (np.log(X["salary"]) - 8) / 0.5 - 0.03 * (X["months"] - 24) + 0.02 * (X["age"] - 40)
+    return X, tossed(
+        numbers + 0.7 * (X["product"] == "lease") * np.sign(X["balance"]) + 0.5 * X["limit"] ** 2 - 0.5, rng
+    )
+
+
+def encoding(model: Any, remainder: Any) -> Any:
+    """Return a pipeline that encodes the product of `bank_rows`."""
+    words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    return make_pipeline(make_column_transformer((words, ["product"]), remainder=remainder), model)
+
+
+def calibrated_forest(rng: Rng) -> Case:
+    """Return a forest whose probabilities are calibrated by cross-validation."""
+    grown = RandomForestClassifier(100, min_samples_leaf=3, random_state=0)
+    model = CalibratedClassifierCV(grown, cv=4, method="sigmoid")
+    return fitted(encoding(model, StandardScaler()), bank_rows, rng, 2000, 600)
+
+
+def lacking_alike(rng: Rng) -> Case:
+    """Return boosting of three columns with missing values, of the same shares in both samples."""
+
+    def rows(n: int, rng: Rng) -> Rows:
+        X, y = bank_rows(n, rng)
+        for name, share in (("salary", 0.15), ("limit", 0.05), ("balance", 0.3)):
+            X.loc[rng.uniform(size=n) < share, name] = np.nan
+        return X, y
+
+    model = HistGradientBoostingClassifier(learning_rate=0.05, max_iter=80, max_leaf_nodes=8, min_samples_leaf=30)
+    return fitted(encoding(model, "passthrough"), rows, rng, 4000, 700)
+
+
+def many_rows(n: int, rng: Rng, d: int) -> Rows:
+    """Return numbers of a linear truth of `d` features, of which a third have no effect."""
+    X = blocks(n, rng, d)
+    b = np.random.default_rng(3).normal(size=d) * 0.35 * (np.arange(d) % 3 != 2)
+    return X, X.to_numpy() @ b + rng.normal(size=n)
+
+
+class Exposed:
+    """A negative binomial of a log-linear rate per exposure, by its mean and the likelihood of its size."""
+
+    def fit(self, X: pd.DataFrame, y: Any) -> Exposed:
+        """Fit the rate, then the size."""
+        rates, exposure = X.iloc[:, :5], X["exposure"]
+        self.rate_ = PoissonRegressor(alpha=1e-4, max_iter=500).fit(rates, y / exposure, sample_weight=exposure)
+        mean = self.rate_.predict(rates) * exposure.to_numpy()
+
+        def loss(s: float) -> float:
+            return -float(nbinom.logpmf(y, np.exp(s), np.exp(s) / (np.exp(s) + mean)).sum())
+
+        self.size_ = np.exp(minimize_scalar(loss, bounds=(-2, 4), method="bounded").x)
+        return self
+
+    def __call__(self, X: pd.DataFrame) -> NegativeBinomial:
+        """Return the distributions of the counts."""
+        mean = self.rate_.predict(X.iloc[:, :5]) * X["exposure"].to_numpy()
+        return NegativeBinomial(mean, np.full(len(mean), self.size_))
+
+
+def exposed_rows(n: int, rng: Rng) -> Rows:
+    """Return counts of units that were under observation for a part of the year, with unobserved differences."""
+    X = blocks(n, rng, 5, 0.4, 3)
+    X["exposure"] = rng.uniform(0.1, 1, n)
+    mean = X["exposure"].to_numpy() * np.exp(0.2 + X.iloc[:, :5].to_numpy() @ np.array([0.5, -0.3, 0.2, 0, 0.15]))
+    return X, rng.poisson(mean * rng.gamma(1.5, 1 / 1.5, n))
+
+
+def uneven_rows(n: int, rng: Rng) -> Rows:
+    """Return numbers about a curved mean, their spread growing with a feature."""
+    X = blocks(n, rng, 6, 0.5, 3)
+    mean = np.sin(1.5 * X["f0"]) + 0.5 * X["f1"] * (X["f3"] > 0)
+    return X, (mean + np.exp(0.5 * X["f4"]) * 0.6 * rng.normal(size=n)).to_numpy()
+
+
+def boosted_quantiles(rng: Rng) -> Case:
+    """Return boosting for each of seven quantiles."""
+    train, test = uneven_rows(4000, rng), uneven_rows(600, rng)
+    care = {"max_iter": 120, "learning_rate": 0.05, "max_leaf_nodes": 8, "min_samples_leaf": 50}
+    models = {
+        level: HistGradientBoostingRegressor(loss="quantile", quantile=level, **care).fit(*train)
+        for level in (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+    }
+    return Case(model=models, train=train, test=test)
+
+
+def smooth_rows(n: int, rng: Rng) -> Rows:
+    """Return numbers about a smooth mean."""
+    X = blocks(n, rng, 4, 0.3, 2)
+    return X, (np.sin(X["f0"]) + 0.5 * X["f1"] * X["f2"] + 0.4 * rng.normal(size=n)).to_numpy()
+
+
+def censored_rows(n: int, rng: Rng) -> tuple[pd.DataFrame, tuple[Any, Any]]:
+    """Return Weibull times, of which about a third are censored."""
+    X = blocks(n, rng, 5, 0.4, 3)
+    times = np.exp(2 + X.to_numpy() @ np.array([0.5, -0.3, 0.2, 0, 0.1])) * rng.weibull(1.5, n)
+    ends = rng.exponential(25, n)
+    return X, (np.minimum(times, ends), times <= ends)
+
+
+def survival(rng: Rng) -> Case:
+    """Return a Weibull model of accelerated failure times."""
+    train, test = censored_rows(1000, rng), censored_rows(400, rng)
+    with warnings.catch_warnings(action="ignore"):
+        model = WeibullAFTFitter().fit(train[0].assign(t=train[1][0], e=train[1][1]), "t", "e")
+    return Case(model=model, train=train, test=test)
+
+
+def clustered(rng: Rng) -> Case:
+    """Return clusters of five rows with an effect of their own, in both samples, three features constant in each."""
+
+    def rows(n: int) -> Rows:
+        k = n // 5
+        X = blocks(k, rng, 5, 0.4, 3).loc[np.repeat(np.arange(k), 5)].reset_index(drop=True)
+        X["f3"], X["f4"] = rng.normal(size=n), rng.normal(size=n)
+        own = 0.8 * np.repeat(rng.normal(size=k), 5)
+        return X, (X.to_numpy() @ np.array([0.8, -0.5, 0.3, 0.6, 0]) + own + rng.normal(size=n) > 0).astype(int)
+
+    train, test = rows(4000), rows(600)
+    model = LogisticRegression().fit(*train)
+    return Case(model=model, train=train, test=test, told={"clusters": np.repeat(np.arange(120), 5)})
+
+
+def series(rng: Rng) -> Case:
+    """Return two years of days whose features follow those of the day before."""
+
+    def rows(n: int, rng: Rng, r: float = 0.7) -> Rows:
+        X = rng.normal(size=(n, 4))
+        for day in range(1, n):
+            X[day] = r * X[day - 1] + np.sqrt(1 - r**2) * X[day]
+        return pd.DataFrame(X, columns=["temp", "load", "wind", "price"]), X @ np.array([1, -0.6, 0.4, 0]) + rng.normal(
+            size=n
+        )
+
+    return told(fitted(BayesianRidge(), rows, rng, 1500, 730), time=np.arange(730))
+
+
 DESIGNS: tuple[Design, ...] = (
     Design("independent logistic", idle_groups),
     Design("correlated logistic", expected_directions),
@@ -331,6 +496,28 @@ DESIGNS: tuple[Design, ...] = (
     Design("200 rows in all", partial(logistic, n_train=200, n=200)),
     Design("n = 5000", partial(logistic, n_train=5000, n=5000, b=MIXED), share=0.3),
     Design("Poisson", lambda rng: fitted(PoissonRegressor(alpha=1e-3), count_rows, rng)),
+    Design("rf calibrated", calibrated_forest),
+    Design("ridge 15", lambda rng: fitted(BayesianRidge(), partial(many_rows, d=15), rng, 400, 300)),
+    Design(
+        "conformal residuals 20",
+        lambda rng: told(fitted(RidgeCV(), partial(many_rows, d=20), rng, 500, 250), residuals="conformal"),
+    ),
+    Design("exposure nb", lambda rng: fitted(Exposed(), exposed_rows, rng, 3000, 700)),
+    Design("hetero quantile boosting", boosted_quantiles),
+    Design(
+        "gp",
+        lambda rng: fitted(
+            GaussianProcessRegressor(ConstantKernel() * RBF([1.0] * 4) + WhiteKernel(0.1), normalize_y=True),
+            smooth_rows,
+            rng,
+            250,
+            250,
+        ),
+    ),
+    Design("weibull aft", survival),
+    Design("clusters class", clustered),
+    Design("series", series),
+    Design("missing same", lacking_alike),
 )
 
 
@@ -472,23 +659,23 @@ def arguments(doc: str, reps: int, **more: str | list[str]) -> argparse.Namespac
     return parser.parse_args()
 
 
-def kept(rates: Mapping[str, Any], rules: Sequence[str], before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the rates to write: all of them, or those of `rules` beside the others as they were.
+def kept(rates: Mapping[str, Any], codes: Sequence[str], before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rates to write: all of them, or those of `codes` beside the others as they were.
 
     Raises
     ------
     SystemExit
-        If no audit judged one of `rules`.
+        If no audit judged one of `codes`.
     """
-    if not rules:
+    if not codes:
         return dict(rates)
-    if unknown := sorted({*rules} - {*rates}):
-        raise SystemExit(f"--rules must be codes that some audit judged; got {unknown}. Run the explainers they read.")
-    return dict(sorted({**before, **{code: rates[code] for code in rules}}.items()))
+    if unknown := sorted({*codes} - {*rates}):
+        raise SystemExit(f"--checks must be codes that some audit judged; got {unknown}. Run the explainers they read.")
+    return dict(sorted({**before, **{code: rates[code] for code in codes}}.items()))
 
 
 def main() -> None:
-    options = arguments(__doc__, 20, write="", explainers=[], rules=[])
+    options = arguments(__doc__, 20, write="", explainers=[], checks=[])
     table = measured(chosen(DESIGNS, options.designs), options.reps, options.jobs, options.explainers)
     printed(table)
     if options.write:

@@ -318,5 +318,5 @@ def test_clusters_that_are_missing_together_count_once() -> None:
     together = changes(subject(rows, train, clusters=np.repeat(np.arange(20), 10)))["a"]
     assert together.estimate == single.estimate
     assert together.lower < single.lower - 0.05
-    # 20 clusters, all or none of whose values are missing: as 20 draws
-    assert together.lower == pytest.approx(newcombe(0.2, 20, 0.1, 500, norm.ppf(1 - 0.05 / 3 / 2))[0], abs=0.01)
+    # 20 clusters, all or none of whose values are missing: as 20 draws, and 500 training rows as 50
+    assert together.lower == pytest.approx(newcombe(0.2, 20, 0.1, 50, norm.ppf(1 - 0.05 / 3 / 2))[0], abs=0.01)

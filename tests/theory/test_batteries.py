@@ -77,7 +77,7 @@ def test_rates_of_named_rules_stand_beside_the_others(honest: Any) -> None:
     before, rates = {"UQ001": [0, 60, ""]}, {"UQ121": (1, 60, "Poisson"), "UQ001": (0, 2, "")}
     assert honest.kept(rates, ["UQ121"], before) == {"UQ001": [0, 60, ""], "UQ121": (1, 60, "Poisson")}
     assert honest.kept(rates, [], before) == rates
-    with pytest.raises(SystemExit, match=r"--rules must be codes that some audit judged; got \['UQ999'\]"):
+    with pytest.raises(SystemExit, match=r"--checks must be codes that some audit judged; got \['UQ999'\]"):
         honest.kept(rates, ["UQ999"], before)
 
 

@@ -138,7 +138,11 @@ def effective_units(g: FloatArray, weights: FloatArray, clusters: IntArray | Non
     >>> effective_units(np.array([1.0, -1.0, 1.0, -1.0]), np.ones(4)), effective_units(np.zeros(4), np.ones(4))
     (4.0, inf)
     """
-    squares = np.square(unit_sums(g, weights, clusters))
+    return carrying(np.square(unit_sums(g, weights, clusters)))
+
+
+def carrying(squares: FloatArray) -> float:
+    """Return how many units carry the sum of the squares of their parts, shape (units,); see `effective_units`."""
     largest = squares.max()
     if not largest > 0:
         return inf

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy.spatial import cKDTree
+from scipy.special import stdtrit
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
@@ -18,6 +19,7 @@ from ...core.model.results import ESTIMATE_COLUMNS, Omission, Profile, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
+from ...core.statistics.verdicts import carrying, variance_freedom
 from ...core.support import options as opt
 from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ...core.support.errors import InputError
@@ -235,11 +237,15 @@ def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int) -
 
 
 class AleCurve(NamedTuple):
-    """A centred curve at the points of an axis, its standard error, and that of the change from the first point."""
+    """A centred curve at the points of an axis, its standard error, and that of the change from the first point.
+
+    `freedom` has the degrees of freedom of the standard error: few where few observations carry the variance.
+    """
 
     value: FloatArray
     std_error: FloatArray
     std_error_change: FloatArray
+    freedom: FloatArray
 
 
 class Surface(NamedTuple):
@@ -313,11 +319,13 @@ def curve(effect: Effects, m: int, sampling: Sampling) -> AleCurve:
     shares = sampling.weights[present] / sampling.weights[present].sum()
     places: FloatArray = np.zeros(len(table))
     np.add.at(places, present if sampling.codes is None else sampling.codes[present], shares * own)
-    errors = (
+    errors, change_errors = (
         _norms(table, combination, counts < 2, moved)
         for combination, moved in ((centred, places), (accumulate, np.zeros(len(table))))
     )
-    return AleCurve(value, *errors)
+    squares = np.square(table @ centred - places[:, None])
+    freedom = [variance_freedom(carrying(column), sampling.units) for column in squares.T]
+    return AleCurve(value, errors, change_errors, np.array(freedom))
 
 
 def _own_values(axis: AleAxis, value: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -508,7 +516,8 @@ class AccumulatedLocalEffects(BuiltInExplainer):
 
 def _curve_rows(measure: str, effect: Effects, m: int, sampling: Sampling, confidence: float) -> dict[str, Any]:
     axis, points = effect.axes[0], curve(effect, m, sampling)
-    interval = sampling.interval(points.value, points.std_error, confidence)
+    reach = stdtrit(points.freedom, 0.5 + confidence / 2) * points.std_error
+    interval = points.value - reach, points.value + reach
     covers = "new test samples, given the edges"
     columns = estimate(points.value, points.std_error, interval, confidence, measure, axis.feature, covers)
     places = {"feature_2": "", "x": axis.x, "level": np.array(axis.levels, dtype=object), "x_2": np.nan, "level_2": ""}

@@ -200,7 +200,7 @@ def missing_changes(subject: Subject, confidence: float) -> Iterator[dict[str, A
     """Yield the difference of the shares of missing values of each column that has some.
 
     Intervals by Newcombe hold for all columns at once (Bonferroni). Rows of a cluster, which are often missing
-    together, count as what they tell.
+    together, count as what they tell, and training rows by the same share.
     """
     if subject.train is None:
         return
@@ -214,7 +214,8 @@ def missing_changes(subject: Subject, confidence: float) -> Iterator[dict[str, A
             continue
         share, error = (float(number) for number in sampling.mean(own))
         other = float(train.mean())
-        ends = newcombe(share, sampling.effective_n(share, error), other, len(train), z)
+        counted = sampling.effective_n(share, error)
+        ends = newcombe(share, counted, other, len(train) * min(counted / n, 1.0), z)
         line = estimate(share - other, np.nan, ends, confidence, MISSING_CHANGE, name, "new test and training rows")
         yield line | {"item": "missing", "n": n, "share": share, "share_train": other, "n_train": len(train)}
 

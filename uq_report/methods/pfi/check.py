@@ -114,7 +114,7 @@ class ClaimsCheck(TableCheck):
 
     level: float = opt.share(0.05)
     min_size: float = opt.share(0.05)
-    min_share: float = opt.share(0.05)
+    min_share: float = opt.share(0.15)
     medium: float = opt.share(0.8)
     high: float = opt.share(0.5)
 
@@ -332,15 +332,16 @@ LEAKS = Rule(
     code="UQ411",
     title="A single feature almost determines the outcome",
     options=("share", "variance"),
-    thresholds={"critical": 0.98, "events": LEAST},
+    thresholds={"high": 0.9, "critical": 0.98, "events": LEAST},
     when=(
         "The mutual information of the feature and the outcome is at least {share:pct} of the entropy of a class, with "
         "at least {events} observations outside the most frequent class, or corresponds to at least {variance:pct} of "
         "the variance of a number (Gaussian copula); by the lower end of its interval (the run's level, "
-        "Bonferroni-adjusted over features). Critical from {critical:pct} of the entropy, else high."
+        "Bonferroni-adjusted over features). Critical from {critical:pct} of the entropy, medium below {high:pct}, "
+        "else high."
     ),
     raised=("share >= share and events >= events", "variance >= variance"),
-    grades=("critical if share >= critical", "high"),
+    grades=("critical if share >= critical", "medium if share < high", "high"),
     rests_on="I(x; y) is at most H(y), and reaches it only where x fixes y (Cover & Thomas 2006)",
 )
 
@@ -539,7 +540,7 @@ class Leak(TableCheck):
         Share of the variance of a number.
     """
 
-    share: float = opt.share(0.9)
+    share: float = opt.share(0.75)
     variance: float = opt.share(0.98)
 
     name: ClassVar[str] = "leak"

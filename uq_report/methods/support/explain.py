@@ -54,7 +54,10 @@ def new_values(columns: Sequence[Paired], rows: IntArray, engine: Engine) -> Dia
                 "p is the chance of as many if audited and training rows were drawn alike. k values beyond the "
                 "training range: the k most extreme of all rows are audited ones. Unseen levels: rows dealt anew."
             ),
-            "Weights take no part in these p-values; of clusters one row each, drawn once, does.",
+            (
+                "Weights take no part in these p-values; of clusters one row each, drawn once, does, and training rows "
+                "count by the same share."
+            ),
         ),
         meta={"tests": sum(3 if pair.ordered else 2 for pair in columns)},
     )
@@ -69,7 +72,12 @@ def _new(pair: Paired, rows: IntArray, engine: Engine) -> Iterator[New]:
         yield UNSEEN_LEVEL, hits, _dealt(pair, rows, engine) if hits.any() else 1.0, ", ".join(names)
     if not np.isnan(pair.train).any():
         hits = np.isnan(pair.test)
-        yield NEWLY_MISSING, hits, all_among(int(hits[rows].sum()), len(rows), len(pair.train)), ""
+        yield NEWLY_MISSING, hits, all_among(int(hits[rows].sum()), len(rows), _counting(pair, rows, pair.train)), ""
+
+
+def _counting(pair: Paired, rows: IntArray, train: FloatArray) -> int:
+    """Return how many training rows count as independent: the share of them that does of the audited rows."""
+    return max(1, round(len(train) * len(rows) / len(pair.test)))
 
 
 def all_among(k: int, n: int, n_train: int) -> float:
@@ -91,17 +99,19 @@ def _beyond(pair: Paired, rows: IntArray) -> Iterator[New]:
     if len(train):
         low, high = float(train.min()), float(train.max())
         for item, hits, bound in ((BELOW_RANGE, pair.test < low, low), (ABOVE_RANGE, pair.test > high, high)):
-            yield item, hits, all_among(int(hits[rows].sum()), n, len(train)), f"{bound:g}"
+            yield item, hits, all_among(int(hits[rows].sum()), n, _counting(pair, rows, train)), f"{bound:g}"
 
 
 def _dealt(pair: Paired, rows: IntArray, engine: Engine) -> float:
     """Return the chance of as many rows with unseen levels, by dealing all rows anew to training and audit."""
     test, train = (values[~np.isnan(values)].astype(np.int64) for values in (pair.test[rows], pair.train))
-    size = len(pair.labels)
+    rng, size = engine.rng("levels", pair.name), len(pair.labels)
+    if len(rows) < len(pair.test):
+        train = rng.choice(train, _counting(pair, rows, train), replace=False)
     ours = np.bincount(test, minlength=size)
     both = ours + np.bincount(train, minlength=size)
     observed = int(both[ours == both].sum())
-    draws, rng, above = int(np.clip(WORK // size, 99, 9999)), engine.rng("levels", pair.name), 0
+    draws, above = int(np.clip(WORK // size, 99, 9999)), 0
     for some in blocks(draws, size, WORK):
         deal = rng.multivariate_hypergeometric(both, len(test), size=some, method="marginals")
         above += int(((deal == both) @ both >= observed).sum())
@@ -123,7 +133,8 @@ def shifts(columns: Sequence[Paired], rows: IntArray, engine: Engine) -> Diagnos
             ),
             (
                 "Intervals hold for all features at once, for any distribution (Massart 1990, Weissman et al. 2003), "
-                "over new training rows too. Weights take no part; of clusters one row each, drawn once, does."
+                "over new training rows too. Weights take no part; of clusters one row each, drawn once, does, and "
+                "training rows count by the same share."
             ),
         ),
     )
@@ -138,7 +149,8 @@ def _lines(columns: Sequence[Paired], rows: IntArray, confidence: float) -> Iter
         if not len(old) or not len(new):
             continue
         distance, words, kinds = _numbers(old, new) if pair.ordered else _levels(old, new, pair)
-        reach = sum(np.sqrt((kinds * np.log(2) - np.log(level / 2)) / (2 * len(values))) for values in (old, new))
+        counts = _counting(pair, rows, old), len(new)
+        reach = sum(np.sqrt((kinds * np.log(2) - np.log(level / 2)) / (2 * count)) for count in counts)
         interval = max(distance - reach, 0.0), min(distance + reach, 1.0)
         line = estimate(distance, np.nan, interval, confidence, "distance", pair.name)
         yield line | {"covers": "new test and training rows", "item": words, "n": len(new)}
