@@ -82,7 +82,7 @@ class Setting:
             reason = "the autocorrelation asks for longer blocks of time than the sample has room for"
         if reason:
             return None, (Omission(SHAPE_GAIN, "", reason),)
-        units = np.arange(len(self.y)) if sampling.codes is None else sampling.codes
+        units = sampling.unit_codes
         return self.rng("folds").permutation(int(units.max()) + 1)[units] % self.n_splits, ()
 
 
@@ -299,16 +299,8 @@ class Calibration(BuiltInExplainer):
         sampling = Sampling.of(subject)
         train = None if subject.train is None or subject.train[1] is None else q.encode(subject.train[1])
         left_out = scoring.left_out_scores(q, y, sampling.weights) if n_drawn(engine) else {}
-        setting = Setting(
-            y,
-            train,
-            sampling,
-            engine.rng,
-            confidence=engine.confidence,
-            columns=partial(_columns, subject),
-            left_out=left_out,
-            **asdict(self),
-        )
+        options = asdict(self) | {"confidence": engine.confidence, "left_out": left_out}
+        setting = Setting(y, train, sampling, engine.rng, columns=partial(_columns, subject), **options)
         classes = "proba" in q.supports
         parts = class_parts(cast("Categorical", q), setting) if classes else number_parts(q, setting)
         held = "covered" in q.supports

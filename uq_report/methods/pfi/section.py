@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite, nan
 from typing import TYPE_CHECKING, ClassVar
 
@@ -60,7 +59,6 @@ class ImportanceSection(ResultSection[Pfi]):
     shows: ClassVar[tuple[str, ...]] = (Pfi.id, PfiDelta.id)  # the changes of single rows stay in the evidence
     of_uncertainty: ClassVar[bool] = False
     of = Pfi
-    key = "importance"
     title = "Permutation importance"
 
     def blocks(self, e: RunReader, view: Pfi) -> Iterable[Block]:
@@ -82,7 +80,6 @@ class UnsureImportanceSection(ImportanceSection):
 
     name: ClassVar[str] = "importance_uncertainty"
     slot: ClassVar[str] = slots.UNSURE_IMPORTANCE
-    key = "importance-uncertainty"
     of_uncertainty: ClassVar[bool] = True
 
 
@@ -242,14 +239,12 @@ PARTING = (
 Axes = Mapping[str, Mapping[str, PfiLine]]
 
 
-@dataclass(frozen=True)
-class MapSection:
+class MapSection(BuiltInSection):
     """The numbers of the map and the reading of each feature; nothing without both measures."""
 
     name: ClassVar[str] = "likelihood_map"
     slot: ClassVar[str] = slots.UNSURE_MAP
     shows: ClassVar[tuple[str, ...]] = (Pfi.id, PfiReading.id)
-    api_version: ClassVar[int] = 1
 
     def section(self, evidence: RunReader) -> Section | None:
         """Return a table of both importances and their readings, and where these disagree with the partner features."""

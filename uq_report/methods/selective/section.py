@@ -49,7 +49,6 @@ class SelectiveSection(ResultSection[SelectiveView]):
     slot: ClassVar[str] = slots.SELECTIVE
     shows: ClassVar[tuple[str, ...]] = (SelectiveView.id, RiskCoverageView.id, SelectiveGroups.id)
     of = SelectiveView
-    key = SelectiveView.id
     title = "Selective prediction in full"
     empty = "No number could be computed."
 
