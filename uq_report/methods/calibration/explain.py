@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
@@ -300,7 +299,8 @@ class Calibration(BuiltInExplainer):
         train = None if subject.train is None or subject.train[1] is None else q.encode(subject.train[1])
         left_out = scoring.left_out_scores(q, y, sampling.weights) if n_drawn(engine) else {}
         options = asdict(self) | {"confidence": engine.confidence, "left_out": left_out}
-        setting = Setting(y, train, sampling, engine.rng, columns=partial(_columns, subject), **options)
+        options["columns"] = lambda: [coded(subject, feature) for feature in subject.features]
+        setting = Setting(y, train, sampling, engine.rng, **options)
         classes = "proba" in q.supports
         parts = class_parts(cast("Categorical", q), setting) if classes else number_parts(q, setting)
         held = "covered" in q.supports
@@ -326,7 +326,7 @@ class Calibration(BuiltInExplainer):
                 "blocks_cut": sampling.blocks is not None and sampling.blocks.cut,
                 "gain_features": list(parts.features),
                 **_gap_variance(q, gap, setting),
-                **_events(q, y),
+                **(events_of(cast("Lifetimes", q), y)._asdict() if q.censored else {}),
             },
         )
         return [result, *parts.results, *covered, comparisons(engine, setting.classes(q), sampling)]
@@ -338,11 +338,6 @@ class Calibration(BuiltInExplainer):
         if sampling.codes is None:
             return (note,)
         return (note, "With clusters the tests, ECE, PIT distance and coverage gap use one row of each, drawn once.")
-
-
-def _columns(subject: Subject) -> list[NumericColumn]:
-    """Return the features as numbers."""
-    return [coded(subject, feature) for feature in subject.features]
 
 
 def _estimates(
@@ -399,11 +394,6 @@ def _gap_variance(q: Distribution, gap: list[scoring.CalibrationScore], setting:
         design = max(1.0, (by_unit / by_row) ** 2) if by_row > 0 else 1.0
         variance = float(n * np.square(sampling.weights) @ own) * design
     return {"gap_variance": variance} if np.isfinite(variance) else {}
-
-
-def _events(q: Distribution, y: AnyArray) -> dict[str, float]:
-    """Return the events seen and expected where outcomes may be censored."""
-    return events_of(cast("Lifetimes", q), y)._asdict() if q.censored else {}
 
 
 def _infinite(score: scoring.CalibrationScore) -> Omission:

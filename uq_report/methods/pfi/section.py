@@ -72,7 +72,8 @@ class ImportanceSection(ResultSection[Pfi]):
             if e.is_uncertainty(measure) == self.of_uncertainty and measure not in together:
                 yield _measure(e, view, measure)
         if self.of_uncertainty and together:
-            yield _split(e, view)
+            blocks = split_table(e, view.result, "drivers-split-table")
+            yield Section(id="drivers-split", title="Aleatoric and epistemic uncertainty", blocks=blocks)
 
 
 class UnsureImportanceSection(ImportanceSection):
@@ -81,12 +82,6 @@ class UnsureImportanceSection(ImportanceSection):
     name: ClassVar[str] = "importance_uncertainty"
     slot: ClassVar[str] = slots.UNSURE_IMPORTANCE
     of_uncertainty: ClassVar[bool] = True
-
-
-def _split(e: RunReader, view: Pfi) -> Section:
-    """Return the importance for both parts of the uncertainty, side by side."""
-    blocks = split_table(e, view.result, "drivers-split-table")
-    return Section(id="drivers-split", title="Aleatoric and epistemic uncertainty", blocks=blocks)
 
 
 def _measure(e: RunReader, view: Pfi, measure: str) -> Section:
