@@ -203,7 +203,7 @@ SUBJECT = testing.linear_subject(4)
 def averaged(off: FloatArray, weights: Any = None, used: Any = None) -> Any:
     """Return the row terms of two features, of means 3 and 0, whose importances are `off` that."""
     rows = np.array([[3.0, 3, 3, 3], [1, -1, 1, -1]])[:, : None if used is None else len(used)]
-    (plain,) = results(("x", {"measure": "nll", "feature": ["a", "b"]})).by_id.values()
+    (plain,) = results(("x", {"measure": "nll", "feature": ["a", "b"]})).values()
     meta = {} if used is None else {"rows_used": used}
     result = replace(plain, rows=RowValues(("nll",), ("a", "b"), rows[None]), meta=meta)
     subject = SUBJECT if weights is None else replace(SUBJECT, weights=np.array(weights))
@@ -227,7 +227,7 @@ def test_row_terms_average_with_the_weights_of_their_rows() -> None:
 
 def test_a_measure_gives_way_to_another_of_its_question_that_ranks_more_features() -> None:
     engine = Engine(SUBJECT, testing.measures())
-    (result,) = results(("x", {"measure": "nll", "feature": ["a"]})).by_id.values()
+    (result,) = results(("x", {"measure": "nll", "feature": ["a"]})).values()
     two, three = (pd.DataFrame({"feature": list("abc")[:n]}) for n in (2, 3))
     assert _fuller(result, "nll", {"nll": two, "squared_error": three}, engine) == "squared_error"
     assert _fuller(result, "nll", {"nll": two, "entropy": three}, engine) == ""
@@ -261,7 +261,7 @@ def results(*tables: tuple[str, dict[str, Any]]) -> Results:
     empty = pd.DataFrame(columns=list(Diagnostic.columns))
     parts: dict[str, Any] = {"explainer": "x", "title": "", "frame": empty}
     whole = {key: pd.DataFrame(dict.fromkeys(ESTIMATE_COLUMNS, np.nan) | table) for key, table in tables}
-    return Results({key: Diagnostic(id=key, estimates=table, **parts) for key, table in whole.items()}, 0.95)
+    return {key: Diagnostic(id=key, estimates=table, **parts) for key, table in whole.items()}
 
 
 def clash(high: str = "shap.importance", low: str = ids.PFI, measure: str = "nll", role: str = "loss") -> RankedCase:
@@ -335,22 +335,23 @@ def test_one_negative_entropy_importance_is_enough_where_only_one_method_compose
     for high, low, other in ((method(ids.PFI, [1, 2, 3, 4]), local, ids.PFI), (local, clash().high, "shap.importance")):
         for verdicts, said in ((["negative", "positive"], True), (["positive", "positive"], False)):
             table = {"measure": "entropy", "feature": "a", "verdict": verdicts, "estimate": 1.0}
-            reason = _extrapolates(RankedCase("a", high, low, True, 1), results((ids.PFI, table)))
+            reason = _extrapolates(RankedCase("a", high, low, True, 1), results((ids.PFI, table)), confidence=0.95)
             assert (reason is not None) is said
             assert reason is None or reason[0].endswith(f"values of a, on which {other} evaluates it.")
-    assert _extrapolates(clash(), results((ids.PFI, table | {"verdict": ["negative"] * 2}))) is None
+    both = results((ids.PFI, table | {"verdict": ["negative"] * 2}))
+    assert _extrapolates(clash(), both, confidence=0.95) is None
 
 
 def test_a_curve_is_of_numbers_alone_and_in_their_order() -> None:
     table = {"measure": "nll", "feature": "a", "level": "", "x": [2.0, 1.0], "estimate": 0.0}
 
     def found(**more: Any) -> Any:
-        return _curve(results((ids.ALE, table | more)).by_id[ids.ALE], "nll", "a")
+        return _curve(results((ids.ALE, table | more)), ids.ALE, "nll", "a")
 
     assert found()["x"].tolist() == [1.0, 2.0]
     assert found(x=[1.0, np.nan]) is found(level=["", "missing"]) is found(feature="b") is None
-    plain = results((ids.ALE, table)).by_id[ids.ALE]
-    assert _curve(replace(plain, options={"mode": "centred"}), "nll", "a") is _curve(None, "nll", "a") is None
+    centred = {ids.ALE: replace(results((ids.ALE, table))[ids.ALE], options={"mode": "centred"})}
+    assert _curve(centred, ids.ALE, "nll", "a") is _curve({}, ids.ALE, "nll", "a") is None
 
 
 def test_a_column_and_the_first_places_are_in_words() -> None:

@@ -11,7 +11,7 @@ from uq_report.core.model.sampling import Sampling
 from uq_report.core.support.arrays import FloatArray, IntArray
 from uq_report.core.support.limits import limited
 from uq_report.methods.cid import cid as textbook
-from uq_report.methods.cid import pseudo
+from uq_report.methods.cid import precision
 from uq_report.methods.cid.cid import Field, Greedy, normal_log_p
 from uq_report.methods.cid.estimate import with_indicators
 
@@ -204,7 +204,7 @@ def test_a_fitted_field_balances_potentials_and_data() -> None:
     -sum log p(a | b) - sum log p(b | a) + penalty/2 sum of squares of the pair potentials, each pair once.
     """
     codes, penalty = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [5, 2, 1, 4], axis=0), 0.7
-    fitted = pseudo.fit_field(codes, penalty=penalty)
+    fitted = precision.fit_field(codes, penalty=penalty)
     assert fitted.starts.tolist() == [0, 2, 4]
     block = np.ix_([0, 1], [2, 3])
 
@@ -220,7 +220,7 @@ def test_a_fitted_field_balances_potentials_and_data() -> None:
         assert loss(fitted.unary + move[:4], fitted.pair[block] + move[4:].reshape(2, 2)) >= least - 1e-8
     assert (fitted.pair == fitted.pair.T).all()
     assert not fitted.pair[:2, :2].any()
-    unlinked = pseudo.fit_field(codes, np.eye(2, dtype=bool), penalty)
+    unlinked = precision.fit_field(codes, np.eye(2, dtype=bool), penalty)
     assert not unlinked.pair.any()
     assert np.diff(unlinked.unary[:2]).item() == pytest.approx(np.log(5 / 7), abs=1e-4)
 

@@ -17,7 +17,7 @@ from uq_report.core.model.sampling import Sampling, t_quantile
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
 from uq_report.methods.cid import cid as textbook
-from uq_report.methods.cid import estimate, explain, precision, pseudo
+from uq_report.methods.cid import estimate, explain, precision
 from uq_report.methods.cid.cid import LEVEL, InformationTerms, normal_log_p
 from uq_report.methods.cid.correction import CoverTerms, _Corrected
 from uq_report.methods.cid.estimate import (
@@ -213,7 +213,7 @@ def test_links_of_a_field_are_the_largest_potentials_of_each_pair() -> None:
     a = rng.integers(0, 3, N)
     given = replace(data({"a": a.astype(str), "b": rng.integers(0, 2, N).astype(str)}), y=a % 2, classes=True)
     found = estimate.discrete_estimate(given, 4, None, 1.0)
-    field = pseudo.fit_field(np.column_stack([in_cells(given, 4)[0]]), None, 1.0)
+    field = precision.fit_field(np.column_stack([in_cells(given, 4)[0]]), None, 1.0)
     for i in range(3):
         for k in range(3):
             block = field.pair[field.block(i), field.block(k)]

@@ -8,7 +8,7 @@ import pytest
 from uq_report.core.support.arrays import BoolArray, FloatArray, IntArray
 from uq_report.core.support.errors import BudgetError
 from uq_report.core.support.limits import limited
-from uq_report.methods.cid import pseudo
+from uq_report.methods.cid import precision
 from uq_report.methods.cid.cid import Field, UnfitError
 from uq_report.methods.cid.precision import fit_field
 
@@ -43,8 +43,8 @@ def test_potentials_balance_what_rows_have_and_what_their_other_nodes_foretell(
     unary, pair = imbalance(rows, field, penalty)
     nodes = np.repeat(np.arange(4), np.diff(field.starts))
     allowed = (nodes[:, None] != nodes) & (True if edges is None else edges[np.ix_(nodes, nodes)])
-    assert np.abs(unary).max() <= pseudo.GRADIENT * 1.01
-    assert np.abs(pair[allowed]).max() <= 2 * pseudo.GRADIENT * 1.01, "each pair once and whole"
+    assert np.abs(unary).max() <= precision.GRADIENT * 1.01
+    assert np.abs(pair[allowed]).max() <= 2 * precision.GRADIENT * 1.01, "each pair once and whole"
     assert not field.pair[~allowed].any()
     assert (field.pair == field.pair.T).all()
 

@@ -22,7 +22,7 @@ from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFF
 from uq_report.methods.pfi import section, shuffling
 from uq_report.methods.pfi.claims import Claiming, ModelImplied, ProperScore, exact_p_values, score_of
 from uq_report.methods.pfi.estimator import Estimator
-from uq_report.methods.pfi.explain import PermutationImportance, _at_most
+from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.methods.pfi.shuffling import FeatureShuffles, Shuffler, distinct_values, stops
 from uq_report.methods.pfi.tables import (
     ShuffleTables,
@@ -32,6 +32,7 @@ from uq_report.methods.pfi.tables import (
     untrained_result,
 )
 from uq_report.methods.shared.changes import ChangedMeasures, Distinct
+from uq_report.methods.shared.choice import at_most
 from uq_report.methods.shared.rows import ShuffledRows
 from uq_report.methods.shared.terms import ImportanceTerms
 
@@ -600,7 +601,7 @@ def test_lines_of_claims_have_their_intervals_and_the_last_its_test(outcomes: bo
 @pytest.mark.parametrize("known", [True, False])
 def test_training_rows_are_drawn_above_a_limit_only(n: int, sampled: int | None, known: bool) -> None:
     training = subject(flat, np.arange(float(n))[:, None], np.arange(float(n)) if known else None)
-    kept = _at_most(training, 1000, Engine(levels(3), MEASURES).bound("pfi"))
+    kept = at_most(training, 1000, Engine(levels(3), MEASURES).bound("pfi"))
     assert (kept.n, kept.sampled_from) == (1000, sampled)
     assert (kept.y is not None) is known
     if kept.y is not None:

@@ -386,7 +386,7 @@ def test_a_leaf_holds_its_share_of_the_growing_rows() -> None:
     engine = Engine(given, MEASURES).bound(ids.SEGMENTS)
     term = terms(engine, ("entropy",))[0][0]._replace(rows=(np.asarray(given.X)[:, 0] > 1).astype(float))
     for share, least in ((0.05, 20), (0.3, 60)):
-        found = Segments(min_share=share)._grown(Coding(given, np.arange(200)), engine, term)
+        found = Segments(min_share=share)._leaves(Coding(given, np.arange(200)), engine, term.measure, term.rows)
         assert min(int(segment.rows.sum()) for segment in found) >= least
         assert (min(int(segment.rows.sum()) for segment in found) < 60) is (share < 0.3)
 

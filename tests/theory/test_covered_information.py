@@ -13,7 +13,6 @@ from uq_report.methods.cid.cid import (
     covered_share,
     discrete_terms,
     gaussian_terms,
-    half_potential_terms,
     importance_map,
     log_probabilities,
     mixed_terms,
@@ -128,31 +127,6 @@ def test_a_copy_with_little_noise_is_nearly_all_covered() -> None:
     terms = gaussian_terms(Z, inverse(np.cov(Z.T)))
     share = covered_share(terms.covered.mean(axis=0), terms.mutual.mean(axis=0))
     assert (share > 0.9).all()
-
-
-def test_half_potentials_differ_and_keep_the_mutual_information() -> None:
-    S = np.array([[1.0, 0.5, 0.5], [0.5, 1, 0.5], [0.5, 0.5, 1]])
-    Z = np.random.default_rng(0).multivariate_normal(np.zeros(3), S, size=10)
-    T = inverse(S)
-    whole, half = gaussian_terms(Z, T), half_potential_terms(Z, T)
-    np.testing.assert_array_equal(whole.mutual, half.mutual)
-    assert np.abs(whole.conditional - half.conditional).max() > 0.01
-
-
-def test_half_potentials_equal_the_published_form_by_quadrature() -> None:
-    """F_ab = exp(-T_iy ab / 2), D_a = exp(-T_ii a² / 2 - a T_iu u / 2): log of F DFE over (DF_.y)(F_x. E)."""
-    T = np.array([[2.0, 0.5, -0.7], [0.5, 1.5, 0.4], [-0.7, 0.4, 1.8]])
-    x, u, y = 0.3, -1.1, 0.8
-    grid = np.linspace(-9, 9, 2001)
-    D = np.exp(-0.5 * T[0, 0] * grid**2 - 0.5 * T[0, 1] * grid * u)
-    E = np.exp(-0.5 * T[2, 2] * grid**2 - 0.5 * T[1, 2] * grid * u)
-    F = np.exp(-0.5 * T[0, 2] * grid[:, None] * grid)
-    step = grid[1] - grid[0]
-    column = D @ np.exp(-0.5 * T[0, 2] * grid * y) * step
-    row = np.exp(-0.5 * T[0, 2] * x * grid) @ E * step
-    expected = np.log(np.exp(-0.5 * T[0, 2] * x * y) * (D @ F @ E) * step**2 / (column * row))
-    found = half_potential_terms(np.array([[x, u, y]]), T).conditional[0, 0]
-    assert found == pytest.approx(expected, abs=1e-9)
 
 
 def test_mixed_terms_equal_bayes_rule() -> None:

@@ -38,6 +38,11 @@ class Sampling:
         """Degrees of freedom of a mean's standard error."""
         return self.units - 1 if self.dof is None else self.dof
 
+    @property
+    def unit_codes(self) -> IntArray:
+        """The independent unit of each row."""
+        return np.arange(len(self.weights)) if self.codes is None else self.codes
+
     def over_draws(self, values: FloatArray, left_out: FloatArray) -> Sampling:
         """Return the sampling of the mean of `values` over new draws of K members too.
 

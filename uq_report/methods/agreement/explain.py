@@ -171,16 +171,10 @@ class Agreement(BuiltInExplainer):
             for feature, value in (("", float(entropy.mean())), *zip(method.features, entropy.tolist(), strict=True)):
                 lines.append((method.measure, feature, value, *[np.nan] * 4, "none", method.id, most))
         gaps = [Omission(method.measure, "", method.why) for method in rankings if method.draws is None]
-        return diagnostic(
-            ids.AGREEMENT_STABILITY,
-            "Entropy of the ranks over bootstrap samples",
-            lines,
-            ("item", "largest"),
-            x="largest",
-            options=asdict(self),
-            notes=STABILITY_NOTES,
-            omissions=tuple(gaps) if rankings else (Omission("", "", NOTHING),),
-        )
+        omissions = tuple(gaps) if rankings else (Omission("", "", NOTHING),)
+        facts: dict[str, Any] = {"options": asdict(self), "notes": STABILITY_NOTES, "omissions": omissions}
+        title = "Entropy of the ranks over bootstrap samples"
+        return diagnostic(ids.AGREEMENT_STABILITY, title, lines, ("item", "largest"), x="largest", **facts)
 
 
 def _lines(method: Method, confidence: float) -> Iterator[tuple[Any, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, combinations
 from typing import Any, NamedTuple, TypeVar
 
@@ -234,22 +235,13 @@ BENDS_FROM = 0.2
 UNEXPLAINED = "No result of this run explains it."
 OTHER_QUESTION = "The two measures answer different questions; no result of this run explains more."
 MOST = 60
+Results = Mapping[str, Result]  # every result so far by id
 Reason = tuple[str, tuple[str, ...]]  # a sentence, and the ids of the results that say so
 
 
-class Results(NamedTuple):
-    """Every result so far by id, and the confidence of what is concluded from them."""
-
-    by_id: Mapping[str, Result]
-    confidence: float
-
-    def lines(self, id: str, **where: str) -> pd.DataFrame:
-        """Return the estimates of a result whose columns have the given values; none where there is no such result."""
-        return lines(self.by_id.get(id), **where)
-
-
-def lines(result: Result | None, **where: str) -> pd.DataFrame:
-    """Return the estimates whose columns have the given values; none if there is no result."""
+def lines(results: Results, id: str, **where: str) -> pd.DataFrame:
+    """Return the estimates of a result whose columns have the given values; none if there is no such result."""
+    result = results.get(id)
     if result is None:
         return pd.DataFrame(columns=["measure", "feature", "estimate"])
     selected = np.all([result.estimates[name].to_numpy() == value for name, value in where.items()], axis=0)
@@ -275,8 +267,8 @@ def disagreements(rankings: Sequence[Method], prior: Prior, confidence: float) -
     """
     cases = [case for a, b in combinations(rankings, 2) if _comparable(a, b) for case in _cases(a, b)]
     cases.sort(key=lambda case: (not case.sure, -case.gap))
-    results = Results({result.id: result for several in prior.values() for result in several}, confidence)
-    return [_explained(case, results) for case in cases[:MOST]], len(cases)
+    results = {result.id: result for several in prior.values() for result in several}
+    return [_explained(case, results, confidence) for case in cases[:MOST]], len(cases)
 
 
 def _comparable(a: Method, b: Method) -> bool:
@@ -298,8 +290,8 @@ def _cases(a: Method, b: Method) -> Iterator[RankedCase]:
                 yield RankedCase(feature, high, low, sure, gap)
 
 
-def _explained(case: RankedCase, results: Results) -> dict[str, Any]:
-    explanations = (_covered, _interacts, _bends, _extrapolates)
+def _explained(case: RankedCase, results: Results, confidence: float) -> dict[str, Any]:
+    explanations = (_covered, _interacts, _bends, partial(_extrapolates, confidence=confidence))
     reasons = [reason for explanation in explanations if (reason := explanation(case, results)) is not None]
     places = " but ".join(f"{_place(method, case.feature)} by {method.label}" for method in (case.high, case.low))
     caveat = "" if case.sure else " One of the two ranks has no interval, so the difference may be due to chance."
@@ -323,13 +315,13 @@ def _place(method: Method, feature: str) -> str:
 
 def _covered(case: RankedCase, results: Results) -> Reason | None:
     """Return covered information whose interval is above 0, where a shuffle of a loss is the lower one."""
-    covered = results.lines(ids.CID, feature=case.feature, item=COVERED) if ids.CID in results.by_id else pd.DataFrame()
+    covered = lines(results, ids.CID, feature=case.feature, item=COVERED) if ids.CID in results else pd.DataFrame()
     if covered.empty or not _shuffles_only(case.low, case.high) or case.low.role != "loss":
         return None
     lower, upper = covered[[col.LOWER, col.UPPER]].iloc[0]
     if not lower > 0:
         return None
-    net = results.lines(ids.CID, feature=case.feature, item=SHARE)[col.ESTIMATE]
+    net = lines(results, ids.CID, feature=case.feature, item=SHARE)[col.ESTIMATE]
     share = f", a share of {net.iloc[0]:.2f}" if len(net) else ""
     return (
         f"Other features share information of {case.feature} about y ({lower:.3g} to {upper:.3g} nats{share}); "
@@ -340,9 +332,9 @@ def _covered(case: RankedCase, results: Results) -> Reason | None:
 def _interacts(case: RankedCase, results: Results) -> Reason | None:
     """Return the H-statistic, where the lower method counts interactions less than the other."""
     difference = _counts_less(case)
-    if ids.H_STATISTIC not in results.by_id or not difference:
+    if ids.H_STATISTIC not in results or not difference:
         return None
-    rows = results.lines(ids.H_STATISTIC, feature=case.feature, feature_2="")
+    rows = lines(results, ids.H_STATISTIC, feature=case.feature, feature_2="")
     columns = (rows[name].tolist() for name in (col.MEASURE, col.ESTIMATE, "ranked"))
     strengths = {measure: strength for measure, strength, ranked in zip(*columns, strict=True) if ranked}
     measure = next((name for name in (case.low.measure, PREDICTION.name) if name in strengths), None)
@@ -370,10 +362,10 @@ def _counts_less(case: RankedCase) -> str:
 def _bends(case: RankedCase, results: Results) -> Reason | None:
     """Return R-sens₂ with another feature, where its interval is above a share of the feature's R-sens."""
     difference = _counts_less(case)
-    size = results.lines(ids.RSENS, feature=case.feature)[col.ESTIMATE]
-    if ids.RSENS_INTERACTION not in results.by_id or not len(size) or not difference:
+    size = lines(results, ids.RSENS, feature=case.feature)[col.ESTIMATE]
+    if ids.RSENS_INTERACTION not in results or not len(size) or not difference:
         return None
-    rows = results.lines(ids.RSENS_INTERACTION, measure=RSENS2)
+    rows = lines(results, ids.RSENS_INTERACTION, measure=RSENS2)
     rows = rows[np.any([rows[name].to_numpy() == case.feature for name in (col.FEATURE, col.FEATURE_2)], axis=0)]
     if not len(rows) or not rows[col.LOWER].max() >= BENDS_FROM * size.iloc[0] > 0:
         return None
@@ -385,21 +377,21 @@ def _bends(case: RankedCase, results: Results) -> Reason | None:
     ), (ids.RSENS, ids.RSENS_INTERACTION)
 
 
-def _extrapolates(case: RankedCase, results: Results) -> Reason | None:
+def _extrapolates(case: RankedCase, results: Results, *, confidence: float) -> Reason | None:
     """Return where the model is more confident, or ALE and PDP part, if only one of the methods leaves the data."""
     composes = [method.id in COMPOSES for method in (case.high, case.low)]
     local = [ids.explainer_of(m.id) == ids.RSENS and m.measure in DERIVATIVES for m in (case.high, case.low)]
     if not (any(composes) and any(local)):
         return None
     composing = case.high if composes[0] else case.low
-    entropy = results.lines(ids.PFI, feature=case.feature, measure=ENTROPY.name)
+    entropy = lines(results, ids.PFI, feature=case.feature, measure=ENTROPY.name)
     if col.VERDICT in entropy and (entropy[col.VERDICT] == NEGATIVE).any():
         return (
             f"Its Entropy-PFI is negative: the model is more confident on permuted values of {case.feature}, on which "
             f"{composing.id} evaluates it."
         ), (ids.PFI,)
     for measure in (case.low.measure, case.high.measure, PREDICTION.name):
-        if profiles_part(results.by_id, measure, case.feature, results.confidence):
+        if profiles_part(results, measure, case.feature, confidence):
             return (
                 f"ALE and PDP of {measure} along {case.feature} differ by more than their intervals, and "
                 f"{composing.id} evaluates the model on combinations that ALE leaves out."
@@ -407,17 +399,17 @@ def _extrapolates(case: RankedCase, results: Results) -> Reason | None:
     return None
 
 
-def profiles_part(results: Mapping[str, Result], measure: str, feature: str, confidence: float) -> bool:
+def profiles_part(results: Results, measure: str, feature: str, confidence: float) -> bool:
     """Say whether ALE and PDP change by amounts that differ by more than their errors allow, at any point."""
-    local, average = (_curve(results.get(name), measure, feature) for name in (ids.ALE, ids.PDP))
+    local, average = (_curve(results, name, measure, feature) for name in (ids.ALE, ids.PDP))
     return local is not None and average is not None and parting(local, average, confidence) is not None
 
 
-def _curve(result: Result | None, measure: str, feature: str) -> pd.DataFrame | None:
+def _curve(results: Results, id: str, measure: str, feature: str) -> pd.DataFrame | None:
     """Return the points of a plain numeric curve in order, or None."""
-    if result is None or result.options.get("mode", "plain") != "plain":
+    if id not in results or results[id].options.get("mode", "plain") != "plain":
         return None
-    rows = lines(result, measure=measure, feature=feature)
+    rows = lines(results, id, measure=measure, feature=feature)
     numeric = len(rows) and (rows[col.LEVEL] == "").all() and rows[col.X].notna().all()
     return rows.sort_values(col.X) if numeric else None
 

@@ -133,7 +133,6 @@ class AgreementSection(ResultSection[AgreementView]):
     slot: ClassVar[str] = slots.AGREEMENT
     shows: ClassVar[tuple[str, ...]] = (AgreementView.id, AgreementPairs.id)
     of = AgreementView
-    key = AgreementView.id
     title = "Agreement between methods"
     empty = "No ranking could be made."
 

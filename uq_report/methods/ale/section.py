@@ -31,7 +31,6 @@ class LocalEffectsSection(ResultSection[Ale]):
     slot: ClassVar[str] = slots.LOCAL_EFFECTS
     shows: ClassVar[tuple[str, ...]] = (Ale.id,)
     of = Ale
-    key = "local-effects"
     title = "Local effects (ALE)"
     empty = "No feature has a local effect."
 

@@ -15,7 +15,6 @@ from ...core.engine.fast_path_evaluator import Engine
 from ...core.model.measures import NLL, Measure
 from ...core.model.results import Diagnostic, Omission
 from ...core.model.sampling import Sampling
-from ...core.model.subject import Subject
 from ...core.statistics.score_intervals import (
     Ends,
     difference_interval,
@@ -29,6 +28,7 @@ from ...core.support.errors import UQReportError
 from ...distributions import Categorical
 from ...evidence import ids
 from ...evidence.comparisons import ACCURACY_GAIN, IN_THE_LARGE, NET_BENEFIT, NET_BENEFIT_GAIN, TRAINING_GAP
+from ..shared.choice import at_most
 from ..shared.estimates import diagnostic, estimate, mean_of, size_of
 
 TRAIN_ROWS = 1000  # predicted for the training score, or as many as there are test rows
@@ -192,7 +192,7 @@ def training_gap(engine: Engine, sampling: Sampling) -> tuple[list[Record], list
     training = engine.subject.training()
     if training is None or training.y is None:
         return [], [Omission(TRAINING_GAP, "", "no training rows with outcomes were given")], {}
-    sampled = _at_most(training, max(TRAIN_ROWS, engine.subject.n), engine)
+    sampled = at_most(training, max(TRAIN_ROWS, engine.subject.n), engine)
     own = engine.bound(engine.explainer, sampled)
     try:
         for measure in engine.select((NLL.name, "loss"))[0]:
@@ -212,13 +212,6 @@ def _gap_record(measure: Measure, here: FloatArray, there: float, sampling: Samp
     shifted = estimate(line["estimate"] - there, line["std_error"], ends, confidence)
     columns = {"value": line["estimate"], "reference": there, "unit": measure.unit, "of": measure.title}
     return shifted | columns | {"item": TRAINING_GAP, "n": len(here), "p_value": np.nan}
-
-
-def _at_most(training: Subject, limit: int, engine: Engine) -> Subject:
-    """Return the training subject with at most `limit` rows, drawn by a stream of their own."""
-    if training.n <= limit:
-        return training
-    return training.take(np.sort(engine.rng("train rows").choice(training.n, limit, replace=False)))
 
 
 def comparisons(engine: Engine, classes: ClassOutcomes | None, sampling: Sampling) -> Diagnostic:

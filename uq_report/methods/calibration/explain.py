@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
@@ -82,7 +81,7 @@ class Setting:
             reason = "the autocorrelation asks for longer blocks of time than the sample has room for"
         if reason:
             return None, (Omission(SHAPE_GAIN, "", reason),)
-        units = np.arange(len(self.y)) if sampling.codes is None else sampling.codes
+        units = sampling.unit_codes
         return self.rng("folds").permutation(int(units.max()) + 1)[units] % self.n_splits, ()
 
 
@@ -299,16 +298,9 @@ class Calibration(BuiltInExplainer):
         sampling = Sampling.of(subject)
         train = None if subject.train is None or subject.train[1] is None else q.encode(subject.train[1])
         left_out = scoring.left_out_scores(q, y, sampling.weights) if n_drawn(engine) else {}
-        setting = Setting(
-            y,
-            train,
-            sampling,
-            engine.rng,
-            confidence=engine.confidence,
-            columns=partial(_columns, subject),
-            left_out=left_out,
-            **asdict(self),
-        )
+        options = asdict(self) | {"confidence": engine.confidence, "left_out": left_out}
+        options["columns"] = lambda: [coded(subject, feature) for feature in subject.features]
+        setting = Setting(y, train, sampling, engine.rng, **options)
         classes = "proba" in q.supports
         parts = class_parts(cast("Categorical", q), setting) if classes else number_parts(q, setting)
         held = "covered" in q.supports
@@ -334,7 +326,7 @@ class Calibration(BuiltInExplainer):
                 "blocks_cut": sampling.blocks is not None and sampling.blocks.cut,
                 "gain_features": list(parts.features),
                 **_gap_variance(q, gap, setting),
-                **_events(q, y),
+                **(events_of(cast("Lifetimes", q), y)._asdict() if q.censored else {}),
             },
         )
         return [result, *parts.results, *covered, comparisons(engine, setting.classes(q), sampling)]
@@ -346,11 +338,6 @@ class Calibration(BuiltInExplainer):
         if sampling.codes is None:
             return (note,)
         return (note, "With clusters the tests, ECE, PIT distance and coverage gap use one row of each, drawn once.")
-
-
-def _columns(subject: Subject) -> list[NumericColumn]:
-    """Return the features as numbers."""
-    return [coded(subject, feature) for feature in subject.features]
 
 
 def _estimates(
@@ -407,11 +394,6 @@ def _gap_variance(q: Distribution, gap: list[scoring.CalibrationScore], setting:
         design = max(1.0, (by_unit / by_row) ** 2) if by_row > 0 else 1.0
         variance = float(n * np.square(sampling.weights) @ own) * design
     return {"gap_variance": variance} if np.isfinite(variance) else {}
-
-
-def _events(q: Distribution, y: AnyArray) -> dict[str, float]:
-    """Return the events seen and expected where outcomes may be censored."""
-    return events_of(cast("Lifetimes", q), y)._asdict() if q.censored else {}
 
 
 def _infinite(score: scoring.CalibrationScore) -> Omission:

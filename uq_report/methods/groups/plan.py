@@ -13,7 +13,7 @@ from ...checks.reading import two_sided
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.model.results import Omission
 from ...core.model.sampling import Sampling
-from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from ...core.support.arrays import BoolArray, FloatArray
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ..shared.attributes import Attribute, Disclosure, Key, disclose
 from ..shared.estimates import estimate, mean_of, share_of
@@ -45,11 +45,6 @@ class Plan:
         """The rows with a weight."""
         return self.sampling.weights > 0
 
-    @cached_property
-    def units(self) -> IntArray:
-        """The independent unit of each row."""
-        return np.arange(self.engine.subject.n) if self.sampling.codes is None else self.sampling.codes
-
     def members(self, key: Key) -> BoolArray:
         """Return the mask of a group's rows."""
         a, g = key
@@ -63,13 +58,16 @@ class Plan:
     @cached_property
     def base(self) -> Disclosure:
         """The groups shown for means over all rows."""
-        return disclose(self.attributes, self.counted, self.units, self.n_min)
+        return disclose(self.attributes, self.counted, self.sampling.unit_codes, self.n_min)
 
     @cached_property
     def disclosed(self) -> dict[bytes, Disclosure]:
         """The groups shown for each set of rows that a measure is a mean over."""
         sets = {value.inside.tobytes(): value.inside & self.counted for value in self.values}
-        return {key: disclose(self.attributes, rows, self.units, self.n_min, self.base) for key, rows in sets.items()}
+        return {
+            key: disclose(self.attributes, rows, self.sampling.unit_codes, self.n_min, self.base)
+            for key, rows in sets.items()
+        }
 
     @cached_property
     def infinite(self) -> dict[str, int]:
@@ -99,7 +97,7 @@ class Plan:
     def means(self, value: Values) -> Iterator[dict[str, Any]]:
         """Yield the line of all rows and those of the groups shown."""
         groups = self.disclosed[value.inside.tobytes()].groups
-        if groups or len(np.unique(self.units[value.inside & self.counted])) >= self.n_min:
+        if groups or len(np.unique(self.sampling.unit_codes[value.inside & self.counted])) >= self.n_min:
             yield self._mean(value, value.inside) | {"item": ALL}
         for key in sorted(groups):
             tested = {"p_value": self.gap_tests[key]} if value.measure == CONFIDENCE_GAP else {}

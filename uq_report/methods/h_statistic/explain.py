@@ -21,9 +21,10 @@ from ...core.model.subject import Subject
 from ...core.model.variants import Variant
 from ...core.support import options as opt
 from ...core.support.arrays import FloatArray, IntArray
-from ...core.support.errors import InputError, nearest
+from ...core.support.errors import InputError
 from ..shared.cards import card_of
 from ..shared.choice import INFINITE_REMEDY, draw, row_measures
+from ..shared.curves import features_of
 
 ROUNDING = 1e-12
 
@@ -85,28 +86,20 @@ class HStatistic(BuiltInExplainer):
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``h_statistic``: pairs, and rows with an empty ``feature_2`` for one feature with all others."""
         measures, omitted = row_measures(self.name, engine, self.measures)
-        features = self._features(subject)
+        features, _ = features_of(self.name, subject, self.features)
+        if len(features) < 2:
+            raise InputError(f"h_statistic.features must be two or more; got {len(features)}. Nothing can interact.")
         rows = draw(engine.rng("rows"), subject.n, self.max_rows, subject.weights)
         if len(rows) < 3:
             raise InputError(f"h_statistic.X must have at least 3 rows; got {len(rows)}.")
         weights = Sampling.of(subject, rows).weights
         base = engine.unchanged(measures)[:, rows]
-        dependences = partial(_dependences, subject, engine, measures, rows, base)
+        dependences = partial(_dependences, engine, measures, rows, base)
         single = dependences([(f,) for f in features])
         strengths = {(f, ""): _of_measures(single[f,][0], single[f,][1], base, weights) for f in features}
         joint = dependences(list(combinations(self._leading(features, strengths), 2)))
         strengths |= {(a, b): _of_measures(single[a,][0], single[b,][0], joint[a, b][0], weights) for a, b in joint}
         return [self._result(measures, strengths, base, rows, subject, omitted)]
-
-    def _features(self, subject: Subject) -> tuple[str, ...]:
-        chosen = subject.features if self.features is None else tuple(self.features)
-        for name in chosen:
-            if name not in subject.features:
-                hint = nearest(name, subject.features)
-                raise InputError(f"h_statistic.features must be features of X; got {name!r}. {hint}")
-        if len(chosen) < 2:
-            raise InputError(f"h_statistic.features must be two or more; got {len(chosen)}. Nothing can interact.")
-        return chosen
 
     def _leading(self, features: tuple[str, ...], totals: dict[tuple[str, str], list[Strength]]) -> tuple[str, ...]:
         """Return the features whose pairs are computed: those leading by total H² of any measure, in order."""
@@ -159,19 +152,15 @@ class HStatistic(BuiltInExplainer):
 
 
 def _dependences(
-    subject: Subject,
-    engine: Engine,
-    measures: Sequence[Measure],
-    rows: IntArray,
-    base: FloatArray,
-    sets: Sequence[tuple[str, ...]],
+    engine: Engine, measures: Sequence[Measure], rows: IntArray, base: FloatArray, sets: Sequence[tuple[str, ...]]
 ) -> dict[tuple[str, ...], FloatArray]:
     """Return, per feature set S, PD_S and PD_-S at every row, shape (2, measures, rows).
 
     PD_S is at its own values over all rests, PD_-S at its rest over all values. Shift s gives row i the values of
     row i + s, so n - 1 shifts and the unchanged rows are all pairs.
     """
-    weights, n = Sampling.of(subject, rows).weights, len(rows)
+    subject, n = engine.subject, len(rows)
+    weights = Sampling.of(subject, rows).weights
     sums = {features: np.stack([base * weights] * 2) for features in sets}
     donors, receivers = ((np.arange(n) + sign * np.arange(1, n)[:, None]) % n for sign in (1, -1))
     for features, total in sums.items():

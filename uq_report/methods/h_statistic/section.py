@@ -37,7 +37,6 @@ class InteractionsSection(ResultSection[HStatisticView]):
     slot: ClassVar[str] = slots.INTERACTIONS
     shows: ClassVar[tuple[str, ...]] = (HStatisticView.id,)
     of = HStatisticView
-    key = "interactions"
     title = "Interactions: H-statistic"
     empty = "No H-statistic is defined for this run."
 

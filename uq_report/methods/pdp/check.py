@@ -15,7 +15,7 @@ from ...checks.reading import RuleOutcome, absent, freedom, listed, measure_word
 from ...checks.rule import Rule, verbatim
 from ...core.statistics.verdicts import holm
 from ...core.support import options as opt
-from ...core.support.arrays import FloatArray
+from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.errors import UnsupportedError, nearest
 from ...core.support.numbers import plain, share_words, value_words
 from ...core.support.text import clean, short
@@ -84,7 +84,7 @@ def ale_steps(view: Ale, run: Run, measure: str, feature: str, rows_per_step: in
         total, squares = (np.add.reduceat(parts, ends[:-1]) for parts in (variance, variance**2 / max(per_bin - 1, 1)))
         df = np.divide(total**2, squares, out=np.full(len(total), float(facts.n)), where=squares > 0)
         errors = np.sqrt(total)
-    return _steps(view.id, points, ends, errors, df)
+    return _steps(view.id, points, ends, errors, df, None)
 
 
 def pdp_steps(view: Pdp, run: Run, measure: str, feature: str) -> CurveSteps:
@@ -113,7 +113,7 @@ def pdp_steps(view: Pdp, run: Run, measure: str, feature: str) -> CurveSteps:
         return _steps(view.id, points, ends, errors, np.full(len(changes), k - 1.0), changes.mean(axis=1))
     if np.isnan(error).any() or mode == "centred":
         raise UnsupportedError("its partial dependence has too few ICE curves for the standard error of a change")
-    return _steps(view.id, points, ends, error[1:] + error[:-1], np.full(len(points) - 1, freedom(run)))
+    return _steps(view.id, points, ends, error[1:] + error[:-1], np.full(len(points) - 1, freedom(run)), None)
 
 
 def _changes(view: Pdp, measure: str, feature: str, x: list[float]) -> FloatArray:
@@ -141,12 +141,7 @@ def _points(view: Ale | Pdp, lines: Sequence[L], measure: str, feature: str) -> 
 
 
 def _steps(
-    id: str,
-    points: Sequence[PointLine],
-    ends: np.ndarray,
-    errors: FloatArray,
-    df: FloatArray,
-    second: FloatArray | None = None,
+    id: str, points: Sequence[PointLine], ends: IntArray, errors: FloatArray, df: FloatArray, second: FloatArray | None
 ) -> CurveSteps:
     """Return the steps between the points `ends`; `second` is another estimate of their changes."""
     every = np.array([line.estimate for line in points])

@@ -33,7 +33,6 @@ class ProfilesSection(ResultSection[Pdp]):
     slot: ClassVar[str] = slots.PROFILES
     shows: ClassVar[tuple[str, ...]] = (Pdp.id, PdpOwn.id, PdpDistribution.id)
     of = Pdp
-    key = "profiles"
     title = "Profiles (PDP and ICE)"
 
     def blocks(self, e: RunReader, view: Pdp) -> Iterable[Block]:

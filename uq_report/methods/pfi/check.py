@@ -134,7 +134,6 @@ class ClaimsCheck(TableCheck):
             rule,
             view,
             run,
-            1,
             lambda t: t.observed | share,
             lambda *raised: self._claimed(view, whole, raised, freedom(run)),
         )
@@ -177,18 +176,13 @@ def _view(run: Run) -> Claims:
 
 
 def _part(
-    rule: Rule,
-    view: Claims,
-    run: Run,
-    side: int,
-    numbers: Callable[[Tested], dict[str, float]],
-    said: Callable[..., Said],
+    rule: Rule, view: Claims, run: Run, numbers: Callable[[Tested], dict[str, float]], said: Callable[..., Said]
 ) -> RuleOutcome:
-    """Judge the differences above 0 (`side` 1), or all others; intervals not to be trusted leave theirs undecided."""
+    """Judge the differences on a rule's side of 0; those with an unreliable interval are inconclusive."""
     table = differences(view, run)
     reasons = {t.line.feature: t.line.unreliable or "no interval" * isnan(t.p_adjusted) for t in table}
     doubted = by_reason({feature: reason for feature, reason in reasons.items() if reason})
-    sure = [t for t in table if not reasons[t.line.feature] and (t.line.estimate > 0) == (side > 0)]
+    sure = [t for t in table if not reasons[t.line.feature] and (t.line.estimate > 0) == (rule.code == OVER)]
     passed = PASSED[rule.code]
     return family(rule, sure, numbers, said, by=together, undecided=lambda _: doubted, passed=passed)
 
@@ -285,7 +279,7 @@ def _called(features: Sequence[str]) -> str:
 
 def _under(rule: Rule, run: Run) -> RuleOutcome:
     view = _view(run)
-    return _part(rule, view, run, -1, lambda t: t.observed, lambda *raised: _underclaimed(view, raised))
+    return _part(rule, view, run, lambda t: t.observed, lambda *raised: _underclaimed(view, raised))
 
 
 def _underclaimed(view: Claims, raised: Sequence[Tested]) -> Said:
@@ -430,6 +424,7 @@ def _percent(share: float) -> str:
 def _leak(rule: Rule, feature: SingleFeatureInfo, run: Run) -> Said:
     counts, skill, cost = class_counts(run), scores_of(run).get(LOG_SCORE_SKILL, 0.0), _cost(feature, run)
     comparable = bool(counts) and skill > 0
+    evidence = (ids.CID, *((ids.PFI,) if cost else ()), *((ids.CALIBRATION,) if comparable else ()))
     others = "." if counts else "; a lagged value of a slowly varying series has the same effect."
     return {
         "statement": f"{short(feature.name)} alone explains {_percent(feature.share)} (at least "
@@ -442,12 +437,7 @@ def _leak(rule: Rule, feature: SingleFeatureInfo, run: Run) -> Said:
         "threshold": rule.thresholds["share" if counts else "variance"],
         "size": min(feature.nats / skill, 1.0) if comparable else None,
         "explains": tuple(Symptom(code=code) for code in SYMPTOMS),
-        **about(
-            (feature.share, feature.lower, feature.upper),
-            ids.CID,
-            *((ids.PFI,) if cost else ()),
-            *((ids.CALIBRATION,) if comparable else ()),
-        ),
+        **about((feature.share, feature.lower, feature.upper), *evidence),
     }
 
 

@@ -15,11 +15,11 @@ from ...core.model.measures import DECOMPOSITION, ENTROPY, PARTS, SET_SIZE, VARI
 from ...core.model.results import Importance, Omission, Result
 from ...core.model.subject import Subject
 from ...core.support import options as opt
-from ...core.support.arrays import FloatArray, take_rows
+from ...core.support.arrays import FloatArray
 from ...core.support.errors import InputError, nearest
 from ...evidence.importance import CLAIMED
 from ..shared.cards import card_of
-from ..shared.choice import refuse_none
+from ..shared.choice import at_most, refuse_none
 from ..shared.members import DrawnMembers
 from ..shared.rows import ShuffledRows
 from ..shared.terms import ImportanceTerms, usual_margin, with_wholes
@@ -192,17 +192,9 @@ class PermutationImportance(BuiltInExplainer):
         free = [name for name in tables.features if name not in owned and name not in grouped]
         joint = {" + ".join(members): members for members in associated(subject, free)}
         alone = [name for name in free if not any(name in members for members in joint.values())]
-        base, whole = drivers.base, drivers.rows.whole
-        shuffler = Shuffler(
-            engine,
-            drivers.measures,
-            base,
-            3 * len(drivers.rows.b),
-            min(self.n_repeats, JOINT_SHUFFLES),
-            self._all_pairs,
-            whole=whole,
-            units=joint,
-        )
+        evaluated = engine, drivers.measures, drivers.base, 3 * len(drivers.rows.b)
+        repeats = min(self.n_repeats, JOINT_SHUFFLES)
+        shuffler = Shuffler(*evaluated, repeats, self._all_pairs, whole=drivers.rows.whole, units=joint)
         estimator = Estimator(drivers.rows, tables.estimator.margins, engine.confidence, self.max_shuffle_variance)
         for held, changes, _ in estimator.terms(shuffler, list(joint)):
             drivers.add(held.feature, changes, held.means, drivers.measures)
@@ -216,7 +208,7 @@ class PermutationImportance(BuiltInExplainer):
 
     def _training(self, training: Subject, engine: Engine, tables: ShuffleTables, main: Importance) -> Importance:
         limit = tables.rows.n if self.exact else max(TRAIN_ROWS, tables.rows.n)
-        sampled = _at_most(training, limit, engine)
+        sampled = at_most(training, limit, engine)
         own = engine.bound(self.name, sampled)
         measures, omitted = _evaluable(tables.names, own)
         if not measures:
@@ -256,16 +248,8 @@ class PermutationImportance(BuiltInExplainer):
             yield terms if drawn is None else drawn.widened(terms, held.means)
 
     def _shuffling(self, claims: Claiming) -> Shuffler:
-        return Shuffler(
-            claims.engine,
-            claims.measures,
-            claims.base,
-            claims.n_full,
-            self.n_repeats,
-            self._all_pairs,
-            self.within_clusters,
-            claims.rows.whole,
-        )
+        evaluated = claims.engine, claims.measures, claims.base, claims.n_full
+        return Shuffler(*evaluated, self.n_repeats, self._all_pairs, self.within_clusters, claims.rows.whole)
 
     @property
     def _all_pairs(self) -> bool | None:
@@ -308,12 +292,3 @@ def _with_spread(
     replaced = replace(lost, reason=f"{lost.reason}. The variance of the predictive distribution is used instead")
     present = any(measure.name == VARIANCE.name for measure in measures)
     return (*measures, *(() if present else spread)), tuple(replaced if gap is lost else gap for gap in omitted)
-
-
-def _at_most(training: Subject, limit: int, engine: Engine) -> Subject:
-    """Return the training subject with at most `limit` rows, drawn by a stream of their own."""
-    if training.n <= limit:
-        return training
-    keep = np.sort(engine.rng("train rows").choice(training.n, limit, replace=False))
-    y = None if training.y is None else training.y[keep]
-    return replace(training, X=take_rows(training.X, keep), y=y, sampled_from=training.n)

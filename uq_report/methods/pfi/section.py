@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite, nan
 from typing import TYPE_CHECKING, ClassVar
 
@@ -60,7 +59,6 @@ class ImportanceSection(ResultSection[Pfi]):
     shows: ClassVar[tuple[str, ...]] = (Pfi.id, PfiDelta.id)  # the changes of single rows stay in the evidence
     of_uncertainty: ClassVar[bool] = False
     of = Pfi
-    key = "importance"
     title = "Permutation importance"
 
     def blocks(self, e: RunReader, view: Pfi) -> Iterable[Block]:
@@ -74,7 +72,8 @@ class ImportanceSection(ResultSection[Pfi]):
             if e.is_uncertainty(measure) == self.of_uncertainty and measure not in together:
                 yield _measure(e, view, measure)
         if self.of_uncertainty and together:
-            yield _split(e, view)
+            blocks = split_table(e, view.result, "drivers-split-table")
+            yield Section(id="drivers-split", title="Aleatoric and epistemic uncertainty", blocks=blocks)
 
 
 class UnsureImportanceSection(ImportanceSection):
@@ -82,14 +81,7 @@ class UnsureImportanceSection(ImportanceSection):
 
     name: ClassVar[str] = "importance_uncertainty"
     slot: ClassVar[str] = slots.UNSURE_IMPORTANCE
-    key = "importance-uncertainty"
     of_uncertainty: ClassVar[bool] = True
-
-
-def _split(e: RunReader, view: Pfi) -> Section:
-    """Return the importance for both parts of the uncertainty, side by side."""
-    blocks = split_table(e, view.result, "drivers-split-table")
-    return Section(id="drivers-split", title="Aleatoric and epistemic uncertainty", blocks=blocks)
 
 
 def _measure(e: RunReader, view: Pfi, measure: str) -> Section:
@@ -242,14 +234,12 @@ PARTING = (
 Axes = Mapping[str, Mapping[str, PfiLine]]
 
 
-@dataclass(frozen=True)
-class MapSection:
+class MapSection(BuiltInSection):
     """The numbers of the map and the reading of each feature; nothing without both measures."""
 
     name: ClassVar[str] = "likelihood_map"
     slot: ClassVar[str] = slots.UNSURE_MAP
     shows: ClassVar[tuple[str, ...]] = (Pfi.id, PfiReading.id)
-    api_version: ClassVar[int] = 1
 
     def section(self, evidence: RunReader) -> Section | None:
         """Return a table of both importances and their readings, and where these disagree with the partner features."""

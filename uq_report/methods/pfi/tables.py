@@ -378,15 +378,9 @@ def read_pair(tables: ShuffleTables, estimates: pd.DataFrame) -> Diagnostic | No
         line = estimate(value, se, (gap.lower, gap.upper), tables.confidence, likelihood, feature)
         records.append(line | {"item": item, "entropy": E["estimate"]})
     note = "The estimate is the part of the increase in log loss that the stated uncertainty does not signal."
-    return diagnostic(
-        ids.PFI_READING,
-        "Likelihood-PFI less Entropy-PFI",
-        records,
-        ("item", "entropy"),
-        x="entropy",
-        options=tables.options,
-        notes=("Readings are based on the verdicts only.", note),
-    )
+    facts: dict[str, Any] = {"options": tables.options, "notes": ("Readings are based on the verdicts only.", note)}
+    title = "Likelihood-PFI less Entropy-PFI"
+    return diagnostic(ids.PFI_READING, title, records, ("item", "entropy"), x="entropy", **facts)
 
 
 def _rises(gap: Judgement, margin: float) -> str:

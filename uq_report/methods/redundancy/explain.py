@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -156,7 +156,8 @@ class Redundancy(BuiltInExplainer):
         if not known:
             omissions.append(Omission("", "", "outcomes were not given, so nothing is predicted with them"))
         table = []
-        for task, answers in zip(tasks, self._forecasts(engine, columns, target, tasks, blocks), strict=True):
+        forecasts = self._forecasts(engine, [*columns, *target], len(columns), tasks, blocks)
+        for task, answers in zip(tasks, forecasts, strict=True):
             for item, forecast in zip((WITHOUT_TARGET, WITH_TARGET), answers, strict=False):
                 sampling, reason = Sampling.of(subject, rows[task.rows]), ""
                 if not np.ptp(task.truth[task.rows][sampling.weights > 0], axis=0).any():
@@ -170,27 +171,19 @@ class Redundancy(BuiltInExplainer):
                 table.append(forest.skill(*of) | {"item": item, "n": len(task.rows)})
         note = f"Models and associations use {len(rows)} of {subject.n} observations, drawn at random."
         sampled = (note,) if len(rows) < subject.n else ()
-        return diagnostic(
-            ids.REDUNDANCY,
-            "Predictability of each feature from the others",
-            table,
-            ("item", "n"),
-            x="n",
-            options=asdict(self),
-            notes=(*sampled, *self._notes(columns), *Sampling.of(subject, rows).notes()),
-            omissions=tuple(omissions),
-        )
+        notes = (*sampled, *self._notes(columns), *Sampling.of(subject, rows).notes())
+        facts: dict[str, Any] = {"options": asdict(self), "notes": notes, "omissions": tuple(omissions)}
+        title = "Predictability of each feature from the others"
+        return diagnostic(ids.REDUNDANCY, title, table, ("item", "n"), x="n", **facts)
 
     def _forecasts(
-        self,
-        engine: Engine,
-        columns: Sequence[NumericColumn],
-        target: Sequence[NumericColumn],
-        tasks: Sequence[FeaturePrediction],
-        blocks: IntArray,
+        self, engine: Engine, columns: Sequence[NumericColumn], d: int, tasks: list[FeaturePrediction], blocks: IntArray
     ) -> Iterator[list[FloatArray]]:
-        """Yield each task's forecasts, without the target and with it; rows of one block never predict each other."""
-        predictors, d = Predictors.of([*columns, *target]), len(columns)
+        """Yield each task's forecasts by the first d columns and, where there is one more, by all of them.
+
+        Rows of one block never predict each other.
+        """
+        predictors, with_target = Predictors.of(columns), len(columns) > d
         folds = engine.rng("folds").permutation(int(blocks.max()) + 1)[blocks] % self.n_splits
         own, truths = [task.at for task in tasks], [task.truth for task in tasks]
         leading = [stacked.leaders(predictors.first(d), truths, own, folds != k) for k in range(self.n_splits)]
@@ -199,7 +192,7 @@ class Redundancy(BuiltInExplainer):
             rng, known = engine.rng("forest", task.feature), predictors.at_rows(task.rows)
             Y, fold = task.truth[task.rows], folds[task.rows]
             chosen = [[np.array([*best[t], *more], dtype=np.int64) for best in leading] for more in ([], [d])]
-            yield [stacked.forecasts(known, Y, fold, using, rng) for using in chosen[: 1 + len(target)]]
+            yield [stacked.forecasts(known, Y, fold, using, rng) for using in chosen[: 1 + with_target]]
 
     def _notes(self, columns: Sequence[NumericColumn]) -> tuple[str, ...]:
         by = f"A linear fit and trees, weighed by the other folds, scored in {self.n_splits} folds"

@@ -144,7 +144,6 @@ class DependenceSection(ResultSection[info.RedundancyView]):
     slot: ClassVar[str] = slots.DEPENDENCE
     shows: ClassVar[tuple[str, ...]] = (info.RedundancyView.id, info.RedundancyPartner.id, info.RedundancyJoint.id)
     of = info.RedundancyView
-    key = "dependence"
     title = "Dependence between features"
     empty = "No feature could be predicted from the others."
 

@@ -54,14 +54,9 @@ class Predictors(NamedTuple):
             _scaled(NumericColumn("", own, True)) if c.ordered else block
             for c, own, block in zip(columns, ranks, scaled, strict=True)
         ]
-        return cls(
-            np.column_stack(ranks),
-            np.hstack(scaled),
-            np.hstack(even),
-            np.repeat(np.arange(len(columns)), [block.shape[1] for block in scaled]),
-            np.hstack(bins),
-            np.repeat(np.arange(len(columns)), [block.shape[1] for block in bins]),
-        )
+        owners = (np.repeat(np.arange(len(columns)), [x.shape[1] for x in blocks]) for blocks in (scaled, bins))
+        owner, binned = owners
+        return cls(np.column_stack(ranks), np.hstack(scaled), np.hstack(even), owner, np.hstack(bins), binned)
 
     def first(self, d: int) -> Predictors:
         """Return these forms of the first columns."""

@@ -44,10 +44,9 @@ def comparators(sample: DerivativeSample, local: Local) -> tuple[Terms, tuple[Om
             present = ~np.isnan(change)
             terms["aed", feature] = _sign(float(sample.sampling.weights[present] @ change[present])) * change
     geometry = _Geometry(sample)
-    grids = _numeric_moves(sample, geometry)
     for feature in sample.features:
         if feature in sample.numeric:
-            reach, donors, curve, spread = grids[feature]
+            reach, donors, curve, spread = _moves(sample, geometry, feature)
             terms["apc", feature] = _comparison(sample, feature, reach, donors, f)
             mean = _MASS @ spread / _MASS.sum()
             terms["var", feature] = _MASS @ np.square(spread - mean) / _MASS.sum()
@@ -120,29 +119,18 @@ class _Geometry:
         return np.where(present, centred, 0.0) / self.sample.spreads[feature]
 
 
-def _numeric_moves(
-    sample: DerivativeSample, geometry: _Geometry
-) -> dict[str, tuple[FloatArray, Donors, FloatArray, FloatArray]]:
-    """Return, per numeric feature, each row's total closeness, (donors, f) of drawn ones, and f on grid and nodes."""
-    plans = {}
-    for feature in sample.numeric:
-        at = (sample.column(feature),)
-        weights = geometry.closeness(feature)
-        donors = _donors(sample, feature, weights)
-        mean, std = geometry.conditional(feature)
-        values = (*(sample.values(feature)[d] for d in donors), *sample.grids[feature].x.tolist())
-        moves = [Variant(at, (v,)) for v in (*values, *(mean + std * node for node in _NODES))]
-        plans[feature] = weights.sum(axis=1), donors, moves
-    order = [v for *_, moves in plans.values() for v in moves]
-    engine, result = sample.engine, {}
+def _moves(
+    sample: DerivativeSample, geometry: _Geometry, feature: str
+) -> tuple[FloatArray, Donors, FloatArray, FloatArray]:
+    """Return each row's total closeness by a numeric feature, (donors, f) of drawn ones, and f on grid and nodes."""
+    weights, engine, at = geometry.closeness(feature), sample.engine, (sample.column(feature),)
+    drawn, (mean, std) = _donors(sample, feature, weights), geometry.conditional(feature)
+    values = (*(sample.values(feature)[d] for d in drawn), *sample.grids[feature].x.tolist())
+    moves = [Variant(at, (v,)) for v in (*values, *(mean + std * node for node in _NODES))]
     (prediction,), _ = engine.select((PREDICTION.name,))
-    parts = [part.values[0] for part in engine.evaluate(order, (prediction,), total=len(order))] if order else []
-    f = np.concatenate(parts) if parts else np.empty((0, 0))
-    for feature, (reach, donors, moves) in plans.items():
-        part, f = f[: len(moves)], f[len(moves) :]
-        moved, curve, spread = np.split(part, [len(donors), len(moves) - len(_NODES)])
-        result[feature] = reach, list(zip(donors, moved, strict=True)), curve, spread
-    return result
+    f = np.concatenate([part.values[0] for part in engine.evaluate(moves, (prediction,), total=len(moves))])
+    moved, curve, spread = np.split(f, [len(drawn), len(moves) - len(_NODES)])
+    return weights.sum(axis=1), list(zip(drawn, moved, strict=True)), curve, spread
 
 
 def _donors(sample: DerivativeSample, feature: str, weights: FloatArray) -> list[IntArray]:

@@ -18,10 +18,11 @@ from ...core.model.subject import Subject
 from ...core.predictive import Distribution
 from ...core.support import options as opt
 from ...core.support.arrays import FloatArray
-from ...core.support.errors import InputError, UnsupportedError, nearest
+from ...core.support.errors import UnsupportedError
 from ...evidence import ids
 from ...evidence.importance import RSENS, RSENS2, RSENS_HIDDEN, RSENS_MEMBERS
 from ..shared.cards import card_of
+from ..shared.curves import features_of
 from ..shared.estimates import estimate
 from .compare import MOVES, NAMES, comparators
 from .estimator import Local, Pairs, local_values, pair_values
@@ -107,11 +108,15 @@ class RSens(BuiltInExplainer):
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return how many rows it predicts at least, for the comparators; 0 where a fast path may spare them."""
         asked = self.comparators and not engine.shortened
-        return MOVES * min(subject.n, self.max_rows) * len(self._features(subject)) if asked else 0
+        return (
+            MOVES * min(subject.n, self.max_rows) * len(features_of(self.name, subject, self.features)[0])
+            if asked
+            else 0
+        )
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``rsens``, with members ``rsens.members``; if asked ``rsens.interaction``, ``rsens.comparators``."""
-        sample = make_sample(subject, engine, self._features(subject), self.max_rows)
+        sample = make_sample(subject, engine, features_of(self.name, subject, self.features)[0], self.max_rows)
         if not sample.features:
             raise UnsupportedError(f"rsens: no feature can be moved: {'; '.join(g.reason for g in sample.omissions)}.")
         local = local_values(sample, self.alpha, self.step)
@@ -140,14 +145,6 @@ class RSens(BuiltInExplainer):
             scaling = "ead, aed and apc are changes of the prediction per unit of x, scaled as R-sens is."
             results.append(replace(others, notes=(scaling, *others.notes), meta=meta))
         return results
-
-    def _features(self, subject: Subject) -> tuple[str, ...]:
-        chosen = subject.features if self.features is None else tuple(self.features)
-        for name in chosen:
-            if name not in subject.features:
-                hint = nearest(name, subject.features)
-                raise InputError(f"rsens.features must be features of X; got {name!r}. {hint}")
-        return chosen
 
     def _importance(
         self, sample: DerivativeSample, terms: Terms, gaps: Sequence[Omission] = (), *, keep_rows: bool

@@ -72,7 +72,6 @@ class SensitivitySection(ResultSection[RSensView]):
     slot: ClassVar[str] = slots.SENSITIVITY
     shows: ClassVar[tuple[str, ...]] = (RSensView.id, RSensMembers.id, RSensInteraction.id, RSensComparators.id)
     of = RSensView
-    key = "sensitivity"
     title = "R-sens: sensitivity of the predictive distribution"
     empty = "R-sens has no value for any feature."
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -27,7 +27,7 @@ from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.rows import SupportRows
 from ...evidence.segments import ALL_ROWS, EXCESS_LOSS, LARGEST, LEVEL, OFF_SUPPORT
 from ..shared.cards import card_of
-from ..shared.choice import as_names
+from ..shared.choice import as_names, draw
 from ..shared.estimates import diagnostic, error_of, estimate, mean_of, row_pieces
 from ..shared.predicted import expected_loss
 from ..shared.terms import ROUNDING
@@ -359,54 +359,50 @@ class Segments(BuiltInExplainer):
             raise InputError(
                 f"segments needs at least {least} independent observations inside the training domain; got {inside}."
             )
-        halves = _halves(sampling, outside, engine)
+        halves = next(_halves(sampling, (sampling.weights > 0) & ~outside, engine))
         coding = Coding(subject, halves[0])
-        parts = {term.measure: self._grown(coding, engine, term) for term in found}
+        parts = {term.measure: self._leaves(coding, engine, term.measure, term.rows) for term in found}
         judged = Judged(engine, found, halves[1], outside & (sampling.weights > 0))
         records = judged.lines(parts)
+        targets, unjudged = residual_targets(engine)
+        leaves = self._residual_leaves(subject, engine, targets)
         closest, reason = changes(records, found, judged.rows_of, prior, subject, engine.confidence)
         return [
-            self._result(engine, judged, records, halves, omitted),
+            self._result(judged, records, halves, omitted),
             _closest(closest, reason),
-            self._residuals(subject, engine),
+            residuals_result(leaves, unjudged, sampling, engine.confidence),
         ]
 
-    def _grown(self, coding: Coding, engine: Engine, term: SegmentTerm) -> list[Segment]:
-        grower = self._grower(coding, engine, term.measure, self.max_leaf_nodes)
-        return grower.segments(coding.by(term.rows), term.rows)
-
-    def _grower(self, coding: Coding, engine: Engine, key: str, leaves: int) -> Grower:
-        subject, rows = coding.subject, coding.rows
-        return Grower(
+    def _leaves(
+        self, coding: Coding, engine: Engine, key: str, target: FloatArray, leaves: int = 0, *, pruned: bool = True
+    ) -> list[Segment]:
+        """Return the leaves of a tree that the rows of `coding` grow on a target, shape (n,)."""
+        sampling, rows = Sampling.of(coding.subject), coding.rows
+        grower = Grower(
             rows=rows,
-            weights=Sampling.of(subject).weights,
-            units=np.arange(subject.n) if subject.clusters is None else subject.clusters,
-            max_leaf_nodes=leaves,
+            weights=sampling.weights,
+            units=sampling.unit_codes,
+            max_leaf_nodes=leaves or self.max_leaf_nodes,
             min_samples_leaf=max(self.min_samples_leaf, int(np.ceil(self.min_share * len(rows)))),
             seed=int(engine.rng("tree", key).integers(2**31)),
+            pruned=pruned,
         )
+        return grower.segments(coding.by(target), target)
 
-    def _residuals(self, subject: Subject, engine: Engine) -> Result:
-        """Return the result ``segments.residuals``: each half grows a tree, and judges the leaves of the other."""
-        targets, omitted = residual_targets(engine)
-        leaves = self._leaves(subject, engine, targets)
-        return residuals_result(leaves, omitted, Sampling.of(subject), engine.confidence)
-
-    def _leaves(self, subject: Subject, engine: Engine, targets: Sequence[ResidualTarget]) -> Iterator[JudgedLeaf]:
-        for number, (growing, judging) in enumerate(_both_halves(Sampling.of(subject), engine)):
+    def _residual_leaves(
+        self, subject: Subject, engine: Engine, targets: Sequence[ResidualTarget]
+    ) -> Iterator[JudgedLeaf]:
+        """Yield the leaves of trees on residuals: each half grows one, and judges the leaves of the other."""
+        sampling = Sampling.of(subject)
+        for number, (growing, judging) in enumerate(_halves(sampling, sampling.weights > 0, engine)):
             coding = Coding(subject, growing)
             for target in targets:
-                grower = self._grower(coding, engine, f"residual {number} {target.level}", LEAVES)
-                grown = replace(grower, pruned=False).segments(coding.by(target.grown_on), target.grown_on)
-                yield from (JudgedLeaf(target, segment, judging) for segment in grown)
+                key = f"residual {number} {target.level}"
+                for segment in self._leaves(coding, engine, key, target.grown_on, LEAVES, pruned=False):
+                    yield JudgedLeaf(target, segment, judging)
 
     def _result(
-        self,
-        engine: Engine,
-        judged: Judged,
-        records: Sequence[Record],
-        halves: tuple[IntArray, BoolArray],
-        omitted: tuple[Omission, ...],
+        self, judged: Judged, records: Sequence[Record], halves: tuple[IntArray, BoolArray], omitted: Sequence[Omission]
     ) -> Result:
         grown, rest = len(halves[0]), int(halves[1].sum())
         outside = int(judged.outside.sum())
@@ -425,7 +421,7 @@ class Segments(BuiltInExplainer):
             ),
             omissions=(*omitted, *judged.omissions),
             meta={"judged": rest, "grown": grown, "made_of": judged.made_of, "uncertainty": uncertainty}
-            | {"usual_loss": _usual_loss(engine, judged)},
+            | {"usual_loss": _usual_loss(judged)},
             measures={term.measure: term.facts for term in judged.terms},
         )
 
@@ -441,38 +437,20 @@ def _outside(subject: Subject, prior: Prior) -> BoolArray:
     return outside
 
 
-def _halves(sampling: Sampling, outside: BoolArray, engine: Engine) -> tuple[IntArray, BoolArray]:
-    """Return the positions of the growing rows and a mask of the judging ones; clusters stay together."""
-    use = (sampling.weights > 0) & ~outside
-    growing = _first_half(sampling, use, engine)
-    return _some(growing, engine), use & ~growing
+def _halves(sampling: Sampling, use: BoolArray, engine: Engine) -> Iterator[tuple[IntArray, BoolArray]]:
+    """Yield the growing rows of a random half of the units, a sample of many, and a mask of the judging rows.
 
-
-def _both_halves(sampling: Sampling, engine: Engine) -> Iterator[tuple[IntArray, BoolArray]]:
-    """Yield the same of all rows, and with the halves exchanged."""
-    use = sampling.weights > 0
-    first = _first_half(sampling, use, engine)
+    Then the same with the halves exchanged.
+    """
+    units = engine.rng("halves").permutation(np.unique(sampling.unit_codes[use]))
+    first = use & np.isin(sampling.unit_codes, units[: len(units) // 2])
     for growing in (first, use & ~first):
-        yield _some(growing, engine), use & ~growing
+        yield draw(engine.rng("growing"), len(use), MOST_GROWN, growing.astype(float)), use & ~growing
 
 
-def _first_half(sampling: Sampling, use: BoolArray, engine: Engine) -> BoolArray:
-    """Return a mask of the rows of a random half of the units."""
-    codes = np.arange(len(use)) if sampling.codes is None else sampling.codes
-    units = engine.rng("halves").permutation(np.unique(codes[use]))
-    return use & np.isin(codes, units[: len(units) // 2])
-
-
-def _some(growing: BoolArray, engine: Engine) -> IntArray:
-    """Return the positions of at most `MOST_GROWN` of the growing rows."""
-    rows = np.flatnonzero(growing)
-    if len(rows) <= MOST_GROWN:
-        return rows
-    return np.sort(engine.rng("growing").choice(rows, MOST_GROWN, replace=False))
-
-
-def _usual_loss(engine: Engine, judged: Judged) -> float | None:
+def _usual_loss(judged: Judged) -> float | None:
     """Return the mean usual loss of the judged rows; None where it has no value."""
+    engine = judged.engine
     measures, omitted = engine.select(("loss",))
     if omitted:
         return None

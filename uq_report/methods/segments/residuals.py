@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -151,8 +151,9 @@ def residuals_result(
     """Return the result ``segments.residuals``."""
     lines: list[Mapping[str, Any]] = []
     gaps, made_of = [*omitted], {}
-    for key, leaf in _named(leaves):
+    for number, leaf in enumerate(leaves, 1):
         check_limits()
+        key = f"{RESIDUAL} {number}"
         line = leaf.line(key, sampling, confidence)
         if isinstance(line, Omission):
             gaps.append(line)
@@ -175,8 +176,3 @@ def residuals_result(
         meta={"made_of": made_of},
         measures={RESIDUAL: FACTS},
     )
-
-
-def _named(leaves: Iterable[JudgedLeaf]) -> Iterator[tuple[str, JudgedLeaf]]:
-    for number, leaf in enumerate(leaves, 1):
-        yield f"{RESIDUAL} {number}", leaf

@@ -169,7 +169,7 @@ class Selective(BuiltInExplainer):
         """Yield the referral rate and the loss of the kept of each group that may be shown."""
         sampling, confidence = assessed.sampling, assessed.confidence
         cut = attributes(subject.protected, self.max_levels)
-        units = np.arange(subject.n) if sampling.codes is None else sampling.codes
+        units = sampling.unit_codes
         kept = assessed.curve.kept(KEPT)
         every = disclose(cut, np.ones(subject.n, dtype=bool), units, self.n_min)
         left = disclose(cut, kept > 0, units, self.n_min, every)

@@ -19,7 +19,7 @@ from ...document.plots.registered import figure_plugin
 from ...document.text import name, value_words
 from ...evidence import columns as col
 from ...evidence import ids
-from ...evidence.selective import RiskCoverageView, RiskLine, SelectiveGroups, SelectiveView
+from ...evidence.selective import RiskCoverageView, SelectiveGroups, SelectiveView
 from ...reading.run_reader import RunReader
 from ...reading.tables import FEATURE, INTERVAL, Field, line_table
 from ..shared.wording import ResultSection
@@ -49,7 +49,6 @@ class SelectiveSection(ResultSection[SelectiveView]):
     slot: ClassVar[str] = slots.SELECTIVE
     shows: ClassVar[tuple[str, ...]] = (SelectiveView.id, RiskCoverageView.id, SelectiveGroups.id)
     of = SelectiveView
-    key = SelectiveView.id
     title = "Selective prediction in full"
     empty = "No number could be computed."
 
@@ -72,24 +71,16 @@ def _curve(e: RunReader) -> Iterable[Block]:
         (Column("threshold", "number"), "threshold"),
         (Column("loss of the kept", "number"), "estimate"),
         INTERVAL,
-        ("band", lambda line: _ends(line.band_lower, line.band_upper)),
+        ("band", lambda x: f"{number(x.band_lower)} to {number(x.band_upper)}" if isfinite(x.band_lower) else ""),
         (Column("implied", "number"), "implied"),
         (Column("best order", "number"), "oracle"),
         ("saved", lambda line: value_words(line.saved, line.saved_lower, line.saved_upper)),
-        ("share of all loss referred", _captured),
+        ("share of all loss referred", lambda x: value_words(x.captured, x.captured_lower, x.captured_upper)),
     ]
     if any(isfinite(line.width) for line in view.lines):
         fields.append((Column("width of 90 % intervals", "number"), "width"))
     caption = f"Risk-coverage curve. {intervals_caption(view.result.estimates)}"
     yield line_table("selective-curve-table", caption, view.lines, fields, of=view.result)
-
-
-def _ends(lower: float, upper: float) -> str:
-    return f"{number(lower)} to {number(upper)}" if isfinite(lower) else ""
-
-
-def _captured(line: RiskLine) -> str:
-    return value_words(line.captured, line.captured_lower, line.captured_upper)
 
 
 def _groups(e: RunReader) -> Iterable[Block]:

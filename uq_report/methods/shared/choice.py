@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, zip_longest
 from numbers import Integral
 from typing import Any
@@ -25,6 +26,7 @@ from ...core.model.measures import (
     Measure,
 )
 from ...core.model.results import Omission
+from ...core.model.subject import Subject
 from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.errors import InputError, UnsupportedError
 from ...core.support.limits import check_limits
@@ -142,6 +144,14 @@ def _distance(values: FloatArray) -> FloatArray:
         scale = values[finite].std()
         away[finite] = np.abs(values[finite] - np.median(values[finite])) / (scale if scale > 0 else 1.0)
     return away
+
+
+def at_most(training: Subject, limit: int, engine: Engine) -> Subject:
+    """Return the training subject with at most `limit` rows, drawn by a stream of their own."""
+    if training.n <= limit:
+        return training
+    keep = np.sort(engine.rng("train rows").choice(training.n, limit, replace=False))
+    return replace(training.take(keep), sampled_from=training.n)
 
 
 def plain_values(values: Any) -> list[Any]:

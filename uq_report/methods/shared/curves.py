@@ -29,7 +29,7 @@ def fill(points: Sequence[Point], engine: Engine, measures: Sequence[Measure]) -
 
 
 def features_of(
-    who: str, subject: Subject, features: Sequence[str] | None, pairs: Pairs, further: Iterable[str]
+    who: str, subject: Subject, features: Sequence[str] | None, pairs: Pairs = (), further: Iterable[str] = ()
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the features with a curve, all by default, and with those of pairs; refuse what is no feature of X."""
     single = subject.features if features is None else tuple(features)

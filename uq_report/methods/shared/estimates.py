@@ -131,13 +131,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 def diagnostic(
-    id: str,
-    title: str,
-    records: Iterable[Any],
-    columns: Sequence[str],
-    x: str,
-    value: str = "estimate",
-    **parts: Any,
+    id: str, title: str, records: Iterable[Any], columns: Sequence[str], x: str, value: str = "estimate", **parts: Any
 ) -> Diagnostic:
     """Return a diagnostic of `records` (mappings, or tuples in order): `ESTIMATE_COLUMNS`, then `columns`.
 

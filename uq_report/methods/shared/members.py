@@ -8,7 +8,7 @@ only means over the rows are needed: their spread is the variance over new draws
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from weakref import WeakKeyDictionary
 
@@ -97,14 +97,12 @@ class DrawnMembers:
         members = n_drawn(engine)
         at = tuple(m for m, measure in enumerate(measures) if measure.statistic is None)
         left = tuple(
-            Measure(
-                f"{measures[m].name} without member {k}",
-                partial(_rows, measures[m], k),
-                measures[m].unit,
-                "prediction",
-                frozenset({"leave_one_out"}),
-                needs_y=measures[m].needs_y,
-                needs_base=measures[m].needs_base,
+            replace(
+                measures[m],
+                name=f"{measures[m].name} without member {k}",
+                rows=partial(_rows, measures[m], k),
+                role="prediction",
+                requires=frozenset({"leave_one_out"}),
             )
             for k in range(members)
             for m in at

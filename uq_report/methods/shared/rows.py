@@ -67,16 +67,8 @@ class ShuffledRows:
         weights = np.ones(subject.n) if subject.weights is None else subject.weights
         classes = "proba" in engine.baseline.supports
         base = engine.unchanged(measures)
-        return cls(
-            measures,
-            base,
-            np.zeros(subject.n) if y is None else y,
-            weights,
-            subject.clusters,
-            classes,
-            subject.blocks is not None,
-            within,
-        )
+        outcomes = np.zeros(subject.n) if y is None else y
+        return cls(measures, base, outcomes, weights, subject.clusters, classes, subject.blocks is not None, within)
 
     @property
     def n(self) -> int:

@@ -32,19 +32,21 @@ class ResultSection(BuiltInSection, Generic[V]):
     Class variables
     ---------------
     of : the view of the result
-    key : the id of the section
+    key : the id of the section; by default its name with hyphens
     title : its heading
     empty : what it says of a result without lines; without this text such a result is shown like any other
     """
 
     of: ClassVar[type[View]]
-    key: ClassVar[str]
+    name: ClassVar[str]
+    key: ClassVar[str] = ""
     title: ClassVar[str]
     empty: ClassVar[str] = ""
 
     def section(self, evidence: RunReader) -> Section:
         """Return the section."""
-        view, section = self.of.find(evidence.run), Section(id=self.key, title=self.title)
+        key = self.key or self.name.replace("_", "-")
+        view, section = self.of.find(evidence.run), Section(id=key, title=self.title)
         if view is None or (self.empty and not view.lines):
             return absent(evidence, section, self.of.id, view, self.empty)
         blocks, parts = self.blocks(evidence, cast("V", view)), self.parts(evidence, cast("V", view))

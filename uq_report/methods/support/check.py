@@ -213,13 +213,8 @@ def _unseen(lines: Sequence[ValueLine], rule: Rule) -> Said:
 def _copies(rule: Rule, run: Run) -> RuleOutcome:
     lines = needed(SupportCopies, run).lines
     words = [f"{share_words(x.share)} of the audited and {share_words(x.share_train)} of the training" for x in lines]
-    return family(
-        rule,
-        lines,
-        lambda x: {"excess": x.least},
-        lambda x: _near_copies(rule, x),
-        passed=f"Near copies of a training observation are {listed(words)} observations.",
-    )
+    passed = f"Near copies of a training observation are {listed(words)} observations."
+    return family(rule, lines, lambda x: {"excess": x.least}, lambda x: _near_copies(rule, x), passed=passed)
 
 
 def _near_copies(rule: Rule, line: CopiesLine) -> Said:
@@ -552,6 +547,7 @@ def nearest_partial(local: pd.DataFrame, partial: pd.DataFrame) -> pd.DataFrame:
 def _curve_difference(measure: Measure, differences: Sequence[CurveDifference], run: Run) -> Said:
     """Return one finding on all features whose curves differ, the widest first."""
     first, features = differences[0], tuple(one.feature for one in differences)
+    interval = (first.least, first.least - first.reach, first.least + first.reach)
     others = [f"{short(one.feature)} ({share_words(one.share)})" for one in differences[1:]]
     return {
         "statement": f"Between {short(first.feature)} = {plain(first.start)} and {plain(first.end)} the "
@@ -562,12 +558,7 @@ def _curve_difference(measure: Measure, differences: Sequence[CurveDifference], 
         "measures": (measure.name,),
         "features": features,
         "threshold": 0.0,
-        **about(
-            (first.least, first.least - first.reach, first.least + first.reach),
-            ids.ALE,
-            ids.PDP,
-            *_pictured(run, features),
-        ),
+        **about(interval, ids.ALE, ids.PDP, *_pictured(run, features)),
     }
 
 
