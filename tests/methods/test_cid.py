@@ -1,5 +1,6 @@
 """Covered information end to end: which estimator, what is refused, and what the gate lets through."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 from uq_report.methods.cid.cid import UnfitError, _refusals, importance_map
 from uq_report.methods.cid.estimate import cell_notes, copy_notes
-from uq_report.methods.cid.explain import CoveredInformation, alone
+from uq_report.methods.cid.explain import CoveredInformation, alone, refitted
 from uq_report.methods.cid.precision import by_lasso, fit_field
 from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.testing import KnownLogistic, KnownTruth, linear_subject, logistic_subject, measures
@@ -153,6 +154,26 @@ def test_cover_that_lowers_no_importance_closes_the_gate() -> None:
     )
 
 
+def test_refitting_scores_models_on_rows_they_have_not_seen() -> None:
+    X, y = wide(200, 4)
+    results = run(ridge(X, y), refit=True, n_sets=10, measures=("nll",))
+    assert any("refitted on 10 random splits" in note for note in results["cid.corrected"].notes)
+    with pytest.raises(InputError, match="can be cloned"):
+        run(linear_subject(100), refit=True)
+
+
+def test_importance_of_refitted_models_is_that_of_a_linear_model() -> None:
+    """Shuffling x moves the mean by b(x - x'), so the squared error rises by 2 b² var x."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(600, 2)), columns=list("ab"))
+    subject = ridge(X, 2 * X["a"] + 0.5 * rng.normal(size=600))
+    engine = Engine(subject, measures(), n_jobs=1).bound("cid")
+    none = np.zeros((600, 2))
+    estimate: Any = SimpleNamespace(features=("a", "b"), terms=SimpleNamespace(mutual=none, covered=none))
+    made = refitted(engine, estimate, ("squared_error",), 4)
+    assert made.importances["squared_error"].mean(axis=0) == pytest.approx([8, 0], rel=0.1, abs=0.02)
+
+
 def test_a_graph_precision_is_used_as_it_is() -> None:
     edges = (("a", "b"), ("a", "y"), ("c", "y"))
     results = run(linear_subject(200), graph=edges)
@@ -179,6 +200,11 @@ def test_of_many_edges_the_strongest_are_listed_and_those_with_y(
     assert (view.unlisted, view.total) == (unlisted, 4)
     rule = f"Of 4 edges the {most} strongest are listed, and all with y."
     assert (rule in graph.notes) is bool(unlisted)
+
+
+def test_half_potentials_are_named() -> None:
+    found = run(linear_subject(150), potentials="half")["cid"]
+    assert any("not the definition" in note for note in found.notes)
 
 
 def sets(results: dict[str, Result]) -> dict[str, tuple[str, ...]]:
@@ -381,6 +407,7 @@ def test_the_size_of_a_set_and_the_least_gain_are_options() -> None:
         ({"estimator": "magic"}, "cid.estimator must be one of"),
         ({"penalty": -1.0}, "cid.penalty must be a number > 0"),
         ({"bins": 1}, "cid.bins must be an integer >= 2"),
+        ({"potentials": "third"}, "cid.potentials"),
         ({"n_sets": 2}, "cid.n_sets"),
         ({"min_gain": 0.0}, "cid.min_gain must be a number > 0"),
         ({"max_cover": -1}, "cid.max_cover must be an integer >= 0"),

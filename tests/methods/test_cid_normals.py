@@ -45,6 +45,15 @@ def test_terms_of_columns_of_any_scale_are_ratios_of_densities() -> None:
         np.testing.assert_allclose(terms.conditional[:, i], all_ + u - xu - yu)
 
 
+def test_half_potentials_halve_the_precision_beside_its_diagonal() -> None:
+    T = np.array([[2.0, -0.8], [-0.8, 1.0]])
+    found, whole = (make(ROWS[:, :2], T) for make in (textbook.half_potential_terms, textbook.gaussian_terms))
+    np.testing.assert_allclose(found.mutual, whole.mutual)
+    weak = np.array([[1.0, 0.4], [0.4, 2.0]]) / 1.84  # the inverse of the halved one
+    y, x, both = (log_normal(ROWS[:, :2], weak, at) for at in ([1], [0], [0, 1]))
+    np.testing.assert_allclose(found.conditional[:, 0], both - x - y)
+
+
 MEANS = np.array([[0.0, 0.0, 0.0], [1.0, -0.5, 0.2], [-1.0, 0.4, 2.0]])
 PRIOR = np.array([0.5, 0.3, 0.2])
 CLASSES = np.array([0, 1, 2, 0, 1, 2])

@@ -1,6 +1,7 @@
 """Parts of covered information by hand: which estimator comes first, what is related, and corrected lines."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ from uq_report.methods.shared.terms import ImportanceTerms as Importances
 from .pfi_cases import MEASURES, subject
 from .test_cid_terms import flat
 
-AUTO = Choice("auto", None, None, 4)
+AUTO = Choice("auto", None, None, "whole", 4)
 N = 30
 
 
@@ -399,6 +400,26 @@ def test_sets_have_importances_only_where_every_feature_has_rows() -> None:
     some = replace(plain, rows=RowValues(("nll",), ("a",), np.zeros((1, 1, 6))))
     assert explain.bootstrapped(engine, made, some, ("nll",), 10).importances == {}
     assert explain.bootstrapped(engine, made, None, ("nll",), 10).importances == {}
+
+
+class Fits:
+    """A model that can be fitted and not cloned."""
+
+    def fit(self) -> None: ...
+
+
+class Cloned:
+    """A model that can be cloned and not fitted."""
+
+    def get_params(self) -> None: ...
+
+
+@pytest.mark.parametrize("model", [Fits(), Cloned()])
+def test_only_what_can_be_cloned_and_fitted_is_refitted(model: Any) -> None:
+    of = replace(subject(flat, np.arange(12.0).reshape(6, 2), np.arange(6.0)), model=model)
+    engine: Any = SimpleNamespace(subject=of)
+    with pytest.raises(InputError, match=f"must get an estimator that can be cloned; got {type(model).__name__}"):
+        explain.refitted(engine, fitted(np.zeros((3, 3))), ("nll",), 10)
 
 
 def part(estimate: FloatArray, se: FloatArray, zero: bool = False, m: int = 4) -> Importances:

@@ -180,19 +180,23 @@ def test_a_column_that_is_the_class_does_not_fit(spread: float, fits: bool) -> N
             estimate.mixed_estimate(of, plain, ())
 
 
-def test_a_copula_is_the_normal_of_scores() -> None:
+@pytest.mark.parametrize("half", [True, False])
+def test_a_copula_is_the_normal_of_scores(half: bool) -> None:
     X, _ = classes()
     y = X.sum(axis=1) + np.random.default_rng(9).normal(size=len(X))
-    found = estimate.copula_estimate(data(np.exp(X[:, 0] / 5), X[:, 1], y=y), plain, ("A caveat.",))
+    found = estimate.copula_estimate(data(np.exp(X[:, 0] / 5), X[:, 1], y=y), plain, ("A doubt.",), half=half)
     Z = textbook.normal_scores(np.column_stack([X, y]))
     S = Z.T @ Z / len(Z)
-    terms = textbook.gaussian_terms(Z, np.asarray(np.linalg.inv(S), dtype=float))
+    terms = (textbook.half_potential_terms if half else textbook.gaussian_terms)(
+        Z, np.asarray(np.linalg.inv(S), dtype=float)
+    )
     np.testing.assert_allclose(found.terms.conditional, terms.conditional)
     np.testing.assert_allclose(found.terms.mutual.mean(axis=0), -0.5 * np.log(1 - S[:2, 2] ** 2), atol=1e-9)
     left = S[2, 2] - S[2, :2] @ np.linalg.solve(S[:2, :2], S[:2, 2])
     assert found.mean_log_p((0, 1)) == pytest.approx(-0.5 * np.log(left), rel=1e-6)
     assert found.related.shape == (2, 2)
-    assert found.notes[1:] == ("A caveat.",)
+    assert found.notes[1:2] == ("A doubt.",)
+    assert (len(found.notes) == 3) is half
 
 
 def test_given_a_copy_nothing_is_left() -> None:

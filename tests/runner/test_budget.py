@@ -27,6 +27,7 @@ from uq_report.core.support.arrays import Table
 from uq_report.core.support.errors import BudgetError
 from uq_report.distributions import Normal
 from uq_report.evidence.run import Run
+from uq_report.methods.cid.explain import CoveredInformation
 from uq_report.methods.rsens.explain import RSens
 from uq_report.runner import audit as auditing
 from uq_report.runner import budget
@@ -414,6 +415,17 @@ def test_costs_are_the_rows_that_are_predicted(name: str) -> None:
 def test_explainers_run_by_priority_and_name_after_what_they_need() -> None:
     explainers = {name: make_explainer(name, {}) for name in ("agreement", "cid", "pdp", "calibration", "pfi", "cover")}
     assert ordered(explainers) == ["calibration", "pfi", "pdp", "cid", "cover", "agreement"]
+
+
+def test_cid_costs_what_refitted_models_predict_and_nothing_otherwise() -> None:
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(120, 3)), columns=["a", "b", "c"])
+    y = (X["a"] > 0).astype(int)
+    subject = uq.explain(LogisticRegression().fit(X, y), X, y)
+    asked = runner.make_engine(subject, runner.load_measures(), Settings(as_of=AS_OF), None)
+    refitting = CoveredInformation(refit=True, n_sets=10)
+    refitting.explain(subject, asked.bound("cid"), {})
+    assert asked.rows_predicted["cid"] == pytest.approx(refitting.cost(subject, asked), rel=0.1)
+    assert CoveredInformation().cost(subject, asked) == 0
 
 
 def test_rsens_costs_its_comparators_where_they_are_asked_for_and_nothing_may_spare_them() -> None:

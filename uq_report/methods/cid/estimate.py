@@ -28,6 +28,7 @@ from .cid import (
     discrete_terms,
     gaussian_log_p,
     gaussian_terms,
+    half_potential_terms,
     mixed_log_p,
     mixed_terms,
     normal_log_p,
@@ -196,25 +197,29 @@ def copy_notes(copies: Mapping[str, str]) -> tuple[str, ...]:
 COPULA, MIXED = "Gaussian copula", "conditional Gaussian"
 
 
-def copula_estimate(data: Data, inverter: Inverter, caveats: tuple[str, ...]) -> InformationEstimate:
+def copula_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...], *, half: bool) -> InformationEstimate:
     """Return the terms of the normal of all columns' normal scores."""
     Z = normal_scores(np.column_stack([data.numbers, np.asarray(data.y, dtype=float)]))
     precision, facts = inverter(Z)
-    note = f"Gaussian copula: columns mapped to normal quantiles by mid-ranks; {facts['graph']}."
+    notes = [f"Gaussian copula: columns mapped to normal quantiles by mid-ranks; {facts['graph']}.", *doubts]
+    if half:
+        notes.append(
+            "Half of every pair potential is used, for comparison with published figures; it is not the definition."
+        )
     return InformationEstimate(
         data.features,
-        gaussian_terms(Z, precision),
+        (half_potential_terms if half else gaussian_terms)(Z, precision),
         COPULA,
         partial_correlations(precision),
         gaussian_log_p(Z, precision),
         normal_log_p(np.asarray(np.linalg.inv(precision), dtype=float), np.arange(len(precision) + 1)),
         related_by_correlation(Z[:, :-1], data.units),
-        (note, *caveats),
+        tuple(notes),
         facts,
     )
 
 
-def mixed_estimate(data: Data, inverter: Inverter, caveats: tuple[str, ...]) -> InformationEstimate:
+def mixed_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...]) -> InformationEstimate:
     """Return the terms of one normal per class with a shared covariance, that within the classes."""
     X, features = data.numbers, data.features
     codes = np.unique(np.asarray(data.y, dtype=np.int64), return_inverse=True)[1]
@@ -238,7 +243,7 @@ def mixed_estimate(data: Data, inverter: Inverter, caveats: tuple[str, ...]) -> 
         mixed_log_p(Z / scale, codes, log_prior, means / scale, precision),
         with_indicators(Z, codes[:, None]),
         related_by_correlation(normal_scores(X), data.units),
-        (f"Conditional Gaussian: one normal per class with a shared covariance; {facts['graph']}.", *caveats),
+        (f"Conditional Gaussian: one normal per class with a shared covariance; {facts['graph']}.", *doubts),
         facts,
     )
 
@@ -309,6 +314,7 @@ class Choice(NamedTuple):
     estimator: str
     penalty: float | None
     graph: tuple[tuple[str, str], ...] | None
+    potentials: str
     bins: int
 
     @property
@@ -359,8 +365,10 @@ def _attempts(
     reasons = _unsuited(data, MIXED if name == "mixed" else COPULA) if name != "discrete" else []
     edges = _edges(choice.graph, data.features)
     if name != "discrete" and not (choice.free and reasons):
-        caveats = tuple(f"In this sample {reason}." for reason in reasons)
-        fit = copula_estimate if name == "copula" else mixed_estimate
+        doubts = tuple(f"In this sample {reason}." for reason in reasons)
+        fit: Callable[..., InformationEstimate] = mixed_estimate
+        if name == "copula":
+            fit = partial(copula_estimate, half=choice.potentials == "half")
         inverter: precision.Inverter = partial(precision.by_lasso, penalty=choice.penalty, engine=engine)
         if edges is not None:
             inverter = partial(precision.by_graph, edges=edges)
@@ -371,9 +379,9 @@ def _attempts(
                 f"third power of their number, and it is tried up to {MOST_FOLDED}"
             )
         else:
-            yield partial(fit, data, inverter, caveats)
+            yield partial(fit, data, inverter, doubts)
         if choice.free:
-            yield partial(fit, data, precision.by_shrinkage, caveats)
+            yield partial(fit, data, precision.by_shrinkage, doubts)
     if name == "discrete" or choice.free:
         refused += reasons
         penalty = 1.0 if choice.penalty is None else choice.penalty

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import compress
+from math import ceil
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,11 +13,14 @@ import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.model.measures import Measure
 from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, Result, RowValues
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
+from ...core.model.variants import Variant
 from ...core.support import options as opt
-from ...core.support.arrays import BoolArray, FloatArray
+from ...core.support.arrays import BoolArray, FloatArray, take_rows
+from ...core.support.errors import InputError
 from ...evidence import ids
 from ...evidence.information import COVERED, MUTUAL, OF_ENTROPY, OF_VARIANCE, SHARE, CorrectedLine
 from ..shared.cards import card_of
@@ -55,6 +59,8 @@ class CoveredInformation(BuiltInExplainer):
         Of the graphical lasso; None chooses it by cross-validation. Of the discrete field; None is 1.
     graph : tuple of pairs, optional
         A dependence graph to use as it is: pairs of feature names, and ``"y"``.
+    potentials : {"whole", "half"}
+        ``"half"`` exists for comparison with published figures only (copula).
     bins : int
         Cells of a numeric column in the discrete field.
     min_gain : float
@@ -63,17 +69,21 @@ class CoveredInformation(BuiltInExplainer):
     max_cover : int
         Largest number of partners.
     n_sets : int
-        Bootstrap sets of rows.
+        Bootstrap sets of rows; splits with `refit`.
+    refit : bool
+        Refit the model on random splits of the audited rows instead of keeping it.
     """
 
     measures: tuple[str, ...] = ("loss", "nll")
     estimator: str = opt.one_of(ESTIMATORS, "auto")
     penalty: float | None = opt.option(None, "a number > 0 or None", lambda value: value is None or value > 0)
     graph: tuple[tuple[str, str], ...] | None = None
+    potentials: str = opt.option("whole", "'whole' or 'half'", lambda value: value in ("whole", "half"))
     bins: int = opt.at_least(2, 4)
     min_gain: float = opt.positive(0.005)
     max_cover: int = opt.at_least(0, 5)
     n_sets: int = opt.at_least(10, 50)
+    refit: bool = False
 
     name: ClassVar[str] = "cid"
     section: ClassVar[str] = "relations.cover"
@@ -81,14 +91,22 @@ class CoveredInformation(BuiltInExplainer):
     card: ClassVar[MethodCard] = card_of(name)
     needs: ClassVar[tuple[str, ...]] = (ids.PFI,)
 
+    def cost(self, subject: Subject, engine: Engine) -> int:
+        """Return how many rows it predicts where it refits the model; the field itself asks for none."""
+        held = ceil(TEST_SHARE * subject.n)
+        return self.n_sets * held * (1 + SHUFFLES * len(subject.features)) if self.refit else 0
+
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``cid`` (information), ``cid.graph``, ``cid.cover`` (sets) and ``cid.corrected`` (importance)."""
-        choice = Choice(self.estimator, self.penalty, self.graph, self.bins)
+        choice = Choice(self.estimator, self.penalty, self.graph, self.potentials, self.bins)
         fitted = estimate(subject, engine, choice)
         names = [measure.name for measure in engine.select(self.measures)[0]]
         results: list[Result] = [self._information(engine, fitted), _graph(fitted), self._cover(engine, fitted)]
-        plain = next((r for r in prior[ids.PFI] if r.id == ids.PFI), None)
-        sets = bootstrapped(engine, fitted, plain, names, self.n_sets)
+        if self.refit:
+            sets = refitted(engine, fitted, names, self.n_sets)
+        else:
+            plain = next((r for r in prior[ids.PFI] if r.id == ids.PFI), None)
+            sets = bootstrapped(engine, fitted, plain, names, self.n_sets)
         return [*results, corrected_importance(sets, fitted, names, engine.confidence)]
 
     def _information(self, engine: Engine, fitted: InformationEstimate) -> Diagnostic:
@@ -242,6 +260,10 @@ def _of_levels(values: Any, y: Any, weights: FloatArray) -> FloatArray:
     return np.asarray(1 - left / whole - (missed - left / whole * squares) / whole)
 
 
+SHUFFLES = 5
+TEST_SHARE = 0.2
+
+
 class Sets(NamedTuple):
     """Importance (sets, d) per measure and the terms (sets, d, 4) of the same rows, and how the sets came about."""
 
@@ -339,3 +361,47 @@ def bootstrap_weights(engine: Engine, n_sets: int) -> FloatArray:
     weights = np.zeros((n_sets, engine.subject.n))
     weights[:, present] = counts[:, codes] * sampling.weights[present]
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def refitted(engine: Engine, estimate: InformationEstimate, names: Sequence[str], n_sets: int) -> Sets:
+    """Return random splits with the model refitted on each, for estimators that can be cloned; of held-out rows."""
+    from sklearn.base import clone
+    from sklearn.model_selection import ShuffleSplit
+
+    subject = engine.subject
+    if not hasattr(subject.model, "get_params") or not hasattr(subject.model, "fit"):
+        raise InputError(f"cid.refit must get an estimator that can be cloned; got {type(subject.model).__name__}.")
+    if subject.y is None or subject.weights is not None or subject.clusters is not None:
+        raise InputError("cid.refit must get y, and neither weights nor clusters: its splits know neither.")
+    measures = [m for m in engine.select(names)[0] if m.statistic is None]
+    if not measures:
+        raise InputError(f"cid.refit must get a measure that is a mean over rows; got {list(names)}.")
+    splits = ShuffleSplit(n_sets, test_size=TEST_SHARE, random_state=int(engine.rng("splits").integers(2**31)))
+    importances, terms = [], []
+    for s, (fit, test) in enumerate(splits.split(np.asarray(subject.y))):
+        model: Any = clone(subject.model).fit(take_rows(subject.X, fit), subject.y[fit])
+        part = replace(subject, model=model, X=take_rows(subject.X, test), y=subject.y[test], train=None)
+        importances.append(_shuffled(engine.bound(ids.CID, part), measures, estimate.features, s))
+        rows = np.zeros(subject.n)
+        rows[test] = 1 / len(test)
+        terms.append(regressors(estimate.terms, rows))
+    by_name = {m.name: values for m, values in zip(measures, np.stack(importances, axis=1), strict=True)}
+    return Sets(
+        {name: values for name, values in by_name.items() if np.isfinite(values).all()},
+        np.stack(terms),
+        f"The model is refitted on {n_sets} random splits of the test sample, scored on the {TEST_SHARE:.0%} left out.",
+    )
+
+
+def _shuffled(engine: Engine, measures: Sequence[Measure], features: Sequence[str], split: int) -> FloatArray:
+    """Return the permutation importance (measures, d) of a refitted model on its held-out rows."""
+    subject = engine.subject
+    variants = [Variant()]
+    for feature in features:
+        rng = engine.rng("refit", feature, split)
+        variants += [Variant(subject.positions(feature), donors=rng.permutation(subject.n)) for _ in range(SHUFFLES)]
+    means = np.concatenate(
+        [g.values.mean(axis=2) for g in engine.evaluate(variants, measures, total=len(variants))], axis=1
+    )
+    shuffled = means[:, 1:].reshape(len(measures), len(features), SHUFFLES).mean(axis=2)
+    return np.asarray(shuffled - means[:, :1])
