@@ -25,6 +25,7 @@ from .arguments import names
 from .calls import on_subject
 from .explaining import explain as explain
 from .explaining import explain_outputs as explain_outputs
+from .given_shap import given_explainers
 from .lookups import options as options
 from .lookups import plugins as plugins
 from .lookups import scorer as scorer
@@ -41,7 +42,7 @@ Names: TypeAlias = str | Sequence[str] | None
 Chosen: TypeAlias = str | type | Explainer | Sequence[Any] | None
 _AS_ARGUMENTS = "Pass single ones as arguments: uq.audit(subject, seed=1)."
 _ENGINE = ("seed", "confidence", "n_jobs", "backend", "scheduler", "batch_rows", "row_budget", "fast_paths", "deny")
-_PAIRS = {"h_statistic": ids.H_STATISTIC, "rsens": ids.RSENS_INTERACTION}
+_PAIRS = {"h_statistic": ids.H_STATISTIC, "rsens": ids.RSENS_INTERACTION, "shap": ids.SHAP_INTERACTION}
 
 
 @on_subject
@@ -154,15 +155,16 @@ def effects(
 
 @on_subject
 def interactions(
-    subject: Subject, /, method: Literal["h_statistic", "rsens"] = "h_statistic", **options: Any
+    subject: Subject, /, method: Literal["h_statistic", "rsens", "shap"] = "h_statistic", **options: Any
 ) -> ResultView:
     """Return the interaction strength of pairs of features.
 
     Parameters
     ----------
     subject : Subject, or a model with X and y
-    method : {"h_statistic", "rsens"}
-        Friedman's H² of any measure, or the second-order sensitivity of the predictive distribution (R-sens₂).
+    method : {"h_statistic", "rsens", "shap"}
+        Friedman's H² of any measure, the second-order sensitivity of the predictive distribution (R-sens₂), or the
+        mean size of Shapley interactions of any measure.
     **options
         ``measures`` and ``features`` of H², and further options of the explainer; those of the engine as in
         `importance`.
@@ -170,8 +172,8 @@ def interactions(
     if method not in _PAIRS:
         hint = nearest(str(method), _PAIRS)
         raise InputError(f"interactions.method must be one of {tuple(_PAIRS)}; got {method!r}. {hint}")
-    view = _result(method, subject, options)
-    return view[_PAIRS[method]]
+    more = {"interactions": True, "n_local": 0} if method == ids.SHAP else {}
+    return _result(method, subject, more | options)[_PAIRS[method]]
 
 
 @on_subject
@@ -481,7 +483,8 @@ def audit(
         an audit of each, and a page over them.
     settings : Settings, optional
     explainers, checks : str, class, object, or sequence of these, optional
-        Those to run; all that are installed by default. Objects of your own run beside installed ones; a measure of
+        Those to run; all that are installed by default. Objects of your own run beside installed ones, and so do a
+        `shap.Explanation` of the audited rows and a `shap.Explainer`; a measure of
         your own stands in the options: ``options={"pfi": {"measures": ["nll", my_measure]}}``.
     progress : bool or callable, optional
         Bars on a terminal by default; False for none; a callable gets every `Progress`.
@@ -511,7 +514,10 @@ def audit(
 
 def _asked(explainers: Any, checks: Any, fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
     """Return the settings of an audit with names in place of objects, and the objects."""
-    of_explainers, of_checks = passed(registry.EXPLAINERS, explainers), passed(registry.CHECKS, checks)
+    of_explainers, of_checks = (
+        passed(registry.EXPLAINERS, given_explainers(explainers)),
+        passed(registry.CHECKS, checks),
+    )
     objects = [*of_explainers.objects, *of_checks.objects]
     asked = {**fields, "explainers": of_explainers.names, "checks": of_checks.names}
     given = measures_in(fields.get("options") or {}, objects)

@@ -245,9 +245,9 @@ class ResultView:
             raise InputError(f"plot.{key} must be a feature or protected attribute; got {feature!r}. {hint}")
         return row_labels(self._subject, feature)
 
-    def to_dalex(self, label: str = "", variable_type: str = "numerical") -> dict[str, Any]:
+    def to_dalex(self, label: str = "", variable_type: str = "numerical", row: int | None = None) -> dict[str, Any]:
         """Return dalex's own object for each measure, which plots beside dalex's results; needs dalex."""
-        return to_dalex(self.result, label, variable_type)
+        return to_dalex(self.result, label, variable_type, row)
 
     def to_shap(self, measure: str | None = None) -> Any:
         """Return one measure, the first by default, as a `shap.Explanation` for every shap plot; needs shap."""
