@@ -2,44 +2,56 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from ..core.engine.fast_path_evaluator import Engine
-from ..core.model.measures import Measure
+from ..core.model.measures import PREDICTION, Measure
 from ..core.model.results import Attribution, Importance, Profile, Result
 from ..core.model.subject import Subject
 from ..core.support.arrays import AnyArray, FloatArray
-from ..core.support.errors import InputError, MissingDependencyError, UnsupportedError, nearest
-from ..core.traits.interop import from_frame, numeric_target, to_frame
+from ..core.support.errors import InputError, MissingDependencyError, UnsupportedError, nearest, words_of
+from ..core.traits.interop import from_frame, mean_measure, numeric_target, to_frame
+from ..document.plots.frames import choose
 from ..evidence import columns as col
 from ..evidence import ids
 from ..evidence.importance import WithLosses
 from ..evidence.profiles import DalexProfile
 from ..evidence.rows import Attributions
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 FULL, BASELINE = "_full_model_", "_baseline_"
+SHAP_PLOTS = ("bar", "beeswarm", "waterfall", "scatter", "heatmap", "violin", "decision", "force")
+VARIABLE = ("variable_importance", "ratio", "difference", "shap_wrapper")  # dalex's default: the first of them
 VARIABLE_TYPES = ("numerical", "categorical")
 
 
-def to_dalex(result: Result, label: str = "", variable_type: str = "numerical") -> dict[str, Any]:
+def to_dalex(
+    result: Result, label: str = "", variable_type: str = "numerical", row: int | None = None
+) -> dict[str, Any]:
     """Return one dalex object per measure, to plot alone or beside dalex's own.
 
     Parameters
     ----------
-    result : Importance or Profile
-        They become `dalex.model_explanations.VariableImportance` and `AggregatedProfiles`.
+    result : Importance, Profile or Attribution
+        They become `dalex.model_explanations.VariableImportance` and `AggregatedProfiles`, and
+        `dalex.predict_explanations.Shap` of one row.
     label : str
         What stands before the measure's name in dalex's labels; the result's id by default. Labels
         must differ between objects of one plot.
     variable_type : {"numerical", "categorical"}
         Which features of a Profile: dalex draws one kind at a time.
+    row : int, optional
+        Of an Attribution; the first explained one by default.
 
     Returns
     -------
@@ -62,7 +74,11 @@ def to_dalex(result: Result, label: str = "", variable_type: str = "numerical") 
             raise InputError(f"to_dalex.variable_type must be one of {VARIABLE_TYPES}; got {variable_type!r}.")
         profiles = dalex.model_explanations.AggregatedProfiles
         return {name: _profile(profiles, result, name, f"{prefix} {name}", variable_type) for name in _measures(result)}
-    raise InputError(f"to_dalex.result must be an Importance or a Profile; got {result.id!r}, a {result.kind}.")
+    if isinstance(result, Attribution):
+        kind, one = dalex.predict_explanations.Shap, choose(result, "row", row, result.frame[col.ROW])
+        return {name: _shap(kind, result, name, int(one), f"{prefix} {name}") for name in _measures(result)}
+    known = "an Importance, a Profile or an Attribution"
+    raise InputError(f"to_dalex.result must be {known}; got {result.id!r}, a {result.kind}.")
 
 
 def dalex_explainer(subject: Subject, engine: Engine, measure: str, y: Any = None, label: str = "") -> Any:
@@ -83,8 +99,9 @@ def dalex_explainer(subject: Subject, engine: Engine, measure: str, y: Any = Non
 
     Notes
     -----
-    Pass ``loss_function=mean_measure`` of `uq_report.core.traits.interop` to ``model_parts``, and ``N=None``:
-    dalex's own losses compare with y, which only the prediction stands for.
+    dalex's own losses compare with y, which only the prediction stands for. The ``model_parts`` of any other measure
+    uses its mean over all rows by default, and ``model_performance`` and ``model_diagnostics`` are refused.
+    ``oscillations(row)`` is the mean size by which each profile through a row leaves the row's own value.
     """
     dalex = _library("dalex_explainer", ids.DALEX)
     selected, omitted = engine.select([measure])
@@ -95,7 +112,7 @@ def dalex_explainer(subject: Subject, engine: Engine, measure: str, y: Any = Non
     target = numeric_target(engine)
     classes = selected[0].name == "prediction" and "proba" in engine.baseline.supports
     model = MeasureModel(subject, engine, selected[0], None if y is None else engine.baseline.encode([y])[0])
-    return dalex.Explainer(
+    return _explainer_class(dalex.Explainer, selected[0])(
         model,
         to_frame(subject),
         np.zeros(subject.n) if target is None else target,
@@ -105,6 +122,40 @@ def dalex_explainer(subject: Subject, engine: Engine, measure: str, y: Any = Non
         precalculate=False,
         model_type="classification" if classes else "regression",
     )
+
+
+def _explainer_class(base: Any, measure: Measure) -> Any:
+    """Return dalex's class of explainers with what holds for a measure."""
+
+    class MeasureExplainer(base):  # type: ignore[misc]  # a class of an optional library
+        """An explainer of dalex whose prediction is a measure."""
+
+        def oscillations(self, new_observation: Any) -> pd.DataFrame:
+            """Return the mean size by which each profile through an observation leaves its own value, largest first."""
+            profiles = self.predict_profile(new_observation, verbose=False).result
+            own = self.predict(new_observation)[0]
+            size = (profiles["_yhat_"] - own).abs().groupby(profiles["_vname_"]).mean()
+            table: pd.DataFrame = (
+                size.sort_values(ascending=False).rename_axis("variable").reset_index(name="oscillation")
+            )
+            return table
+
+        if measure.name != PREDICTION.name:
+
+            def model_parts(self, loss_function: Any = None, type: Any = VARIABLE, N: Any = None, **more: Any) -> Any:
+                """Return dalex's importance; the loss is the measure's mean by default."""
+                return super().model_parts(loss_function or mean_measure, type, N, **more)
+
+            def model_performance(self, *_: Any, **__: Any) -> Any:
+                """Refuse to compare a measure with y."""
+                raise InputError(
+                    f"dalex_explainer.measure must be 'prediction' to be compared with y; got {measure.name!r}. Use "
+                    "uq.calibration, or dalex_explainer(subject)."
+                )
+
+            model_diagnostics = model_performance
+
+    return MeasureExplainer
 
 
 @dataclass(eq=False)
@@ -216,6 +267,29 @@ def _profile(kind: Any, result: Profile, measure: str, label: str, variable_type
     return profiles
 
 
+def _shap(kind: Any, result: Attribution, measure: str, row: int, label: str) -> Any:
+    """Return dalex's Shap of one row, with all values as the average over orders."""
+    own = result.frame[(result.frame[col.MEASURE] == measure) & (result.frame[col.ROW] == row)]
+    values = Attributions.from_result(result).values_of(row)
+    known = [values.get(name, "") for name in own[col.FEATURE]]
+    told = [f"{value:.4g}" if isinstance(value, float) else str(value) for value in known]
+    shap = kind()
+    shap.result = pd.DataFrame(
+        {
+            "variable": [f"{name} = {value}" for name, value in zip(own[col.FEATURE], told, strict=True)],
+            "contribution": own[col.VALUE].to_numpy(),
+            "variable_name": own[col.FEATURE].to_numpy(),
+            "variable_value": told,
+            "sign": np.sign(own[col.VALUE]).to_numpy(),
+            "label": label,
+            "B": 0,
+        }
+    ).sort_values("contribution", key=abs, ascending=False, ignore_index=True)
+    shap.intercept = float(own[col.BASE].iloc[0])
+    shap.prediction = shap.intercept + float(own[col.VALUE].sum())
+    return shap
+
+
 def to_shap(result: Attribution, measure: str, data: pd.DataFrame | None = None) -> Any:
     """Return one measure's attributions as a `shap.Explanation` that every function of `shap.plots` takes.
 
@@ -261,6 +335,33 @@ def to_shap(result: Attribution, measure: str, data: pd.DataFrame | None = None)
         feature_names=features,
         error_std=_errors(result, measure, values),
     )
+
+
+def shap_figure(explanation: Any, kind: str, *, row: int | None = None, **choice: Any) -> Figure:
+    """Return the figure that a plot of shap makes; `row` is the observation of a plot of one, the first by default."""
+    plots, plt = _library("plot", ids.SHAP).plots, import_module("matplotlib.pyplot")
+    names = list(explanation.instance_names)
+    if row is not None and str(row) not in names:
+        raise InputError(f"plot.row must be one of {names}; got {row!r}.")
+    one = explanation[names.index(str(row)) if row is not None else 0]
+    shown = one if kind in ("waterfall", "force") else explanation
+    given: tuple[Any, ...] = (shown,)
+    if kind == "decision":
+        given, choice = (shown.base_values[0], shown.values), {"feature_names": explanation.feature_names, **choice}
+    empty = figure = plt.figure()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of shap about matplotlib
+            more = {"matplotlib": True} if kind == "force" else {}
+            getattr(plots, kind)(*given, show=False, **more, **choice)
+            figure = plt.gcf()
+            figure.tight_layout()
+    except (TypeError, ValueError, IndexError) as error:
+        raise InputError(f"plot.kind must fit the values; shap.plots.{kind} failed: {words_of(error)}.") from error
+    finally:
+        plt.close(empty)
+        plt.close(figure)
+    return figure  # type: ignore[no-any-return]  # a Figure
 
 
 def _recorded(result: Attribution, rows: Sequence[int], features: Sequence[str]) -> pd.DataFrame | None:

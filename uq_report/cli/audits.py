@@ -104,6 +104,25 @@ def run(
     raise typer.Exit(code)
 
 
+@app.command(epilog="Example: uq-report plan folder --data rows.csv --target y; predict folder/rows.csv; plan again")
+@fills([flag for flag in FLAGS if flag.key != "model.source"])
+def plan(
+    changes: dict[str, Any],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where rows.csv and predictions.csv are.")],
+    file: Annotated[Path | None, typer.Option("--audit", help="An audit.toml; flags override it.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Audit a model that runs elsewhere: write the rows to predict, and end with 75 until all are predicted."""
+    with errors_reported(), logged(quiet, quiet):
+        begun("Planning the audit ...", quiet)
+        from ..ops.plan import plan as plan_audit
+
+        done = plan_audit(folder, file, changes, progress=False if quiet else None)
+    if not quiet:
+        _print_answer(done)
+    raise typer.Exit(done.exit_code)
+
+
 @app.command(epilog="Example: uq-report render out --format pdf --appendix full")
 @fills([*flags_of("output", "formats"), *_LOOK, *_LIMITS], others=False)
 def render(

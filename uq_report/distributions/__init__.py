@@ -1,5 +1,6 @@
 """The families of predictive distributions, one file each."""
 
+from ..core.support.errors import nearest
 from .families.beta import Beta as Beta
 from .families.categorical import Categorical as Categorical
 from .families.categorical import Ordinal as Ordinal
@@ -31,3 +32,10 @@ from .wrappers.censored import Censored as Censored
 from .wrappers.wrapping import Discretised as Discretised
 from .wrappers.wrapping import Truncated as Truncated
 from .wrappers.zero_inflated import ZeroInflated as ZeroInflated
+
+
+def __getattr__(name: str) -> object:
+    """Answer a name that no distribution has with the one that is meant (PEP 562)."""
+    known = [one for one in globals() if one[0].isupper()]
+    hint = "" if name.startswith("_") else nearest(name, known)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}. {hint}")

@@ -87,6 +87,8 @@ def source_name(source: str) -> str:
     """
     if source.startswith("command:"):
         return " ".join(Path(word).name for word in source.split())
+    if source.startswith("planned:"):
+        return f"planned:{Path(source.removeprefix('planned:')).name}"
     shown = masked(source)
     if shown.startswith(("sqlite", "file")) and "://" in shown:
         return f"{shown.partition(':')[0]}:///{Path(shown).name}"

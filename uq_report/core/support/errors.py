@@ -31,7 +31,8 @@ EXIT_CODES: Mapping[int, str] = {
     UNJUDGED: "it could not be judged whether something was changed",
     INTERNAL: "a fault of uq_report or of a plugin; the message names the file with the details",
     OUTPUT: "something could not be written: a full disk, a closed pipe, a folder without rights",
-    TEMPORARY: "to be tried later: another process holds the lock, or a service does not answer",
+    TEMPORARY: "to be tried later: another process holds the lock, a service does not answer, or predictions of a plan "
+    "are missing",
     INTERRUPTED: "interrupted",
 }
 
@@ -103,6 +104,12 @@ class MissingDependencyError(UQReportError, ImportError):
 
 class LockedError(UQReportError):
     """Another process is at the same work; try again later."""
+
+    exit_code: ClassVar[int] = TEMPORARY
+
+
+class PendingError(UQReportError):
+    """Predictions are missing that another program makes; the message names the file of rows."""
 
     exit_code: ClassVar[int] = TEMPORARY
 

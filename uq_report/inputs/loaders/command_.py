@@ -16,11 +16,11 @@ import pandas as pd
 
 from ...core.predictive import Distribution
 from ...core.support.arrays import FloatArray
-from ...core.support.errors import InputError, ModelError, UQReportError, words_of
+from ...core.support.errors import InputError, ModelError, PendingError, UQReportError, words_of
 from ...core.support.text import clean
 from ...distributions import Categorical, Draws, Normal, Quantiles
 
-PREFIX = "command:"
+PREFIX, PLANNED = "command:", "planned:"
 ROWS, PREDICTIONS = "{rows}", "{predictions}"
 SECONDS = 600  # a call
 TURNED = 20  # rows that are asked for in reverse order once
@@ -30,6 +30,9 @@ _FORMS = "p_<class> for each class, mean and sd, q05, q50 ... (quantiles), or dr
 
 class CommandLoader:
     """Makes a function of a command, ``command:Rscript predict.R {rows} {predictions}``, which runs its code.
+
+    ``planned:FOLDER`` is the same without a command: rows whose predictions are not in the folder are written to
+    ``rows.csv`` there, and ``predictions.csv`` is awaited beside it (`uq-report plan`).
 
     The command reads the CSV at ``{rows}``, with a header and NA for missing values, and writes a CSV of as many rows
     in the same order to ``{predictions}``: columns ``p_<class>``, or ``mean`` and ``sd``, or ``q05``, ``q50`` ..., or
@@ -42,29 +45,37 @@ class CommandLoader:
     api_version: ClassVar[int] = 1
 
     def matches(self, source: str) -> bool:
-        """Match what begins with ``command:``."""
-        return source.startswith(PREFIX)
+        """Match what begins with ``command:`` or ``planned:``."""
+        return source.startswith((PREFIX, PLANNED))
 
     def sha256(self, source: str) -> str:
         """Return the hash of the command and of the content of the files that it names."""
         words = _words(source)
+        if source.startswith(PLANNED):
+            words += map(str, sorted(Path(source.removeprefix(PLANNED)).glob("*-*.csv")))
         content = hashlib.sha256("\0".join(words).encode())
         for file in map(Path, words):
             if file.is_file():
                 content.update(hashlib.sha256(file.read_bytes()).digest())
         return content.hexdigest()
 
-    def load(self, source: str) -> CommandModel:
+    def load(self, source: str) -> CommandModel | PlannedModel:
         """Return the function."""
+        if source.startswith(PLANNED):
+            return PlannedModel(Path(source.removeprefix(PLANNED)))
         return CommandModel(tuple(_words(source)))
 
     def caution(self, source: str) -> str:
         """Say that code of the command is run."""
+        if source.startswith(PLANNED):
+            return ""
         return f"a command: {clean(_words(source)[0])} runs its code for every call"
 
 
 def _words(source: str) -> list[str]:
     """Return the words of a command, which names both files."""
+    if source.startswith(PLANNED):
+        return [source]
     try:
         words = shlex.split(source.removeprefix(PREFIX))
     except ValueError as error:
@@ -133,22 +144,89 @@ class CommandModel:
         return printed or "nothing"
 
     def _numbers(self, table: pd.DataFrame, n: int) -> FloatArray:
-        if len(table) != n:
-            raise ModelError(f"{self.__name__} must write one line for each of {n} rows; got {len(table)}.")
-        if "row" in table:
-            if table["row"].tolist() != list(range(1, n + 1)):
-                raise ModelError(f"{self.__name__} must write rows 1 to {n} in their order; got another order in row.")
-            table = table.drop(columns="row")
-        try:
-            numbers = table.to_numpy(dtype=float)
-        except (TypeError, ValueError) as error:
-            raise ModelError(f"{self.__name__} must write numbers; got {words_of(error)}.") from error
-        bad = ~np.isfinite(numbers).all(axis=1)
-        if bad.any():
-            of = f"{int(bad.sum())} of {n} rows, first in row {int(bad.argmax()) + 1}"
-            raise ModelError(f"{self.__name__} must write finite numbers; got others in {of}.", row=int(bad.argmax()))
-        self._columns = [str(name) for name in table.columns]
-        return numbers
+        self._columns = [str(name) for name in table.columns if name != "row"]
+        return _numbers(table, n, self.__name__)
+
+
+def _numbers(table: pd.DataFrame, n: int, who: str) -> FloatArray:
+    """Return the answer of another program as numbers, and refuse another number, order or kind of values."""
+    if len(table) != n:
+        raise ModelError(f"{who} must write one line for each of {n} rows; got {len(table)}.")
+    if "row" in table:
+        if table["row"].tolist() != list(range(1, n + 1)):
+            raise ModelError(f"{who} must write rows 1 to {n} in their order; got another order in row.")
+        table = table.drop(columns="row")
+    try:
+        numbers = table.to_numpy(dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{who} must write numbers; got {words_of(error)}.") from error
+    bad = ~np.isfinite(numbers).all(axis=1)
+    if bad.any():
+        of = f"{int(bad.sum())} of {n} rows, first in row {int(bad.argmax()) + 1}"
+        raise ModelError(f"{who} must write finite numbers; got others in {of}.", row=int(bad.argmax()))
+    return numbers
+
+
+class PlannedModel:
+    """A function from rows to distributions whose predictions another program made, and a list of those it lacks.
+
+    Numbered pairs ``rows-001.csv`` and ``predictions-001.csv`` in the folder are known; a pair without a number is
+    numbered. Rows that are not known get the mean of the known predictions, so that a whole audit can be asked what
+    it needs at once; `ask` then writes them.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self._header = folder, ""
+        self._missing: dict[str, None] = {}
+        self._known: dict[str, FloatArray] = {}
+        self._columns: list[str] = []
+        given, made = folder / "rows.csv", folder / "predictions.csv"
+        if given.is_file() and made.is_file():
+            self._read(given, made)
+            number = f"{len(list(folder.glob('rows-*.csv'))) + 1:03}"
+            for file in (given, made):
+                file.rename(file.with_stem(f"{file.stem}-{number}"))
+        for rows in sorted(folder.glob("rows-*.csv")):
+            self._read(rows, folder / rows.name.replace("rows", "predictions"))
+
+    @property
+    def __name__(self) -> str:
+        return f"the plan {self.folder.name}"
+
+    def __call__(self, X: Any) -> Distribution:
+        """Return the known distributions, and the mean for rows that are not known."""
+        rows = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X, columns=[f"x{k}" for k in range(np.shape(X)[1])])
+        header, *lines = rows.to_csv(index=False, na_rep="NA").splitlines()
+        if len(lines) != len(rows):
+            raise ModelError(f"{self.__name__} must have cells without line ends; got others. Replace these.")
+        self._header = header
+        self._missing |= dict.fromkeys(line for line in lines if line not in self._known)
+        if not self._known:
+            self.ask()
+        mean = np.mean([*self._known.values()], axis=0)
+        numbers = np.array([self._known.get(line, mean) for line in lines])
+        return distribution_of(numbers, self._columns, self.__name__)
+
+    def ask(self) -> None:
+        """Write the rows whose predictions are missing, and refuse to go on, where there are any."""
+        if self._missing:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            content = "\n".join([self._header, *self._missing, ""])
+            (self.folder / "rows.csv").write_text(content, encoding="utf-8")
+            raise PendingError(
+                f"{self.__name__} must have predictions of {len(self._missing)} more rows; they are in rows.csv of the "
+                "folder. Write predictions.csv beside it, and plan again."
+            )
+
+    def _read(self, rows: Path, predictions: Path) -> None:
+        lines = rows.read_text(encoding="utf-8").splitlines()[1:]
+        table = pd.read_csv(predictions, float_precision="round_trip")
+        numbers = _numbers(table, len(lines), self.__name__)
+        columns = [str(name) for name in table.columns if name != "row"]
+        if self._columns and columns != self._columns:
+            raise ModelError(f"{self.__name__} must have the same columns in every file; got {columns} as well.")
+        self._columns = columns
+        self._known |= dict(zip(lines, numbers, strict=True))
 
 
 def distribution_of(numbers: FloatArray, columns: list[str], who: str) -> Distribution:

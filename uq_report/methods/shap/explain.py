@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
+from itertools import combinations
 from math import ceil, sqrt
 from typing import Any, ClassVar
 
@@ -15,9 +16,10 @@ from scipy.special import stdtrit
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.measures import DECOMPOSITION, PREDICTION, Measure
-from ...core.model.results import ESTIMATE_COLUMNS, Attribution, Importance, Omission, Result, RowValues
+from ...core.model.results import ESTIMATE_COLUMNS, Attribution, Importance, Interaction, Omission, Result, RowValues
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
+from ...core.model.variants import Mix
 from ...core.statistics.inference import pooled_error
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, take_rows
 from ...core.support.errors import InputError, check_options
@@ -35,13 +37,14 @@ from ..shared.choice import (
     positions,
     row_measures,
 )
-from .shapley import AntitheticPermutations, Enumeration, Pool, Shares, Solver, play
+from .shapley import AntitheticPermutations, Enumeration, PairEnumeration, Pool, Shares, Solver, play
 
 MIN_SAMPLE = 10
 MIN_BACKGROUND = 5
 EXACT = "exact"
 FORESTS = ("sklearn.ensemble._forest", "sklearn.tree")  # whose probabilities are means of leaves
 BOOSTING = ("sklearn.ensemble", "lightgbm", "xgboost")  # exact for numbers; of a probability shap rescales log-odds
+LINEAR = "sklearn.linear_model"  # exact for numbers
 CLOSE = 1e-6  # of a sum of values that are to explain one prediction
 
 
@@ -57,9 +60,9 @@ class ShapleyValues(BuiltInExplainer):
 
     Up to `max_exact` features every coalition is evaluated; above, features join in random orders
     and in their reverses, which leaves a Monte-Carlo error. There the prediction of a forest, or of boosted
-    trees for a number, is explained by shap's TreeExplainer, whose values are exact. Cost for each explained row: at
-    most ``2^d``, or ``n_permutations (d-1) + 2``, times `n_background` predicted rows, and fewer where rows share
-    values.
+    trees or a linear model for a number, is explained by shap's TreeExplainer or LinearExplainer, which are exact.
+    Cost for each explained row: at most ``2^d``, or ``n_permutations (d-1) + 2``, times `n_background` predicted
+    rows, and fewer where rows share values.
 
     Parameters
     ----------
@@ -82,6 +85,9 @@ class ShapleyValues(BuiltInExplainer):
         Features up to which all coalitions are evaluated.
     n_permutations : int
         Orders above that, reverses included: an even number from 4.
+    interactions : bool
+        Whether pairs are given too, as ``shap.interaction``: the mean of |φ_ij| over the sampled rows. They need all
+        coalitions, so at most `max_exact` features, and cost the predictions of the values once more.
 
     References
     ----------
@@ -96,6 +102,7 @@ class ShapleyValues(BuiltInExplainer):
     n_background: int = 100
     max_exact: int = 10
     n_permutations: int = 20
+    interactions: bool = False
 
     name: ClassVar[str] = "shap"
     libraries: ClassVar[tuple[str, ...]] = ("shap",)
@@ -166,7 +173,24 @@ class ShapleyValues(BuiltInExplainer):
             options=asdict(self),
         )
         results: list[Result] = [explained.attribution(shares)]
-        return [*results, explained.importance(shares)] if len(sample) else results
+        if len(sample):
+            results.append(explained.importance(shares))
+        if self.interactions:
+            results.append(self._interactions(explained, mixing, pool, row_weights))
+        return results
+
+    def _interactions(
+        self, explained: Explained, mixing: Callable[[Sequence[Mix]], FloatArray], pool: Pool, row_weights: FloatArray
+    ) -> Interaction:
+        """Return the mean size of the interaction of each pair."""
+        d, rows = len(explained.features), len(explained.rows)
+        if not 2 <= d <= self.max_exact or not len(explained.sample):
+            raise InputError(
+                f"shap.interactions must have 2 to max_exact = {self.max_exact} features and sampled rows; got {d} "
+                f"features and n_rows={self.n_rows}. Raise max_exact, or use uq.interactions(subject, 'h_statistic')."
+            )
+        shares = play(mixing, pool, [PairEnumeration(d)] * rows, explained.background.weights, row_weights)
+        return explained.interaction(shares)
 
     def _coalitions(self, players: int) -> int:
         """Return how many coalitions are evaluated for each row, at most."""
@@ -241,10 +265,12 @@ class Explained:
     exact: BoolArray
     options: Mapping[str, Any]
 
+    players: tuple[str, ...] = ()
+
     @property
     def features(self) -> tuple[str, ...]:
-        """The players."""
-        return self.engine.subject.features
+        """The features, or what takes their place."""
+        return self.players or self.engine.subject.features
 
     @property
     def by_tree_explainer(self) -> bool:
@@ -313,6 +339,27 @@ class Explained:
             meta={"rows_used": self.sample.tolist(), "sizes": True},
         )
 
+    def interaction(self, shares: Shares) -> Interaction:
+        """Return the mean of |φ_ij| over the sampled rows, with intervals as those of the importance."""
+        pairs = list(combinations(self.features, 2))
+        mean = replace(self, players=tuple(map(str, range(len(pairs))))).importance(shares)
+
+        def named(table: pd.DataFrame) -> pd.DataFrame:
+            first, second = zip(*(pairs[int(k)] for k in table["feature"]), strict=True)
+            return table.assign(feature=first, feature_2=second)
+
+        return Interaction(
+            id=ids.SHAP_INTERACTION,
+            explainer=ids.SHAP,
+            title="Mean absolute Shapley interactions",
+            frame=named(mean.frame)[list(Interaction.columns)],
+            estimates=named(mean.estimates),
+            options=self.options,
+            notes=(*mean.notes, "φ_ij is the sum of both entries of the pair in the matrix of Lundberg et al. (2018)."),
+            omissions=mean.omissions,
+            meta=mean.meta,
+        )
+
     def _keys(self, m: IntArray) -> dict[str, AnyArray]:
         """Return the columns measure and feature, all features for each of the measures numbered `m`."""
         names = np.array([measure.name for measure in self.measures], dtype=object)
@@ -355,7 +402,7 @@ class Explained:
                 "others: values have a Monte-Carlo error, their sum has none."
             )
         if self.by_tree_explainer:
-            error += " Values of the prediction are exact, by shap's TreeExplainer."
+            error += " Values of the prediction are exact, by the explainer of shap for this kind of model."
         fixed = "Measures of y use the outcome of the explained observation."
         return (
             f"Absent features take their values jointly from {size} {source}.",
@@ -392,15 +439,18 @@ def _with_tree_values(
 
 
 def _tree_values(model: Any, background: Table, rows: Table, positive: int | None) -> FloatArray | None:
-    """Return TreeExplainer's values, shape (rows, features), or None where shap is missing or refuses the model."""
-    known = FORESTS if positive is not None else (*FORESTS, *BOOSTING)
+    """Return the values of shap's exact explainers, shape (rows, features), or None where it refuses the model."""
+    known = FORESTS if positive is not None else (*FORESTS, *BOOSTING, LINEAR)
     if not type(model).__module__.startswith(known) or find_spec("shap") is None:
         return None
     import shap  # here: heavy
 
     try:
-        explainer = shap.TreeExplainer(model, np.asarray(background, dtype=float))
-        phi = np.asarray(explainer.shap_values(np.asarray(rows, dtype=float), check_additivity=False))
+        reference, explained = np.asarray(background, dtype=float), np.asarray(rows, dtype=float)
+        if type(model).__module__.startswith(LINEAR):
+            masker = shap.maskers.Independent(reference, max_samples=len(reference))
+            return np.asarray(shap.LinearExplainer(model, masker).shap_values(explained))
+        phi = np.asarray(shap.TreeExplainer(model, reference).shap_values(explained, check_additivity=False))
     except Exception:  # noqa: BLE001 - shap raises what it likes for models, versions and types it does not know
         return None
     return phi[..., positive] if phi.ndim == 3 else phi

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, combinations
 from math import factorial
 from typing import Any, NamedTuple
 
@@ -64,6 +64,26 @@ class Enumeration:
         """Return the exact values, and standard errors of 0."""
         values = worth @ self._weights
         return values, np.zeros_like(values)
+
+
+class PairEnumeration(Enumeration):
+    """Every coalition, for the interaction of pairs (Grabisch & Roubens 1999).
+
+    phi_ij = sum over S without i and j of |S|! (d-|S|-2)! / (d-1)! [v(S+i+j) - v(S+i) - v(S+j) + v(S)].
+
+    Examples
+    --------
+    >>> PairEnumeration(2).solve(np.array([0.0, 1.0, 2.0, 5.0]))[0]
+    array([2.])
+    """
+
+    def __init__(self, players: int) -> None:
+        super().__init__(players)
+        masks, pairs = self.coalitions.masks, list(combinations(range(players), 2))
+        share = [factorial(s) * factorial(players - s - 2) / factorial(players - 1) for s in range(players - 1)]
+        others = masks.sum(axis=1)[:, None] - np.column_stack([masks[:, i].astype(int) + masks[:, j] for i, j in pairs])
+        signs = np.column_stack([np.where(masks[:, i] == masks[:, j], 1.0, -1.0) for i, j in pairs])
+        self._weights = np.array(share)[others] * signs
 
 
 class AntitheticPermutations:
