@@ -32,10 +32,11 @@ from uq_report.evidence.selective import (
 )
 from uq_report.evidence.view import of_measure
 from uq_report.methods.selective.assess import Assessed
-from uq_report.methods.selective.curve import RiskCoverage, band_quantile, order_statistic
+from uq_report.methods.selective.curve import RiskCoverage, order_statistic
 from uq_report.methods.selective.explain import Selective
 from uq_report.methods.selective.figure import draw
 from uq_report.methods.selective.losses import CaseLosses, class_losses, expected_distance, number_losses
+from uq_report.methods.shared.estimates import band_quantile
 
 MEASURES = testing.measures()
 RNG = np.random.default_rng

@@ -88,6 +88,7 @@ FLAGS = (
     Flag("model.adapter", "How predictions are read, if not by the closest match."),
     Flag("model.positive_class", "Class whose probability is the prediction."),
     Flag("run.explainers", "Explainers to run, with commas between them. Default: all.", MANY),
+    Flag("run.benchmark", "Simple model to compare with: logistic, ridge, poisson, constant, or a model file."),
     Flag("run.seed", "Seed of every random stream. Default: 0.", int, more={"min": 0}),
     Flag("run.confidence", "Level of every interval. Default: 0.95.", float),
     Flag("run.n_jobs", "Workers; they change no number. Default: 1.", int),

@@ -14,8 +14,8 @@ from ...core.model.sampling import Sampling, t_quantile
 from ...core.statistics.score_intervals import UNKNOWN, Ends, auc_rows, normal_quantile, on_log_scale, wilson
 from ...core.support.arrays import FloatArray
 from ...evidence.selective import FAILURE_AUROC, GAIN, IMPLIED_GAIN, IMPLIED_LOSS, LOSS, NORMALISED_GAIN
-from ..shared.estimates import area_of, estimate, mean_of
-from .curve import RiskCoverage, band_quantile, order_statistic
+from ..shared.estimates import area_of, band_quantile, estimate, mean_of
+from .curve import RiskCoverage, order_statistic
 from .losses import CaseLosses
 
 LEAST_KEPT = 10  # rows at a point of the curve
