@@ -193,7 +193,7 @@ class NoCdf(Normal):
 def test_without_a_cdf_there_is_no_pit() -> None:
     q = NoCdf(np.zeros(60), np.ones(60))
     result = explain(given(q, RNG.normal(size=60)))
-    assert set(result) == {"calibration", "calibration.comparisons"}
+    assert set(result) == {"calibration", "calibration.comparisons", "calibration.residuals"}
     assert "pit" in {o.measure for o in result["calibration"].omissions}
     assert {"crps", "confidence_gap"} <= set(result["calibration"].estimates["item"])
 

@@ -470,7 +470,7 @@ def test_the_source_of_the_baseline_is_named() -> None:
 
 
 def estimates(*scores: CalibrationScore, tests: Any = ()) -> Any:
-    return _estimates(scores, tests, setting(equal(4))).set_index("item")
+    return _estimates(scores, tests, setting(equal(4)), {}).set_index("item")
 
 
 def test_a_confidence_gap_is_tested_by_t_unless_it_is_rounding() -> None:

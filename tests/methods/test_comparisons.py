@@ -23,7 +23,13 @@ from uq_report.evidence.comparisons import (
     TRAINING_GAP,
     Comparisons,
 )
-from uq_report.methods.calibration.comparisons import ClassOutcomes, class_comparisons, comparisons, training_gap
+from uq_report.methods.calibration.comparisons import (
+    ClassOutcomes,
+    Training,
+    class_comparisons,
+    comparisons,
+    training_gap,
+)
 from uq_report.report.sections.comparisons import benefit, in_the_large, over_majority, training
 
 MEASURES = testing.measures()
@@ -122,7 +128,7 @@ def test_what_has_no_threshold_has_no_net_benefit() -> None:
 def test_the_training_score_is_a_fixed_number() -> None:
     subject = testing.logistic_subject(80, train=True)
     engine = Engine(subject, MEASURES).bound("calibration")
-    (line,), gaps, rows = training_gap(engine, Sampling.of(subject))
+    (line,), gaps, rows = training_gap(engine, Sampling.of(subject), Training.of_subject(engine))
     own = engine.bound("calibration", subject.training())
     there = float(own.unchanged([MEASURES["nll"]])[0].mean())
     here = engine.unchanged([MEASURES["nll"]])[0]
@@ -134,7 +140,8 @@ def test_the_training_score_is_a_fixed_number() -> None:
 
 def test_without_training_rows_there_is_no_training_score() -> None:
     subject = testing.linear_subject(40)
-    records, gaps, _ = training_gap(Engine(subject, MEASURES).bound("calibration"), Sampling.of(subject))
+    engine = Engine(subject, MEASURES).bound("calibration")
+    records, gaps, _ = training_gap(engine, Sampling.of(subject), Training.of_subject(engine))
     assert records == []
     assert gaps[0].measure == TRAINING_GAP
 
@@ -142,7 +149,7 @@ def test_without_training_rows_there_is_no_training_score() -> None:
 def test_a_budget_costs_the_training_score_alone() -> None:
     subject = testing.logistic_subject(80, train=True)
     engine = Engine(subject, MEASURES, row_budget=80).bound("calibration")
-    records, gaps, _ = training_gap(engine, Sampling.of(subject))
+    records, gaps, _ = training_gap(engine, Sampling.of(subject), Training.of_subject(engine))
     assert records == []
     assert "row_budget" in gaps[0].reason
 
@@ -221,9 +228,10 @@ def test_the_sentence_on_net_benefit() -> None:
 def test_the_result_holds_what_there_is() -> None:
     subject = testing.logistic_subject(60)
     engine = Engine(subject, MEASURES).bound("calibration")
-    found = comparisons(engine, None, Sampling.of(subject))
+    found = comparisons(engine, None, Sampling.of(subject), Training.of_subject(engine))
     assert found.estimates.empty
     assert Comparisons.from_result(found).line(NET_BENEFIT) is None
     with_train = testing.linear_subject(60, train=True)
-    again = comparisons(Engine(with_train, MEASURES).bound("calibration"), None, Sampling.of(with_train))
+    engine = Engine(with_train, MEASURES).bound("calibration")
+    again = comparisons(engine, None, Sampling.of(with_train), Training.of_subject(engine))
     assert again.estimates["item"].tolist() == [TRAINING_GAP]

@@ -35,7 +35,6 @@ from uq_report.methods.selective.curve import (
     Assessed,
     CaseLosses,
     RiskCoverage,
-    band_quantile,
     class_losses,
     expected_distance,
     number_losses,
@@ -43,6 +42,7 @@ from uq_report.methods.selective.curve import (
 )
 from uq_report.methods.selective.explain import Selective
 from uq_report.methods.selective.section import draw
+from uq_report.methods.shared.estimates import band_quantile
 
 MEASURES = testing.measures()
 RNG = np.random.default_rng

@@ -22,6 +22,7 @@ from ..runner.prepare import measures_in, passed
 from ..runner.settings import Settings, make_settings, refuse, settled
 from . import interop
 from .arguments import names
+from .benchmark import benchmark_of
 from .calls import on_subject
 from .explaining import explain as explain
 from .explaining import explain_outputs as explain_outputs
@@ -445,6 +446,7 @@ def audit(
     checks: Any = None,
     progress: Reporting = None,
     previous: None = None,
+    benchmark: Any = None,
     **fields: Any,
 ) -> AuditRuns: ...
 @overload
@@ -459,6 +461,7 @@ def audit(
     settings: Settings | None = None,
     progress: Reporting = None,
     previous: Earlier | None = None,
+    benchmark: Any = None,
     **fields: Any,
 ) -> AuditRun: ...
 @on_subject
@@ -471,6 +474,7 @@ def audit(
     checks: Any = None,
     progress: Reporting = None,
     previous: Earlier | None = None,
+    benchmark: Any = None,
     **fields: Any,
 ) -> AuditRun | AuditRuns:
     """Run every explainer and check that applies, and return the audit.
@@ -490,6 +494,8 @@ def audit(
         Bars on a terminal by default; False for none; a callable gets every `Progress`.
     previous : path, AuditRun or Run, optional
         The last audit of this model: the run then says what changed, with intervals of the differences.
+    benchmark : {"logistic", "ridge", "poisson", "constant"} or fitted model, optional
+        A simple model, fitted to the training rows, beside which the scores stand with paired differences.
     **fields
         Fields of `Settings`: ``options={"pfi": {"n_repeats": 10}}``, ``seed``, ``confidence``, ``n_jobs``, ``as_of``,
         ``deny``, ``about={"title": ...}`` ...; they win over `settings`. Of a model also the arguments of `explain`.
@@ -498,15 +504,22 @@ def audit(
     if not isinstance(settings, Settings | None):
         raise InputError(f"audit.settings must be Settings; got a {type(settings).__name__}. {_AS_ARGUMENTS}")
     if isinstance(subject, Mapping):
-        chosen = {"explainers": explainers, "checks": checks, **fields}
+        chosen = {"explainers": explainers, "checks": checks, "benchmark": benchmark, **fields}
         return _audits(subject, settings, progress, previous, chosen)
     base = {} if settings is None else settings.model_dump(exclude_unset=True) | {"as_of": settings.as_of}
     asked, objects = _asked(explainers, checks, fields)
     last = None if previous is None else earlier_run(previous)
+    asked |= {"benchmark": benchmark} if isinstance(benchmark, str) else {}
     with registry.offered(objects), reported(progress) as callback:
         merged = _settings(base | asked)
         if isinstance(subject, Subject):
-            audited = runner.run(subject, merged, callback, last, watch)
+            simple = merged.benchmark if benchmark is None else benchmark
+            other = None if simple is None else benchmark_of(subject, simple, merged.deny)
+            audited = runner.run(subject, merged, callback, last, watch, other)
+        elif benchmark is not None or merged.benchmark is not None:
+            raise InputError(
+                "audit.benchmark must be left out where a challenger is given; got both. Keep one of them."
+            )
         else:
             audited = runner.side_by_side(subject[0], subject[1], merged, callback, last, watch)
     return AuditRun(audited.run, audited.clock, subject if isinstance(subject, Subject) else None)

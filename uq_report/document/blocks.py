@@ -14,7 +14,7 @@ from ..core.model.results import Result
 from ..core.support.errors import UQReportError
 from ..core.support.text import count
 from ..evidence import columns as col
-from .document import Badge, Block, Bullets, Callout, Cell, Column, Facts, Figure, Paragraph, Section, Table
+from .document import Badge, Block, Bullets, Callout, Cell, Column, Facts, Figure, Paragraph, Section, Table, Tint
 from .plots.frames import has_interval, interval_words
 from .text import MENTION, clean, joined, mention, name
 
@@ -65,7 +65,7 @@ def cell(value: Any) -> Cell:
     >>> cell(f"covered by {mention('age')} alone") == f"covered by {mention('age')} alone"
     True
     """
-    if isinstance(value, Badge):
+    if isinstance(value, Badge | Tint):
         return value
     if isinstance(value, np.generic):
         value = value.item()

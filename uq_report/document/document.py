@@ -28,7 +28,21 @@ class Badge:
     tone: Tone = "neutral"
 
 
-Cell: TypeAlias = str | int | float | Badge | None
+@dataclass(frozen=True)
+class Tint:
+    """A count of a matrix on a ground that is stronger the larger its `share` of the row; `right` on the diagonal."""
+
+    value: int
+    share: float
+    right: bool
+
+    @property
+    def name(self) -> str:
+        """The name of the ground, of one of four strengths."""
+        return f"{'right' if self.right else 'wrong'}-{min(4, 1 + int(4 * self.share))}" if self.value else ""
+
+
+Cell: TypeAlias = str | int | float | Badge | Tint | None
 
 
 @dataclass(frozen=True)

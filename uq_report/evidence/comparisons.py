@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from . import ids
 from .information import ItemLine
 from .view import UNKNOWN, View
 
 IN_THE_LARGE, ACCURACY_GAIN, TRAINING_GAP = "calibration_in_the_large", "accuracy_gain", "training_gap"
-NET_BENEFIT, NET_BENEFIT_GAIN = "net_benefit", "net_benefit_gain"
+NET_BENEFIT, NET_BENEFIT_GAIN, EXPECTED_COST = "net_benefit", "net_benefit_gain", "expected_cost"
+RESIDUAL, ERROR_SIZE = "mean residual", "root mean squared error"
 
 
 class ComparisonLine(ItemLine):
@@ -26,15 +27,76 @@ class ComparisonLine(ItemLine):
 class Comparisons(View):
     """The predictions against simple references; `threshold` is that of the net benefit, None without one.
 
+    `ideal` is the threshold that the owner's costs imply.
+
     `train_rows` of `train_of` training observations give the training score.
     """
 
     id: ClassVar[str] = ids.CALIBRATION_COMPARISONS
     lines: tuple[ComparisonLine, ...]
     threshold: float | None = None
+    ideal: float | None = None
     train_rows: int = 0
     train_of: int = 0
 
     def line(self, item: str) -> ComparisonLine | None:
         """Return the line of an item; None where it could not be compared."""
         return next((line for line in self.lines if line.item == item), None)
+
+
+class RocLine(ItemLine):
+    """The true-positive rate at the false-positive rate `x` of a threshold."""
+
+    x: float
+    threshold: float
+
+
+class Roc(View):
+    """The ROC curve of `event`; `decided` are the false- and the true-positive rate of the model's decisions."""
+
+    id: ClassVar[str] = ids.CALIBRATION_ROC
+    lines: tuple[RocLine, ...]
+    event: str = ""
+    decided: tuple[Any, ...] = ()
+
+
+class BenefitLine(ItemLine):
+    """The net benefit of deciding for the event from a probability of `x` on; `all` is that of treating all.
+
+    `gain_lower` is the lower limit of their difference, at one threshold.
+    """
+
+    x: float
+    all: float
+    gain_lower: float = UNKNOWN
+    band_lower: float = UNKNOWN
+    band_upper: float = UNKNOWN
+
+
+class NetBenefit(View):
+    """Net benefit by threshold; `threshold` is that of the model, `ideal` that which the owner's costs imply."""
+
+    id: ClassVar[str] = ids.CALIBRATION_NET_BENEFIT
+    lines: tuple[BenefitLine, ...]
+    event: str = ""
+    threshold: float | None = None
+    ideal: float | None = None
+
+
+class ResidualLine(ItemLine):
+    """The mean residual, or the root mean squared error, of `n` observations with predictions near `x`."""
+
+    x: float
+    n: int
+    implied: float = UNKNOWN
+
+
+class Residuals(View):
+    """Residuals by quantile of the prediction; the frame has those of single observations."""
+
+    id: ClassVar[str] = ids.CALIBRATION_RESIDUALS
+    lines: tuple[ResidualLine, ...]
+
+    def of(self, item: str) -> tuple[ResidualLine, ...]:
+        """Return the lines of an item, by prediction."""
+        return tuple(line for line in self.lines if line.item == item)

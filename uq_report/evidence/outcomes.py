@@ -27,7 +27,10 @@ OF_UNCERTAINTY = (
 
 
 class ScoreLine(ItemLine):
-    """A score or diagnostic with its test against outcomes drawn from the model's own distributions."""
+    """A score or diagnostic with its test against outcomes drawn from the model's own distributions.
+
+    `training` is the score of the training observations, a fixed number.
+    """
 
     unit: str
     p_value: float = UNKNOWN
@@ -35,6 +38,7 @@ class ScoreLine(ItemLine):
     null_mean: float = UNKNOWN
     lower_90: float = UNKNOWN
     upper_90: float = UNKNOWN
+    training: float = UNKNOWN
 
     @property
     def is_skill(self) -> bool:
@@ -128,6 +132,13 @@ class Reliability(Bins):
     id: ClassVar[str] = ids.CALIBRATION_RELIABILITY
     event: str = ""
     form: str = ""
+    histogram: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Grades(Reliability):
+    """Observed frequency against predicted probability in the owner's grades."""
+
+    id: ClassVar[str] = ids.CALIBRATION_GRADES
 
 
 class Pit(Bins):

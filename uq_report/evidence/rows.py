@@ -193,10 +193,11 @@ class PairedLine(EstimateLine):
 
 
 class CompareScores(View):
-    """Differences of mean scores."""
+    """Differences of mean scores; `benchmark` is the label of the second model where that is no challenger."""
 
     id: ClassVar[str] = ids.COMPARE_SCORES
     lines: tuple[PairedLine, ...]
+    benchmark: str = ""
 
 
 class PairedImportanceLine(PairedLine):

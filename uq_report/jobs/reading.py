@@ -10,14 +10,14 @@ from typing import Any, NamedTuple, cast
 from ..core.support.errors import InputError
 from ..core.support.safe_loading import SMALL
 from ..evidence.disk import file_content
-from ..runner.settings import refuse, settled
+from ..runner.settings import BENCHMARKS, refuse, settled
 from .audit_file import AuditFile
 
 DEFAULT_FOLDER = "uq-report"
 DEEPEST = 20  # tables and lists in each other
 # Keys that name a place, which is relative to the file they are written in.
 _PLACES = (
-    *("model.source", "data.source", "data.train"),
+    *("model.source", "data.source", "data.train", "run.benchmark"),
     *("output.folder", "output.templates", "output.history"),
 )
 
@@ -144,6 +144,6 @@ def _place_all(content: dict[str, Any], base: Path) -> None:
 
 def _place(source: str, base: Path) -> str:
     """Return a relative file name as seen from `base`; addresses and ``module:factory`` stay."""
-    if not source or ":" in source or Path(source).is_absolute():
+    if not source or source in BENCHMARKS or ":" in source or Path(source).is_absolute():
         return source
     return str(base / source)

@@ -14,8 +14,8 @@ from ..core.model.subject import Subject
 from ..core.support.errors import InputError, LockedError, UQReportError, nearest
 from ..core.validation.residuals import Residuals
 from ..runner import plugins
-from ..runner.settings import refuse
-from .audit_file import AuditFile, DataPart
+from ..runner.settings import BENCHMARKS, refuse
+from .audit_file import AuditFile, DataPart, ModelPart
 from .description_errors import (
     column_mistakes,
     difference,
@@ -72,6 +72,15 @@ def subject_of(audit: AuditFile, mistakes: Sequence[str] = (), who: str = "") ->
         hashes={"model": read.sha256, **tables.hashes},
         sampled_from=tables.rows.attrs.get("sampled_from", subject.sampled_from),
     )
+
+
+def benchmark_model(audit: AuditFile) -> ReadModel | None:
+    """Return the model of the benchmark that a file holds; None where there is none, or where it is to be fitted."""
+    source = audit.run.benchmark
+    if source is None or source in BENCHMARKS:
+        return None
+    trust = {} if audit.model is None else audit.model.model_dump(include={"trusted", "allow_pickle"})
+    return read_model(ModelPart(source=source, **trust), audit.run.deny)
 
 
 def mistakes_of(audit: AuditFile) -> list[str]:

@@ -9,7 +9,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,6 +40,7 @@ from ..evidence.run import NotRun, Run
 from ..jobs import subject_of
 from ..jobs.audit_file import AuditFile, OutputPart
 from ..jobs.reading import DEFAULT_FOLDER, describe_audit
+from ..jobs.subject import benchmark_model
 from ..reading.run_reader import RunReader
 from ..report.answer.section import because
 from ..report.rating import recommended
@@ -78,6 +79,7 @@ def audit_subject(
     *,
     previous: str | Path | Run | AuditRun | None = None,
     progress: bool | Callable[[Progress], None] | None = None,
+    benchmark: Any = None,
 ) -> WrittenAudit:
     """Audit a subject; save the results, render the report once, and file both, if there is a history.
 
@@ -87,7 +89,7 @@ def audit_subject(
     form = look_at(settings.deny, place, filed=filing is not None)
     last = previous or (None if filing is None else filing.previous())
     try:
-        run = api.audit(subject, settings, progress=progress, previous=last)
+        run = api.audit(subject, settings, progress=progress, previous=last, benchmark=benchmark)
     except KeyboardInterrupt as error:
         error.add_note("No results were saved.")
         raise
@@ -333,10 +335,15 @@ def run(
         if not description.mistakes:
             _refuse_early(audit)
         subject = subject_of(audit, [*description.mistakes, *mail.refused(audit.email)], description.who)
+        read = benchmark_model(audit)
+        if read is not None:
+            subject = replace(subject, hashes={**subject.hashes, "benchmark": read.sha256})
+        other = None if read is None else read.content
         name = audit.name or subject.label
         with nullcontext() if place.history is None else _filing(audit, place.history, name) as filing:
             done = None if force or previous is not None else _unchanged(audit, subject, filing)
-            done = done or audit_subject(subject, audit.settings(), place, filing, previous=previous, progress=progress)
+            parts: dict[str, Any] = {"previous": previous, "progress": progress, "benchmark": other}
+            done = done or audit_subject(subject, audit.settings(), place, filing, **parts)
     failing = gate_reasons(done.run.run, audit.policy.fail_on)
     reasons = (*failing, *done.failed)
     tracking_code = _log_to_mlflow(audit, done)

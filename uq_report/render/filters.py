@@ -14,7 +14,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from ..core.support.errors import RenderError
-from ..document.document import Attachment, Badge, Block, Cell, Column, Document, Figure, Table
+from ..document.document import Attachment, Badge, Block, Cell, Column, Document, Figure, Table, Tint
 from ..document.text import MENTION, unmarked
 from .outline import UNLINKED, Outline
 from .text import allowed, anchor, clean, integer, number, percent, pvalue, show, show_column
@@ -69,12 +69,13 @@ def rows(table: Table, plan: Outline = UNLINKED) -> list[tuple[CellText, ...]]:
     places = _places(table)
     for position, column in enumerate(table.columns):
         cells = [row[position] for row in table.rows]
+        grounds = [f"{column.kind} {c.name}".strip() if isinstance(c, Tint) else column.kind for c in cells]
         head = heads and position == 0 and column.kind == "text"
-        texts = zip(show_column(column, cells, places.get(position)), cells, strict=True)
+        texts = zip(show_column(column, cells, places.get(position)), cells, grounds, strict=True)
         label = " ".join(filter(None, (clean(short(column.label)), column.unit)))
         link = _linker(column, plan)
         columns.append(
-            [CellText(text, link(text), label, column.kind, tone(cell), head and text != "") for text, cell in texts]
+            [CellText(text, link(text), label, kind, tone(cell), head and text != "") for text, cell, kind in texts]
         )
     return list(zip(*columns, strict=True))
 

@@ -13,7 +13,7 @@ from unicodedata import normalize
 from ..core.support.numbers import DIGITS, SPACE, fixed, infinite
 from ..core.support.numbers import number as rounded
 from ..core.support.numbers import places as places_of
-from ..document.document import Badge, Cell, Column
+from ..document.document import Badge, Cell, Column, Tint
 
 # Control characters but tab and line ends, direction marks, the byte-order mark, non-characters, lone surrogates:
 # they make a PDF's metadata invalid, turn text around, or cannot be written at all.
@@ -124,6 +124,8 @@ def show(cell: Cell, kind: str = "number") -> str:
         return cell.text
     if isinstance(cell, str):
         return cell
+    if isinstance(cell, Tint):
+        return integer(cell.value)
     if isinstance(cell, bool):
         return "yes" if cell else "no"
     return FORMATS[kind](cell)

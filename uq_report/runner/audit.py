@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..core.engine.fast_path import FastPath
-from ..core.engine.fast_path_evaluator import Engine, Progress
+from ..core.engine.fast_path_evaluator import Engine, Progress, first_distribution
 from ..core.explainer import Costs, Explainer, runs_after
 from ..core.model.describe import describe, hashes
 from ..core.model.measures import Measure
@@ -38,7 +38,7 @@ from ..evidence.run import NotRun, Run
 from . import plugins, provenance
 from .budget import TimeBudget, about, predicted
 from .changes import changes, check_comparable
-from .compare import check_pair, compare
+from .compare import check_pair, compare, compare_scores
 from .differences import as_saved, with_kept_rows
 from .judge import judge
 from .plugins import Catalog
@@ -68,15 +68,24 @@ def run(
     progress: Callback | None = None,
     previous: Run | None = None,
     watch: TimeBudget | None = None,
+    benchmark: Subject | None = None,
 ) -> Audited:
     """Run every explainer and check that applies.
 
     Anything an explainer or check raises becomes a `NotRun` with its reason; everything else is
     delivered. Only what makes every result impossible is raised: wrong settings, or a model that
     cannot predict the subject's rows, or a `previous` run of another task. Against that one, the run has its changes.
-    The time limit counts from the start of the `watch`, now by default.
+    The time limit counts from the start of the `watch`, now by default. Scores of a `benchmark` on the same rows stand
+    beside those of the model, with paired differences.
     """
-    audited, _ = _whole(subject, settings, progress, (watch or TimeBudget()).limits(settings), previous)
+    other = None if benchmark is None else make_engine(benchmark, load_measures(settings.deny), settings, None)
+    if other is not None:
+        first_distribution(other.subject, LEAST_ROWS)  # one that cannot predict stops the run before the long work
+    audited, audit = _whole(subject, settings, progress, (watch or TimeBudget()).limits(settings), previous)
+    if other is not None:
+        result = with_measures(compare_scores((audit.engine, other), other.subject.label), audit.measures)
+        results = (*audited.run.results, codec.as_saved(result))
+        audited = replace(audited, run=replace(audited.run, results=results))
     return _filed(audited, previous)
 
 

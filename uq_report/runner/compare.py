@@ -18,14 +18,17 @@ from ..core.model.measures import Measure
 from ..core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, Result, RowValues
 from ..core.model.sampling import Sampling
 from ..core.model.subject import Subject
+from ..core.statistics.score_intervals import auc_rows
 from ..core.support.arrays import FloatArray
 from ..core.support.errors import InputError
+from ..distributions import Categorical
 from ..evidence import columns as col
 from ..evidence import ids
 from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE
 from ..evidence.run import Run
 from .differences import Difference
 
+ACCURACY, AREA = "accuracy", "roc_auc"  # larger is better
 COVERS = "new test samples, paired"
 SCORES = ("loss", "nll", "entropy")
 UNLIKE = "one model predicts classes and the other numbers"
@@ -63,7 +66,7 @@ def compare(champion: Run, challenger: Run, engines: tuple[Engine, Engine]) -> t
     """Return ``compare.scores``, ``compare.importance`` and ``compare.reliance``, challenger less champion."""
     paired = _Paired(Sampling.of(engines[0].subject), engines[0].confidence)
     importance = _importance((champion, challenger), paired)
-    return (_scores(engines, paired), importance, _reliance(importance))
+    return (compare_scores(engines), importance, _reliance(importance))
 
 
 class _Paired(NamedTuple):
@@ -73,8 +76,9 @@ class _Paired(NamedTuple):
     confidence: float
 
 
-def _scores(engines: tuple[Engine, Engine], paired: _Paired) -> Diagnostic:
-    """Compare the mean loss, nll, entropy and confidence gap of the two models' own predictions."""
+def compare_scores(engines: tuple[Engine, Engine], benchmark: str = "") -> Diagnostic:
+    """Compare the mean scores of the two models' own predictions; a `benchmark` is the label of the second."""
+    paired = _Paired(Sampling.of(engines[0].subject), engines[0].confidence)
     apart = _apart(engines)
     chosen = [engine.select(() if apart else SCORES) for engine in engines]
     omissions = {o.measure: o for _, omitted in chosen for o in omitted}
@@ -93,11 +97,12 @@ def _scores(engines: tuple[Engine, Engine], paired: _Paired) -> Diagnostic:
     return Diagnostic(
         id=ids.COMPARE_SCORES,
         explainer="compare",
-        title="Challenger less champion: loss, likelihood and uncertainty",
+        title=f"{'Benchmark less model' if benchmark else 'Challenger less champion'}: scores and uncertainty",
         frame=estimates.assign(item="difference", x=np.nan, value=estimates[col.ESTIMATE])[list(Diagnostic.columns)],
         estimates=estimates,
         notes=("Differences are of the same rows, so their intervals are paired.", *paired.sampling.notes()),
         omissions=tuple(omissions.values()),
+        meta={"benchmark": benchmark} if benchmark else {},
     )
 
 
@@ -111,7 +116,13 @@ def _apart(engines: tuple[Engine, Engine]) -> str:
 
 def _row_scores(engine: Engine, measures: Iterable[Measure]) -> dict[str, FloatArray]:
     """Return the score of each row by measure, and the confidence gap, where a model has what it needs."""
-    scores = {m.name: m.rows(engine.baseline, engine.y, engine.baseline) for m in measures if m.statistic is None}
+    q, y = engine.baseline, engine.y
+    scores = {m.name: m.rows(q, y, q) for m in measures if m.statistic is None}
+    if isinstance(q, Categorical) and y is not None and "nll" in scores:
+        weights, event = Sampling.of(engine.subject).weights, y == q.positive
+        scores[ACCURACY] = np.asarray(q.decisions() == y, dtype=float)
+        if len(q.classes) == 2 and 0 < weights @ event < 1:
+            scores[AREA] = auc_rows(q.mean(), event, weights)
     if {"nll", "entropy"} <= set(scores):
         with np.errstate(invalid="ignore"):
             scores["confidence_gap"] = scores["nll"] - scores["entropy"]

@@ -20,6 +20,15 @@ from ..core.support.errors import InputError, nearest
 MACHINE = frozenset({"n_jobs", "backend", "scheduler"})
 
 
+# simple models that an audit can fit as its benchmark: in words, and of which outcomes
+BENCHMARKS: Mapping[str, tuple[str, str]] = {
+    "logistic": ("logistic regression", "classes"),
+    "ridge": ("Bayesian ridge regression", "numbers"),
+    "poisson": ("Poisson regression", "numbers"),
+    "constant": ("constant prediction", ""),
+}
+
+
 def logical_date(environ: Mapping[str, str] = os.environ) -> str:
     """Return the report's date: SOURCE_DATE_EPOCH if set, else today.
 
@@ -163,6 +172,7 @@ class RunSettings(SettingsPart):
     fast_paths: Switch = True
     deny: Names = ()
     require: Names = ()
+    benchmark: Text | None = None
 
 
 class BudgetSettings(SettingsPart):
@@ -219,6 +229,10 @@ class Settings(RunSettings, BudgetSettings):
         The report's date, ``YYYY-MM-DD``; else SOURCE_DATE_EPOCH, else today.
     deny, require : tuple of str
         Plugins that must not be imported, and that must be there: a name, ``group.name``, or a distribution.
+    benchmark : str, optional
+        A simple model that is fitted to the training rows, whose scores stand beside the model's with paired
+        differences: ``"logistic"``, ``"ridge"``, ``"poisson"`` or ``"constant"``; in ``audit.toml`` also the file of a
+        fitted model.
     about : About
         Texts of the report; empty ones are shown as open.
     waivers : tuple of WaiverSettings
@@ -240,8 +254,9 @@ class Settings(RunSettings, BudgetSettings):
     def recorded(self) -> dict[str, Any]:
         """Return the settings that enter run.json, as JSON values; those without a place in older runs if given."""
         content = {key: value for key, value in self.model_dump(mode="json").items() if key not in MACHINE}
-        if self.cpu_time is None:
-            del content["cpu_time"]
+        for key in ("cpu_time", "benchmark"):
+            if content[key] is None:
+                del content[key]
         if not self.about.signers:
             del content["about"]["signers"]
         return content

@@ -6,7 +6,7 @@ Facts beside the scores, each with an interval in its range; none of them is a t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy.special import ndtr
@@ -27,9 +27,17 @@ from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ...core.support.errors import UQReportError
 from ...distributions import Categorical
 from ...evidence import ids
-from ...evidence.comparisons import ACCURACY_GAIN, IN_THE_LARGE, NET_BENEFIT, NET_BENEFIT_GAIN, TRAINING_GAP
+from ...evidence.comparisons import (
+    ACCURACY_GAIN,
+    EXPECTED_COST,
+    IN_THE_LARGE,
+    NET_BENEFIT,
+    NET_BENEFIT_GAIN,
+    TRAINING_GAP,
+)
 from ..shared.choice import at_most
 from ..shared.estimates import diagnostic, estimate, mean_of, size_of
+from .scores import class_baseline, class_scores, number_scores
 
 TRAIN_ROWS = 1000  # predicted for the training score, or as many as there are test rows
 COLUMNS = ("item", "value", "reference", "n", "unit", "of", "p_value")
@@ -46,6 +54,12 @@ class ClassOutcomes(NamedTuple):
     sampling: Sampling
     independent: IntArray
     confidence: float
+    costs: tuple[float, ...] = ()
+
+    @property
+    def ideal(self) -> float | None:
+        """The threshold from which deciding for the event costs least: alarm/(miss + alarm); None without costs."""
+        return self.costs[1] / sum(self.costs) if self.costs else None
 
     @property
     def z(self) -> float:
@@ -61,30 +75,32 @@ class ClassOutcomes(NamedTuple):
 
 def class_comparisons(given: ClassOutcomes) -> tuple[list[Record], list[Omission], float | None]:
     """Return the comparisons of class probabilities, which there are not, and the threshold of the net benefit."""
-    records: list[Record] = []
-    omissions: list[Omission] = []
-    for item, compare in ((IN_THE_LARGE, in_the_large), (ACCURACY_GAIN, over_majority)):
-        found = compare(given)
-        if isinstance(found, str):
-            omissions.append(Omission(item, "", found))
-        else:
-            records.append(found)
+    records, gain = in_the_large(given), over_majority(given)
+    omissions = [Omission(ACCURACY_GAIN, "", gain)] if isinstance(gain, str) else []
+    records += [] if isinstance(gain, str) else [gain]
+    if given.ideal is not None and len(given.q.classes) == 2:
+        records.append(expected_cost(given, given.ideal))
+    elif given.costs:
+        omissions.append(Omission(EXPECTED_COST, "", "costs of a miss and of a false alarm are of two classes"))
     cut = _threshold(given.q)
     if isinstance(cut, str):
         return records, [*omissions, Omission(NET_BENEFIT, "", cut)], None
     return [*records, *net_benefit(given, *cut)], omissions, cut[1]
 
 
-def in_the_large(given: ClassOutcomes) -> Record | str:
-    """Return the mean probability of the positive class less its share: calibration in the large."""
+def in_the_large(given: ClassOutcomes) -> list[Record]:
+    """Return the mean probability of a class less its share: of the positive one, or of each of several classes."""
+    k = len(given.q.classes)
+    return [_in_the_large(given, position) for position in ([given.q.positive] if k == 2 else range(k))]
+
+
+def _in_the_large(given: ClassOutcomes, position: int) -> Record:
     q, sampling = given.q, given.sampling
-    if len(q.classes) != 2:
-        return "it is of two classes"
-    p, event = q.probabilities[:, q.positive], np.asarray(given.y == q.positive, dtype=float)
+    p, event = q.probabilities[:, position], np.asarray(given.y == position, dtype=float)
     rate, mean = (float(sampling.weights @ values) for values in (event, p))
     difference, error = (float(number) for number in sampling.mean(p - event))
     lower, upper = wilson(rate, sampling.effective_n(rate, error), given.z)
-    columns = {"value": mean, "reference": rate, "unit": PROBABILITY, "of": str(q.classes.tolist()[q.positive])}
+    columns = {"value": mean, "reference": rate, "unit": PROBABILITY, "of": str(q.classes.tolist()[position])}
     p_value = level_p_value(p[given.independent], event[given.independent], sampling.weights[given.independent])
     return given.record(IN_THE_LARGE, (difference, error, (mean - upper, mean - lower)), **columns, p_value=p_value)
 
@@ -139,6 +155,17 @@ def _threshold(q: Categorical) -> tuple[int, float] | str:
     return (q.rule.position, q.rule.threshold) if inside else "a threshold of 0 or 1 weighs nothing against a miss"
 
 
+def expected_cost(given: ClassOutcomes, threshold: float) -> Record:
+    """Return the mean cost of the model's decisions less that of deciding from the threshold that the costs imply."""
+    event, p = given.y == given.q.positive, given.q.probabilities[:, given.q.positive]
+    chosen = (given.q.decisions() == given.q.positive, p >= threshold)
+    own, ideal = (given.costs[0] * (event & ~each) + given.costs[1] * (~event & each) for each in chosen)
+    value, reference = (float(given.sampling.weights @ rows) for rows in (own, ideal))
+    line = mean_of(own - ideal, given.sampling, given.confidence)
+    columns = {"item": EXPECTED_COST, "value": value, "reference": reference, "n": len(given.y), "p_value": np.nan}
+    return line | columns | {"unit": "cost", "of": str(given.q.classes.tolist()[given.q.positive])}
+
+
 def net_benefit(given: ClassOutcomes, position: int, threshold: float) -> Iterator[Record]:
     """Yield the net benefit of the decisions at a threshold t, and less that of treating all (Vickers & Elkin 2006).
 
@@ -149,14 +176,25 @@ def net_benefit(given: ClassOutcomes, position: int, threshold: float) -> Iterat
     label = str(given.q.classes.tolist()[position])
     rate = float(given.sampling.weights @ event)
     all_treated = rate - weight * (1 - rate)
-    hits, alarms = _shares(given, chosen & event), _shares(given, chosen & ~event, weight)
-    own = _less(given, hits, alarms)
+    own = worth(given, chosen, event, weight, given.z)
     columns = {"value": own[0], "reference": 0.0, "unit": SHARE, "of": label}
     yield given.record(NET_BENEFIT, own, **columns)
-    spared, missed = _shares(given, ~chosen & ~event, weight), _shares(given, ~chosen & event)
-    gain = _less(given, spared, missed)
+    gain = over_all(given, chosen, event, weight)
     columns = {"value": own[0], "reference": all_treated, "unit": SHARE, "of": label}
     yield given.record(NET_BENEFIT_GAIN, gain, **columns)
+
+
+def worth(
+    given: ClassOutcomes, chosen: BoolArray, event: BoolArray, weight: float, z: float
+) -> tuple[float, float, Ends]:
+    """Return the net benefit of decisions, its standard error and its limits at the quantile `z`."""
+    return _less(given, _shares(given, chosen & event, z), _shares(given, chosen & ~event, z, weight))
+
+
+def over_all(given: ClassOutcomes, chosen: BoolArray, event: BoolArray, weight: float) -> tuple[float, float, Ends]:
+    """Return the net benefit of decisions less that of treating all, its standard error and its limits."""
+    spared = _shares(given, ~chosen & ~event, given.z, weight)
+    return _less(given, spared, _shares(given, ~chosen & event, given.z))
 
 
 class WeightedShare(NamedTuple):
@@ -168,11 +206,11 @@ class WeightedShare(NamedTuple):
     weight: float
 
 
-def _shares(given: ClassOutcomes, hits: BoolArray, weight: float = 1.0) -> WeightedShare:
+def _shares(given: ClassOutcomes, hits: BoolArray, z: float, weight: float = 1.0) -> WeightedShare:
     rows = hits.astype(float)
     mean, error = (float(number) for number in given.sampling.mean(rows))
     share = min(max(mean, 0.0), 1.0)
-    lower, upper = wilson(share, given.sampling.effective_n(share, error), given.z)
+    lower, upper = wilson(share, given.sampling.effective_n(share, error), z)
     return WeightedShare(share, (weight * lower, weight * upper), rows, weight)
 
 
@@ -184,21 +222,57 @@ def _less(given: ClassOutcomes, first: WeightedShare, second: WeightedShare) -> 
     return values[0] - values[1], error, difference_interval(values[0], first.ends, values[1], second.ends, correlation)
 
 
-def training_gap(engine: Engine, sampling: Sampling) -> tuple[list[Record], list[Omission], Mapping[str, int]]:
+class Training(NamedTuple):
+    """The engine of the training rows, or of a sample of them, and of how many; or why there is none."""
+
+    engine: Engine | None
+    of: int = 0
+    reason: str = ""
+
+    @classmethod
+    def of_subject(cls, engine: Engine) -> Training:
+        """Predict the training rows, at most 1000 or as many as there are test rows."""
+        training = engine.subject.training()
+        if training is None or training.y is None:
+            return cls(None, reason="no training rows with outcomes were given")
+        own = engine.bound(engine.explainer, at_most(training, max(TRAIN_ROWS, engine.subject.n), engine))
+        try:
+            own.baseline  # noqa: B018 - predicts
+        except UQReportError as error:
+            return cls(None, training.n, str(error))
+        return cls(own, training.n)
+
+
+def training_scores(training: Training) -> dict[str, float]:
+    """Return the mean scores of the training rows, by item; those without a number are left out."""
+    own = training.engine
+    if own is None or own.y is None:
+        return {}
+    q, y, weights = own.baseline, own.y, Sampling.of(own.subject).weights
+    if "proba" in q.supports:
+        given = cast("Categorical", q)
+        scores = class_scores(given, y, class_baseline(y, len(given.classes), weights, None), weights)
+    else:
+        scores = number_scores(q, np.asarray(y, dtype=float), None, weights)
+    means = {score.item: float(weights @ score.rows) for score in scores if np.isfinite(score.rows).all()}
+    return {item: mean for item, mean in means.items() if not item.endswith(("_baseline", "_skill"))}
+
+
+def training_gap(
+    engine: Engine, sampling: Sampling, training: Training
+) -> tuple[list[Record], list[Omission], Mapping[str, int]]:
     """Return the mean score of the test rows less that of training rows, a fixed number; or why there is none.
 
     The log score where it is finite, else the usual loss.
     """
-    training = engine.subject.training()
-    if training is None or training.y is None:
-        return [], [Omission(TRAINING_GAP, "", "no training rows with outcomes were given")], {}
-    sampled = at_most(training, max(TRAIN_ROWS, engine.subject.n), engine)
-    own = engine.bound(engine.explainer, sampled)
+    own = training.engine
+    if own is None:
+        return [], [Omission(TRAINING_GAP, "", training.reason)], {}
     try:
         for measure in engine.select((NLL.name, "loss"))[0]:
             here, there = (each.unchanged([measure])[0] for each in (engine, own))
             if np.isfinite(here).all() and np.isfinite(there).all():
-                rows = {"train_rows": sampled.n, "train_of": training.n}
+                rows = {"train_rows": own.subject.n, "train_of": training.of}
                 return [_gap_record(measure, here, float(there.mean()), sampling, engine.confidence)], [], rows
     except UQReportError as error:
         return [], [Omission(TRAINING_GAP, "", str(error))], {}
@@ -214,10 +288,10 @@ def _gap_record(measure: Measure, here: FloatArray, there: float, sampling: Samp
     return shifted | columns | {"item": TRAINING_GAP, "n": len(here), "p_value": np.nan}
 
 
-def comparisons(engine: Engine, classes: ClassOutcomes | None, sampling: Sampling) -> Diagnostic:
+def comparisons(engine: Engine, classes: ClassOutcomes | None, sampling: Sampling, training: Training) -> Diagnostic:
     """Return the result ``calibration.comparisons``."""
     records, omissions, threshold = ([], [], None) if classes is None else class_comparisons(classes)
-    trained, missing, counts = training_gap(engine, sampling)
+    trained, missing, counts = training_gap(engine, sampling, training)
     return diagnostic(
         ids.CALIBRATION_COMPARISONS,
         "Predictions against simple references",
@@ -230,5 +304,5 @@ def comparisons(engine: Engine, classes: ClassOutcomes | None, sampling: Samplin
             "The training score is a fixed number; the interval of the difference is that of the test score.",
         ),
         omissions=(*omissions, *missing),
-        meta={"threshold": threshold, **counts},
+        meta={"threshold": threshold, "ideal": None if classes is None else classes.ideal, **counts},
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from math import nan
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
@@ -30,7 +32,8 @@ from ..shared.members import covers, n_drawn
 from ..shared.predicted import varentropy
 from . import scores as scoring
 from . import tables
-from .comparisons import ClassOutcomes, comparisons
+from .comparisons import ClassOutcomes, Training, comparisons, training_scores
+from .curves import class_curves, residuals
 from .recalibration import NAMED, class_gain, normal_score, row_gain, shape_gain
 
 _FAR = 3.0  # standard deviations between the events observed and those expected
@@ -53,6 +56,8 @@ class Setting:
     confidence: float
     columns: Callable[[], list[NumericColumn]]
     left_out: Mapping[str, FloatArray] = field(default_factory=dict)
+    grades: tuple[float, ...] = ()
+    costs: tuple[float, ...] = ()
 
     @property
     def independent(self) -> IntArray:
@@ -64,7 +69,7 @@ class Setting:
         if "proba" not in q.supports:
             return None
         given = cast("Categorical", q)
-        return ClassOutcomes(given, self.y, self.train, self.sampling, self.independent, self.confidence)
+        return ClassOutcomes(given, self.y, self.train, self.sampling, self.independent, self.confidence, self.costs)
 
     @property
     def baseline(self) -> str:
@@ -223,7 +228,7 @@ def lifetimes_note(q: Lifetimes, y: AnyArray) -> str:
     return note
 
 
-COLUMNS = (*ESTIMATE_COLUMNS, "item", "unit", "p_value", "p_adjusted", "null_mean", "lower_90", "upper_90")
+COLUMNS = (*ESTIMATE_COLUMNS, "item", "unit", "p_value", "p_adjusted", "null_mean", "lower_90", "upper_90", "training")
 EXACT = 1e-12  # below, a mean is 0 up to rounding
 UNITS = {
     "ece": "probability",
@@ -255,6 +260,11 @@ class Calibration(BuiltInExplainer):
         Bins of equal numbers of rows for ECE and the reliability table.
     n_splits : int
         Folds of the recalibration gain.
+    grades : tuple of float
+        Ascending probabilities of the event between which calibration is shown too: the owner's grades.
+    costs : tuple of float
+        What a miss and a false alarm cost, in any unit: ``(5.0, 1.0)``. They imply a threshold, whose expected cost
+        is compared with that of the model's decisions.
 
     References
     ----------
@@ -266,6 +276,8 @@ class Calibration(BuiltInExplainer):
     n_draws: int = 999
     n_bins: int = 10
     n_splits: int = 5
+    grades: tuple[float, ...] = ()
+    costs: tuple[float, ...] = ()
 
     name: ClassVar[str] = "calibration"
     section: ClassVar[str] = "uncertainty-quality.calibration"
@@ -288,10 +300,22 @@ class Calibration(BuiltInExplainer):
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
-        check_options("calibration", self, at_least(self, n_draws=99, n_bins=2, n_splits=2))
+        rules = [
+            (
+                "grades",
+                self.grades == tuple(sorted(set(self.grades))) and all(0 < g < 1 for g in self.grades),
+                "ascending numbers between 0 and 1",
+            ),
+            (
+                "costs",
+                len(self.costs) in (0, 2) and all(cost > 0 for cost in self.costs),
+                "two numbers above 0, of a miss and of a false alarm",
+            ),
+        ]
+        check_options("calibration", self, (*at_least(self, n_draws=99, n_bins=2, n_splits=2), *rules))
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
-        """Return ``calibration``, its tables (``.reliability``, or ``.pit`` and ``.coverage``) and ``.comparisons``."""
+        """Return ``calibration``, its tables and curves, and ``.comparisons`` with simple references."""
         q, y = engine.baseline, engine.y
         if y is None:
             raise InputError("calibration.y must be given; it was not. Pass the outcomes of the test rows.")
@@ -311,13 +335,21 @@ class Calibration(BuiltInExplainer):
         scores = [*gap, *parts.scores, *tables.promised_scores(q, y, train)]
         gaps = {score.item: _infinite(score) for score in scores if not np.isfinite(score.rows).all()}
         finite = [score for score in scores if score.item not in gaps]
+        training, given = Training.of_subject(engine), setting.classes(q)
+        compared = comparisons(engine, given, sampling, training)
+        ungraded: list[Omission] = []
+        if given is None:
+            values, rng = np.asarray(y, dtype=float), engine.rng("residuals")
+            drawn = residuals(q, values, self.n_bins, sampling, engine.confidence, rng)
+        else:
+            drawn, ungraded = class_curves(given, compared.meta["threshold"], self.grades, self.n_draws, engine.rng)
         result = tables.diagnostic(
             self.name,
             "Scores and calibration of the predictive distribution",
-            _estimates(finite, [*parts.tests, *promised], setting),
+            _estimates(finite, [*parts.tests, *promised], setting, training_scores(training)),
             options=asdict(self),
             notes=(*parts.notes, *sampling.notes(), *self._test_notes(sampling)),
-            omissions=(*missing, *parts.omissions, *gaps.values()),
+            omissions=(*missing, *parts.omissions, *ungraded, *gaps.values()),
             meta={
                 "family": q.family,
                 "n": subject.n,
@@ -329,7 +361,7 @@ class Calibration(BuiltInExplainer):
                 **(events_of(cast("Lifetimes", q), y)._asdict() if q.censored else {}),
             },
         )
-        return [result, *parts.results, *covered, comparisons(engine, setting.classes(q), sampling)]
+        return [result, *parts.results, *covered, compared, *drawn]
 
     def _test_notes(self, sampling: Sampling) -> tuple[str, ...]:
         note = (
@@ -341,10 +373,13 @@ class Calibration(BuiltInExplainer):
 
 
 def _estimates(
-    scores: Sequence[scoring.CalibrationScore], tests: Sequence[scoring.MonteCarlo | tables.Promise], setting: Setting
+    scores: Sequence[scoring.CalibrationScore],
+    tests: Sequence[scoring.MonteCarlo | tables.Promise],
+    setting: Setting,
+    training: Mapping[str, float],
 ) -> pd.DataFrame:
-    """Return a line per item: scores with their intervals, tests with their p-values."""
-    table = {score.item: _score(score, setting) for score in scores}
+    """Return a line per item: scores with their intervals and their values on training rows, tests with p-values."""
+    table = {score.item: _score(score, setting) | {"training": training.get(score.item, nan)} for score in scores}
     for test in tests:
         bare = estimate(test.observed, np.nan, (np.nan, np.nan), np.nan)
         line = table.setdefault(test.item, bare | {"item": test.item, "unit": UNITS.get(test.item, "units of y")})

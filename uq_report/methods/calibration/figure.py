@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from ...core.model.results import Result
 from ...document.plots import style
-from ...document.plots.frames import has_interval, interval_words, optional
+from ...document.plots.frames import has_interval, interval_words, numbers, optional
 from ...document.plots.registered import figure_plugin
 from ...evidence import columns as col
 from ...evidence import ids
+from ...evidence.comparisons import RESIDUAL, NetBenefit, Roc
 from ...evidence.outcomes import Reliability
 
 if TYPE_CHECKING:
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
 
 NULL: dict[str, Any] = {"color": style.BAND, "linewidth": 0.0, "zorder": 0}
 IDEAL: dict[str, Any] = {"color": style.MUTED, "linewidth": 0.9, "linestyle": style.LINES[1]}
+DECIDED: dict[str, Any] = {"color": style.INK, "marker": "D", "markersize": 5.5, "linestyle": ""}
+IN_USE: dict[str, Any] = {"color": style.INK, "linewidth": 1.0}
+BEST: dict[str, Any] = {"color": style.ROLE["uncertainty"], "linewidth": 1.2, "linestyle": style.LINES[3]}
+POINT: dict[str, Any] = {"color": style.SPREAD, "marker": "o", "markersize": 2.0, "linestyle": "", "alpha": 0.7}
+WORDS = ({"event": "with the event", "other": "without it"}, {"event": "predicted rightly", "other": "wrongly"})
 SIZE = (2.9, 3.25)  # height and width: two of them stand side by side
 
 
@@ -33,17 +40,133 @@ def draw_reliability(result: Result) -> Figure:
         Its estimates, a row per bin: ``x`` (mean predicted), ``estimate`` (observed) with its
         interval, and ``null_lower``, ``null_upper``, the range if the model were right.
     """
-
-    def fill(axes: Axes, table: pd.DataFrame) -> None:
-        """Draw the points over the range of a right model."""
-        axes.plot([0, 1], [0, 1], **IDEAL)
+    table, view = result.estimates.sort_values(col.X, kind="stable"), Reliability.from_result(result)
+    samples = _legend(table)
+    with style.drawing(SIZE[0] + 0.6, SIZE[1]) as figure:
+        axes, below = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
+        style.plain(axes, "both").plot([0, 1], [0, 1], **IDEAL)
         if optional(table, col.NULL_LOWER).notna().any():
             axes.fill_between(table[col.X], table[col.NULL_LOWER], table[col.NULL_UPPER], **NULL)
         _points(axes, table)
-        axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+        axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), ylabel="observed frequency")
+        samples += _histogram(style.plain(below), view)
+        below.set(xlabel=f"stated {style.name(view.event or 'the event', 32)}", ylabel="n")
+        style.key(figure, samples, columns=1)
+    return figure
 
-    event = Reliability.from_result(result).event or "the event"
-    return _figure(result, fill, f"stated {style.name(event, 32)}", "share of rows where it came")
+
+def _histogram(axes: Axes, view: Reliability) -> list[Any]:
+    """Draw how many observations have each stated probability, with the event over those without it."""
+    samples, base = [], np.zeros(1)
+    axes.yaxis.set_major_locator(style.round_numbers(2))
+    for key, color in (("other", style.SPREAD), ("event", style.ROLE["loss"])):
+        counts = np.asarray(view.histogram.get(key, ()), dtype=float)
+        if not counts.size:
+            continue
+        at = (np.arange(len(counts)) + 0.5) / len(counts)
+        axes.bar(at, counts, 0.92 / len(counts), bottom=base, color=color, linewidth=0)
+        base = base + counts
+        words = WORDS[view.form == "top label"][key]
+        samples.append(style.patch(color=color, linewidth=0, label=f"n: observations {words}"))
+    return samples
+
+
+def draw_roc(result: Result) -> Figure:
+    """Draw the true- against the false-positive rate, and the rates of the model's own decisions.
+
+    Parameters
+    ----------
+    result : Diagnostic
+        Its estimates: ``x`` (false-positive rate) and ``estimate`` with its limits, from high thresholds to low ones.
+    """
+    table, view = result.estimates, Roc.from_result(result)
+    x, y = (np.concatenate([[0.0], numbers(table, name), [1.0]]) for name in (col.X, col.ESTIMATE))
+    color = style.ROLE["prediction"]
+    samples = [style.line(color=color, linewidth=1.6, label="model"), style.line(**IDEAL, label="no discrimination")]
+    with style.drawing(*SIZE) as figure:
+        axes = style.plain(figure.subplots(), "both")
+        axes.fill_between(table[col.X], table[col.LOWER], table[col.UPPER], **NULL)
+        axes.plot([0, 1], [0, 1], **IDEAL)
+        axes.plot(x, y, color=color, linewidth=1.6)
+        if view.decided:
+            axes.plot(*([rate] for rate in view.decided), **DECIDED)
+            samples.append(style.line(**DECIDED, label="the model's decisions"))
+        samples.append(style.patch(color=style.BAND, linewidth=0, label=interval_words(table)))
+        axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), xlabel="false-positive rate", ylabel="true-positive rate")
+        style.key(figure, samples, columns=1)
+    return figure
+
+
+def draw_net_benefit(result: Result) -> Figure:
+    """Draw the net benefit by threshold beside that of treating all and none.
+
+    Parameters
+    ----------
+    result : Diagnostic
+        Its estimates: ``x`` (threshold), ``estimate`` with its limits, ``all``, and the limits of a band.
+    """
+    table, view = result.estimates.sort_values(col.X, kind="stable"), NetBenefit.from_result(result)
+    x, color = table[col.X], style.ROLE["prediction"]
+    banded = optional(table, "band_lower").notna().any()
+    low, high = ("band_lower", "band_upper") if banded else (col.LOWER, col.UPPER)
+    words = "95 % band, all thresholds at once" if banded else interval_words(table)
+    every: dict[str, Any] = {"color": style.ROLE["loss"], "linewidth": 1.2, "linestyle": style.LINES[2]}
+    samples = [style.line(color=color, linewidth=1.6, label="model"), style.line(**every, label="treat all")]
+    samples += [style.line(**IDEAL, label="treat none"), style.patch(color=style.BAND, linewidth=0, label=words)]
+    with style.drawing(*SIZE) as figure:
+        axes = style.plain(figure.subplots(), "both")
+        axes.fill_between(x, table[low], table[high], **NULL)
+        axes.axhline(0.0, **IDEAL)
+        axes.plot(x, table["all"], **every)
+        axes.plot(x, table[col.ESTIMATE], color=color, linewidth=1.6)
+        for at, label, look in (
+            (view.threshold, "the model's threshold", IN_USE),
+            (view.ideal, "at the stated costs", BEST),
+        ):
+            if at is not None and at <= x.max():
+                axes.axvline(at, **look)
+                samples.append(style.line(**look, label=label))
+        top = float(np.nanmax([*table[high], 0.0]))
+        floor = min(float(np.nanmin([*table[low], 0.0])), -0.25 * top)
+        axes.set(xlim=(0, float(x.max())), ylim=(max(floor, -top), 1.1 * top))
+        axes.set(xlabel=f"threshold on P({style.name(view.event, 20)})", ylabel="net benefit")
+        style.key(figure, samples, columns=1)
+    return figure
+
+
+def draw_residuals(result: Result, item: str = RESIDUAL) -> Figure:
+    """Draw residuals against predictions with their means, or the root mean squared error, by quantile group.
+
+    Parameters
+    ----------
+    result : Diagnostic
+        Its estimates: ``item``, ``x`` (mean prediction), ``estimate`` with its limits, and ``implied``.
+    item : {"mean residual", "root mean squared error"}
+    """
+    table = result.estimates[result.estimates["item"] == item].sort_values(col.X, kind="stable")
+    with style.drawing(*SIZE) as figure:
+        axes = style.plain(figure.subplots(), "both")
+        samples = []
+        if item == RESIDUAL:
+            axes.plot(result.frame[col.X], result.frame[col.VALUE], **POINT)
+            axes.axhline(0.0, **IDEAL)
+            samples.append(style.line(**POINT, label="observations" if len(result.frame) < 400 else "a sample of 400"))
+        elif table["implied"].notna().any():
+            axes.plot(table[col.X], table["implied"], **IDEAL)
+            samples.append(style.line(**IDEAL, label="as the model implies"))
+        color = style.ROLE["loss"]
+        low, at = style.segments(table[col.LOWER], table[col.UPPER], table[col.X])
+        axes.plot(at, low, color=color, linewidth=1.3)
+        axes.plot(table[col.X], table[col.ESTIMATE], "-o", color=color, linewidth=1.0, markersize=4)
+        samples.append(
+            style.line(color=color, marker="o", markersize=4, linewidth=1.0, label=f"{item}, by quantile group")
+        )
+        samples.append(style.line(color=color, linewidth=1.3, label=interval_words(table)))
+        if item != RESIDUAL:
+            axes.set_ylim(bottom=0)
+        axes.set(xlabel="prediction", ylabel="outcome minus prediction" if item == RESIDUAL else item)
+        style.key(figure, samples, columns=1)
+    return figure
 
 
 def draw_coverage(result: Result) -> Figure:
@@ -116,6 +239,10 @@ def _legend(table: pd.DataFrame) -> list[Any]:
     return handles
 
 
+RocFigure = figure_plugin(ids.CALIBRATION_ROC, draw_roc)
+NetBenefitFigure = figure_plugin(ids.CALIBRATION_NET_BENEFIT, draw_net_benefit)
+ResidualsFigure = figure_plugin(ids.CALIBRATION_RESIDUALS, draw_residuals)
+GradesFigure = figure_plugin(ids.CALIBRATION_GRADES, draw_reliability)
 ReliabilityFigure = figure_plugin(ids.CALIBRATION_RELIABILITY, draw_reliability)
 CoverageFigure = figure_plugin(ids.CALIBRATION_COVERAGE, draw_coverage)
 PitFigure = figure_plugin(ids.CALIBRATION_PIT, draw_pit)

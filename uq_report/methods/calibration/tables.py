@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -23,6 +24,7 @@ from .recalibration import FLOOR
 from .scores import LEVELS, CalibrationScore, event_of
 
 PIT_BINS = 10
+HISTOGRAM = 20  # bins of the stated probability
 COUNTED = 20  # classes up to which every pair is counted
 
 
@@ -39,12 +41,35 @@ def bins_of(confidence: FloatArray, n_bins: int) -> IntArray:
     return np.asarray(np.unique(bins, return_inverse=True)[1], dtype=np.int64)
 
 
+def histogram(p: FloatArray, event: FloatArray) -> Mapping[str, list[int]]:
+    """Return how many rows with and without the event have a probability in each of 20 equal bins of [0, 1].
+
+    Examples
+    --------
+    >>> counts = histogram(np.array([0.01, 0.04, 1.0]), np.array([0.0, 1.0, 1.0]))
+    >>> counts["event"][0], counts["event"][-1], sum(counts["other"])
+    (1, 1, 1)
+    """
+    sides = (("event", event > 0), ("other", event <= 0))
+    return {key: np.histogram(p[rows], HISTOGRAM, (0, 1))[0].tolist() for key, rows in sides}
+
+
 def reliability(
-    q: Categorical, y: IntArray, bins: IntArray, null: FloatArray, sampling: Sampling, level: float
+    q: Categorical,
+    y: IntArray,
+    bins: IntArray,
+    null: FloatArray,
+    sampling: Sampling,
+    level: float,
+    grades: Sequence[str] | None = None,
 ) -> Diagnostic:
-    """Return observed against predicted frequencies, bin by bin, with the range that q itself would give."""
+    """Return observed against predicted frequencies, in bins or named grades, with the range that q would give.
+
+    ``meta["histogram"]`` counts the observations by stated probability, with and without the event.
+    """
     confidence, hits = event_of(q)
     event = np.asarray(hits(y), dtype=float)
+    names = grades or [f"bin {b + 1}" for b in range(int(bins.max()) + 1)]
     table = []
     for b in range(int(bins.max()) + 1):
         rows = bins == b
@@ -52,7 +77,7 @@ def reliability(
         if not part.weights.any():
             continue
         low, high = (float(v) for v in np.quantile(null[:, b], [0.5 - level / 2, 0.5 + level / 2]))
-        place = {"item": f"bin {b + 1}", "x": float(part.weights @ confidence[rows]), "n": int(rows.sum())}
+        place = {"item": names[b], "x": float(part.weights @ confidence[rows]), "n": int(rows.sum())}
         table.append(share_of(event[rows], part, level) | place | {"null_lower": low, "null_upper": high})
     two = len(q.classes) == 2
     event_name = f"P(y = {q.classes.tolist()[q.positive]})" if two else "P(the predicted class is right)"
@@ -60,9 +85,11 @@ def reliability(
         f"x is the mean predicted {event_name} of the bin, the estimate its observed frequency.",
         "Beside it is the range that a right model would give.",
     )
-    meta = {"event": event_name, "form": "positive class" if two else "top label"}
-    title = "Reliability: observed against predicted frequency"
-    return diagnostic(ids.CALIBRATION_RELIABILITY, title, pd.DataFrame(table), notes=notes, meta=meta)
+    meta: dict[str, Any] = {"event": event_name, "form": "positive class" if two else "top label"}
+    meta |= {"histogram": histogram(confidence, event)}
+    title = f"{'Calibration by grade' if grades else 'Reliability'}: observed against predicted frequency"
+    key = ids.CALIBRATION_GRADES if grades else ids.CALIBRATION_RELIABILITY
+    return diagnostic(key, title, pd.DataFrame(table), notes=notes, meta=meta)
 
 
 def pit_histogram(

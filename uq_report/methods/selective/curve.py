@@ -17,7 +17,7 @@ from ...core.statistics.score_intervals import UNKNOWN, Ends, auc_rows, mid_cdf,
 from ...core.support.arrays import AnyArray, FloatArray, IntArray
 from ...distributions import Categorical, Normal
 from ...evidence.selective import FAILURE_AUROC, GAIN, IMPLIED_GAIN, IMPLIED_LOSS, LOSS, NORMALISED_GAIN
-from ..shared.estimates import area_of, estimate, mean_of
+from ..shared.estimates import area_of, band_quantile, estimate, mean_of
 
 CHUNK = 20  # draws held at a time
 DIGITS = 10  # of an uncertainty; what differs beyond is rounding
@@ -238,32 +238,6 @@ def order_statistic(curve: RiskCoverage) -> float:
     if not (np.ptp(curve.loss) > 0 and np.ptp(curve.uncertainty) > 0):
         return float("nan")
     return float(loss @ place / np.sqrt(np.square(loss).sum() * np.square(place).sum() / (curve.n - 1)))
-
-
-def band_quantile(
-    influences: FloatArray, sampling: Sampling, confidence: float, rng: np.random.Generator, draws: int
-) -> float:
-    """Return what takes the place of 1.96 in limits that hold for all points at once, by a multiplier bootstrap.
-
-    Parameters
-    ----------
-    influences : ndarray of shape (points, n)
-    sampling : Sampling
-    confidence : float
-    rng : numpy.random.Generator
-    draws : int
-        Standard normal multipliers of each independent unit.
-    """
-    parts = influences * sampling.weights
-    if sampling.codes is not None:
-        parts = np.stack([np.bincount(sampling.codes, row) for row in parts])
-    errors = np.sqrt(np.square(parts).sum(axis=1))
-    moving = errors > 0
-    if not moving.any():
-        return float("nan")
-    standard = parts[moving] / errors[moving, None]
-    largest = np.abs(rng.standard_normal((draws, standard.shape[1])) @ standard.T).max(axis=1)
-    return float(np.quantile(largest, confidence))
 
 
 LEAST_KEPT = 10  # rows at a point of the curve

@@ -126,6 +126,32 @@ def error_of(pieces: FloatArray, rows: BoolArray, sampling: Sampling) -> float:
     return float(np.sqrt(np.square(sums).sum()))
 
 
+def band_quantile(
+    influences: FloatArray, sampling: Sampling, confidence: float, rng: np.random.Generator, draws: int
+) -> float:
+    """Return what takes the place of 1.96 in limits that hold for all points at once, by a multiplier bootstrap.
+
+    Parameters
+    ----------
+    influences : ndarray of shape (points, n)
+    sampling : Sampling
+    confidence : float
+    rng : numpy.random.Generator
+    draws : int
+        Standard normal multipliers of each independent unit.
+    """
+    parts = influences * sampling.weights
+    if sampling.codes is not None:
+        parts = np.stack([np.bincount(sampling.codes, row) for row in parts])
+    errors = np.sqrt(np.square(parts).sum(axis=1))
+    moving = errors > 0
+    if not moving.any():
+        return float("nan")
+    standard = parts[moving] / errors[moving, None]
+    largest = np.abs(rng.standard_normal((draws, standard.shape[1])) @ standard.T).max(axis=1)
+    return float(np.quantile(largest, confidence))
+
+
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 

@@ -13,7 +13,16 @@ from itertools import zip_longest
 from math import copysign, inf
 
 from ...core.support.text import count
-from ...document.blocks import bullets, intervals_caption, left_out, make_figure, make_section, paragraphs, tables
+from ...document.blocks import (
+    bullets,
+    intervals_caption,
+    left_out,
+    make_figure,
+    make_section,
+    make_table,
+    paragraphs,
+    tables,
+)
 from ...document.document import (
     Badge,
     Block,
@@ -39,6 +48,7 @@ from ...reading.run_reader import RunReader, as_cell, severity_badge
 from ...reading.sentences import estimate_words
 from ...reading.tables import FEATURE, INTERVAL, Field, line_table
 from .findings import about
+from .uncertainty import score_name
 
 PAIRED = (
     "Both models predict the same test sample with the same permutations. Intervals are of paired differences, "
@@ -71,7 +81,25 @@ def comparison(e: RunReader) -> Section | None:
     return make_section("comparison", "Champion against challenger", tuple(blocks))
 
 
-def better(e: RunReader) -> tuple[Badge, str]:
+def benchmarked(e: RunReader) -> tuple[Block, ...]:
+    """Return the benchmark, which model predicts better, and the paired differences of their scores."""
+    view = CompareScores.find(e.run)
+    if view is None or not view.benchmark:
+        return ()
+    text = f"Benchmark: {clean(view.benchmark, 80)}. {better(e, 'benchmark')[1]}"
+    rows = [
+        (score_name(e, x.measure), *(value_words(v) for v in (x.champion, x.challenger)), _value(e, x))
+        for x in view.lines
+    ]
+    columns = ("score", "model", "benchmark", "benchmark minus model")
+    caption = (
+        f"Scores beside those of the benchmark, on the same observations. {intervals_caption(table_of(view.lines))}"
+    )
+    table = make_table("performance-benchmark", caption, columns, rows, evidence=view.id)
+    return (*paragraphs(text), table, *left_out(view.result))
+
+
+def better(e: RunReader, other: str = "challenger") -> tuple[Badge, str]:
     """Return which model predicts better, and the scores that show it, deteriorations first.
 
     Only losses judge predictions: uncertainty by itself is neither better nor worse.
@@ -91,7 +119,7 @@ def better(e: RunReader) -> tuple[Badge, str]:
     badge = MIXED if len(sides) > 1 else WORSE if "worse" in sides else BETTER
     return (
         badge,
-        f"The challenger predicts {'; and '.join(f'{side} by {joined(words)}' for side, words in sides.items())}.",
+        f"The {other} predicts {'; and '.join(f'{side} by {joined(words)}' for side, words in sides.items())}.",
     )
 
 

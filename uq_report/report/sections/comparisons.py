@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from math import isnan
+from math import isfinite, isnan
 
 from ...core.support.numbers import number
 from ...core.support.text import count
 from ...document.text import name, value_words
 from ...evidence.comparisons import (
     ACCURACY_GAIN,
+    ERROR_SIZE,
+    EXPECTED_COST,
     IN_THE_LARGE,
     NET_BENEFIT,
     NET_BENEFIT_GAIN,
+    RESIDUAL,
     TRAINING_GAP,
     ComparisonLine,
     Comparisons,
+    NetBenefit,
+    Residuals,
+    Roc,
 )
+from ...evidence.outcomes import CalibrationView
 from ...reading.run_reader import RunReader
-from ...reading.sentences import scaled
+from ...reading.sentences import estimate_words, scaled, unbracketed
 
 LOG_LOSS = "Log loss"
 COSTS = {0.25: "a quarter of", 1 / 3: "a third of", 0.5: "half", 1.0: "as much as", 2.0: "twice", 3.0: "three times"}
@@ -29,17 +36,19 @@ def comparison_words(e: RunReader) -> tuple[str, ...]:
     if view is None:
         return ()
     classes = e.subject.classes is not None
-    sentences = (in_the_large(view), over_majority(view), training(view, classes=classes), benefit(view))
+    sentences = (in_the_large(view), over_majority(view), training(view, classes=classes), benefit(view), cost(view))
     return tuple(filter(None, sentences))
 
 
 def in_the_large(view: Comparisons) -> str:
-    """Say how far the mean prediction is from the outcome rate."""
-    line = view.line(IN_THE_LARGE)
-    if line is None:
+    """Say how far the mean prediction is from the outcome rate; of several classes where it is farthest."""
+    lines = [line for line in view.lines if line.item == IN_THE_LARGE]
+    if not lines:
         return ""
-    means = f"Mean predicted probability of {name(line.of)} {_percent(line.value)}, observed {_percent(line.reference)}"
-    return f"{means}: difference {_difference(line)}."
+    line = max(lines, key=lambda line: abs(line.estimate))
+    lead = "" if len(lines) == 1 else f"Of {len(lines)} classes the largest difference: "
+    means = f"ean predicted probability of {name(line.of)} {_percent(line.value)}, observed {_percent(line.reference)}"
+    return f"{lead}{'m' if lead else 'M'}{means}: difference {_difference(line)}."
 
 
 def over_majority(view: Comparisons) -> str:
@@ -80,6 +89,67 @@ def benefit(view: Comparisons) -> str:
     return (
         f"At a threshold of {threshold:g} for {name(line.of)} (a false alarm costs {words} a miss) the model is "
         f"worth {worth} net true positives per 100 observations, treating all {all_of_them}, none 0."
+    )
+
+
+def cost(view: Comparisons) -> str:
+    """Say what the decisions cost at the owner's costs, beside those from the threshold that the costs imply."""
+    line = view.line(EXPECTED_COST)
+    if line is None or view.ideal is None:
+        return ""
+    ends = unbracketed(value_words(line.estimate, line.lower, line.upper))
+    open_ = "" if line.lower > 0 or line.upper < 0 else ", not established"
+    return (
+        f"At the stated costs the decisions cost {value_words(line.value)} per observation, and "
+        f"{value_words(line.reference)} from the threshold that these costs imply, {number(view.ideal, 2)}: difference "
+        f"{ends}{open_}."
+    )
+
+
+def roc_words(e: RunReader, view: Roc) -> str:
+    """State the area under the curve, and the rates of the decisions."""
+    scores = CalibrationView.find(e.run)
+    area = None if scores is None else scores.of("roc_auc")
+    lead = "ROC curve" if area is None else f"ROC curve, AUC {estimate_words(area)}"
+    if not view.decided:
+        return f"{lead}."
+    false, true = (f"{100 * rate:.0f} %" for rate in view.decided)
+    return f"{lead}. The model's decisions find {true} of {name(view.event)} at a false-positive rate of {false}."
+
+
+def benefit_curve_words(view: NetBenefit) -> str:
+    """State for which thresholds the model is worth more than treating all and treating none."""
+    worth = [k for k, x in enumerate(view.lines) if x.lower > 0 and x.gain_lower > 0]
+    if not worth:
+        return "At no threshold is the model shown to be worth more than treating all or none."
+    first, last = (f"{100 * view.lines[worth[k]].x:g}" for k in (0, -1))
+    where = f"from {first} to {last} %" if worth[-1] - worth[0] + 1 == len(worth) else f"between {first} and {last} %"
+    return f"The model is shown to be worth more than treating all or none at {count(len(worth), 'threshold')} {where}."
+
+
+def residual_words(view: Residuals) -> str:
+    """State in how many quantile groups the mean residual is shown to differ from 0."""
+    lines = view.of(RESIDUAL)
+    apart = [x for x in lines if x.lower > 0 or x.upper < 0]
+    if not apart:
+        return f"No bias is shown in any of {len(lines)} quantile groups of the prediction."
+    largest = max(apart, key=lambda x: abs(x.estimate))
+    return (
+        f"The mean residual differs from 0 in {len(apart)} of {len(lines)} quantile groups of the prediction; "
+        f"largest near {value_words(largest.x)}: {value_words(largest.estimate, largest.lower, largest.upper)}."
+    )
+
+
+def error_words(view: Residuals) -> str:
+    """State where the error is smallest and largest, and where the stated variance does not cover it."""
+    lines = view.of(ERROR_SIZE)
+    low, high = (pick(lines, key=lambda x: x.estimate) for pick in (min, max))
+    wrong = [x for x in lines if isfinite(x.implied) and not x.lower <= x.implied <= x.upper]
+    ends = f" In {len(wrong)} of {len(lines)} groups the interval excludes the error that the model implies."
+    return (
+        f"The root mean squared error ranges from {value_words(low.estimate, low.lower, low.upper)} near "
+        f"{value_words(low.x)} to {value_words(high.estimate, high.lower, high.upper)} near {value_words(high.x)}."
+        f"{ends if wrong else ''}"
     )
 
 

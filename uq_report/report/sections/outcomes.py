@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from math import isfinite
 
 from ...core.support.numbers import unit_phrase
-from ...document.blocks import intervals_caption, left_out, make_section, make_table, notes_of, paragraphs
-from ...document.document import Block, Column, Paragraph, Section, Table
+from ...core.support.text import file_stem
+from ...document.blocks import intervals_caption, left_out, make_figure, make_section, make_table, notes_of, paragraphs
+from ...document.document import Block, Column, Paragraph, Section, Split, Table, Tint
 from ...document.plots.frames import interval_words
 from ...document.text import clean, joined, mentions, name, value_words
 from ...evidence import ids
-from ...evidence.comparisons import Comparisons
+from ...evidence.comparisons import ERROR_SIZE, RESIDUAL, Comparisons, NetBenefit, Residuals, Roc
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims
 from ...evidence.outcomes import LOG_SCORE, CalibrationView, DecisionLine, Decisions, ScoreLine
 from ...evidence.segments import SegmentFeatures, SegmentsView
-from ...evidence.view import by_feature, largest_first
+from ...evidence.view import View, by_feature, largest_first
 from ...reading.run_reader import RunReader
 from ...reading.sentences import amount, estimate_words, is_share, mark, share, unreliable_words
 from ...reading.tables import plain_table
 from ..placing import PluginSections
-from .comparisons import comparison_words
+from .comparison import benchmarked
+from .comparisons import benefit_curve_words, comparison_words, error_words, residual_words, roc_words
 from .groups import affected
 from .uncertainty import calibrated, item_words, score_name, scores_table
 from .usefulness import useful
@@ -51,8 +54,10 @@ def scores(e: RunReader) -> Section:
         blocks = (
             *paragraphs(_skill(e, view.lines)),
             _scores(e, view),
+            *benchmarked(e),
             *_decisions(e),
             *paragraphs(*comparison_words(e)),
+            *_curves(e),
         )
     return make_section("performance-scores", "Performance", blocks)
 
@@ -63,8 +68,12 @@ def _scores(e: RunReader, view: CalibrationView) -> Table:
     own = [item for item in lines if not item.endswith((BASELINE, SKILL))]
     heads = {"": "model", BASELINE: "no-feature baseline", SKILL: "improvement"}
     ends = [*heads] if any(f"{item}{SKILL}" in lines for item in own) else [""]
-    rows = [(_score(e, lines[item]), *(_cell(lines.get(f"{item}{end}")) for end in ends)) for item in own]
+    rows = [[_score(e, lines[item]), *(_cell(lines.get(f"{item}{end}")) for end in ends)] for item in own]
     columns = ["score", *(heads[end] for end in ends)]
+    if any(isfinite(lines[item].training) for item in own):
+        columns.insert(2, "on training observations")
+        for item, row in zip(own, rows, strict=True):
+            row.insert(2, _training(lines[item]))
     caption = f"Scores on the test sample (n = {view.n})."
     return make_table("performance-scores-table", caption, columns, rows, evidence=view.id)
 
@@ -83,6 +92,14 @@ def _cell(line: ScoreLine | None) -> str:
     if line.item in ("roc_auc", "r2"):  # by convention not in percent
         return estimate_words(line)
     return amount(line)
+
+
+def _training(line: ScoreLine) -> str:
+    """Return the score of the training observations, in percent where the score is."""
+    if not isfinite(line.training):
+        return ""
+    bare = line.item in ("roc_auc", "r2") or not is_share(line.unit)
+    return value_words(line.training) if bare else f"{100 * line.training:.0f} %"
 
 
 def _skill(e: RunReader, lines: Sequence[ScoreLine]) -> str:
@@ -113,7 +130,9 @@ def _decisions(e: RunReader) -> tuple[Block, ...]:
     labels = [str(label) for label in view.classes]
     counted = labels if len(labels) <= COUNTED and view.counts else []
     by_decision = {k: row[: len(labels)] for k, row in enumerate(view.counts)}
-    counts = by_decision if counted else {k: (_rows(view, label),) for k, label in enumerate(labels)}
+    counts: dict[int, tuple[Tint | int, ...]] = {k: _tinted(k, row) for k, row in by_decision.items()}
+    if not counted:
+        counts = {k: (_rows(view, label),) for k, label in enumerate(labels)}
     rows = [
         (name(label), *counts.get(k, ()), *(_share(view.of_class(label).get(x)) for x in RATES))
         for k, label in _least_recalled(view, labels)
@@ -124,6 +143,32 @@ def _decisions(e: RunReader) -> tuple[Block, ...]:
     which = "" if len(rows) == len(labels) else least
     caption = f"Confusion matrix, predicting {clean(view.rule)}.{which}"
     return (make_table("performance-decisions", caption, columns, rows, evidence=view.id),)
+
+
+def _tinted(actual: int, row: Sequence[int]) -> tuple[Tint, ...]:
+    """Return the counts of an actual class, each with its share of them."""
+    whole = sum(row) or 1
+    return tuple(Tint(n, n / whole, right=predicted == actual) for predicted, n in enumerate(row))
+
+
+def _curves(e: RunReader) -> tuple[Block, ...]:
+    """Return the figures of the performance side by side: ROC and net benefit, or residuals and errors."""
+    halves: list[tuple[Block, ...]] = []
+    roc, benefit, residuals = Roc.find(e.run), NetBenefit.find(e.run), Residuals.find(e.run)
+    if roc is not None:
+        halves.append(_figure(e, roc, roc_words(e, roc), "Each line of the curve is a threshold."))
+    if benefit is not None:
+        halves.append(_figure(e, benefit, benefit_curve_words(benefit), "Limits are by MOVER."))
+    if residuals is not None:
+        for item, words in ((RESIDUAL, residual_words(residuals)), (ERROR_SIZE, error_words(residuals))):
+            values = joined([value_words(x.estimate, x.lower, x.upper) for x in residuals.of(item)], 20)
+            halves.append(_figure(e, residuals, words, f"{item}: {values}.", item=item))
+    return (Split(left=halves[0], right=halves[1]),) if len(halves) == 2 else tuple(chain.from_iterable(halves))
+
+
+def _figure(e: RunReader, view: View, title: str, alt: str, **parts: str) -> tuple[Block, ...]:
+    key = file_stem("-".join((f"performance-{view.id}", *parts.values())))
+    return (make_figure(key, title, f"{title} {alt}", lambda: e.draw(view.result, **parts), view.id),)
 
 
 def _least_recalled(view: Decisions, labels: Sequence[str]) -> list[tuple[int, str]]:

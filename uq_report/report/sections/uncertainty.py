@@ -7,9 +7,10 @@ from math import isfinite, isnan, nan
 
 from ...core.support.numbers import share_words
 from ...core.support.text import count
-from ...document.blocks import intervals_caption, make_figure, make_section, notes_of, paragraphs
+from ...document.blocks import intervals_caption, make_figure, make_section, make_table, notes_of, paragraphs
 from ...document.document import Block, Column, Section, Split, Table
 from ...document.text import clean, joined, name, plain, sentence, spaced, value_words
+from ...evidence.comparisons import NetBenefit, Residuals, Roc
 from ...evidence.importance import Pfi
 from ...evidence.outcomes import (
     CONFIDENCE_GAP,
@@ -17,11 +18,14 @@ from ...evidence.outcomes import (
     Bins,
     CalibrationView,
     Coverage,
+    Decisions,
+    Grades,
     Pit,
     Reliability,
     ScoreLine,
 )
 from ...evidence.segments import OFF_SUPPORT, SegmentsView
+from ...evidence.view import View
 from ...reading.run_reader import GATE, RunReader
 from ...reading.sentences import estimate_words, share, unbracketed
 from ...reading.tables import CAUTION, INTERVAL, Field, line_table, plain_table
@@ -33,6 +37,7 @@ LEAD = (
     "necessary for calibration, not sufficient."
 )
 DIAGRAMS: tuple[type[Bins], ...] = (Reliability, Coverage, Pit)
+IN_FULL: tuple[type[View], ...] = (*DIAGRAMS, Grades, Roc, NetBenefit, Residuals, Decisions)
 
 
 def calibrated(e: RunReader) -> Section:
@@ -42,8 +47,23 @@ def calibrated(e: RunReader) -> Section:
     if len(halves) == 1:
         halves, texts = [halves[0], texts], ()
     sides = (Split(left=halves[0], right=halves[1]),) if halves else ()
-    blocks = (*paragraphs(gate_words(e)), *sides, *texts)
+    blocks = (*paragraphs(gate_words(e)), *sides, *texts, *_grades(e))
     return make_section("performance-calibration", "Calibration", blocks)
+
+
+def _grades(e: RunReader) -> tuple[Table, ...]:
+    """Return mean predicted and observed frequency by grade, where the owner stated grades."""
+    view = Grades.find(e.run)
+    if view is None or not view.lines:
+        return ()
+    rows = [
+        (x.item, x.n, f"{100 * x.x:.1f} %", share(x), f"{100 * x.null_lower:.0f} to {100 * x.null_upper:.0f} %")
+        for x in view.lines
+    ]
+    columns: list[Column | str] = [clean(f"grade by {view.event}", 60), Column("n", "integer"), "mean predicted"]
+    columns += ["observed", "if calibrated"]
+    caption = "Calibration by the owner's grades; the last column is the range that a calibrated model gives."
+    return (make_table("performance-grades", caption, columns, rows, evidence=view.id),)
 
 
 def gate_words(e: RunReader) -> str:
@@ -231,7 +251,7 @@ def calibration_in_full(e: RunReader) -> Section:
 
 def _tables(e: RunReader) -> Iterator[Block]:
     """Yield the numbers of every diagram."""
-    for diagram in DIAGRAMS:
+    for diagram in IN_FULL:
         view = diagram.find(e.run)
         if view is not None and view.lines:
             result, key = view.result, f"{view.id.replace('.', '-')}-table"
@@ -248,7 +268,8 @@ def score_name(e: RunReader, item: str) -> str:
     """Return the name of a score inside a sentence: the log score is the log loss of classes, else the likelihood."""
     if item in (LOG_SCORE, "nll"):
         return "log loss" if e.subject.classes is not None else "negative log-likelihood"
-    return {"crps": "CRPS", "brier": "Brier score"}.get(item, item.replace("_", " "))
+    names = {"crps": "CRPS", "brier": "Brier score", "roc_auc": "AUC", CONFIDENCE_GAP: "calibration gap"}
+    return names.get(item, item.replace("_", " "))
 
 
 def scores_table(
