@@ -152,6 +152,11 @@ class RunReader:
         return gate_of(self.run.outcomes)
 
     @property
+    def log_score(self) -> str:
+        """What readers call the negative log-likelihood: of classes the log loss."""
+        return "log loss" if self.subject.classes is not None else "negative log-likelihood"
+
+    @property
     def gap_margin(self) -> float:
         """The tolerance of the calibration gap in the rule of the check; infinite without one."""
         rules = (rule for outcome in self.run.outcomes if outcome.check == GATE for rule in outcome.rules)

@@ -156,8 +156,8 @@ class Unnoticed(NamedTuple):
             what = f"{part} of the {whole} nats by which permuting {short(loss.feature)} increases the log loss"
             return f"The stated uncertainty does not signal {what}"
         return (
-            f"Permuting {short(loss.feature)} increases the log loss by {whole} nats without increasing the stated "
-            f"uncertainty: {part} are not signalled"
+            f"Permuting {short(loss.feature)} increases the log loss by {whole} nats, and the stated uncertainty is "
+            f"not shown to increase: {part} are not signalled"
         )
 
     def may_exceed(self, margin: float) -> bool:
@@ -229,7 +229,7 @@ def _unnoticed_words(margin: float, raised: Sequence[Unnoticed], run: Run) -> Sa
     worst, size = raised[0], _of_skill(raised[0].estimate, run)
     rows = affected(run, worst, margin)
     share = "" if size is None else f", {share_words(size)} of what it knows beyond the baseline"
-    hit = "" if rows is None else f", in {share_words(rows)} of the rows"
+    hit = "" if rows is None else f", in {share_words(rows)} of the observations"
     others = [
         f"{short(x.loss.feature)} ({number(x.estimate, 2)} of {number(x.loss.estimate, 2)} nats)" for x in raised[1:]
     ]

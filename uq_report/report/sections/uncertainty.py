@@ -247,7 +247,7 @@ def item_words(line: ScoreLine) -> str:
 def score_name(e: RunReader, item: str) -> str:
     """Return the name of a score inside a sentence: the log score is the log loss of classes, else the likelihood."""
     if item in (LOG_SCORE, "nll"):
-        return "log loss" if e.subject.classes is not None else "negative log-likelihood"
+        return e.log_score
     return {"crps": "CRPS", "brier": "Brier score"}.get(item, item.replace("_", " "))
 
 
