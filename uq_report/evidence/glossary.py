@@ -19,12 +19,14 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "calibration": "Agreement of stated probabilities or intervals with the observed frequencies.",
         "calibration gap": "Mean log loss minus mean entropy: above 0 for an over-confident model, below 0 for an "
         "under-confident one.",
-        "confidence gap": "The calibration gap.",
         "confusion matrix": "The number of observations by actual and predicted class.",
+        "CID": "Covered information disentanglement (Pereira et al.): importance and shared information of features.",
         "covered information": "The information on the outcome that a feature shares with other features.",
         "coverage": "The share of outcomes inside the prediction intervals; 90 % for calibrated 90 % intervals.",
         "CRPS": "Continuous ranked probability score: the distance between a predictive distribution and the outcome, "
         "in the unit of the outcome.",
+        "ECE": "Expected calibration error: the mean distance of stated probabilities from observed frequencies over "
+        "bins.",
         "entropy": "The uncertainty of a predictive distribution: 0 where it is certain; for a density it can be "
         "negative.",
         "Entropy-PFI": "The mean change of the entropy when the values of a feature are permuted.",
@@ -38,8 +40,10 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "importance adjusted for redundancy": "The importance of a feature when correlated features cannot replace it.",
         "Kendall": "Rank correlation of two rankings, from −1 (reversed) over 0 (none) to 1 (identical).",
         "Likelihood-PFI": "The mean change of the negative log-likelihood when the values of a feature are permuted.",
+        "KL": "Kullback-Leibler divergence: the mean log ratio of two distributions, 0 where they are equal.",
         "log loss": "The mean negative logarithm of the probability stated for the actual class.",
         "model-implied importance": "The increase in loss that the model itself expects when a feature is permuted.",
+        "MOVER": "Method of variance estimates recovery: the interval of a difference from the intervals of its parts.",
         "nats": "The unit of information with natural logarithms: 0.69 nats are one bit.",
         "negative log-likelihood": "The negative logarithm of the probability or density stated for the outcome.",
         "net true positives": "Net benefit: true positives less false positives, which are weighted by the cost of a "
@@ -61,6 +65,10 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "recall": "Of the observations of a class, the share that is predicted as it.",
         "risk-coverage curve": "The mean loss of the observations that are kept when the most uncertain ones are "
         "referred to a person, by the share kept.",
+        "RMSE": "Root mean squared error, in the unit of the outcome.",
+        "ROC curve": "The true-positive rate against the false-positive rate at every decision threshold.",
+        "selective prediction": "Prediction of the more certain observations only; the others are referred to a "
+        "person.",
         "Shapley": "An additive attribution of one prediction, or its uncertainty, to the features.",
         "tolerance": "The size within which a difference counts as 0.",
         "training domain": "The region of the features that the training sample covers; outside it the model "

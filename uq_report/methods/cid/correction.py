@@ -21,7 +21,7 @@ from ...core.statistics.verdicts import judge
 from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.errors import UnsupportedError, check_options
 from ...evidence import ids
-from ...evidence.importance import ABOUT_0, UNDETERMINED, CoverCorrectedLine, Pfi
+from ...evidence.importance import ABOUT_0, UNDETERMINED, CoverCorrectedLine, Pfi, PfiLine
 from ...evidence.information import CidCover
 from ...evidence.view import View
 from ..shared.changes import ChangedMeasures, as_means
@@ -102,8 +102,8 @@ class CoverCorrection(BuiltInExplainer):
         rows = ShuffledRows.of(engine, measures)
         donors = np.stack([shuffle(subject, engine.rng("shuffle", repeat)) for repeat in range(self.n_repeats)])
         terms = dict(zip(partners, CommonShuffles(subject, engine, rows, donors).terms(partners), strict=True))
-        margins = {line.measure: line.margin for line in plain.lines}
-        return [_Corrected(rows, partners, terms, margins, engine.confidence).result(asdict(self), omitted)]
+        lines = {(line.measure, line.feature): line for line in plain.lines}
+        return [_Corrected(rows, partners, terms, lines, engine.confidence).result(asdict(self), omitted)]
 
 
 def _prior(view: type[V], prior: Prior) -> V:
@@ -200,7 +200,7 @@ class _Corrected:
     rows: ShuffledRows
     partners: Mapping[str, Sequence[str]]
     terms: Mapping[str, CoverTerms]
-    margins: Mapping[str, float]
+    plain: Mapping[tuple[str, str], PfiLine]
     confidence: float
 
     def result(self, options: Mapping[str, Any], omitted: Sequence[Omission]) -> Importance:
@@ -250,7 +250,8 @@ class _Corrected:
         """Return one line of the estimates, its ranks left open."""
         measure, corrected, df = self.rows.measures[m], terms.corrected, self.rows.units - 1
         estimate, se, zero = float(corrected.estimate[m]), float(corrected.se[m]), bool(corrected.zero[m])
-        margin = self.margins[measure.name]
+        alone = self.plain[measure.name, feature]
+        margin = alone.margin
         verdict = judge(estimate, se, df, margin, n=self.rows.n, confidence=self.confidence)
         doubts = (
             self.rows.unreliable(part.rows[m], float(part.se[m]), outcomes=measure.needs_y).reason
@@ -270,14 +271,17 @@ class _Corrected:
             part: ImportanceTerms = getattr(terms, name)
             value, reach = float(part.estimate[m]), t_quantile((1 + self.confidence) / 2, df) * float(part.se[m])
             line |= {name: value, f"{name}_lower": value - reach, f"{name}_upper": value + reach}
-        return line
+        # one source: importance alone is that of permutation importance, also where nothing is adjusted
+        own = {"": alone.estimate, "_lower": alone.lower, "_upper": alone.upper}
+        line |= {f"plain{end}": value for end, value in own.items()}
+        same = ("estimate", "lower", "upper", "std_error", "verdict", "unreliable")
+        return line if self.partners[feature] else line | {name: getattr(alone, name) for name in same}
 
 
 def _notes(shuffles: int, no_interval: str) -> tuple[str, ...]:
     interval = "Intervals cover new test samples, given the model and the partner features."
     return (
-        f"Plain, adjusted and joint importance use the same {shuffles} permutations, comparable by observation.",
-        "Plain importance may differ from that of permutation importance by the error of the permutations.",
-        "A feature without partner features keeps its plain importance.",
+        "Importance alone, and that of a feature without partner features, is permutation importance.",
+        f"Adjusted and joint importance and the change use the same {shuffles} permutations of the observations.",
         f"No interval: {no_interval}." if no_interval else interval,
     )

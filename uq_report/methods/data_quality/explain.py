@@ -214,7 +214,7 @@ def missing_changes(subject: Subject, confidence: float) -> Iterator[dict[str, A
         share, error = (float(number) for number in sampling.mean(own))
         other = float(train.mean())
         ends = newcombe(share, sampling.effective_n(share, error), other, len(train), z)
-        line = estimate(share - other, np.nan, ends, confidence, MISSING_CHANGE, name, "new test and training rows")
+        line = estimate(share - other, np.nan, ends, confidence, MISSING_CHANGE, name, "new test and training samples")
         yield line | {"item": "missing", "n": n, "share": share, "share_train": other, "n_train": len(train)}
 
 
@@ -250,11 +250,11 @@ class DataQuality(BuiltInExplainer):
     priority: ClassVar[int] = 1
     card: ClassVar[MethodCard] = MethodCard(
         title="Data quality",
-        definition="Counts of missing, constant, copied and sparse columns, duplicate rows, rows that occur in "
-        "training, and numbers that may stand for missing values.",
-        assumes="Rows with equal values are copies, unless chance explains them.",
-        fails="Wrong values that look ordinary are not found, nor are near copies.",
-        interval="Counts have none. Differences of shares: over new test and training rows, all columns at once.",
+        definition="Counts of missing, constant, copied and sparse columns, duplicate observations, observations "
+        "that occur in training, and numbers that may represent missing values.",
+        assumes="Observations with equal values are copies, unless chance explains them.",
+        fails="Incorrect values that look ordinary are not found, nor are near copies.",
+        interval="Counts have none. Differences of shares: over new test and training samples, all columns at once.",
         references="gebru",
     )
 
@@ -277,13 +277,13 @@ class DataQuality(BuiltInExplainer):
                 x="count",
                 options=asdict(self),
                 notes=(
-                    "x counts rows, value is their share; only what occurs is listed.",
+                    "x counts observations, value is their share; only what occurs is listed.",
                     (
-                        "A placeholder is 0, −1, ±9, ±99 ... at an end of a column, in 3 rows or more and "
+                        "A placeholder is 0, −1, ±9, ±99 ... at an end of a column, in 3 observations or more and "
                         "less than half, 5 of the steps between the next 10 values apart or more. It may mean missing."
                     ),
-                    "A copied row is distinctive if chance gives fewer than 0.01 rows with its finely graded values.",
-                    *(("Copies of a row within a cluster are not counted.",) if clustered else ()),
+                    "A copied observation is distinctive if chance gives fewer than 0.01 observations with its values.",
+                    *(("Copies of an observation within a cluster are not counted.",) if clustered else ()),
                 ),
                 omissions=_omissions(subject),
                 meta={"n": subject.n, "n_train": n_train, "has_train": subject.train is not None}
@@ -296,9 +296,9 @@ class DataQuality(BuiltInExplainer):
                 ("item", "n", "share", "share_train", "n_train"),
                 x="share",
                 notes=(
-                    "Share of missing values in the audited rows less that in the training rows.",
+                    "Share of missing values in the test sample minus that in the training sample.",
                     "Columns without any are left out. Intervals (Newcombe 1998) hold for all columns at once.",
-                    *(("Rows of a cluster count as what they tell together.",) if clustered else ()),
+                    *(("A cluster counts as its effective number of observations.",) if clustered else ()),
                 ),
             ),
         ]
@@ -330,9 +330,9 @@ def _classes(subject: Subject, engine: Engine) -> Iterator[Fact]:
 def _omissions(subject: Subject) -> tuple[Omission, ...]:
     reasons = {}
     if subject.train is None:
-        reasons = dict.fromkeys(OF_TRAINING_ROWS, "no training rows were given")
+        reasons = dict.fromkeys(OF_TRAINING_ROWS, "no training sample was given")
     elif subject.train[1] is None or subject.y is None:
-        reasons = {OVERLAP_OTHER_Y: "outcomes were not given for both training and audited rows"}
+        reasons = {OVERLAP_OTHER_Y: "outcomes were not given for both the training and the test sample"}
     if subject.y is None:
         reasons |= {CLASS: "it needs outcomes, which were not given"}
     return tuple(Omission(name, "", reason) for name, reason in reasons.items())

@@ -105,19 +105,16 @@ def _hidden_words(lines: Sequence[CoverCorrectedLine], view: CoverCorrected, run
     """Return one finding on all features that their partners hide, the largest change first."""
     line, unit = lines[0], view.result.measures[lines[0].measure].unit
     partners = {line.feature: listed(view.partners[line.feature]) for line in lines}
-    others = [
-        f"{short(x.feature)} ({number(x.plain, 2)} alone, {number(x.estimate, 2)} with {partners[x.feature]})"
-        for x in lines[1:]
-    ]
+    in_unit = f" {unit_phrase(unit)}".rstrip()
+    others = [f"{short(x.feature)} (by {number(x.change, 2)}{in_unit}, with {partners[x.feature]})" for x in lines[1:]]
     entering = [line.feature for line in lines if line.rank <= LEADING < line.plain_rank]
     verb = "is" if len(entering) == 1 else "are"
     lead = f"; only then {listed(entering)} {verb} among the first {LEADING}" if entering else ""
     more = value_words(line.change, line.change_lower, line.change_upper, unit, confidence=line.confidence)
-    in_unit = f" {unit_phrase(unit)}".rstrip()
     return {
-        "statement": f"Permuting {short(line.feature)} alone increases {reading.measure_words(line.measure)} by "
-        f"{number(line.plain, 2)}{in_unit}; with {partners[line.feature]} permuted as well the increase is "
-        f"{number(line.estimate, 2)}{in_unit}, larger by {more}{lead}.{_so_with(others)}",
+        "statement": f"Adjusted for redundancy with {partners[line.feature]}, the increase in "
+        f"{reading.measure_words(line.measure)} when {short(line.feature)} is permuted is larger by {more}{lead}."
+        f"{_so_with(others)}",
         "evidence": (ids.COVER, ids.CID_COVER),
         "remedy": "Read its importance together with that of its partner features.",
         "measures": (line.measure,),

@@ -22,6 +22,7 @@ from ...reading.tables import plain_table
 from ..placing import PluginSections
 from .comparisons import comparison_words
 from .groups import affected
+from .stability import stability
 from .uncertainty import calibrated, item_words, score_name, scores_table
 from .usefulness import useful
 
@@ -181,7 +182,7 @@ NO_SEGMENT = (
 
 def sure(e: RunReader) -> Section:
     """Return scores, calibration, usefulness of the uncertainty, realised importance, segments and groups."""
-    parts = (scores(e), calibrated(e), useful(e), implied(e), segments(e), affected(e))
+    parts = (scores(e), calibrated(e), useful(e), implied(e), segments(e), stability(e), affected(e))
     return make_section("performance", "Performance and calibration", _intervals(e), tuple(filter(None, parts)))
 
 

@@ -65,9 +65,16 @@ def gate_words(e: RunReader) -> str:
         return f"Acceptable: {stated} agree with the outcomes{within} ({words})."
     if e.gate.tone != "warning" or max(-gap.lower_90, gap.upper_90) < margin:
         return _verdict(e)
-    size = view.gap_size(margin)
-    advice = "" if size is None else f" {size.sentence}"
-    return f"Inconclusive whether {stated} agree with the outcomes ({words}; tolerance ±{plain(margin)}).{advice}"
+    text = f"Inconclusive whether {stated} agree with the outcomes ({words}; tolerance ±{plain(margin)})."
+    return spaced(text, why_open(e, view, gap))
+
+
+def why_open(e: RunReader, view: CalibrationView, gap: ScoreLine) -> str:
+    """Say how many observations are needed, or why the verdict is open although the gap is outside the tolerance."""
+    if gap.lower_90 > e.gap_margin or gap.upper_90 < -e.gap_margin:
+        return sentence(e.gate.reason)
+    size = view.gap_size(e.gap_margin)
+    return "" if size is None else size.sentence
 
 
 def _verdict(e: RunReader) -> str:
@@ -241,7 +248,7 @@ def _tables(e: RunReader) -> Iterator[Block]:
 
 def item_words(line: ScoreLine) -> str:
     """Return the item of a score in words."""
-    return name(line.item).replace("_", " ")
+    return name(line.item).replace("_", " ").replace("confidence gap", "calibration gap")
 
 
 def score_name(e: RunReader, item: str) -> str:
