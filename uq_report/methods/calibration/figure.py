@@ -43,7 +43,7 @@ def draw_reliability(result: Result) -> Figure:
         axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
 
     event = Reliability.from_result(result).event or "the event"
-    return _figure(result, fill, f"stated {style.name(event, 32)}", "share of observations in which it occurred")
+    return _figure(result, fill, f"stated {style.name(event, 32)}", "observed frequency")
 
 
 def draw_coverage(result: Result) -> Figure:

@@ -103,7 +103,7 @@ class CoverCorrection(BuiltInExplainer):
         donors = np.stack([shuffle(subject, engine.rng("shuffle", repeat)) for repeat in range(self.n_repeats)])
         terms = dict(zip(partners, CommonShuffles(subject, engine, rows, donors).terms(partners), strict=True))
         lines = {(line.measure, line.feature): line for line in plain.lines}
-        return [_Corrected(rows, partners, terms, lines, engine.confidence).result(asdict(self), omitted)]
+        return [_Corrected(rows, partners, terms, plain, lines, engine.confidence).result(asdict(self), omitted)]
 
 
 def _prior(view: type[V], prior: Prior) -> V:
@@ -200,6 +200,7 @@ class _Corrected:
     rows: ShuffledRows
     partners: Mapping[str, Sequence[str]]
     terms: Mapping[str, CoverTerms]
+    view: Pfi
     plain: Mapping[tuple[str, str], PfiLine]
     confidence: float
 
@@ -209,7 +210,7 @@ class _Corrected:
         lacking = infinite_values(self.rows, list(self.terms), [terms.change for terms in self.terms.values()])
         names, shuffles = tuple(measure.name for measure in self.rows.measures), corrected[0].repeats.shape[1]
         no_interval = self.rows.why_no_interval(shuffles)
-        values = RowValues(names, tuple(self.terms), np.stack([terms.rows for terms in corrected], axis=1))
+        values = RowValues(names, tuple(self.terms), np.stack([*map(self._rows_of, self.terms)], axis=1))
         tables = [self._estimates(m) for m in range(len(names))]
         records = [
             (name, feature, repeat, value)
@@ -232,6 +233,13 @@ class _Corrected:
                 "degrees_of_freedom": self.rows.units - 1,
             },
         )
+
+    def _rows_of(self, feature: str) -> FloatArray:
+        """Return the terms of the observations, shape (M, n); without partners those of the importance alone."""
+        own = self.view.result.rows
+        if own is None or self.partners[feature]:
+            return self.terms[feature].corrected.rows
+        return np.stack([own.of(measure.name, feature) for measure in self.rows.measures])
 
     def _finite(self, m: int) -> dict[str, CoverTerms]:
         """Return the terms of the features for which one measure is finite."""

@@ -34,7 +34,7 @@ LEAD = (
     "Groups of the attributes that were named as protected; small groups are withheld. A difference is a group "
     "minus the other groups. Outcomes minus predictions, and the loss minus the loss that the model expects, are 0 on "
     "average in every group if the model is right; losses, entropy and error rates differ wherever base rates do. "
-    "Each interval holds by itself; findings are adjusted for their number. A difference is no proof of unfairness, "
+    "Intervals are pointwise; findings are adjusted for their number. A difference is no proof of unfairness, "
     "its absence no proof of fairness."
 )
 TITLES = {"residual": "outcome minus prediction", "coverage_90": "coverage of 90 % intervals"}
