@@ -279,7 +279,7 @@ def test_losses_are_said_against_what_the_model_expects_or_by_themselves() -> No
     assert "the loss is 0.150 nats (95 % interval 0.140 to 0.160) below what the model expects, 0.20 nats" in (
         below.statement
     )
-    covered = difference("coverage_90", -0.2, 0.1, p=0.001) | {"unit": "share of rows"}
+    covered = difference("coverage_90", -0.2, 0.1, p=0.001) | {"unit": "share of observations"}
     (finding,) = judged(covered).findings
     assert (
         "the central 90 % intervals cover 20 points (95 % interval 10 to 30) less than for the other 120 observations"

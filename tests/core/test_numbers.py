@@ -85,7 +85,7 @@ def test_two_digits_of_the_width_and_up_to_two_more_for_an_end(ends: tuple[float
         ((0.5, 0.4, None, "nats"), "0.500 nats"),
         ((0.5, math.nan, 0.6), "0.500"),
         ((0.5, 0.5, 0.5), "0.500"),
-        ((0.5, 0.4, 0.6, "share of rows"), "0.50 (0.40 to 0.60)"),
+        ((0.5, 0.4, 0.6, "share of observations"), "0.50 (0.40 to 0.60)"),
         ((0.5, 0.4, 0.6, "probability"), "0.50 (0.40 to 0.60)"),
         ((12.0, 11.0, 13.0, "units of y"), "12.0 units of the outcome (11.0 to 13.0)"),
         (("0.5", "0.4", "0.6"), "0.50 (0.40 to 0.60)"),

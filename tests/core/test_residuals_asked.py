@@ -155,8 +155,8 @@ def test_other_words_are_refused(asked: Any, message: str) -> None:
 def test_the_sentence_says_what_was_laid_over_and_from_what() -> None:
     assumption = Assumption(**FACTS)
     assert assumption.words == (
-        "The model gives no uncertainty of its own: a normal distribution with constant spread 53.2 units of the "
-        "outcome, from residuals of 5-fold cross-validation on 300 training rows, is laid over its predictions."
+        "The model states no uncertainty. The audit assumes a normal distribution with constant spread 53.2 units of "
+        "the outcome around its predictions, from residuals of 5-fold cross-validation on 300 training observations."
     )
     assert assumption.facts() == {**FACTS, "df": None, "members_share": None, "replaces": "", "words": assumption.words}
 
@@ -164,9 +164,9 @@ def test_the_sentence_says_what_was_laid_over_and_from_what() -> None:
 def test_the_sentence_names_the_distribution_that_is_not_used() -> None:
     own = {"form": "conformal", "source": "held_out", "scale": "modelled", "replaces": "regressor_std"}
     assert Assumption(**{**FACTS, **own}).words == (
-        "Its own distribution (regressor_std) is not used: a conformal distribution with a spread modelled by small "
-        "boosted trees (on average 53.2 units of the outcome), from residuals of 300 held-out rows, is laid over its "
-        "predictions."
+        "The model's own distribution (regressor_std) is not used. The audit assumes a conformal distribution with a "
+        "spread modelled by small boosted trees (on average 53.2 units of the outcome) around its predictions, from "
+        "residuals of 300 held-out observations."
     )
 
 
@@ -174,10 +174,10 @@ def test_the_sentence_about_members_has_their_share() -> None:
     own: dict[str, Any] = {"form": "student_t", "source": "oob", "df": 5.0, "replaces": "ensemble"}
     words = Assumption(**{**FACTS, **own, "members_share": 0.4}).words
     assert words.replace("\xa0", " ") == (
-        "Its own distribution (ensemble) is not used: a Student-t distribution (5.0 degrees of freedom) with a part "
-        "that follows the spread of its members (on average 53.2 units of the outcome), from out-of-bag residuals of "
-        "300 training rows, is laid over its predictions. The members' share of the variance (epistemic) is 40 % on "
-        "average."
+        "The model's own distribution (ensemble) is not used. The audit assumes a Student-t distribution (5.0 degrees "
+        "of freedom) with a part that follows the spread of its members (on average 53.2 units of the outcome) around "
+        "its predictions, from out-of-bag residuals of 300 training observations. The members' share of the variance "
+        "(epistemic) is 40 % on average."
     )
     both = Assumption(**{**FACTS, **own, "scale": "modelled", "members_share": 0.4}).words
     assert "small boosted trees (on average 53.2 units of the outcome) and a part that follows the spread" in both

@@ -180,7 +180,9 @@ def test_means_are_over_blocks_and_say_so() -> None:
     blocks = sliding_window_view(values, 8)[::8].sum(axis=1)
     assert sampling.units == 50
     assert sampling.mean(values)[1] == pytest.approx(np.sqrt(50 / 49 * ((blocks - blocks.mean()) ** 2).sum()) / 400)
-    assert sampling.notes() == ("Standard errors are over 50 blocks of about 8 successive rows, not rows.",)
+    assert sampling.notes() == (
+        "Standard errors are over 50 blocks of about 8 successive observations, not single observations.",
+    )
 
 
 @pytest.mark.parametrize(

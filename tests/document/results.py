@@ -251,7 +251,7 @@ def risk_coverage() -> Diagnostic:
     line = nothing | {"item": "risk", "kept": 20.0, "threshold": 0.4, "lower": 0.1, "upper": 0.4, "captured": 0.1}
     line |= {"band_lower": 0.05, "band_upper": 0.5, "implied": 0.2, "oracle": 0.1, "saved": 0.1}
     rows = [line | {"x": 0.5, "estimate": 0.2}, line | {"x": 1.0, "estimate": 0.3}]
-    return diagnostic(ids.SELECTIVE_CURVE, rows, loss="error rate", unit="share of rows")
+    return diagnostic(ids.SELECTIVE_CURVE, rows, loss="error rate", unit="share of observations")
 
 
 def corners(patches: Iterable[Patch]) -> Any:

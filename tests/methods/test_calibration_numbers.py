@@ -489,12 +489,12 @@ def test_tests_stand_beside_their_scores_or_alone_and_are_adjusted_together() ->
     null = np.array([1.0, 3.0, 3.0, 5.0])
     found = estimates(
         CalibrationScore("brier", "squared probability", np.full(4, 0.5)),
-        CalibrationScore("accuracy", "share of rows", np.full(4, 0.25)),
+        CalibrationScore("accuracy", "share of observations", np.full(4, 0.25)),
         tests=(MonteCarlo("brier", 6.0, null), MonteCarlo("ece", 4.0, null), MonteCarlo("crps", 4.0, null)),
     )
     assert found["estimate"].to_dict() == {"brier": 0.5, "accuracy": 0.25, "ece": 4.0, "crps": 4.0}
     assert found["unit"].to_dict() == {
-        "brier": "squared probability", "accuracy": "share of rows", "ece": "probability", "crps": "units of y"
+        "brier": "squared probability", "accuracy": "share of observations", "ece": "probability", "crps": "units of y"
     }  # fmt: skip
     assert found.loc[["brier", "ece"], "p_value"].tolist() == [0.2, 0.4]
     assert found.loc[["brier", "ece", "crps"], "p_adjusted"].tolist() == pytest.approx([0.6, 0.8, 0.8])

@@ -186,7 +186,7 @@ def test_the_sentence_on_the_level(upper: float, end: str) -> None:
 
 
 def test_the_sentence_on_the_majority() -> None:
-    words = over_majority(view(row(ACCURACY_GAIN, (0.72, 0.672), (-0.006, 0.1), "share of rows", of="good")))
+    words = over_majority(view(row(ACCURACY_GAIN, (0.72, 0.672), (-0.006, 0.1), "share of observations", of="good")))
     assert words == (
         "72.0 % of the predictions are correct; always predicting good gives 67.2 %: "
         "difference 5 points (−1 to 10), not established."
@@ -215,8 +215,8 @@ def test_the_sentence_on_a_lower_test_score() -> None:
 
 
 def test_the_sentence_on_net_benefit() -> None:
-    worth = row(NET_BENEFIT, (0.088, 0.0), (0.039, 0.163), "share of rows")
-    gain = row(NET_BENEFIT_GAIN, (0.088, -0.06), (0.1, 0.2), "share of rows")
+    worth = row(NET_BENEFIT, (0.088, 0.0), (0.039, 0.163), "share of observations")
+    gain = row(NET_BENEFIT_GAIN, (0.088, -0.06), (0.1, 0.2), "share of observations")
     words = benefit(view(worth, gain, threshold=0.2))
     assert words == (
         "At a threshold of 0.2 for bad (a false alarm costs a quarter of a miss) the model is worth 9 (4 to 16) "

@@ -345,7 +345,7 @@ def test_outcomes_and_residuals_stand_beside_a_prediction_that_has_them() -> Non
     number = PredictedNumber("[a]", "probability", np.array([0.75, 0.5]), y, 0.5, 0)
     prediction, outcome, residual = _against_outcome(number)
     assert [x.measure for x in (prediction, outcome, residual)] == ["prediction[a]", "outcome[a]", "residual[a]"]
-    assert [x.unit for x in (prediction, outcome, residual)] == ["probability", "share of rows", "probability"]
+    assert [x.unit for x in (prediction, outcome, residual)] == ["probability", "share of observations", "probability"]
     assert [x.share for x in (prediction, outcome, residual)] == [False, True, False]
     assert [x.tested for x in (prediction, outcome, residual)] == [False, False, True]
     assert residual.rows.tolist() == [0.25, -0.5]

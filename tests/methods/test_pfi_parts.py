@@ -517,7 +517,7 @@ def test_row_changes_are_summed_up_by_quantiles_and_the_share_unchanged() -> Non
     assert frame["x"].tolist() == [0.05, 0.25, 0.5, 0.75, 0.95, 0.0]
     np.testing.assert_allclose(frame["value"], [-0.9, -0.5, 0.0, 0.5, 0.9, 0.25], atol=1e-12)
     assert set(frame["item"][:5]) == {"quantile"}
-    assert frame["item"].iloc[-1] == "share of rows unchanged"
+    assert frame["item"].iloc[-1] == "share of observations unchanged"
 
 
 def test_training_rows_have_no_interval_and_say_how_many_were_drawn() -> None:

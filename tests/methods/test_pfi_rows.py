@@ -138,5 +138,5 @@ def test_row_changes_and_their_summary_agree() -> None:
         assert part[part["item"] == "quantile"]["value"].tolist() == pytest.approx(
             np.quantile(own, [0.05, 0.25, 0.5, 0.75, 0.95]), abs=1e-14
         )
-        share = part[part["item"] == "share of rows unchanged"]["value"].item()
+        share = part[part["item"] == "share of observations unchanged"]["value"].item()
         assert share == (1.0 if feature == "d" else 0.0)

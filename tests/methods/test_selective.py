@@ -110,7 +110,7 @@ class TestTheExamples:
 def assessed(one: RiskCoverage, *, classes: bool = True, implied: Any = None) -> Assessed:
     none = np.full(one.n, np.nan)
     expected = none if implied is None else np.asarray(implied, dtype=float)
-    losses = CaseLosses(one.uncertainty, one.loss, expected, none, classes, ("u", "l"), "share of rows")
+    losses = CaseLosses(one.uncertainty, one.loss, expected, none, classes, ("u", "l"), "share of observations")
     return Assessed(losses, one.sampling, 0.95)
 
 

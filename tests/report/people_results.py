@@ -71,7 +71,7 @@ def missing(column: str) -> Result:
 
 def groups(labels: Sequence[str], attribute: str = "sex") -> list[Result]:
     """Every number grows by group; the last group is withheld for one measure; `purpose` tells the attribute."""
-    units = {"prediction": "probability", "outcome": "share of rows", "residual": "probability", "nll": "nats",
+    units = {"prediction": "probability", "outcome": "share of observations", "residual": "probability", "nll": "nats",
              "entropy": "nats", "confidence_gap": "nats"}  # fmt: skip
     rows: list[dict[str, Any]] = []
     differences: list[dict[str, Any]] = []

@@ -390,7 +390,14 @@ def groups(measure: str, low: float, high: float, **more: Any) -> Result:
     line = {"measure": measure, "feature": "sex", "item": "f", "estimate": (low + high) / 2, "lower": low,
             "upper": high, "n": 87, "unit": "probability", "p_value": 0.1, "n_rest": 163, "overall": 0.3,
             "scale": 0.5}  # fmt: skip
-    came = {**line, "measure": "outcome", "estimate": -0.01, "lower": -0.13, "upper": 0.11, "unit": "share of rows"}
+    came = {
+        **line,
+        "measure": "outcome",
+        "estimate": -0.01,
+        "lower": -0.13,
+        "upper": 0.11,
+        "unit": "share of observations",
+    }
     table = estimates([line, came], confidence=0.95, covers="new test samples")
     frame = pd.DataFrame(columns=list(Diagnostic.columns))
     meta = {"attributes": {"sex": {"groups": ["f", "m"], "withheld": [], **more}}, "n_min": 30}

@@ -31,8 +31,8 @@ CONSTANT = audited("normal")
 def test_page_1_of_every_document_says_so(kind: str) -> None:
     text = bytes(CONSTANT.render("markdown", template=kind)).decode()
     opening = " ".join(text.partition("## ")[2].split())[:1500]
-    assert "The model gives no uncertainty of its own: a normal distribution with constant spread" in opening
-    assert "from residuals of 5-fold cross-validation on 300 training rows, is laid over its predictions." in opening
+    assert "The model states no uncertainty. The audit assumes a normal distribution with constant spread" in opening
+    assert "from residuals of 5-fold cross-validation on 300 training observations." in opening
 
 
 def test_the_limits_say_what_it_means() -> None:
@@ -65,4 +65,4 @@ def test_a_model_with_its_own_uncertainty_says_nothing_of_it() -> None:
     subject = uq.explain(lambda X: Normal(MODEL.predict(X), 2.0), X[300:], Y[300:])
     text = bytes(uq.audit(subject, **FAST).render("markdown")).decode()
     assert "assumption of this audit" not in text
-    assert "laid over" not in text
+    assert "The audit assumes" not in text

@@ -133,7 +133,11 @@ def test_a_curve_moves_only_if_its_ends_are_apart() -> None:
         (UP, FLAT, "rises from 0.20 at 0 to 0.60 at 2; the uncertainty shows no significant change."),
         (UP, BUMP, "rises from 0.20 at 0 to 0.60 at 2; the uncertainty is highest at 1 (0.60 nats)."),
         (UP, None, "rises from 0.20 at 0 to 0.60 at 2."),
-        (BUMP, DOWN, "is lowest at 0 (0.20) and highest at 1 (0.60); the uncertainty is highest at 0 (0.60 nats)."),
+        (
+            BUMP,
+            DOWN,
+            "rises from 0.20 at 0 to 0.60 at 1, then falls to 0.21 at 2; the uncertainty is highest at 0 (0.60 nats).",
+        ),
     ],
 )
 def test_the_uncertainty_is_described_relative_to_a_prediction_that_changes(

@@ -99,7 +99,7 @@ def test_without_a_baseline_the_table_has_no_columns_of_it() -> None:
 
 
 def test_shares_are_told_in_percent_and_the_area_under_the_curve_is_not() -> None:
-    accuracy, auc = scored(("accuracy", 0.72, 0.05), unit="share of rows"), scored(("roc_auc", 0.76, 0.05),
+    accuracy, auc = scored(("accuracy", 0.72, 0.05), unit="share of observations"), scored(("roc_auc", 0.76, 0.05),
                                                                                    unit="probability")  # fmt: skip
     assert "72 % (67 to 77)" in told(parts(run_of([accuracy]))["performance-scores"])
     assert "0.76 (0.71 to 0.81)" in told(parts(run_of([auc]))["performance-scores"])

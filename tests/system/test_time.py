@@ -44,7 +44,7 @@ def test_a_whole_audit_says_how_rows_depend() -> None:
     )
     results = {result.id: result for result in run.results}
     notes = " ".join(note for result in results.values() for note in result.notes)
-    assert "Standard errors are over 20 blocks of about 5 successive rows, not rows." in notes
+    assert "Standard errors are over 20 blocks of about 5 successive observations, not single observations." in notes
     assert "whole blocks are permuted" in notes
     assert results[ids.PFI].estimates["std_error"].notna().all()
 

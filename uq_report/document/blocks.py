@@ -103,15 +103,20 @@ def undrawn() -> Iterator[None]:
 
 
 def make_figure(
-    key: str, caption: str, alt: str, figure: Callable[[], matplotlib.figure.Figure], evidence: str
+    key: str,
+    caption: str,
+    alt: str,
+    figure: Callable[[], matplotlib.figure.Figure],
+    evidence: str,
+    narrow: Callable[[], matplotlib.figure.Figure] | None = None,
 ) -> Figure | Callout:
     """Return a figure, or a callout with the reason if it cannot be drawn: the rest of the report still holds."""
     try:
-        svg = svg_of(figure) if _DRAWS.get() else b""
+        svg, small = (svg_of(draw) if draw and _DRAWS.get() else b"" for draw in (figure, narrow))
     except FAILURES as error:
         text = f"The figure “{caption}” could not be drawn: {clean(error, 300)} Its numbers are in the evidence."
         return Callout(tone="warning", title="A figure is missing", text=text, evidence=(evidence,))
-    return Figure(id=key, caption=caption, alt=clean(alt), svg=svg, evidence=evidence)
+    return Figure(id=key, caption=caption, alt=clean(alt), svg=svg, evidence=evidence, narrow=small)
 
 
 def intervals_caption(*tables: pd.DataFrame) -> str:

@@ -120,13 +120,14 @@ class Table(BlockType):
 
 
 class Figure(BlockType):
-    """A figure as SVG bytes; `alt` states what it shows, findings included."""
+    """A figure as SVG bytes; `alt` states what it shows, findings included, and `narrow` is for small screens."""
 
     id: str
     caption: str
     alt: str
     svg: bytes
     evidence: str = ""
+    narrow: bytes = b""
 
 
 class Verdict(BlockType):

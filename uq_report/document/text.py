@@ -123,8 +123,8 @@ def plain(value: Any) -> str:
     return numbers.plain(float(value)) if numbers.is_number(value) else name(value)
 
 
-def sentence(value: object) -> str:
-    """Return outside text as a sentence: cleaned, with a capital (unless an id comes first) and one full stop.
+def sentence(value: object, names: Iterable[object] = ()) -> str:
+    """Return outside text as a sentence: cleaned, with a capital (unless an id or one of `names` comes first).
 
     Examples
     --------
@@ -135,7 +135,8 @@ def sentence(value: object) -> str:
     if not line:
         return ""
     first = line.split(" ")[0].rstrip(".,:;")
-    head = line[0] if "." in first or "_" in first else line[0].upper()
+    is_name = "." in first or "_" in first or any(line.startswith(name(each)) for each in names)
+    head = line[0] if is_name else line[0].upper()
     return f"{head}{line[1:]}{'' if line[-1] in '.!?…' else '.'}"
 
 

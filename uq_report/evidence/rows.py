@@ -14,7 +14,7 @@ from .view import UNKNOWN, EstimateLine, View
 OUTSIDE, SHUFFLED = "outside", "shuffled"  # items of `Support`
 # items of `SupportValues`
 BELOW_RANGE, ABOVE_RANGE = "below range", "above range"
-UNSEEN_LEVEL, NEWLY_MISSING = "unseen level", "newly missing"
+UNSEEN_LEVEL, NEWLY_MISSING = "new level", "newly missing"
 # measures of `DataQuality`, and the item of copied rows that chance does not explain
 OVERLAP, OVERLAP_OTHER_Y, DUPLICATE_ROWS = "overlap", "overlap_other_y", "duplicate_rows"
 CONSTANT, COPIED_COLUMN, SPARSE = "constant", "copied_column", "sparse"
@@ -107,6 +107,14 @@ class ShiftLine(ItemLine):
     """Distance of a feature's distributions in audited and training rows; `item` says how they differ."""
 
     n: int
+
+
+class SupportDistribution(View):
+    """The shares of training and test sample (`item`) by bin or level `x`; `edges` and `labels` of each feature."""
+
+    id: ClassVar[str] = ids.SUPPORT_DISTRIBUTION
+    edges: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 class SupportShift(View):

@@ -58,13 +58,14 @@ class FindingChange(Frozen):
     """A finding now against the previous run.
 
     `before` and `now` are severities, ``"waived"`` while a waiver holds, empty where there was no finding. ``new``
-    and ``closed`` are about open findings: one that a waiver sets aside is closed, and new when the waiver ends.
+    and ``closed`` are about open findings: one that a waiver sets aside is closed, and new when the waiver ends. A
+    finding that is now about other features is worse or better by its severity, else ``moved``.
     """
 
     code: str
     title: str
     features: tuple[str, ...]
-    change: Literal["new", "worse", "better", "closed", "unchanged"]
+    change: Literal["new", "worse", "better", "moved", "closed", "unchanged"]
     before: str
     now: str
 

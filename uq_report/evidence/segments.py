@@ -81,6 +81,18 @@ class SegmentsView(View):
         return {line.measure: line for line in self.lines if line.segment == segment}
 
 
+class SegmentPeriods(SegmentsView):
+    """The same means by period, successive parts of the test sample in order of time; `item` has its first and last."""
+
+    id: ClassVar[str] = ids.SEGMENTS_PERIODS
+
+
+class SegmentRows(View):
+    """The observations of each segment, and the most uncertain ones: `item` names the segment, `x` the row of X."""
+
+    id: ClassVar[str] = ids.SEGMENTS_ROWS
+
+
 class SegmentFeatureLine(ItemLine):
     """What exchanging a feature changes of a segment's mean: from `before` to `after`, both less the rest's mean."""
 

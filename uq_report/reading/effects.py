@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -30,16 +30,27 @@ class Point(NamedTuple):
 
 
 class Move(NamedTuple):
-    """The lower and the higher one of two significantly different points of a curve.
+    """The significant course of a curve: its lowest and its highest point, and the points where it turns.
 
-    For a curve that rises or falls they are its ends, which no point between is shown to exceed; for one that turns,
-    and along levels, which have no order, its lowest and its highest point.
+    `turns` has the start, each turning point and the end, every one significantly different from the one before; it is
+    empty along levels, which have no order.
     """
 
     low: Point
     high: Point
-    direction: int
-    levels: bool
+    turns: tuple[Point, ...] = ()
+
+    @property
+    def direction(self) -> int:
+        """Whether the curve rises, falls or turns."""
+        if len(self.turns) != 2:
+            return TURNS
+        return RISES if self.turns[0].estimate < self.turns[1].estimate else FALLS
+
+    @property
+    def levels(self) -> bool:
+        """Whether the points are levels."""
+        return not self.turns
 
     @property
     def ends(self) -> tuple[Point, Point]:
@@ -88,12 +99,34 @@ def move(points: pd.DataFrame) -> Move | None:
     if low.upper >= high.lower:
         return None
     if has_levels(points):
-        return Move(low, high, TURNS, levels=True)
-    first, last = _point(points.iloc[0]), _point(points.iloc[-1])
-    for lower, higher, direction in ((first, last, RISES), (last, first, FALLS)):
-        if lower.upper < higher.lower and lower.lower <= low.upper and higher.upper >= high.lower:
-            return Move(lower, higher, direction, levels=False)
-    return Move(low, high, TURNS, levels=False)
+        return Move(low, high)
+    turns = _turns([_point(row) for _, row in points.iterrows()])
+    return Move(*(sorted(turns, key=_height) if len(turns) == 2 else (low, high)), turns)
+
+
+def _turns(points: Sequence[Point]) -> tuple[Point, ...]:
+    """Return the start, the turning points and the end, each apart from the one before by its interval."""
+    low = high = points[0]
+    turns: list[Point] = []
+    way = TURNS
+    for point in points:
+        low, high = min(low, point, key=_height), max(high, point, key=_height)
+        if way != FALLS and point.upper < high.lower:
+            turns.append(high)
+            way, low = FALLS, point
+        elif way != RISES and point.lower > low.upper:
+            turns.append(low)
+            way, high = RISES, point
+    turns.append(low if way == FALLS else high)
+    # the ends of the curve, where they are apart from the nearest turning point
+    for end, point, nearest in ((0, points[0], turns[1]), (-1, points[-1], turns[-2])):
+        if point.upper < nearest.lower or point.lower > nearest.upper:
+            turns[end] = point
+    return tuple(turns)
+
+
+def _height(point: Point) -> float:
+    return point.estimate
 
 
 def _point(row: pd.Series[Any]) -> Point:

@@ -16,7 +16,7 @@ from ..core.statistics.ranking import ranks
 from ..document.plots.frames import has_interval, places_words, tied
 from ..evidence import columns as col
 from ..evidence import ids
-from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED
+from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, ShapImportance
 from ..evidence.information import AgreementView
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
@@ -183,6 +183,15 @@ def _tied(table: pd.DataFrame, sign: int) -> Mapping[str, tuple[int, int]]:
     """Return the ranks of the estimates; equal estimates share them."""
     order = ranks(sign * table[col.ESTIMATE].to_numpy(dtype=float)).tolist()
     return tied(dict(zip(table[col.FEATURE].astype(str), order, strict=True)))
+
+
+def sample_size(e: RunReader, source: str) -> str:
+    """Return the number of observations that a ranking rests on, in words."""
+    view = ShapImportance.find(e.run) if source == ids.SHAP_IMPORTANCE else None
+    used, n = len(view.rows_used) if view is not None else 0, e.subject.n
+    if used and used != n:
+        return f"n = {used} explained observations"
+    return "without a known number of observations" if n is None else f"n = {n}"
 
 
 def answers(e: RunReader) -> list[FeatureRanking]:

@@ -152,6 +152,11 @@ class RunReader:
         return gate_of(self.run.outcomes)
 
     @property
+    def log_score(self) -> str:
+        """What readers call the negative log-likelihood: of classes the log loss."""
+        return "log loss" if self.subject.classes is not None else "negative log-likelihood"
+
+    @property
     def gap_margin(self) -> float:
         """The tolerance of the calibration gap in the rule of the check; infinite without one."""
         rules = (rule for outcome in self.run.outcomes if outcome.check == GATE for rule in outcome.rules)
@@ -188,18 +193,25 @@ class RunReader:
 
         An action for the finding's feature comes before one for its code.
         """
+        action = self._action(finding)
+        return (as_cell(action.get("owner")), as_cell(action.get("due"))) if action else (OPEN, OPEN)
+
+    def response(self, finding: Finding) -> str:
+        """Return the management response to a finding; empty where none was given."""
+        return clean(self._action(finding).get("response") or "")
+
+    def _action(self, finding: Finding) -> Mapping[str, Any]:
         actions = [action for action in self.listed("actions") if action.get("code") == finding.code]
         fitting = [a for a in actions if not a.get("feature") or a["feature"] in finding.features]
-        action = next(iter(sorted(fitting, key=lambda action: not action.get("feature"))), None)
-        return (OPEN, OPEN) if action is None else (as_cell(action.get("owner")), as_cell(action.get("due")))
+        return min(fitting, key=lambda action: not action.get("feature"), default={})
 
     def since(self, finding: Finding) -> str:
         """Return the change of a finding since the previous run."""
         changes = self.run.changes
         if changes is None:
             return "no previous run"
-        key = (finding.code, finding.features)
-        return next((c.change for c in changes.findings if (c.code, c.features) == key), "not compared")
+        key = (finding.code, sorted(finding.features))
+        return next((c.change for c in changes.findings if (c.code, sorted(c.features)) == key), "not compared")
 
     def why_missing(self, explainer: str) -> str:
         """Say why an explainer has no results."""

@@ -160,7 +160,7 @@ def is_share(unit: str) -> bool:
 
     Examples
     --------
-    >>> is_share("share of rows"), is_share("squared probability")
+    >>> is_share("share of observations"), is_share("squared probability")
     (True, False)
     """
     return unit.startswith(SHARES)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise
@@ -175,9 +176,9 @@ def prose(text: str, plan: Outline) -> Markup:
     """
     parts, end, text = [], 0, _UNBROKEN.sub("\u00a0", text)
     for match in MENTION.finditer(text):
-        parts += [_linked(text[end : match.start()], plan.findings, "code"), _feature(match[1], plan)]
+        parts += [_linked(text[end : match.start()], plan), _feature(match[1], plan)]
         end = match.end()
-    return Markup("").join([*parts, _linked(text[end:], plan.findings, "code")])
+    return Markup("").join([*parts, _linked(text[end:], plan)])
 
 
 def _feature(name: str, plan: Outline) -> Markup:
@@ -186,12 +187,31 @@ def _feature(name: str, plan: Outline) -> Markup:
     return _LINK.format("feature", plan.features[name], breakable(name))
 
 
-def _linked(text: str, targets: Mapping[str, str], kind: str) -> Markup:
-    """Return text cleaned between its outer blanks, with links where it names one of `targets`."""
-    parts = _WORDS.split(text)
+def _linked(text: str, plan: Outline) -> Markup:
+    """Return text cleaned between its outer blanks, with links to findings, and of each term where it is first used."""
+    codes = plan.findings
     return Markup("").join(
-        _LINK.format(kind, targets[part], part) if part in targets else _cleaned(part) for part in parts
+        _LINK.format("code", codes[part], part) if part in codes else _explained(_cleaned(part), plan)
+        for part in _WORDS.split(text)
     )
+
+
+def _explained(text: str, plan: Outline) -> Markup:
+    """Return text with a link at each term of the glossary that has none yet."""
+    parts: list[str | Markup] = []
+    for part in _terms(tuple(plan.terms)).split(text) if plan.terms else [text]:
+        term = part.lower()
+        if term in plan.terms and term not in plan.linked:
+            plan.linked.add(term)
+            parts.append(_LINK.format("term", plan.terms[term], part))
+        else:
+            parts.append(part)
+    return Markup("").join(parts)
+
+
+@lru_cache
+def _terms(terms: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, terms))})(?![\w-])", re.IGNORECASE)
 
 
 def _cleaned(text: str) -> str:
@@ -217,6 +237,12 @@ def data_uri(content: bytes, media_type: str = "image/svg+xml") -> Markup:
 
 def drawing(figure: Figure, paged: bool) -> Markup:
     """Return a figure as part of the page, whose colours it follows; as an image on paper, or where it is not plain."""
+    if figure.narrow and not paged:
+        small = replace(figure, id=f"{figure.id}-narrow", svg=figure.narrow, narrow=b"")
+        sizes = (("desk", replace(figure, narrow=b"")), ("phone", small))
+        return Markup("").join(
+            Markup('<div class="{}">{}</div>').format(kind, drawing(one, paged)) for kind, one in sizes
+        )
     alt = unmarked(figure.alt)
     element = None if paged else inline(figure.svg, anchor(figure.id), alt)
     return element or Markup('<img src="{}" alt="{}">').format(data_uri(figure.svg), clean(heard(alt)))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count, repeat
 
 from ..core.support.errors import RenderError
-from ..document.document import ANSWER, Block, Callout, Document, Figure, Section, Table, inside, numbers
+from ..core.support.text import file_stem
+from ..document.document import ANSWER, Block, Callout, Document, Facts, Figure, Section, Table, inside, numbers
 from ..document.text import name
 from .text import anchor
 
 # Targets that base.html and report.html use themselves.
+GLOSSARY = "glossary"  # the section whose facts are terms
 RESERVED = ("contents", "contents-title", "main", "title")
 
 
@@ -53,6 +55,10 @@ class Outline:
         Name of a feature to the link target of the section about it.
     findings : mapping
         Code of a finding to the link target of the first callout about it.
+    terms : mapping
+        Term of the glossary, in small letters, to its link target.
+    linked : set
+        The terms that have their link: the first use in the document.
     """
 
     parts: tuple[OutlinePart, ...]
@@ -60,6 +66,8 @@ class Outline:
     evidence: Mapping[str, str]
     features: Mapping[str, str]
     findings: Mapping[str, str]
+    terms: Mapping[str, str] = field(default_factory=dict)
+    linked: set[str] = field(default_factory=set)
 
     @property
     def answer(self) -> tuple[OutlinePart, ...]:
@@ -98,15 +106,20 @@ def outline(document: Document) -> Outline:
     labels: dict[str, str] = {}
     evidence: dict[str, str] = {}
     placed_of: Counter[str] = Counter()
+    behind = _blocks(tuple(section for section in document.sections if section.appendix))
+    full = {block.evidence: anchor(block.id) for block in behind if isinstance(block, Table)}
     for block in placed:
         placed_of[block.type] += 1
         labels[block.id] = f"{block.type.capitalize()} {placed_of[block.type]}"
-        evidence.setdefault(block.evidence, anchor(block.id))
+        evidence.setdefault(block.evidence, full.get(block.evidence, anchor(block.id)))
     features = {name(part.section.feature): part.anchor for part in _walk(parts) if part.section.feature}
     findings: dict[str, str] = {}
     for callout in callouts:
         findings.setdefault(callout.code, anchor(callout.id))
-    return Outline(parts, labels, evidence, features, findings)
+    glossary = (block for part in _walk(parts) if part.section.id == GLOSSARY for block in part.section.blocks)
+    terms = [label for block in glossary if isinstance(block, Facts) for label, _ in block.rows]
+    targets = {term.lower(): anchor(f"term-{file_stem(term)}") for term in sorted(terms, key=len, reverse=True)}
+    return Outline(parts, labels, evidence, features, findings, targets)
 
 
 def _parts(sections: tuple[Section, ...], prefix: str, level: int, names: Iterable[object]) -> tuple[OutlinePart, ...]:

@@ -29,7 +29,7 @@ TITLES = {
     "loss": "Drivers of\nthe loss",
     "uncertainty": "Drivers of\nthe uncertainty",
 }
-ROW, FRAME = 0.15, 0.72  # inches
+ROW, FRAME, NARROW = 0.15, 0.72, 3.4  # inches
 NAME = 22
 
 
@@ -48,13 +48,15 @@ class DriverPanel(NamedTuple):
     signalled: Mapping[str, float]
 
 
-def draw_drivers(panels: Sequence[DriverPanel], features: Sequence[str]) -> Figure:
-    """Draw the panels side by side; a dot is an estimate, its line the interval."""
-    with style.drawing(ROW * max(3, len(features)) + FRAME) as figure:
-        row = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+def draw_drivers(panels: Sequence[DriverPanel], features: Sequence[str], *, narrow: bool = False) -> Figure:
+    """Draw the panels side by side, or below each other where narrow; a dot is an estimate, its line the interval."""
+    rows, width = (len(panels), NARROW) if narrow else (1, style.WIDTH)
+    with style.drawing(rows * (ROW * max(3, len(features)) + FRAME), width) as figure:
+        row = figure.subplots(rows, len(panels) // rows, sharey=True, squeeze=False).ravel()
         for axes, panel in zip(row, panels, strict=True):
             _driver_panel(axes, panel, features)
-        row[0].set_yticks(range(len(features)), [style.name(feature, NAME) for feature in features])
+        for axes in row[:rows]:
+            axes.set_yticks(range(len(features)), [style.name(feature, NAME) for feature in features])
         row[0].set_ylim(len(features) - 0.4, -0.6)
         for axes in row:
             axes.tick_params(left=False)
@@ -93,6 +95,26 @@ QUIET: dict[str, Any] = {"fontsize": style.SMALL, "fontweight": "normal", "color
 CHARACTER = 0.62  # mean width of a DejaVu Sans character in units of its size, rounded up
 REACH = (7.0, 13.0, 22.0, 34.0, 48.0)
 DIRECTIONS = ((1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1))
+
+
+def draw_groups(labels: Sequence[str], prediction: pd.DataFrame, outcome: pd.DataFrame, label: str) -> Figure:
+    """Draw mean prediction and mean outcome of each group with their intervals; row k is group k."""
+    filled: dict[str, Any] = {"color": style.ROLE["prediction"], "marker": "o", "linestyle": "", "markersize": 4.5}
+    open_ = {**filled, "color": style.INK, "marker": "D", "markerfacecolor": "white"}
+    at = np.arange(len(labels), dtype=float)
+    with style.drawing(0.27 * len(labels) + 1.0) as figure:
+        axes = style.plain(figure.subplots(), "x")
+        for table, shift, look in ((prediction, -0.14, filled), (outcome, 0.14, open_)):
+            axes.plot(
+                *style.segments(table[col.LOWER], table[col.UPPER], at + shift), color=look["color"], linewidth=1.6
+            )
+            axes.plot(table[col.ESTIMATE], at + shift, **look)
+        axes.set_yticks(at, list(labels))
+        axes.set_ylim(len(labels) - 0.4, -0.6)
+        axes.set_xlabel(label)
+        key = [style.line(**filled, label="mean prediction"), style.line(**open_, label="mean outcome")]
+        style.key(figure, key, columns=2)
+    return figure
 
 
 def draw_map(result: Result) -> Figure:

@@ -17,9 +17,9 @@ from .differences import differences
 EVERYTHING = "Findings, values and inputs: a difference between the two runs would be no change."
 WAIVED = "waived"
 _MAX_TEXT = 200
-_Change = Literal["new", "worse", "better", "closed", "unchanged"]
+_Change = Literal["new", "worse", "better", "moved", "closed", "unchanged"]
 _Key = tuple[str, tuple[str, ...]]
-_ORDER: Mapping[str, int] = {"new": 0, "worse": 0, "better": 1, "closed": 2, "unchanged": 3}
+_ORDER: Mapping[str, int] = {"new": 0, "worse": 0, "better": 1, "moved": 1, "closed": 2, "unchanged": 3}
 _HIGHER_IS_BETTER = ("_skill", "accuracy", "roc_auc")
 _SCORES = ("log_score", "brier", "crps", "accuracy", "roc_auc")
 
@@ -130,6 +130,7 @@ _NONE = _State("", "")
 def _findings(previous: Run, run: Run, relation: Relation) -> tuple[list[FindingChange], list[str]]:
     """Return the findings of both runs, matched, and those of before that nothing now raises or clears."""
     before, now = _states(previous), _states(run)
+    moved = _moved(before, now)
     changed, unassessed = [], []
     for key in filter(lambda key: relation.holds(key[1]), dict.fromkeys([*now, *before])):
         code, features = key
@@ -140,10 +141,25 @@ def _findings(previous: Run, run: Run, relation: Relation) -> tuple[list[Finding
             unassessed.append(f"{code}{about}, found before, is not cleared: {reason}.")
             continue
         change, title = _change(old.state, new.state), new.title or old.title
+        change = "moved" if key in moved and change == "unchanged" else change
         changed.append(
             FindingChange(code=code, title=title, features=features, change=change, before=old.state, now=new.state)
         )
     return changed, unassessed
+
+
+def _moved(before: dict[_Key, _State], now: dict[_Key, _State]) -> set[_Key]:
+    """Match what was found before with the one finding of its code that is now about other features."""
+    moved = set()
+    for code in dict.fromkeys(code for code, _ in now):
+        old, new = (
+            [key for key in mine if key[0] == code and key not in other]
+            for mine, other in ((before, now), (now, before))
+        )
+        if len(old) == len(new) == 1:
+            before[new[0]] = before.pop(old[0])
+            moved.add(new[0])
+    return moved
 
 
 def _finding_order(change: FindingChange) -> tuple[int, int]:

@@ -100,7 +100,7 @@ def compare_scores(engines: tuple[Engine, Engine], benchmark: str = "") -> Diagn
         title=f"{'Benchmark less model' if benchmark else 'Challenger less champion'}: scores and uncertainty",
         frame=estimates.assign(item="difference", x=np.nan, value=estimates[col.ESTIMATE])[list(Diagnostic.columns)],
         estimates=estimates,
-        notes=("Differences are of the same rows, so their intervals are paired.", *paired.sampling.notes()),
+        notes=("Differences are of the same observations, so their intervals are paired.", *paired.sampling.notes()),
         omissions=tuple(omissions.values()),
         meta={"benchmark": benchmark} if benchmark else {},
     )
@@ -142,11 +142,11 @@ def _importance(runs: tuple[Run, Run], paired: _Paired) -> Importance:
     return Importance(
         id=ids.COMPARE_IMPORTANCE,
         explainer="compare",
-        title="Challenger less champion: permutation importance",
+        title="Challenger minus champion: permutation importance",
         frame=pd.concat(frames[1:] or frames, ignore_index=True),
         estimates=pd.DataFrame(table, columns=[*ESTIMATE_COLUMNS, "champion", "challenger", *VERDICTS]),
         notes=(
-            "Both models saw the same shuffles of the same rows, so intervals are paired.",
+            "Both models saw the same permutations of the same observations, so intervals are paired.",
             *paired.sampling.notes(),
         ),
         omissions=tuple(omissions),

@@ -37,15 +37,17 @@ from ..evidence import codec, ids
 from ..evidence import columns as col
 from ..evidence.run import Run, ValueChange
 
-PAIRED = "same rows, paired"
-BOUND = "same rows, standard errors added"
+PAIRED = "same observations, paired"
+BOUND = "same observations, standard errors added"
 INDEPENDENT = "independent samples"
 RANKS = "from the rank intervals of both runs"
 RANKING = ids.AGREEMENT
 ROUNDING = 1e-9  # of a value's size: a smaller difference is rounding
 CLOSE = 1e-6
 LEAST = 100  # rows, if there are as many, whose terms are compared
-SCOPE = "Curves, interactions and contributions to single rows: only importances, scores and ranks are compared."
+SCOPE = (
+    "Curves, interactions and contributions to single observations: only importances, scores and ranks are compared."
+)
 MOST_ROWS, LEAST_ROWS = 2000, LEAST  # kept of a result, where it has as many
 NUMBERS = 100_000  # of a result, unless `LEAST_ROWS` are more
 
@@ -180,7 +182,7 @@ def _not_compared(a: _Record | None, b: _Record | None, *, fixed: bool) -> str:
     if a[col.COVERS] != b[col.COVERS]:
         return "the intervals of the two runs cover different things"
     if "given" in a[col.COVERS] and not fixed:
-        return "the intervals take as given what may differ between the runs: training rows, seed or options"
+        return "the intervals take as given what may differ between the runs: training sample, seed or options"
     return ""
 
 
@@ -318,7 +320,7 @@ def _kept(result: Result) -> Result:
         return result
     at = kept_rows(n, most)
     sample = RowSample(n, at, rows.values.mean(axis=2))
-    note = f"Of the values row by row, run.json keeps those of {most:,} of the {n:,} rows, drawn at random."
+    note = f"Of the values by observation, run.json keeps those of {most:,} of the {n:,} observations, drawn at random."
     few = replace(rows, values=rows.values[:, :, at], sample=sample)
     return codec.as_saved(replace(result, rows=few, notes=(*result.notes, note)))
 

@@ -105,6 +105,10 @@ class About(SettingsPart):
     version, owner, tier, users : str
         Of the model, as in the inventory.
     purpose, intended_use, out_of_scope, materiality, assumptions : str
+    legal_basis : str
+        For the use of protected attributes.
+    observation, unit : str
+        What one observation is called ("application"), and the unit of the outcome ("kW").
     data_origin, data_split, data_licence : str
     preparer, validator, approver, independence : str
         For the sign-off.
@@ -127,6 +131,9 @@ class About(SettingsPart):
     out_of_scope: str = ""
     materiality: str = ""
     assumptions: str = ""
+    legal_basis: str = ""
+    observation: str = ""
+    unit: str = ""
     data_origin: str = ""
     data_split: str = ""
     data_licence: str = ""
@@ -150,12 +157,13 @@ class WaiverSettings(SettingsPart):
 
 
 class Action(SettingsPart):
-    """Who deals with a finding, and until when; printed in the register."""
+    """Who deals with a finding, until when, and the management response; printed with the finding."""
 
     code: Text
     owner: Text
     due: Date
     feature: str = ""
+    response: str = ""
 
 
 class RunSettings(SettingsPart):

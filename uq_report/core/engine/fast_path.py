@@ -120,9 +120,9 @@ class FastPathStats:
         apart = "equal to the last bit" if not self.difference else "infinite on one side only"
         if 0 < self.difference < math.inf:
             apart = f"at most {_power_above(self.difference)} apart"
-        rows = f"predicted {self.rows:,} rows ({self.title})"
-        words = f"{rows}; in {self.compared:,} rows compared with the model itself {apart}"
-        failed = f"; the model itself predicted {self.failed:,} rows that it could not" if self.failed else ""
+        rows = f"made {self.rows:,} predictions ({self.title})"
+        words = f"{rows}; in {self.compared:,} compared with the model itself {apart}"
+        failed = f"; the model itself made {self.failed:,} that it could not" if self.failed else ""
         return words + failed + (f"; then left: {self.dropped}" if self.dropped else "")
 
 

@@ -121,7 +121,7 @@ class Sampling:
             kind = "clusters" if self.blocks is None else "blocks"
             few = f"; with fewer than {FEW_CLUSTERS} {kind} intervals are rough" if self.units < FEW_CLUSTERS else ""
             what = kind if self.blocks is None else self.blocks.words
-            notes.append(f"Standard errors are over {self.units} {what}, not rows{few}.")
+            notes.append(f"Standard errors are over {self.units} {what}, not single observations{few}.")
         return tuple(notes)
 
 

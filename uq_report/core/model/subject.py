@@ -171,7 +171,7 @@ def make_subject(  # noqa: PLR0913 - the arguments of the public `explain`
     )
     moments = inputs.moments(time, table, features)
     if moments is not None:
-        subject = replace(subject, blocks=Blocks(moments, 1))
+        subject = replace(subject, blocks=Blocks(moments, 1, times=inputs.time_words(time, table, features)))
     subject = subject if max_rows is None else _sampled(subject, max_rows, seed)
     return _in_blocks(subject, block_size)
 

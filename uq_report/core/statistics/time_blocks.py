@@ -19,6 +19,7 @@ class Blocks:
 
     `moments` holds a rank per row, shape (n,), rows of one time share it; `length` is the number of rows of a block,
     `rule` where it comes from, `given` says that the user stated it, and `cut` that the autocorrelation asks for more.
+    `times` has the distinct times in words.
 
     Examples
     --------
@@ -30,6 +31,7 @@ class Blocks:
     moments: IntArray
     length: int
     rule: str = ""
+    times: tuple[str, ...] = ()
     given: bool = False
     cut: bool = False
 
@@ -55,7 +57,7 @@ class Blocks:
     @property
     def words(self) -> str:
         """What the blocks are, after their number."""
-        return f"blocks of about {count(self.length, 'successive row')}"
+        return f"blocks of about {count(self.length, 'successive observation')}"
 
     def take(self, rows: IntArray) -> Blocks:
         """Return the blocks of some of the rows, shorter by the share of rows that is left."""

@@ -123,8 +123,8 @@ def few_events(n_events: int, n: int) -> Distrust:
     if n_events >= LEAST_EVENTS:
         return Distrust()
     if not n_events:
-        return Distrust(f"no events (0 of {n} rows)")
-    return Distrust(f"few events ({n_events} of {n} rows)", float(ceil(LEAST_EVENTS * n / n_events)))
+        return Distrust(f"no events (0 of {n} observations)")
+    return Distrust(f"few events ({n_events} of {n} observations)", float(ceil(LEAST_EVENTS * n / n_events)))
 
 
 def effective_units(g: FloatArray, weights: FloatArray, clusters: IntArray | None = None) -> float:
@@ -166,13 +166,13 @@ def variance_freedom(effective: float, units: int) -> float:
     return min(units - 1.0, 2 * units * effective / (units - effective))
 
 
-def heavy_tails(effective: float, n: int, unit: str = "rows") -> Distrust:
+def heavy_tails(effective: float, n: int, unit: str = "observations") -> Distrust:
     """Return the distrust in an interval whose variance so few of `n` rows or other units carry.
 
     Examples
     --------
     >>> heavy_tails(3.2, 200)
-    Distrust(reason='heavy tails (the variance rests on about 3 of 200 rows)', rows=625.0)
+    Distrust(reason='heavy tails (the variance rests on about 3 of 200 observations)', rows=625.0)
     >>> heavy_tails(12.0, 200), heavy_tails(8.0, 24)
     (Distrust(reason='', rows=nan), Distrust(reason='', rows=nan))
     """

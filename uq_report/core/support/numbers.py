@@ -161,7 +161,7 @@ def unit_phrase(unit: str) -> str:
 
     Examples
     --------
-    >>> unit_phrase("nats"), unit_phrase("units of y, squared"), unit_phrase("share of rows")
+    >>> unit_phrase("nats"), unit_phrase("units of y, squared"), unit_phrase("share of observations")
     ('nats', 'squared units of the outcome', '')
     """
     return SPOKEN.get(unit, "" if " " in unit else unit)

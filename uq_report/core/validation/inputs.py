@@ -223,6 +223,12 @@ def moments(time: Any, X: Table, features: tuple[str, ...]) -> IntArray | None:
     return np.unique(_times(given), return_inverse=True)[1].astype(np.int64)
 
 
+def time_words(time: Any, X: Table, features: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the distinct times in words, in their order."""
+    times = pd.Series(np.unique(_times(pd.Series(_given_or_column(time, X, features, "time", "time")))))
+    return tuple(f"{at:%Y-%m-%d}" if isinstance(at, pd.Timestamp) else f"{at:g}" for at in times)
+
+
 def _times(given: pd.Series[Any]) -> AnyArray:
     """Return times as values that sort in their order."""
     kinds = pd.api.types

@@ -123,9 +123,9 @@ class Assumption:
     def origin(self) -> str:
         """Where the residuals are from, in words."""
         return {
-            "held_out": f"residuals of {self.n} held-out rows",
-            "cross_validation": f"residuals of {self.n_splits}-fold cross-validation on {self.n} training rows",
-            "oob": f"out-of-bag residuals of {self.n} training rows",
+            "held_out": f"residuals of {self.n} held-out observations",
+            "cross_validation": f"residuals of {self.n_splits}-fold cross-validation on {self.n} training observations",
+            "oob": f"out-of-bag residuals of {self.n} training observations",
         }[self.source]
 
     @property
@@ -137,7 +137,7 @@ class Assumption:
         >>> Assumption(
         ...     form="normal", source="held_out", scale="constant", n=80, n_splits=None, seed=0, mean=0.1, spread=2.0
         ... ).words.partition(", from ")[2]
-        'residuals of 80 held-out rows, is laid over its predictions.'
+        'residuals of 80 held-out observations.'
         """
         size = value_words(self.spread, unit="units of y")
         spread = {
@@ -151,12 +151,12 @@ class Assumption:
             spread += f" (on average {size})" if self.scale == "constant" else ""
             share = f" The members' share of the variance (epistemic) is {share_words(self.members_share)} on average."
         own = (
-            f"Its own distribution ({self.replaces}) is not used"
+            f"The model's own distribution ({self.replaces}) is not used"
             if self.replaces
-            else ("The model gives no uncertainty of its own")
+            else "The model states no uncertainty"
         )
         laid = DISTRIBUTIONS[self.form] + ("" if self.df is None else f" ({number(self.df, 2)} degrees of freedom)")
-        return f"{own}: {laid} with {spread}, from {self.origin}, is laid over its predictions.{share}"
+        return f"{own}. The audit assumes {laid} with {spread} around its predictions, from {self.origin}.{share}"
 
     def facts(self) -> dict[str, Any]:
         """Return the assumption as JSON values."""

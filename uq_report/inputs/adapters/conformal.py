@@ -170,7 +170,7 @@ class CrepesAdapter(Adapter):
             return (f"Entropy and losses are of the learner's probabilities. {words} Its p-values are not smoothed.",)
         if not self._system(model):
             return (words,)
-        return ("Its conformal predictive distribution is read as draws: the thresholds of its calibration rows.",)
+        return ("Its conformal predictive distribution is read as draws: the thresholds of its calibration sample.",)
 
     def _system(self, model: Any) -> bool:
         """Say whether the model is a conformal predictive system that is read as such."""

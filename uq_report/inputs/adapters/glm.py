@@ -143,7 +143,7 @@ _FITTED = DispersionEstimate(
     __name__,
     "model.predict(X_train)",
     "train",
-    "the training rows (Pearson's chi-square over the degrees of freedom)",
+    "the training sample (Pearson's chi-square over the degrees of freedom)",
     "(len(mean) - X_train.shape[1] - 1)",
 )
 _HELD = DispersionEstimate("GlmAdapter", __name__, "model.predict(X_calibration)")

@@ -224,7 +224,7 @@ def out_of_bag(model: Any, X: Table, y: FloatArray, *, members: bool) -> Collect
     _refuse_other_predictions(forest, kept, mean)
     spread = np.maximum(squares[kept] / n - np.square(mean), 0.0) * n / (n - 1)
     variance = spread if members else np.zeros(len(kept))
-    note = f"{len(y) - len(kept)} training rows are outside fewer than two bags and give no residual."
+    note = f"{len(y) - len(kept)} training observations are outside fewer than two bags and give no residual."
     notes = (note,) if len(kept) < len(y) else ()
     return Collected("oob", take_rows(X, kept), y[kept] - mean, PointPredictions(mean, variance), notes)
 
@@ -276,7 +276,8 @@ def refitted(model: Any, X: Table, y: FloatArray, asked: Residuals, *, members: 
             got = f"{type(model).__name__} ended with {words_of(error)}"
             raise ModelError(f"{_MUST}; {got}. {GIVE_ROWS}") from error
         mean[fold], variance[fold] = predicted(again, take_rows(X, fold), members=members)
-    note = f"For the residuals the model was fitted {asked.n_splits} more times, each to the rows outside one fold."
+    note = f"For the residuals the model was fitted {asked.n_splits} more times, each to the observations outside one "
+    "fold."
     return Collected("cross_validation", X, y - mean, PointPredictions(mean, variance), (note,))
 
 

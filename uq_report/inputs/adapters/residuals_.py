@@ -349,19 +349,20 @@ _FORMS = {"normal": _normal, "student_t": _student_t, "empirical": _empirical, "
 CENTRED = ("normal", "student_t")
 _SHARED = {
     "held_out": "",
-    "cross_validation": ". If they depend on each other as the audited rows do, a row and its like may fall into "
-    "different folds, and the assumed spread is too small: pass rows of other clusters, "
+    "cross_validation": ". If they depend on each other as those of the test sample do, similar observations may "
+    "fall into different folds, and the assumed spread is too small: pass rows of other clusters, "
     "residuals=uq.Residuals(rows=(X, y))",
-    "oob": ". If they depend on each other as the audited rows do, trees have seen the like of a row that is out of "
-    "their bags, and the assumed spread is too small: pass rows of other clusters, residuals=uq.Residuals(rows=(X, y))",
+    "oob": ". If they depend on each other as those of the test sample do, trees were fitted to observations like "
+    "those out of their bags, and the assumed spread is too small: pass rows of other clusters, "
+    "residuals=uq.Residuals(rows=(X, y))",
 }
 
 
 def _unknown(subject: Subject, rows: Collected) -> tuple[str, ...]:
     """Say which facts of the audited rows are not known of the rows that residuals are from."""
     every = f"All {len(rows.residual)} residuals count equally"
-    weights = f"{every}: sample weights are known of the audited rows only."
-    clusters = f"{every}, as of independent rows: which rows depend on each other is known of the audited rows only"
+    weights = f"{every}: sample weights are known of the test sample only."
+    clusters = f"{every}, as of independent observations: dependence is known in the test sample only"
     remarks = ((subject.weights, weights), (subject.clusters, f"{clusters}{_SHARED[rows.source]}."))
     return tuple(remark for known, remark in remarks if known is not None)
 

@@ -62,7 +62,7 @@ def link(chain: Any, position: int) -> Any:
 _REGRESSORS = ("RandomForestRegressor", "ExtraTreesRegressor")
 _SQUARES = ("squared_error", "friedman_mse")
 _SAME = 1e-6
-_READ = "The variances of its leaves are those of the training rows in them, whose means are the forest's own."
+_READ = "The variances of its leaves are those of the training observations in them, whose means are the forest's own."
 _POINTS = (
     "Its trees keep no variance of a single output, so members are points: pass train=(X, Y), the rows and all "
     "outputs that the forest was fitted on, in their order."

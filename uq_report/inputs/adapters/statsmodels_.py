@@ -89,9 +89,9 @@ class StatsmodelsAdapter(Adapter):
             if kind in ("OLS", "WLS")
             else "Its distribution is at the estimated parameters, whose own uncertainty is not in it."
         )
-        weight = " New rows have weight 1." if kind == "WLS" else ""
+        weight = " New observations have weight 1." if kind == "WLS" else ""
         constant = added_constant(model)
-        filled = f" The column {constant} is added where rows lack it." if constant else ""
+        filled = f" The column {constant} is added where it is missing." if constant else ""
         return (f"{kind} of statsmodels. {spread}{weight}{filled}",)
 
 

@@ -302,9 +302,9 @@ def _undetermined(rule: Rule, wide: Sequence[Leader]) -> Said:
     worst = max(wide, key=lambda leader: leader.first.upper - leader.limit(rule.thresholds))
     role = wide[0].role
     return {
-        "statement": f"Which feature is most important for {ROLES.get(role, measure_words(role))} is inconclusive: the "
-        f"ranking of {listed(candidates)} is not statistically distinguishable"
-        f"{' in at least one method' if len(wide) > 1 else ''}. This is no defect of the model.",
+        "statement": f"Which feature is most important for {ROLES.get(role, measure_words(role))} is inconclusive by "
+        f"{listed(dict.fromkeys(method_words(leader.first.item) for leader in wide))}: the ranking of "
+        f"{listed(candidates)} is not statistically distinguishable. This is no defect of the model.",
         "remedy": "Do not report a single leading feature. A larger test sample may distinguish the candidates.",
         "measures": tuple(dict.fromkeys(leader.first.measure for leader in wide)),
         "features": tuple(dict.fromkeys(leader.first.feature for leader in wide)),

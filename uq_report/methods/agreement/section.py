@@ -193,7 +193,7 @@ def _ranks(view: AgreementView, role: str, ranked: Sequence[Ranked], key: str) -
         f"{key}-figure",
         f"Ranks for {_question(role)}{capped}: the interval of each, or its estimate where there is none; "
         f"shades by the estimate.{gaps} {intervals}{more}",
-        f"Matrix of ranks, a row per feature and a column per method. {_answer(role, ranked)}",
+        f"Matrix of ranks, a line for each feature and a column for each method. {_answer(role, ranked)}",
         lambda: matrix.draw_ranks(columns, features[:TOP], role),
         view.id,
     )

@@ -42,7 +42,7 @@ MEASURES = (
     "nll", "entropy", "width", "set_size", "variance", "aleatoric", "epistemic", "aleatoric_variance",
     "epistemic_variance",
 )  # fmt: skip
-HONEST = "E_q[−log q(Y)] = H(q): loss and entropy agree on average when y follows the model (confidence gap)"
+HONEST = "E_q[−log q(Y)] = H(q): loss and entropy agree on average when y follows the model (calibration gap)"
 COVERAGE_GAP, MISCOVERAGE = "coverage_gap", "miscoverage"
 
 SKILL = Rule(
@@ -50,11 +50,11 @@ SKILL = Rule(
     title="The predictions are no better than without the features",
     options=("margin", "small_gain"),
     thresholds={"worse": 0.1, "events": LEAST},
-    when="The interval of the skill (the baseline's score less the model's: log score, Brier score where that is "
+    when="The interval of the skill (the baseline's score minus the model's: log score, Brier score where that is "
     "infinite, CRPS or interval score for numbers) ends below {margin:pct} of the baseline's score, or holds 0 and "
-    "ends below {small_gain:pct}; for classes, on at least {events} rows outside the most frequent class. Where no "
-    "other score shows the features to be of use: critical if it holds 0, or less, and ends below {margin:pct}, else "
-    "high. High if it ends {worse:pct} or more below 0, else medium.",
+    "ends below {small_gain:pct}; for classes, on at least {events} observations outside the most frequent class. "
+    "Where no other score shows the features to be of use: critical if it holds 0, or less, and ends below "
+    "{margin:pct}, else high. High if it ends {worse:pct} or more below 0, else medium.",
     raised=("upper < margin and events >= events", "lower <= 0 and upper < small_gain and events >= events"),
     grades=(
         "critical if use <= 0 and lower <= 0 and upper < margin",
@@ -78,11 +78,11 @@ RECALL = Rule(
     title="The model's own decisions miss most of a class",
     options=("recall",),
     thresholds={"level": 0.05, "rows": LEAST, "common": 0.2, "least": 0.1, "order": 0.9},
-    when="Of a class with at least {rows} rows, the model decides for less than {recall:pct} (its recall): the upper "
-    "end of the interval is below, and the p-value of a share that large, Holm-adjusted over the classes, is "
-    "{level} or less. Low if the class is {common:pct} of the rows or more, its recall ends below {least:pct}, and the "
-    "area under the ROC curve is at least {order}, else an observation: the probabilities may be right, and the "
-    "threshold not for this use.",
+    when="Of a class with at least {rows} observations, the model predicts less than {recall:pct} (its recall): the "
+    "upper end of the interval is below, and the p-value of a share that large, Holm-adjusted over the classes, is "
+    "{level} or less. Low if the class is {common:pct} of the observations or more, its recall ends below "
+    "{least:pct}, and the area under the ROC curve is at least {order}, else an observation: the probabilities may be "
+    "right, and the threshold not for this use.",
     raised=("upper < recall and p_adjusted <= level and rows >= rows",),
     grades=("low if share >= common and upper < least and order >= order", "observation"),
     rests_on="Exact binomial test of the recall (Clopper & Pearson 1934)",
@@ -212,7 +212,7 @@ def _uses(lines: Mapping[str, ScoreLine], score: str) -> dict[str, float]:
     area, brier, r2 = lines.get("roc_auc"), lines.get("brier_skill"), lines.get("r2")
     if area:
         words = line_words(area, confidence=area.confidence)
-        uses[f"It does order the rows: the area under the ROC curve is {words}."] = area.lower - 0.5
+        uses[f"It does rank the observations: the area under the ROC curve is {words}."] = area.lower - 0.5
     if brier and score == LOG_SCORE:
         words = line_words(brier, confidence=brier.confidence)
         uses[f"By the Brier score it is better than the baseline, by {words}."] = brier.lower
@@ -238,7 +238,7 @@ def _skill_words(skill: SkillTest, rule: Rule) -> str:
 
 
 def _no_skill(rule: Rule, skill: SkillTest) -> Said:
-    statement, explains = f"On unseen rows the model predicts {_skill_words(skill, rule)}.", SYMPTOMS
+    statement, explains = f"Out of sample the model predicts {_skill_words(skill, rule)}.", SYMPTOMS
     threshold, numbers = rule.thresholds["margin"], skill.numbers
     remedy = (
         "Do not use the model's predictions. Check that the features reach it as they did in training, and that "
@@ -246,7 +246,7 @@ def _no_skill(rule: Rule, skill: SkillTest) -> Said:
     )
     if skill.is_short(rule):
         explains, threshold = (), rule.thresholds["expected"] / skill.base
-        remedy = "Compare rows and fit with those that the gain was stated for."
+        remedy = "Compare the sample and the fit with those that the gain was stated for."
     elif skill.uses:
         statement, explains = f"{statement} {next(iter(skill.uses))}", SYMPTOMS[:1]
         remedy = "Recalibrate the model on held-out observations and audit it again."
@@ -269,7 +269,7 @@ def _recall(rule: Rule, run: Run) -> RuleOutcome:
         lambda x: {"upper": x.upper, "rows": x.n_effective, "share": x.n / total, "order": order},
         lambda x: _missed_class(rule, x, view),
         p_values=[at_most(x.estimate * x.n_effective, x.n_effective, expected) for x in lines],
-        undecided=lambda _: [f"the recall of {label}, a class of too few rows" for label in few],
+        undecided=lambda _: [f"the recall of {label}, a class of too few observations" for label in few],
         passed="No class is shown to be missed by the model's own decisions.",
     )
 
@@ -279,10 +279,10 @@ def _missed_class(rule: Rule, line: DecisionLine, view: Decisions) -> Said:
     recall = share_words(line.estimate, line.lower, line.upper, confidence=line.confidence)
     right = ""
     if precision is not None:
-        right = f" Of the {precision.n} rows that it calls {label}, {share_words(precision.estimate)} are."
+        right = f" Its precision is {share_words(precision.estimate)} (n = {precision.n})."
     return {
-        "statement": f"Deciding for {short(view.rule, 160)}, the model finds {round(line.estimate * line.n)} of the "
-        f"{line.n} rows of {label}, {recall}; {share_words(rule.thresholds['recall'])} would pass.{right}",
+        "statement": f"Predicting {short(view.rule, 160)}, the model recalls {round(line.estimate * line.n)} of the "
+        f"{line.n} observations of {label}, {recall}; {share_words(rule.thresholds['recall'])} would pass.{right}",
         "remedy": "Choose the threshold by what a miss and a false alarm cost.",
         **about(line, ids.CALIBRATION_DECISIONS, ids.CALIBRATION, threshold=rule.thresholds["recall"]),
     }
@@ -292,7 +292,7 @@ def _missed_class(rule: Rule, line: DecisionLine, view: Decisions) -> Said:
 class Performance(TableCheck):
     """Judges whether the model predicts unseen rows better than a baseline that ignores the features.
 
-    UQ001 asks for an interval of the skill, the baseline's score less the model's, that ends below `margin` of the
+    UQ001 asks for an interval of the skill, the baseline's score minus the model's, that ends below `margin` of the
     baseline's score: then the model is shown to be of no use, or worse. An interval that holds 0 and ends below
     `small_gain` of it is not better either; one that holds 0 and ends above leaves it undetermined. Skill is that of
     the log score; of the Brier score where the log score is infinite; of the CRPS for numbers.
@@ -450,9 +450,9 @@ class GateInputs(NamedTuple):
     def words(self) -> str:
         """The gap with its interval."""
         if isnan(self.gap):
-            return "the confidence gap is not known"
+            return "the calibration gap is not known"
         if not (self.lower > 0 or self.upper < 0):
-            return f"the confidence gap is {value_words(self.gap, self.lower, self.upper, 'nats', confidence=0.9)}"
+            return f"the calibration gap is {value_words(self.gap, self.lower, self.upper, 'nats', confidence=0.9)}"
         low, high = sorted((abs(self.lower), abs(self.upper)))
         size = value_words(abs(self.gap), low, high, "nats", confidence=0.9)
         if self.gap > 0:
@@ -466,10 +466,11 @@ class CalibrationGate(TableCheck):
 
     Fails (UQ101) when recalibration lowers the log loss by at least `effect` nats, and a Holm-adjusted calibration test
     rejects **or** the 90 % interval of the gain is above 0; when a spread by segment does, with such an interval; or
-    when the nll is infinite somewhere. It is graded by the lower end of the gain, never by the confidence gap G; a test
-    that rejects where the gain is smaller is an observation. Passes when the 90 % interval of G lies within ±`margin`
-    nats and nothing fails. Anything else cannot be judged (UQ102), and neither can fewer than 20 observations, clusters
-    or blocks, blocks of time that had to be cut short, or a sample with few rows of the rarer class.
+    when the nll is infinite somewhere. It is graded by the lower end of the gain, never by the calibration gap G. A
+    test that rejects where the gain is smaller is an observation. Passes when the 90 % interval of G is within
+    ±`margin` nats and nothing fails. Anything else cannot be judged (UQ102), and neither can fewer than 20
+    observations, clusters or blocks, blocks of time that had to be cut short, or a sample with few rows of the rarer
+    class.
 
     Prediction intervals and label sets promise to hold at least their stated share of the outcomes: the gate
     fails when an exact test rejects that and `missed` of the rows more than stated lie outside, and passes when
@@ -589,7 +590,7 @@ class CalibrationGate(TableCheck):
         """Say what keeps the gap from passing, and how many rows would let it pass."""
         if isnan(gate.gap):
             reasons = {omission.measure: omission.reason for omission in gate.view.omissions}
-            return f"{reasons.get(CONFIDENCE_GAP, 'how sure the model is could not be held against the outcomes')}."
+            return f"{reasons.get(CONFIDENCE_GAP, 'the stated uncertainty could not be compared with the outcomes')}."
         if isnan(gate.lower):
             return "one observation or cluster gives no interval."
         if isnan(gate.gain.estimate):
@@ -614,7 +615,8 @@ def _remedy(run: Run, features: Sequence[str] = ()) -> str:
     if assumption is None:
         return "Recalibrate the model on held-out observations and audit it again."
     if assumption.scale == "constant":
-        return "Let the assumed spread depend on the row, residuals=uq.Residuals(scale='modelled'), and audit it again."
+        return "Let the assumed spread depend on the observation, residuals=uq.Residuals(scale='modelled'), and audit "
+        "it again."
     return "Assume another distribution of the residuals, such as form='empirical', and audit it again."
 
 

@@ -41,7 +41,7 @@ from .scores import class_baseline, class_scores, number_scores
 
 TRAIN_ROWS = 1000  # predicted for the training score, or as many as there are test rows
 COLUMNS = ("item", "value", "reference", "n", "unit", "of", "p_value")
-SHARE, PROBABILITY = "share of rows", "probability"
+SHARE, PROBABILITY = "share of observations", "probability"
 Record = dict[str, Any]
 
 
@@ -120,7 +120,7 @@ def level_p_value(p: FloatArray, event: FloatArray, weights: FloatArray) -> floa
 def over_majority(given: ClassOutcomes) -> Record | str:
     """Return the accuracy less that of always deciding for the majority class of the training rows."""
     if given.train is None:
-        return "without training rows the majority class would be read off the test rows"
+        return "without a training sample the majority class would be read off the test sample"
     counts = np.bincount(np.asarray(given.train, dtype=np.int64), minlength=len(given.q.classes))
     majority = int(np.argmax(counts))
     right, usual = given.q.decisions() == given.y, given.y == majority
@@ -276,7 +276,7 @@ def training_gap(
                 return [_gap_record(measure, here, float(there.mean()), sampling, engine.confidence)], [], rows
     except UQReportError as error:
         return [], [Omission(TRAINING_GAP, "", str(error))], {}
-    return [], [Omission(TRAINING_GAP, "", "no score is finite in every test and training row")], {}
+    return [], [Omission(TRAINING_GAP, "", "no score is finite for every test and training observation")], {}
 
 
 def _gap_record(measure: Measure, here: FloatArray, there: float, sampling: Sampling, confidence: float) -> Record:
@@ -299,8 +299,8 @@ def comparisons(engine: Engine, classes: ClassOutcomes | None, sampling: Samplin
         COLUMNS,
         x="reference",
         notes=(
-            "Calibration in the large: mean probability less the share of the event, with Wilson's limits of that.",
-            "Accuracy less that of the majority class of the training rows: Agresti and Min. Net benefit: MOVER.",
+            "Calibration in the large: mean probability minus the share of the event, with Wilson's limits of that.",
+            "Accuracy minus that of the majority class of the training sample: Agresti and Min. Net benefit: MOVER.",
             "The training score is a fixed number; the interval of the difference is that of the test score.",
         ),
         omissions=(*omissions, *missing),

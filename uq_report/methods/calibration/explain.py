@@ -73,7 +73,7 @@ class Setting:
     @property
     def baseline(self) -> str:
         """Where the marginal baseline comes from, in words."""
-        return "the other test rows" if self.train is None else "the training rows"
+        return "the other test observations" if self.train is None else "the training sample"
 
     def folds(self) -> tuple[IntArray | None, tuple[Omission, ...]]:
         """Return the fold of each row for the recalibration, one for the rows of a unit; or why there is none."""
@@ -113,12 +113,12 @@ def class_parts(q: Categorical, setting: Setting) -> Parts:
     tests, null = scoring.class_tests(q.take(rows), y[rows], part, member, setting.rng("draws"), setting.n_draws)
     table = tables.reliability(q, y, bins, null, setting.sampling, setting.confidence)
     baseline = (
-        f"Baseline: class frequencies of {setting.baseline}, half a row added to each class. "
+        f"Baseline: class frequencies of {setting.baseline}, half an observation added to each class. "
         "Skills are the baseline's score less the model's."
     )
     forms = (
-        f"ECE: {member.shape[1]} bins of about equally many rows, {table.meta['form']}. "
-        "The ECE of a right model is not 0, but the mean beside it. Brier is the sum over all classes, 0 to 2."
+        f"ECE: {member.shape[1]} bins of about equally many observations, {table.meta['form']}. "
+        "The ECE of a calibrated model is not 0, but the mean beside it. Brier is the sum over all classes, 0 to 2."
     )
     decided = tables.decisions(q, y, setting.sampling, setting.confidence)
     return Parts(scores, tests, [table, decided], (baseline, forms), omissions)
@@ -154,7 +154,7 @@ def number_parts(q: Distribution, setting: Setting) -> Parts:
 
 OF_CELLS = (
     "Calibration is judged by the levels that the quantiles state: the PIT of an outcome is drawn between the levels "
-    "around it, and beyond the outermost ones the confidence gap uses the mean loss of the tail. Log loss and entropy "
+    "around it, and beyond the outermost ones the calibration gap uses the mean loss of the tail. Log loss and entropy "
     "need a density: constant between quantiles, with exponential tails that have the mean distance of a logistic."
 )
 
@@ -210,10 +210,10 @@ def lifetimes_note(q: Lifetimes, y: AnyArray) -> str:
     within, expected = events_of(q, y)
     until = f", up to {number(q.horizon)}, where {within} were seen" if within < events else ""
     note = (
-        f"{events} of {n} rows had an event and {n - events} were censored; the model expects {expected:.0f} in "
-        f"the times observed{until}. The confidence gap compares the loss with what the model expects of it in that "
-        "time; the PIT of a row censored at t is drawn between F(t) and 1. Both hold if censoring does not depend on "
-        "the event's time, given the features."
+        f"{events} of {n} observations had an event and {n - events} were censored; the model expects {expected:.0f} "
+        f"in the times observed{until}. The calibration gap compares the loss with what the model expects of it in "
+        "that time; the PIT of an observation censored at t is drawn between F(t) and 1. Both hold if censoring does "
+        "not depend on the event's time, given the features."
     )
     reach = _FAR * max(expected, 1.0) ** 0.5
     if abs(within - expected) > reach and abs(n - events - expected) <= reach:
@@ -221,8 +221,8 @@ def lifetimes_note(q: Lifetimes, y: AnyArray) -> str:
     impossible = int(np.isneginf(q.log_prob(y)).sum())
     if impossible:
         note += (
-            f" In {impossible} rows the event fell into a cell of the time axis without mass: fewer cells (n_cells or "
-            "ends of the adapter) or, of trees, larger leaves avoid that."
+            f" In {impossible} observations the event fell into a cell of the time axis without mass: fewer cells "
+            "(n_cells or ends of the adapter) or, of trees, larger leaves avoid that."
         )
     return note
 
@@ -232,7 +232,7 @@ EXACT = 1e-12  # below, a mean is 0 up to rounding
 UNITS = {
     "ece": "probability",
     "pit_distance": "probability",
-    "coverage_gap": "share of rows",
+    "coverage_gap": "share of observations",
     "smooth_statistic": "chi-squared, 4 degrees of freedom",
 }
 
@@ -241,7 +241,7 @@ UNITS = {
 class Calibration(BuiltInExplainer):
     """Scores, calibration tests and reliability of the predictive distribution on the test rows.
 
-    The confidence gap ``G = mean_i(nll_i - entropy_i)``, in nats, is 0 in expectation when y follows
+    The calibration gap ``G = mean_i(nll_i - entropy_i)``, in nats, is 0 in expectation when y follows
     q: above 0 the model is over-confident, below under-confident. Its test is a t-test over rows
     (clusters summed); Brier score, ECE, CRPS, PIT distance, coverage and Neyman's smooth statistic of the PIT are
     tested against outcomes drawn from q itself. P-values are adjusted together by Holm's method. The recalibration
@@ -288,7 +288,7 @@ class Calibration(BuiltInExplainer):
         "mean decrease of the negative log-likelihood by a recalibration fitted to the other folds. Of numbers "
         "F'(y) = Φ(sinh(exp(δ) asinh((z − m) exp(−s)) − ε)) with z = Φ⁻¹(F(y)); of classes temperature and offsets; "
         "by segment N(m, v) of z in the leaves of a regression tree on min(z², 9).",
-        assumes="Rows are independent, or dependent only inside the stated clusters.",
+        assumes="Observations are independent, or dependent only inside the stated clusters.",
         fails="Over- and under-confidence in different regions can cancel in G; read PIT and reliability beside it. "
         "The gain is a lower bound of what miscalibration costs: it finds the forms above only.",
         interval="Over new test samples, for the fixed model; of a random model, over new draws of its members too. "
@@ -368,7 +368,10 @@ class Calibration(BuiltInExplainer):
         )
         if sampling.codes is None:
             return (note,)
-        return (note, "With clusters the tests, ECE, PIT distance and coverage gap use one row of each, drawn once.")
+        return (
+            note,
+            "With clusters the tests, ECE, PIT distance and coverage gap use one observation of each, drawn once.",
+        )
 
 
 def _estimates(
@@ -404,7 +407,7 @@ def _score(score: scoring.CalibrationScore, setting: Setting) -> dict[str, Any]:
 
 
 def _gap(q: Distribution, y: AnyArray) -> tuple[list[scoring.CalibrationScore], tuple[Omission, ...]]:
-    """Return the confidence gap, or why there is none."""
+    """Return the calibration gap, or why there is none."""
     lacking = sorted({"log_prob", "entropy"} - q.supports)
     if lacking:
         return [], (Omission("confidence_gap", "", q.why_not(lacking[0])),)
@@ -433,7 +436,7 @@ def _gap_variance(q: Distribution, gap: list[scoring.CalibrationScore], setting:
 def _infinite(score: scoring.CalibrationScore) -> Omission:
     """Return why a score with infinite rows has no mean."""
     rows = int((~np.isfinite(score.rows)).sum())
-    reason = f"infinite in {rows} of {len(score.rows)} rows"
+    reason = f"infinite in {rows} of {len(score.rows)} observations"
     if score.unit == "nats":
         reason += (
             ", usually because the model gave what happened a probability of 0; calibrate or smooth its probabilities"

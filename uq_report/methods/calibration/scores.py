@@ -75,7 +75,7 @@ def class_scores(q: Categorical, y: AnyArray, baseline: FloatArray, weights: Flo
         CalibrationScore("brier", "squared probability", brier, brier_of),
         CalibrationScore("brier_baseline", "squared probability", brier_base, brier_of),
         CalibrationScore("brier_skill", "squared probability", brier_base - brier),
-        CalibrationScore("accuracy", "share of rows", np.asarray(q.decisions() == y, dtype=float), rate_of),
+        CalibrationScore("accuracy", "share of observations", np.asarray(q.decisions() == y, dtype=float), rate_of),
         CalibrationScore("sharpness_entropy", "nats", q.entropy(), size_of),
     ]
     event = y == q.positive

@@ -120,7 +120,7 @@ def pit_histogram(
     if ranges and not q.atoms:
         form = "an outcome counts for every value between the two stated levels around it"
     if q.censored:
-        form = "a row that is censored at t counts for every value from F(t) to 1"
+        form = "an observation that is censored at t counts for every value from F(t) to 1"
     notes = (f"Probability integral transform ({form}); 1 in every bin when calibrated, a U when over-confident.",)
     return diagnostic(ids.CALIBRATION_PIT, "PIT histogram", pd.DataFrame(table), notes=notes, meta={"form": form})
 
@@ -134,7 +134,7 @@ def coverage(
         hits = (np.abs(pit - 0.5) <= nominal / 2).astype(float)
         place = {"item": "coverage", "x": nominal, "n": len(pit), "width": np.nan if widths is None else widths[k]}
         table.append(share_of(hits, sampling, level) | place)
-    notes = ["x is the nominal level of the central interval, the estimate the share of rows inside."]
+    notes = ["x is the nominal level of the central interval, the estimate the share of observations inside."]
     if q.atoms:
         cause = "intervals of counts" if q.discrete else "intervals that end at a value with a probability of its own"
         notes.append(f"Judged by the randomised PIT: {cause} hold more than their level by construction.")
@@ -154,7 +154,12 @@ def decisions(q: Categorical, y: IntArray, sampling: Sampling, level: float) -> 
         ids.CALIBRATION_DECISIONS,
         "Decisions of the model against what happened",
         pd.DataFrame(table),
-        notes=("Recall: of the rows of a class, the share decided for it. Precision: the share of right decisions.",),
+        notes=(
+            (
+                "Recall: of the observations of a class, the share predicted as it. Precision: of those predicted, "
+                "the share of the class."
+            ),
+        ),
         omissions=tuple(omissions),
         meta={
             "classes": [scalar(label) for label in q.classes.tolist()],
@@ -171,8 +176,8 @@ def _table(
     table, omissions = [], []
     for c, label in enumerate(map(str, q.classes.tolist())):
         for item, rows, none in (
-            ("recall", y == c, "no audited row is of this class"),
-            ("precision", decided == c, "the model decides for this class in no audited row"),
+            ("recall", y == c, "no observation is of this class"),
+            ("precision", decided == c, "the model predicts this class for no observation"),
         ):
             part = sampling.part(rows)
             if not part.weights.any():
@@ -251,7 +256,7 @@ def promised_coverage(q: Distribution, y: AnyArray, sampling: Sampling, level: f
     """Return how often the intervals or sets of each level hold y, with Clopper-Pearson intervals."""
     held = cast("Intervals | LabelSets", q)
     covered, sizes = held.covered(y), _sizes(held)
-    notes = ["x is the stated level, the estimate the share of rows held."]
+    notes = ["x is the stated level, the estimate the share of outcomes covered."]
     table: list[dict[str, Any]] = []
     for k in np.argsort(held.levels):
         size = float(sampling.weights @ sizes[:, k])

@@ -22,7 +22,7 @@ from ...core.support import options as opt
 from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.errors import UnsupportedError
 from ...evidence import ids
-from ...evidence.importance import ABOUT_0, UNDETERMINED, CoverCorrectedLine, Pfi
+from ...evidence.importance import ABOUT_0, UNDETERMINED, CoverCorrectedLine, Pfi, PfiLine
 from ...evidence.information import CidCover
 from ...evidence.view import View
 from ..shared.cards import card_of
@@ -83,8 +83,8 @@ class CoverCorrection(BuiltInExplainer):
         rows = ShuffledRows.of(engine, measures)
         donors = np.stack([shuffle(subject, engine.rng("shuffle", repeat)) for repeat in range(self.n_repeats)])
         terms = dict(zip(partners, CommonShuffles(subject, engine, rows, donors).terms(partners), strict=True))
-        margins = {line.measure: line.margin for line in plain.lines}
-        return [_Corrected(rows, partners, terms, margins, engine.confidence).result(asdict(self), omitted)]
+        lines = {(line.measure, line.feature): line for line in plain.lines}
+        return [_Corrected(rows, partners, terms, plain, lines, engine.confidence).result(asdict(self), omitted)]
 
 
 def _prior(view: type[V], prior: Prior) -> V:
@@ -181,7 +181,8 @@ class _Corrected:
     rows: ShuffledRows
     partners: Mapping[str, Sequence[str]]
     terms: Mapping[str, CoverTerms]
-    margins: Mapping[str, float]
+    view: Pfi
+    plain: Mapping[tuple[str, str], PfiLine]
     confidence: float
 
     def result(self, options: Mapping[str, Any], omitted: Sequence[Omission]) -> Importance:
@@ -190,7 +191,7 @@ class _Corrected:
         lacking = infinite_values(self.rows, list(self.terms), [terms.change for terms in self.terms.values()])
         names, shuffles = tuple(measure.name for measure in self.rows.measures), corrected[0].repeats.shape[1]
         no_interval = self.rows.why_no_interval(shuffles)
-        values = RowValues(names, tuple(self.terms), np.stack([terms.rows for terms in corrected], axis=1))
+        values = RowValues(names, tuple(self.terms), np.stack([*map(self._rows_of, self.terms)], axis=1))
         tables = [self._estimates(m) for m in range(len(names))]
         records = [
             (name, feature, repeat, value)
@@ -214,6 +215,13 @@ class _Corrected:
             },
         )
 
+    def _rows_of(self, feature: str) -> FloatArray:
+        """Return the terms of the observations, shape (M, n); without partners those of the importance alone."""
+        own = self.view.result.rows
+        if own is None or self.partners[feature]:
+            return self.terms[feature].corrected.rows
+        return np.stack([own.of(measure.name, feature) for measure in self.rows.measures])
+
     def _finite(self, m: int) -> dict[str, CoverTerms]:
         """Return the terms of the features for which one measure is finite."""
         return {feature: terms for feature, terms in self.terms.items() if np.isfinite(terms.change.estimate[m])}
@@ -231,7 +239,8 @@ class _Corrected:
         """Return one line of the estimates, its ranks left open."""
         measure, corrected, df = self.rows.measures[m], terms.corrected, self.rows.units - 1
         estimate, se, zero = float(corrected.estimate[m]), float(corrected.se[m]), bool(corrected.zero[m])
-        margin = self.margins[measure.name]
+        alone = self.plain[measure.name, feature]
+        margin = alone.margin
         verdict = judge(estimate, se, df, margin, n=self.rows.n, confidence=self.confidence)
         reasons = (
             self.rows.unreliable(part.rows[m], float(part.se[m]), outcomes=measure.needs_y).reason
@@ -251,14 +260,17 @@ class _Corrected:
             part: ImportanceTerms = getattr(terms, name)
             value, reach = float(part.estimate[m]), t_quantile((1 + self.confidence) / 2, df) * float(part.se[m])
             line |= {name: value, f"{name}_lower": value - reach, f"{name}_upper": value + reach}
-        return line
+        # one source: importance alone is that of permutation importance, also where nothing is adjusted
+        own = {"": alone.estimate, "_lower": alone.lower, "_upper": alone.upper}
+        line |= {f"plain{end}": value for end, value in own.items()}
+        same = ("estimate", "lower", "upper", "std_error", "verdict", "unreliable")
+        return line if self.partners[feature] else line | {name: getattr(alone, name) for name in same}
 
 
 def _notes(shuffles: int, no_interval: str) -> tuple[str, ...]:
     interval = "Intervals cover new test samples, given the model and the partner features."
     return (
-        f"Plain, adjusted and joint importance use the same {shuffles} permutations, comparable by observation.",
-        "Plain importance may differ from that of permutation importance by the error of the permutations.",
-        "A feature without partner features keeps its plain importance.",
+        "Importance alone, and that of a feature without partner features, is permutation importance.",
+        f"Adjusted and joint importance and the change use the same {shuffles} permutations of the observations.",
         f"No interval: {no_interval}." if no_interval else interval,
     )

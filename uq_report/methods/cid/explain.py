@@ -360,7 +360,7 @@ def _corrections(
             "lower": low,
             "upper": high,
             "confidence": confidence,
-            "covers": "sets of rows, given the map",
+            "covers": "samples, given the map",
             "plain": before,
             "rank": pd.Series(-middle).rank(method="min").astype(int),
             "plain_rank": pd.Series(-before).rank(method="min").astype(int),

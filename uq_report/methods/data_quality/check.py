@@ -51,7 +51,7 @@ RULES = (
     ),
     _rule(
         code="UQ703",
-        title="A number may stand for a missing value",
+        title="A number may represent a missing value",
         options=("share=placeholder",),
         thresholds={"medium": 0.05},
         when="In more than {share:pct} of the observations a number stands apart at an end of its column and looks "
@@ -175,10 +175,14 @@ def _by_facts(judge: Callable[[Rule, DataQualityView], RuleOutcome], rule: Rule,
 
 def _overlap(rule: Rule, view: DataQualityView) -> RuleOutcome:
     other = _copies(view, facts.OVERLAP_OTHER_Y)[0]
+    copies = _copies(view, facts.OVERLAP)
     differs = f" {other} of them have a different outcome there." if other else ""
     words = "also occur in the training sample, in copies that chance does not explain: the model was fitted to them."
     remedy = "Remove the copies from the test sample. Split the data so that copies stay together."
-    return _copied(rule, _copies(view, facts.OVERLAP), "copies of training observations", words + differs, remedy)
+    if 2 * other > copies[0]:  # other outcomes of equal features are measurements, not copies
+        words = "have the features of a training observation: repeated measurements of designs known to the model."
+        remedy = "Split the data so that all measurements of one design stay together, and audit again."
+    return _copied(rule, copies, "copies of training observations", words + differs, remedy)
 
 
 def _duplicates(rule: Rule, view: DataQualityView) -> RuleOutcome:
@@ -186,7 +190,7 @@ def _duplicates(rule: Rule, view: DataQualityView) -> RuleOutcome:
         "repeat an earlier one, in copies that chance does not explain. Intervals treat them as independent, so they "
         "are too narrow."
     )
-    remedy = "Remove the copies, or state the clusters."
+    remedy = "State the clusters of repeated measurements, or remove the copies."
     return _copied(rule, _copies(view, facts.DUPLICATE_ROWS), "copies of others", words, remedy)
 
 
@@ -235,7 +239,7 @@ def _zeros(rule: Rule, zeros: Sequence[CountLine]) -> Said:
     columns = listed(f"{short(line.feature)} ({share_words(line.estimate)})" for line in zeros)
     return _said(
         rule,
-        f"0 stands apart from the other values in {columns}. It may be a real amount, or stand for a missing value.",
+        f"0 stands apart from the other values in {columns}. It may be a real amount, or represent a missing value.",
         "Find out what 0 means in these columns. If it means missing, code it as missing and train again.",
         zeros[0].estimate,
         zeros,

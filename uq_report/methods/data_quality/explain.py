@@ -216,7 +216,7 @@ def missing_changes(subject: Subject, confidence: float) -> Iterator[dict[str, A
         other = float(train.mean())
         counted = sampling.effective_n(share, error)
         ends = newcombe(share, counted, other, len(train) * min(counted / n, 1.0), z)
-        line = estimate(share - other, np.nan, ends, confidence, MISSING_CHANGE, name, "new test and training rows")
+        line = estimate(share - other, np.nan, ends, confidence, MISSING_CHANGE, name, "new test and training samples")
         yield line | {"item": "missing", "n": n, "share": share, "share_train": other, "n_train": len(train)}
 
 
@@ -267,13 +267,13 @@ class DataQuality(BuiltInExplainer):
                 x="count",
                 options=asdict(self),
                 notes=(
-                    "x counts rows, value is their share; only what occurs is listed.",
+                    "x counts observations, value is their share; only what occurs is listed.",
                     (
-                        "A placeholder is 0, −1, ±9, ±99 ... at an end of a column, in 3 rows or more and "
+                        "A placeholder is 0, −1, ±9, ±99 ... at an end of a column, in 3 observations or more and "
                         "less than half, 5 of the steps between the next 10 values apart or more. It may mean missing."
                     ),
-                    "A copied row is distinctive if chance gives fewer than 0.01 rows with its finely graded values.",
-                    *(("Copies of a row within a cluster are not counted.",) if clustered else ()),
+                    "A copied observation is distinctive if chance gives fewer than 0.01 observations with its values.",
+                    *(("Copies of an observation within a cluster are not counted.",) if clustered else ()),
                 ),
                 omissions=_omissions(subject),
                 meta={"n": subject.n, "n_train": n_train, "has_train": subject.train is not None}
@@ -286,9 +286,9 @@ class DataQuality(BuiltInExplainer):
                 ("item", "n", "share", "share_train", "n_train"),
                 x="share",
                 notes=(
-                    "Share of missing values in the audited rows less that in the training rows.",
+                    "Share of missing values in the test sample minus that in the training sample.",
                     "Columns without any are left out. Intervals (Newcombe 1998) hold for all columns at once.",
-                    *(("Rows of a cluster count as what they tell together.",) if clustered else ()),
+                    *(("A cluster counts as its effective number of observations.",) if clustered else ()),
                 ),
             ),
         ]
@@ -320,9 +320,9 @@ def _classes(subject: Subject, engine: Engine) -> Iterator[Fact]:
 def _omissions(subject: Subject) -> tuple[Omission, ...]:
     reasons = {}
     if subject.train is None:
-        reasons = dict.fromkeys(OF_TRAINING_ROWS, "no training rows were given")
+        reasons = dict.fromkeys(OF_TRAINING_ROWS, "no training sample was given")
     elif subject.train[1] is None or subject.y is None:
-        reasons = {OVERLAP_OTHER_Y: "outcomes were not given for both training and audited rows"}
+        reasons = {OVERLAP_OTHER_Y: "outcomes were not given for both the training and the test sample"}
     if subject.y is None:
         reasons |= {CLASS: "it needs outcomes, which were not given"}
     return tuple(Omission(name, "", reason) for name, reason in reasons.items())

@@ -19,13 +19,13 @@ from ..shared.wording import ResultSection
 
 KINDS = {
     "missing": "missing values",
-    "missing_train": "missing values, training rows",
+    "missing_train": "missing values, training sample",
     "constant": "constant column",
     "copied_column": "copy of a column",
     "sparse": "mostly one value",
-    "duplicate_rows": "duplicate rows",
-    "overlap": "rows that occur in training",
-    "overlap_other_y": "rows that occur in training with another outcome",
+    "duplicate_rows": "duplicate observations",
+    "overlap": "observations that occur in training",
+    "overlap_other_y": "observations that occur in training with another outcome",
     "placeholder": "possible placeholder",
     CLASS: "class",
     "type_change": "type differs from training",

@@ -23,7 +23,9 @@ from .contrasts import ERROR_RATES
 from .plan import ALL
 
 MISPREDICTED, MISJUDGED, USED, UNJUDGED, DIFFERING = "UQ801", "UQ802", "UQ803", "UQ804", "UQ805"
-HONEST = "E_q[Y] = mean(q) and E_q[-log q(Y)] = H(q): both hold on average in any rows when y follows the model"
+HONEST = (
+    "E_q[Y] = mean(q) and E_q[-log q(Y)] = H(q): both hold on average for any observations when y follows the model"
+)
 MITCHELL = "mitchell:section 4"
 # measure -> which threshold its differences are judged by
 EXCESS_THRESHOLDS = {outcomes.CONFIDENCE_GAP: "effect", "coverage_90": "rate", "excess_loss": "loss"}
@@ -51,9 +53,9 @@ PREDICTIONS = Rule(
     code=MISPREDICTED,
     title="Predictions are too high or too low for a group",
     options=("level/2", "spread", "high"),
-    when="Outcomes less predictions of a group differ from those of the rest (level {level}, Holm-adjusted over groups "
-    "and classes), the interval beyond {spread:pct} of the outcome's standard deviation. High from {high} times that, "
-    "else medium.",
+    when="Outcomes minus predictions of a group differ from those of the other groups (level {level}, Holm-adjusted "
+    "over groups and classes), the interval beyond {spread:pct} of the outcome's standard deviation. High from {high} "
+    "times that, else medium.",
     raised=("p_adjusted <= level and nearest_spread > spread",),
     grades=("high if times >= high", "medium"),
     rests_on=HONEST,
@@ -62,12 +64,12 @@ LOSSES = Rule(
     code=MISJUDGED,
     title="The loss of a group is not the one that the model expects",
     options=("level/2", "effect", "some", "much", "rate", "loss", "high"),
-    when="Loss less the loss that the model expects (its entropy) of a group differs from that of the rest (level "
-    "{level}, Holm-adjusted over groups and measures). The size of a difference is d²/2, with d in standard deviations "
-    "of the loss by the model: what a recalibration of the group would save. Raised from {effect} nats on; where the "
-    "likelihood is not finite from {loss:pct} of the usual loss, of coverage from {rate:points} percentage points. "
-    "High if the nearer end of the interval is worth {much} nats, medium from {some}; of loss and coverage high at "
-    "{high} times the margin, medium beyond the margin. Else low.",
+    when="Loss minus the loss that the model expects (its entropy) of a group differs from that of the other groups "
+    "(level {level}, Holm-adjusted over groups and measures). The size of a difference is d²/2, with d in standard "
+    "deviations of the loss by the model: what a recalibration of the group would save. Raised from {effect} nats on; "
+    "where the likelihood is not finite from {loss:pct} of the usual loss, of coverage from {rate:points} percentage "
+    "points. High if the nearer end of the interval is worth {much} nats, medium from {some}; of loss and coverage "
+    "high at {high} times the margin, medium beyond the margin. Else low.",
     raised=tuple(f"p_adjusted <= level and {name} >= {name}" for name in ("effect", "rate", "loss")),
     grades=("high if saved >= much", "high if times >= high", "medium if saved >= some", "medium if times > 1", "low"),
     rests_on=HONEST,
@@ -77,12 +79,12 @@ USE = Rule(
     title="The model uses a protected attribute, or its proxy",
     options=("level", "spread", "used", "proxy", "stand_in", "skill"),
     when="An attribute is an input of the model, and permuting it changes predictions by at least {used:pct} of the "
-    "outcome's standard deviation on average. Or when a feature associated with it by at least {proxy} is exchanged, a "
-    "group's predictions lose some of their contrast to the rest (level {level}, Holm-adjusted), the interval beyond "
-    "{spread:pct} of that. Medium where the predictions of the group exceed its outcomes in the same direction, "
-    "relative to the rest, the interval beyond the same margin; low for the attribute itself, and for a proxy: an "
-    "association of {stand_in}. Else observation, also where all features together predict the attribute with an R² of "
-    "at least {skill}.",
+    "outcome's standard deviation on average. Or when a feature associated with it by at least {proxy} is permuted, a "
+    "group's predictions lose some of their contrast to the other groups (level {level}, Holm-adjusted), the interval "
+    "beyond {spread:pct} of that. Medium where the predictions of the group exceed its outcomes in the same direction, "
+    "relative to the other groups, the interval beyond the same margin; low for the attribute itself, and for a "
+    "proxy: an association of {stand_in}. Else observation, also where all features together predict the attribute "
+    "with an R² of at least {skill}.",
     raised=("p_adjusted <= level and lost > spread and association >= proxy", "used >= used", "skill >= skill"),
     grades=("medium if exceeding > spread", "low if used >= used", "low if association >= stand_in", "observation"),
     rests_on=MITCHELL,
@@ -98,9 +100,9 @@ PLAIN = Rule(
     code=DIFFERING,
     title="Losses, uncertainty or error rates differ between groups",
     options=("level/2", "loss", "entropy", "rate"),
-    when="Usual loss, entropy or an error rate of a group differs from that of the rest (level {level}, Holm-adjusted "
-    "over groups and measures), the interval beyond {loss:pct} of the loss of all rows, {entropy} nats or "
-    "{rate:points} percentage points. Groups of different base rates do in an honest model.",
+    when="Usual loss, entropy or an error rate of a group differs from that of the other groups (level {level}, "
+    "Holm-adjusted over groups and measures), the interval beyond {loss:pct} of the loss of all observations, "
+    "{entropy} nats or {rate:points} percentage points. Groups of different base rates do in an honest model.",
     raised=tuple(f"p_adjusted <= level and nearest_{name} > {name}" for name in ("loss", "entropy", "rate")),
     rests_on=MITCHELL,
 )
@@ -199,7 +201,7 @@ def _losses(rule: Rule, run: Run) -> RuleOutcome:
     """Judge the loss less the loss that the model expects."""
     has_gap = any(line.measure == outcomes.CONFIDENCE_GAP for line in _differences(run))
     thresholds = {m: name for m, name in EXCESS_THRESHOLDS.items() if m != "excess_loss" or not has_gap}
-    tests = _tested(rule, run, thresholds, "the loss less the expected loss")
+    tests = _tested(rule, run, thresholds, "the loss minus the expected loss")
     passed = f"In none of {len(tests)} groups does the loss differ from its expectation by more than elsewhere."
     means = {place_of(line): line for line in needed(outcomes.GroupsView, run).lines}
     return _family(rule, run, tests, lambda x: _misjudged(x, means), passed, undecided=_wide)
@@ -231,7 +233,7 @@ def _against_expected(line: DifferenceLine, own: GroupLine | None) -> str:
 def _plain(rule: Rule, run: Run) -> RuleOutcome:
     """Name groups whose loss, entropy or error rates differ, attribute by attribute."""
     tests = _tested(rule, run, PLAIN_THRESHOLDS, "loss, entropy or error rates")
-    passed = "No group is shown to differ from the rest in loss, entropy or error rates beyond the margins."
+    passed = "No group is shown to differ from the other groups in loss, entropy or error rates beyond the margins."
     return _family(rule, run, tests, _differs, passed, by=lambda x: x.line.feature)
 
 
@@ -243,8 +245,8 @@ def _differs(*tests: GroupTest) -> Said:
         for line in lines
     ]
     return max(tests, key=lambda test: test.nearest / (test.margin * test.scale)).about | {
-        "statement": f"Compared with the rest, {listed(words)}. Such differences follow from different base rates in "
-        "a correct model, too.",
+        "statement": f"Compared with the other groups, {listed(words)}. Such differences follow from different base "
+        "rates in a correct model, too.",
         "remedy": "Assess what such differences mean for the people affected.",
         "measures": tuple(dict.fromkeys(line.measure for line in lines)),
     }
@@ -339,8 +341,8 @@ def _use_words(rule: Rule, raised: Sequence[UseLine], contrasts: Contrasts) -> S
     proxy = f", which is associated with {short(line.feature)} ({number(line.association, 2)}),"
     in_all = listed(f"{what} differ by {size}" for what, size in both_contrasts(line, contrasts))
     return {
-        "statement": f"Permuting {short(line.by)}{'' if line.by == line.feature else proxy} moves the predictions"
-        f"{of_class(line.measure)} for {group_words(line)} against the rest by {contrast(line, size=True)}."
+        "statement": f"Permuting {short(line.by)}{'' if line.by == line.feature else proxy} changes the predictions"
+        f"{of_class(line.measure)} for {group_words(line)} relative to the other groups by {contrast(line, size=True)}."
         f"{f' In all, {in_all}.' if in_all else ''}",
         "remedy": _basis(line),
         "features": tuple(dict.fromkeys((line.by, line.feature))),
@@ -439,7 +441,7 @@ class GroupsCheck(TableCheck):
     rate : float
         Difference of coverage or of an error rate that matters.
     loss : float
-        Difference of the usual loss that matters, as a share of the loss of all rows.
+        Difference of the usual loss that matters, as a share of the loss of all observations.
     high : float
         Multiple of the margin from which a finding on predictions or losses is high.
     used : float

@@ -86,7 +86,7 @@ def _against_outcome(number: PredictedNumber) -> Iterator[Values]:
     yield _of_every_row(number.name, number.unit, number.rows, scale=number.scale)
     if number.y is not None:
         share = number.position is not None
-        unit = "share of rows" if share else number.unit
+        unit = "share of observations" if share else number.unit
         yield _of_every_row(f"outcome{number.suffix}", unit, number.y, share=share, scale=number.scale)
         residual = _of_every_row(f"residual{number.suffix}", number.unit, number.y - number.rows, scale=number.scale)
         yield residual._replace(variance=number.variance)
@@ -126,7 +126,9 @@ def _rates(engine: Engine, y: AnyArray) -> Iterator[Values | Omission]:
     elif "cdf" in q.supports:
         low, high = q.pit_bounds(y)
         pit = low + engine.rng("pit").random(len(y)) * (high - low)
-        yield _of_every_row("coverage_90", "share of rows", (np.abs(pit - 0.5) <= 0.45).astype(float), share=True)
+        yield _of_every_row(
+            "coverage_90", "share of observations", (np.abs(pit - 0.5) <= 0.45).astype(float), share=True
+        )
     else:
         yield Omission("coverage_90", "", q.why_not("cdf"))
 

@@ -73,12 +73,13 @@ def proxies(engine: Engine, targets: Mapping[str, FloatArray]) -> Diagnostic:
         x="n",
         notes=(
             (
-                f"'{TOGETHER}': out-of-bag R² of a random forest of 100 trees, at most {MOST_ROWS} rows; for groups "
-                "the Brier skill of their indicators. The interval covers new rows for the fitted forest."
+                f"'{TOGETHER}': out-of-bag R² of a random forest of 100 trees, at most {MOST_ROWS} observations; for "
+                "groups the Brier skill of their indicators. The interval covers new observations for the fitted "
+                "forest."
             ),
             (
-                f"Other lines: the association of one feature with the attribute, 0 to 1, by {SINGLE_ROWS} rows at "
-                "most. An attribute that the model uses does not predict itself."
+                f"Other lines: the association of one feature with the attribute, 0 to 1, by {SINGLE_ROWS} "
+                "observations at most. An attribute that the model uses does not predict itself."
             ),
         ),
         omissions=tuple(omissions),
@@ -89,7 +90,7 @@ def _impossible(target: FloatArray, others: Sequence[NumericColumn]) -> str:
     if not others:
         return "there is no other feature to predict it from"
     if len(target) < LEAST_ROWS:
-        return f"fewer than {LEAST_ROWS} rows can be used"
+        return f"fewer than {LEAST_ROWS} observations can be used"
     return "fewer than two values or groups can be used" if not np.ptp(target, axis=0).any() else ""
 
 
@@ -104,7 +105,7 @@ def _together(
     blocks = row_groups(take_rows(subject.X, rows), clusters)
     forecast = forecasts(X, truth, blocks, engine.rng("proxy", name))
     if np.isnan(forecast).any():
-        return Omission("", name, "too few different rows to leave some out of every tree")
+        return Omission("", name, "too few different observations to leave some out of every tree")
     sampling = Sampling.of(subject, rows)
     measure = "brier_skill" if truth.shape[1] > 1 else "r_squared"
     line = skill(truth, forecast, sampling, engine.confidence, measure, name)
@@ -216,16 +217,19 @@ def use(plan: Plan, proxies: pd.DataFrame, most: int, least: float) -> Diagnosti
                 lines = _lines(plan, a, partial(exchanges, feature))
                 records += [line | {"by": feature, "association": association} for line in lines]
         except (UnsupportedError, BudgetError) as error:
-            omissions.append(Omission("", attribute.name, f"features could not be exchanged: {error}"))
+            omissions.append(Omission("", attribute.name, f"features could not be permuted: {error}"))
     return diagnostic(
         ids.GROUPS_USE,
-        "Predictions when an attribute, or a feature that tells it, is exchanged",
+        "Predictions when an attribute, or a feature associated with it, is permuted",
         records,
         ("item", "n", "unit", "p_value", "by", "association", "scale"),
         x="n",
         notes=(
-            f"Every row gets each value of the feature in turn, at most {POINTS}, weighted by their share of rows.",
-            "Of a group: the contrast of its prediction to the rest that is lost; of all rows: the mean change.",
+            f"Every observation gets each value of the feature in turn, at most {POINTS}, weighted by their share.",
+            (
+                "Of a group: the contrast of its prediction to the other groups that is lost; of all observations: the "
+                "mean change."
+            ),
         ),
         omissions=tuple(omissions),
     )
@@ -283,7 +287,7 @@ class Groups(BuiltInExplainer):
 
     Attributes of more than `max_levels` ordered values are cut at their quartiles. For each group: prediction and
     outcome (of more than two classes, of each class), the residual ``mean(outcome - prediction)``, the usual loss,
-    nll, entropy, confidence gap ``mean(nll - entropy)`` and, where they exist, the coverage of central 90 %
+    nll, entropy, calibration gap ``mean(nll - entropy)`` and, where they exist, the coverage of central 90 %
     intervals and the error rates at a probability of 0.5; each with the interval for new rows of the group, and its
     difference to all other rows. If outcomes follow the model, residual and gap are 0 on average in every group;
     loss, entropy and error rates differ wherever base rates do. Groups of up to 500 rows are tested exactly: the
@@ -334,9 +338,16 @@ class Groups(BuiltInExplainer):
         finite = [value for value in values if value.measure not in plan.infinite]
         clustered = plan.sampling.codes is not None
         notes = (
-            f"Groups of fewer than {self.n_min} rows or clusters are not shown, nor what would give them away.",
-            f"Exact tests up to {EXACT_UNITS} rows, {plan.draws} draws; else t-tests. p-values are not adjusted.",
-            *(("With clusters the exact test of the confidence gap uses one row of each.",) if clustered else ()),
+            (
+                f"Groups of fewer than {self.n_min} observations or clusters are not shown, nor numbers that would "
+                "disclose them."
+            ),
+            f"Exact tests up to {EXACT_UNITS} observations, {plan.draws} draws; else t-tests. No p-value is adjusted.",
+            *(
+                ("With clusters the exact test of the calibration gap uses one observation of each.",)
+                if clustered
+                else ()
+            ),
             *plan.sampling.notes(),
         )
         facts: dict[str, Any] = {"options": asdict(self), "notes": notes, "meta": plan.meta()}
@@ -344,7 +355,7 @@ class Groups(BuiltInExplainer):
         means = [line for value in finite for line in plan.means(value)]
         differences = [line for value in finite for line in plan.differences(value)]
         related = proxies(engine, {x.name: plan.target(a, x) for a, x in enumerate(cut)})
-        title, other_title = "Predictions, errors and uncertainty by group", "Each group against all other rows"
+        title, other_title = "Predictions, errors and uncertainty by group", "Each group against all other observations"
         return [
             diagnostic(ids.GROUPS, title, means, COLUMNS, x="n", omissions=omissions, **facts),
             diagnostic(ids.GROUPS_DIFFERENCE, other_title, differences, DIFFERENCES, x="n", **facts),

@@ -19,7 +19,7 @@ from ..shared.attributes import Attribute, Disclosure, Key, disclose
 from ..shared.estimates import estimate, mean_of, share_of
 from .contrasts import EXACT_UNITS, Values, difference, gap_p_values, shuffled_p_values
 
-ALL = "all rows"
+ALL = "all observations"
 
 
 @dataclass(frozen=True)
@@ -180,13 +180,13 @@ class Plan:
     def omissions(self) -> Iterator[Omission]:
         """Yield what is not shown, and why; never how many rows."""
         for name, count in self.infinite.items():
-            yield Omission(name, "", f"infinite in {count} rows; calibrate or smooth the model's probabilities")
+            yield Omission(name, "", f"infinite in {count} observations; calibrate or smooth the model's probabilities")
         for a, attribute in enumerate(self.attributes):
             for key in ((a, g) for g in range(len(attribute.labels))):
                 if key in self.base.complements:
                     yield Omission("", attribute.name, "a group is withheld, as it would give away a smaller one")
                 elif key not in self.base.groups:
-                    yield Omission("", attribute.name, f"a group has fewer than {self.n_min} rows or clusters")
+                    yield Omission("", attribute.name, f"a group has fewer than {self.n_min} observations or clusters")
                 for value in self.values:
                     if key in self.base.groups - self.disclosed[value.inside.tobytes()].groups:
                         rows = value.unit.removeprefix("share of ")

@@ -31,13 +31,13 @@ LOSS, EXPECTED = (NLL.name, "brier", "squared_error"), (outcomes.CONFIDENCE_GAP,
 PREFERRED = ("prediction", "outcome", *EXPECTED, *LOSS, ENTROPY.name)
 RATES = ("coverage_90", "false_positive_rate", "false_negative_rate")
 LEAD = (
-    "Groups of the attributes that were named as protected; small groups are withheld. A difference is a group less "
-    "the rest. Outcomes less predictions, and the loss less the loss that the model expects, are 0 on average in every "
-    "group if the model is right; losses, entropy and error rates differ wherever base rates do. Intervals hold one by "
-    "one; findings are adjusted for their number. A difference is no proof of unfairness, its absence no proof of "
-    "fairness."
+    "Groups of the attributes that were named as protected; small groups are withheld. A difference is a group "
+    "minus the other groups. Outcomes minus predictions, and the loss minus the loss that the model expects, are 0 on "
+    "average in every group if the model is right; losses, entropy and error rates differ wherever base rates do. "
+    "Intervals are pointwise; findings are adjusted for their number. A difference is no proof of unfairness, "
+    "its absence no proof of fairness."
 )
-TITLES = {"residual": "outcome less prediction", "coverage_90": "coverage of 90 % intervals"}
+TITLES = {"residual": "outcome minus prediction", "coverage_90": "coverage of 90 % intervals"}
 MEAN, LESS_REST = False, True
 PREDICTED = (
     *(("prediction", MEAN), ("outcome", MEAN)),
@@ -54,7 +54,7 @@ class GroupsSection(ResultSection[GroupsView]):
     of = GroupsView
     key = ids.GROUPS
     title = "Groups"
-    empty = "No group has enough rows to be shown."
+    empty = "No group has enough observations to be shown."
 
     def blocks(self, e: RunReader, view: GroupsView) -> Iterable[Block]:
         """Return how to read the parts."""
@@ -78,13 +78,13 @@ class _Attribute:
 
     @cached_property
     def lines(self) -> tuple[GroupLine, ...]:
-        """The means over all rows, and those of its groups in their order."""
+        """The means over all observations, and those of its groups in their order."""
         own = of_feature(self.view.lines, self.attribute)
         return (*of_feature(self.view.lines, ""), *_in_order(own, self.view.levels(self.attribute)))
 
     @cached_property
     def differences(self) -> list[DifferenceLine]:
-        """Each group less the rest, groups in their order."""
+        """Each group minus the other groups, groups in their order."""
         view = outcomes.GroupsDifference.find(self.e.run)
         return _in_order(() if view is None else of_feature(view.lines, self.attribute), list(self.sizes))
 
@@ -128,13 +128,15 @@ class _Attribute:
         for (item, n), suffix in product(self.sizes.items(), suffixes):
             of = [_class(suffix)] if of_class else []
             rows.append((name(item), n, *of, *(cells.get((kind, f"{m}{suffix}", item)) for m, kind in columns)))
-        labels = [f"{TITLES.get(m, self.e.words(m).title)}{', less the rest' if kind else ''}" for m, kind in columns]
+        labels = [
+            f"{TITLES.get(m, self.e.words(m).title)}{', minus the other groups' if kind else ''}" for m, kind in columns
+        ]
         heads: list[Column | str] = ["group", Column("rows", "integer"), *(["class"] if of_class else []), *labels]
         caption = f"{title} by group of {name(self.attribute)}. {intervals_caption(table_of(self.lines))}"
         yield make_table(f"{self.key}-{key}", caption, heads, rows, evidence=self.view.id)
 
     def _use(self) -> Iterator[Block]:
-        """Yield what is lost when the attribute, or a feature that tells it, is exchanged."""
+        """Yield what is lost when the attribute, or a feature associated with it, is permuted."""
         view = outcomes.GroupsUse.find(self.e.run)
         lines = () if view is None else of_feature(view.lines, self.attribute)
         if not lines:
@@ -142,11 +144,14 @@ class _Attribute:
         of_class = any(x.measure != "prediction" for x in lines)
         classes: Field = ("class", lambda line: _class(line.measure.removeprefix("prediction")))
         fields: tuple[Field, ...] = (
-            *(("exchanged", lambda line: name(line.by)), (Column("association", "number"), "association")),
+            *(("permuted", lambda line: name(line.by)), (Column("association", "number"), "association")),
             *([classes] if of_class else []),
-            *(("group", _item), ("contrast to the rest that is lost; of all rows, mean change", words_of)),
+            *(
+                ("group", _item),
+                ("contrast to the other groups that is lost; of all observations, mean change", words_of),
+            ),
         )
-        caption = f"Predictions when {name(self.attribute)}, or a feature that tells it, is exchanged."
+        caption = f"Predictions when {name(self.attribute)}, or a feature associated with it, is permuted."
         yield line_table(f"{self.key}-use", caption, lines, fields, evidence=ids.GROUPS_USE)
 
     def _figure(self, measures: Sequence[str]) -> Block:
@@ -162,23 +167,23 @@ class _Attribute:
         what = name(self.attribute)
         return make_figure(
             f"{self.key}-figure",
-            f"Mean by group of {what}, and over all rows. {intervals_caption(table_of(self.lines))}",
+            f"Mean by group of {what}, and over all observations. {intervals_caption(table_of(self.lines))}",
             f"A dot with its interval per group of {what}. {'. '.join(means)}.",
             lambda: importance.draw_panels(panels, labels),
             self.view.id,
         )
 
     def _differences(self) -> Iterator[Block]:
-        """Yield each group less the rest, with its interval and p-value."""
+        """Yield each group minus the other groups, with its interval and p-value."""
         if not self.differences:
             return
         fields: tuple[Field, ...] = (
             *(("group", _item), ("measure", lambda line: self.e.words(line.measure).title)),
             *((Column("rows", "integer"), "n"), (Column("rest", "integer"), "n_rest")),
             *((Column("difference", "number"), "estimate"), INTERVAL),
-            *((Column("p", "pvalue"), "p_value"), (Column("over all rows", "number"), "overall")),
+            *((Column("p", "pvalue"), "p_value"), (Column("over all observations", "number"), "overall")),
         )
-        caption = f"Each group of {name(self.attribute)} less the rest."
+        caption = f"Each group of {name(self.attribute)} minus the other groups."
         yield line_table(f"{self.key}-differences", caption, self.differences, fields, evidence=ids.GROUPS_DIFFERENCE)
 
 
@@ -207,7 +212,7 @@ def _proxy(e: RunReader) -> Iterator[Section]:
     )
     measure: Field = ("measure", lambda line: name(line.measure).replace("_", " "))
     fields = (("attribute", FEATURE[1]), measure, ("by", lambda line: name(line.item)), ("value", words_of))
-    caption = "How far other features stand in for a protected attribute."
+    caption = "How well other features predict a protected attribute."
     table = line_table("groups-proxy-table", caption, view.lines, fields, of=view.result)
     yield Section(id="groups-proxy", title="Proxies", blocks=(Paragraph(text=text), table, *left_out(view.result)))
 

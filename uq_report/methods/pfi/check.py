@@ -31,6 +31,11 @@ from ..shared.checks import LEAST, about, class_counts, events, line_words, too_
 OVER, UNDER = "UQ401", "UQ402"
 RESTS_ON = "E[S(q̃, Y) − S(q, Y)] = divergence of q̃ from q if Y follows q, for a proper score S"
 NAMED = 3  # features named
+_REMEDY = "Reduce over-fitting: regularise, and remove memorised features. Look for leaks in the training data."
+_REMEDY_OF_COUNTS = (
+    "Test for over-dispersion: a Poisson model that states too small a variance implies too much importance. Fit a "
+    "distribution with a dispersion of its own, such as the negative binomial."
+)
 _REMEDY_OF_CAUSE = (
     "Check how the feature is populated, coded and signed in both samples. Correct or remove it, then repeat the audit."
 )
@@ -135,13 +140,13 @@ class ClaimsCheck(TableCheck):
             view,
             run,
             lambda t: t.observed | share,
-            lambda *raised: self._claimed(view, whole, raised, freedom(run)),
+            lambda *raised: self._claimed(view, whole, raised, run),
         )
 
-    def _claimed(self, view: Claims, whole: ClaimLine | None, raised: Sequence[Tested], dof: float) -> Said:
+    def _claimed(self, view: Claims, whole: ClaimLine | None, raised: Sequence[Tested], run: Run) -> Said:
         """Return the finding: with the features that make predictions worse, else with those that deliver least."""
         alone = [t.line.feature for t in raised if t.line.feature != ALL_FEATURES]
-        harmful = [line for line in _harmful(view, self.level, dof) if line.feature in alone]
+        harmful = [line for line in _harmful(view, self.level, freedom(run)) if line.feature in alone]
         features = [line.feature for line in harmful[:1]] or self._named(raised)
         singles = (features or ([] if len(alone) < len(raised) else alone))[:NAMED]
         sentences = [f"{'; '.join(_claims(view, feature) for feature in singles)}."] if singles else []
@@ -153,7 +158,7 @@ class ClaimsCheck(TableCheck):
             "statement": " ".join(sentences),
             "remedy": _REMEDY_OF_CAUSE
             if harmful
-            else "Reduce over-fitting: regularise, and remove memorised features. Look for leaks in the training data.",
+            else (_REMEDY_OF_COUNTS if SubjectFacts.of(run).family == "Poisson" else _REMEDY),
             "features": tuple(features),
             "explains": _symptoms(features, whole, cause=bool(harmful)),
             **_about(view, max(raised, key=lambda t: t.beyond).line),

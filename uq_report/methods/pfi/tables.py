@@ -184,7 +184,7 @@ def delta_result(tables: ShuffleTables) -> Diagnostic:
             if np.isfinite(quantiles[:, m, f]).all():
                 levels = zip(DELTA_LEVELS, quantiles[:, m, f].tolist(), strict=True)
                 records += [(measure, feature, "quantile", level, value) for level, value in levels]
-                records.append((measure, feature, "share of rows unchanged", 0.0, float(still[f][m])))
+                records.append((measure, feature, "share of observations unchanged", 0.0, float(still[f][m])))
     return Diagnostic(
         id="pfi.delta",
         explainer="pfi",

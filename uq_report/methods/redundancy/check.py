@@ -104,19 +104,16 @@ def _hidden_words(lines: Sequence[CoverCorrectedLine], view: CoverCorrected, run
     """Return one finding on all features that their partners hide, the largest change first."""
     line, unit = lines[0], view.result.measures[lines[0].measure].unit
     partners = {line.feature: listed(view.partners[line.feature]) for line in lines}
-    others = [
-        f"{short(x.feature)} ({number(x.plain, 2)} alone, {number(x.estimate, 2)} with {partners[x.feature]})"
-        for x in lines[1:]
-    ]
+    in_unit = f" {unit_phrase(unit)}".rstrip()
+    others = [f"{short(x.feature)} (by {number(x.change, 2)}{in_unit}, with {partners[x.feature]})" for x in lines[1:]]
     entering = [line.feature for line in lines if line.rank <= LEADING < line.plain_rank]
     verb = "is" if len(entering) == 1 else "are"
     lead = f"; only then {listed(entering)} {verb} among the first {LEADING}" if entering else ""
     more = value_words(line.change, line.change_lower, line.change_upper, unit, confidence=line.confidence)
-    in_unit = f" {unit_phrase(unit)}".rstrip()
     return {
-        "statement": f"Permuting {short(line.feature)} alone increases {reading.measure_words(line.measure)} by "
-        f"{number(line.plain, 2)}{in_unit}; with {partners[line.feature]} permuted as well the increase is "
-        f"{number(line.estimate, 2)}{in_unit}, larger by {more}{lead}.{_so_with(others)}",
+        "statement": f"Adjusted for redundancy with {partners[line.feature]}, the increase in "
+        f"{reading.measure_words(line.measure)} when {short(line.feature)} is permuted is larger by {more}{lead}."
+        f"{_so_with(others)}",
         "remedy": "Read its importance together with that of its partner features.",
         "measures": (line.measure,),
         "features": tuple(line.feature for line in lines),
@@ -153,8 +150,8 @@ class Unnoticed(NamedTuple):
             what = f"{part} of the {whole} nats by which permuting {short(loss.feature)} increases the log loss"
             return f"The stated uncertainty does not signal {what}"
         return (
-            f"Permuting {short(loss.feature)} increases the log loss by {whole} nats without increasing the stated "
-            f"uncertainty: {part} are not signalled"
+            f"Permuting {short(loss.feature)} increases the log loss by {whole} nats, and the stated uncertainty is "
+            f"not shown to increase: {part} are not signalled"
         )
 
     def may_exceed(self, margin: float) -> bool:
@@ -226,7 +223,7 @@ def _unnoticed_words(margin: float, raised: Sequence[Unnoticed], run: Run) -> Sa
     worst, size = raised[0], _of_skill(raised[0].estimate, run)
     rows = affected(run, worst, margin)
     share = "" if size is None else f", {share_words(size)} of what it knows beyond the baseline"
-    hit = "" if rows is None else f", in {share_words(rows)} of the rows"
+    hit = "" if rows is None else f", in {share_words(rows)} of the observations"
     others = [
         f"{short(x.loss.feature)} ({number(x.estimate, 2)} of {number(x.loss.estimate, 2)} nats)" for x in raised[1:]
     ]

@@ -49,7 +49,8 @@ OVER_CONFIDENT = Rule(
     "{share:pct} of the observations are affected, medium beyond {medium} times, else low.",
     raised=("p_adjusted <= level and margin > margin", "p_adjusted <= level and loss > loss"),
     grades=("high if times >= high and share >= share", "medium if times >= medium", "low"),
-    rests_on="E_q[-log q(Y)] = H(q): loss and expected loss agree on average in any rows when y follows the model",
+    rests_on="E_q[-log q(Y)] = H(q): loss and expected loss agree on average for any observations when y follows the "
+    "model",
 )
 UNCERTAIN = Rule(
     code=CONCENTRATED,
@@ -67,7 +68,7 @@ MISPREDICTED = Rule(
     title="In a segment predictions are wrong on average",
     options=("level", "margin", "medium", "high", "small"),
     when="Leaves of trees on the residual, grown on a part of the observations and judged on the others, and the same "
-    "with the parts exchanged: the mean of outcome less prediction d, in standard deviations of the model, is beyond "
+    "with the parts exchanged: the mean of outcome minus prediction d, in standard deviations of the model, is beyond "
     "the margin d²/2 = {margin} nats per observation, and further from 0 than that of the other observations (level "
     "{level}, Holm-adjusted over segments and classes). High if the lower end of the 90 % interval of |d| lies beyond "
     "{high} times the margin, medium beyond {medium} times, else low. An observation beyond {small} nats.",
@@ -225,7 +226,7 @@ class Offset(NamedTuple):
 
 
 def _mispredicted(rule: Rule, run: Run) -> RuleOutcome:
-    """Judge outcome less prediction, segment by segment."""
+    """Judge outcome minus prediction, segment by segment."""
     view = needed(SegmentResiduals, run)
     require(view.lines, "; ".join(dict.fromkeys(gap.reason for gap in view.omissions)) or "no tree has a second leaf")
     margin, small = rule.thresholds["margin"], rule.thresholds["small"]
@@ -240,7 +241,7 @@ def _mispredicted(rule: Rule, run: Run) -> RuleOutcome:
         lambda *raised: _wrong_on_average(rule, raised),
         by=lambda x: next(k for k, other in enumerate(tests) if x is other or x.like(other)),
         undecided=lambda rest: [x.line.item for x in rest if x.line.estimate**2 / 2 > margin],
-        because="outcome less prediction is beyond the margin, but not beyond chance",
+        because="outcome minus prediction is beyond the margin, but not beyond chance",
         passed=f"In none of {len(tests)} segments are predictions shown to be wrong on average.",
     )
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from ...checks.reading import two_sided
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.measures import ENTROPY, EPISTEMIC, EPISTEMIC_VARIANCE, NLL, VARIANCE
-from ...core.model.results import MeasureFacts, Omission, Result, RowValues
+from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, MeasureFacts, Omission, Result, RowValues
 from ...core.model.sampling import Sampling, t_quantile
 from ...core.model.subject import Subject
 from ...core.statistics.verdicts import holm
@@ -82,7 +83,7 @@ def _finite(item: SegmentTerm | Omission) -> SegmentTerm | Omission:
     if isinstance(item, Omission) or np.isfinite(item.rows).all():
         return item
     count = int((~np.isfinite(item.rows)).sum())
-    return Omission(item.measure, "", f"it is infinite in {count} of {len(item.rows)} rows")
+    return Omission(item.measure, "", f"it is infinite in {count} of {len(item.rows)} observations")
 
 
 def term_of(engine: Engine, name: str) -> SegmentTerm | Omission:
@@ -98,7 +99,7 @@ def term_of(engine: Engine, name: str) -> SegmentTerm | Omission:
         allowed = [m.name for m in engine.measures.values() if m.role != "prediction"]
         raise InputError(f"segments.measures must be {must}; got {name!r}. {nearest(name, [*allowed, *BEYOND])}")
     if measure.statistic is not None:
-        return Omission(name, "", "it is a statistic of all rows together, so no row has a value")
+        return Omission(name, "", "it is a statistic of all observations together, so no observation has a value")
     facts = MeasureFacts(measure.title or name, measure.unit, measure.role, measure.direction)
     return SegmentTerm(measure.name, facts, engine.unchanged(measures)[0])
 
@@ -127,7 +128,7 @@ COLUMNS = (
 )
 LEAST_UNITS = 10  # of a segment that is judged
 SHARE_ROUNDING = 1e-9
-OUTSIDE = "rows unlike any training row"
+OUTSIDE = "observations outside the training domain"
 Record = dict[str, Any]
 
 
@@ -138,31 +139,32 @@ class Judged:
         self.engine, self.terms, self.rows, self.outside = engine, found, rows, outside
         self.sampling = Sampling.of(engine.subject)
         self.rows_of: dict[str, BoolArray] = {}
+        self.words_of: dict[str, str] = {}
         self.made_of: dict[str, list[str]] = {}
         self.omissions: list[Omission] = []
 
     def lines(self, parts: Mapping[str, Sequence[Segment]]) -> list[Record]:
         """Return a line per measure of all judged rows, of every segment, and of the rows off the support."""
-        records = [self._all(term) for term in self.terms]
+        records = [self.whole(term) for term in self.terms]
         for term in self.terms:
             inside = [s._replace(rows=s.rows & self.rows) for s in parts[term.measure]]
             means = [float(term.rows[s.rows].mean()) if s.rows.any() else -np.inf for s in inside]
             for k in np.argsort(means, kind="stable")[::-1]:
-                records += self._segment(f"{term.measure} {len(self.rows_of) + 1}", term.measure, inside[k])
+                records += self.segment(f"{term.measure} {len(self.rows_of) + 1}", term.measure, inside[k])
         if self.outside.any():
-            records += self._segment(OFF_SUPPORT, "", Segment(OUTSIDE, (), self.outside))
+            records += self.segment(OFF_SUPPORT, "", Segment(OUTSIDE, (), self.outside))
         adjusted = holm([record["p_value"] for record in records]).tolist()
         return [record | {"p_adjusted": p} for record, p in zip(records, adjusted, strict=True)]
 
-    def _segment(self, key: str, grown: str, segment: Segment) -> Iterator[Record]:
+    def segment(self, key: str, grown: str, segment: Segment) -> Iterator[Record]:
         """Yield the lines of one segment, or say that it has too few units."""
         rest = self.rows & ~segment.rows
         units = [self.sampling.part(rows).units for rows in (segment.rows, rest)]
         if min(units) < LEAST_UNITS:
-            few = f"{segment.words}: fewer than {LEAST_UNITS} independent rows judge it, or the rest"
+            few = f"{segment.words}: fewer than {LEAST_UNITS} independent observations judge it, or the others"
             self.omissions.append(Omission(grown, "", few))
             return
-        self.rows_of[key], self.made_of[key] = segment.rows, list(segment.features)
+        self.rows_of[key], self.made_of[key], self.words_of[key] = segment.rows, list(segment.features), segment.words
         for term in self.terms:
             yield self._line(term, key, grown, segment, rest)
 
@@ -179,12 +181,73 @@ class Judged:
         line |= {"difference_lower": difference[0], "difference_upper": difference[1]}
         return line | {"p_value": found.p_value if tested else np.nan}
 
-    def _all(self, term: SegmentTerm) -> Record:
+    def whole(self, term: SegmentTerm) -> Record:
+        """Return the line of all judged rows."""
         part = self.sampling.part(self.rows)
         line = mean_of(term.rows[self.rows], part, self.engine.confidence, term.measure)
-        line |= {"item": "all judged rows", "segment": ALL_ROWS, "grown": "", "unit": term.facts.unit, "share": 1.0}
+        line |= {
+            "item": "all judged observations",
+            "segment": ALL_ROWS,
+            "grown": "",
+            "unit": term.facts.unit,
+            "share": 1.0,
+        }
         line |= {"n": int(self.rows.sum()), "units": part.units, "n_rest": 0, "freedom": part.units - 1}
         return line | {"p_value": np.nan}
+
+
+PERIODS = 6
+UNCERTAIN = 0.1  # share of the observations that are listed as the most uncertain ones
+
+
+def periods(engine: Engine, found: Sequence[SegmentTerm]) -> Iterator[Result]:
+    """Yield the result ``segments.periods`` of a sample in order of time that has units for two periods."""
+    blocks, n = engine.subject.blocks, engine.subject.n
+    every = np.ones(n, dtype=bool)
+    judged = Judged(engine, found, every, ~every)
+    most = min(PERIODS, judged.sampling.units // LEAST_UNITS)
+    if blocks is None or most < 2:
+        return
+    bounds = np.sort(blocks.moments)[[n * k // most for k in range(1, most)]]
+    of = np.searchsorted(bounds, blocks.moments, side="right")  # observations of one time stay together
+    records = [judged.whole(term) for term in found]
+    for k in np.unique(of).tolist():
+        first, last = blocks.moments[of == k].min(), blocks.moments[of == k].max()
+        words = f"{blocks.times[first]} to {blocks.times[last]}"
+        records += judged.segment(f"period {k + 1}", "", Segment(words, (), of == k))
+    adjusted = holm([record["p_value"] for record in records]).tolist()
+    yield diagnostic(
+        ids.SEGMENTS_PERIODS,
+        "Loss, calibration and uncertainty by period",
+        [record | {"p_adjusted": p} for record, p in zip(records, adjusted, strict=True)],
+        COLUMNS,
+        x="share",
+        notes=("Periods have about equally many observations.", *judged.sampling.notes()),
+        meta={"judged": n, "grown": 0},
+        measures={term.measure: term.facts for term in found},
+    )
+
+
+def rows_result(judged: Judged) -> Result:
+    """Return the result ``segments.rows``: the observations of each segment, and the most uncertain ones."""
+    term = next((term for term in judged.terms if term.facts.role == "uncertainty"), judged.terms[0])
+    first = max(1, round(UNCERTAIN * len(term.rows)))
+    title = f"the {100 * UNCERTAIN:.0f} % with the largest {term.facts.title}"
+    rows = {title: np.argsort(-term.rows, kind="stable")[:first]}
+    rows |= {judged.words_of[key]: np.flatnonzero(inside) for key, inside in judged.rows_of.items()}
+    frame = pd.DataFrame(
+        [(term.measure, "", item, float(row), float(term.rows[row])) for item, at in rows.items() for row in at],
+        columns=list(Diagnostic.columns),
+    )
+    return Diagnostic(
+        id=ids.SEGMENTS_ROWS,
+        explainer=ids.SEGMENTS,
+        title="Observations by segment",
+        frame=frame,
+        estimates=pd.DataFrame(columns=list(ESTIMATE_COLUMNS)),
+        notes=("x is the position in the test sample, from 0, and value its uncertainty.",),
+        measures={term.measure: term.facts},
+    )
 
 
 class Contrast(NamedTuple):
@@ -253,7 +316,10 @@ def changes(
             closer = list(_closer(record, delta, rows_of[record["segment"]], part, subject.features, confidence))
             lines += sorted(closer, key=lambda line: abs(line["after"]))[:NAMED]
     unknown = [term.measure for term in found if not _has(delta, term.measure)]
-    return lines, f"permutation importance has no rows of {', '.join(unknown)}" if unknown else ""
+    return (
+        lines,
+        f"permutation importance has no changes of single observations in {', '.join(unknown)}" if unknown else "",
+    )
 
 
 def _has(delta: RowValues, measure: str) -> bool:
@@ -342,18 +408,19 @@ class Segments(BuiltInExplainer):
         super().__post_init__()
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
-        """Return ``segments``, ``segments.features`` and ``segments.residuals``."""
+        """Return ``segments``, its features, residuals and rows, and the periods of a sample in order of time."""
         sampling = Sampling.of(subject)
-        least = 4 * self.min_samples_leaf
-        if sampling.units < least:
-            what = "rows" if sampling.codes is None else "clusters"
-            raise InputError(
-                f"segments needs at least {least} independent {what}; got {sampling.units}. Give more rows."
-            )
         found, omitted = terms(engine, self.measures)
         if not found:
             reasons = "; ".join(f"{gap.measure}: {gap.reason}" for gap in omitted)
             raise InputError(f"segments needs a measure that has a value in each row; got none. {reasons}.")
+        least = 4 * self.min_samples_leaf
+        if sampling.units < least:
+            what = "observations" if sampling.codes is None else "clusters"
+            few = f"segments needs at least {least} independent {what}; got {sampling.units}. Give a larger sample."
+            if timed := list(periods(engine, found)):
+                return [replace(each, omissions=(Omission("", "", f"segments: {few}"),)) for each in timed]
+            raise InputError(few)
         outside = _outside(subject, prior)
         if (inside := sampling.part(~outside).units) < least:
             raise InputError(
@@ -371,6 +438,8 @@ class Segments(BuiltInExplainer):
             self._result(judged, records, halves, omitted),
             _closest(closest, reason),
             residuals_result(leaves, unjudged, sampling, engine.confidence),
+            rows_result(judged),
+            *periods(engine, found),
         ]
 
     def _leaves(
@@ -409,13 +478,17 @@ class Segments(BuiltInExplainer):
         uncertainty = [term.measure for term in judged.terms if term.facts.role == "uncertainty"]
         return diagnostic(
             ids.SEGMENTS,
-            "Segments of rows by uncertainty and loss",
+            "Segments of observations by uncertainty and loss",
             records,
             COLUMNS,
             x="share",
             notes=(
-                f"Trees were grown on {grown} rows; {rest} others judge their leaves.",
-                *((f"{outside} rows unlike any training row are a segment of their own.",) if outside else ()),
+                f"Trees were grown on {grown} observations; {rest} others judge their leaves.",
+                *(
+                    (f"{outside} observations outside the training domain are a segment of their own.",)
+                    if outside
+                    else ()
+                ),
                 "Means and differences have an interval each; p-values are adjusted over segments and measures.",
                 *judged.sampling.notes(),
             ),
@@ -462,14 +535,14 @@ def _closest(records: Sequence[Record], reason: str) -> Result:
     """Return the result ``segments.features``."""
     return diagnostic(
         ids.SEGMENTS_FEATURES,
-        "Features whose exchange brings a segment closest to the rest",
+        "Features whose permutation brings a segment closest to the other observations",
         records,
         CHANGES,
         x="before",
         value="after",
         notes=(
-            "The segment's mean when a feature's values are exchanged between rows (permutation importance).",
-            "The interval of the change is over new rows of the segment, given the exchanged values.",
+            "The segment's mean when a feature's values are permuted (permutation importance).",
+            "The interval of the change is over new observations of the segment, given the permuted values.",
         ),
         omissions=(Omission("", "", reason),) if reason else (),
     )

@@ -44,7 +44,7 @@ def draw(result: Result, measure: Sequence[str] | str | None = None, top: int = 
     names = {x.segment: x.item for x in reversed(view.lines)}
     keys = view.raised(MOST) or tuple(dict.fromkeys(x.segment for x in view.lines if x.segment != ALL_ROWS))
     shown = (*keys[:top], ALL_ROWS)
-    rows = {key: "all judged rows" if key == ALL_ROWS else f"{k} {names[key]}" for k, key in labelled(shown)}
+    rows = {key: "all judged observations" if key == ALL_ROWS else f"{k} {names[key]}" for k, key in labelled(shown)}
     panels = []
     for one in chosen:
         table = table_of([view.of(key)[one] for key in shown]).assign(feature=[*rows.values()])
@@ -65,23 +65,24 @@ def labelled(keys: Sequence[str]) -> list[tuple[str, str]]:
 
 
 SegmentsFigure = figure_plugin(ids.SEGMENTS, draw)
+PeriodsFigure = figure_plugin(ids.SEGMENTS_PERIODS, draw)
 
 
 LEAD = (
-    "Half of the rows grew a small tree for each measure; the other half, which no tree has seen, gives every number "
-    "here. A segment is a leaf of at most half of these rows. Shown is where the model is less sure, or its loss "
-    "higher, than for the other rows. Doubt and loss differ between rows in an honest model, too; the loss beyond "
-    "expectation (less the loss that the model expects) does not: it is 0 on average in all rows if the model is right."
+    "Half of the observations grew a small tree for each measure; the other half gives every number here. A segment "
+    "is a leaf of at most half of these observations. Shown are segments with more uncertainty or a higher loss than "
+    "the other observations. Uncertainty and loss differ between observations in a calibrated model, too. The loss "
+    "beyond expectation (the loss minus the loss that the model expects) has a mean of 0 in every segment of one."
 )
 EXCHANGED = (
-    "The last column names the feature whose exchange between rows brings the segment closest to the others, with the "
-    "difference to them before and after. It says what the model reacts to there, not what causes it."
+    "The last column names the feature whose permutation brings the segment closest to the others, with the difference "
+    "to them before and after. It describes the model in this segment, not a cause."
 )
 
 
 WRONG = (
-    "Segments by outcome less prediction come from trees of their own: each half of the observations grows one, and "
-    "the other half judges it. A model that is right has a mean residual of 0 in every segment."
+    "Segments by outcome minus prediction come from trees of their own: each half of the observations grows one, and "
+    "the other half judges it. A calibrated model has a mean residual of 0 in every segment."
 )
 
 
@@ -90,11 +91,11 @@ class SegmentsSection(ResultSection[SegmentsView]):
 
     name: ClassVar[str] = SegmentsView.id
     slot: ClassVar[str] = slots.SEGMENTS
-    shows: ClassVar[tuple[str, ...]] = (SegmentsView.id, SegmentFeatures.id, SegmentResiduals.id)
+    shows: ClassVar[tuple[str, ...]] = (SegmentsView.id, SegmentFeatures.id, SegmentResiduals.id, ids.SEGMENTS_ROWS)
     of = SegmentsView
     key = SegmentsView.id
-    title = "Segments of rows"
-    empty = "No measure has a value in each row."
+    title = "Segments of observations"
+    empty = "No measure has a value for each observation."
 
     def blocks(self, e: RunReader, view: SegmentsView) -> Iterable[Block]:
         """Return a sentence, the table and the figure."""
@@ -134,8 +135,8 @@ def _summary(e: RunReader, view: SegmentsView) -> str:
             above = len([x for x in own if x.p_adjusted <= LEVEL and x.difference > 0])
             parts.append(f"{above} of {count(len(own), 'segment')} by {e.words(measure, view.result).title}")
     if not parts:
-        return "No measure parts these rows into segments."
-    return f"Above the other rows, adjusted for all tests: {joined(parts)}."
+        return "No measure partitions these observations into segments."
+    return f"Above the other observations, adjusted for all tests: {joined(parts)}."
 
 
 def _shown(e: RunReader, view: SegmentsView, features: SegmentFeatures | None, keys: Sequence[str]) -> list[Block]:
@@ -143,14 +144,20 @@ def _shown(e: RunReader, view: SegmentsView, features: SegmentFeatures | None, k
     facts = [e.words(measure, view.result) for measure in measures]
     titles = [f"{fact.title}, {fact.unit}" if fact.unit else fact.title for fact in facts]
     ends = [f"{letter} {value_words(view.of(key)[last].estimate)}" for letter, key in labelled(keys)]
-    columns: list[Column | str] = ["", "rows where", Column("rows", "integer"), Column("share", "percent"), *titles]
+    columns: list[Column | str] = [
+        "",
+        "observations where",
+        Column("n", "integer"),
+        Column("share", "percent"),
+        *titles,
+    ]
     rows = []
     for letter, key in (*labelled(keys), ("", ALL_ROWS)):
         lines = view.of(key)
         first = next(iter(lines.values()))
         cells = (words_of(lines.get(measure)) for measure in measures)
         rows.append((letter, clean(first.item), first.n, first.share, *cells, _closest(features, first, measures)))
-    caption = f"Segments that stand out, and all judged rows. {intervals_caption(table_of(view.lines))}"
+    caption = f"Segments that stand out, and all judged observations. {intervals_caption(table_of(view.lines))}"
     table = make_table("segments-table", caption, [*columns, "brought closest by"], rows, of=view.result)
     figure = make_figure(
         "segments-figure",

@@ -44,7 +44,7 @@ def class_losses(q: Categorical, y: AnyArray) -> CaseLosses:
     expected = 1 - q.probabilities[np.arange(len(q)), decided]
     error = np.asarray(decided != y, dtype=float)
     words = ("expected error (1 − probability of the predicted class)", "error rate")
-    return CaseLosses(expected, error, expected, np.full(len(q), nan), True, words, "share of rows")
+    return CaseLosses(expected, error, expected, np.full(len(q), nan), True, words, "share of observations")
 
 
 def number_losses(q: Distribution, y: AnyArray, rng: np.random.Generator, draws: int) -> CaseLosses:

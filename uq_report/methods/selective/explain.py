@@ -160,7 +160,7 @@ class Selective(BuiltInExplainer):
             ),
             meta={"kept": KEPT, "n_min": self.n_min},
             measures={
-                REFERRAL_RATE: MeasureFacts("referral rate", "share of rows", "uncertainty"),
+                REFERRAL_RATE: MeasureFacts("referral rate", "share of observations", "uncertainty"),
                 KEPT_LOSS: MeasureFacts(f"{loss} of the kept", assessed.losses.unit, "loss"),
             },
         )
@@ -180,7 +180,9 @@ class Selective(BuiltInExplainer):
             members = attribute.codes == key[1]
             place = {"feature": attribute.name, "item": attribute.labels[key[1]]}
             referred = rate_of(1 - kept[members], sampling.part(members), confidence)
-            yield referred | place | {"measure": REFERRAL_RATE, "n": int(members.sum()), "unit": "share of rows"}
+            yield (
+                referred | place | {"measure": REFERRAL_RATE, "n": int(members.sum()), "unit": "share of observations"}
+            )
             inside = members & (kept > 0)
             if key in left.groups:
                 line = loss_of(assessed.losses.loss[inside], weighed.part(inside), confidence)

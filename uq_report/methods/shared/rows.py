@@ -135,7 +135,7 @@ class ShuffledRows:
             return Distrust()
         if outcomes and self.few.reason:
             return self.few
-        unit = "rows" if self.clusters is None else self.kind
+        unit = "observations" if self.clusters is None else self.kind
         tails = heavy_tails(effective_units(g, self.weights, self.clusters), self.units, unit)
         return tails._replace(rows=tails.rows * self.n / self.units)
 

@@ -53,8 +53,8 @@ from ..shared.checks import about
 WORDS = {
     facts.BELOW_RANGE: "{line.estimate:.0f} below the training minimum {line.bound}",
     facts.ABOVE_RANGE: "{line.estimate:.0f} above the training maximum {line.bound}",
-    facts.UNSEEN_LEVEL: "{line.estimate:.0f} with a level that no training row has ({line.bound})",
-    facts.NEWLY_MISSING: "{line.estimate:.0f} missing, while no training row lacks it",
+    facts.UNSEEN_LEVEL: "{line.estimate:.0f} with a level that does not occur in training ({line.bound})",
+    facts.NEWLY_MISSING: "{line.estimate:.0f} missing, while no value is missing in training",
 }
 # what a column that left its training range, or is distributed otherwise, explains: rows outside, faults of the model
 OUTSIDE_ROWS, NEW_VALUES = "UQ301", "UQ303"
@@ -71,7 +71,8 @@ OUTSIDE = Rule(
     "observations, medium from {medium:pct}, low from {margin:pct}, else an observation.",
     raised=("p_value <= level",),
     grades=("high if excess >= high", "medium if excess >= medium", "low if excess >= margin", "observation"),
-    rests_on="Conformal p-values: rows drawn as the training rows are exchangeable with them (Vovk et al. 2005)",
+    rests_on="Conformal p-values: observations drawn as the training sample are exchangeable with it (Vovk et al. "
+    "2005)",
 )
 SHUFFLED = Rule(
     code="UQ302",
@@ -87,12 +88,13 @@ UNSEEN = Rule(
     title="Values do not occur in the training sample",
     options=("level/2",),
     thresholds={"low": 0.02, "medium": 0.05, "high": 0.5},
-    when="More values lie beyond the training range, have an unseen level or are newly missing than chance explains "
+    when="More values lie beyond the training range, have a new level or are newly missing than chance explains "
     "(exact tests, level {level}, Holm-adjusted over features). High if at least {high:pct} of the observations are "
     "affected, medium from {medium:pct}, low from {low:pct}, else an observation.",
     raised=("p_adjusted <= level",),
     grades=("high if share >= high", "medium if share >= medium", "low if share >= low", "observation"),
-    rests_on="Audited and training rows drawn alike are exchangeable: any deal of them is as likely",
+    rests_on="Two samples of one population are exchangeable: every assignment of observations to them is equally "
+    "likely",
 )
 SHIFTED = Rule(
     code="UQ304",
@@ -108,13 +110,14 @@ NEAR_COPIES = Rule(
     code="UQ305",
     title="Observations are near copies of training observations",
     options=("copies", "copies_medium", "copies_high"),
-    when="More audited observations than training observations lie far closer to one training observation than to the "
-    "next (ratio of both distances, at most its 1 % point among training observations). The excess, by its "
+    when="More observations of the test than of the training sample lie far closer to one training observation than "
+    "to the next (ratio of both distances, at most its 1 % point among training observations). The excess, by its "
     "one-sided lower limit (99.5 %), is above {copies:pct}. High above {copies_high:pct}, medium above "
     "{copies_medium:pct}, else low.",
     raised=("excess > copies",),
     grades=("high if excess > copies_high", "medium if excess > copies_medium", "low"),
-    rests_on="Audited and training observations drawn alike have the same ratio of distances to training observations",
+    rests_on="Test and training observations of one population have the same ratio of distances to training "
+    "observations",
 )
 
 
@@ -212,14 +215,14 @@ def _unseen(lines: Sequence[ValueLine], rule: Rule) -> Said:
 
 def _copies(rule: Rule, run: Run) -> RuleOutcome:
     lines = needed(SupportCopies, run).lines
-    words = [f"{share_words(x.share)} of the audited and {share_words(x.share_train)} of the training" for x in lines]
+    words = [f"{share_words(x.share)} of the test and {share_words(x.share_train)} of the training" for x in lines]
     passed = f"Near copies of a training observation are {listed(words)} observations."
     return family(rule, lines, lambda x: {"excess": x.least}, lambda x: _near_copies(rule, x), passed=passed)
 
 
 def _near_copies(rule: Rule, line: CopiesLine) -> Said:
     return {
-        "statement": f"{share_words(line.share)} of {line.n} audited observations lie far closer to one training "
+        "statement": f"{share_words(line.share)} of {line.n} observations lie far closer to one training "
         f"observation than to the next; of training observations {share_words(line.share_train)} do, an excess of at "
         f"least {share_words(line.least)}. These are copies with small changes, or repeated measurements of the same "
         "units: the model was fitted to them.",

@@ -44,20 +44,19 @@ def new_values(columns: Sequence[Paired], rows: IntArray, engine: Engine) -> Dia
             records += [line] if count else []
     return diagnostic(
         ids.SUPPORT_VALUES,
-        "Values that the training rows do not have",
+        "Values that do not occur in the training sample",
         records,
         ("item", "n", "share", "p_value", "bound"),
         x="n",
         notes=(
-            "Counts of audited rows against all training rows; only features with such values are listed.",
+            "Counts in the test sample against the whole training sample; only features with such values are listed.",
             (
-                "p is the chance of as many if audited and training rows were drawn alike. k values beyond the "
-                "training range: the k most extreme of all rows are audited ones. Unseen levels: rows dealt anew."
+                "p is the probability of as many if both samples are drawn from one population. k values beyond the "
+                "training range: the k most extreme of all observations are in the test sample. New levels: by "
+                "permutation of the observations between the samples."
             ),
-            (
-                "Weights take no part in these p-values; of clusters one row each, drawn once, does, and training rows "
-                "count by the same share."
-            ),
+            "These p-values do not use weights; of each cluster they use one observation, drawn once, and training "
+            "observations count by the same share.",
         ),
         meta={"tests": sum(3 if pair.ordered else 2 for pair in columns)},
     )
@@ -122,21 +121,58 @@ def shifts(columns: Sequence[Paired], rows: IntArray, engine: Engine) -> Diagnos
     """Return the result ``support.shift``; of the audited rows the independent ones, at positions `rows`, count."""
     return diagnostic(
         ids.SUPPORT_SHIFT,
-        "How far audited rows are distributed from the training rows",
+        "Distance between the distributions of test and training sample",
         _lines(columns, rows, engine.confidence),
         ("item", "n"),
         x="n",
         notes=(
             (
                 "Largest difference of the distribution functions; of levels, half the sum of the differences of their "
-                "shares. At least this share of the rows would have to change for both to be alike."
+                "shares. At least this share of the observations would have to change for both to be equal."
             ),
             (
-                "Intervals hold for all features at once, for any distribution (Massart 1990, Weissman et al. 2003), "
-                "over new training rows too. Weights take no part; of clusters one row each, drawn once, does, and "
-                "training rows count by the same share."
+                "Intervals are simultaneous over all features, for any distribution (Massart 1990, Weissman et al. "
+                "2003), over new training samples too. Weights are not used; of each cluster one observation, drawn "
+                "once, is, and training observations count by the same share."
             ),
         ),
+    )
+
+
+BINS, LEVELS = 12, 8  # of a column whose two distributions are recorded
+
+
+def distributions(columns: Sequence[Paired]) -> Diagnostic:
+    """Return the result ``support.distribution``: the shares of both samples by bin, or by level, of every column."""
+    records: list[tuple[str, str, str, float, float]] = []
+    edges: dict[str, list[float]] = {}
+    labels: dict[str, list[str]] = {}
+    for pair in columns:
+        samples = {"training": pair.train[~np.isnan(pair.train)], "test": pair.test[~np.isnan(pair.test)]}
+        both = np.concatenate([*samples.values()])
+        if not all(map(len, samples.values())) or np.ptp(both) == 0:
+            continue
+        if pair.ordered:
+            bounds = np.histogram_bin_edges(both, BINS)
+            shares = {item: np.histogram(values, bounds)[0] / len(values) for item, values in samples.items()}
+        else:
+            codes, counts = np.unique(both, return_counts=True)
+            codes = codes[np.argsort(-counts, kind="stable")][:LEVELS]
+            bounds = np.arange(len(codes) + 1.0) - 0.5
+            labels[pair.name] = [short(pair.labels[int(code)]) for code in codes]
+            shares = {item: np.array([(values == code).mean() for code in codes]) for item, values in samples.items()}
+        edges[pair.name] = bounds.tolist()
+        middles = ((bounds[1:] + bounds[:-1]) / 2).tolist()
+        for item, share in shares.items():
+            records += [("share", pair.name, item, x, y) for x, y in zip(middles, share.tolist(), strict=True)]
+    return Diagnostic(
+        id=ids.SUPPORT_DISTRIBUTION,
+        explainer=ids.SUPPORT,
+        title="Distributions of the features in the training and the test sample",
+        frame=pd.DataFrame(records, columns=list(Diagnostic.columns)),
+        estimates=pd.DataFrame(columns=list(ESTIMATE_COLUMNS)),
+        notes=(f"Shares of non-missing values by {BINS} bins, or by the {LEVELS} most frequent levels.",),
+        meta={"edges": edges, "labels": labels},
     )
 
 
@@ -153,7 +189,7 @@ def _lines(columns: Sequence[Paired], rows: IntArray, confidence: float) -> Iter
         reach = sum(np.sqrt((kinds * np.log(2) - np.log(level / 2)) / (2 * count)) for count in counts)
         interval = max(distance - reach, 0.0), min(distance + reach, 1.0)
         line = estimate(distance, np.nan, interval, confidence, "distance", pair.name)
-        yield line | {"covers": "new test and training rows", "item": words, "n": len(new)}
+        yield line | {"covers": "new test and training samples", "item": words, "n": len(new)}
 
 
 def _numbers(old: FloatArray, new: FloatArray) -> tuple[float, str, int]:
@@ -252,6 +288,7 @@ class Support(BuiltInExplainer):
             _rows_result(rows, edge.p_values(distances), edge.expected),
             new_values(columns, units, engine),
             shifts(columns, units, engine),
+            distributions(columns),
             near_copies(columns, engine),
         ]
 
@@ -288,20 +325,21 @@ class Support(BuiltInExplainer):
         sizes |= {"units": sampling.units}
         return diagnostic(
             ids.SUPPORT,
-            "Rows outside the training support",
+            "Observations outside the training domain",
             [line | {"measure": MEASURE, "expected": expected} for line in records],
             ("item", "n", "p_value", "expected"),
             x="expected",
             options=asdict(self),
             notes=(
                 (
-                    f"Outside: farther from the {self.n_neighbors} nearest of {space.n_reference} training rows "
+                    f"Outside: farther from the {self.n_neighbors} nearest of {space.n_reference} training "
+                    "observations "
                     f"than all but {100 * expected:.3g} % of {len(edge.scores)} others are."
                 ),
-                *((f"{n} of {subject.n} audited rows, drawn at random, were used.",) if n < subject.n else ()),
-                f"Shuffled: {self.n_repeats} shuffles of {min(n, SHUFFLE_ROWS)} rows.",
-                "Intervals hold for this limit; the p-value also covers the draw of the training rows.",
-                *(("The p-value uses one row of each cluster.",) if sampling.codes is not None else ()),
+                *((f"{n} of {subject.n} observations, drawn at random, were used.",) if n < subject.n else ()),
+                f"Permuted: {self.n_repeats} permutations of {min(n, SHUFFLE_ROWS)} observations.",
+                "Intervals are given this limit; the p-value also covers the draw of the training sample.",
+                *(("The p-value uses one observation of each cluster.",) if sampling.codes is not None else ()),
                 *(("The p-value does not use the weights.",) if np.ptp(sampling.weights) > 0 else ()),
                 *sampling.notes(),
             ),
@@ -328,13 +366,13 @@ def _rows_result(rows: IntArray, p_values: FloatArray, expected: float) -> Diagn
     return Diagnostic(
         id=ids.SUPPORT_ROWS,
         explainer=ids.SUPPORT,
-        title="How unusual each row is among the training rows",
+        title="How unusual each observation is in the training sample",
         frame=pd.DataFrame(columns),
         estimates=pd.DataFrame(columns=list(ESTIMATE_COLUMNS)),
         notes=(
             (
-                f"x is the row, value the share of held-out training rows at least as far off; outside at "
-                f"{expected:.3g} or less."
+                f"x is the observation, value the share of held-out training observations at least as far off; "
+                f"outside at {expected:.3g} or less."
             ),
         ),
         meta={"expected": expected},

@@ -262,11 +262,11 @@ def near_copies(columns: Sequence[Paired], engine: Engine) -> Diagnostic:
     shares = share, part.effective_n(share, error), share_train, float(len(trained))
     ends, (least, _) = (newcombe(*shares, normal_quantile(level)) for level in (engine.confidence, 2 * SURELY - 1))
     line = estimate(share - share_train, np.nan, ends, engine.confidence, MEASURE)
-    line |= {"covers": "new test and training rows", "item": "near copies", "n": len(rows), "share": share}
+    line |= {"covers": "new test and training samples", "item": "near copies", "n": len(rows), "share": share}
     sampled = f"{len(reference)} of {n_train} training observations, drawn at random, were searched."
     return diagnostic(
         ids.SUPPORT_COPIES,
-        "Audited observations that are near copies of training observations",
+        "Observations that are near copies of training observations",
         [line | {"share_train": share_train, "least": least, "ratio": limit, "n_train": len(trained)}],
         ("item", "n", "share", "share_train", "least", "ratio", "n_train"),
         x="share",

@@ -14,7 +14,7 @@ from ...evidence.view import by_feature
 from ...reading.run_reader import FAILED, RunReader
 from ...reading.sentences import amount, apart, estimate_words, percent, scaled, share, unbracketed
 from ..sections.outcomes import ITEMS_WITH_SKILL
-from ..sections.uncertainty import gain_words, score_name
+from ..sections.uncertainty import gain_words, score_name, why_open
 
 PERFORMANCE, CALIBRATION = "Performance", "Calibration"
 NOT_TESTED = "Not tested"
@@ -224,8 +224,7 @@ def _undecided(e: RunReader, view: CalibrationView, gap: ScoreLine) -> str:
     margin, text = e.gap_margin, f"Calibration gap {_words(gap)}"
     if not isfinite(margin) or max(-gap.lower_90, gap.upper_90) < margin:
         return f"{text}."
-    size = view.gap_size(margin)
-    return f"{text}; tolerance ±{margin:g}.{'' if size is None else f' {size.sentence}'}"
+    return spaced(f"{text}; tolerance ±{margin:g}.", why_open(e, view, gap))
 
 
 def _words(gap: ScoreLine, sign: int = 1) -> str:
@@ -244,4 +243,5 @@ def realised(e: RunReader) -> str:
     if implied.estimate < view.margin:  # a share of next to nothing
         return ""
     ratio = value_words(whole.share, whole.share_lower, whole.share_upper)
-    return f"Realisation ratio of the importance: {ratio}{', over-fitting' if whole.share_upper < 1 else ''}."
+    over = ", over-dispersion or over-fitting" if e.subject.family == "Poisson" else ", over-fitting"
+    return f"Realisation ratio of the importance: {ratio}{over if whole.share_upper < 1 else ''}."

@@ -12,18 +12,16 @@ from typing import NamedTuple
 from ...checks.reading import measure_words
 from ...core.model.measures import NLL, NLL_CLIPPED
 from ...core.support.text import count
-from ...document.text import joined, mention, mentions, name, value_words
+from ...document.text import joined, mention, mentions, name
 from ...evidence import columns as col
-from ...evidence import ids
-from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, ShapImportance
-from ...reading.rank_ranges import FeatureRanking, RankedFeature, answers
+from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE
+from ...reading.rank_ranges import FeatureRanking, RankedFeature, answers, sample_size
 from ...reading.run_reader import RunReader
 from ...reading.sentences import apart, scaled
 from . import uncertainty
 
 PREDICTION, LOSS, UNCERTAINTY = "prediction", "loss", "uncertainty"
 NAMED = 4  # features in a sentence
-NO_LEADER = "UQ501"
 LOG_LOSSES = (NLL.name, NLL_CLIPPED.name)
 
 
@@ -75,18 +73,8 @@ def drivers(e: RunReader) -> tuple[str, ...]:
 def _read(e: RunReader, ranking: FeatureRanking) -> DriverRanking:
     """Return a ranking with its verdicts and places; those without a number are left out."""
     lines = tuple(ranking.features[feature] for feature in ranking.order if feature in ranking.features)
-    undecided = any(f.code == NO_LEADER and ranking.measure in f.measures for f in e.findings)
     tied = not all(line.by_intervals for line in ranking.features.values())
-    return DriverRanking(ranking, lines, _sample_size(e, ranking), undecided or tied)
-
-
-def _sample_size(e: RunReader, ranking: FeatureRanking) -> str:
-    """Return the sample size of a ranking in words."""
-    view = ShapImportance.find(e.run) if ranking.result.id == ids.SHAP_IMPORTANCE else None
-    used, n = len(view.rows_used) if view is not None else 0, e.subject.n
-    if used and used != n:
-        return f"n = {used} explained observations"
-    return "without a known number of observations" if n is None else f"n = {n}"
+    return DriverRanking(ranking, lines, sample_size(e, ranking.result.id), tied)
 
 
 def _predicted(e: RunReader) -> str:
@@ -119,7 +107,7 @@ def _tied(read: DriverRanking) -> str:
 def _loss_name(e: RunReader, read: DriverRanking) -> str:
     """Return what readers call the loss: the log loss is that of classes."""
     measure = read.ranking.measure
-    return "the log loss" if e.subject.classes and measure in LOG_LOSSES else measure_words(measure)
+    return f"the {e.log_score}" if measure in LOG_LOSSES else measure_words(measure)
 
 
 def _loss(read: DriverRanking, loss: str) -> str:
@@ -155,7 +143,7 @@ def _by_few_observations(read: DriverRanking, costly: Sequence[RankedFeature]) -
     above = [line for line in read.lines if line.unreliable and sign * line.estimate > most]
     if not above:
         return ""
-    size = value_words(sign * above[0].estimate, unit=read.ranking.facts.unit)
+    size = apart(read.amount(above[0]))[0]
     return f" The estimate for {mention(above[0].feature)} is larger ({size}), but rests on a few observations."
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from math import isfinite
 
@@ -23,6 +24,7 @@ from ...evidence.view import of_measure
 from ...reading.rank_ranges import FeatureRanking, leader, leading
 from ...reading.run_reader import NLL, OPEN, SEVERITY_TONES, RunReader
 from ...reading.sentences import DAGGER, largest_words
+from ..nouns import named
 from ..plots import TITLES, DriverPanel, draw_drivers
 from ..rating import NO_VERDICT, recommended, tally
 from ..sections.groups import affected_card
@@ -64,7 +66,8 @@ def picture(e: RunReader) -> tuple[Block, ...]:
     if DAGGER in alt:
         alt += f" {DAGGER} The interval is unreliable."
     caption = _caption(e, ranked, panels, len(features))
-    return (make_figure("answer-picture", caption, alt, lambda: draw_drivers(panels, features), ranked[0].result.id),)
+    wide, narrow = (partial(draw_drivers, panels, features, narrow=stacked) for stacked in (False, True))
+    return (make_figure("answer-picture", caption, alt, wide, ranked[0].result.id, narrow),)
 
 
 def _panel(e: RunReader, ranking: FeatureRanking) -> DriverPanel:
@@ -207,7 +210,7 @@ CALIBRATED = "calibration"
 def answer_of(e: RunReader) -> Conclusion:
     """Return what the evidence of a run supports."""
     advice = recommended(e.run)
-    return Conclusion(
+    page = Conclusion(
         recommendation=advice.badge,
         because=because(e),
         basis=advice.basis,
@@ -219,6 +222,7 @@ def answer_of(e: RunReader) -> Conclusion:
         actions=actions(e),
         foot=_foot(e),
     )
+    return named(e, page)
 
 
 def because(e: RunReader) -> str:

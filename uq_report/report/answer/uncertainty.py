@@ -234,7 +234,8 @@ def corrupted(e: RunReader) -> str:
     cases: dict[str, list[Corrupted]] = {}
     for one in _corrupted(e):
         cases.setdefault(one.case, []).append(one)
-    return spaced(*(_SENTENCES[case](some) for case, some in cases.items() if case))
+    texts = (_SENTENCES[case](some) for case, some in cases.items() if case)
+    return spaced(*(text.replace("{loss}", e.log_score) for text in texts))
 
 
 def _corrupted(e: RunReader) -> list[Corrupted]:
@@ -255,7 +256,7 @@ def _corrupted(e: RunReader) -> list[Corrupted]:
 def _raised(some: Sequence[Corrupted]) -> str:
     """Return how the sentences begin: whose corrupted values increase the log loss, and by how much."""
     names = joined([one.feature for one in some])
-    return f"Corrupted values of {names} increase the log loss by {sizes([one.loss for one in some])} nats"
+    return f"Corrupted values of {names} increase the {{loss}} by {sizes([one.loss for one in some])} nats"
 
 
 def _unpredictable(some: Sequence[Corrupted]) -> str:

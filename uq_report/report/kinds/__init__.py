@@ -11,7 +11,9 @@ from ...core.support.errors import InputError, nearest
 from ...document.blocks import undrawn
 from ...document.document import Document
 from ...evidence.run import Run
+from ...reading.run_reader import RunReader
 from .. import AUDIT, BRIEF, EXTENTS, FULL, MODEL_CARD, NAMES, NONE, SHORT, assemble
+from ..nouns import named
 from .brief import brief
 from .model_card import model_card
 
@@ -59,7 +61,8 @@ def document(run: Run, kind: str = "audit", *, appendix: str = SHORT, draws: boo
     check_form(kind, appendix)
     try:
         with nullcontext() if draws else undrawn():
-            return assemble.document(run, appendix=appendix) if kind == "audit" else KINDS[kind](run)
+            made = assemble.document(run, appendix=appendix) if kind == "audit" else KINDS[kind](run)
+            return named(RunReader(run), made)
     finally:
         if draws:
             gc.collect()  # figures refer to themselves, and hold pixels that Python's collector does not count

@@ -83,7 +83,7 @@ def _metrics(e: RunReader) -> Section:
     table = tables("metrics-table", "Measures of this card.", columns, rows)
     text = (
         "Intervals are over new observations for the fitted model, unless a caption states otherwise. No decision "
-        "threshold is part of the model as audited; the owner of the model chooses the measure that suits its use."
+        "threshold is part of the model; the owner of the model chooses the measure that suits its use."
     )
     return make_section("metrics", "Metrics", (*paragraphs(text), *table))
 

@@ -306,9 +306,15 @@ def _renamed(block: Block) -> Block:
 
 CLOSED = "A closed finding is no longer raised; this does not prove that its cause is removed."
 INPUTS = 4  # named of those that differ
-OBSERVATION = "observation"
-TONES: dict[str, Tone] = {"new": "bad", "worse": "bad", "better": "good", "closed": "good", "unchanged": "neutral"}
-FINDINGS, VALUES, LEFT = 6, 5, 2  # findings and values in the table; parts that were not compared
+TONES: dict[str, Tone] = {
+    "new": "bad",
+    "worse": "bad",
+    "better": "good",
+    "moved": "neutral",
+    "closed": "good",
+    "unchanged": "neutral",
+}
+VALUES, LEFT = 5, 2  # values in the table; parts that were not compared
 Row = tuple[Cell, ...]
 
 
@@ -351,16 +357,13 @@ def in_short(since: RunChanges) -> str:
 
 
 def _changed_findings(since: RunChanges) -> Iterator[Row]:
-    """Yield the findings above observation that changed, most severe first, and count those beyond the first few."""
+    """Yield every finding that opened, closed or changed, most severe first."""
     order = list(TONES)
-    moved = [x for x in since.findings if x.change != "unchanged" and {x.before, x.now} - {"", OBSERVATION}]
-    moved.sort(key=lambda x: (order.index(x.change), _severity(x)))
-    for x in moved[:FINDINGS]:
+    moved = [x for x in since.findings if x.change != "unchanged"]
+    for x in sorted(moved, key=lambda x: (order.index(x.change), _severity(x))):
         features = f" ({joined(items(x.features), 4)})" if x.features else ""
         what = f"{clean(x.code, 20)} {clean(x.title)}{features}"
         yield what, Badge(x.change, TONES[x.change]), x.before or "not open", x.now or "not open"
-    for kind, more in Counter(x.change for x in moved[FINDINGS:]).items():  # in the order of the kinds, as `moved` is
-        yield count(more, "further finding"), Badge(kind, TONES[kind]), "", ""
 
 
 def _severity(change: FindingChange) -> int:

@@ -40,15 +40,15 @@ FIGURE = 12  # features of which the correction is drawn
 SHARED = 6  # features with shared information, named
 # readings of loss and stated uncertainty, in the order in which they are stated
 READINGS: Mapping[str, str] = {
-    HIDDEN: "Permuting them increases the log loss without increasing the stated uncertainty",
-    LESS: "Permuting them increases the log loss, and the stated uncertainty by less",
-    ALIKE: "Permuting them increases the log loss and the stated uncertainty alike",
-    MORE: "Permuting them increases the log loss, and the stated uncertainty by more",
-    CONFIDENT: "Permuting them increases the log loss, and the model becomes more confident",
-    OPEN_RISE: "Permuting them increases the log loss; the change of the stated uncertainty is inconclusive",
-    BETTER: "Permuting them decreases the log loss",
-    CAREFUL: "Permuting them increases the stated uncertainty, not the log loss",
-    BOLD: "Permuting them makes the model more confident, without increasing the log loss",
+    HIDDEN: "Permuting them increases the {loss} without increasing the stated uncertainty",
+    LESS: "Permuting them increases the {loss}, and the stated uncertainty by less",
+    ALIKE: "Permuting them increases the {loss} and the stated uncertainty alike",
+    MORE: "Permuting them increases the {loss}, and the stated uncertainty by more",
+    CONFIDENT: "Permuting them increases the {loss}, and the model becomes more confident",
+    OPEN_RISE: "Permuting them increases the {loss}; the change of the stated uncertainty is inconclusive",
+    BETTER: "Permuting them decreases the {loss}",
+    CAREFUL: "Permuting them increases the stated uncertainty, not the {loss}",
+    BOLD: "Permuting them makes the model more confident, without increasing the {loss}",
     INCONCLUSIVE: "Inconclusive",
     HARMLESS: "Permuting them changes neither",
 }
@@ -74,7 +74,7 @@ def drives(e: RunReader) -> Section:
 
 def _map(e: RunReader) -> Section:
     """Return the likelihood-entropy map and its readings; without both measures, why there is none."""
-    view, title = Pfi.find(e.run), "Log loss and stated uncertainty"
+    view, title = Pfi.find(e.run), "Loss and stated uncertainty"
     if view is None or not set(PAIR) <= set(view.measures):
         text = e.why_missing(Pfi.id) if view is None else _unmapped(e, view)
         return make_section("drives-map", title, paragraphs(text))
@@ -82,7 +82,7 @@ def _map(e: RunReader) -> Section:
     lacking = [feature for feature in axes["entropy"] if feature not in axes["nll"]]
     if lacking:
         names = joined(mentions(lacking))
-        text = f"There is no map of log loss and stated uncertainty: the log score has no importance of {names}."
+        text = f"There is no map of loss and stated uncertainty: the log score has no importance of {names}."
         return make_section("drives-map", title, paragraphs(text))
     readings = _readings(e, [line.feature for line in largest_first(axes["nll"].values())])
     finding = _finding(e, readings)
@@ -101,7 +101,7 @@ def _unmapped(e: RunReader, view: Pfi) -> str:
     """Say which of the two importances is missing."""
     lacking = [words for words, x in zip(("the loss", "the uncertainty"), PAIR, strict=True) if x not in view.measures]
     why = "" if e.subject.has_y else ": no outcomes were given"
-    return f"There is no map of log loss and stated uncertainty: no importance for {joined(lacking)} was computed{why}."
+    return f"There is no map of loss and stated uncertainty: no importance for {joined(lacking)} was computed{why}."
 
 
 def _readings(e: RunReader, order: Sequence[str]) -> dict[str, list[str]]:
@@ -122,12 +122,12 @@ def _finding(e: RunReader, readings: Mapping[str, Sequence[str]]) -> str:
         sum(len(single.get(reading, ())) for reading in some) for some in (RISING, RISING[:3], (CONFIDENT,))
     )
     if not worse:
-        return "No feature is shown to increase the log loss." if readings else "Log loss and stated uncertainty."
+        return f"No feature is shown to increase the {e.log_score}." if readings else ""
     total = count(sum(map(len, single.values())), "feature")
     more = f", for {confident} the model becomes more confident" if confident else ""
     return (
-        f"Permuting {worse} of {total} increases the log loss; for {seen} of them the stated uncertainty is shown to "
-        f"increase too{more}."
+        f"Permuting {worse} of {total} increases the {e.log_score}; for {seen or 'none'} of them the stated "
+        f"uncertainty is shown to increase too{more}."
     )
 
 
@@ -136,7 +136,8 @@ def _read(e: RunReader, readings: Mapping[str, Sequence[str]]) -> tuple[Bullets,
     texts = []
     for reading, features in readings.items():
         names = [f"{mention(feature)}{' (together)' * (feature in e.subject.groups)}" for feature in features]
-        texts.append(f"{READINGS.get(reading, sentence(reading).rstrip('.'))}: {joined(names)}.")
+        lead = READINGS.get(reading, sentence(reading).rstrip(".")).format(loss=e.log_score)
+        texts.append(f"{lead}: {joined(names)}.")
     texts[SENTENCES - 1 :] = [" ".join(texts[SENTENCES - 1 :])] if len(texts) >= SENTENCES else []
     return bullets(texts)
 

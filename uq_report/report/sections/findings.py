@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from ...checks.policy import parse
 from ...checks.rule import rates
 from ...core.model.results import Result
 from ...core.support.errors import SITE
@@ -189,8 +190,21 @@ def monitoring(e: RunReader) -> Section:
     columns = ("code", "raised when", "source", "state", "observed, threshold")
     caption = "Rules of the checks, and their current state."
     table = tables("monitoring-rules", caption, columns, sorted(rows, key=lambda row: row[0]))
-    blocks: tuple[Block, ...] = (*paragraphs(MONITORING_LEAD, now), Facts(rows=procedure), *table, *_margins(e))
+    blocks = (*paragraphs(MONITORING_LEAD, now), Facts(rows=procedure), *_triggers(e), *table, *_margins(e))
     return make_section("monitoring", MONITORING, blocks)
+
+
+TRIGGERED = {"holds": Badge("not triggered", "good"), "broken": Badge("triggered", "bad")}
+
+
+def _triggers(e: RunReader) -> tuple[Table, ...]:
+    """Return the monitoring triggers that the owner has stated, and the answer of this run."""
+    options = e.run.settings.get("options")
+    own = options.get("checks.policy") if isinstance(options, Mapping) else None
+    stated = own.get("require", ()) if isinstance(own, Mapping) else ()
+    rulings = [rule.judge(e.run) for rule in parse([str(rule) for rule in stated])]
+    rows = [(clean(x.rule), TRIGGERED.get(x.state, Badge("inconclusive", "unknown")), clean(x.words)) for x in rulings]
+    return tables("monitoring-triggers", "Triggers stated by the owner.", ("must hold", "state", "observed"), rows)
 
 
 def _state(outcome: Outcome, rule: RuleRecord) -> tuple[Badge, str]:
@@ -252,7 +266,7 @@ def _margins_of(e: RunReader, result: Result) -> list[tuple[object, ...]]:
 
 OBSERVATION = "observation"
 SAME = 5  # statements of findings that share a block, beyond the first
-NEWS = ("new", "worse", "better", "unchanged")
+NEWS = ("new", "worse", "better", "moved", "unchanged")
 
 
 @dataclass(frozen=True)
@@ -380,7 +394,7 @@ def _statement(group: FindingGroup) -> str:
     if len(group.members) == 1:
         affected = sentence(f"Affected: {first.affected}") if first.affected else ""
         also = spaced(affected, "" if first.size is None else f"Size: {size_words(first)}.")
-    return spaced(mentioned(sentence(first.statement), first.features), also)
+    return spaced(mentioned(sentence(first.statement, first.features), first.features), also)
 
 
 def _members(group: FindingGroup) -> tuple[Block, ...]:
@@ -395,7 +409,7 @@ def _members(group: FindingGroup) -> tuple[Block, ...]:
     filled = [k for k in range(len(heads)) if k < 3 or any(row[k] for row in rows)]
     cells = [[row[k] for k in filled] for row in rows]
     table = make_table(f"{group.id}-table", f"{group.code} by feature.", [heads[k] for k in filled], cells)
-    statements = tuple(mentioned(sentence(f.statement), f.features) for f in group.members[1 : SAME + 1])
+    statements = tuple(mentioned(sentence(f.statement, f.features), f.features) for f in group.members[1 : SAME + 1])
     return (table, Fold(title=f"{group.code}: further statements", blocks=(Bullets(items=statements),)))
 
 
@@ -405,7 +419,9 @@ def _to_do(e: RunReader, group: FindingGroup) -> str:
     actions = dict.fromkeys(action for finding in group.members if (action := e.action(finding))[0] != OPEN)
     owners = [f"{owner}{'' if due == ABSENT else f', due {due}'}" for owner, due in actions]
     does = f"Owner: {joined(owners)}." if owners else ""
-    return spaced("Action:", " ".join(remedies) or "not stated.", does)
+    responses = dict.fromkeys(response for finding in group.members if (response := e.response(finding)))
+    answer = f"Management response: {' '.join(map(sentence, responses))}" if responses else ""
+    return spaced("Action:", " ".join(remedies) or "not stated.", does, answer)
 
 
 def _observations(noted: Sequence[FindingGroup]) -> Fold:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
+from ...core.support.numbers import unit_phrase
 from ...core.support.text import count
-from ...document.blocks import bullets, make_section, paragraphs, tables
-from ...document.document import Block, Card, Column, Section, Table
+from ...document.blocks import bullets, make_figure, make_section, paragraphs, tables
+from ...document.document import Block, Card, Column, Fold, Section, Table
+from ...document.plots.frames import interval_words
 from ...document.text import clean, joined, mention, name, spaced, value_words
 from ...evidence.outcomes import (
     DifferenceLine,
@@ -22,14 +24,15 @@ from ...evidence.outcomes import (
     ProxyLine,
     UseLine,
 )
-from ...evidence.view import of_feature, of_measure
-from ...reading.run_reader import RunReader
+from ...evidence.view import of_feature, of_measure, table_of
+from ...reading.run_reader import OPEN, RunReader
 from ...reading.sentences import amount, apart, estimate_words, points, unbracketed
+from ..plots import draw_groups
 
 TITLE = "Groups"
 ATTRIBUTES, LEVELS = 3, 6  # in tables of the front part
 PREDICTION, OUTCOME, RESIDUAL, MISSED = "prediction", "outcome", "residual", "false_negative_rate"
-TOGETHER, ALL_ROWS = "all features", "all rows"  # items that are of no feature, and of no level
+TOGETHER, ALL_ROWS = "all features", "all observations"  # items that are of no feature, and of no level
 BIASED, USED = "UQ801", "UQ803"  # predictions too high or too low for a level; predictions that use an attribute
 CODES = "UQ80"
 L = TypeVar("L", bound=GroupLine)
@@ -46,8 +49,11 @@ def affected(e: RunReader) -> Section | None:
         attributes = [AttributeEffects(e, view, feature) for feature in view.features if feature]
         own = [table for k, x in enumerate(attributes[:ATTRIBUTES], 1) for table in x.table(f"performance-groups-{k}")]
         sentences = [sentence for attribute in attributes for sentence in attribute.sentences()]
-        blocks = (*own, *bullets([*sentences, *_proxies(e, view), *_withheld(e, view)]))
-        blocks = blocks or paragraphs("Not testable: no group has enough observations.")
+        basis = f"Legal basis: {e.about('legal_basis') or OPEN.text}."
+        texts = bullets([*sentences, *_proxies(e, view), *_withheld(e, view)])
+        numbers = (Fold(title="Means and differences by group", blocks=tuple(own)),) if own else ()
+        blocks = (*_figure(attributes[:ATTRIBUTES]), *texts, *numbers)
+        blocks = (*paragraphs(basis), *(blocks or paragraphs("Not testable: no group has enough observations.")))
     return make_section("performance-groups", TITLE, blocks)
 
 
@@ -129,6 +135,28 @@ class AttributeEffects:
         own = [line for line in lines if (line.item, line.measure) == (most.item, most.measure)]
         parts = [_taken(line) for line in sorted(own, key=lambda line: -line.association)[:2]]
         return f"; {joined(parts)}" if parts else ""
+
+
+def _figure(attributes: Sequence[AttributeEffects]) -> tuple[Block, ...]:
+    """Return mean prediction against mean outcome by group, the disadvantaged group of each attribute first."""
+    pairs = []
+    for one in attributes:
+        means = [one.of(measure, of_feature(one.view.lines, one.name)) for measure in (PREDICTION, OUTCOME)]
+        apart = one.of(PREDICTION, one.apart)
+        order = sorted(one.levels(), key=lambda item, apart=apart: -apart[item].estimate if item in apart else 0.0)
+        pairs += [(f"{name(one.name)}: {name(x)}", *(mean[x] for mean in means)) for x in order if x in means[1]]
+    if not pairs:
+        return ()
+    labels, *lines = zip(*pairs, strict=True)
+    words = [f"{label} {amount(predicted)}, outcome {amount(came)}" for label, predicted, came in pairs]
+    figure = make_figure(
+        "performance-groups-figure",
+        f"Mean prediction and mean outcome by group. Intervals: {interval_words(table_of(lines[0]))}.",
+        f"Mean prediction by group: {joined(words, len(words))}.",
+        lambda: draw_groups(labels, *map(table_of, lines), label=unit_phrase(lines[0][0].unit) or lines[0][0].unit),
+        attributes[0].view.id,
+    )
+    return (figure,)
 
 
 def _taken(line: UseLine) -> str:

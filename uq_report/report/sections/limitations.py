@@ -8,7 +8,7 @@ from typing import Any
 
 from ...core.support.text import count
 from ...document.blocks import bullets, make_section, paragraphs, tables
-from ...document.document import Block, Bullets, Column, Section
+from ...document.document import Block, Bullets, Column, Fold, Section
 from ...document.text import clean, items, joined, mentions, name, sentence
 from ...reading.run_reader import RunReader
 from ..rating import NO_VERDICT
@@ -59,7 +59,8 @@ def _detectable(e: RunReader) -> tuple[Block, ...]:
         f"audit; weights and dependence lower them. Not reliably detected at any size: {NOT_DETECTED}."
     )
     caption = "Detectable faults: a fault that is not reported may be present where detection is unlikely."
-    return tables("limitations-detectable", caption, columns, rows, note=note)
+    blocks = tables("limitations-detectable", caption, columns, rows, note=note)
+    return (Fold(title="Faults that this audit would detect", blocks=blocks),) if blocks else ()
 
 
 def _share_detected(e: RunReader, fault: DetectableFault, n: int) -> str:

@@ -215,7 +215,9 @@ def _words(needed: str) -> str:
     """Return a piece of evidence in words."""
     kind, _, key = needed.rpartition(":")
     words = name(key.replace("_", " "))
-    return {"check": f"check of {words}", "": RESULTS.get(key, words)}.get(kind, words)
+    return {"check": f"check of {words.replace('claims', 'realised importance')}", "": RESULTS.get(key, words)}.get(
+        kind, words
+    )
 
 
 RESULTS: Mapping[str, str] = {

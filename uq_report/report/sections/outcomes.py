@@ -25,6 +25,7 @@ from ..placing import PluginSections
 from .comparison import benchmarked
 from .comparisons import benefit_curve_words, comparison_words, error_words, residual_words, roc_words
 from .groups import affected
+from .stability import stability
 from .uncertainty import calibrated, item_words, score_name, scores_table
 from .usefulness import useful
 
@@ -226,7 +227,7 @@ NO_SEGMENT = (
 
 def sure(e: RunReader) -> Section:
     """Return scores, calibration, usefulness of the uncertainty, realised importance, segments and groups."""
-    parts = (scores(e), calibrated(e), useful(e), implied(e), segments(e), affected(e))
+    parts = (scores(e), calibrated(e), useful(e), implied(e), segments(e), stability(e), affected(e))
     return make_section("performance", "Performance and calibration", _intervals(e), tuple(filter(None, parts)))
 
 

@@ -224,24 +224,31 @@ UNKNOWN = "Rankings disagree without an explanation in this run; neither order i
 def leads(e: RunReader, columns: Sequence[RankingColumn]) -> str:
     """Say which features certainly lead which ranking, and which cannot be distinguished at its head.
 
-    Ranks after adjustment for redundancy have their own sentence; what no feature changes has no leader.
+    Ranks after adjustment for redundancy have their own sentence; what no feature changes has no leader, and an
+    unreliable interval makes none.
     """
     ranked = [column for column in columns if column.has_intervals and column.ranks and column.source.id != ids.COVER]
     tested = [column for column in ranked if column.table[col.ESTIMATE].any()]
     if not tested:
         return "No method here has intervals on its ranks: their order is not tested."
-    heads: dict[tuple[str, ...], list[str]] = {}  # the rankings, by the features that can be first in them
+    # the rankings, by the features that can be first in them
+    heads: dict[tuple[str, ...], list[str]] = {}
+    ties: dict[str, list[str]] = {}  # the rankings without a leader, by the size of their sample
     for column in tested:
-        heads.setdefault(column.first, []).append(column.source.words)
+        unreliable = any(column.features[feature].unreliable for feature in column.first)
+        if len(column.first) == 1 and not unreliable:
+            heads.setdefault(column.first, []).append(column.source.words)
+        else:
+            able = "an unreliable interval" if unreliable else _able(column.first)
+            n = rank_ranges.sample_size(e, column.result.id)
+            ties.setdefault(n, []).append(f"{column.source.words} ({able})")
     every = f"all {len(tested)} rankings that have intervals"
     texts = [
         f"{mention(first[0])} leads {every if len(words) == len(tested) > 1 else joined(words)}."
         for first, words in heads.items()
-        if len(first) == 1
     ]
-    ties = [f"{joined(words)} ({_able(first)})" for first, words in heads.items() if len(first) > 1]
-    n = f" (n = {e.subject.n})" if e.subject.n else ""
-    return spaced(*texts, f"Which feature leads {joined(ties)} is inconclusive{n}." if ties else "")
+    texts += [f"Which feature leads {joined(words)} is inconclusive ({n})." for n, words in ties.items()]
+    return spaced(*texts)
 
 
 def _able(features: Sequence[str]) -> str:

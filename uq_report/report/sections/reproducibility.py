@@ -157,7 +157,7 @@ def _options(e: RunReader) -> Table:
 
 
 def _results(e: RunReader) -> Table:
-    columns = [Column("result"), Column("kind"), Column("rows", "integer"), Column("what it is")]
+    columns = [Column("result"), Column("kind"), Column("lines", "integer"), Column("what it is")]
     rows = [(clean(r.id, 120), r.kind, len(r.frame), clean(r.title, 200)) for r in e.run.results]
     return make_table("results-table", "Results in the evidence.", columns, rows or [(ABSENT, "", 0, "")])
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from ...core.support.text import count, file_stem
@@ -28,6 +29,8 @@ from ...reading.tables import parts_of
 from ..plots import SheetPanel, draw_sheet, most_frequent
 
 FEW = 2  # partners named
+TURNING = 4  # start, turning points and end of a curve in a sentence
+TAIL = 0.05  # of the observations on either side, where no sentence describes a curve
 QUANTITIES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "the uncertainty"}
 
 
@@ -43,7 +46,7 @@ def reading(ledger: Ledger, feature: str) -> str:
 def effect(ledger: Ledger, feature: str) -> str:
     """Describe the average prediction along a feature, and the uncertainty beside it."""
     measure = ledger.measures.get("prediction")
-    points = curve(ledger.average, measure or "", feature)
+    points = _middle(ledger, curve(ledger.average, measure or "", feature), feature)
     if measure is None or points.empty:
         return ""
     unit, course = ledger.e.words(measure).unit, move(points)
@@ -55,19 +58,32 @@ def effect(ledger: Ledger, feature: str) -> str:
 
 
 def _moves(course: Move, unit: str) -> str:
-    a, b = course.ends
-    start, end = rounded(a, unit), rounded(b)
+    if 1 < len(course.turns) <= TURNING:
+        start, *others = course.turns
+        steps = zip(course.turns, others, strict=False)
+        verbs = [("rises" if a.estimate < b.estimate else "falls", f"to {rounded(b)} at {b.where}") for a, b in steps]
+        (verb, end), *later = verbs
+        return ", then ".join([f"{verb} from {rounded(start, unit)} at {start.where} {end}", *map(" ".join, later)])
     at = "for" if course.levels else "at"
-    if course.direction in (RISES, FALLS):
-        verb = "rises" if course.direction == RISES else "falls"
-        return f"{verb} from {start} at {a.where} to {end} at {b.where}"
-    return f"is lowest {at} {a.where} ({start}) and highest {at} {b.where} ({end})"
+    low, high = course.low, course.high
+    return f"is lowest {at} {low.where} ({rounded(low, unit)}) and highest {at} {high.where} ({rounded(high)})"
+
+
+def _middle(ledger: Ledger, points: pd.DataFrame, feature: str) -> pd.DataFrame:
+    """Return the points of a curve between the 5th and the 95th percentile of the feature, of few points all."""
+    counts, edges = _counts(ledger.e, feature)
+    if points.empty or edges is None or has_levels(points):
+        return points
+    shares = np.append(0.0, counts.groupby(col.X)[col.VALUE].sum().cumsum().to_numpy(dtype=float))
+    low, high = np.interp([TAIL * shares[-1], (1 - TAIL) * shares[-1]], shares, edges)
+    middle = points[points[col.X].between(low, high)]
+    return middle if len(middle) > 1 else points
 
 
 def _uncertainty(ledger: Ledger, feature: str, course: Move | None) -> str:
     """Describe the uncertainty along a feature, relative to the prediction where that changes."""
     measure = ledger.measures.get("uncertainty", "")
-    points = curve(ledger.average, measure, feature)
+    points = _middle(ledger, curve(ledger.average, measure, feature), feature)
     if points.empty:
         return ""
     unit, own = ledger.e.words(measure).unit, move(points)
@@ -289,7 +305,9 @@ LINES = 40  # of the table of the others
 LEAD = (
     "A curve is the average over all observations with the feature set to one value, with its interval; grey bars "
     "count the observations. A dashed line is the accumulated local effect where it differs from the average; prefer "
-    "it for correlated features. Increases in loss and uncertainty are those of permuting a feature out of sample. "
+    "it for correlated features. Sentences describe a curve between its 5th and 95th percentile, from "
+    "one turning point to the next as far as intervals show them. Increases in loss and uncertainty are those of "
+    "permuting a feature out of sample. "
     "Rank ranges are those that the intervals leave open."
 )
 
@@ -349,9 +367,11 @@ def _figure(ledger: Ledger, feature: str, key: str) -> Block | None:
         return None
     counts, edges = _counts(ledger.e, feature)
     curves = "Points by level" if has_levels(panels[0].average) else "Curves"
-    shape = f"{curves} of {joined([panel.title for panel in panels])} along {name(feature)}."
+    shape = f"{curves} of {joined([panel.title for panel in panels])} along {name(feature)}.{_scope(panels)}"
     words = zip(every, map(ledger.e.words, measures.values()), strict=True)
-    ranges = [range_words(panel.average, facts) for panel, facts in words if len(panel.average)]
+    ranges = [
+        range_words(_middle(ledger, panel.average, feature), facts) for panel, facts in words if len(panel.average)
+    ]
     return make_figure(
         f"{key}-figure",
         _caption(panels, counts, feature),
@@ -359,6 +379,10 @@ def _figure(ledger: Ledger, feature: str, key: str) -> Block | None:
         lambda: draw_sheet(panels, counts, edges),
         ledger.average.id,
     )
+
+
+def _scope(panels: Sequence[SheetPanel]) -> str:
+    return "" if has_levels(panels[0].average) else " Between the 5th and the 95th percentile:"
 
 
 def _panel(ledger: Ledger, role: str, measure: str, feature: str) -> SheetPanel:

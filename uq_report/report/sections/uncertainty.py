@@ -85,9 +85,16 @@ def gate_words(e: RunReader) -> str:
         return f"Acceptable: {stated} agree with the outcomes{within} ({words})."
     if e.gate.tone != "warning" or max(-gap.lower_90, gap.upper_90) < margin:
         return _verdict(e)
-    size = view.gap_size(margin)
-    advice = "" if size is None else f" {size.sentence}"
-    return f"Inconclusive whether {stated} agree with the outcomes ({words}; tolerance ±{plain(margin)}).{advice}"
+    text = f"Inconclusive whether {stated} agree with the outcomes ({words}; tolerance ±{plain(margin)})."
+    return spaced(text, why_open(e, view, gap))
+
+
+def why_open(e: RunReader, view: CalibrationView, gap: ScoreLine) -> str:
+    """Say how many observations are needed, or why the verdict is open although the gap is outside the tolerance."""
+    if gap.lower_90 > e.gap_margin or gap.upper_90 < -e.gap_margin:
+        return sentence(e.gate.reason)
+    size = view.gap_size(e.gap_margin)
+    return "" if size is None else size.sentence
 
 
 def _verdict(e: RunReader) -> str:
@@ -261,13 +268,13 @@ def _tables(e: RunReader) -> Iterator[Block]:
 
 def item_words(line: ScoreLine) -> str:
     """Return the item of a score in words."""
-    return name(line.item).replace("_", " ")
+    return name(line.item).replace("_", " ").replace("confidence gap", "calibration gap")
 
 
 def score_name(e: RunReader, item: str) -> str:
     """Return the name of a score inside a sentence: the log score is the log loss of classes, else the likelihood."""
     if item in (LOG_SCORE, "nll"):
-        return "log loss" if e.subject.classes is not None else "negative log-likelihood"
+        return e.log_score
     names = {"crps": "CRPS", "brier": "Brier score", "roc_auc": "AUC", CONFIDENCE_GAP: "calibration gap"}
     return names.get(item, item.replace("_", " "))
 
