@@ -1,21 +1,18 @@
 """Find, load and validate plugins: the one door, for built-ins and strangers alike.
 
-The only user of `importlib.metadata`, which it reads once for each state of the folders of `sys.path`.
-Finding imports nothing; deny and require lists apply before
-any plugin is imported; two plugins of one name in a group stop the run.
+The only user of `importlib.metadata`. Finding imports nothing; deny and require lists apply before any plugin is
+imported; two plugins of one name in a group stop the run.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import is_dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution, entry_points
 from itertools import pairwise
 from operator import itemgetter
@@ -183,7 +180,7 @@ def _split(group: str, deny: Iterable[str]) -> tuple[tuple[Plugin, ...], tuple[P
     words = tuple(deny)
     parts: tuple[list[Plugin], list[Plugin]] = [], []
     objects = [plugin for plugin in _OFFERED.get() if plugin.group == group]
-    for plugin in sorted((*_installed(_folders())[group], *objects), key=itemgetter(0, 1)):
+    for plugin in sorted((*_installed(group), *objects), key=itemgetter(0, 1)):
         parts[any(plugin.answers_to(word) for word in words)].append(plugin)
     return tuple(parts[0]), tuple(parts[1])
 
@@ -316,8 +313,7 @@ def _words(annotation: Any) -> str:
 def versions(distributions: Iterable[str]) -> dict[str, str]:
     """Return the versions of distributions and of what they need directly, of those installed."""
     names = {name for owner in distributions for name in (owner, *_needs(owner))}
-    packages = (_package(name, _folders()) for name in names)
-    return dict(sorted((package.name, package.version) for package in packages if package))
+    return dict(sorted(_owner(package) for package in map(_package, names) if package))
 
 
 def lacking(plugin: Plugin, loaded: Any) -> str:
@@ -347,8 +343,8 @@ def _needs(name: str) -> list[str]:
 
 def _requirements(name: str) -> list[tuple[str, str]]:
     """Return what a distribution requires, each with its extra; nothing of one that is not installed."""
-    package = _package(name, _folders())
-    return [_requirement(line) for line in package.requires] if package else []
+    package = _package(name)
+    return [_requirement(line) for line in package.requires or ()] if package else []
 
 
 def _requirement(line: str) -> tuple[str, str]:
@@ -383,36 +379,10 @@ def _smallest_extra(library: str, required: Iterable[tuple[str, str]]) -> str:
     return min(extras, key=sizes.__getitem__, default="")
 
 
-class _Package(NamedTuple):
-    """What the metadata of an installed distribution says."""
-
-    name: str
-    version: str
-    requires: tuple[str, ...]
-
-
-Folders = tuple[tuple[str, int], ...]
-
-
-def _folders() -> Folders:
-    """Return where packages are looked for, each with the time of its last change: what the caches below depend on."""
-    return tuple((path, _changed(path or os.curdir)) for path in sys.path)
-
-
-def _changed(path: str) -> int:
-    try:
-        return os.stat(path).st_mtime_ns  # noqa: PTH116 - a Path for each folder costs more than the rest
-    except OSError:
-        return 0
-
-
-@lru_cache(maxsize=2)
-def _installed(folders: Folders) -> dict[str, tuple[Plugin, ...]]:  # noqa: ARG001 - the key of the cache
-    """Return the installed plugins of every group, sorted."""
-    entries, owner = entry_points(), lru_cache(maxsize=None)(_owner)
-    return {
-        group: tuple(sorted(Plugin(e.name, *owner(e.dist), e) for e in entries.select(group=group))) for group in GROUPS
-    }
+def _installed(group: str) -> Iterator[Plugin]:
+    """Yield the installed plugins of a group."""
+    owner = cache(_owner)
+    return (Plugin(entry.name, *owner(entry.dist), entry) for entry in entry_points(group=group))
 
 
 def _owner(dist: Distribution | None) -> tuple[str, str]:
@@ -425,14 +395,11 @@ def _owner(dist: Distribution | None) -> tuple[str, str]:
     return name, version
 
 
-@lru_cache(maxsize=512)
-def _package(name: str, folders: Folders) -> _Package | None:  # noqa: ARG001 - as above
-    """Return what an installed distribution says of itself; None of one that is not installed."""
-    try:
-        metadata = distribution(name)
-    except PackageNotFoundError:
-        return None
-    return _Package(*_owner(metadata), tuple(metadata.requires or ()))
+def _package(name: str) -> Distribution | None:
+    """Return an installed distribution."""
+    with suppress(PackageNotFoundError):
+        return distribution(name)
+    return None
 
 
 def _normal(name: str) -> str:

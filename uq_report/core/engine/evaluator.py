@@ -1,8 +1,7 @@
 """Measures of a subject's rows under replaced columns: the plain evaluator, in which the model predicts every row.
 
-Explainers ask for variants: all measures of these rows with these columns replaced by those values. The evaluator fills
-one reusable buffer with the variants of a row side by side, predicts, evaluates every measure on that one prediction,
-and puts the columns it changed back.
+Explainers ask for variants: all measures of these rows with these columns replaced by those values. The evaluator lays
+the variants of a row side by side in one block of rows, predicts it once, and evaluates every measure on that prediction.
 
 The adapter's `batch_rows` or the user's decides which variants share a call, never workers, free memory or a stopwatch,
 so the bytes of a result do not depend on how it was computed.
@@ -306,7 +305,7 @@ class Evaluator(Caller):
     def _of_pack(
         self, pack: Sequence[Charged], *, rows: IntArray | None, measures: Sequence[Measure]
     ) -> list[BatchResult]:
-        """Evaluate charged groups in a worker, with buffers of its own."""
+        """Evaluate charged groups in a worker."""
         return list(starmap(self._task(rows, measures), pack))
 
     def _charged(
