@@ -25,7 +25,7 @@ USUAL: dict[str, dict[str, float]] = {
     "h_statistic": {"max_rows": 50, "top": 6, "unstable_below": 0.01},
     "pdp": {"grid_resolution": 20, "max_ice": 60, "max_levels": 30},
     "pfi": {"n_repeats": 30, "max_shuffle_variance": 0.1},
-    "redundancy": {},
+    "redundancy": {"n_splits": 5},
     "rsens": {"alpha": 1.0, "max_rows": 200, "top": 8, "pair_rel_tol": 0.1, "step": 0.5},
     "segments": {"max_leaf_nodes": 6, "min_samples_leaf": 20, "min_share": 0.05},
     "selective": {"n_draws": 200, "n_band": 400, "n_min": 30, "max_levels": 6},

@@ -121,17 +121,15 @@ class CommonShuffles:
 
     def terms(self, partners: Mapping[str, Sequence[str]]) -> Iterator[CoverTerms]:
         """Yield the terms of each feature; a set's values are let go with the last feature that needs them."""
-        pairs = [(Features([feature]), Features(others)) for feature, others in partners.items()]
-        needed = [(alone, others, alone | others) for alone, others in pairs]
+        needed = [(Features([f]), Features(others), Features([f, *others])) for f, others in partners.items()]
         last = {features: k for k, sets in enumerate(needed) for features in sets}
-        scored = self._scored([features for features in last if features])
         values = {Features(): self._unchanged}
         for k, sets in enumerate(needed):
-            while not values.keys() >= set(sets):
-                values.update([next(scored)])
+            for features in sets:
+                if features not in values:
+                    values[features] = self._scored(features)
             yield self._feature(*(values[features] for features in sets))
-            for features in {features for features in sets if features and last[features] == k}:
-                del values[features]
+            values = {features: T for features, T in values.items() if not features or last[features] > k}
 
     def _feature(self, alone: FloatArray, partners: FloatArray, together: FloatArray) -> CoverTerms:
         with np.errstate(invalid="ignore"):  # infinite values of both sets; they are counted and left out
@@ -153,22 +151,13 @@ class CommonShuffles:
         """The measures of the rows as they are, shape (M, 1, n)."""
         return as_means(ChangedMeasures(self.rows.b[:, None], self.donors[:1]), self.rows.b, self.rows)[1][:, None]
 
-    def _scored(self, sets: Sequence[Features]) -> Iterator[tuple[Features, FloatArray]]:
-        """Yield each set with all measures of its shuffled rows, shape (M, m, n), from one stream of variants."""
-        m, n = self.donors.shape
-        columns = ([p for feature in features for p in self.subject.positions(feature)] for features in sets)
-        variants = (Variant(tuple(sorted(at)), donors=donors) for at in columns for donors in self.donors)
-        order, values, filled = iter(sets), np.empty((len(self.rows.b), m, n)), 0
-        for group in self.engine.evaluate(variants, self.rows.measures, total=m * len(sets)):
-            for v in range(group.values.shape[1]):
-                values[:, filled] = group.values[:, v]
-                filled += 1
-                if filled == m:
-                    yield (
-                        next(order),
-                        as_means(ChangedMeasures(values, self.donors), self.rows.b, self.rows)[0].T.copy(),
-                    )
-                    filled = 0
+    def _scored(self, features: Features) -> FloatArray:
+        """Return all measures of the rows with a set shuffled, shape (M, m, n)."""
+        at = tuple(sorted(position for feature in features for position in self.subject.positions(feature)))
+        variants = [Variant(at, donors=donors) for donors in self.donors]
+        groups = self.engine.evaluate(variants, self.rows.measures, total=len(variants))
+        changes = ChangedMeasures(np.concatenate([group.values for group in groups], axis=1), self.donors)
+        return as_means(changes, self.rows.b, self.rows)[0].T
 
 
 # ---------------------------------------------------------------------- the result
