@@ -77,9 +77,9 @@ OVER_CLAIMED = Rule(
     "the largest model-implied importance, is above the margin and above {min_share:pct} of the model-implied one "
     "(level {level}, adjusted over features; lower end of the interval). High if the realisation ratio of all features "
     "together is at most {high:pct}, medium up to {medium:pct}, else low. The features named exceed the limits "
-    "themselves with a ratio below {high:pct}, the smallest first. Where a feature's realised importance is below the "
-    "margin's negative (one-sided test, level {level}, Holm-adjusted over features), it makes predictions worse: the "
-    "lowest that exceeds the limits itself is named alone, as the cause.",
+    "themselves, and the interval of their ratio ends below {high:pct}; the smallest is first. Where a feature's "
+    "realised importance is below the margin's negative (one-sided test, level {level}, Holm-adjusted over features), "
+    "it makes predictions worse: the lowest that exceeds the limits itself is named alone, as the cause.",
     raised=("p_adjusted <= level and beyond > 0 and claim >= min_size and missing > min_share",),
     grades=("high if share <= high", "medium if share <= medium", "low"),
     rests_on=RESTS_ON,
@@ -114,7 +114,7 @@ class ClaimsCheck(TableCheck):
         Share of a claim that must be missing, by the lower end of the interval.
     medium, high : float
         Share of all features' claim, delivered by unseen rows, up to which over-claiming is medium or high. Features
-        over-claiming by themselves that deliver less than `high` of their claim are named, the smallest share first.
+        over-claiming by themselves that surely deliver less than `high` of their claim are named, the smallest first.
     """
 
     level: float = opt.share(0.05)
@@ -167,7 +167,7 @@ class ClaimsCheck(TableCheck):
     def _named(self, raised: Sequence[Tested]) -> list[str]:
         """Return the features that deliver little of what they claim, the smallest share first."""
         lines = sorted((t.line for t in raised if t.line.feature != ALL_FEATURES), key=lambda line: line.share)
-        return [line.feature for line in lines if line.share < self.high]
+        return [line.feature for line in lines if line.share_upper < self.high]
 
 
 def _view(run: Run) -> Claims:
