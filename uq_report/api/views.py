@@ -154,7 +154,7 @@ class ResultView:
         known = (*self.measures, *self.ids, *ends, *self._kinds)
         raise InputError(
             f"{who} must be one of {[*ends, *self._kinds]}, or a measure of {list(self.measures)}; got {name!r}. "
-            f"{nearest(str(name), known)}"
+            f"{nearest(str(name), set(known))}"
         )
 
     @property

@@ -198,9 +198,7 @@ class PlannedModel:
         rows = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X, columns=[f"x{k}" for k in range(np.shape(X)[1])])
         header, *lines = rows.to_csv(index=False, na_rep="NA").splitlines()
         if len(lines) != len(rows):
-            raise ModelError(
-                f"{self.__name__} must have cells without line ends; got others. Replace these."
-            )
+            raise ModelError(f"{self.__name__} must have cells without line ends; got others. Replace these.")
         self._header = header
         self._missing |= dict.fromkeys(line for line in lines if line not in self._known)
         if not self._known:
