@@ -142,7 +142,9 @@ def test_figures_take_axes_and_sizes() -> None:
     with pytest.raises(InputError, match=r"plot\.ax must be axes of plt\.subplots"):
         uq.importance(SUBJECT, "nll", **CHEAP).plot(ax=3)
     with pytest.raises(InputError, match=r"plot\.figsize must be width and height"):
-        uq.importance(SUBJECT, "nll", **CHEAP).plot(figsize=3)
+        uq.importance(SUBJECT, "nll", **CHEAP).plot(figsize=3)  # type: ignore[arg-type]  # on purpose
+    titled = uq.importance(SUBJECT, "nll", **CHEAP).plot(title="Mine")
+    assert [text.get_text() for part in titled.subfigs for text in part.texts] == ["Mine"]
 
 
 @pytest.mark.parametrize("kind", ["bar", "beeswarm", "waterfall", "decision", "force"])
@@ -186,3 +188,30 @@ def test_the_door_of_dalex_has_a_safe_loss_and_takes_shapley_values() -> None:
     np.testing.assert_allclose(shapley.prediction, uq.attributions(SUBJECT, rows=4).to_shap("entropy").values.sum()
                                + shapley.intercept)  # fmt: skip
     assert shapley.plot(show=False) is not None
+
+
+@pytest.mark.parametrize(
+    ("thing", "name", "meant"),
+    [
+        (uq, "ale", "effects"), (uq, "shap", "attributions"), (uq, "permutation_importance", "importance"),
+        (uq.dist, "Gaussian", "Normal"), (uq.importance(SUBJECT, "nll", **CHEAP), "to_csv", "save"),
+        (uq.case(SUBJECT, 3), "atributions", "attributions"), (uq.dist.Normal(0, 1), "entrop", "entropy"),
+    ],
+)  # fmt: skip
+def test_attributes_of_other_names_are_answered(thing: Any, name: str, meant: str) -> None:
+    with pytest.raises(AttributeError, match=f"Did you mean '{meant}'"):
+        getattr(thing, name)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda normal: normal(mu=0, sigma=1), "Normal.mu must be a known argument; got 'mu'. Did you mean 'mean'?"),
+        (lambda normal: normal(0), "Normal must be called as Normal(mean, std); got a call with missing a required"),
+    ],
+)
+def test_parameters_of_distributions_are_answered(call: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        call(uq.dist.Normal)
+    assert message in str(caught.value)
+    assert uq.dist.Normal(0, 1).entropy().round(4).tolist() == [1.4189]

@@ -121,9 +121,9 @@ def test_mypy_passes_a_strict_script_and_refuses_wrong_options(tmp_path: Path) -
     root = Path(__file__).parents[2]  # with the cache that a check of types left
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     lines = [line for line in done.stdout.splitlines() if ": error:" in line]
-    assert [line.split(":")[0].endswith("bad.py") for line in lines] == [True, True], done.stdout + done.stderr
-    assert 'Unexpected keyword argument "n_repeat"' in lines[0]
-    assert '"grid_resolution" has incompatible type "str"' in lines[1]
+    assert {line.split(":")[0].rpartition("/")[2] for line in lines} == {"bad.py"}, done.stdout + done.stderr
+    assert 'Unexpected keyword argument "n_repeat"' in done.stdout
+    assert {line.split(":")[1] for line in lines} == {"9", "10"}
 
 
 if __name__ == "__main__":

@@ -534,6 +534,8 @@ def _asked(explainers: Any, checks: Any, fields: Mapping[str, Any]) -> tuple[dic
         passed(registry.EXPLAINERS, given_explainers(explainers)),
         passed(registry.CHECKS, checks),
     )
+    for key in fields.keys() & {plugin.name for plugin in registry.find(registry.EXPLAINERS)}:
+        raise InputError(f"audit.{key} must be given in options; got an argument. Pass options={{{key!r}: {{...}}}}.")
     objects = [*of_explainers.objects, *of_checks.objects]
     asked = {**fields, "explainers": of_explainers.names, "checks": of_checks.names}
     given = measures_in(fields.get("options") or {}, objects)
