@@ -110,6 +110,7 @@ def test_the_second_order_of_r_sens_is_an_interaction() -> None:
         (lambda: RUN["shap"], "run['shap'] must be a result of the run; shap did not run: not chosen in the settings."),
         (lambda: RUN.save("x.docx"), "save.path must end in .html"),
         (lambda: VIEW.save("x.bmp"), "save.path must end in .svg, .png, .pdf; got 'x.bmp'."),
+        (lambda: verb("audit")(SUBJECT, pfi={"n_repeats": 3}), "Pass options={'pfi': {...}}."),
         (lambda: uq.plugins("explainer"), "Did you mean 'explainers'?"),
         (lambda: uq.options("pfy"), "Did you mean 'pfi'?"),
         (lambda: uq.scorer("nlll"), "Did you mean 'nll'?"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast, overload
+from typing import Any, Literal, TypeAlias, Unpack, cast, overload
 
 from .. import runner
 from ..core.engine.fast_path_evaluator import Progress
@@ -21,6 +21,7 @@ from ..runner.options import options_of
 from ..runner.prepare import measures_in, passed
 from ..runner.settings import Settings, make_settings, refuse, settled
 from . import interop
+from . import option_types as types
 from .arguments import names
 from .benchmark import benchmark_of
 from .calls import on_subject
@@ -55,7 +56,7 @@ def importance(
     n_repeats: int = 30,
     method: Literal["marginal", "conditional"] = "marginal",
     permutations: Any = None,
-    **options: Any,
+    **options: Unpack[types.ImportanceOptions],
 ) -> ResultView:
     """Return the permutation importance of every feature and group, for all measures from one pass.
 
@@ -94,8 +95,10 @@ def importance(
     if permutations is None and method == "marginal":
         return _result(ids.PFI, subject, {"measures": measures, "n_repeats": n_repeats, **options})
     features, settings = options.pop("features", None), make_settings(options, "options")
-    asked = names("importance.measures", measures or ("loss", "nll"))
-    engine = runner.make_engine(subject, runner.load_measures(settings.deny), settings, None)
+    objects: list[tuple[str, Any]] = []
+    asked = names("importance.measures", measures_in(measures or ("loss", "nll"), objects))
+    known = {**runner.load_measures(settings.deny), **{measure.name: measure for _, measure in objects}}
+    engine = runner.make_engine(subject, known, settings, None)
     number = n_repeats if permutations is None else permutations
     chosen = None if features is None else names("importance.features", features)
     return ResultView(runner.permuted(engine, asked, chosen, method, number), subject=subject)
@@ -109,7 +112,7 @@ def profile(
     measures: Measures = None,
     *,
     kind: Literal["both", "average", "individual"] = "both",
-    **options: Any,
+    **options: Unpack[types.ProfileOptions],
 ) -> ResultView:
     """Return partial dependence and ICE curves of all measures, or a surface for a pair.
 
@@ -136,7 +139,7 @@ def effects(
     /,
     features: str | Pair | Sequence[str | Pair] | None = None,
     measures: Measures = None,
-    **options: Any,
+    **options: Unpack[types.EffectsOptions],
 ) -> ResultView:
     """Return accumulated local effects (ALE) of all measures, which need no unlikely combinations of features.
 
@@ -156,7 +159,10 @@ def effects(
 
 @on_subject
 def interactions(
-    subject: Subject, /, method: Literal["h_statistic", "rsens", "shap"] = "h_statistic", **options: Any
+    subject: Subject,
+    /,
+    method: Literal["h_statistic", "rsens", "shap"] = "h_statistic",
+    **options: Unpack[types.InteractionsOptions],
 ) -> ResultView:
     """Return the interaction strength of pairs of features.
 
@@ -178,7 +184,7 @@ def interactions(
 
 
 @on_subject
-def sensitivity(subject: Subject, /, features: Names = None, **options: Any) -> ResultView:
+def sensitivity(subject: Subject, /, features: Names = None, **options: Unpack[types.SensitivityOptions]) -> ResultView:
     """Return the uncertainty-aware sensitivity (R-sens) of the predictive distribution to every feature.
 
     Parameters
@@ -193,7 +199,11 @@ def sensitivity(subject: Subject, /, features: Names = None, **options: Any) -> 
 
 @on_subject
 def attributions(
-    subject: Subject, /, rows: int | Sequence[int] | None = None, measures: Measures = None, **options: Any
+    subject: Subject,
+    /,
+    rows: int | Sequence[int] | None = None,
+    measures: Measures = None,
+    **options: Unpack[types.AttributionsOptions],
 ) -> ResultView:
     """Return Shapley values of the prediction, entropy and nll for single rows; ``.to_shap()`` converts them.
 
@@ -212,7 +222,9 @@ def attributions(
 
 
 @on_subject
-def covered_information(subject: Subject, /, measures: Measures = None, **options: Any) -> ResultView:
+def covered_information(
+    subject: Subject, /, measures: Measures = None, **options: Unpack[types.CoveredInformationOptions]
+) -> ResultView:
     """Return the information about y that each feature shares with the others (Pereira et al.).
 
     Parameters
@@ -227,7 +239,9 @@ def covered_information(subject: Subject, /, measures: Measures = None, **option
 
 
 @on_subject
-def adjusted_importance(subject: Subject, /, *, n_repeats: int = 10, **options: Any) -> ResultView:
+def adjusted_importance(
+    subject: Subject, /, *, n_repeats: int = 10, **options: Unpack[types.AdjustedImportanceOptions]
+) -> ResultView:
     """Return the permutation importance of each feature when its partner features are permuted with it.
 
     Parameters
@@ -242,7 +256,7 @@ def adjusted_importance(subject: Subject, /, *, n_repeats: int = 10, **options: 
 
 
 @on_subject
-def redundancy(subject: Subject, /, **options: Any) -> ResultView:
+def redundancy(subject: Subject, /, **options: Unpack[types.RedundancyOptions]) -> ResultView:
     """Return how well each feature is predicted by all others: its out-of-sample R².
 
     Parameters
@@ -255,7 +269,7 @@ def redundancy(subject: Subject, /, **options: Any) -> ResultView:
 
 
 @on_subject
-def calibration(subject: Subject, /, **options: Any) -> ResultView:
+def calibration(subject: Subject, /, **options: Unpack[types.CalibrationOptions]) -> ResultView:
     """Return how far the predictive distribution agrees with outcomes: scores, reliability, coverage, exact tests.
 
     Parameters
@@ -268,7 +282,9 @@ def calibration(subject: Subject, /, **options: Any) -> ResultView:
 
 
 @on_subject
-def segments(subject: Subject, /, measures: Measures = None, *, max_leaf_nodes: int = 6, **options: Any) -> ResultView:
+def segments(
+    subject: Subject, /, measures: Measures = None, *, max_leaf_nodes: int = 6, **options: Unpack[types.SegmentsOptions]
+) -> ResultView:
     """Return where the model is uncertain, wrong, or over-confident: leaves of small trees, with intervals.
 
     Half of the independent rows grow a tree for each measure, the other half gives every number. No row is predicted
@@ -298,7 +314,7 @@ def segments(subject: Subject, /, measures: Measures = None, *, max_leaf_nodes: 
 
 
 @on_subject
-def selective(subject: Subject, /, **options: Any) -> ResultView:
+def selective(subject: Subject, /, **options: Unpack[types.SelectiveOptions]) -> ResultView:
     """Return what referring the most uncertain observations to a person saves: the risk-coverage curve, with intervals.
 
     Observations are kept in order of their uncertainty; no model is asked anything beside those of the subject.
@@ -325,7 +341,7 @@ def selective(subject: Subject, /, **options: Any) -> ResultView:
 
 
 @on_subject
-def groups(subject: Subject, /, **options: Any) -> ResultView:
+def groups(subject: Subject, /, **options: Unpack[types.GroupsOptions]) -> ResultView:
     """Return predictions, outcomes, losses and uncertainty by group of each protected attribute, and its proxies.
 
     Parameters
@@ -338,7 +354,7 @@ def groups(subject: Subject, /, **options: Any) -> ResultView:
 
 
 @on_subject
-def drift(subject: Subject, /, **options: Any) -> ResultView:
+def drift(subject: Subject, /, **options: Unpack[types.DriftOptions]) -> ResultView:
     """Return how the observations differ from the training observations, and the share outside the training domain.
 
     Parameters
@@ -352,7 +368,7 @@ def drift(subject: Subject, /, **options: Any) -> ResultView:
 
 
 @on_subject
-def agreement(subject: Subject, /, explainers: Chosen = None, **options: Any) -> ResultView:
+def agreement(subject: Subject, /, explainers: Chosen = None, **options: Unpack[types.AgreementOptions]) -> ResultView:
     """Return the rankings of the features by several explainers side by side, with intervals on the ranks.
 
     Parameters
@@ -531,6 +547,8 @@ def _asked(explainers: Any, checks: Any, fields: Mapping[str, Any]) -> tuple[dic
         passed(registry.EXPLAINERS, given_explainers(explainers)),
         passed(registry.CHECKS, checks),
     )
+    for key in fields.keys() & {plugin.name for plugin in registry.find(registry.EXPLAINERS)}:
+        raise InputError(f"audit.{key} must be given in options; got an argument. Pass options={{{key!r}: {{...}}}}.")
     objects = [*of_explainers.objects, *of_checks.objects]
     asked = {**fields, "explainers": of_explainers.names, "checks": of_checks.names}
     given = measures_in(fields.get("options") or {}, objects)

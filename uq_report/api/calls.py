@@ -58,8 +58,9 @@ def on_subject(verb: Callable[Concatenate[Subject, P], R]) -> Verb[P, R]:
         given, *rest = args or (kwargs.pop("subject", kwargs.pop("model", None)),)
         _refuse_foreign(name, kwargs, own)
         if name not in _ONE_BY_ONE and _several(given):
-            of_each: Any = ResultViews({label: called(each, *rest, **kwargs) for label, each in _labelled(given)})
-            return of_each  # type: ignore[no-any-return]  # in place of the view of one subject
+            views: dict[str, Any] = {label: called(each, *rest, **kwargs) for label, each in _labelled(given)}
+            of_each: Any = ResultViews(views)
+            return of_each
         if _fits(name, given):
             _refuse_data(name, rest, kwargs, own)
             check_call(name, verb, given, *rest, **kwargs)

@@ -361,7 +361,7 @@ def shap_figure(explanation: Any, kind: str, *, row: int | None = None, **choice
     finally:
         plt.close(empty)
         plt.close(figure)
-    return figure  # type: ignore[no-any-return]  # a Figure
+    return figure
 
 
 def _recorded(result: Attribution, rows: Sequence[int], features: Sequence[str]) -> pd.DataFrame | None:

@@ -154,7 +154,7 @@ class ResultView:
         known = (*self.measures, *self.ids, *ends, *self._kinds)
         raise InputError(
             f"{who} must be one of {[*ends, *self._kinds]}, or a measure of {list(self.measures)}; got {name!r}. "
-            f"{nearest(str(name), known)}"
+            f"{nearest(str(name), set(known))}"
         )
 
     @property
@@ -175,6 +175,7 @@ class ResultView:
         figure: Any = None,
         ax: Any = None,
         figsize: tuple[float, float] | None = None,
+        title: str | None = None,
         **choice: Any,
     ) -> Figure:
         """Return a matplotlib figure, which a notebook shows as a picture.
@@ -195,6 +196,8 @@ class ResultView:
             Draw into the place of these axes, which make room; their figure is returned.
         figsize : pair of float, optional
             Width and height in inches.
+        title : str, optional
+            Above the figure.
         **choice
             What the figure lets its caller choose: ``measure=``, ``feature=``, ``row=``, ``top=`` ...
 
@@ -203,6 +206,9 @@ class ResultView:
         InputError
             For a choice that the figure or the result has not; the message lists those that they have.
         """
+        if title is not None:
+            choice |= {"colour_by": colour_by, "by": by, "figure": figure, "ax": ax, "figsize": figsize}
+            return pictured(stacked({title: partial(self.plot, kind, **choice)}))
         if not isinstance(kind, str | None):
             parts = {each: self._part("plot.kind", each) for each in kind}
             return pictured(stacked({part.result.title: partial(part.plot, **choice) for part in parts.values()}))

@@ -157,8 +157,8 @@ def _as_rows(subject: Subject, row: Any) -> pd.DataFrame:
     if lacking or extra or len(frame) != 1:
         hint = f" {nearest(extra[0], lacking)}" if lacking and extra else ""
         raise InputError(
-            f"case.row must be one row with the columns {list(subject.features)}; got {len(frame)} rows, without "
-            f"{lacking}, and besides {extra}.{hint}"
+            f"case.row must be one row with the columns {list(subject.features)}; got {len(frame)} rows"
+            f"{f', without {lacking}' if lacking else ''}{f', and besides {extra}' if extra else ''}.{hint}"
         )
     return frame[list(subject.features)]
 

@@ -174,6 +174,7 @@ def _coded(subject: Subject, name: str) -> FloatArray:
     """Return a column as numbers: itself, or each level's position; missing values below all others."""
     values = pd.Series(subject.values(name))
     if subject.kinds[name] != "numeric":
-        return pd.factorize(values.map(str), sort=True)[0].astype(float)
+        values = pd.Series(pd.factorize(values.map(str), sort=True)[0])
     numbers = values.astype(float)
-    return numbers.fillna(numbers.min() - 1.0).to_numpy()
+    filled: FloatArray = np.asarray(numbers.fillna(numbers.min() - 1.0))
+    return filled

@@ -36,7 +36,9 @@ def own(rows: pd.DataFrame) -> Any:
 def model(folder: Path, more: str = "") -> CommandModel:
     script = folder / "predict.py"
     script.write_text(SCRIPT.replace("{more}", more))
-    return CommandLoader().load(f"command:{sys.executable} {script} {{rows}} {{predictions}}")
+    loaded = CommandLoader().load(f"command:{sys.executable} {script} {{rows}} {{predictions}}")
+    assert isinstance(loaded, CommandModel)
+    return loaded
 
 
 def test_importance_is_that_of_the_same_model_in_python(tmp_path: Path) -> None:

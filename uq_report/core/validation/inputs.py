@@ -45,9 +45,16 @@ def _frame(X: pd.DataFrame, what: str, model: Any, private: bool) -> tuple[Table
 
 
 def _check_order(names: Sequence[str], fitted: Any, what: str) -> None:
-    """Refuse columns in another order than the model was fitted on: it may go by their places."""
+    """Refuse columns that the model was not fitted on, or in another order: it may go by their places."""
     known = [] if fitted is None else [str(name) for name in np.asarray(fitted).ravel()]
-    if known != names and sorted(known) == sorted(names):
+    lacking, extra = [n for n in known if n not in names], [n for n in names if n not in known]
+    if known and (lacking or extra):
+        apart = f"without {lacking[:5]}" if lacking else f"{extra[:5]} besides"
+        raise InputError(
+            f"subject.{what} must have the columns that the model was fitted on; got a table {apart}. Pass "
+            f"{what}[list(model.feature_names_in_)]."
+        )
+    if known and known != names:
         place = next(position for position, name in enumerate(names) if name != known[position])
         raise InputError(
             f"subject.{what} must have its columns in the order of the model's feature_names_in_; got {names[place]!r} "

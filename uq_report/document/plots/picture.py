@@ -63,7 +63,7 @@ def stacked(draws: Mapping[str, Callable[[], Figure]]) -> Figure:
     sizes = [draw().get_size_inches() for draw in draws.values()]
     ratios = [height for _, own in sizes for height in (TITLE, own)]
     with drawing(sum(ratios), max(width for width, _ in sizes), placed=True) as figure:
-        parts = figure.subfigures(len(ratios), 1, height_ratios=ratios).ravel().tolist()
+        parts: Any = figure.subfigures(len(ratios), 1, height_ratios=ratios, squeeze=False)[:, 0]
         for k, (title, draw) in enumerate(draws.items()):
             parts[2 * k].text(0.01, 0.3, name(title, 80), weight="bold")
             _draw_into(parts[2 * k + 1], draw)

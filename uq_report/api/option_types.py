@@ -1,0 +1,219 @@
+"""Options of the verbs, for type checkers and completion; tests/api/test_option_types.py makes this file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypedDict
+
+from ..core.engine.fast_path_evaluator import Progress
+from ..core.model.adapter import Adapter
+from ..core.model.measures import Measure
+from ..core.traits.stochastic import Stochastic
+from ..core.validation.residuals import Residuals, Shorthand
+
+Names = str | Sequence[str]
+Measures = str | Measure | Sequence[str | Measure]
+
+
+class CallOptions(TypedDict, total=False):
+    """Keyword arguments of `call`."""
+
+    data: Any
+    train: tuple[Any, Any] | bool | None
+    groups: Mapping[str, Iterable[str]] | None
+    categorical: Iterable[str] | None
+    sample_weight: Any
+    clusters: Any
+    time: Any
+    block_size: int | None
+    protected: Iterable[str] | Mapping[str, Any] | None
+    label: str | None
+    adapter: str | Adapter | None
+    residuals: Shorthand | Residuals | None
+    positive_class: Any
+    output: str | int | None
+    stochastic: Stochastic | None
+    n_members: int
+    seed: int
+    deny: Iterable[str]
+    confidence: float
+    n_jobs: int
+    backend: str
+    scheduler: str | None
+    batch_rows: int | None
+    row_budget: int | None
+    fast_paths: bool
+    progress: bool | Callable[[Progress], None] | None
+
+
+class ImportanceOptions(CallOptions, total=False):
+    """Keyword arguments of `importance`."""
+
+    max_shuffle_variance: float
+    features: Names | None
+    exact: bool | None
+    margin: Mapping[str, float] | float | None
+    within_clusters: bool
+    max_rows: int | None
+
+
+class ProfileOptions(CallOptions, total=False):
+    """Keyword arguments of `profile`."""
+
+    pairs: Sequence[tuple[str, str]]
+    grid_resolution: int
+    percentiles: tuple[float, float]
+    custom_values: Mapping[str, Sequence[Any]]
+    mode: str
+    max_ice: int
+    max_levels: int
+    max_rows: int | None
+
+
+class EffectsOptions(CallOptions, total=False):
+    """Keyword arguments of `effects`."""
+
+    pairs: Sequence[tuple[str, str]]
+    n_bins: int
+    min_rows: int
+    edges: Mapping[str, Sequence[float]]
+    max_levels: int
+    max_rows: int | None
+
+
+class InteractionsOptions(CallOptions, total=False):
+    """Keyword arguments of `interactions`."""
+
+    measures: Measures
+    features: Names | None
+    max_rows: int
+    top: int
+    unstable_below: float
+    alpha: float
+    interactions: bool
+    comparators: bool
+    pair_rel_tol: float
+    step: float
+    shared_unit: bool
+    along: bool
+    rows: int | Sequence[int] | None
+    n_local: int
+    n_rows: int
+    max_evaluations: int
+    n_background: int
+    max_exact: int
+    n_permutations: int
+
+
+class SensitivityOptions(CallOptions, total=False):
+    """Keyword arguments of `sensitivity`."""
+
+    alpha: float
+    max_rows: int
+    interactions: bool
+    comparators: bool
+    top: int
+    pair_rel_tol: float
+    step: float
+    shared_unit: bool
+    along: bool
+
+
+class AttributionsOptions(CallOptions, total=False):
+    """Keyword arguments of `attributions`."""
+
+    n_local: int
+    n_rows: int
+    max_evaluations: int
+    n_background: int
+    max_exact: int
+    n_permutations: int
+    interactions: bool
+    max_rows: int | None
+
+
+class CoveredInformationOptions(CallOptions, total=False):
+    """Keyword arguments of `coveredinformation`."""
+
+    estimator: str
+    penalty: float | None
+    graph: Sequence[tuple[str, str]] | None
+    potentials: str
+    bins: int
+    min_gain: float
+    max_cover: int
+    n_sets: int
+    refit: bool
+    gate: bool
+    max_rows: int | None
+
+
+class AdjustedImportanceOptions(CallOptions, total=False):
+    """Keyword arguments of `adjustedimportance`."""
+
+    max_rows: int | None
+
+
+class RedundancyOptions(CallOptions, total=False):
+    """Keyword arguments of `redundancy`."""
+
+    model: str
+    n_splits: int | None
+    max_rows: int | None
+
+
+class CalibrationOptions(CallOptions, total=False):
+    """Keyword arguments of `calibration`."""
+
+    n_draws: int
+    n_bins: int
+    n_splits: int
+    max_rows: int | None
+
+
+class SegmentsOptions(CallOptions, total=False):
+    """Keyword arguments of `segments`."""
+
+    min_samples_leaf: int
+    min_share: float
+    max_rows: int | None
+
+
+class SelectiveOptions(CallOptions, total=False):
+    """Keyword arguments of `selective`."""
+
+    n_draws: int
+    n_band: int
+    n_min: int
+    max_levels: int
+    max_rows: int | None
+
+
+class GroupsOptions(CallOptions, total=False):
+    """Keyword arguments of `groups`."""
+
+    n_min: int
+    max_levels: int
+    n_draws: int
+    n_proxies: int
+    min_association: float
+    max_rows: int | None
+
+
+class DriftOptions(CallOptions, total=False):
+    """Keyword arguments of `drift`."""
+
+    expected: float
+    n_neighbors: int
+    n_repeats: int
+    max_train: int
+    max_rows: int
+
+
+class AgreementOptions(CallOptions, total=False):
+    """Keyword arguments of `agreement`."""
+
+    sign: str
+    n_draws: int
+    top_k: int
+    max_rows: int | None
