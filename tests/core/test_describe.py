@@ -82,6 +82,30 @@ def test_parameters_reach_into_pipelines_and_hold_no_address() -> None:
     assert not any("0x" in text for text in told.values())
 
 
+class Sulks:
+    """A model whose own code fails where it is described."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def get_params(self, deep: bool = True) -> dict[str, object]:
+        if str(self.error) == "get":
+            raise self.error
+        return {"part": self}
+
+    def __repr__(self) -> str:
+        raise self.error
+
+
+@pytest.mark.parametrize("kind", [AttributeError, SystemExit, RecursionError])
+def test_a_model_that_cannot_be_described_is_described_so(kind: type[BaseException]) -> None:
+    dist = Normal(np.zeros(4), np.ones(4))
+    told = describe(subject(frame(), Sulks(kind("get"))), dist)["model_parameters"]
+    assert told == {"get_params": f"it fails: {kind.__name__}: get"}
+    told = describe(subject(frame(), Sulks(kind("repr"))), dist)["model_parameters"]
+    assert set(told.values()) == {"Sulks"}
+
+
 def test_equal_content_has_equal_hashes_and_nothing_else_has() -> None:
     X = frame()
     assert table_sha256(X) == table_sha256(X.copy().set_index(pd.Index([9, 9, 9, 9])))

@@ -12,12 +12,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import uq_report as uq
-from uq_report import cli
+from uq_report import cli, runner
 from uq_report import jobs as files
 from uq_report.core.support.errors import InputError
 from uq_report.runner import options, plugins
 from uq_report.runner.options import Option, options_of, read_options
 from uq_report.runner.prepare import make_explainer
+from uq_report.runner.settings import Settings
 from uq_report.testing import linear_subject
 
 from ..jobs import audits_made
@@ -190,6 +191,15 @@ def test_a_type_that_cannot_be_checked_takes_every_value(packages: Packages, fie
     assert {name: getattr(made, name) for name in given} == expected
     assert files.installed_schema()["properties"]["explainers"]["properties"]["extra"]["properties"].keys() == {*given}
     assert call("plugins", "extra").exit_code == 0
+
+
+@pytest.mark.parametrize("value", [SystemExit(7), len, [object()], b"x"], ids=lambda value: type(value).__name__)
+def test_an_option_that_cannot_be_saved_is_refused_by_its_name(packages: Packages, value: Any) -> None:
+    strange(packages, "how: object = None")
+    with pytest.raises(InputError, match=r"^options\.extra\.how(\[0\])? must be a JSON value to be saved; got a "):
+        runner.run(linear_subject(20), Settings(explainers=("extra",), options={"extra": {"how": value}}))
+    settings = Settings(options={"extra": {"how": np.arange(2)}})
+    assert settings.recorded()["options"] == {"extra": {"how": [0, 1]}}
 
 
 def test_what_a_file_can_only_spell_becomes_what_it_stands_for(packages: Packages) -> None:

@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from ..core.statistics.inference import CONFIDENCE
 from ..core.support.errors import InputError, nearest
+from ..evidence.canonical import plain
 
 # Facts of the machine, not of the audit: they change no number, so they are kept out of run.json.
 MACHINE = frozenset({"n_jobs", "backend", "scheduler"})
@@ -261,7 +262,8 @@ class Settings(RunSettings, BudgetSettings):
 
     def recorded(self) -> dict[str, Any]:
         """Return the settings that enter run.json, as JSON values; those without a place in older runs if given."""
-        content = {key: value for key, value in self.model_dump(mode="json").items() if key not in MACHINE}
+        content = self.model_dump(mode="json", exclude={*MACHINE, "options"})
+        content["options"] = plain(self.options, "options")
         for key in ("cpu_time", "benchmark"):
             if content[key] is None:
                 del content[key]

@@ -15,6 +15,7 @@ import pandas as pd
 from ..predictive import Distribution
 from ..support.arrays import AnyArray
 from ..support.digest import column_digest, table_sha256, vector_sha256
+from ..support.errors import FOREIGN, words_of
 from ..support.numbers import infinite
 from ..validation.multioutput import whole
 from .decisions import MOST_PROBABLE
@@ -179,7 +180,12 @@ def _parameters(model: Any, prefix: str = "") -> Iterator[tuple[str, str, bool]]
     if not _has_parameters(model) or prefix.count("__") > _MAX_DEPTH:
         return
     defaults = _defaults(type(model))
-    for key, value in sorted(model.get_params(deep=False).items()):
+    try:
+        parameters = sorted(model.get_params(deep=False).items())
+    except FOREIGN as error:  # the model's own code
+        yield f"{prefix}get_params", f"it fails: {words_of(error)}", False
+        return
+    for key, value in parameters:
         text = _text(value)
         yield f"{prefix}{key}", text, text == _text(defaults.get(key))
         for name, part in _parts(key, value):
@@ -210,7 +216,11 @@ def _text(value: Any) -> str:
         return "not a number"
     if isinstance(value, list | tuple) and any(_has_parameters(part) for _, part in _parts("", value)):
         return ", ".join(name for name, _ in _parts("", value))
-    text = re.sub(r"\s+", " ", re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value)))
+    try:
+        shown = repr(value)
+    except FOREIGN:  # the value's own code
+        shown = type(value).__name__
+    text = re.sub(r"\s+", " ", re.sub(r" at 0x[0-9a-fA-F]+", "", shown))
     if _has_parameters(value):
         return text if len(text) <= _MAX_MODEL else type(value).__name__
     if callable(value) and hasattr(value, "__qualname__"):

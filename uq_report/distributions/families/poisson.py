@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import betaincc, betaln, entr, gammaln, hyp2f1, i0e, i1e, pdtr, pdtrik, xlogy
+from scipy.special import betaincc, betaln, entr, gammaln, hyp2f1, i0e, i1e, nbdtrik, pdtr, pdtrik, xlogy
 
 from ...core.support.arrays import AnyArray, FloatArray, IntArray
-from ..numerics.numeric import WHOLE, Parametric, score_of
-from ..numerics.totals import LEVELS, OF_CDF, cdf_at, half_gini, kl_terms, total
+from ..numerics.numeric import ROUNDING, WHOLE, Parametric, score_of
+from ..numerics.totals import LEVELS, OF_CDF, at, cdf_at, half_gini, kl_terms, total
 from ..numerics.validate import Rowwise, levels, refuse, row_sum, vector
 from .normal import diagonal
 
@@ -133,7 +133,9 @@ def _series(rate: FloatArray) -> FloatArray:
 
 
 _LARGE = 1000.0  # of r: hypergeometric series then lose digits
+_SMALL = 30.0  # of r: sums of probabilities then lose no digit that the information needs
 _STEP = 0.3  # of the trapezoidal rule, whose error is exp(-π² / step)
+_CLEAR = 1 - 1e-6  # where rounding of a probability could decide, a quantile is searched for
 _NODES = np.exp(np.arange(-44.0, 8.0, _STEP))  # good for m <= 10^4, 0.02 <= r <= 10^4 and m r <= 10^6
 
 
@@ -243,10 +245,27 @@ class NegativeBinomial(Parametric):
         edges = np.floor(np.hstack([np.zeros((len(m), 1)), self.quantile(LEVELS)]))
 
         def terms(rows: IntArray, y: FloatArray) -> FloatArray:
-            return (1 - cdf_at(self, rows, y)) / np.square(r[rows, None] + y)
+            added = (r[rows] <= _SMALL) & (np.diff(y) == 1).all(axis=1)
+            reached, some, counts = np.empty_like(y), rows[added], y[added]
+            reached[~added] = cdf_at(self, rows[~added], y[~added])
+            reached[added] = np.exp(at(self, "log_prob", some, counts))
+            reached[added, :1] = at(self, "cdf", some, counts[:, :1])
+            reached[added] = np.cumsum(reached[added], axis=1)
+            return (1 - reached) / np.square(r[rows, None] + y)
 
         of_size = total(edges, terms, discrete=True, halvings=OF_CDF) - m / (r * (r + m))
         return diagonal(r / (m * (m + r)), np.maximum(of_size, 0.0))
+
+    def inverted(self, p: FloatArray) -> FloatArray:
+        """Return the quantile of each row at its own level: scipy's, searched for where the cdf does not confirm it."""
+        m, r, level = self.average, self.size, p * ROUNDING
+        count = np.maximum(np.ceil(nbdtrik(p, r, r / (m + r))), 0.0)
+        reached = self.cdf(count)
+        below = np.where(count > 0, reached - _CLEAR * np.exp(self.log_prob(count)), 0.0)
+        confirmed = (reached >= level) & (below < level)
+        if len(rows := np.flatnonzero(~confirmed)):
+            count[rows] = super(NegativeBinomial, self.take(rows)).inverted(p[rows])
+        return np.asarray(count)
 
     def about(self) -> tuple[FloatArray, FloatArray]:
         """Return the mean, rounded down, and the standard deviation, rounded up."""

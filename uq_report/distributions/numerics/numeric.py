@@ -24,7 +24,7 @@ DIVERGENCES = frozenset({"kl", "renyi_half"})
 WHOLE = FISHER | DIVERGENCES | {"mean", "variance", "entropy", "log_prob", "cdf", "quantile", "sample", "crps"}
 
 
-_ROUNDING = 1 - 1e-14  # a sum of probabilities may fall short of a level by rounding
+ROUNDING = 1 - 1e-14  # a sum of probabilities may fall short of a level by rounding
 _STEPS = 2200  # halvings from the largest to the smallest float
 
 
@@ -32,7 +32,7 @@ def bracket(dist: Distribution, p: FloatArray, centre: FloatArray, unit: FloatAr
     """Return `centre` moved down until P(Y <= y) < p and up until it is >= p, by doubled steps; all of shape (n,)."""
     lower, upper = centre - unit, centre + unit
     for _ in range(1000):
-        low, high = dist.cdf(lower) >= p * _ROUNDING, dist.cdf(upper) < p * _ROUNDING
+        low, high = dist.cdf(lower) >= p * ROUNDING, dist.cdf(upper) < p * ROUNDING
         if not (low | high).any():
             break
         with np.errstate(over="ignore"):
@@ -49,7 +49,7 @@ def inverse(dist: Distribution, p: FloatArray, lower: FloatArray, upper: FloatAr
     """
     if dist.discrete:
         return _integer(dist, p, np.ceil(lower), np.ceil(upper))
-    at_once = dist.cdf(lower) >= p * _ROUNDING
+    at_once = dist.cdf(lower) >= p * ROUNDING
     upper = np.where(at_once, lower, upper)
     lower, upper, y, step = lower.copy(), upper.copy(), _middle(lower, upper), upper - lower
     left = np.flatnonzero(upper > lower)
@@ -57,7 +57,7 @@ def inverse(dist: Distribution, p: FloatArray, lower: FloatArray, upper: FloatAr
         if not len(left):
             break
         some, here = dist.take(left), y[left]
-        excess = some.cdf(here) - p[left] * _ROUNDING
+        excess = some.cdf(here) - p[left] * ROUNDING
         lower[left], upper[left] = np.where(excess < 0, here, lower[left]), np.where(excess < 0, upper[left], here)
         low, high = lower[left], upper[left]
         following = _newton(some, here, excess)
@@ -97,7 +97,7 @@ def _integer(dist: Distribution, p: FloatArray, lower: FloatArray, upper: FloatA
     while len(left):
         check_limits()
         middle = np.floor(0.5 * lower[left] + 0.5 * upper[left])
-        enough = dist.take(left).cdf(middle) >= p[left] * _ROUNDING
+        enough = dist.take(left).cdf(middle) >= p[left] * ROUNDING
         upper[left], lower[left] = np.where(enough, middle, upper[left]), np.where(enough, lower[left], middle + 1)
         left = left[lower[left] < upper[left]]
     return upper

@@ -7,7 +7,7 @@ midpoint rule's expansion (Abramowitz & Stegun 1972, 25.4.3).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -29,6 +29,7 @@ OF_CDF = 4  # of an interpolated cdf, whose last digits are not smooth
 _SMALLEST = 1e-300  # where panels begin that would begin at 0
 _CELLS = 1 << 18  # numbers in one array of terms
 _FIRST, _LONGEST = 32, 128  # integers added in the first step and in the last; each has twice those before it
+_ADDED = 2 * _LONGEST - _FIRST  # integers added one by one
 
 
 def reach(*dists: Distribution, tails: bool = False) -> FloatArray:
@@ -36,14 +37,30 @@ def reach(*dists: Distribution, tails: bool = False) -> FloatArray:
 
     With `tails` they go on outwards, for moments of heavy tails.
     """
-    edges = np.hstack([np.asarray(dist.quantile(LEVELS), dtype=float) for dist in dists])
-    edges.sort(axis=1)
+    if dists[0].discrete and not tails:
+        return _reach_of_counts(dists)
+    edges = _quantiles(dists, LEVELS)
     if dists[0].discrete:
         return np.hstack([np.floor(edges), np.floor(edges[:, -1:]) + 1])
     if tails:
         middle = edges[:, edges.shape[1] // 2, None]
         below, above = ((middle + (edges[:, [end]] - middle) * _OUTWARD) for end in (0, -1))
         edges = np.hstack([below[:, ::-1], edges, above])
+    return edges
+
+
+def _quantiles(dists: Sequence[Distribution], at_levels: FloatArray) -> FloatArray:
+    edges = np.hstack([np.asarray(dist.quantile(at_levels), dtype=float) for dist in dists])
+    return np.sort(edges, axis=1)
+
+
+def _reach_of_counts(dists: Sequence[Distribution]) -> FloatArray:
+    """Return the edges of sums; what lies within them only matters where there are too many integers to add."""
+    ends = np.floor(_quantiles(dists, LEVELS[[0, -1]]))
+    edges = np.repeat(ends[:, -1:] + 1, len(dists) * len(LEVELS) + 1, axis=1)
+    edges[:, 0] = ends[:, 0]
+    if len(rows := np.flatnonzero(edges[:, -1] - edges[:, 0] > _ADDED)):
+        edges[rows, :-1] = np.floor(_quantiles([dist.take(rows) for dist in dists], LEVELS))
     return edges
 
 
