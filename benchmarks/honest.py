@@ -43,7 +43,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import uq_report as uq
 from uq_report.core.support.errors import UQReportError
 from uq_report.evidence.finding import SEVERITIES, Finding, Outcome
-from uq_report.report.rating import rating
+from uq_report.reading.rating import rating
 from uq_report.runner import plugins
 
 COSTLY = frozenset({"dalex", "h_statistic", "redundancy", "rsens", "shap"})
