@@ -55,8 +55,8 @@ import uq_report as uq
 from uq_report.core.support.errors import UQReportError
 from uq_report.distributions import NegativeBinomial
 from uq_report.evidence.finding import SEVERITIES, Finding, Outcome
+from uq_report.reading.rating import FIT, rating
 from uq_report.reading.run_reader import gate_of
-from uq_report.report.rating import FIT, rating
 from uq_report.runner import plugins
 
 COSTLY = frozenset({"dalex", "h_statistic", "redundancy", "rsens", "shap"})

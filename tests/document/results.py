@@ -21,6 +21,7 @@ from uq_report.core.model.results import (
     Result,
 )
 from uq_report.evidence import ids
+from uq_report.evidence.comparisons import RESIDUAL
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
 from uq_report.evidence.information import AFTER, BEFORE, COVERED, MUTUAL, SHARE, WITH_TARGET, WITHOUT_TARGET
 from uq_report.evidence.segments import ALL_ROWS
@@ -215,11 +216,15 @@ def every_kind() -> list[Result]:
 
 def every_id() -> list[Result]:
     """Return one result for each figure that draws a result by its id."""
-    bins = [{"item": f"bin {k}", "x": x, "estimate": x, "n": 9} for k, x in enumerate((0.25, 0.75))]
+    own = {"item": RESIDUAL, "n": 9, "threshold": 0.5, "all": 0.1, "implied": 0.2}
+    bins = [own | {"x": x, "estimate": x} for x in (0.25, 0.75)]
     cover = [{"feature": "a", "item": item, "estimate": 0.5} for item in (MUTUAL, COVERED, SHARE)]
     partners = [{"feature": "a", "item": item, "estimate": 0.5, "n": 9} for item in (WITHOUT_TARGET, WITH_TARGET)]
     pairs = [{"measure": when, "feature": "a", "item": "b", "estimate": 0.5} for when in (BEFORE, AFTER)]
-    binned = (ids.CALIBRATION_RELIABILITY, ids.CALIBRATION_COVERAGE, ids.CALIBRATION_PIT)
+    binned = (
+        *(ids.CALIBRATION_RELIABILITY, ids.CALIBRATION_COVERAGE, ids.CALIBRATION_PIT, ids.CALIBRATION_GRADES),
+        *(ids.CALIBRATION_ROC, ids.CALIBRATION_NET_BENEFIT, ids.CALIBRATION_RESIDUALS),
+    )
     return [
         claims(),
         corrected(),

@@ -105,14 +105,14 @@ def test_labels_of_a_crowd_never_overlap_and_the_missing_ones_are_counted() -> N
     boxes = [Text.get_window_extent(text) for text in axes.texts]  # without the thin lines
     assert len(boxes) >= 5
     assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
-    assert f"{30 - len(boxes)} for lack of room" in axes.get_title(loc="right")
+    assert f"{30 - len(boxes)} for lack of room" in axes.get_title(loc="left")
 
 
 def test_features_inside_both_margins_are_counted_not_labelled() -> None:
     found = results.importance()
     found.estimates.loc[found.estimates["feature"] == "a", ["estimate", "lower", "upper"]] = [0.001, -0.001, 0.002]
     (axes,) = draw_map(found).axes
-    assert "1 inside both margins" in axes.get_title(loc="right")
+    assert "1 inside both margins" in axes.get_title(loc="left")
     assert "a" not in [text.get_text() for text in axes.texts]
 
 
@@ -125,3 +125,18 @@ def test_interactions_are_drawn_as_importances_of_pairs() -> None:
 @pytest.mark.parametrize("label", ["negative log-likelihood (nats)", "prediction (probability of bad)"])
 def test_long_labels_break_before_their_unit(label: str) -> None:
     assert importance.wrapped(label) == label.replace(" (", "\n(")
+
+
+@pytest.mark.parametrize(("largest", "scale"), [(0.79, "linear"), (0.81, "symlog")])
+def test_an_axis_is_logarithmic_where_one_feature_dwarfs_the_next(largest: float, scale: str) -> None:
+    """Eight times the mean of the next two, which is above the tolerance."""
+    found = results.importance()
+    base = found.estimates[found.estimates["measure"].isin(["nll", "entropy"])]
+    rows = [
+        row | {"feature": feature, "estimate": value if row["measure"] == "nll" else 0.02, "lower": 0.0, "upper": 1.0}
+        for feature, value in (("a", largest), ("b", 0.1), ("c", 0.1))
+        for row in base.drop_duplicates("measure").assign(margin=0.01).to_dict("records")
+    ]
+    made = type(found)(id="pfi", explainer="pfi", title="p", frame=found.frame, estimates=results.table(rows))
+    (axes,) = draw_map(made).axes
+    assert (axes.get_xscale(), axes.get_yscale()) == ("linear", scale)

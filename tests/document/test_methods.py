@@ -78,8 +78,12 @@ def test_ranks_carry_their_intervals_only_where_there_are_some() -> None:
     one = matrix.DrawnRanks("PFI", "nll", pd.DataFrame(rows, index=["a", "b"]))
     other = matrix.DrawnRanks("SHAP", "nll", pd.DataFrame({k: v[:1] for k, v in rows.items()}, index=["b"]))
     assert matrix.rank_order([one, other]) == ["a", "b"]
-    figure = matrix.draw_ranks([one, other], ["a", "b"], "loss")
-    assert texts(figure.axes[0]) == ["1 to 2", "2", "1 to 2"]
+    left, right = matrix.draw_ranks([one, other], ["a", "b"]).axes
+    interval, filled, hollow = left.lines
+    assert np.asarray(interval.get_xdata())[:2].tolist() == [1.0, 2.0]
+    assert (filled.get_xdata(), hollow.get_xdata()) == ([1.0], [2.0])
+    assert (filled.get_ydata(), hollow.get_markerfacecolor()) == ([0.0], "white")
+    assert right.lines[1].get_ydata() == [1.0]
 
 
 def test_graph_draws_every_edge_wide_where_strong_and_broken_where_negative() -> None:

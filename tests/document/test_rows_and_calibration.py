@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 from matplotlib.patches import Rectangle
@@ -57,10 +59,13 @@ def test_reliability_draws_points_intervals_and_where_a_right_model_would_be() -
         }
         for k, x in enumerate((0.7, 0.2))
     ]
-    figure = figures.draw(results.diagnostic("calibration.reliability", rows, event="P(y = bad)"))
-    (axes,) = figure.axes
+    counts = {"other": [3, 1], "event": [0, 2]}
+    figure = figures.draw(results.diagnostic("calibration.reliability", rows, event="P(y = bad)", histogram=counts))
+    axes, below = figure.axes
     assert np.allclose(axes.lines[-1].get_xydata(), [[0.2, 0.25], [0.7, 0.75]])
-    assert axes.get_xlabel() == "stated P(y = bad)"
+    assert below.get_xlabel() == "stated P(y = bad)"
+    boxes = [bar.get_bbox() for bar in below.patches if isinstance(bar, Rectangle)]
+    assert [(box.y0, box.height) for box in boxes] == [(0, 3), (0, 1), (3, 0), (1, 2)]
     assert "where a right model's points lie" in [t.get_text() for t in figure.legends[0].get_texts()]
 
 
@@ -116,3 +121,35 @@ def test_any_other_table_is_lines_over_x_or_dots() -> None:
     assert not registered.runs(single.frame)
     assert [len(np.asarray(line.get_xdata())) for line in figures.draw(running).axes[0].lines] == [4, 4]
     assert [text.get_text() for text in figures.draw(single).axes[0].get_yticklabels()] == ["p", "q"]
+
+
+def test_a_swarm_has_a_dot_for_each_observation_by_the_side_of_the_median() -> None:
+    rows = [
+        {"measure": "prediction", "feature": feature, "row": row, "position": 0, "base": 0.0, "value": sign * 0.1 * row}
+        for feature, sign in (("age", 2.0), ("sex", 1.0))
+        for row in range(4)
+    ]
+    data = {"age": [20.0, 30.0, 40.0, 50.0], "sex": ["f", "m", "f", "m"]}
+    base = results.attribution()
+    result = replace(
+        base, frame=pd.DataFrame(rows), meta={"explained": [0, 1, 2, 3], "rows_used": [0, 1, 2], "data": data}
+    )
+    (axes,) = attribution.draw_swarm(result, "prediction").axes
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["age", "sex"]
+    category, below, above = ([np.size(line.get_xdata()) for line in axes.lines[k::3]] for k in (1, 2, 3))
+    assert (category, below, above) == ([0, 3], [2, 0], [1, 0])
+
+
+def test_the_decision_curve_marks_thresholds_and_prefers_the_band() -> None:
+    line = {"item": "net benefit", "lower": 0.0, "upper": 0.3, "all": -0.1}
+    rows = [line | {"x": x, "estimate": 0.2, "band_lower": -0.1, "band_upper": 0.4} for x in (0.1, 0.3)]
+    figure = figures.draw(results.diagnostic("calibration.net_benefit", rows, event="bad", threshold=0.2, ideal=0.4))
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "95 % band, all thresholds at once" in labels
+    assert "the model's threshold" in labels
+    assert "at the stated costs" not in labels  # beyond the last threshold
+    bare = [{key: value for key, value in row.items() if not key.startswith("band")} for row in rows]
+    figure = figures.draw(results.diagnostic("calibration.net_benefit", bare, event="bad", threshold=None, ideal=0.3))
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert not any("band" in label or label == "the model's threshold" for label in labels)
+    assert "at the stated costs" in labels

@@ -24,7 +24,7 @@ from uq_report.ops.anchors import is_anchor, judge_anchor, sign_anchor, write_an
 from uq_report.ops.history import FiledRun, Heads, History, Retention, delete
 from uq_report.ops.history import entry as entries
 from uq_report.ops.history.heads import HEADS, heads_of_json, read_heads
-from uq_report.report.rating import FIT, UNFIT
+from uq_report.reading.rating import FIT, UNFIT
 
 from . import store_runs, verify_cases
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from uq_report.document import document
 from uq_report.document.document import Block, Bullets, Callout, Columns, Document, Facts, Paragraph, Section, Table
 
 
@@ -78,4 +79,4 @@ def text_of(section: Section) -> str:
 
 def table_of(section: Section, key: str) -> Table:
     """Return the table with this id in a section."""
-    return next(block for block in all_blocks(section) if isinstance(block, Table) and block.id == key)
+    return next(block for block in document.inside(all_blocks(section)) if isinstance(block, Table) and block.id == key)

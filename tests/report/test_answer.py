@@ -20,10 +20,10 @@ from uq_report.document.text import MENTION, first_sentence, unmarked
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import NotRun, Run
+from uq_report.reading.rating import DECIDES, UNFIT, rating
 from uq_report.reading.run_reader import RunReader
 from uq_report.report.answer.drivers import rankings
 from uq_report.report.answer.section import Conclusion, answer_of, as_html, as_lines, rest
-from uq_report.report.rating import DECIDES, UNFIT, rating
 
 from .. import samples
 from .cases import Case, estimates

@@ -71,7 +71,7 @@ def words(run: Run) -> str:
 def test_a_sample_stays_within_its_budget_and_names_no_result(path: Path) -> None:
     run, _ = run_folder.read(path)
     section = told(run)
-    assert len([b for b in all_blocks(section) if isinstance(b, Figure)]) <= 2
+    assert len([b for b in all_blocks(section) if isinstance(b, Figure)]) <= 3
     assert len(table_of(section, "drives-table").columns) <= 9
     every = words(run)
     assert len([word for word in every.split() if word != "·"]) <= 650
@@ -236,12 +236,11 @@ def test_a_correction_is_told_beyond_its_margin_where_it_is_trusted(
 def test_a_correction_says_who_moves_from_where_to_where_and_by_whom() -> None:
     section = told(run_of([*made.cid(ABC), made.cover(ABC)]))
     assert "carry part of the same information: in the loss c (rank 3 to 1, partner a)." in unmarked(text_of(section))
-    assert [b.id for b in all_blocks(section) if isinstance(b, Figure)] == ["drives-map-figure", "drives-cover-figure"]
+    assert [b.id for b in all_blocks(section) if isinstance(b, Figure)] == ["drives-ranks", "drives-map-figure"]
     still = made.cover(ABC)
     still.estimates[["change", "change_lower", "change_upper"]] = 0.0
     unmoved = told(run_of([*made.cid(ABC), still]))
     assert ranking.UNMOVED in text_of(unmoved)
-    assert [b.id for b in all_blocks(unmoved) if isinstance(b, Figure)] == ["drives-map-figure"]
     alone = replace(made.cover(ABC), meta={"partners": {feature: [] for feature in ABC}})
     bare = run_of([*made.cid(ABC), alone])
     assert "no importance is adjusted for redundancy" in text_of(told(bare))

@@ -12,9 +12,7 @@ from uq_report.evidence.finding import SEVERITIES, Finding, Outcome, Severity
 from uq_report.evidence.run import Run
 from uq_report.ops.run import summary_of
 from uq_report.ops.tracking.record import tags
-from uq_report.reading.run_reader import SEVERITY_TONES, gate_of
-from uq_report.report.kinds import document
-from uq_report.report.rating import (
+from uq_report.reading.rating import (
     CALIBRATION,
     CONDITIONAL,
     DECIDES,
@@ -28,6 +26,8 @@ from uq_report.report.rating import (
     rating,
     recommend,
 )
+from uq_report.reading.run_reader import SEVERITY_TONES, gate_of
+from uq_report.report.kinds import document
 
 from .findings_made import PASSED, finding, run_with, waived
 

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 import uq_report as uq
 from uq_report.api.views import AuditRun
 from uq_report.evidence import ids
-from uq_report.report.rating import rating, recommended
+from uq_report.reading.rating import rating, recommended
 
 EXPLAINERS = ("pfi", "calibration", "data_quality", "support", "agreement", "cid")
 JUDGES_LOSS = ("UQ101", "UQ202", "UQ401", "UQ402")

@@ -13,9 +13,9 @@ from ..core.support.text import clean, file_stem
 from ..evidence import run_folder
 from ..evidence.finding import SEVERITIES
 from ..evidence.outcomes import LOG_SCORE, scores_of
+from ..reading.rating import rating
 from ..render.environment import render
 from ..report.overview import Link, Overview, Row, counted
-from ..report.rating import rating
 from ..runner import plugins
 from .reports import FORMATS, report_names
 from .views import AuditRun, Style

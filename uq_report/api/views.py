@@ -25,9 +25,9 @@ from ..evidence import ids, run_folder
 from ..evidence.codec import dumps
 from ..evidence.finding import by_cause
 from ..evidence.run import Run, RunChanges
+from ..reading.rating import rating
 from ..reading.run_reader import RunReader
 from ..report.answer.section import answer_of, as_html, as_lines
-from ..report.rating import rating
 from ..runner import changes as runner_changes
 from ..runner import figures
 from .interop import SHAP_PLOTS, shap_figure, to_dalex, to_shap

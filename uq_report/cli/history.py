@@ -220,9 +220,9 @@ def _print_run(run: Run) -> None:
 def _lead(before: Run, now: Run) -> Iterator[str]:
     """Yield the recommendation, the first score and the leading features of both runs."""
     from ..evidence.outcomes import CalibrationView
+    from ..reading.rating import rating
     from ..reading.run_reader import RunReader
     from ..report.answer.section import answer_of
-    from ..report.rating import rating
     from ..report.sections.uncertainty import score_name
 
     first, second = (rating(run.outcomes).text for run in (before, now))

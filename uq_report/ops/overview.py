@@ -17,9 +17,9 @@ from ..evidence import disk, run_folder
 from ..evidence.disk import RUN
 from ..evidence.finding import SEVERITIES
 from ..evidence.outcomes import LOG_SCORE
+from ..reading.rating import WORDS, rating
 from ..render.environment import render
 from ..report.overview import Link, Overview, Row, Spark, counted
-from ..report.rating import WORDS, rating
 from ..runner import plugins
 from .history import FiledRun, History
 

@@ -41,9 +41,9 @@ from ..jobs import subject_of
 from ..jobs.audit_file import AuditFile, OutputPart
 from ..jobs.reading import DEFAULT_FOLDER, describe_audit
 from ..jobs.subject import benchmark_model
+from ..reading.rating import recommended
 from ..reading.run_reader import RunReader
 from ..report.answer.section import because
-from ..report.rating import recommended
 from ..runner.settings import Settings
 from . import mail
 from .history import FiledRun, History, Retention, delete

@@ -16,11 +16,11 @@ from ..evidence.finding import Outcome
 from ..evidence.run import Run
 from ..evidence.run_folder import guarded_csv
 from ..evidence.subject import SubjectFacts
+from ..reading.rating import counted, rating
 from ..reading.run_reader import RunReader, as_cell, version
 from ..runner import figures
 from .answer.section import answer
 from .placing import PluginSections
-from .rating import counted, rating
 from .sections.appendix import appendix as behind
 from .sections.comparison import changes, comparison, merged
 from .sections.drivers import drives

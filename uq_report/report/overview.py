@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..document.document import Badge
 from ..evidence.finding import SEVERITIES
-from .rating import RULE
+from ..reading.rating import RULE
 
 
 class Spark(NamedTuple):

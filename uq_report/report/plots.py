@@ -6,7 +6,7 @@ more than all the drawing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from ..evidence import columns as col
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 TITLES = {
@@ -89,6 +90,7 @@ def _driver_panel(axes: Axes, panel: DriverPanel, features: Sequence[str]) -> No
     axes.xaxis.set_major_locator(style.round_numbers(3, None))
 
 
+DWARFS = 8.0  # times the next features and the tolerance, from which an axis is logarithmic
 MOST = 40  # features, by the larger of the two importances
 LABELLED = 20  # features, those farthest out
 QUIET: dict[str, Any] = {"fontsize": style.SMALL, "fontweight": "normal", "color": style.MUTED}
@@ -138,11 +140,21 @@ def draw_map(result: Result) -> Figure:
         units = [words(measure, result.measures).unit for measure in ("entropy", "nll")]
         axes.set_xlabel(f"increase in uncertainty (Entropy-PFI, {units[0]})")
         axes.set_ylabel(f"increase in loss\n(Likelihood-PFI, {units[1]})")
+        _spread_out(axes.xaxis, axes.set_xscale, across)
+        _spread_out(axes.yaxis, axes.set_yscale, up)
         axes.margins(0.08)
-        axes.set_title(_legend_words(across, up), **QUIET, loc="left")
-        axes.set_title(" ", **QUIET, loc="right")
+        axes.set_title(f"{_legend_words(across, up)}\n ", **QUIET, loc="left")
         _name_points(figure, axes, across, up)
     return figure
+
+
+def _spread_out(axis: Axis, scale: Callable[..., None], part: pd.DataFrame) -> None:
+    """Make an axis logarithmic beyond the tolerance where one feature dwarfs the others."""
+    sizes = part[col.ESTIMATE].abs().sort_values(ascending=False).to_numpy(dtype=float)
+    least = float(part[col.MARGIN].max()) if part[col.MARGIN].notna().any() else float(sizes[len(sizes) // 2])
+    if len(sizes) > 2 and least > 0 and sizes[0] > DWARFS * max(sizes[1:3].mean(), least):
+        scale("symlog", linthresh=least, linscale=0.7)
+        axis.set_major_formatter(lambda value, _: signed(f"{value:g}"))
 
 
 def _measure(result: Result, measure: str) -> pd.DataFrame:
@@ -180,7 +192,7 @@ def _name_points(figure: Figure, axes: Axes, across: pd.DataFrame, up: pd.DataFr
     counts = ((int(hidden.sum()), "inside both margins"), (int((~hidden).sum()) - done, "for lack of room"))
     text = ", ".join(f"{count} {why}" for count, why in counts if count)
     if text:
-        axes.set_title(f"not labelled: {text}", **QUIET, loc="right")
+        axes.set_title(f"{_legend_words(across, up)}\nnot labelled: {text}", **QUIET, loc="left")
 
 
 def place(figure: Figure, axes: Axes, points: FloatArray, texts: Sequence[str], bars: FloatArray) -> int:

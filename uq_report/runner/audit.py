@@ -44,6 +44,7 @@ from .judge import judge
 from .plugins import Catalog
 from .prepare import Prepared, load_fast_paths, load_measures, make_explainer, prepare
 from .provenance import described, measure_facts, method_of, with_measures
+from .sensitivity import sensitivity
 from .settings import Settings
 
 Callback = Callable[[Progress], None]
@@ -360,6 +361,9 @@ class _Audit:
         checked = judge(self.catalog, self.prepared.checks, run, self.settings)
         self.seconds |= checked.seconds
         run = replace(run, outcomes=checked.outcomes, not_run=(*run.not_run, *checked.failed))
+        if not self.watch.cut:
+            tried = sensitivity(self.prepared.checks, run, self.settings.waivers)
+            run = replace(run, results=(*run.results, *map(as_saved, tried)))
         records = provenance.plugin_records(self.catalog, run, self.engine)
         self.engine.release()
         return Audited(replace(run, plugins=records), provenance.clock(self.settings, self.started, self.seconds))

@@ -60,6 +60,66 @@ def draw(result: Result, measure: Sequence[str] | str | None = None, row: int | 
     return figure
 
 
+def draw_swarm(result: Result, measure: str | None = None, top: int = 10) -> Figure:
+    """Draw the contributions of every explained observation, a row per feature, coloured by the feature's own value.
+
+    Parameters
+    ----------
+    result : Attribution
+        Of at least two observations.
+    measure : str, optional
+        The first one by default.
+    top : int
+        Features, those with the largest mean absolute contribution.
+    """
+    frame = result.frame[result.frame[col.MEASURE] == choose(result, "measure", measure, result.frame[col.MEASURE])]
+    drawn = set(result.meta.get("rows_used", ())) or set(frame[col.ROW])  # not those that are explained as cases
+    frame = frame[frame[col.ROW].isin(drawn)]
+    view, low, high = Attributions.from_result(result), style.LEVELS[2], style.LEVELS[-2]
+    sizes = frame.groupby(col.FEATURE)[col.VALUE].agg(lambda values: values.abs().mean())
+    features = [str(f) for f in sizes.sort_values(ascending=False, kind="stable").index[:top]]
+    width = float(frame[col.VALUE].abs().max()) / 40 or 1.0
+    with style.drawing(0.27 * len(features) + 0.8) as figure:
+        axes = style.plain(figure.subplots(), "x")
+        axes.axvline(0, color=style.MUTED, linewidth=0.7)
+        for place, feature in enumerate(features):
+            part = frame[frame[col.FEATURE] == feature].sort_values(col.VALUE, kind="stable")
+            at = part[col.VALUE].to_numpy(dtype=float)
+            upper = _is_high(view, feature, part[col.ROW])
+            for shade, rows in ((style.SPREAD, np.isnan(upper)), (low, upper == 0), (high, upper == 1)):
+                look: dict[str, Any] = {"marker": "o", "markersize": 3.4, "linestyle": "", "markeredgewidth": 0.3}
+                axes.plot(at[rows], place + _apart(at, width)[rows], color=shade, markeredgecolor=style.INK, **look)
+        axes.set_xlabel(axis_label(str(frame[col.MEASURE].iloc[0]), result.measures))
+        style.name_rows([axes], [style.name(feature) for feature in features])
+        marks = ((low, "value below the median"), (high, "above it"), (style.SPREAD, "category"))
+        dot = {"marker": "o", "markersize": 4.0, "linestyle": ""}
+        style.key(figure, [style.line(label=label, color=shade, **dot) for shade, label in marks], columns=3)
+    return figure
+
+
+def _is_high(view: Attributions, feature: str, rows: pd.Series[Any]) -> Any:
+    """Return 1 where the observation's own value is above the median, 0 elsewhere, NaN of what is no number."""
+    own = [view.values_of(int(row)).get(feature) for row in rows]
+    values = np.array(
+        [v if isinstance(v, int | float) and not isinstance(v, bool) else np.nan for v in own], dtype=float
+    )
+    return np.where(np.isfinite(values), values > np.nanmedian(values), np.nan) if np.isfinite(values).any() else values
+
+
+def _apart(values: Any, width: float) -> Any:
+    """Return offsets that keep sorted values closer than `width` beside each other, within ±0.4 of a row.
+
+    Examples
+    --------
+    >>> _apart(np.array([0.0, 0.01, 5.0]), 0.1).round(2).tolist()
+    [0.0, 0.09, 0.0]
+    """
+    run = np.cumsum(np.concatenate([[True], np.diff(values) > width]))
+    places = np.arange(len(values)) - np.searchsorted(run, run)
+    largest = max(int(places.max(initial=0)), 9)
+    return np.where(places % 2, 1, -1) * ((places + 1) // 2) * 0.8 / largest
+
+
 def row_values(result: Result, row: int) -> dict[str, str]:
     """Return the feature values of the explained observation as text, where the result records them."""
     return {feature: _value(value) for feature, value in Attributions.from_result(result).values_of(row).items()}

@@ -14,7 +14,8 @@ import pandas as pd
 from ...core.model.results import Result
 from ...evidence import columns as col
 from . import style
-from .frames import axis_label, choose, number, places_words, tied
+from .frames import axis_label, choose, number, numbers
+from .importance import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -145,18 +146,16 @@ def draw_scale(axes: Axes, bounds: Any, shades: Sequence[int], label: str, *, ev
     axes.set_ylabel(label)
 
 
-TINY = 6.5
-ASLANT_RANKS = 6  # columns above which headings stand aslant
-# the last rank of each shade, darkest first; above the last one cells stay white
-SHADES = ((1, "#1d4f7c"), (3, "#5b8db8"), (5, "#a9c6de"), (10, "#e1eaf2"))
-
-
 class DrawnRanks(NamedTuple):
-    """One method's ranks: its two headings, and a table indexed by feature with ``estimate``, ``lower``, ``upper``."""
+    """One method's ranks: its two headings, and a table indexed by feature with ``estimate``, ``lower``, ``upper``.
+
+    `role` is that of its measure, which colours it.
+    """
 
     method: str
     measure: str
     table: pd.DataFrame
+    role: str = ""
 
 
 def rank_order(rankings: Sequence[DrawnRanks]) -> list[str]:
@@ -165,40 +164,29 @@ def rank_order(rankings: Sequence[DrawnRanks]) -> list[str]:
     return [str(feature) for feature in table.mean(axis=1).sort_values(kind="stable").index]
 
 
-def draw_ranks(rankings: Sequence[DrawnRanks], features: Sequence[str], role: str = "") -> Figure:
-    """Draw the ranks of `features`: the interval of each, or its estimate where it has none, ties as ``2 to 4``."""
-    many = len(rankings) > ASLANT_RANKS
-    with style.drawing(0.34 * len(features) + (1.15 if many else 0.75)) as figure:
-        axes = figure.subplots()
-        for c, ranking in enumerate(rankings):
-            _column(axes, c, _places(ranking.table).reindex(list(features)))
-        axes.xaxis.tick_top()
-        heads = [(" " if many else "\n").join((style.name(r.method, 20), style.name(r.measure, 18))) for r in rankings]
-        name_sides(axes, features, heads, 3)
-        axes.tick_params(axis="x", labelcolor=style.ROLE.get(role, style.INK))
-        if many:
-            style.aslant(axes, ha="left")
+def draw_ranks(rankings: Sequence[DrawnRanks], features: Sequence[str]) -> Figure:
+    """Draw the ranks of `features`, a panel per ranking: a dot with its interval, hollow where it has none."""
+    last = max(float(np.nanmax(ranking.table[[col.ESTIMATE, col.UPPER]])) for ranking in rankings)
+    with style.drawing(0.19 * len(features) + 1.0) as figure:
+        row = figure.subplots(1, len(rankings), sharey=True, squeeze=False)[0]
+        for axes, ranking in zip(row, rankings, strict=True):
+            _rank_panel(style.plain(axes, "x"), ranking, features)
+            axes.set_xlim(0.4, last + 0.6)
+            axes.xaxis.set_major_locator(style.round_numbers(2, (1, 2, 5, 10)))
+        style.name_rows(row, [style.name(feature, 22) for feature in features])
+        figure.supxlabel("rank (1: largest)", fontsize=style.SMALL)
     return figure
 
 
-def _places(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the ranks, and in `words` what is determined of each: its interval, or which places it shares."""
-    shared = tied({str(feature): rank for feature, rank in table[col.ESTIMATE].dropna().items()})
-    ends = table[[col.LOWER, col.UPPER]]
-    sure = {str(feature): tuple(row) for feature, row in zip(ends.index, ends.to_numpy(float), strict=True)}
-    chosen = {feature: sure[feature] if np.isfinite(sure[feature]).all() else shared[feature] for feature in shared}
-    return table[[col.ESTIMATE]].assign(words=pd.Series({f: places_words(*ends) for f, ends in chosen.items()}))
-
-
-def _column(axes: Axes, c: int, table: pd.DataFrame) -> None:
-    rank = table[col.ESTIMATE].to_numpy(dtype=float)
-    for k, (limit, color) in enumerate(SHADES):
-        above = SHADES[k - 1][0] if k else 0
-        rows = np.flatnonzero((rank > above) & (rank <= limit)).tolist()
-        cells(axes, ((r, c) for r in rows), color)
-    for r in np.flatnonzero(np.isfinite(rank)).tolist():
-        text = str(table["words"].iloc[r])
-        write(axes, (r, c), text, rank[r] <= SHADES[1][0], style.SMALL if text.isdigit() else TINY)
+def _rank_panel(axes: Axes, ranking: DrawnRanks, features: Sequence[str]) -> None:
+    table = ranking.table.reindex(list(features))
+    rank, lower, upper = (numbers(table, name) for name in (col.ESTIMATE, col.LOWER, col.UPPER))
+    at, color = np.arange(len(features), dtype=float), style.ROLE.get(ranking.role, style.INK)
+    axes.plot(*style.segments(lower, upper, at), color=color, linewidth=1.8)
+    for rows, face in ((np.isfinite(lower), color), (~np.isfinite(lower), "white")):
+        axes.plot(rank[rows], at[rows], linestyle="", marker="o", markersize=4.5, color=color, markerfacecolor=face)
+    head = (wrapped(style.name(ranking.method, 24)), style.name(ranking.measure, 16))
+    axes.set_title("\n".join(filter(None, head)), fontsize=style.SMALL - 1, color=color)
 
 
 def draw_surface(result: Result, measure: str | None = None, pair: tuple[str, str] | None = None) -> Figure:

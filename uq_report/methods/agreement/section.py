@@ -80,7 +80,7 @@ class Ranked(Ranking):
     def column(self) -> DrawnRanks:
         """Return it as a column of a figure."""
         measure = "" if self.measure == self.id else self.short
-        return DrawnRanks(self.method, measure, table_of(self.lines).set_index(col.FEATURE))
+        return DrawnRanks(self.method, measure, table_of(self.lines).set_index(col.FEATURE), self.role)
 
     def leaders(self, most: int) -> str:
         """Name its first features, with the intervals of their ranks or their ties: ``"age (1 to 3)"``."""
@@ -187,14 +187,14 @@ def _ranks(view: AgreementView, role: str, ranked: Sequence[Ranked], key: str) -
     more = f" In the evidence: {count(rest, 'further ranking')}." if rest > 0 else ""
     capped = f", the first {TOP} of {len(features)} features by mean rank" if len(features) > TOP else ""
     some = any(len(ranking.lines) < len(features) for ranking in figured)
-    gaps = " A column with empty cells ranks only part of the features." if some else ""
+    gaps = " A panel with gaps ranks only part of the features." if some else ""
     intervals = intervals_caption(table_of([line for ranking in figured for line in ranking.lines]))
     figure = make_figure(
         f"{key}-figure",
-        f"Ranks for {_question(role)}{capped}: the interval of each, or its estimate where there is none; "
-        f"shades by the estimate.{gaps} {intervals}{more}",
-        f"Matrix of ranks, a line for each feature and a column for each method. {_answer(role, ranked)}",
-        lambda: matrix.draw_ranks(columns, features[:TOP], role),
+        f"Ranks for {_question(role)}{capped}: a dot with its interval, hollow where there is "
+        f"none.{gaps} {intervals}{more}",
+        f"Dots of ranks, a row per feature and a panel per method. {_answer(role, ranked)}",
+        lambda: matrix.draw_ranks(columns, features[:TOP]),
         view.id,
     )
     return Section(id=key, title=f"Ranks for {_question(role)}", blocks=(figure,))

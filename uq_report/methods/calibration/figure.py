@@ -126,7 +126,7 @@ def draw_net_benefit(result: Result) -> Figure:
             if at is not None and at <= x.max():
                 axes.axvline(at, **look)
                 samples.append(style.line(**look, label=label))
-        top = float(np.nanmax([*table[high], 0.0]))
+        top = float(np.nanmax([*table[high], *table[col.ESTIMATE], 0.01]))
         floor = min(float(np.nanmin([*table[low], 0.0])), -0.25 * top)
         axes.set(xlim=(0, float(x.max())), ylim=(max(floor, -top), 1.1 * top))
         axes.set(xlabel=f"threshold on P({style.name(view.event, 20)})", ylabel="net benefit")

@@ -24,7 +24,7 @@ from ...evidence.disk import CLOCK, RUN, remove, write_through
 from ...evidence.outcomes import scores_of
 from ...evidence.run import Run
 from ...evidence.run_folder import contents, read
-from ...report.rating import rating
+from ...reading.rating import rating
 from . import heads
 from .entry import ENTRY, HELD, LATEST, STAGE, Beside, FiledRun, HistoryEntry, lost, read_entry, run_folders
 

@@ -18,7 +18,7 @@ from ...evidence.finding import SEVERITIES
 from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, SHARPNESS, scores_of
 from ...evidence.run import Run
 from ...jobs.audit_file import MlflowPart
-from ...report.rating import rating
+from ...reading.rating import rating
 
 PREFIX = "uq_report"
 _LABEL_LENGTH = 250

@@ -84,7 +84,7 @@ def performance(e: RunReader) -> Card:
         why = e.why_missing(CalibrationView.id) if e.subject.has_y else "No outcomes were given."
         return Card(title=PERFORMANCE, headline=NOT_TESTED, texts=(sentence(why),))
     against = _against(e, skill, headed=aside.startswith(LOWER)) if skill is not None else ""
-    texts = (against, _accuracy(e, aside), _decided(view))
+    texts = (against, _accuracy(e, aside), _trained(e, skill), _decided(view))
     return Card(title=PERFORMANCE, headline=headline, aside=aside, texts=tuple(filter(None, texts)))
 
 
@@ -129,6 +129,15 @@ def _accuracy(e: RunReader, aside: str) -> str:
     if aside.startswith(ACCURACY):
         return f"{majority[0].upper()}{majority[1:]}."
     return f"Accuracy {share(accuracy)}; {majority}."
+
+
+def _trained(e: RunReader, skill: SkillEstimate | None) -> str:
+    """Return the leading score of the training observations; empty where they were not predicted."""
+    line = _score(e, AREA) or (None if skill is None else skill.score)
+    if line is None or not isfinite(line.training):
+        return ""
+    what = "AUC" if line.item == AREA else score_name(e, line.item)
+    return f"On training observations: {what} {value_words(line.training)}."
 
 
 def _score(e: RunReader, item: str) -> ScoreLine | None:

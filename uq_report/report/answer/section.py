@@ -22,11 +22,11 @@ from ...evidence.outcomes import CalibrationView
 from ...evidence.rows import OUTSIDE, SupportView
 from ...evidence.view import of_measure
 from ...reading.rank_ranges import FeatureRanking, leader, leading
+from ...reading.rating import NO_VERDICT, recommended, tally
 from ...reading.run_reader import NLL, OPEN, SEVERITY_TONES, RunReader
 from ...reading.sentences import DAGGER, largest_words
 from ..nouns import named
 from ..plots import TITLES, DriverPanel, draw_drivers
-from ..rating import NO_VERDICT, recommended, tally
 from ..sections.groups import affected_card
 from .advice import largest_sample
 from .cards import calibration, calibration_sentence, performance, performance_sentence

@@ -15,12 +15,12 @@ from ...evidence import columns as col
 from ...evidence.finding import Finding
 from ...evidence.run import Run
 from ...reading.rank_ranges import FeatureRanking, leading
+from ...reading.rating import NO_VERDICT
 from ...reading.run_reader import RunReader, as_cell, severity_badge
 from ...reading.sentences import NUMBERS
 from ..answer.drivers import rankings
 from ..answer.section import answer, rest
 from ..assemble import framed, read
-from ..rating import NO_VERDICT
 from ..sections.comparison import comparison
 
 FINDINGS, FEATURES = 10, 8

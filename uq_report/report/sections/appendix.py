@@ -15,7 +15,7 @@ from ...reading.run_reader import OPEN, RunReader
 from .. import FULL, NONE
 from ..placing import PluginSections
 from .comparison import changes_in_full
-from .findings import STATES, checks_ended, monitoring, rules
+from .findings import STATES, checks_ended, monitoring, rules, sensitivity
 from .limitations import limits_of_methods, omissions
 from .mapping import mapping
 from .model import data, model
@@ -77,7 +77,7 @@ def appendix(
     whole = extent == FULL
     methods_show = _by_method(e, placed) if whole else _by_strangers(placed)
     record = (
-        replace(rules(e), sections=(checks_ended(e),)),
+        replace(rules(e), sections=tuple(filter(None, (checks_ended(e), sensitivity(e))))),
         methods(e, whole=whole),
         model(e, whole=whole),
         data(e, placed, whole=whole),

@@ -24,7 +24,7 @@ from ...evidence.comparisons import (
 )
 from ...evidence.outcomes import CalibrationView
 from ...reading.run_reader import RunReader
-from ...reading.sentences import estimate_words, scaled, unbracketed
+from ...reading.sentences import estimate_words, scaled
 
 LOG_LOSS = "Log loss"
 COSTS = {0.25: "a quarter of", 1 / 3: "a third of", 0.5: "half", 1.0: "as much as", 2.0: "twice", 3.0: "three times"}
@@ -97,7 +97,7 @@ def cost(view: Comparisons) -> str:
     line = view.line(EXPECTED_COST)
     if line is None or view.ideal is None:
         return ""
-    ends = unbracketed(value_words(line.estimate, line.lower, line.upper))
+    ends = value_words(line.estimate, line.lower, line.upper)
     open_ = "" if line.lower > 0 or line.upper < 0 else ", not established"
     return (
         f"At the stated costs the decisions cost {value_words(line.value)} per observation, and "

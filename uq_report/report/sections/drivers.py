@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from ...core.support.text import count
 from ...document.blocks import bullets, make_figure, make_section, paragraphs
-from ...document.document import Block, Bullets, Section
+from ...document.document import Block, Bullets, Fold, Section
+from ...document.plots.attribution import draw_swarm
 from ...document.text import joined, mention, mentions, name, sentence
-from ...evidence import ids
+from ...evidence import columns as col
 from ...evidence.importance import (
     ALIKE,
     BETTER,
@@ -21,22 +22,20 @@ from ...evidence.importance import (
     LESS,
     MORE,
     OPEN_RISE,
-    CoverCorrected,
     Pfi,
     PfiReading,
 )
 from ...evidence.information import COVERED, SHARE, Cid
+from ...evidence.rows import Shap
 from ...evidence.view import by_feature, largest_first, of_measure
 from ...reading.run_reader import RunReader
-from ...runner import figures
 from ..plots import draw_map
-from .ranking import RankingColumn, changed, contradictions, corrections, leads, ranking_table, rankings
+from .ranking import RankingColumn, contradictions, corrections, leads, ranking_figure, ranking_table, rankings
 
 TITLE = "Drivers"
 PAIR = ("nll", "entropy")
 UNREPEATED = "No feature is shown to share information about the outcome with the others."
 SENTENCES = 4
-FIGURE = 12  # features of which the correction is drawn
 SHARED = 6  # features with shared information, named
 # readings of loss and stated uncertainty, in the order in which they are stated
 READINGS: Mapping[str, str] = {
@@ -68,8 +67,26 @@ def drives(e: RunReader) -> Section:
     if not columns:
         return make_section("drives", TITLE, paragraphs("No importance was computed in this run."))
     words: tuple[Block, ...] = (*paragraphs(leads(e, columns)), *bullets(contradictions(e, columns)))
-    blocks = (ranking_table(e, columns), *words)
+    numbers = Fold(title="The ranking in numbers", blocks=(ranking_table(e, columns),))
+    blocks = (ranking_figure(e, columns), *words, numbers, *_swarm(e))
     return make_section("drives", TITLE, blocks, (_map(e), *_cover(e, columns)))
+
+
+def _swarm(e: RunReader) -> tuple[Block, ...]:
+    """Return the Shapley values of single observations by feature; none without several of them."""
+    view = Shap.find(e.run)
+    if view is None or len(view.rows_used) < 2 or not len(view.result.frame):
+        return ()
+    measure = e.measure_of("prediction", view.result.frame[col.MEASURE]) or str(view.result.frame[col.MEASURE].iloc[0])
+    background = view.background.get("n") or view.background.get("rows")
+    beside = f" against {background} background rows" if isinstance(background, int) else ""
+    n = f"{len(view.rows_used)} of {e.subject.n} observations{beside}"
+    caption = f"Shapley values of the prediction, a dot per observation ({n})."
+    alt = (
+        "A row per feature, those with the largest mean absolute Shapley value first; colour: the feature's own value."
+    )
+    figure = make_figure("drives-swarm", caption, alt, lambda: draw_swarm(view.result, measure), view.id)
+    return (figure,)
 
 
 def _map(e: RunReader) -> Section:
@@ -143,11 +160,10 @@ def _read(e: RunReader, readings: Mapping[str, Sequence[str]]) -> tuple[Bullets,
 
 
 def _cover(e: RunReader, columns: Sequence[RankingColumn]) -> tuple[Section, ...]:
-    """Return what adjustment for redundancy changes, which features share information, and a figure of the changes."""
+    """Return what adjustment for redundancy changes, and which features share information."""
     moves, repeated = corrections(e, columns), _repeated(e)
     text = f"{moves} {repeated}".strip()
-    blocks = (*paragraphs(text), *_picture(e, columns))
-    return (make_section("drives-cover", "Redundancy of features", blocks),) if text else ()
+    return (make_section("drives-cover", "Redundancy of features", paragraphs(text)),) if text else ()
 
 
 def _repeated(e: RunReader) -> str:
@@ -166,24 +182,3 @@ def _repeated(e: RunReader) -> str:
     return (
         f"Share of a feature's information about the outcome that other features also carry: {joined(parts, SHARED)}."
     )
-
-
-def _picture(e: RunReader, columns: Sequence[RankingColumn]) -> tuple[Block, ...]:
-    """Return plain and adjusted importance of the features that the adjustment changes most, if it changes any."""
-    view = CoverCorrected.find(e.run)
-    corrected = [column for column in columns if column.source.id == ids.COVER]
-    every = [(column, lines) for column in corrected if view is not None and (lines := changed(view, column.measure))]
-    if view is None or not every:
-        return ()
-    column, lines = every[0]
-    features = [line.feature for line in lines[:FIGURE]]
-    capped = f", of which the {FIGURE} largest changes are drawn" * (len(lines) > FIGURE)
-    what = f"the importance of {count(len(lines), 'feature')} for {column.facts.title}"
-    figure = make_figure(
-        "drives-cover-figure",
-        f"Adjustment for redundancy changes {what}{capped}.",
-        f"Two dots per feature with their intervals, plain and adjusted, for {joined([name(f) for f in features])}.",
-        lambda: figures.draw(view.result, measure=column.measure, features=features),
-        view.id,
-    )
-    return (figure,)

@@ -36,8 +36,9 @@ from ...document.text import (
 )
 from ...evidence import columns as col
 from ...evidence.finding import Finding, Outcome, RuleRecord, by_cause
+from ...evidence.sensitivity import SensitivityView, ThresholdLine
+from ...reading.rating import NO_VERDICT, tally
 from ...reading.run_reader import OPEN, SEVERITY_TONES, RunReader, severity_badge
-from ..rating import NO_VERDICT, tally
 
 SEVERITY = (
     "Severity: critical, unfit for the stated use; high, a conclusion or a limit of use changes; medium, a weakness "
@@ -108,6 +109,49 @@ def checks_ended(e: RunReader) -> Section:
     columns, caption = ("check", "state", "findings or reason"), "Each check ends in exactly one state."
     blocks: tuple[Block, ...] = (*paragraphs(ended(e)), *tables("checks-table", caption, columns, rows))
     return make_section("checks", "State of every check", blocks)
+
+
+def sensitivity(e: RunReader) -> Section | None:
+    """Return the findings that change if a threshold is halved or doubled, and the recommendation that follows."""
+    view = SensitivityView.find(e.run)
+    if view is None:
+        return None
+    by_threshold: dict[tuple[str, float], list[ThresholdLine]] = {}
+    for line in view.lines:
+        by_threshold.setdefault((line.item, line.factor), []).append(line)
+    moved = {key for key, lines in by_threshold.items() if lines[0].recommendation != view.recommendation}
+    rows = [
+        (
+            Badge(name(item), "warning") if (item, factor) in moved else name(item),
+            lines[0].stated,
+            lines[0].estimate,
+            joined([_moved(line) for line in lines], 3),
+            lines[0].recommendation,
+        )
+        for (item, factor), lines in sorted(by_threshold.items(), key=lambda entry: entry[0] not in moved)
+    ]
+    others = joined([*dict.fromkeys(f"“{by_threshold[key][0].recommendation}”" for key in sorted(moved))])
+    text = (
+        f"Each of {count(view.varied, 'threshold')} was halved and doubled, one at a time: findings change for "
+        f"{len({item for item, _ in by_threshold})} of them, and the recommendation for "
+        f"{len({item for item, _ in moved})}{f' (to {others})' if moved else ''}. "
+        "Other seeds and training data were not tried."
+    )
+    caption = "Changes of findings and recommendation, those of the recommendation first."
+    columns = (
+        "threshold",
+        Column("stated", "number"),
+        Column("tried", "number"),
+        "findings that change",
+        "recommendation",
+    )
+    table = tables("sensitivity-table", caption, columns, rows, evidence=view.id)
+    return make_section("sensitivity", "Sensitivity to thresholds", (*paragraphs(text), *table))
+
+
+def _moved(line: ThresholdLine) -> str:
+    about = f" of {name(line.about)}" if line.about else ""
+    return f"{clean(line.code, 20)}{about} ({line.before} to {line.after})"
 
 
 def ended(e: RunReader) -> str:

@@ -10,8 +10,8 @@ from ...core.support.text import count
 from ...document.blocks import bullets, make_section, paragraphs, tables
 from ...document.document import Block, Bullets, Column, Fold, Section
 from ...document.text import clean, items, joined, mentions, name, sentence
+from ...reading.rating import NO_VERDICT
 from ...reading.run_reader import RunReader
-from ..rating import NO_VERDICT
 from .detectable import ANY, CLASSES, FAULTS, NOT_DETECTED, NUMBERS, POWER, DetectableFault
 
 INPUT_MISSING = "must be given"  # in the reason of a part that lacks an input

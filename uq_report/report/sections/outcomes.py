@@ -7,7 +7,6 @@ from itertools import chain
 from math import isfinite
 
 from ...core.support.numbers import unit_phrase
-from ...core.support.text import file_stem
 from ...document.blocks import intervals_caption, left_out, make_figure, make_section, make_table, notes_of, paragraphs
 from ...document.document import Block, Column, Paragraph, Section, Split, Table, Tint
 from ...document.plots.frames import interval_words
@@ -168,7 +167,7 @@ def _curves(e: RunReader) -> tuple[Block, ...]:
 
 
 def _figure(e: RunReader, view: View, title: str, alt: str, **parts: str) -> tuple[Block, ...]:
-    key = file_stem("-".join((f"performance-{view.id}", *parts.values())))
+    key = "-".join(("performance", *view.id.split("."), *(part.split()[-1] for part in parts.values())))
     return (make_figure(key, title, f"{title} {alt}", lambda: e.draw(view.result, **parts), view.id),)
 
 

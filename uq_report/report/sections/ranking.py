@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import floor, isfinite, log10
+from math import floor, isfinite, log10, nan
 from typing import Any, NamedTuple
+
+import pandas as pd
 
 from ...core.statistics.ranking import ranks
 from ...core.support.numbers import fixed
 from ...core.support.numbers import places as places_of
 from ...core.support.text import count
-from ...document.blocks import make_table
-from ...document.document import Column, Table
+from ...document.blocks import make_figure, make_table
+from ...document.document import Callout, Column, Figure, Table
+from ...document.plots.matrix import DrawnRanks, draw_ranks
 from ...document.text import clean, joined, mention, mentions, name, spaced
 from ...evidence import columns as col
 from ...evidence import ids
@@ -86,6 +89,17 @@ class RankingColumn(rank_ranges.FeatureRanking):
         if not place.by_intervals:
             return f"≈ {rank}"
         return str(rank) if place.first == place.last else f"{rank} ({place.first} to {place.last})"
+
+    @property
+    def drawn(self) -> DrawnRanks:
+        """The ranks as a figure draws them."""
+        places = {feature: self.features[feature] for feature in self.ranks}
+        ends = {feature: (p.first, p.last) if p.by_intervals else (nan, nan) for feature, p in places.items()}
+        rows = {feature: (rank, *ends[feature]) for feature, rank in self.ranks.items()}
+        table = pd.DataFrame.from_dict(rows, orient="index", columns=[col.ESTIMATE, col.LOWER, col.UPPER], dtype=float)
+        question = self.source.question
+        role = "uncertainty" if question == "distribution" else question
+        return DrawnRanks(HEADS[question], self.source.head.partition(" for ")[0], table, role)
 
     def cells(self) -> dict[str, str]:
         """Return each feature's number, rounded to its error, with its ranks on one line: ``"0.041 · 2 (1-3)"``."""
@@ -173,6 +187,19 @@ def ranking_table(e: RunReader, columns: Sequence[RankingColumn]) -> Table:
         note=spaced(_kinds(columns), _intervals(e, columns), e.group_words),
     )
     return replace(whole, rest=tuple(rows[ROWS:]), total_rows=len(rows))
+
+
+def ranking_figure(e: RunReader, columns: Sequence[RankingColumn]) -> Figure | Callout:
+    """Return the ranks of the leading features by every method, with the ranks that each may have."""
+    order = [feature for feature in features(e, columns) if feature not in e.subject.groups][:ROWS]
+    drawn = [column.drawn for column in columns if column.ranks]
+    return make_figure(
+        "drives-ranks",
+        "Ranks of the features by every method; a dot is the rank, its line the ranks it may have, hollow without any.",
+        f"A panel per method, a row per feature. {leads(e, columns)}",
+        lambda: draw_ranks(drawn, order),
+        columns[0].result.id,
+    )
 
 
 def _kinds(columns: Sequence[RankingColumn]) -> str:

@@ -11,7 +11,7 @@ from ..document.text import clean, first_sentence, items, joined, name
 from ..evidence.finding import SEVERITIES, Finding, Outcome, Waiver
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
-from ..reading.run_reader import FAILED, SEVERITY_TONES, gate_of, not_acceptable
+from .run_reader import FAILED, SEVERITY_TONES, gate_of, not_acceptable
 
 FIT, CONDITIONAL = Badge("Fit for purpose", "good"), Badge("Fit for purpose with conditions", "warning")
 UNFIT, INCONCLUSIVE = Badge("Not fit for purpose", "bad"), Badge("Inconclusive", "unknown")
