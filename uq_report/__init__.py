@@ -86,6 +86,7 @@ _INSTEAD = {
     "report": "A run writes its report: uq.audit(model, X, y).save('report.html').",
     "render": "A run renders its report: uq.load('run.json').save('report.pdf').",
     "compare": "A run compares itself: run.compare(previous).",
+    **dict.fromkeys(("measures", "explainers", "checks"), "uq.plugins lists them: uq.plugins('measures')."),
 }
 
 

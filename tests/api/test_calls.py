@@ -62,9 +62,9 @@ def test_every_verb_that_gets_a_model_alone_says_what_to_call(verb: Callable[...
         (lambda: audit(LogisticRegression), f"{ONE}the class LogisticRegression."),
         (audit, f"{ONE}a NoneType."),
         (lambda: audit(RUN), f"{ONE}a AuditRun. It is an audit that has been made: its results are in run.results."),
-        (lambda: importance([SUBJECT, SUBJECT]), "got 2 subjects. Call uq.importance for each of them."),
+        (lambda: importance([SUBJECT, SUBJECT]), "subjects must have different labels; got one twice."),
         (lambda: importance(SUBJECT, 3), "pfi.measures must be a list of texts; got 3."),
-        (lambda: profile(SUBJECT, 3), "profile.features must be a name, a pair or a list of them; got 3."),
+        (lambda: profile(SUBJECT, 3), "profile.features must be a name, a position, a pair or a list of them; got 3."),
         (
             lambda: audit(SUBJECT, {"seed": 1}),
             "audit.settings must be Settings; got a dict. Pass single ones as",

@@ -102,7 +102,7 @@ def test_the_second_order_of_r_sens_is_an_interaction() -> None:
         (lambda: verb("audit")(SUBJECT, explainers="pfy"), "got 'pfy'. Did you mean 'pfi'?"),
         (lambda: verb("audit")(SUBJECT, explainers=[3]), "explainers must be names or objects of the contract; got"),
         (lambda: VIEW.plot(measure="entrop"), "Did you mean 'entropy'?"),
-        (lambda: VIEW.plot(metric="entropy"), "Choices: measure (brier, nll, entropy); top; by."),
+        (lambda: VIEW.plot(metric="entropy"), "Choices: measure (brier, nll, entropy); top; by; swarm; truncate."),
         (lambda: VIEW.plot(colour_by="a"), "plot.colour_by must be a choice of the figure of 'pfi'"),
         (lambda: VIEW.plot(kind="bars"), "plot.kind must be one of ['pfi', 'delta', 'claims'"),
         (lambda: VIEW.plot(by="d"), "plot.by must be a feature or protected attribute; got 'd'."),
@@ -130,7 +130,8 @@ def test_foreign_names_lead_to_names_that_exist() -> None:
         *uq.Settings.model_fields,
     }
     known |= {"measures", "measure", "features", "feature", "rows", "row", "n_repeats", "grid_resolution", "n_rows"}
-    known |= {"colour_by", "by"}
+    known |= {"colour_by", "by", "mean", "loc", "std", "scale", "rate", "Normal", "individual"}
+    known |= {*uq.plugins("measures")["name"], *uq.plugins("explainers")["name"], *dir(uq), *dir(VIEW), *dir(RUN)}
     assert {ours for names in FOREIGN_NAMES.values() for ours in names} <= known
     assert not FOREIGN_NAMES.keys() & {"measures", "features", "X", "y"}
 

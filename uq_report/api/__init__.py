@@ -11,7 +11,9 @@ from ..core.engine.fast_path_evaluator import Progress
 from ..core.explainer import Explainer
 from ..core.model.measures import Measure
 from ..core.model.subject import Subject
+from ..core.support.calls import known_arguments
 from ..core.support.errors import InputError, nearest
+from ..document.plots.profile import CURVES
 from ..evidence import ids, run_folder
 from ..runner import plugins as registry
 from ..runner.cases import case_facts, source_of
@@ -43,12 +45,21 @@ _PAIRS = {"h_statistic": ids.H_STATISTIC, "rsens": ids.RSENS_INTERACTION}
 
 
 @on_subject
-def importance(subject: Subject, /, measures: Measures = None, *, n_repeats: int = 30, **options: Any) -> ResultView:
+def importance(
+    subject: Subject,
+    /,
+    measures: Measures = None,
+    *,
+    n_repeats: int = 30,
+    method: Literal["marginal", "conditional"] = "marginal",
+    permutations: Any = None,
+    **options: Any,
+) -> ResultView:
     """Return the permutation importance of every feature and group, for all measures from one pass.
 
     Every verb below is called on a subject, or on a model with its data: ``importance(model, X, y)``, and then takes
     the arguments of `explain` as well. One name or a list of names will do everywhere, and a `Measure` of your own in
-    place of a name.
+    place of a name. Of several subjects, in a list or by name, there is one view each, and one figure of all.
 
     Parameters
     ----------
@@ -58,6 +69,12 @@ def importance(subject: Subject, /, measures: Measures = None, *, n_repeats: int
         explainer's own.
     n_repeats : int
         Shuffles of each feature.
+    method : {"marginal", "conditional"}
+        Permute among all observations, or, for losses, within subgroups that are alike in the other features: the
+        leaves of a tree (Molnar et al. 2023). The conditional importance has no interval.
+    permutations : int, or array of shape (n,) or (m, n), optional
+        Draw so many permutations, or use these positions of donors. The view then has the change of each observation
+        (``view.result.rows``) and the values before and after (``view.plot(kind="before_after")``), and no interval.
     **options
         Further options of the explainer ``pfi`` (see ``uq.options("pfi")``), and of the engine: ``seed``,
         ``confidence`` (level of the intervals), ``n_jobs``, ``backend``, ``scheduler``, ``batch_rows``, ``row_budget``,
@@ -72,7 +89,14 @@ def importance(subject: Subject, /, measures: Measures = None, *, n_repeats: int
     >>> view.estimates["feature"][view.estimates["estimate"].abs().argmin()]
     'x0'
     """
-    return _result(ids.PFI, subject, {"measures": measures, "n_repeats": n_repeats, **options})
+    if permutations is None and method == "marginal":
+        return _result(ids.PFI, subject, {"measures": measures, "n_repeats": n_repeats, **options})
+    features, settings = options.pop("features", None), make_settings(options, "options")
+    asked = names("importance.measures", measures or ("loss", "nll"))
+    engine = runner.make_engine(subject, runner.load_measures(settings.deny), settings, None)
+    number = n_repeats if permutations is None else permutations
+    chosen = None if features is None else names("importance.features", features)
+    return ResultView(runner.permuted(engine, asked, chosen, method, number), subject=subject)
 
 
 @on_subject
@@ -81,6 +105,8 @@ def profile(
     /,
     features: str | Pair | Sequence[str | Pair] | None = None,
     measures: Measures = None,
+    *,
+    kind: Literal["both", "average", "individual"] = "both",
     **options: Any,
 ) -> ResultView:
     """Return partial dependence and ICE curves of all measures, or a surface for a pair.
@@ -88,13 +114,18 @@ def profile(
     Parameters
     ----------
     subject : Subject, or a model with X and y
-    features : str, pair, or list of these, optional
+    features : str, int, pair, or list of these, optional
         As in scikit-learn: ``"age"``, ``("age", "income")`` for a surface, or a list of both. All features by default.
     measures : str, Measure, or sequence of these, optional
+    kind : {"both", "average", "individual"}
+        What the figure shows: the average, the curve of each observation (ICE), or both.
     **options
         Further options of the explainer ``pdp``, and those of the engine as in `importance`.
     """
-    return _result(ids.PDP, subject, {**_features_and_pairs("profile", features), "measures": measures, **options})
+    if kind not in CURVES:
+        raise InputError(f"profile.kind must be one of {CURVES}; got {kind!r}. {nearest(str(kind), CURVES)}")
+    asked = {**_features_and_pairs("profile", features, subject), "measures": measures, **options}
+    return _result(ids.PDP, subject, asked, choice={"curves": kind})
 
 
 @on_subject
@@ -116,7 +147,9 @@ def effects(
     **options
         Further options of the explainer ``ale``, and those of the engine as in `importance`.
     """
-    return _result(ids.ALE, subject, {**_features_and_pairs("effects", features), "measures": measures, **options})
+    return _result(
+        ids.ALE, subject, {**_features_and_pairs("effects", features, subject), "measures": measures, **options}
+    )
 
 
 @on_subject
@@ -512,6 +545,7 @@ def _settings(fields: Mapping[str, Any]) -> Settings:
     return cast("Settings", settings)
 
 
+@known_arguments
 def load(path: str | Path) -> AuditRun:
     """Return a saved audit, from its run.json or its folder; the model is not needed."""
     if not isinstance(path, str | Path):
@@ -519,13 +553,15 @@ def load(path: str | Path) -> AuditRun:
     return AuditRun(*run_folder.read(path))
 
 
-def _features_and_pairs(verb: str, features: Any) -> dict[str, Any]:
-    """Return the options of an explainer for names and pairs of features as scikit-learn writes them."""
+def _features_and_pairs(verb: str, features: Any, subject: Subject) -> dict[str, Any]:
+    """Return the options of an explainer for names, positions and pairs of features as scikit-learn writes them."""
     if features is None:
         return {}
-    if not isinstance(features, Iterable):
-        raise InputError(f"{verb}.features must be a name, a pair or a list of them; got {features!r}.")
-    chosen = [features] if isinstance(features, str | tuple) else list(features)
+    known = dict(enumerate(subject.features))
+    given = [features] if isinstance(features, str | tuple) or not isinstance(features, Iterable) else features
+    chosen = [known.get(f, f) if isinstance(f, int) else f for f in given]
+    if not all(isinstance(entry, Iterable) for entry in chosen):
+        raise InputError(f"{verb}.features must be a name, a position, a pair or a list of them; got {features!r}.")
     single = tuple(entry for entry in chosen if isinstance(entry, str))
     return {"features": single, "pairs": tuple(entry for entry in chosen if not isinstance(entry, str))}
 
@@ -539,7 +575,13 @@ def _refuse_near(name: str, unknown: Iterable[str], more: Iterable[str] = ()) ->
             raise InputError(f"{name}.{key} must be a known option; got {key!r}. {hint}")
 
 
-def _result(name: str, subject: Subject, options: Mapping[str, Any], before: Iterable[str] = ()) -> ResultView:
+def _result(
+    name: str,
+    subject: Subject,
+    options: Mapping[str, Any],
+    before: Iterable[str] = (),
+    choice: Mapping[str, Any] | None = None,
+) -> ResultView:
     """Run one explainer; options that belong to the engine go there, and None means the default."""
     objects: list[tuple[str, Any]] = []
     known = registry.find(registry.EXPLAINERS, names(f"{name}.deny", options.get("deny") or ()))
@@ -548,4 +590,4 @@ def _result(name: str, subject: Subject, options: Mapping[str, Any], before: Ite
     settings = make_settings({key: present.pop(key) for key in _ENGINE if key in present}, "options")
     with registry.offered(objects), reported(present.pop("progress", None)) as callback:
         results = runner.single(subject, name, present, settings, callback, before)
-    return ResultView(results, deny=settings.deny, subject=subject)
+    return ResultView(results, deny=settings.deny, subject=subject, choice=choice)

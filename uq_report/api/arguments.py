@@ -1,57 +1,18 @@
-"""Arguments as people type them: unknown names and arguments in each other's place are answered with what is meant."""
+"""Arguments as people type them: those in each other's place are answered with the call that is meant."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import wraps
-from inspect import signature
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..core.model.subject import Subject
 from ..core.support.arrays import as_frame
-from ..core.support.errors import InputError, nearest
+from ..core.support.errors import InputError
 from ..core.validation.cell_validation import shown
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def known_arguments(verb: Callable[P, R]) -> Callable[P, R]:
-    """Return a verb that answers an unknown name of an argument with the one that is meant.
-
-    Examples
-    --------
-    >>> @known_arguments
-    ... def explain(model, X=None): ...
-    >>> explain(1, X_test=2)
-    Traceback (most recent call last):
-    uq_report.core.support.errors.InputError: explain.X_test must be a known argument; got 'X_test'. Did you mean 'X'?
-    """
-    known = signature(verb).parameters
-
-    @wraps(verb)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        for name in kwargs:
-            if name not in known:
-                hint = nearest(name, known)
-                raise InputError(f"{verb.__name__}.{name} must be a known argument; got {name!r}. {hint}")
-        check_signature(verb, *args, **kwargs)
-        return verb(*args, **kwargs)
-
-    return checked
-
-
-def check_signature(verb: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-    """Refuse arguments that are missing, too many or given twice."""
-    try:
-        signature(verb).bind(*args, **kwargs)
-    except TypeError as error:
-        name = verb.__name__
-        raise InputError(f"{name} must be called as help(uq.{name}) says; got a call with {error}.") from error
 
 
 def check_explained(model: Any, X: Any, y: Any) -> None:
@@ -69,7 +30,7 @@ def check_explained(model: Any, X: Any, y: Any) -> None:
             f"explain.model must be a fitted model; got the text {shown(str(model))}. Read the file, or run: "
             "uq-report run --model FILE --data FILE --target NAME"
         )
-    if is_table(model) and not is_table(X) and (callable(X) or hasattr(X, "predict")):
+    if is_table(model) and not hasattr(model, "entropy") and (y is None or not is_table(X)):
         swapped = f"got a {type(model).__name__} and a {type(X).__name__}"
         raise InputError(f"explain.model must come before its rows; {swapped}. Call uq.explain(model, X, y).")
     if isinstance(y, str) and y in getattr(as_frame(X, "X"), "columns", ()):

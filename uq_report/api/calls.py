@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 from ..core.model.subject import Subject
+from ..core.support.calls import check_call
 from ..core.support.errors import FOREIGN_NAMES, InputError
 from ..core.validation.cell_validation import shown
 from ..evidence.run import Run
-from .arguments import check_signature, is_table
+from .arguments import is_table
 from .explaining import explain
+from .several import ResultViews
 from .views import AuditRun
 
 P = ParamSpec("P")
@@ -25,6 +27,9 @@ _OF_OPTIONS = frozenset({"max_rows"})  # an explainer's own limit
 _OF_SUBJECT = ({"X", "y"} | _OF_EXPLAIN) - _OF_BOTH - _OF_OPTIONS
 
 
+_ONE_BY_ONE = frozenset({"audit", "case", "dalex_explainer"})  # verbs that give no view
+
+
 class Verb(Protocol[P, R_co]):
     """A verb, by its two calls: on a subject, or on a model with its data."""
 
@@ -32,6 +37,10 @@ class Verb(Protocol[P, R_co]):
 
     @overload
     def __call__(self, subject: Subject, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    @overload
+    def __call__(
+        self, subjects: Mapping[str, Subject] | Sequence[Subject], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Any: ...
     @overload
     def __call__(self, model: Any, X: Any, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     @overload
@@ -48,9 +57,12 @@ def on_subject(verb: Callable[Concatenate[Subject, P], R]) -> Verb[P, R]:
     def called(*args: Any, **kwargs: Any) -> R:
         given, *rest = args or (kwargs.pop("subject", kwargs.pop("model", None)),)
         _refuse_foreign(name, kwargs, own)
+        if name not in _ONE_BY_ONE and _several(given):
+            of_each: Any = ResultViews({label: called(each, *rest, **kwargs) for label, each in _labelled(given)})
+            return of_each  # type: ignore[no-any-return]  # in place of the view of one subject
         if _fits(name, given):
             _refuse_data(name, rest, kwargs, own)
-            check_signature(verb, given, *rest, **kwargs)
+            check_call(name, verb, given, *rest, **kwargs)
             return verb(given, *rest, **kwargs)
         data = [rest.pop(0)] if rest and is_table(rest[0]) else []
         if not data and not {"X", "data"} & kwargs.keys() and not _brings_data(given):
@@ -62,7 +74,7 @@ def on_subject(verb: Callable[Concatenate[Subject, P], R]) -> Verb[P, R]:
         taken = {key for key in kwargs.keys() & _OF_EXPLAIN if key not in own and _is_fact(key, kwargs[key])}
         facts |= {key: kwargs[key] if key in _OF_BOTH else kwargs.pop(key) for key in taken}
         subject = explain(given, *data, **facts)
-        check_signature(verb, subject, *rest, **kwargs)
+        check_call(name, verb, subject, *rest, **kwargs)
         return verb(subject, *rest, **kwargs)
 
     of_model = [Parameter(key, Parameter.POSITIONAL_OR_KEYWORD, default=None) for key in ("X", "y") if key not in own]
@@ -83,7 +95,7 @@ def _ordered(parameters: list[Parameter]) -> list[Parameter]:
 def _refuse_foreign(verb: str, kwargs: Iterable[str], own: set[str]) -> None:
     """Refuse names that other libraries have for data and facts of a subject, with ours."""
     for key in kwargs:
-        meant = [name for name in FOREIGN_NAMES.get(key, ()) if name in {"X", "y"} | _OF_EXPLAIN]
+        meant = [name for name in FOREIGN_NAMES.get(key, ()) if name in {"X", "y"} | _OF_EXPLAIN | own]
         if meant and key not in own | _OF_EXPLAIN:
             raise InputError(f"{verb}.{key} must be a known argument; got {key!r}. Did you mean {meant[0]!r}?")
 
@@ -118,6 +130,20 @@ def _is_target(thing: Any, X: Any) -> bool:
 def _brings_data(given: Any) -> bool:
     """Say whether a model is an explainer of dalex, which has its own data."""
     return type(given).__module__.partition(".")[0] == "dalex"
+
+
+def _several(given: Any) -> bool:
+    """Say whether several subjects were given, in a list or by name."""
+    each = list(given.values()) if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else []
+    return len(each) > 0 and all(isinstance(subject, Subject) for subject in each)
+
+
+def _labelled(given: Any) -> list[tuple[str, Subject]]:
+    """Return several subjects with their names, or labels, which must differ."""
+    pairs = list(given.items()) if isinstance(given, Mapping) else [(subject.label, subject) for subject in given]
+    if len(dict(pairs)) < len(pairs):
+        raise InputError("subjects must have different labels; got one twice. Pass them by name: {'a': ..., 'b': ...}.")
+    return pairs
 
 
 def _fits(verb: str, given: Any) -> bool:

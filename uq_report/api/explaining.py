@@ -15,12 +15,13 @@ from ..core.model.adapter import Adapter
 from ..core.model.subject import Subject, make_subject
 from ..core.predictive import Distribution
 from ..core.support.arrays import AnyArray
+from ..core.support.calls import known_arguments
 from ..core.support.errors import InputError
 from ..core.traits.block_length import with_long_blocks
 from ..core.traits.stochastic import MEMBERS, Stochastic, steady, with_model_notes
 from ..core.validation.lifetimes import is_lifetimes
 from ..core.validation.residuals import Residuals, Shorthand
-from .arguments import check_explained, known_arguments, names
+from .arguments import check_explained, names
 
 _TRIED_ROWS = 200
 _FEW_LABELS = 20  # so many rows may well be of as many classes
@@ -155,6 +156,7 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     return with_long_blocks(with_model_notes(subject, few, rows), rows)
 
 
+@known_arguments
 def explain_outputs(
     model: Any, X: Any, Y: Any = None, *, label: str | None = None, **arguments: Any
 ) -> dict[str, Subject]:

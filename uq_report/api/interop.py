@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from ..core.model.measures import Measure
 from ..core.model.results import Attribution, Importance, Profile, Result
 from ..core.model.subject import Subject
 from ..core.support.arrays import AnyArray, FloatArray
-from ..core.support.errors import InputError, MissingDependencyError, UnsupportedError, nearest
+from ..core.support.errors import InputError, MissingDependencyError, UnsupportedError, nearest, words_of
 from ..core.traits.interop import from_frame, numeric_target, to_frame
 from ..evidence import columns as col
 from ..evidence import ids
@@ -24,7 +25,11 @@ from ..evidence.importance import WithLosses
 from ..evidence.profiles import DalexProfile
 from ..evidence.rows import Attributions
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 FULL, BASELINE = "_full_model_", "_baseline_"
+SHAP_PLOTS = ("bar", "beeswarm", "waterfall", "scatter", "heatmap", "violin", "decision", "force")
 VARIABLE_TYPES = ("numerical", "categorical")
 
 
@@ -261,6 +266,33 @@ def to_shap(result: Attribution, measure: str, data: pd.DataFrame | None = None)
         feature_names=features,
         error_std=_errors(result, measure, values),
     )
+
+
+def shap_figure(explanation: Any, kind: str, *, row: int | None = None, **choice: Any) -> Figure:
+    """Return the figure that a plot of shap makes; `row` is the observation of a plot of one, the first by default."""
+    plots, plt = _library("plot", ids.SHAP).plots, import_module("matplotlib.pyplot")
+    names = list(explanation.instance_names)
+    if row is not None and str(row) not in names:
+        raise InputError(f"plot.row must be one of {names}; got {row!r}.")
+    one = explanation[names.index(str(row)) if row is not None else 0]
+    shown = one if kind in ("waterfall", "force") else explanation
+    given: tuple[Any, ...] = (shown,)
+    if kind == "decision":
+        given, choice = (shown.base_values[0], shown.values), {"feature_names": explanation.feature_names, **choice}
+    empty = figure = plt.figure()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of shap about matplotlib
+            more = {"matplotlib": True} if kind == "force" else {}
+            getattr(plots, kind)(*given, show=False, **more, **choice)
+            figure = plt.gcf()
+            figure.tight_layout()
+    except (TypeError, ValueError, IndexError) as error:
+        raise InputError(f"plot.kind must fit the values; shap.plots.{kind} failed: {words_of(error)}.") from error
+    finally:
+        plt.close(empty)
+        plt.close(figure)
+    return figure  # type: ignore[no-any-return]  # a Figure
 
 
 def _recorded(result: Attribution, rows: Sequence[int], features: Sequence[str]) -> pd.DataFrame | None:

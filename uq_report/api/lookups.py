@@ -11,6 +11,7 @@ import pandas as pd
 from .. import runner
 from ..core.engine.fast_path_evaluator import Engine
 from ..core.model.measures import Measure
+from ..core.support.calls import known_arguments
 from ..core.support.errors import InputError, UnsupportedError, nearest
 from ..runner import plugins as registry
 from ..runner.options import options_of
@@ -18,6 +19,7 @@ from .explaining import explain
 from .tables import TextTable
 
 
+@known_arguments
 def plugins(group: str | None = None) -> pd.DataFrame:
     """Return the installed plugins: group, name, distribution and version.
 
@@ -39,6 +41,7 @@ def plugins(group: str | None = None) -> pd.DataFrame:
     return TextTable(rows, columns=["group", "name", "distribution", "version"])
 
 
+@known_arguments
 def options(name: str) -> pd.DataFrame:
     """Return the options of an explainer or check: name, what is allowed, default and description.
 
@@ -88,6 +91,7 @@ class Scorer:
         return sign * float(chosen.statistic.value(rows, target, np.ones(subject.n)))
 
 
+@known_arguments
 def scorer(measure: str | Measure = "nll") -> Scorer:
     """Return a scorer for ``cross_val_score`` and searches: the negative mean of a loss or an uncertainty.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Unpack
 from urllib.parse import quote
 
+from ..core.support.calls import answering
 from ..core.support.text import clean, file_stem
 from ..evidence import run_folder
 from ..evidence.finding import SEVERITIES
@@ -26,6 +27,7 @@ _CAPTION = (
 )
 
 
+@answering
 class AuditRuns(Mapping[str, AuditRun]):
     """The audits of several outputs, by name.
 

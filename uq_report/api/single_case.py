@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ..core.support.calls import answering
 from ..core.support.errors import InputError, nearest
 from ..core.support.numbers import number
 from ..document.plots.picture import SUFFIXES, pictured, save_figure
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 KINDS = ("case", "attributions")
 
 
+@answering
 class Case:
     """One observation, as tables, figures and a sheet of one page.
 

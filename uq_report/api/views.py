@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
@@ -12,13 +13,16 @@ import pandas as pd
 from ..core.engine.fast_path_evaluator import Progress
 from ..core.model.results import Attribution, Result
 from ..core.model.subject import Subject
+from ..core.support.calls import answering
 from ..core.support.errors import InputError, UnsupportedError, nearest
 from ..core.support.text import clean
 from ..document.plots.frames import RowLabels
-from ..document.plots.picture import pictured, save_figure
+from ..document.plots.picture import pictured, placed, save_figure, stacked
+from ..document.plots.profile import CURVES
 from ..document.plots.svg import to_svg
 from ..evidence import columns as col
 from ..evidence import ids, run_folder
+from ..evidence.codec import dumps
 from ..evidence.finding import by_cause
 from ..evidence.run import Run, RunChanges
 from ..reading.run_reader import RunReader
@@ -26,7 +30,7 @@ from ..report.answer.section import answer_of, as_html, as_lines
 from ..report.rating import rating
 from ..runner import changes as runner_changes
 from ..runner import figures
-from .interop import to_dalex, to_shap
+from .interop import SHAP_PLOTS, shap_figure, to_dalex, to_shap
 from .labels import row_labels
 from .reports import FORMATS, renderers, reports_of
 from .showing import in_notebook, open_file, show, show_page
@@ -61,6 +65,7 @@ class Style(TypedDict, total=False):
     progress: bool | Callable[[Progress], None] | None
 
 
+@answering
 class ResultView:
     """One result, and the other results its explainer gave with it.
 
@@ -79,11 +84,17 @@ class ResultView:
     """
 
     def __init__(
-        self, results: Sequence[Result], id: str = "", deny: Iterable[str] = (), subject: Subject | None = None
+        self,
+        results: Sequence[Result],
+        id: str = "",
+        deny: Iterable[str] = (),
+        subject: Subject | None = None,
+        choice: Mapping[str, Any] | None = None,
     ) -> None:
         self._results = tuple(results)
         self._deny = tuple(deny)
         self._subject = subject
+        self._choice = dict(choice or {})
         filled = (r for r in self._results if len(r.frame))
         self.result = next((r for r in self._results if r.id == id), next(filled, self._results[0]))
 
@@ -113,22 +124,43 @@ class ResultView:
         """The measures that the result has values of."""
         return tuple(dict.fromkeys(str(name) for name in self.frame[col.MEASURE]))
 
+    def keys(self) -> tuple[str, ...]:
+        """Return the ids of all results of the call; `view[key]` is the view of one."""
+        return self.ids
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the ids."""
+        return iter(self.ids)
+
+    def __len__(self) -> int:
+        """Return how many results the call gave."""
+        return len(self.ids)
+
     def __getitem__(self, name: str) -> ResultView:
         """Return the view of another result of the same call, or of one measure of this one."""
+        return self._part("view id", name)
+
+    def _part(self, who: str, name: str) -> ResultView:
         for key in (name, f"{self.result.explainer}.{name}"):
             if key in self.ids:
-                return ResultView(self._results, key, self._deny, self._subject)
+                return ResultView(self._results, key, self._deny, self._subject, self._choice)
         if name in self.measures:
             tables = (self.frame, self.estimates)
             frame, estimates = (t[t[col.MEASURE] == name].reset_index(drop=True) for t in tables)
             part = replace(self.result, frame=frame, estimates=estimates)
             others = [part if result.id == part.id else result for result in self._results]
-            return ResultView(others, part.id, self._deny, self._subject)
-        known = (*self.measures, *self.ids)
+            return ResultView(others, part.id, self._deny, self._subject, self._choice)
+        ends = [key.removeprefix(f"{self.result.explainer}.") for key in self.ids]
+        known = (*self.measures, *self.ids, *ends, *self._kinds)
         raise InputError(
-            f"view id must be one of {list(self.ids)}, or a measure of {list(self.measures)}; got {name!r}. "
-            f"{nearest(name, known)}"
+            f"{who} must be one of {[*ends, *self._kinds]}, or a measure of {list(self.measures)}; got {name!r}. "
+            f"{nearest(str(name), known)}"
         )
+
+    @property
+    def _kinds(self) -> tuple[str, ...]:
+        """Kinds of figures that are no results."""
+        return SHAP_PLOTS if isinstance(self.result, Attribution) else CURVES if self.result.id == ids.PDP else ()
 
     def summary(self) -> pd.DataFrame:
         """Return the estimates, largest first within each measure."""
@@ -136,25 +168,33 @@ class ResultView:
 
     def plot(
         self,
-        kind: str | None = None,
+        kind: str | Sequence[str] | None = None,
         *,
         colour_by: str | None = None,
         by: str | None = None,
         figure: Any = None,
+        ax: Any = None,
+        figsize: tuple[float, float] | None = None,
         **choice: Any,
     ) -> Figure:
         """Return a matplotlib figure, which a notebook shows as a picture.
 
         Parameters
         ----------
-        kind : str, optional
-            Another result of the same call, by the end of its id: ``"reliability"`` of ``calibration.reliability``.
+        kind : str or sequence of str, optional
+            Another result of the same call, by the end of its id: ``"reliability"`` of ``calibration.reliability``; or
+            a measure. Several stand below each other: ``["pfi", "train"]``. Of profiles ``"average"``,
+            ``"individual"`` or ``"both"``; of Shapley values the plots of shap: ``"beeswarm"``, ``"waterfall"`` ...
         colour_by : str, optional
             A feature that colours the single rows of a profile.
         by : str, optional
             A feature by whose values the rows are grouped: averages of profiles, a panel each of importance.
         figure : figure plugin, class or object, optional
             In place of the registered figure.
+        ax : matplotlib Axes, optional
+            Draw into the place of these axes, which make room; their figure is returned.
+        figsize : pair of float, optional
+            Width and height in inches.
         **choice
             What the figure lets its caller choose: ``measure=``, ``feature=``, ``row=``, ``top=`` ...
 
@@ -163,12 +203,21 @@ class ResultView:
         InputError
             For a choice that the figure or the result has not; the message lists those that they have.
         """
-        if kind is not None:
-            return self._of_kind(kind).plot(colour_by=colour_by, by=by, figure=figure, **choice)
+        if not isinstance(kind, str | None):
+            parts = {each: self._part("plot.kind", each) for each in kind}
+            return pictured(stacked({part.result.title: partial(part.plot, **choice) for part in parts.values()}))
+        choice = {key: value for key, value in self._choice.items() if self.result.id == ids.PDP} | choice
+        if kind in SHAP_PLOTS and isinstance(self.result, Attribution):
+            return pictured(shap_figure(self.to_shap(choice.pop("measure", None)), str(kind), **choice))
+        if kind is not None and kind not in self._kinds:
+            choice |= {"colour_by": colour_by, "by": by, "figure": figure, "ax": ax, "figsize": figsize}
+            return self._part("plot.kind", kind).plot(**choice)
         labels = {"colour_by": colour_by, "by": by}
         choice |= {key: self._labels(key, name) for key, name in labels.items() if name is not None}
+        choice |= {} if kind is None else {"curves": kind}
         drawn = figure() if isinstance(figure, type) else figure
-        return pictured(figures.draw(self.result, others=self._results, deny=self._deny, figure=drawn, **choice))
+        draw = partial(figures.draw, self.result, others=self._results, deny=self._deny, figure=drawn, **choice)
+        return pictured(placed(draw, ax, figsize))
 
     def show(self, **choice: Any) -> None:
         """Show the figure below the notebook's cell, else in the browser; see `plot` for the choice."""
@@ -185,14 +234,6 @@ class ResultView:
             return Path(path)
         return save_figure(self.plot(**choice), path)
 
-    def _of_kind(self, kind: str) -> ResultView:
-        """Return the view of another result of the call by the end of its id."""
-        own = self.result.explainer
-        kinds = {key.removeprefix(f"{own}."): key for key in self.ids}
-        if kind not in kinds:
-            raise InputError(f"plot.kind must be one of {list(kinds)}; got {kind!r}. {nearest(kind, kinds)}")
-        return ResultView(self._results, kinds[kind], self._deny, self._subject)
-
     def _labels(self, key: str, feature: str) -> RowLabels:
         """Return the labels of the rows by a feature's levels, or by thirds of its values."""
         if self._subject is None:
@@ -208,13 +249,13 @@ class ResultView:
         """Return dalex's own object for each measure, which plots beside dalex's results; needs dalex."""
         return to_dalex(self.result, label, variable_type)
 
-    def to_shap(self, measure: str) -> Any:
-        """Return one measure as a `shap.Explanation`, which every shap plot takes; needs shap."""
+    def to_shap(self, measure: str | None = None) -> Any:
+        """Return one measure, the first by default, as a `shap.Explanation` for every shap plot; needs shap."""
         if not isinstance(self.result, Attribution):
             raise UnsupportedError(
                 f"to_shap.result must be an attribution; got {self.result.id!r}. Use uq.attributions."
             )
-        return to_shap(self.result, measure)
+        return to_shap(self.result, measure or self.measures[0])
 
     def __repr__(self) -> str:
         """Return the title and the head of the summary."""
@@ -225,6 +266,7 @@ class ResultView:
         return estimates_page(self.result.title, self.summary(), self.notes)
 
 
+@answering
 class AuditRun:
     """A whole audit: its results, findings and what did not run; writes and renders the report."""
 
@@ -268,6 +310,10 @@ class AuditRun:
         """Return the ids of all results."""
         return tuple(result.id for result in self.results)
 
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the ids of all results."""
+        return iter(self.keys())
+
     def __getitem__(self, id: str) -> ResultView:
         """Return the view of one result, with those of the same explainer."""
         absent = next((n for n in self.run.not_run if (n.group, n.name) == ("explainers", ids.explainer_of(id))), None)
@@ -296,18 +342,23 @@ class AuditRun:
         Parameters
         ----------
         path : str or Path
-            ``"report.html"``, ``"report.pdf"``, ``"report.md"``; without a suffix, or with a slash at its end, the
-            name of a folder.
+            ``"report.html"``, ``"report.pdf"``, ``"report.md"``; ``"run.json"`` for all numbers, which `load` reads;
+            without a suffix, or with a slash at its end, the name of a folder.
         **style
             See `render`.
         """
         place = Path(path)
         if not place.suffix or str(path).endswith("/") or place.is_dir():
             return self.write(place, **style)
+        if place.suffix == ".json":
+            run_folder.write_files(place.parent, {place.name: dumps(self.run)})
+            return place
         suffixes = {renderer.extension: renderer.name for renderer in renderers(self.run.denied)}
         suffix = next((each for each in sorted(suffixes, key=len, reverse=True) if place.name.endswith(each)), None)
         if suffix is None:
-            raise InputError(f"save.path must end in {', '.join(suffixes)}, or be a folder; got {place.name!r}.")
+            raise InputError(
+                f"save.path must end in {', '.join(suffixes)} or .json, or be a folder; got {place.name!r}."
+            )
         run_folder.write_files(place.parent, {place.name: self.render(suffixes[suffix], **style)})
         return place
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
 from .support.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from .support.calls import known_arguments, no_attribute
 from .support.errors import UnsupportedError
 
 
@@ -54,6 +55,15 @@ class Distribution(ABC):
     censored: bool = False
     parametrisation: tuple[str, ...] = ()
     rule: DecisionRule | None = None
+
+    def __init_subclass__(cls) -> None:
+        """Answer parameters of other names with the one that is meant."""
+        super().__init_subclass__()
+        if "__init__" in vars(cls):
+            cls.__init__ = known_arguments(cls.__init__, cls.__name__)  # type: ignore[method-assign]  # the same
+
+    if not TYPE_CHECKING:  # who know the names
+        __getattr__ = no_attribute
 
     @property
     @abstractmethod

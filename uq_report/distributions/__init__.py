@@ -1,5 +1,6 @@
 """The families of predictive distributions, one file each."""
 
+from ..core.support.errors import nearest
 from .families.beta import Beta
 from .families.categorical import Categorical, Ordinal
 from .families.gamma import Gamma
@@ -56,3 +57,9 @@ __all__ = [
     "Weibull",
     "ZeroInflated",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Answer a name that no distribution has with the one that is meant (PEP 562)."""
+    hint = "" if name.startswith("_") else nearest(name, __all__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}. {hint}")

@@ -44,4 +44,5 @@ EXTRAPOLATED: Final = "extrapolated"
 UNIT: Final = "unit"
 # facts of whole results (``meta``) that readers of any result use
 ROWS_USED: Final = "rows_used"
+MARK: Final = "mark"  # what figures say beside the measure: that values are refused
 DEGREES_OF_FREEDOM: Final = "degrees_of_freedom"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ..core.explainer import MethodCard
 from ..core.model.results import Result
-from ..core.support.errors import Cause, InputError
+from ..core.support.errors import Cause, InputError, nearest
 from .finding import Finding, Outcome, by_cause
 from .frozen import Frozen
 
@@ -161,7 +161,9 @@ class Run(Frozen):
         """Return the result with this id; say which ids exist if there is none."""
         result = self.find(id)
         if result is None:
-            raise InputError(f"run.result must be one of {[r.id for r in self.results]}; got {id!r}.")
+            known = [r.id for r in self.results]
+            hint = f" {nearest(id, known)}" if nearest(id, known).startswith("Did you mean") else ""
+            raise InputError(f"run.result must be one of {known}; got {id!r}.{hint}")
         return result
 
     def find(self, id: str) -> Result | None:

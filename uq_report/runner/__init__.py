@@ -14,5 +14,6 @@ from .audit import side_by_side as side_by_side
 from .audit import single as single
 from .budget import TimeBudget as TimeBudget
 from .changes import changes as changes
+from .permuted import permuted as permuted
 from .prepare import load_measures as load_measures
 from .prepare import option_mistakes as option_mistakes

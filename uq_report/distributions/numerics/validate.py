@@ -38,8 +38,8 @@ def numbers(who: str, values: Any) -> FloatArray:
 
 
 def vector(who: str, values: Any) -> FloatArray:
-    """Return `values` as a one-dimensional array of finite floats."""
-    floats = numbers(who, values)
+    """Return `values`, one a row or one number for one row, as an array of finite floats, shape (n,)."""
+    floats = np.atleast_1d(numbers(who, values))
     if floats.ndim != 1:
         raise InputError(f"{who} must be one-dimensional, one value per row; got shape {floats.shape}.")
     look = "Look at these rows' inputs and at the model's fit."

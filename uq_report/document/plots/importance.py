@@ -33,16 +33,23 @@ NARROW = 22  # characters of a label that fit under a narrow panel
 
 
 class ImportancePanel(NamedTuple):
-    """One ranking to draw: its heading (empty for none), axis label, the role of its measure, and its estimates."""
+    """One ranking to draw: its heading (empty for none), axis label, role, estimates, and single values if drawn."""
 
     title: str
     label: str
     role: str
     table: pd.DataFrame
+    single: pd.DataFrame | None = None
 
 
 def draw(
-    result: Result, measure: Sequence[str] | str | None = None, top: int = 20, by: RowLabels | None = None
+    result: Result,
+    measure: Sequence[str] | str | None = None,
+    top: int = 20,
+    by: RowLabels | None = None,
+    *,
+    swarm: bool = False,
+    truncate: bool = False,
 ) -> Figure:
     """Draw the estimates with their intervals, the margin of "about 0" and the spread of the permutations.
 
@@ -55,8 +62,15 @@ def draw(
         Features to show, the largest.
     by : RowLabels, optional
         One panel for each label in place of each measure: the first measure over the rows of the label.
+    swarm : bool
+        Draw the single values of the frame as well, as those of sets or refits.
+    truncate : bool
+        Draw negative values as 0, and say so; the estimates stay as they are.
     """
     table = result.estimates
+    if truncate:
+        shown = [c for c in (col.ESTIMATE, col.LOWER, col.UPPER, col.SPREAD_LOW, col.SPREAD_HIGH) if c in table]
+        table = table.assign(**table[shown].clip(lower=0.0))
     chosen = several(result, "measure", measure, table[col.MEASURE])[: None if measure else PANELS]
     order = choose(result, "measure", next(iter(chosen), None), table[col.MEASURE])
     sign = directed(result, words(order, result.measures)).sign
@@ -64,9 +78,16 @@ def draw(
     features = [str(feature) for feature in first[col.FEATURE].head(top)]
     if by is not None:
         return draw_panels(_panels_by(result, order, by), features)
+    marks = [str(result.meta[col.MARK])] if col.MARK in result.meta else []
+    marks += ["negative values as 0"] if truncate else []
+    cut = "".join(f", {mark}" for mark in marks)
     panels = [
         ImportancePanel(
-            "", axis_label(m, result.measures), words(m, result.measures).role, table[table[col.MEASURE] == m]
+            "",
+            axis_label(m, result.measures) + cut,
+            words(m, result.measures).role,
+            table[table[col.MEASURE] == m],
+            result.frame[result.frame[col.MEASURE] == m] if swarm else None,
         )
         for m in chosen
     ]
@@ -142,6 +163,8 @@ def draw_panels(panels: Sequence[ImportancePanel], features: Sequence[str]) -> F
         row = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         parts = [entry.table.set_index(col.FEATURE).reindex(list(features)) for entry in panels]
         for axes, entry, part in zip(row, panels, parts, strict=True):
+            if entry.single is not None:
+                _swarm(axes, entry.single, list(features))
             _panel(axes, part, entry.role)
             if single:
                 axes.set_xlabel(entry.label)
@@ -190,6 +213,15 @@ def _panel(axes: Axes, part: pd.DataFrame, role: str) -> None:
         rows = kinds == verdict
         if rows.any():
             axes.plot(estimate[rows], at[rows], linestyle="", **_marker(marker, filled, color))
+
+
+def _swarm(axes: Axes, values: pd.DataFrame, features: list[str]) -> None:
+    """Draw single values as dots around the height of their feature, in the order of their repeats."""
+    own = values[values[col.FEATURE].isin(features)]
+    at = own[col.FEATURE].map(features.index).to_numpy(dtype=float)
+    golden = own[col.REPEAT].to_numpy(dtype=float) * 0.618 % 1.0  # spreads dots evenly without chance
+    look: dict[str, Any] = {"linestyle": "", "marker": "o", "markersize": 2.0, "color": style.SPREAD}
+    axes.plot(own[col.VALUE], at + 0.5 * golden - 0.25, alpha=0.6, **look)
 
 
 def _marker(marker: str, filled: bool, color: str) -> dict[str, Any]:

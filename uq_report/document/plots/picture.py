@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import io
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core.support.errors import InputError, OutputError
-from .style import context
+from .style import Place, context, drawing, name, place
 from .svg import to_svg
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DPI = 144
+TITLE = 0.28  # inches above a figure among others
 SUFFIXES = (".svg", ".png", ".pdf")
 
 
@@ -31,6 +32,52 @@ def pictured(figure: Figure) -> Figure:
     """
     vars(figure)["_repr_mimebundle_"] = partial(_bundle, figure)
     return figure
+
+
+def placed(draw: Callable[[], Figure], ax: Any = None, figsize: tuple[float, float] | None = None) -> Figure:
+    """Return a figure of this size, or drawn into the place of axes, which are removed.
+
+    Raises
+    ------
+    InputError
+        For axes that have no place in a grid, or a size that is not two numbers.
+    """
+    if ax is None:
+        if figsize is None:
+            return draw()
+        if not (isinstance(figsize, tuple | list) and len(figsize) == 2 and min(figsize) > 0):
+            raise InputError(f"plot.figsize must be width and height in inches; got {figsize!r}.")
+        with place(Place((figsize[0], figsize[1]))):
+            return draw()
+    spec = getattr(ax, "get_subplotspec", lambda: None)()
+    if spec is None:
+        raise InputError(f"plot.ax must be axes of plt.subplots; got a {type(ax).__name__}. Leave it out.")
+    host: Figure = ax.figure
+    ax.remove()
+    _draw_into(host.add_subfigure(spec), draw)
+    return host
+
+
+def stacked(draws: Mapping[str, Callable[[], Figure]]) -> Figure:
+    """Return one figure with a figure below each title."""
+    sizes = [draw().get_size_inches() for draw in draws.values()]
+    ratios = [height for _, own in sizes for height in (TITLE, own)]
+    with drawing(sum(ratios), max(width for width, _ in sizes), placed=True) as figure:
+        parts = figure.subfigures(len(ratios), 1, height_ratios=ratios).ravel().tolist()
+        for k, (title, draw) in enumerate(draws.items()):
+            parts[2 * k].text(0.01, 0.3, name(title, 80), weight="bold")
+            _draw_into(parts[2 * k + 1], draw)
+    return figure
+
+
+def _draw_into(part: Any, draw: Callable[[], Figure]) -> None:
+    """Draw a figure into a part of another, with the margins that it has alone at this size."""
+    width, height = part.bbox.size / part.dpi
+    with place(Place((width, height))):
+        alone = draw().subplotpars
+    margins = {side: getattr(alone, side) for side in ("left", "right", "bottom", "top", "wspace", "hspace")}
+    with place(Place((width, height), part, margins)):
+        draw()
 
 
 def save_figure(figure: Figure, path: str | Path) -> Path:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PANELS = 3
+CURVES = ("both", "average", "individual")
 BAND: dict[str, Any] = {"color": style.INK, "alpha": 0.16, "linewidth": 0.0}
 RIM: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.3}
 TICKS = 8  # levels with a text of their own on an axis, half of them
@@ -91,7 +92,7 @@ class CurveRows(NamedTuple):
         return str(style.class_style(position)["color"]) if self.classes else alone
 
 
-def draw(
+def draw(  # noqa: PLR0913 - what a caller of the figure may choose, by keyword
     result: Result,
     feature: str | None = None,
     measure: Sequence[str] | str | None = None,
@@ -100,6 +101,7 @@ def draw(
     *,
     colour_by: RowLabels | None = None,
     by: RowLabels | None = None,
+    curves: str = "both",
 ) -> Figure:
     """Draw the profiles of one feature, a panel per measure, and the feature's distribution last.
 
@@ -117,12 +119,19 @@ def draw(
         Colour the single rows by these in place of their classes.
     by : RowLabels, optional
         Draw the average of the rows of each label in place of that of all, over the rows that have a curve.
+    curves : {"both", "average", "individual"}
+        Of a number: the average with its band, the curve of each observation, or both.
     """
     labels, grouped = by or colour_by, by is not None
     chosen = choose(result, "feature", feature, result.frame[col.FEATURE])
     frame = result.frame[result.frame[col.FEATURE] == chosen]
     names = several(result, "measure", measure, frame[col.MEASURE])[: None if measure else PANELS]
     axis, rows = _axis(frame, str(chosen)), CurveRows.of(own, labels)
+    choose(result, "curves", curves, CURVES)
+    if axis.numeric and not grouped and curves != "both":
+        frame = frame[(frame[col.CURVE] < 0) == (curves == "average")]
+        rows = CurveRows(None, {}) if curves == "average" else rows
+        choose(result, "curves", None, frame[col.CURVE])
     view = None if distribution is None else PdpDistribution.from_result(distribution)
     counted = view is not None and (view.result.frame[col.FEATURE] == chosen).any()
     cells = len(names) + bool(counted)
@@ -136,7 +145,7 @@ def draw(
                 _curves(axes, part[part[col.CURVE] >= 0], rows)
             if grouped:
                 _averages(axes, part[part[col.CURVE] >= 0], rows, axis)
-            else:
+            elif (part[col.CURVE] < 0).any():
                 _average(axes, part[part[col.CURVE] < 0], _estimates(result, str(chosen), name), axis)
             if axis.numeric and not grouped:
                 _own(axes, rows, str(chosen), name)
@@ -251,8 +260,9 @@ def _legend(result: Result, frame: pd.DataFrame, rows: CurveRows, grouped: bool)
     table = result.estimates[result.estimates[col.FEATURE] == frame[col.FEATURE].iloc[0]]
     numeric = not frame[col.LEVEL].astype(bool).any()
     look = {"linewidth": 1.9} if numeric else {"linestyle": "", "marker": "o", "markersize": 4.0}
-    handles: list[Any] = [] if grouped else [style.line(color=style.INK, label="average", **look)]
-    if has_interval(table).any() and not grouped:
+    averaged = not grouped and (frame[col.CURVE] < 0).any()
+    handles: list[Any] = [style.line(color=style.INK, label="average", **look)] if averaged else []
+    if has_interval(table).any() and averaged:
         label = f"pointwise {interval_words(table)}"
         handles.append(style.patch(label=label, **BAND) if numeric else style.line(color=style.INK, label=label))
     if not numeric and not grouped:

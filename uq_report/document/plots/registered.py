@@ -52,10 +52,11 @@ def figure_plugin(name: str, draw: Callable[..., Figure]) -> type[FigurePlugin]:
 
 
 LINES = 8
+HISTOGRAM = "histogram"  # key of meta: what the values of a diagnostic along its measure are
 DOTS = 30
 
 
-def draw_diagnostic(result: Result, measure: str | None = None) -> Figure:
+def draw_diagnostic(result: Result, measure: str | None = None, feature: str | None = None) -> Figure:
     """Draw the values of one measure: a line per item over ``x``, or a dot per feature and item.
 
     Parameters
@@ -63,11 +64,20 @@ def draw_diagnostic(result: Result, measure: str | None = None) -> Figure:
     result : Diagnostic
     measure : str, optional
         The first one by default.
+    feature : str, optional
+        All by default.
     """
     chosen = choose(result, "measure", measure, result.frame[col.MEASURE])
     part = result.frame[result.frame[col.MEASURE] == chosen]
+    if feature is not None:
+        part = part[part[col.FEATURE] == choose(result, "feature", feature, part[col.FEATURE])]
     label = axis_label(str(chosen), result.measures) if chosen else "value"
-    return _lines(part, label) if runs(part) else _dots(part, label)
+    if not runs(part):
+        return _dots(part, label)
+    along = set(part[col.FEATURE]) - {""}
+    if HISTOGRAM in result.meta:
+        return _lines(part, str(result.meta[HISTOGRAM]), label)
+    return _lines(part, label, style.name(along.pop()) if len(along) == 1 else "x")
 
 
 def runs(part: pd.DataFrame) -> bool:
@@ -75,7 +85,7 @@ def runs(part: pd.DataFrame) -> bool:
     return len(part) > 0 and bool(part.groupby([col.FEATURE, col.ITEM], sort=False)[col.X].nunique().max() > 2)
 
 
-def _lines(part: pd.DataFrame, label: str) -> Figure:
+def _lines(part: pd.DataFrame, label: str, along: str) -> Figure:
     with style.drawing(3.2) as figure:
         axes = style.plain(figure.subplots(), "both")
         handles = []
@@ -86,7 +96,7 @@ def _lines(part: pd.DataFrame, label: str) -> Figure:
             ordered = rows.sort_values(col.X, kind="stable")
             axes.plot(ordered[col.X], ordered[col.VALUE], **look)
             handles.append(style.line(label=style.name(" ".join(filter(None, (str(feature), str(item)))), 30), **look))
-        axes.set(xlabel="x", ylabel=label)
+        axes.set(xlabel=along, ylabel=label)
         style.key(figure, handles if len(handles) > 1 else [])
     return figure
 
@@ -119,12 +129,13 @@ class ProfileFigure:
         pair: tuple[str, str] | None = None,
         colour_by: RowLabels | None = None,
         by: RowLabels | None = None,
+        curves: str = "both",
         own: Result | None = None,
         distribution: Result | None = None,
     ) -> Figure:
         """Draw curves, or the surface of a `pair` where the result has pairs; see `profile.draw`."""
         if not (result.frame[col.FEATURE_2].astype(str) != "").any():
-            return profile.draw(result, feature, measure, own, distribution, colour_by=colour_by, by=by)
+            return profile.draw(result, feature, measure, own, distribution, colour_by=colour_by, by=by, curves=curves)
         one = measure if isinstance(measure, str | None) else next(iter(measure), None)
         return draw_surface(result, one, pair)
 

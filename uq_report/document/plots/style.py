@@ -6,8 +6,9 @@ Colour is never the only sign: verdicts have marker shapes, classes have line st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..text import legible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 WIDTH = 6.5
 FONTS = "'DejaVu Sans', Verdana, sans-serif"
@@ -83,6 +84,27 @@ class KeySample(NamedTuple):
     patch: bool
 
 
+class Place(NamedTuple):
+    """Where the next figure is drawn: a size in inches, and a part of another figure with the margins of its panels."""
+
+    size: tuple[float, float]
+    part: SubFigure | None = None
+    margins: Mapping[str, float] = {}
+
+
+_PLACE: ContextVar[Place | None] = ContextVar("_PLACE", default=None)
+
+
+@contextmanager
+def place(where: Place) -> Iterator[None]:
+    """Draw figures at another place than one of their own."""
+    token = _PLACE.set(where)
+    try:
+        yield
+    finally:
+        _PLACE.reset(token)
+
+
 def context() -> AbstractContextManager[None]:
     """Return a context with our settings wherever the user has left matplotlib's; the user's return afterwards."""
     import matplotlib as mpl  # here and below: heavy, and most commands draw nothing
@@ -109,8 +131,15 @@ def drawing(height: float, width: float = WIDTH, *, placed: bool = False) -> Ite
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    where = _PLACE.get()
     with context():
-        figure = Figure(figsize=(width, height), layout=None)
+        if where is not None and where.part is not None:
+            host: Any = where.part
+            yield host
+            host.subplots_adjust(**where.margins)
+            host.get_tightbbox()  # makes the ticks, with our sizes
+            return
+        figure = Figure(figsize=(width, height) if where is None else where.size, layout=None)
         FigureCanvasAgg(figure)  # measures texts
         yield figure
         if not placed:
@@ -204,7 +233,7 @@ def key(figure: Figure, samples: Sequence[KeySample], columns: int = 2) -> None:
 
     if not samples:
         return
-    room = 72 * figure.get_size_inches()[0]
+    room = 72 * figure.bbox.width / figure.dpi
     widths = [(0.6 * len(sample.label) + 4.0) * SMALL for sample in samples]  # 4: the sign, and blanks around it
     while columns > 1 and sum(max(part) for part in np.array_split(widths, columns) if len(part)) > room:
         columns -= 1

@@ -20,6 +20,7 @@ from ...core.model.subject import Subject
 from ...core.model.variants import Variant
 from ...core.support.arrays import BoolArray, FloatArray, take_rows
 from ...core.support.errors import InputError, check_options
+from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.information import COVERED, MUTUAL, OF_ENTROPY, OF_VARIANCE, SHARE, CorrectedLine
 from ..shared.checks import at_least, positive
@@ -71,6 +72,8 @@ class CoveredInformation(BuiltInExplainer):
         Bootstrap sets of rows; splits with `refit`.
     refit : bool
         Refit the model on random splits of the audited rows instead of keeping it.
+    gate : bool
+        False shows corrected values that the gate refuses, marked so, and the values of each set as ``cid.sets``.
     """
 
     measures: tuple[str, ...] = ("loss", "nll")
@@ -83,6 +86,7 @@ class CoveredInformation(BuiltInExplainer):
     max_cover: int = 5
     n_sets: int = 50
     refit: bool = False
+    gate: bool = True
 
     name: ClassVar[str] = "cid"
     section: ClassVar[str] = "relations.cover"
@@ -134,7 +138,8 @@ class CoveredInformation(BuiltInExplainer):
         else:
             plain = next((r for r in prior[ids.PFI] if r.id == ids.PFI), None)
             sets = bootstrapped(engine, fitted, plain, names, self.n_sets)
-        return [*results, corrected_importance(sets, fitted, names, engine.confidence)]
+        corrected = corrected_importance(sets, fitted, names, engine.confidence, gate=self.gate)
+        return [*results, corrected, *([] if self.gate else [_by_set(sets, fitted.features, corrected)])]
 
     def _information(self, engine: Engine, fitted: InformationEstimate) -> Diagnostic:
         sampling, features = Sampling.of(engine.subject), fitted.features
@@ -300,18 +305,24 @@ class Sets(NamedTuple):
 
 
 def corrected_importance(
-    sets: Sets, estimate: InformationEstimate, names: Sequence[str], confidence: float
+    sets: Sets, estimate: InformationEstimate, names: Sequence[str], confidence: float, *, gate: bool = True
 ) -> Importance:
-    """Return ``cid.corrected``: what the map of each measure gives where it passes its gate, else why it does not."""
+    """Return ``cid.corrected``: what the map of each measure gives where it passes its gate, else why it does not.
+
+    Without the `gate` what it refuses is shown, and marked.
+    """
     features = estimate.features
-    frames, tables, omissions, maps = [], [], [], {}
+    frames, tables, omissions, maps, marks = [], [], [], {}, []
     for measure in names:
         reason = "permutation importance has no values of single observations for every feature"
         if measure in sets.importances:
             fitted = importance_map(sets.importances[measure], sets.terms)
             maps[measure] = fitted.facts
             refused = f"corrected importance is not shown: {'; '.join(fitted.refusals)}"
-            reason = refused if fitted.refusals else ""
+            reason = refused if fitted.refusals and gate else ""
+            marks += [f"The gate refuses these values of {measure}: {'; '.join(fitted.refusals)}."] * bool(
+                fitted.refusals and not gate
+            )
         if reason:
             omissions.append(Omission(measure, "", reason))
             continue
@@ -323,15 +334,40 @@ def corrected_importance(
     return Importance(
         id=ids.CID_CORRECTED,
         explainer=ids.CID,
-        title="Permutation importance corrected by covered information (Pereira et al.)",
+        title="Permutation importance corrected by covered information (Pereira et al.)"
+        + (" - refused by its gate" if marks else ""),
         frame=stacked(frames, Importance.columns),
         estimates=stacked(tables, columns),
         notes=(
+            *marks,
             sets.note,
             "The absence of redundant information lies outside the data: every corrected value is an extrapolation.",
         ),
         omissions=tuple(omissions),
-        meta={"maps": maps, "coefficients": list(COEFFICIENTS), "estimator": estimate.estimator},
+        meta={"maps": maps, "coefficients": list(COEFFICIENTS), "estimator": estimate.estimator}
+        | ({col.MARK: "refused by its gate"} if marks else {}),
+    )
+
+
+def _by_set(sets: Sets, features: Sequence[str], corrected: Importance) -> Diagnostic:
+    """Return ``cid.sets``: the plain and the corrected importance, and the four information terms, of each set."""
+    terms = {("", name): sets.terms[..., k] for k, name in enumerate(COEFFICIENTS)}
+    plain = {(measure, "plain"): values for measure, values in sets.importances.items()}
+    wide = [
+        pd.DataFrame(values, columns=list(features))
+        .melt(var_name="feature", ignore_index=False)
+        .reset_index(names="x")
+        .assign(measure=measure, item=item)
+        for (measure, item), values in {**plain, **terms}.items()
+    ]
+    wide.append(corrected.frame.rename(columns={"repeat": "x"}).assign(item="corrected"))
+    return Diagnostic(
+        id=ids.CID_SETS,
+        explainer=ids.CID,
+        title="Importance and information terms of each set",
+        frame=stacked(wide, Diagnostic.columns),
+        estimates=pd.DataFrame(columns=[*ESTIMATE_COLUMNS]),
+        notes=corrected.notes,
     )
 
 

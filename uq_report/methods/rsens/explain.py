@@ -13,17 +13,28 @@ import pandas as pd
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.measures import EPISTEMIC, EPISTEMIC_VARIANCE
-from ...core.model.results import ESTIMATE_COLUMNS, Importance, Interaction, MeasureFacts, Omission, Result, RowValues
+from ...core.model.results import (
+    ESTIMATE_COLUMNS,
+    Diagnostic,
+    Importance,
+    Interaction,
+    MeasureFacts,
+    Omission,
+    Result,
+    RowValues,
+)
 from ...core.model.subject import Subject
 from ...core.predictive import Distribution
 from ...core.support.arrays import FloatArray
 from ...core.support.errors import InputError, UnsupportedError, check_options, nearest
+from ...distributions import Categorical
 from ...evidence import ids
 from ...evidence.importance import RSENS, RSENS2, RSENS_HIDDEN, RSENS_MEMBERS
 from ..shared.checks import at_least, positive
+from ..shared.curves import stacked
 from ..shared.estimates import estimate
 from .compare import MOVES, NAMES, comparators
-from .estimator import Local, Pairs, local_values, pair_values
+from .estimator import Local, Pairs, local_values, mean_position, pair_values
 from .sample import DerivativeSample, Terms, make_sample
 
 FACTS = {
@@ -81,6 +92,9 @@ class RSens(BuiltInExplainer):
     shared_unit : bool
         Say True only if all features have one unit: then values per unit are ranked. By default
         each is multiplied by its feature's standard deviation.
+    along : bool
+        Whether the values of single observations along each numeric feature, with the part of the mean and that of the
+        other parameters, are given as ``rsens.along``.
 
     References
     ----------
@@ -97,6 +111,7 @@ class RSens(BuiltInExplainer):
     pair_rel_tol: float = 0.1
     step: float = 0.5
     shared_unit: bool = False
+    along: bool = False
 
     name: ClassVar[str] = "rsens"
     section: ClassVar[str] = "uncertainty.sensitivity"
@@ -145,6 +160,8 @@ class RSens(BuiltInExplainer):
                 meta=meta | step_meta(sample, local),
             )
         ]
+        if self.along:
+            results.append(_along(sample, local, self.alpha))
         if local.members:
             results.append(replace(self._of_members(sample, terms | local.members), meta=meta))
         if self.interactions:
@@ -240,6 +257,46 @@ class RSens(BuiltInExplainer):
             "rows_used": sample.rows.tolist(),
             "spreads": sample.spreads,
         }
+
+
+def _along(sample: DerivativeSample, local: Local, alpha: float) -> Diagnostic:
+    """Return ``rsens.along``: R-sens of each observation at its value of each numeric feature, and its two parts.
+
+    The part of the mean is R-sens with the derivatives of the other parameters set to 0, that of the others the square
+    root of what is left of the square; both exist for families whose first parameter is the mean.
+    """
+    base, rates, parts = sample.engine.baseline, local.derivatives, {}
+    at = None if isinstance(base, Categorical) else mean_position(base)
+    for j, feature in enumerate(sample.numeric):
+        whole = local.values[feature]
+        parts[feature, "R-sens"] = whole
+        if rates is not None and at is not None:
+            alone = np.zeros_like(rates.first[:, j])
+            alone[:, at] = rates.first[:, j, at]
+            mean = np.sqrt(alpha) * base.fisher_norm(alone)
+            parts[feature, "part of the mean"] = mean
+            parts[feature, "part of the spread"] = np.sqrt(np.maximum(whole**2 - mean**2, 0.0))
+    tables = [
+        pd.DataFrame({"measure": RSENS, "feature": feature, "item": item, "x": sample.values(feature), "value": values})
+        for (feature, item), values in parts.items()
+    ]
+    frame = stacked(tables, Diagnostic.columns).dropna(subset="value")
+    why = f"{base.family} has no parameter that is the mean alone" if at is None else local.method
+    gap = (
+        (Omission(RSENS, "", f"no parts of the mean and the spread: {why}"),)
+        if len(parts) == len(sample.numeric)
+        else ()
+    )
+    return Diagnostic(
+        id=ids.RSENS_ALONG,
+        explainer=ids.RSENS,
+        title="R-sens along each feature, per unit of the feature",
+        frame=frame.sort_values(["feature", "item", "x"], kind="stable", ignore_index=True),
+        estimates=pd.DataFrame(columns=[*ESTIMATE_COLUMNS]),
+        notes=(f"Method: {local.method}.", "Squares of both parts add to the square of R-sens."),
+        omissions=gap,
+        measures={RSENS: FACTS[RSENS]},
+    )
 
 
 def unsplit(dist: Distribution) -> tuple[Omission, ...]:
