@@ -1,6 +1,6 @@
 """Run every claim of the sources and write the document.
 
-python -m benchmarks.papers [--data DIR] [--quick] [--output DIR] [--only NAME] [--jobs N] [--cache DIR]
+python -m benchmarks.papers [--data DIR] [--quick] [--output DIR] [--only NAME] [--jobs N] [--seconds S] [--cache DIR]
 """
 
 from __future__ import annotations
@@ -57,10 +57,16 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=Path("replication"))
     parser.add_argument("--only", action="append", help="run this experiment alone; repeat", choices=BY_NAME)
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=float("inf"),
+        help="processor time after which an experiment begins no repetition",
+    )
     parser.add_argument("--cache", type=Path, help="folder that keeps outcomes, so that a later run goes on from there")
     given = parser.parse_args()
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    settings = Settings(given.data, given.quick)
+    settings = Settings(given.data, given.quick, given.seconds)
     outcomes: dict[str, Outcome] = {}
     with ProcessPoolExecutor(given.jobs) as pool:
         jobs = [pool.submit(partial(run, name, settings, given.cache)) for name in given.only or BY_NAME]
@@ -69,7 +75,7 @@ def main() -> int:
             outcomes[outcome.name] = outcome
             rates = ", ".join(f"{claim} {sum(hits)}/{len(hits)}" for claim, hits in outcome.hits.items())
             print(f"{outcome.name}: {outcome.seconds:.0f} s; {rates} {outcome.why}", flush=True)
-    found = Findings(outcomes, settings.quick)
+    found = Findings(outcomes, quick=settings.quick)
     write(found, given.output)
     fallen = refuted(found)
     print(f"{found.counts()}; refuted although the committed document says agrees: {fallen or 'none'}")

@@ -18,6 +18,7 @@ from scipy.stats import binom
 import uq_report as uq
 from uq_report.api.views import ResultView
 from uq_report.core.statistics.score_intervals import normal_quantile, wilson
+from uq_report.core.support.arrays import FloatArray
 from uq_report.document.plots.svg import to_svg
 
 FILE = Path(__file__).with_name("claims.toml")
@@ -48,10 +49,11 @@ def claims() -> dict[str, Claim]:
 
 
 class Settings(NamedTuple):
-    """Where the data sets are, and whether the run is a quick one."""
+    """Where the data sets are, whether the run is a quick one, and after how long an experiment begins no repetition."""
 
     data: Path | None = None
     quick: bool = True
+    seconds: float = float("inf")
 
     def table(self, name: str) -> pd.DataFrame:
         """Read a data set of the papers."""
@@ -135,6 +137,8 @@ def repeat(experiment: Experiment, settings: Settings) -> Outcome:
     """Run all repetitions; `why` tells why there are none, where data or a library are missing."""
     outcome, start = Outcome(experiment.name), process_time()
     for seed in range(experiment.quick if settings.quick else experiment.full):
+        if process_time() - start > settings.seconds:
+            break
         try:
             done = experiment.run(seed, settings)
         except FileNotFoundError as error:
@@ -144,7 +148,9 @@ def repeat(experiment: Experiment, settings: Settings) -> Outcome:
             outcome.why = f"{error.name or error} is not installed."
             break
         if set(done.hits) != set(experiment.claims):
-            raise ValueError(f"{experiment.name} must judge {sorted(experiment.claims)}; it judged {sorted(done.hits)}.")
+            raise ValueError(
+                f"{experiment.name} must judge {sorted(experiment.claims)}; it judged {sorted(done.hits)}."
+            )
         for claim, hit in done.hits.items():
             outcome.hits[claim].append(bool(hit))
         for claim, numbers in done.values.items():
@@ -185,6 +191,14 @@ def column(view: ResultView, measure: str, name: str = "estimate", *, by: str = 
     """Return a column of the estimates of one measure, by feature."""
     table = view.estimates
     return table[table["measure"] == measure].set_index(by)[name]
+
+
+def row_values(view: ResultView) -> FloatArray:
+    """Return the values of single observations, (measures, features, observations)."""
+    rows = view.result.rows
+    if rows is None:
+        raise AssertionError("The result has no values of single observations.")
+    return rows.values
 
 
 def near(ours: Any, theirs: Any, size: float = 1e-9) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,34 +12,26 @@ from matplotlib.figure import Figure
 from uq_report.document.plots import style
 
 
-def dots(
-    panels: Mapping[str, pd.DataFrame], errors: Mapping[str, pd.DataFrame] | None = None, order: Sequence[str] = ()
-) -> Figure:
-    """Draw a panel for each table: a row for each of its index, a marker for each of its columns.
-
-    With `errors` a marker carries two standard errors to both sides.
-    """
-    tables = {title: table.reindex(order) if order else table for title, table in panels.items()}
-    names, columns = [str(n) for n in next(iter(tables.values())).index], list(next(iter(tables.values())).columns)
+def dots(panels: Mapping[str, pd.DataFrame]) -> Figure:
+    """Draw a panel for each table: a row for each of its index, a marker for each of its columns."""
+    first = next(iter(panels.values()))
+    names, columns = [str(name) for name in first.index], [str(label) for label in first.columns]
     with style.drawing(0.24 * len(names) + 0.9) as figure:
-        row = np.atleast_1d(figure.subplots(1, len(tables), sharey=True))
-        for axes, (title, table) in zip(row, tables.items(), strict=True):
+        row = np.atleast_1d(figure.subplots(1, len(panels), sharey=True))
+        for axes, (title, table) in zip(row, panels.items(), strict=True):
             style.plain(axes, "x").axvline(0, color=style.INK, linewidth=0.8)
-            for position, label in enumerate(columns):
-                look: dict[str, Any] = {"color": style.CLASSES[position % 8], **style.marker(position, 4.5)}
+            for position, label in enumerate(table.columns):
                 at = np.arange(len(names)) + (position - (len(columns) - 1) / 2) * 0.6 / len(columns)
-                if errors is not None:
-                    spread = 2 * errors[title].reindex(table.index)[label].to_numpy(float)
-                    axes.hlines(at, table[label] - spread, table[label] + spread, color=look["color"], linewidth=1)
-                axes.plot(table[label].to_numpy(float), at, linestyle="", **look)
+                axes.plot(table[label].to_numpy(float), at, **_mark(position))
             axes.set_xlabel(title)
         style.name_rows(list(row), names)
-        handles = [
-            style.line(label=str(c), color=style.CLASSES[i % 8], linestyle="", **style.marker(i, 4.5))
-            for i, c in enumerate(columns)
-        ]
+        handles = [style.line(label=label, **_mark(position)) for position, label in enumerate(columns)]
         style.key(figure, handles if len(columns) > 1 else [], 4)
     return figure
+
+
+def _mark(position: int) -> dict[str, Any]:
+    return {"color": style.CLASSES[position % 8], "linestyle": "", **style.marker(position, 4.5)}
 
 
 def swarm(panels: Mapping[str, pd.DataFrame]) -> Figure:
@@ -59,25 +51,21 @@ def swarm(panels: Mapping[str, pd.DataFrame]) -> Figure:
     return figure
 
 
-def lines(
-    panels: Mapping[str, Mapping[str, tuple[Any, Any]]], xlabel: str, ylabel: str, errors: Mapping[str, Any] | None = None
-) -> Figure:
-    """Draw a panel for each mapping of names to (x, y); `errors` are two standard errors by the same name."""
-    with style.drawing(2.6) as figure:
-        row = np.atleast_1d(figure.subplots(1, len(panels), sharey=True))
+def lines(panels: Mapping[str, Mapping[str, tuple[Any, Any]]], xlabel: str, ylabel: str) -> Figure:
+    """Draw a panel for each mapping of names to (x, y), at most three in a row."""
+    across = min(len(panels), 3)
+    down = -(-len(panels) // across)
+    with style.drawing(2.2 * down + 0.4) as figure:
+        grid = figure.subplots(down, across, sharey=True, squeeze=False)
         labels = list(dict.fromkeys(label for curves in panels.values() for label in curves))
-        for axes, (title, curves) in zip(row, panels.items(), strict=True):
+        for axes, (title, curves) in zip(grid.ravel(), panels.items(), strict=False):
             style.plain(axes, "both")
             for label, (x, y) in curves.items():
-                look: dict[str, Any] = {**style.class_style(labels.index(label)), "linewidth": 1.3}
-                axes.plot(x, y, **look)
-                if errors is not None and (title, label) in errors:
-                    size = np.asarray(errors[title, label])
-                    axes.fill_between(x, y - size, y + size, color=look["color"], alpha=0.2, linewidth=0)
+                axes.plot(x, y, **style.class_style(labels.index(label)), linewidth=1.3)
             axes.set(title=title, xlabel=xlabel)
-        row[0].set_ylabel(ylabel)
-        handles = [style.line(label=label, **style.class_style(i)) for i, label in enumerate(labels)]
-        style.key(figure, handles, 4)
+        for axes in grid[:, 0]:
+            axes.set_ylabel(ylabel)
+        style.key(figure, [style.line(label=label, **style.class_style(i)) for i, label in enumerate(labels)], 4)
     return figure
 
 
@@ -93,19 +81,4 @@ def scatter(panels: Mapping[str, tuple[Any, Any, Any]], xlabel: str, ylabel: str
                 axes.plot(np.asarray(x)[at], np.asarray(y)[at], linestyle="", color=colour, **style.marker(position, 2))
             axes.set(title=title, xlabel=xlabel)
         row[0].set_ylabel(ylabel)
-    return figure
-
-
-def histograms(panels: Mapping[str, Mapping[str, Any]], xlabel: str) -> Figure:
-    """Draw a panel for each mapping of names to values, as outlines of histograms on common bins."""
-    with style.drawing(2.4) as figure:
-        row = np.atleast_1d(figure.subplots(1, len(panels)))
-        for axes, (title, series) in zip(row, panels.items(), strict=True):
-            bins = np.histogram_bin_edges(np.concatenate([np.asarray(v) for v in series.values()]), 25)
-            style.plain(axes, "y")
-            for position, values in enumerate(series.values()):
-                axes.hist(values, bins, histtype="step", **style.class_style(position))
-            axes.set(title=title, xlabel=xlabel)
-        names = list(next(iter(panels.values())))
-        style.key(figure, [style.line(label=str(n), **style.class_style(i)) for i, n in enumerate(names)], 4)
     return figure

@@ -7,13 +7,13 @@ from itertools import pairwise, permutations
 import numpy as np
 import pandas as pd
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression
 
 import uq_report as uq
 from uq_report.core.support.arrays import FloatArray
 from uq_report.methods.ale.explain import AccumulatedLocalEffects
 
-from .claims import Experiment, Picture, Repetition, Settings, column, near, refusal
+from .claims import Experiment, Picture, Repetition, Settings, column, near, refusal, row_values
 from .figures import lines
 from .wood import frame
 
@@ -51,9 +51,14 @@ def worked_example(seed: int, settings: Settings) -> Repetition:
         features=["x1"],
     )
     first, second = given.frame["value"].to_numpy()
-    changes = uq.importance(
-        uq.explain(model, rows, np.zeros(3)), measures=["absolute_error"], permutations=np.array([[1, 0, 2]]), features=["x1"]
-    ).result.rows.values[0, 0]
+    changes = row_values(
+        uq.importance(
+            uq.explain(model, rows, np.zeros(3)),
+            measures=["absolute_error"],
+            permutations=np.array([[1, 0, 2]]),
+            features=["x1"],
+        )
+    )[0, 0]
     sets = uq.explain(
         lambda r: uq.dist.Normal((r["a"] * r["b"]).to_numpy(), np.ones(len(r))),
         pd.DataFrame({"a": x, "b": x}),
@@ -94,7 +99,9 @@ def extrapolation(seed: int, settings: Settings) -> Repetition:
     y = X["x3"] + 0.1**0.5 * rng.normal(size=400)
 
     def model(rows: pd.DataFrame) -> uq.dist.Normal:
-        return uq.dist.Normal((0.3 * rows["x1"] - 0.3 * rows["x2"] + rows["x3"]).to_numpy(), np.full(len(rows), 0.1**0.5))
+        return uq.dist.Normal(
+            (0.3 * rows["x1"] - 0.3 * rows["x2"] + rows["x3"]).to_numpy(), np.full(len(rows), 0.1**0.5)
+        )
 
     subject = uq.explain(model, X[200:], y[200:], train=(X[:200], y[:200]))
     view = uq.importance(subject, measures=["squared_error"], n_repeats=10, train=False)
@@ -105,7 +112,11 @@ def extrapolation(seed: int, settings: Settings) -> Repetition:
     ]
     redundancy = uq.redundancy(subject)
     joint = redundancy["joint"].frame
-    gap = joint.assign(gap=(joint["x"].astype(float) - joint["value"].astype(float)).abs()).groupby("measure")["gap"].max()
+    gap = (
+        joint.assign(gap=(joint["x"].astype(float) - joint["value"].astype(float)).abs())
+        .groupby("measure")["gap"]
+        .max()
+    )
     support = uq.audit(subject, explainers=["pfi", "redundancy", "support"], progress=False)
     codes = set(support.findings["code"])
     irrelevant = max(without[1:]) - without[0] < 0.01
@@ -118,9 +129,13 @@ def extrapolation(seed: int, settings: Settings) -> Repetition:
         "L18": bool(table.loc["x1", "lower"] > 0 and abs(np.corrcoef(X["x1"], y)[0, 1]) < 0.2),
     }
     values = {
-        "L10": {k: float(table.loc[k, "estimate"]) for k in table.index} | {"loss by leaving out x1": without[1] - without[0]},
+        "L10": {k: float(table.loc[k, "estimate"]) for k in table.index}
+        | {"loss by leaving out x1": without[1] - without[0]},
         "L11": {"largest |x1 - x2| before": gap["before"], "after": gap["after"]},
-        "L17": {"importance of x1": float(table.loc["x1", "estimate"]), "correlation with y": np.corrcoef(X["x1"], y)[0, 1]},
+        "L17": {
+            "importance of x1": float(table.loc["x1", "estimate"]),
+            "correlation with y": np.corrcoef(X["x1"], y)[0, 1],
+        },
     }
     facts = {
         "L12": f"The audit reports {', '.join(sorted(codes & {'UQ203', 'UQ302'}))}.",
@@ -135,7 +150,7 @@ def extrapolation(seed: int, settings: Settings) -> Repetition:
             "Permuting x1 breaks the joint distribution and gives unrealistic inputs.",
             f"The observations lie on the diagonal. After the permutation |x1 - x2| reaches {gap['after']:.1f}, against "
             f"{gap['before']:.1f} before: the model is evaluated where there are no data.",
-            lambda: redundancy["joint"].plot(),
+            redundancy["joint"].plot,
         ),
         Picture(
             "lecture-extrapolation",
@@ -143,14 +158,14 @@ def extrapolation(seed: int, settings: Settings) -> Repetition:
             "x1 and x2 have a positive importance although they should be irrelevant.",
             f"Both have about {table.loc['x1', 'estimate']:.2f}, with intervals above 0. Leaving x1 out of the fit changes the "
             f"loss by {without[1] - without[0]:.4f}. The package reports a finding on extrapolation beside the number.",
-            lambda: view.plot(),
+            view.plot,
         ),
     )
     return Repetition(hits, values, facts, pictures)
 
 
 def interactions(seed: int, settings: Settings) -> Repetition:
-    """y = x1 x2 + x3 of signs: equal importances, and the H-statistic that tells them apart."""
+    """Y = x1 x2 + x3 of signs: equal importances, and the H-statistic that tells them apart."""
     del settings
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(rng.choice([-1.0, 1.0], (400, 4)), columns=["x1", "x2", "x3", "x4"])
@@ -172,21 +187,30 @@ def interactions(seed: int, settings: Settings) -> Repetition:
         for n in (5, 40)
     )
     hits = {
-        "L13": bool(abs(table["estimate"]["x1"] - table["estimate"]["x3"]) < 4 * table["std_error"][["x1", "x3"]].max()),
+        "L13": bool(
+            abs(table["estimate"]["x1"] - table["estimate"]["x3"]) < 4 * table["std_error"][["x1", "x3"]].max()
+        ),
         "L9": bool(many["shuffling_error"][:3].mean() < few["shuffling_error"][:3].mean()),
         "L19": bool(abs(np.corrcoef(X["x1"], y)[0, 1]) < 0.2 and table["estimate"]["x1"] > 1),
         "M5": {first["feature"], first["feature_2"]} == {"x1", "x2"},
     }
     values = {
         "L13": {k: float(table["estimate"][k]) for k in X},
-        "L9": {"error of 5 permutations": few["shuffling_error"][:3].mean(), "of 40": many["shuffling_error"][:3].mean()},
+        "L9": {
+            "error of 5 permutations": few["shuffling_error"][:3].mean(),
+            "of 40": many["shuffling_error"][:3].mean(),
+        },
         "M5": {"H² of x1 and x2": float(first["estimate"]), "next pair": float(pairs.iloc[1]["estimate"])},
     }
     # an unused feature that is related to the outcome has importance 0
     z = X.assign(x4=y + rng.normal(size=400))
-    unused = column(uq.importance(uq.explain(model, z, y), measures=["squared_error"], n_repeats=3), "squared_error")["x4"]
+    unused = column(uq.importance(uq.explain(model, z, y), measures=["squared_error"], n_repeats=3), "squared_error")[
+        "x4"
+    ]
     hits["L19"] = bool(unused == 0 and np.corrcoef(z["x4"], y)[0, 1] > 0.5)
-    facts = {"L19": f"A feature with correlation {np.corrcoef(z['x4'], y)[0, 1]:.2f} to the outcome that the model does not read has importance {unused:g}."}
+    facts = {
+        "L19": f"A feature with correlation {np.corrcoef(z['x4'], y)[0, 1]:.2f} to the outcome that the model does not read has importance {unused:g}."
+    }
     pictures = (
         Picture(
             "lecture-interactions",
@@ -194,7 +218,7 @@ def interactions(seed: int, settings: Settings) -> Repetition:
             "All three are considered equally relevant although x3 contributes as much as x1 and x2 jointly.",
             "The three importances agree within their errors. Permutation importance counts an interaction for each of its "
             "features.",
-            lambda: view.plot(),
+            view.plot,
         ),
         Picture(
             "lecture-h",
@@ -234,8 +258,16 @@ def overfit(seed: int, settings: Settings) -> Repetition:
         "L15": view.plot(kind=["pfi", "train"]) is not None,
         "M2": bool(len(test) == len(train) == 20),
     }
-    values = {"L14": {"largest on training data": float(train["estimate"].max()), "largest on test data": float(test["estimate"].max())}}
-    facts = {"L15": 'plot(kind=["pfi", "train"]) draws both in one figure.', "M2": "Both are given in one call where the subject has training data."}
+    values = {
+        "L14": {
+            "largest on training data": float(train["estimate"].max()),
+            "largest on test data": float(test["estimate"].max()),
+        }
+    }
+    facts = {
+        "L15": 'plot(kind=["pfi", "train"]) draws both in one figure.',
+        "M2": "Both are given in one call where the subject has training data.",
+    }
     pictures = (
         Picture(
             "lecture-overfit",
@@ -254,7 +286,14 @@ def bike(seed: int, settings: Settings) -> Repetition:
     hours = settings.table("bike_sharing_hourly.csv")
     constant = ["season", "yr", "mnth", "holiday", "weekday", "workingday"]
     days = hours.groupby("dteday").agg(
-        {**dict.fromkeys(constant, "first"), "weathersit": "max", "temp": "mean", "hum": "mean", "windspeed": "mean", "cnt": "sum"}
+        {
+            **dict.fromkeys(constant, "first"),
+            "weathersit": "max",
+            "temp": "mean",
+            "hum": "mean",
+            "windspeed": "mean",
+            "cnt": "sum",
+        }
     )
     days = days.sample(frac=1, random_state=seed)
     y, X = days.pop("cnt").to_numpy(float), days.astype(float)
@@ -272,8 +311,16 @@ def bike(seed: int, settings: Settings) -> Repetition:
         "L7": set(table["estimate"].nlargest(2).index) == {"temp", "yr"},
         "L8": near(table.loc["yr", ["spread_low", "spread_high"]], np.quantile(drawn, [0.05, 0.95]), 0.02),
     }
-    values = {"L7": {"yr": table["estimate"]["yr"], "temp": table["estimate"]["temp"], "yr on training data": train["estimate"]["yr"]}}
-    facts = {"L8": f"5% and 95% quantiles over 30 permutations of yr: {table['spread_low']['yr']:.0f} and {table['spread_high']['yr']:.0f}."}
+    values = {
+        "L7": {
+            "yr": table["estimate"]["yr"],
+            "temp": table["estimate"]["temp"],
+            "yr on training data": train["estimate"]["yr"],
+        }
+    }
+    facts = {
+        "L8": f"5% and 95% quantiles over 30 permutations of yr: {table['spread_low']['yr']:.0f} and {table['spread_high']['yr']:.0f}."
+    }
     pictures = (
         Picture(
             "lecture-bike",
@@ -288,7 +335,7 @@ def bike(seed: int, settings: Settings) -> Repetition:
     return Repetition(hits, values, facts, pictures)
 
 
-def profiles(seed: int, settings: Settings) -> Repetition:
+def profiles(seed: int, settings: Settings) -> Repetition:  # noqa: PLR0915 - a list of definitions
     """Modeva's definitions by hand: scores, H-statistic, log-odds, fast paths, local effects."""
     del settings
     rng = np.random.default_rng(seed)
@@ -311,7 +358,9 @@ def profiles(seed: int, settings: Settings) -> Repetition:
     joint, a, b = (pd_of(c, few) for c in (["a", "b"], ["a"], ["b"]))
     by_hand = float(np.square(joint - a - b).sum() / np.square(joint).sum())
     strength = uq.interactions(subject, measures=["log_odds", "entropy"], top=None, max_rows=40)["log_odds"].estimates
-    pair = strength[(strength["feature"].isin(["a", "b"])) & (strength["feature_2"].isin(["a", "b"]))]["estimate"].iloc[0]
+    pair = strength[(strength["feature"].isin(["a", "b"])) & (strength["feature_2"].isin(["a", "b"]))]["estimate"].iloc[
+        0
+    ]
     entropy_h = uq.interactions(subject, measures=["entropy"], top=None, max_rows=40).estimates
     profile = uq.profile(subject, ["a", ("a", "b")], grid_resolution=5)
     curve = profile["pdp"].estimates.query("measure == 'log_odds' and feature == 'a'")
@@ -338,7 +387,9 @@ def profiles(seed: int, settings: Settings) -> Repetition:
 
     counted("pdp"), counted("ale")
     leaf = RandomForestClassifier(20, random_state=0).fit(X[:120], y[:120])
-    infinite = refusal(lambda: uq.interactions(uq.explain(leaf, few, outcome), measures=["log_odds"], top=None, max_rows=20))
+    infinite = refusal(
+        lambda: uq.interactions(uq.explain(leaf, few, outcome), measures=["log_odds"], top=None, max_rows=20)
+    )
     warning = f"{AccumulatedLocalEffects.card.assumes} {AccumulatedLocalEffects.card.fails}"
     interaction = local["interaction"].estimates
     truncated = view.plot(truncate=True)
@@ -387,14 +438,14 @@ def profiles(seed: int, settings: Settings) -> Repetition:
             "Modeva: ALE of the log-odds and of the entropy",
             "Local effects accumulate over quantile bins and are centred.",
             "The local effects of independent features agree with the partial dependence; the entropy is largest in the middle.",
-            lambda: local.plot(),
+            local.plot,
         ),
         Picture(
             "modeva-ale-pair",
             "Modeva: two-dimensional ALE",
             "Two-dimensional local effects show interactions.",
             "Opposite corners have the same sign: the product a·b that generated the data.",
-            lambda: local["interaction"].plot(),
+            local["interaction"].plot,
         ),
     )
     return Repetition(hits, {}, facts, pictures)
@@ -410,13 +461,18 @@ def correlated(seed: int, settings: Settings) -> Repetition:
 
     def model(rows: pd.DataFrame) -> uq.dist.Normal:
         # the true effect where there are data; a strange one where a and b are apart
-        return uq.dist.Normal((rows["a"] + 2 * (rows["a"] - rows["b"]).abs().clip(lower=1.5) - 3).to_numpy(), np.full(len(rows), 0.2))
+        return uq.dist.Normal(
+            (rows["a"] + 2 * (rows["a"] - rows["b"]).abs().clip(lower=1.5) - 3).to_numpy(), np.full(len(rows), 0.2)
+        )
 
     subject = uq.explain(model, X, y)
     average = uq.profile(subject, "a", measures=["prediction"], grid_resolution=12, percentiles=[0.02, 0.98]).estimates
     local = uq.effects(subject, "a", measures=["prediction"], n_bins=20).estimates
     at = np.linspace(-1.5, 1.5, 31)
-    error = [float(np.ptp(np.interp(at, t["x"].to_numpy(float), t["estimate"].to_numpy(float)) - at)) for t in (average, local)]
+    error = [
+        float(np.ptp(np.interp(at, t["x"].to_numpy(float), t["estimate"].to_numpy(float)) - at))
+        for t in (average, local)
+    ]
     curves = {
         name: (table["x"].to_numpy(float), table["estimate"].to_numpy(float) - table["estimate"].astype(float).mean())
         for name, table in (("PDP", average), ("ALE", local))
@@ -438,15 +494,20 @@ def correlated(seed: int, settings: Settings) -> Repetition:
 
 
 EXPERIMENTS = (
-    Experiment("worked-example", "Lecture: the worked example", worked_example, ("L1", "L2", "L3", "L4", "L5", "L6", "L20")),
     Experiment(
-        "lecture-extrapolation", "Lecture: extrapolation", extrapolation, ("L10", "L11", "L12", "L16", "L17", "L18"), 3, 30
+        "worked-example", "Lecture: the worked example", worked_example, ("L1", "L2", "L3", "L4", "L5", "L6", "L20")
+    ),
+    Experiment(
+        "lecture-extrapolation",
+        "Lecture: extrapolation",
+        extrapolation,
+        ("L10", "L11", "L12", "L16", "L17", "L18"),
+        3,
+        30,
     ),
     Experiment("lecture-interactions", "Lecture: interactions", interactions, ("L9", "L13", "L19", "M5"), 3, 30),
     Experiment("lecture-overfit", "Lecture: training and test data", overfit, ("L14", "L15", "M2"), 3, 30),
-    Experiment(
-        "lecture-bike", "Lecture: bike sharing", bike, ("L7", "L8"), 2, 20, {"L7": {"yr": (816.0, 0.0)}}
-    ),
+    Experiment("lecture-bike", "Lecture: bike sharing", bike, ("L7", "L8"), 2, 20, {"L7": {"yr": (816.0, 0.0)}}),
     Experiment(
         "modeva",
         "Modeva: definitions",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import gpytorch
@@ -23,7 +24,7 @@ class Scaled(Module):  # type: ignore[misc]  # torch is Any to mypy
         self.register_buffer("centre", torch.tensor(X.mean(axis=0), dtype=torch.float32))
         self.register_buffer("size", torch.tensor(X.std(axis=0), dtype=torch.float32))
         widths, parts = (X.shape[1], 100, 100, outputs), []
-        for before, after in zip(widths, widths[1:], strict=False):
+        for before, after in itertools.pairwise(widths):
             parts += [layer(before, after), nn.ReLU(), nn.Dropout(dropout)]
         self.body = nn.Sequential(*parts[:-2])
 
@@ -40,6 +41,7 @@ class DropoutNetwork(Scaled):
         self.log_precision = nn.Parameter(torch.zeros(()))
 
     def forward(self, rows: Any) -> Any:
+        """Return the distribution of a random network."""
         mean = self.scores(rows)[:, 0]
         return distributions.Normal(mean, torch.exp(-0.5 * self.log_precision).expand_as(mean))
 
@@ -47,13 +49,14 @@ class DropoutNetwork(Scaled):
 def dropout_network(X: FloatArray, y: FloatArray, seed: int, epochs: int) -> Any:
     """Train by stochastic gradient descent, and tune τ on a tenth of the observations."""
     torch.manual_seed(seed)
-    order = np.random.default_rng(seed).permutation(len(X))
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(X))
     kept, fit = order[: len(X) // 10], order[len(X) // 10 :]
     rows, target = (torch.tensor(part, dtype=torch.float32) for part in (X, y))
     model = DropoutNetwork(X)
     optimiser = torch.optim.SGD(model.body.parameters(), lr=0.1)
     for _ in range(epochs):
-        for batch in np.array_split(np.random.permutation(fit), max(len(fit) // 200, 1)):
+        for batch in np.array_split(rng.permutation(fit), max(len(fit) // 200, 1)):
             optimiser.zero_grad()
             (model.scores(rows[batch])[:, 0] - target[batch]).square().mean().backward()
             optimiser.step()
@@ -77,6 +80,7 @@ class RandomLinear(Module):  # type: ignore[misc]
         self.raw = nn.Parameter(torch.full((after, before + 1), -4.0))
 
     def forward(self, rows: Any) -> Any:
+        """Return the output with weights that are drawn at each call."""
         size = nn.functional.softplus(self.raw)
         weights = self.mean + size * torch.randn_like(size)
         return rows @ weights[:, :-1].T + weights[:, -1]
@@ -94,6 +98,7 @@ class BayesNetwork(Scaled):
         super().__init__(X, 2, RandomLinear)
 
     def forward(self, rows: Any) -> Any:
+        """Return the classes of a random network."""
         return distributions.Categorical(logits=self.scores(rows))
 
 
@@ -123,6 +128,7 @@ class Process(ExactGP):  # type: ignore[misc]
         self.covar_module = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel())
 
     def forward(self, rows: Any) -> Any:
+        """Return the prior at the rows."""
         z = (rows - self.centre) / self.size
         return gpytorch.distributions.MultivariateNormal(self.mean_module(z), self.covar_module(z))
 

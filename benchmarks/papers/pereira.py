@@ -67,11 +67,13 @@ def identities(seed: int, settings: Settings) -> Repetition:
     def log_density(*at: int) -> FloatArray:
         return np.asarray(multivariate_normal(np.zeros(len(at)), S[np.ix_(at, at)]).logpdf(Z[:, at]))
 
-    terms = gaussian_terms(Z, np.linalg.inv(S))
+    terms = gaussian_terms(Z, np.asarray(np.linalg.inv(S), float))
     for i in range(4):
         others = tuple(k for k in range(4) if k != i)
         mutual = log_density(i, 4) - log_density(i) - log_density(4)
-        conditional = log_density(*others, i, 4) + log_density(*others) - log_density(*others, i) - log_density(*others, 4)
+        conditional = (
+            log_density(*others, i, 4) + log_density(*others) - log_density(*others, i) - log_density(*others, 4)
+        )
         differences += [np.abs(terms.mutual[:, i] - mutual).max(), np.abs(terms.conditional[:, i] - conditional).max()]
     X, y = toy(400, rng)
     subject = uq.explain(lambda rows: uq.dist.Normal(rows["X1"].to_numpy(), np.ones(len(rows))), X, y)
@@ -82,7 +84,9 @@ def identities(seed: int, settings: Settings) -> Repetition:
     parts = free.estimates.pivot_table(index="feature", columns="item", values="estimate")
     rows = free.result.rows
     classes = X.assign(X7=np.where(X["X7"] > 0, "high", "low"))
-    discrete = uq.covered_information(uq.explain(lambda r: uq.dist.Normal(r["X1"].to_numpy(float), np.ones(len(r))), classes, y), n_sets=10)
+    discrete = uq.covered_information(
+        uq.explain(lambda r: uq.dist.Normal(r["X1"].to_numpy(float), np.ones(len(r))), classes, y), n_sets=10
+    )
     hits = {
         "C1": max(differences) < 1e-9,
         "C2": near(parts["covered information"], parts["redundant part"] - parts["synergistic part"]),
@@ -110,14 +114,14 @@ def identities(seed: int, settings: Settings) -> Repetition:
             "The information that X gives about Y is covered in part by other features.",
             "For each feature the bar divides its information about y into the part that others share and the part that only "
             "it has. X2 to X4 and X5, X6 share information; X1 shares none.",
-            lambda: free.plot(),
+            free.plot,
         ),
         Picture(
             "pereira-2",
             "Pereira et al., figure 2: the inferred network",
             "The first step of the method infers the graph.",
             "Edges are partial correlations of the graphical lasso. The two groups that the data were generated from are found.",
-            lambda: free["graph"].plot(),
+            free["graph"].plot,
         ),
     )
     return Repetition(hits, {}, facts, pictures)
@@ -125,6 +129,7 @@ def identities(seed: int, settings: Settings) -> Repetition:
 
 def ranking(seed: int, settings: Settings) -> Repetition:
     """Figure 3: the toy data by extremely randomised trees, one split."""
+    del settings
     X, y = toy(2000, np.random.default_rng(seed))
     model = ExtraTreesRegressor(100, max_features=4, random_state=seed, n_jobs=1).fit(X[:1600], y[:1600])
     subject = uq.explain(model, X[1600:], y[1600:])
@@ -132,7 +137,8 @@ def ranking(seed: int, settings: Settings) -> Repetition:
     sets = uq.covered_information(subject, **options)
     half = uq.covered_information(subject, potentials="half", **options)
     whole_of, half_of = (
-        view["corrected"].estimates.set_index("feature")["estimate"].astype(float).reindex(NAMES) for view in (sets, half)
+        view["corrected"].estimates.set_index("feature")["estimate"].astype(float).reindex(NAMES)
+        for view in (sets, half)
     )
     adjusted_view = uq.adjusted_importance(subject, n_repeats=3)
     adjusted = adjusted_view.estimates.query("measure == 'squared_error'").set_index("feature")
@@ -156,7 +162,11 @@ def ranking(seed: int, settings: Settings) -> Repetition:
     }
     values = {
         "C10": {"τ of CID, whole potentials": tau(whole_of), "half potentials": tau(half_of)},
-        "C11": {"τ of adjusted importance": tau(cover), "of plain importance": tau(plain), "of Gini importance": tau(gini)},
+        "C11": {
+            "τ of adjusted importance": tau(cover),
+            "of plain importance": tau(plain),
+            "of Gini importance": tau(gini),
+        },
         "C12": {name: float(plain[name]) for name in NAMES},
         "C13": {"share of X1": float(gini["X1"] / gini.sum())},
         "C14": {name: float(cover[name]) for name in ("X5", "X6", "X7")},
@@ -173,7 +183,7 @@ def ranking(seed: int, settings: Settings) -> Repetition:
             "Plain permutation importance is nearly equal and near 0 except for X1; the correction ranks X1 > X2 > X3 > X4 > X5, X6 > X7.",
             f"The package's adjusted importance permutes partner features as well. Its τ with the true ranking is {tau(cover):.2f}, that of "
             f"plain importance {tau(plain):.2f}.",
-            lambda: adjusted_view.plot(),
+            adjusted_view.plot,
         ),
         Picture(
             "pereira-corrected",
@@ -195,7 +205,7 @@ def ranking(seed: int, settings: Settings) -> Repetition:
 
 
 def splits(seed: int, settings: Settings) -> Repetition:
-    """The swarm of importances over random splits with a new fit for each, and the map."""
+    """Draw the swarm of importances over random splits with a new fit for each, and read the map."""
     X, y = toy(1000, np.random.default_rng(seed))
     model = ExtraTreesRegressor(50, max_features=4, random_state=seed).fit(X, y)
     subject = uq.explain(model, X, y)
@@ -234,7 +244,13 @@ def splits(seed: int, settings: Settings) -> Repetition:
             "From left to right: Gini importance underestimates X1; permutation importance is nearly equal but for X1; CID is in the right order.",
             f"The medians of the corrected importance rank {', '.join(medians.sort_values(ascending=False).index)}. Gini and "
             "permutation importance look as in the source.",
-            lambda: swarm({"Gini importance": gini, "permutation importance": table["plain"], "corrected (CID)": table["corrected"]}),
+            lambda: swarm(
+                {
+                    "Gini importance": gini,
+                    "permutation importance": table["plain"],
+                    "corrected (CID)": table["corrected"],
+                }
+            ),
         ),
     )
     return Repetition(hits, {}, facts, pictures)
@@ -246,7 +262,7 @@ def _sample(X: pd.DataFrame, y: FloatArray, seed: int) -> tuple[pd.DataFrame, Fl
 
 
 def survival(seed: int, settings: Settings) -> Repetition:
-    """The second experiment has private data; here its model on generated survival times."""
+    """Fit the model of the second experiment to generated survival times, as its data are private."""
     del settings
     from sksurv.ensemble import GradientBoostingSurvivalAnalysis
     from sksurv.util import Surv
@@ -265,7 +281,10 @@ def survival(seed: int, settings: Settings) -> Repetition:
 
 EXPERIMENTS = (
     Experiment(
-        "pereira-identities", "Definitions and exact identities", identities, ("C1", "C2", "C3", "C4", "C5", "C6", "C7", "C15")
+        "pereira-identities",
+        "Definitions and exact identities",
+        identities,
+        ("C1", "C2", "C3", "C4", "C5", "C6", "C7", "C15"),
     ),
     Experiment("pereira-ranking", "The toy data: rankings", ranking, ("C10", "C11", "C12", "C13", "C14"), 3, 40),
     Experiment("pereira-splits", "The toy data: random splits", splits, ("C8", "C9", "C16")),
