@@ -176,6 +176,9 @@ def _opening(found: Findings) -> Section:
         rule += " This is the quick run: a claim agrees unless a rate of .8 is refuted at the 5% level."
     numbers = [number for key in found.claims for number in _paper(found, key) if key in found.experiment]
     agreeing = sum(number[-1].text == "agrees" for number in numbers)
+    few = [k for k in found.claims if found.verdict(k) == "in part" and all(found.outcome(k).hits[k])]
+    if few:
+        rule += f" Of the claims in part, {len(few)} hold in every repetition of this run, of which there are fewer than 11: {' '.join(few)}."
     size = (
         f"Of {len(numbers)} numbers that the sources print, {agreeing} agree within two joint standard errors."
         if numbers

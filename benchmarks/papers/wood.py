@@ -271,7 +271,8 @@ COPIES = {"original": None, "10 is a copy of 1": 0, "10 is a copy of 5": 4}
 
 
 def copies(seed: int, settings: Settings) -> Repetition:
-    """Figure 3: the classification data, with and without a copy."""
+    """Figure 3: the classification data, with and without a copy, by forests of 100 trees (500 in the source)."""
+    del settings
     rng = np.random.default_rng(seed)
     X = rng.random((5000, 10))
     y = (rng.random(5000) < 0.1 + 0.8 * (X[:, :4].sum(axis=1) > 2)).astype(int)
@@ -281,7 +282,7 @@ def copies(seed: int, settings: Settings) -> Repetition:
         if source is not None:
             rows[:, 9] = rows[:, source]
         table = frame(rows)
-        model = forest(table[:3750], y[:3750], seed, 100 if settings.quick else 500)
+        model = forest(table[:3750], y[:3750], seed, 100)
         subjects[title] = uq.explain(model, table[3750:], y[3750:])
     views = uq.importance(subjects, measures=BOTH, n_repeats=10, seed=seed)
     names = [str(k) for k in range(1, 11)]
@@ -352,8 +353,8 @@ def pairs(seed: int, settings: Settings) -> Repetition:
     noise, views = rng.normal(size=1000), {}
     for variance in NOISES:
         y = signal + variance**0.5 * noise
-        subject = uq.explain(process(X[:500], y[:500]), X[500:], y[500:])
-        views[variance] = uq.importance(subject, measures=BOTH, n_repeats=10, seed=seed)
+        subject = uq.explain(process(X[:500], y[:500]), X[500:750], y[500:750])
+        views[variance] = uq.importance(subject, measures=BOTH, n_repeats=5, seed=seed)
     L, E = ({v: column(view, m)[X.columns.to_list()] for v, view in views.items()} for m in BOTH)
     hits = {
         "W23": bool(L[2.0]["5"] > L[2.0][["1", "2", "3", "4"]].max()),
@@ -509,7 +510,7 @@ def concrete(seed: int, settings: Settings) -> Repetition:
         return uq.dist.Normal(*model.predict(scaled(rows), return_std=True))
 
     subject = uq.explain(predict, test, y_test, train=(X, y), label="Gaussian process")
-    view = uq.importance(subject, measures=BOTH, n_repeats=10, train=False, seed=seed)
+    view = uq.importance(subject, measures=BOTH, n_repeats=5, train=False, seed=seed)
     L, E = (column(view, m) for m in BOTH)
     profile = uq.profile(subject, "age_days", measures=["entropy"])
     spread = float(np.ptp(profile.estimates["estimate"].to_numpy(float)))
@@ -567,7 +568,7 @@ def networks(seed: int, settings: Settings) -> Repetition:
     from .models import bayes_network, dropout_network, gaussian_process
 
     X, y, test, y_test = concrete_data(settings, seed)
-    epochs = 200 if settings.quick else 1500
+    epochs = 100 if settings.quick else 1500
     model = dropout_network(X.to_numpy(), y, seed, epochs)
     subject = uq.explain(model, test, y_test, stochastic="members", n_members=10 if settings.quick else 20)
     view = uq.importance(subject, measures=BOTH, n_repeats=5, seed=seed)
@@ -624,7 +625,7 @@ def diabetes(seed: int, settings: Settings) -> Repetition:
     table = settings.table("diabetes_pima.csv").astype(float)
     y = table.pop("diabetes").astype(int)
     fit, test, y_fit, y_test = train_test_split(table, y, test_size=0.25, random_state=seed, stratify=y)
-    model = forest(fit, y_fit, seed, 200 if settings.quick else 500)
+    model = forest(fit, y_fit, seed, 100 if settings.quick else 500)
     subject = uq.explain(model, test, y_test, train=(fit, y_fit), label="calibrated forest")
     view = uq.importance(subject, measures=BOTH, n_repeats=10, train=False, seed=seed)
     L = column(view, "nll").sort_values(ascending=False)
@@ -748,8 +749,8 @@ EXPERIMENTS = (
         20,
     ),
     Experiment("wood-pairs", "Regression with correlated features", pairs, ("W23", "W24", "W25"), 2, 20),
-    Experiment("wood-border", "Extrapolation in profiles", border, ("W27", "W28", "W29", "W30", "W32"), 3, 30),
+    Experiment("wood-border", "Extrapolation in profiles", border, ("W27", "W28", "W29", "W30", "W32"), 2, 30),
     Experiment("wood-concrete", "Concrete by a Gaussian process", concrete, ("W34", "W35", "W36", "W37"), 1, 16),
     Experiment("wood-networks", "Concrete by Monte Carlo dropout", networks, ("W44", "W45", "W46", "W47")),
-    Experiment("wood-diabetes", "Diabetes", diabetes, ("W38", "W39", "W40", "W41", "W42", "W43"), 3, 25),
+    Experiment("wood-diabetes", "Diabetes", diabetes, ("W38", "W39", "W40", "W41", "W42", "W43"), 2, 25),
 )
