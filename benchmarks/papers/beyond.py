@@ -68,7 +68,7 @@ def known_truth(seed: int, settings: Settings) -> Repetition:
             "beyond-methods",
             "Six methods on the same observations, each relative to its largest value",
             "The sources recommend different measures for one question.",
-            "The noise level is the only feature that decides the uncertainty. Entropy-PFI gives it a value near 0, because it is "
+            "The noise level is the only feature that decides the uncertainty. Entropy-PFI gives it exactly 0, because it is "
             "independent of all other features and rises and falls cancel (Wood et al., proposition 1). The mean absolute change "
             "of the entropy, by which the package names drivers of uncertainty, is right; R-sens sees the noise level too, "
             "EAD does not, as it reads the mean alone.",

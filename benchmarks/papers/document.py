@@ -133,7 +133,7 @@ def _numbers(values: Mapping[str, Sequence[float]]) -> str:
     parts = []
     for name, numbers in values.items():
         mean, error = mean_and_error(numbers)
-        parts.append(f"{name} {mean:.3g}" + (f" ± {error:.2g}" if len(numbers) > 1 else ""))
+        parts.append(f"{name} {mean:.4g}" + (f" ± {error:.2g}" if len(numbers) > 1 else ""))
     return "; ".join(parts) + "." if parts else ""
 
 
@@ -166,19 +166,20 @@ def _opening(found: Findings) -> Section:
     )
     words = ", ".join(f"{number} {word if word != 'agrees' else 'agree'}" for word, number in counts.items() if number)
     text = f"The five sources make {sum(counts.values())} claims; each was run through the public functions of this package: {words}."
-    rule = (
-        "A claim is a function of one repetition with its own random seed. It agrees if the lower limit of the 90% Wilson interval of its "
-        "hit rate (one-sided 95%) is at least .8, does not agree if the upper limit is below .5, and agrees in part otherwise. With few "
-        "repetitions a claim that holds in all of them can still stand as “in part”: from 11 repetitions on it cannot. Definitions and "
-        "identities are compared once, to rounding."
-    )
+    rule = "A claim is a function of one repetition with its own random seed. "
     if found.quick:
-        rule += " This is the quick run: a claim agrees unless a rate of .8 is refuted at the 5% level."
-    numbers = [number for key in found.claims for number in _paper(found, key) if key in found.experiment]
-    agreeing = sum(number[-1].text == "agrees" for number in numbers)
+        rule += "This is the quick run, with few repetitions and smaller models: a claim agrees unless a hit rate of .8 is refuted at the 5% level."
+    else:
+        rule += (
+            "It agrees if the lower limit of the 90% Wilson interval of its hit rate (one-sided 95%) is at least .8, does not agree if the "
+            "upper limit is below .5, and agrees in part otherwise."
+        )
+    rule += " Definitions and identities are compared once, to rounding. The number of repetitions stands beside each claim."
     few = [k for k in found.claims if found.verdict(k) == "in part" and all(found.outcome(k).hits[k])]
     if few:
         rule += f" Of the claims in part, {len(few)} hold in every repetition of this run, of which there are fewer than 11: {' '.join(few)}."
+    numbers = [number for key in found.claims for number in _paper(found, key) if key in found.experiment]
+    agreeing = sum(number[-1].text == "agrees" for number in numbers)
     size = (
         f"Of {len(numbers)} numbers that the sources print, {agreeing} agree within two joint standard errors."
         if numbers
@@ -277,7 +278,7 @@ def _paper(found: Findings, claim: str) -> Iterator[tuple[str, str, float, float
 
 def _pictures(outcome: Outcome) -> Iterator[Block]:
     for key, title, states, reading, svg in outcome.pictures:
-        yield Figure(id=key, caption=title, alt=f"{title}. {reading}", svg=svg)
+        yield Figure(id=f"figure-{key}", caption=title, alt=f"{title}. {reading}", svg=svg)
         yield from paragraphs(f"The source: {states} Here: {reading}")
 
 

@@ -444,7 +444,7 @@ def profiles(seed: int, settings: Settings) -> Repetition:  # noqa: PLR0915 - a 
             "modeva-ale-pair",
             "Modeva: two-dimensional ALE",
             "Two-dimensional local effects show interactions.",
-            "Opposite corners have the same sign: the product a·b that generated the data.",
+            "The surface is not flat: it shows the product a·b of the log-odds that generated the data, in steps of the trees.",
             local["interaction"].plot,
         ),
     )

@@ -131,7 +131,7 @@ def identities(seed: int, settings: Settings) -> Repetition:  # noqa: PLR0915 - 
         "R11": near(column(view, "rsens")["a"], along(view, "a").mean(), 1e-9),
         "R12": near(along(fixed, "a"), (np.abs(2 * a) / 0.5)[by_a], 1e-5),
         "R27": near(np.sort(ours), np.sort(expected), 1e-9),
-        "R28": "overconfident" not in honest and over != honest,
+        "R28": "UQ101" in over and "UQ101" not in honest,
     }
     facts = {
         "R1": ", ".join(f"{k.upper()} {means[k]:.6g} (by hand {by_hand[k]:.6g})" for k in by_hand) + ".",
@@ -146,7 +146,7 @@ def identities(seed: int, settings: Settings) -> Repetition:  # noqa: PLR0915 - 
         "R11": "The estimate is the mean over observations, with an interval.",
         "R12": "With a standard deviation of 0.5 R-sens is twice the absolute derivative of the mean.",
         "R27": "stability() gives the entropy of the rank over subjects: equal to that by hand for three models.",
-        "R28": f"Findings on calibration beside R-sens: {honest or 'none'} for calibrated, {over or 'none'} for five times too small standard deviations.",
+        "R28": "An audit with R-sens reports over-confidence (UQ101) for standard deviations that are five times too small, and not for right ones.",
     }
     curves: dict[str, dict[str, tuple[Any, Any]]] = {}
     for position, feature in enumerate(("x1", "x2")):
