@@ -1,84 +1,86 @@
 """Run every claim of the sources and write the document.
 
-python -m benchmarks.papers [--data DIR] [--quick] [--output DIR] [--only NAME]
+python -m benchmarks.papers [--data DIR] [--quick] [--output DIR] [--only NAME] [--jobs N] [--seconds S] [--cache DIR]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import time
+import os
+import pickle
+import sys
 import traceback
-from collections import defaultdict
+import warnings
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 
-from .claims import Experiment, Number, Picture, Repetition, Settings, claims
+from .claims import Outcome, Settings, repeat
 from .document import Findings, write
 from .experiments import EXPERIMENTS
 
+COMMITTED = Path(__file__).parents[2] / "sample_reports" / "replication" / "claims.json"
+BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
 
-def repeat(experiment: Experiment, settings: Settings) -> tuple[list[Repetition], str]:
-    """Run an experiment, and return its repetitions and why it ended early, if it did."""
-    done: list[Repetition] = []
-    for seed in range(experiment.quick if settings.quick else experiment.full):
-        try:
-            done.append(experiment.run(seed, settings))
-        except FileNotFoundError as error:
-            return done, f"The data are not there: {error.filename}."
-        except ImportError as error:
-            return done, f"{error.name or error} is not installed."
-    return done, ""
+
+def run(name: str, settings: Settings, cache: Path | None) -> Outcome:
+    """Run an experiment, or read its outcome where an earlier run kept it."""
+    kept = cache and cache / f"{name}-{'quick' if settings.quick else 'full'}.pickle"
+    if kept and kept.exists():
+        return pickle.loads(kept.read_bytes())
+    warnings.simplefilter("ignore")  # of the optimisers of the models
+    try:
+        outcome = repeat(BY_NAME[name], settings)
+    except Exception:  # noqa: BLE001 - one experiment must not cost the others
+        traceback.print_exc()
+        return Outcome(name, why="The experiment failed.")
+    if kept:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_bytes(pickle.dumps(outcome))
+    return outcome
+
+
+def refuted(found: Findings) -> list[str]:
+    """Return claims that the committed document says agree, and that this run refutes."""
+    if not COMMITTED.exists():
+        return []
+    before = {row["claim"] for row in json.loads(COMMITTED.read_text(encoding="utf-8")) if row["verdict"] == "agrees"}
+    return sorted(key for key in before if found.verdict(key) == "does not agree")
 
 
 def main() -> int:
-    """Run, print a line for each experiment, and write the document; return 1 where an experiment failed."""
+    """Run, print a line for each experiment, write the document; return 1 where an experiment failed or a claim fell."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.papers", description=__doc__)
     parser.add_argument("--data", type=Path, help="folder with the papers' data sets")
     parser.add_argument("--quick", action="store_true", help="few repetitions, at most five minutes")
-    parser.add_argument("--output", type=Path, default=Path("sample_reports/replication"))
-    parser.add_argument("--only", action="append", help="run this experiment alone; repeat")
+    parser.add_argument("--output", type=Path, default=Path("replication"))
+    parser.add_argument("--only", action="append", help="run this experiment alone; repeat", choices=BY_NAME)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=float("inf"),
+        help="processor time after which an experiment begins no repetition",
+    )
+    parser.add_argument("--cache", type=Path, help="folder that keeps outcomes, so that a later run goes on from there")
     given = parser.parse_args()
-    settings, failed = Settings(given.data, given.quick), False
-    hits: dict[str, list[bool]] = defaultdict(list)
-    facts: dict[str, str] = {}
-    missing: dict[str, str] = {}
-    numbers: list[Number] = []
-    pictures: dict[str, list[Picture]] = {}
-    for experiment in EXPERIMENTS:
-        if given.only and experiment.name not in given.only:
-            continue
-        start = time.process_time()
-        try:
-            repetitions, why = repeat(experiment, settings)
-        except Exception:  # noqa: BLE001 - one experiment must not cost the others
-            traceback.print_exc()
-            repetitions, why, failed = [], "The experiment failed.", True
-        for repetition in repetitions:
-            for claim, hit in repetition.hits.items():
-                hits[claim].append(bool(hit))
-            facts |= {claim: text for claim, text in repetition.facts.items() if claim not in facts}
-        numbers += [number for repetition in repetitions[:1] for number in repetition.numbers]
-        pictures[experiment.name] = [picture for repetition in repetitions[:1] for picture in repetition.pictures]
-        missing |= dict.fromkeys(experiment.claims if why else (), why)
-        rates = ", ".join(
-            f"{claim} {sum(hits[claim])}/{len(hits[claim])}" for claim in experiment.claims if hits[claim]
-        )
-        print(f"{experiment.name}: {time.process_time() - start:.0f} s CPU; {rates} {why}", flush=True)
-    found = Findings(claims(), dict(hits), facts, missing, numbers, pictures, settings.quick)
-    given.output.mkdir(parents=True, exist_ok=True)
-    rows = [
-        {
-            "claim": key,
-            "hits": sum(found.hits.get(key, [])),
-            "n": len(found.hits.get(key, [])),
-            "verdict": found.verdict(key),
-        }
-        for key in found.claims
-    ]
-    (given.output / "claims.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    settings = Settings(given.data, given.quick, given.seconds)
+    outcomes: dict[str, Outcome] = {}
+    with ProcessPoolExecutor(given.jobs) as pool:
+        jobs = [pool.submit(partial(run, name, settings, given.cache)) for name in given.only or BY_NAME]
+        for job in as_completed(jobs):
+            outcome = job.result()
+            outcomes[outcome.name] = outcome
+            rates = ", ".join(f"{claim} {sum(hits)}/{len(hits)}" for claim, hits in outcome.hits.items())
+            print(f"{outcome.name}: {outcome.seconds:.0f} s; {rates} {outcome.why}", flush=True)
+    found = Findings(outcomes, quick=settings.quick)
     write(found, given.output)
-    return int(failed)
+    fallen = refuted(found)
+    print(f"{found.counts()}; refuted although the committed document says agrees: {fallen or 'none'}")
+    return int(bool(fallen) or any(outcome.why == "The experiment failed." for outcome in outcomes.values()))
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main())

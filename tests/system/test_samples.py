@@ -1,6 +1,7 @@
 """The check of the sample reports notices numbers, structure and pages, and nothing smaller."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -56,4 +57,20 @@ def test_the_committed_samples_are_whole_and_small(name: str) -> None:
 
 
 def test_the_samples_together_are_small() -> None:
-    assert sum(file.stat().st_size for file in (ROOT / "sample_reports").rglob("*") if file.is_file()) < 7 * 2**20
+    def size(folder: str) -> int:
+        return sum(file.stat().st_size for file in (ROOT / folder).rglob("*") if file.is_file())
+
+    replication = size("sample_reports/replication")
+    assert replication < 3 * 2**20
+    assert size("sample_reports") - replication < 7 * 2**20
+
+
+def test_the_replication_document_judges_every_claim() -> None:
+    folder = ROOT / "sample_reports" / "replication"
+    rows = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
+    claims = tomllib.loads((ROOT / "benchmarks" / "papers" / "claims.toml").read_text(encoding="utf-8"))
+    assert [row["claim"] for row in rows] == list(claims)
+    assert not [row["claim"] for row in rows if row["verdict"] == "not run"]
+    page = (folder / "replication.html").read_text(encoding="utf-8")
+    for verdict in ("in part", "does not agree"):
+        assert f"{sum(row['verdict'] == verdict for row in rows)} {verdict}" in page
