@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -55,8 +55,10 @@ def new_values(columns: Sequence[Paired], rows: IntArray, engine: Engine) -> Dia
                 "training range: the k most extreme of all observations are in the test sample. New levels: by "
                 "permutation of the observations between the samples."
             ),
-            "These p-values do not use weights; of each cluster they use one observation, drawn once, and training "
-            "observations count by the same share.",
+            (
+                "These p-values do not use weights; of each cluster they use one observation, drawn once, and training "
+                "observations count by the same share."
+            ),
         ),
         meta={"tests": sum(3 if pair.ordered else 2 for pair in columns)},
     )
@@ -74,7 +76,7 @@ def _new(pair: Paired, rows: IntArray, engine: Engine) -> Iterator[New]:
         yield NEWLY_MISSING, hits, all_among(int(hits[rows].sum()), len(rows), _counting(pair, rows, pair.train)), ""
 
 
-def _counting(pair: Paired, rows: IntArray, train: FloatArray) -> int:
+def _counting(pair: Paired, rows: IntArray, train: Sized) -> int:
     """Return how many training rows count as independent: the share of them that does of the audited rows."""
     return max(1, round(len(train) * len(rows) / len(pair.test)))
 
