@@ -9,7 +9,6 @@ from scipy.stats import multivariate_normal
 
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.support.arrays import FloatArray, IntArray
-from uq_report.core.support.limits import limited
 from uq_report.methods.cid import cid as textbook
 from uq_report.methods.cid import precision
 from uq_report.methods.cid.cid import Field, Greedy, normal_log_p
@@ -73,20 +72,6 @@ def test_terms_of_normals_with_a_covariance_per_class_follow_bayes_rule() -> Non
         rest = [k for k in range(3) if k != i]
         np.testing.assert_allclose(terms.mutual[:, i], posterior(S, [i]) - np.log(PRIOR)[CLASSES])
         np.testing.assert_allclose(terms.conditional[:, i], posterior(S, [0, 1, 2]) - posterior(S, rest))
-
-
-def test_sums_over_classes_in_blocks_of_rows_are_those_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    S = np.stack([COVARIANCE[:3, :3]] * 3)
-
-    def terms() -> bytes:
-        found = textbook.mixed_terms(ROWS[:, :3], CLASSES, np.log(PRIOR), MEANS, np.linalg.inv(S))
-        return found.mutual.tobytes() + found.conditional.tobytes()
-
-    whole, looks = terms(), list[int]()
-    monkeypatch.setattr(textbook, "CELLS", 4 * len(PRIOR) * 3)
-    with limited(lambda: looks.append(1)):
-        assert terms() == whole
-    assert len(looks) == len(PRIOR) + 2 * -(-len(ROWS) // 4)
 
 
 @pytest.mark.parametrize("chosen", [(), (1,), (2, 0), (0, 1, 2)])

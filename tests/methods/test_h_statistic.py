@@ -99,7 +99,7 @@ def test_as_many_variants_are_announced_as_there_are_shifts(monkeypatch: pytest.
 
     monkeypatch.setattr(type(engine.bound("h_statistic")), "evaluate", lambda _, *args: counted(*args))
     HStatistic(measures=("prediction",)).explain(engine.subject, engine.bound("h_statistic"), {})
-    assert totals == [3 * 4, 3 * 4]
+    assert totals == [4] * 6, "three features, then three pairs"
 
 
 def test_a_hundredth_of_the_spread_is_the_least_that_is_ranked() -> None:

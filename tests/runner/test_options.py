@@ -86,7 +86,7 @@ def strange(packages: Packages, fields: str) -> None:
         ("pfi", "margin", "0.1", "a table of numbers or a number or None", "None"),
         ("pdp", "percentiles", [0.1], "a list of 2 numbers", "[0.0, 1.0]"),
         ("pdp", "pairs", [["a", "b", "c"]], "a list of lists of 2 texts", "[]"),
-        ("redundancy", "n_splits", 2.5, "an integer or None", "None"),
+        ("redundancy", "max_rows", 2.5, "an integer or None", "None"),
         ("checks.calibration", "effect", "small", "a number", "0.02"),
         ("checks.policy", "severity", "worst", "'critical', 'high', 'medium', 'low' or 'observation'", '"high"'),
     ],

@@ -20,7 +20,7 @@ def card_of(name: str) -> MethodCard:
 
     Examples
     --------
-    >>> card_of("pfi").title
-    'Permutation importance'
+    >>> card_of("groups").title
+    'Groups'
     """
     return MethodCard(**_texts()[name])
