@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import uq_report as uq
 from uq_report.core.statistics.curve_gap import widest_parting
+from uq_report.core.support.arrays import FloatArray
 
 
 @pytest.mark.parametrize("power", [-1030, 250])
@@ -21,3 +23,13 @@ def test_curves_part_at_the_same_place_on_a_feature_of_any_size(power: int) -> N
     assert scaled is not None
     assert scaled._replace(at=plain.at) == plain
     assert scaled.at == plain.at._replace(x=np.ldexp(plain.at.x, power), start=np.ldexp(plain.at.start, power))
+
+
+@pytest.mark.parametrize("column", [np.linspace(-1e-300, 1e-300, 40), np.full(40, 2**64 - 1, dtype="uint64")])
+def test_a_column_of_any_size_is_audited_and_drawn_without_a_warning(column: FloatArray) -> None:
+    rows = pd.DataFrame({"a": np.sin(np.arange(40.0)), "b": column})
+    subject = uq.explain(lambda X: uq.dist.Normal(X["a"].to_numpy(), 1.0), rows, rows["a"])
+    options = {"pfi": {"n_repeats": 2}, "pdp": {"grid_resolution": 3, "max_ice": 3}}
+    audit = uq.audit(subject, explainers=("pfi", "cid", "pdp"), options=options, progress=False)
+    assert [gap.reason for gap in audit.run.not_run if gap.name == "cid"] == []
+    assert b"<html" in audit.render("html")

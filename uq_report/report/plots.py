@@ -295,7 +295,7 @@ def _stack(panels: Sequence[SheetPanel], counts: pd.Series[float], edges: Sequen
     with style.drawing(height, WIDTH, placed=True) as figure:
         top = height - TOP
         x = panels[0].average[col.X]
-        room = 0.02 * float(x.max() - x.min()) or 0.5
+        room = 0.02 * float(x.max() - x.min()) or max(0.5, 1e-6 * float(x.abs().max()))  # of one value: seen beside it
         ends = (float(x.min()) - room, float(x.max()) + room)
         for panel in panels:
             top -= TITLE + PANEL

@@ -78,7 +78,8 @@ class Data:
     def numbers(self) -> FloatArray:
         """The features as numbers (n, d); refuses two columns with correlation ±1."""
         X = np.column_stack([np.asarray(self.subject.values(f), dtype=float) for f in self.features])
-        alike = np.triu(np.abs(np.corrcoef(X, rowvar=False).reshape(len(self.features), -1)) > TOO_ALIKE, 1)
+        unit = X / np.abs(X).max(axis=0)  # of any size: squares of it do not underflow
+        alike = np.triu(np.abs(np.corrcoef(unit, rowvar=False).reshape(len(self.features), -1)) > TOO_ALIKE, 1)
         if alike.any():
             a, b = (self.features[k] for k in np.argwhere(alike)[0])
             raise UnfitError(
