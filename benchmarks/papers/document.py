@@ -171,13 +171,13 @@ def _opening(found: Findings) -> Section:
         rule += "This is the quick run, with few repetitions and smaller models: a claim agrees unless a hit rate of .8 is refuted at the 5% level."
     else:
         rule += (
-            "It agrees if the lower limit of the 90% Wilson interval of its hit rate (one-sided 95%) is at least .8, does not agree if the "
+            "It agrees if the lower limit of the 95% Wilson interval of its hit rate is at least .8, does not agree if the "
             "upper limit is below .5, and agrees in part otherwise."
         )
     rule += " Definitions and identities are compared once, to rounding. The number of repetitions stands beside each claim."
     few = [k for k in found.claims if found.verdict(k) == "in part" and all(found.outcome(k).hits[k])]
     if few:
-        rule += f" Of the claims in part, {len(few)} hold in every repetition of this run, of which there are fewer than 11: {' '.join(few)}."
+        rule += f" Of the claims in part, {len(few)} hold in every repetition of this run, of which there are fewer than 16: {' '.join(few)}."
     numbers = [number for key in found.claims for number in _paper(found, key) if key in found.experiment]
     agreeing = sum(number[-1].text == "agrees" for number in numbers)
     size = (

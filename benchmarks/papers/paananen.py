@@ -385,7 +385,7 @@ def figure_3(seed: int, settings: Settings) -> Repetition:
     last = {name: values / values.max() for name, values in found[sizes[-1]].items()}
     top = {name: set(values.nlargest(3).index) == set(TRUE_PAIRS) for name, values in last.items()}
     ours, hs = last["R-sens₂"], last["H-statistic"]
-    refused = refusal(lambda: uq.interactions(_tiny(), method="pd"))  # type: ignore[call-overload]  # not a method
+    refused = refusal(lambda: uq.interactions(_tiny(), method="pd"))
     curves = {
         f"{name}: {title}": {
             ("true" if pair in TRUE_PAIRS else "false"): (

@@ -79,7 +79,7 @@ def identities(seed: int, settings: Settings) -> Repetition:  # noqa: PLR0915 - 
     own_dots = profile["own"].frame.query("measure == 'entropy' and feature == 'a'")
     at = own_dots["item"].astype(int).to_numpy()
     surface = profile["surface"].frame.query("measure == 'entropy' and curve == -1")
-    at_points = [normal(X.assign(a=row.x, b=row.x_2)).entropy().mean() for row in surface.itertuples()]  # type: ignore[arg-type]  # columns of numbers
+    at_points = [normal(X.assign(a=row.x, b=row.x_2)).entropy().mean() for row in surface.itertuples()]
     fixed = uq.explain(lambda rows: uq.dist.Normal(rows["a"].to_numpy(), np.full(len(rows), 0.32)), X, y)
     reduced = uq.importance(fixed, measures=["squared_error", "nll"], exact=True)
     many = uq.explain(classes, X, rng.integers(0, 3, 60))
@@ -254,7 +254,7 @@ def clusters(seed: int, settings: Settings) -> Repetition:
     )
     return Repetition(
         {"W11": bool(share > 0.2 and estimate["lower"] > 0)},
-        {"W11": {"share above the former 90% quantile": share, "Entropy-PFI": float(estimate["estimate"])}},  # type: ignore[arg-type]  # a scalar
+        {"W11": {"share above the former 90% quantile": share, "Entropy-PFI": float(estimate["estimate"])}},
         {},
         pictures,
     )
