@@ -94,20 +94,15 @@ def test_one_table_tells_what_changed_worst_first_and_nothing_that_did_not() -> 
     assert [(row[0], str(row[1])[:7]) for row in table.rows[2:]] == [("negative log-likelihood of income", "by 0.10")]
 
 
-def test_observations_that_come_and_go_are_no_changes_that_matter() -> None:
-    found = replace(FOUND, findings=(finding("UQ501", "new", "", "observation"),), values=())
-    assert tables(made(found)) == {}
-    risen = replace(FOUND, findings=(finding("UQ501", "worse", "observation", "low"),), values=())
-    assert [row[0] for row in tables(made(risen))["changes-table"].rows] == ["UQ501 it matters (age)"]
-
-
-@pytest.mark.parametrize("number", [6, 7])
-def test_findings_beyond_the_first_few_are_counted_the_severest_shown(number: int) -> None:
-    many = [finding(f"UQ{k}", "new", "", "low") for k in range(number - 1)]
-    found = replace(FOUND, findings=(*many, finding("UQ9", "new", "", "high")), values=())
+def test_every_finding_that_opened_or_moved_is_listed_the_severest_first() -> None:
+    many = [finding(f"UQ{k}", "new", "", "low") for k in range(7)]
+    noted = (finding("UQ501", "new", "", "observation"), finding("UQ202", "moved", "low", "low"))
+    found = replace(FOUND, findings=(*many, *noted, finding("UQ9", "new", "", "high")), values=())
     rows = tables(made(found))["changes-table"].rows
-    assert rows[0][0] == "UQ9 it matters (age)"
-    assert [row[:2] for row in rows[6:]] == ([("1 further finding", Badge("new", "bad"))] if number > 6 else [])
+    assert (len(rows), rows[0][0]) == (10, "UQ9 it matters (age)")
+    assert rows[-1][:2] == ("UQ202 it matters (age)", Badge("moved", "neutral"))
+    unmoved = replace(FOUND, findings=(finding("UQ501", "unchanged", "low", "low"),), values=())
+    assert tables(made(unmoved)) == {}
 
 
 def test_values_are_told_by_their_difference_against_its_interval() -> None:

@@ -28,6 +28,7 @@ ELSEWHERE = {
     ids.PFI_DELTA: "the changes of single rows stay in the evidence",
     ids.SEGMENTS_FEATURES: "a column in the table of segments",
     ids.SUPPORT_COPIES: "a sentence in the section of support",
+    ids.SEGMENTS_ROWS: "attached, as the section of segments says",
     ids.SUPPORT_ROWS: "a number per row stays in the evidence, as its section says",
 }
 # results that several sections show, and why

@@ -164,8 +164,8 @@ def breakable(text: str) -> Markup:
 _UNBROKEN = re.compile(r"(?<=\d) (?=(?:%|nats|points)(?!\w))|(?<=\bn) (?==)|(?<=\bn =) (?=\d)")
 
 
-def prose(text: str, plan: Outline) -> Markup:
-    """Return running text with links: features to their sheets, codes of findings to these.
+def prose(text: str, plan: Outline, *, linked: bool = True) -> Markup:
+    """Return running text with links, unless it is the caption of a table: to sheets, findings and terms.
 
     Examples
     --------
@@ -174,6 +174,7 @@ def prose(text: str, plan: Outline) -> Markup:
     >>> prose(f"{mention('age')} & UQ101.", plan)
     Markup('<a class="feature" href="#sheet-age">age</a> &amp; <a class="code" href="#finding-UQ101">UQ101</a>.')
     """
+    plan = plan if linked else UNLINKED
     parts, end, text = [], 0, _UNBROKEN.sub("\u00a0", text)
     for match in MENTION.finditer(text):
         parts += [_linked(text[end : match.start()], plan), _feature(match[1], plan)]

@@ -11,6 +11,7 @@ import pandas as pd
 from ..core.support.text import file_stem
 from ..document.document import Attachment, Badge, Cell, CheckEntry, Document, Section, Table, inside
 from ..document.text import clean, unmarked
+from ..evidence import ids
 from ..evidence.disk import RUN
 from ..evidence.finding import Outcome
 from ..evidence.run import Run
@@ -33,6 +34,7 @@ from .sections.sheets import sheets
 CSV = "text/csv"
 # Every point of a curve, every row of a local explanation: those stand in run.json, which keeps a report small.
 POINTS = ("profile", "attribution")
+OBSERVATIONS = (ids.SEGMENTS_ROWS, ids.SUPPORT_ROWS)  # positions in the test sample, to look up
 DRAFT = "DRAFT"  # on every page, unless people said that it is final
 
 
@@ -143,6 +145,8 @@ def _estimates(run: Run) -> Iterator[Attachment]:
         if len(result.estimates) and result.kind not in POINTS:
             name = f"{file_stem(result.id)}.estimates.csv"
             yield Attachment(name, guarded_csv(result.estimates), CSV, f"Estimates of {result.id}")
+        if result.id in OBSERVATIONS:
+            yield Attachment(f"{file_stem(result.id)}.csv", guarded_csv(result.frame), CSV, clean(result.title))
 
 
 def tables_in(sections: Iterable[Section]) -> Iterator[Table]:

@@ -218,6 +218,7 @@ CLAIMS = (
 )
 SEGMENTS_TITLE = "Segments"
 SEGMENTS_SHOWN = 4  # segments in the front part
+LISTED = "The observations of each segment, and the most uncertain ones, are attached."
 NO_SEGMENT = (
     "No segment found by a small regression tree is shown to have higher uncertainty or loss than the other "
     "observations, on observations that the tree was not grown on."
@@ -309,7 +310,8 @@ def segments(e: RunReader) -> Section | None:
         rows = [_segment(view, key, SegmentFeatures.find(e.run)) for key in keys]
         caption = "Segments with higher uncertainty or loss, on observations that did not define them."
         blocks = (make_table("performance-segments-table", caption, columns, rows, evidence=view.id),)
-    return make_section("performance-segments", SEGMENTS_TITLE, blocks)
+    listed = "" if e.find(ids.SEGMENTS_ROWS) is None else LISTED
+    return make_section("performance-segments", SEGMENTS_TITLE, (*blocks, *paragraphs(listed)))
 
 
 def _segment(view: SegmentsView, key: str, features: SegmentFeatures | None) -> tuple[str | int, ...]:
