@@ -13,7 +13,7 @@ from ....core.support.arrays import AnyArray, FloatArray, IntArray
 from ....core.support.limits import check_limits
 from .forest import Forest
 
-FEATURE, LOW, HIGH, LEFT, RIGHT, LISTED, BELOW = range(7)
+FEATURE, LOW, HIGH, LEFT, RIGHT, LISTED = range(6)
 LEAF = -1
 TOGETHER = 1 << 19  # steps, about, of compiled code between two looks at the limits
 # numba would compile once more for every constant
@@ -218,13 +218,12 @@ def _walk(nodes, bits, values, roots, firsts, settled, codes, column, asked, dep
     stack, below = np.empty((2 * depth + 1, 5), dtype=np.int64), np.empty((2 * depth + 1, 5), dtype=np.int64)
     rows, spare = np.empty(codes.shape[1], dtype=np.int32), np.empty(codes.shape[1], dtype=np.int32)
     order, spans, leaves = settled
-    bit = np.int32(1 << (column % 31))
     for tree in range(len(roots)):
         top = push(stack, 0, roots[tree], 0, 0, 0, len(asked))
         while top > 0:
             top -= 1
             node, start, stop = stack[top, 0], stack[top, 3], stack[top, 4]
-            while nodes[node, BELOW] & bit and spans[node, 0] < spans[node, 1]:
+            while nodes[node, FEATURE] != LEAF and spans[node, 0] < spans[node, 1]:
                 left, right = np.int64(nodes[node, LEFT]), np.int64(nodes[node, RIGHT])
                 if nodes[node, FEATURE] != column:
                     top = push(stack, top, right, 0, 0, start, stop)
@@ -257,15 +256,12 @@ def _sum(table):  # type: ignore[no-untyped-def]  # compiled
 
 
 @compiled
-def _pick(table, whole, step, places, found):  # type: ignore[no-untyped-def]  # compiled
+def _pick(table, step, places, found):  # type: ignore[no-untyped-def]  # compiled
     """Write to `found` (channels, n, v) what a table of sums has for each row at its places (n, v)."""
     for channel in range(table.shape[0]):
         for row in range(places.shape[0]):
             for v in range(places.shape[1]):
-                total = table[channel, places[row, v], row]
-                found[channel, row, v] = total * step
-                if whole:
-                    found[1, row, v] = (whole - total) * step
+                found[channel, row, v] = table[channel, places[row, v], row] * step
 
 
 def pick(forest: Forest, table: IntArray, places: IntArray) -> FloatArray:
@@ -273,13 +269,13 @@ def pick(forest: Forest, table: IntArray, places: IntArray) -> FloatArray:
 
     Each score lies by itself in memory, as measures read them.
     """
-    found = np.empty((forest.scored, *places.shape))
-    _pick(table, forest.units, forest.step, places, found)
+    found = np.empty((forest.channels, *places.shape))
+    _pick(table, forest.step, places, found)
     return found.transpose(1, 2, 0)
 
 
 def scores_of(forest: Forest, sums: IntArray) -> FloatArray:
-    """Return the scores (k, scored) of k sums (channels, k)."""
+    """Return the scores (k, channels) of k sums (channels, k)."""
     return pick(forest, sums[:, None], np.zeros((sums.shape[1], 1), dtype=np.int64))[:, 0]
 
 
