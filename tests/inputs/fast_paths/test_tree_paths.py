@@ -595,6 +595,19 @@ def test_walks_in_parts_with_looks_at_the_limits_between_are_what_they_are_at_on
         assert looks.call_count == count
 
 
+def test_of_two_class_shares_one_is_walked_and_the_other_is_exact() -> None:
+    third = 1 / 3
+    trees = [stump(0.0, 0.0, 1.0), stump(1.0, third, 1.0)]
+    forest = Forest([tree._replace(values=tree.values[:, :1]) for tree in trees], 1, 1, whole=2)
+    X = np.array([[-1.0], [0.5], [2.0]])
+    codes = forest.codes(X)
+    asked, places = np.unique(codes[0], return_inverse=True)
+    table = walk(forest, settled(forest, codes), 0, asked)
+    found = pick(forest, table, places[:, None])[:, 0]
+    assert found[:, 1].tolist() == [2 - third, 1 - third, 0.0]
+    assert found[:, 0].tolist() == [third, 1 + third, 2.0]
+
+
 def test_members_known_by_their_moments_give_the_split_of_the_members() -> None:
     p = np.random.default_rng(0).dirichlet([1, 1, 1], (6, 4))
     whole = CategoricalMixture(p, list("abc"), 1)

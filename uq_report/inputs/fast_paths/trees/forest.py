@@ -48,6 +48,8 @@ class Forest:
         Whether rows are rounded to single precision before they are compared.
     known : mapping of int to array
         The numbers of features split by lists, where such a number may go right at every list.
+    whole : int, default=0
+        If not 0, the sum of two scores of a row, of which the forest holds the first: class shares of so many trees.
 
     Notes
     -----
@@ -61,6 +63,17 @@ class Forest:
     channels: int
     single: bool = False
     known: Mapping[int, FloatArray] = field(default_factory=dict)
+    whole: int = 0
+
+    @property
+    def scored(self) -> int:
+        """The scores of a row that are picked."""
+        return 2 if self.whole else self.channels
+
+    @property
+    def units(self) -> int:
+        """The sum of two scores in units of `step`, so that their difference to it is exact."""
+        return int(self.whole / self.step)
 
     @cached_property
     def nodes(self) -> Tree:
@@ -108,7 +121,7 @@ class Forest:
     @cached_property
     def step(self) -> float:
         """The unit of the leaves, a power of two."""
-        total = float(np.maximum.reduceat(np.abs(self.nodes.values).max(axis=1), self.roots).sum())
+        total = max(self.whole, float(np.maximum.reduceat(np.abs(self.nodes.values).max(axis=1), self.roots).sum()))
         return 2.0 ** (np.frexp(total)[1] - _BITS) if total else 1.0
 
     @cached_property

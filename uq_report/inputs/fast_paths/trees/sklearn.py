@@ -31,12 +31,13 @@ def _classes(_: Any, final: Any, adapter: Adapter, X: Table) -> Walkable | None:
             return Categorical(p, classes=final.classes_)
         return CategoricalMixture.of_moments(p, lambda: _moments(split() / len(members)), final.classes_)
 
-    def forest(leaves: Callable[[FloatArray], FloatArray]) -> Forest:
+    def forest(leaves: Callable[[FloatArray], FloatArray], whole: int = 0) -> Forest:
         trees = [member.tree(leaves) for member in members]
-        return Forest(trees, X.shape[1], trees[0].values.shape[1], single=True)
+        return Forest(trees, X.shape[1], trees[0].values.shape[1], single=True, whole=whole)
 
+    two = len(final.classes_) == 2
     return Walkable(
-        forest(lambda p: p),
+        forest(lambda p: p[:, :1] if two else p, len(members) if two else 0),
         plain_numbers,
         tuple(range(X.shape[1])),
         finish,

@@ -256,12 +256,15 @@ def _sum(table):  # type: ignore[no-untyped-def]  # compiled
 
 
 @compiled
-def _pick(table, step, places, found):  # type: ignore[no-untyped-def]  # compiled
+def _pick(table, whole, step, places, found):  # type: ignore[no-untyped-def]  # compiled
     """Write to `found` (channels, n, v) what a table of sums has for each row at its places (n, v)."""
     for channel in range(table.shape[0]):
         for row in range(places.shape[0]):
             for v in range(places.shape[1]):
-                found[channel, row, v] = table[channel, places[row, v], row] * step
+                total = table[channel, places[row, v], row]
+                found[channel, row, v] = total * step
+                if whole:
+                    found[1, row, v] = (whole - total) * step
 
 
 def pick(forest: Forest, table: IntArray, places: IntArray) -> FloatArray:
@@ -269,13 +272,13 @@ def pick(forest: Forest, table: IntArray, places: IntArray) -> FloatArray:
 
     Each score lies by itself in memory, as measures read them.
     """
-    found = np.empty((forest.channels, *places.shape))
-    _pick(table, forest.step, places, found)
+    found = np.empty((forest.scored, *places.shape))
+    _pick(table, forest.units, forest.step, places, found)
     return found.transpose(1, 2, 0)
 
 
 def scores_of(forest: Forest, sums: IntArray) -> FloatArray:
-    """Return the scores (k, channels) of k sums (channels, k)."""
+    """Return the scores (k, scored) of k sums (channels, k)."""
     return pick(forest, sums[:, None], np.zeros((sums.shape[1], 1), dtype=np.int64))[:, 0]
 
 

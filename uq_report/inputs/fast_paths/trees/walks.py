@@ -47,7 +47,7 @@ class Walks:
                 part = slice(start, start + self.block)
                 blocks.append(self._scores(forest, rows[part], {c: codes[part] for c, codes in given.items()}))
             found = np.concatenate(blocks, axis=1)[:, :, order]
-            return found.reshape(forest.channels, -1).T  # sums of many differ by how they lie
+            return found.reshape(forest.scored, -1).T  # sums of many differ by how they lie
 
         return self._walkable.finish(scores(), lambda: scores(split=True))
 
@@ -68,7 +68,7 @@ class Walks:
         return self._walkable.finish(scores(), lambda: scores(split=True))
 
     def _scores(self, forest: Forest, rows: IntArray, given: Mapping[int, AnyArray]) -> FloatArray:
-        """Return the scores of rows under the codes (rows, variants) given for columns: (channels, rows, variants)."""
+        """Return the scores of rows under the codes (rows, variants) given for columns: (scored, rows, variants)."""
         leaves, parts = settled(self._walkable.forest, np.ascontiguousarray(self._codes[:, rows])), []
         for c, codes in given.items():
             asked = np.unique(codes)
