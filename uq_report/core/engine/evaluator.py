@@ -1,7 +1,7 @@
 """Measures of a subject's rows under replaced columns: the plain evaluator, in which the model predicts every row.
 
-Explainers ask for variants: all measures of these rows with these columns replaced by those values. The evaluator puts
-the variants of a row into one block of rows, predicts it once, and evaluates every measure on that prediction.
+Explainers ask for variants: all measures of these rows with these columns replaced by those values. The evaluator lays
+the variants of a row side by side in a block of rows, predicts it once, and evaluates every measure on that prediction.
 
 The adapter's `batch_rows` or the user's decides which variants share a call, never workers, free memory or a stopwatch,
 so the bytes of a result do not depend on how it was computed.

@@ -125,43 +125,26 @@ class Forest:
         return 2.0 ** (np.frexp(total)[1] - _BITS) if total else 1.0
 
     @cached_property
-    def _levels(self) -> list[IntArray]:
-        """The nodes that split, by how far they are from their roots."""
-        levels, level = [], self.roots
-        while len(level):
-            inner = level[self.nodes.left[level] >= 0]
-            levels.append(inner)
-            level = np.concatenate([self.nodes.left[inner], self.nodes.right[inner]])
-        return levels
-
-    @property
     def depth(self) -> int:
         """The most nodes on a way from a root to a leaf."""
-        return len(self._levels)
-
-    @cached_property
-    def _below(self) -> IntArray:
-        """The features that each node and those below it split by, as `bit_of` each; 0 of leaves."""
-        nodes, below = self.nodes, np.zeros(len(self.nodes.left), dtype=np.int64)
-        for level in reversed(self._levels):
-            children = below[nodes.left[level]] | below[nodes.right[level]]
-            below[level] = bit_of(nodes.feature[level].astype(np.int64)) | children
-        return below
+        depth, level = 0, self.roots
+        while len(level):
+            inner = level[self.nodes.left[level] >= 0]
+            level, depth = np.concatenate([self.nodes.left[inner], self.nodes.right[inner]]), depth + 1
+        return depth
 
     @cached_property
     def arrays(self) -> tuple[AnyArray, AnyArray, IntArray, IntArray, IntArray]:
         """What is walked: nodes, bits of the lists, leaves, roots, and the first score of each tree.
 
-        Nodes are (nodes, 7): feature (-1 of a leaf), low, high, left, right, the place of the list (-1: none), and the
-        bits of the features that are split by here and below.
+        Nodes are (nodes, 6): feature (-1 of a leaf), low, high, left, right, and the place of the list (-1: none).
         """
-        nodes, table = self.nodes, np.full((len(self.nodes.left), 7), -1, dtype=np.int32)
+        nodes, table = self.nodes, np.full((len(self.nodes.left), 6), -1, dtype=np.int32)
         for feature, at in enumerate(self._splits):
             table[at, 0] = feature
             table[at, 2] = np.searchsorted(self.edges[feature], nodes.threshold[at]) + 2
         table[:, 1] = np.where(nodes.missing_left, _MISSING, _MISSING + 1)
         table[:, 3], table[:, 4] = nodes.left, nodes.right
-        table[:, 6] = self._below
         bits = [np.zeros(1, dtype=np.uint32)]
         for node, numbers in nodes.listed.items():
             edges = self.edges[nodes.feature[node]]
@@ -194,7 +177,7 @@ class Forest:
         table, bits, values, roots, firsts = self.arrays
         at, sums = roots, np.zeros(self.channels, dtype=np.int64)
         while (inner := table[at, 0] >= 0).any():
-            feature, low, high, left, right, listed, _ = table[at].T
+            feature, low, high, left, right, listed = table[at].T
             code = codes[feature]
             member = (bits[np.maximum(listed, 0) + (code >> 5) * (listed >= 0)] >> (code & 31).astype(np.uint32)) & 1
             goes = np.where(listed >= 0, member == 1, (code >= low) & (code < high))
@@ -202,11 +185,6 @@ class Forest:
         for channel in range(values.shape[1]):
             np.add.at(sums, firsts + channel, values[at, channel])
         return np.asarray(sums * self.step, dtype=float)
-
-
-def bit_of(feature: IntArray) -> IntArray:
-    """Return the bit of features, of 31 that whole numbers of 32 bits have; features may share one."""
-    return 1 << (feature % 31)
 
 
 def _packed(goes: BoolArray) -> AnyArray:

@@ -13,7 +13,7 @@ from ....core.support.arrays import AnyArray, FloatArray, IntArray
 from ....core.support.limits import check_limits
 from .forest import Forest
 
-FEATURE, LOW, HIGH, LEFT, RIGHT, LISTED, BELOW = range(7)
+FEATURE, LOW, HIGH, LEFT, RIGHT, LISTED = range(6)
 LEAF = -1
 TOGETHER = 1 << 19  # steps, about, of compiled code between two looks at the limits
 # numba would compile once more for every constant
@@ -218,13 +218,12 @@ def _walk(nodes, bits, values, roots, firsts, settled, codes, column, asked, dep
     stack, below = np.empty((2 * depth + 1, 5), dtype=np.int64), np.empty((2 * depth + 1, 5), dtype=np.int64)
     rows, spare = np.empty(codes.shape[1], dtype=np.int32), np.empty(codes.shape[1], dtype=np.int32)
     order, spans, leaves = settled
-    bit = np.int32(1 << (column % 31))
     for tree in range(len(roots)):
         top = push(stack, 0, roots[tree], 0, 0, 0, len(asked))
         while top > 0:
             top -= 1
             node, start, stop = stack[top, 0], stack[top, 3], stack[top, 4]
-            while nodes[node, BELOW] & bit and spans[node, 0] < spans[node, 1]:
+            while nodes[node, FEATURE] != LEAF and spans[node, 0] < spans[node, 1]:
                 left, right = np.int64(nodes[node, LEFT]), np.int64(nodes[node, RIGHT])
                 if nodes[node, FEATURE] != column:
                     top = push(stack, top, right, 0, 0, start, stop)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,25 +56,6 @@ class TreeReader(NamedTuple):
     read: Callable[[Any, Any, Adapter, Table], Walkable | None]
 
 
-@dataclass(frozen=True, eq=False)
-class _FromScore:
-    """The distributions of rows from the forest's scores and a start: what row `codes` has beyond them in `raw`."""
-
-    model: Any
-    adapter: HasScores
-    forest: Forest
-    codes: AnyArray
-    raw: FloatArray
-
-    @cached_property
-    def start(self) -> FloatArray:
-        """The scores without trees."""
-        return np.asarray(self.raw - self.forest.score(self.codes[:, 0]))
-
-    def __call__(self, scores: FloatArray, _: Callable[[], FloatArray]) -> Distribution:
-        return self.adapter.from_score(self.model, scores + self.start)
-
-
 def by_scores(  # a reader's arguments, and what it read
     model: Any,
     adapter: Adapter,
@@ -92,8 +71,8 @@ def by_scores(  # a reader's arguments, and what it read
     raw = adapter.score(model, first)
     if raw is None or raw.shape != (1, forest.channels):
         return None
-    finish = _FromScore(model, adapter, forest, forest.codes(encode(first)), raw[0])
-    return Walkable(forest, encode, tuple(columns), finish)
+    start = raw[0] - forest.score(forest.codes(encode(first))[:, 0])
+    return Walkable(forest, encode, tuple(columns), lambda scores, _: adapter.from_score(model, scores + start))
 
 
 def is_numeric(X: Table) -> bool:
