@@ -28,6 +28,7 @@ NUMBERS = [
 # Numbers that are no thresholds: the level of the intervals that calibration gives, and values of a column.
 WORDS = {
     "UQ101": {"90"}, "UQ102": {"90"}, "UQ111": {"90"}, "UQ123": {"2", "90"}, "UQ305": {"1", "99.5"},
+    "UQ401": {"80"},
     "UQ703": {"1", "9", "99"}, "UQ802": {"2"},
 }  # fmt: skip
 # What is asked where nothing else is configured: decisions, not to be changed in passing.

@@ -254,7 +254,11 @@ def test_a_curve_adds_weighted_means_of_steps_and_its_errors_are_those_of_the_we
     parts = np.sqrt(2) * np.array([[-1.5, 0], [1.5, 0], [0, -2], [0, 2]])
     moved = np.array([1, 3, 2, 2]) / 8 * np.array([-4, -4, 4, 4])
     combinations = np.array([[-0.75, 0.25, 0.25], [-0.25, -0.25, 0.75]])
-    np.testing.assert_allclose(found.std_error, np.sqrt(np.square(parts @ combinations - moved[:, None]).sum(axis=0)))
+    rows = np.square(parts @ combinations - moved[:, None])
+    np.testing.assert_allclose(found.std_error, np.sqrt(rows.sum(axis=0)))
+    # degrees of freedom of a variance of kurtosis 5 Σ r⁴/(Σ r²)², at most those of five units
+    kurtosis = 5 * np.square(rows).sum(axis=0) / rows.sum(axis=0) ** 2
+    np.testing.assert_allclose(found.freedom, np.minimum(4, 10 / (kurtosis - 1)))
 
 
 def test_levels_of_a_curve_move_its_mean_by_the_rows_on_them() -> None:

@@ -215,6 +215,24 @@ def test_clusters_and_weights_are_respected() -> None:
     assert any("weights" in note for note in ignored.notes)
 
 
+def test_training_rows_count_by_the_same_share_as_those_of_clusters() -> None:
+    """Of clusters of five equal rows in both samples, 2 of 20 lie above the largest of 40: as of so many rows."""
+    train = pd.DataFrame({"a": np.repeat(np.arange(40.0), 5), "b": np.resize([0.0, 1.0, 2.0], 200)})
+    test = pd.DataFrame({"a": np.repeat(np.arange(20.0) * 2.2, 5), "b": np.resize([0.0, 1.0, 2.0], 100)})
+    alone = explain(subject(train, test))
+    clustered = explain(subject(train, test, clusters=np.repeat(np.arange(20), 5)))
+    assert line(clustered["support.values"], "above range", "a")["p_value"] == pytest.approx(all_among(2, 20, 40))
+    assert line(alone["support.values"], "above range", "a")["p_value"] == pytest.approx(all_among(10, 100, 200))
+    first, second = (explain_line(part["support.shift"]) for part in (alone, clustered))
+    reach = [row["upper"] - row["estimate"] for row in (first, second)]
+    assert reach[1] == pytest.approx(reach[0] * np.sqrt(5), rel=1e-9)
+
+
+def explain_line(result: Result) -> Any:
+    """Return the line of the first feature."""
+    return result.estimates.set_index("feature").loc["a"]
+
+
 def test_samples_are_stated_drawn_by_the_seed_and_repeat() -> None:
     given = subject(normal(300, 0), normal(300, 1))
     one, two = (explain(given, max_train=100, max_rows=50) for _ in range(2))

@@ -77,7 +77,7 @@ OVER_CLAIMED = Rule(
     "the largest model-implied importance, is above the margin and above {min_share:pct} of the model-implied one "
     "(level {level}, adjusted over features; lower end of the interval). High if the realisation ratio of all features "
     "together is at most {high:pct}, medium up to {medium:pct}, else low. The features named exceed the limits "
-    "themselves, and the interval of their ratio ends below {high:pct}; the smallest is first. Where a feature's "
+    "themselves, and the 80 % interval of their ratio ends below {high:pct}; the smallest is first. Where a feature's "
     "realised importance is below the margin's negative (one-sided test, level {level}, Holm-adjusted over features), "
     "it makes predictions worse: the lowest that exceeds the limits itself is named alone, as the cause.",
     raised=("p_adjusted <= level and beyond > 0 and claim >= min_size and missing > min_share",),
@@ -147,7 +147,7 @@ class ClaimsCheck(TableCheck):
         """Return the finding: with the features that make predictions worse, else with those that deliver least."""
         alone = [t.line.feature for t in raised if t.line.feature != ALL_FEATURES]
         harmful = [line for line in _harmful(view, self.level, freedom(run)) if line.feature in alone]
-        features = [line.feature for line in harmful[:1]] or self._named(raised)
+        features = [line.feature for line in harmful[:1]] or self._named(raised, freedom(run))
         singles = (features or ([] if len(alone) < len(raised) else alone))[:NAMED]
         sentences = [f"{'; '.join(_claims(view, feature) for feature in singles)}."] if singles else []
         if whole is not None:  # first where it over-claims itself, else after the features that do
@@ -164,10 +164,16 @@ class ClaimsCheck(TableCheck):
             **_about(view, max(raised, key=lambda t: t.beyond).line),
         }
 
-    def _named(self, raised: Sequence[Tested]) -> list[str]:
-        """Return the features that deliver little of what they claim, the smallest share first."""
+    def _named(self, raised: Sequence[Tested], dof: float) -> list[str]:
+        """Return the features that surely deliver little of what they claim, the smallest share first."""
         lines = sorted((t.line for t in raised if t.line.feature != ALL_FEATURES), key=lambda line: line.share)
-        return [line.feature for line in lines if line.share_upper < self.high]
+        return [line.feature for line in lines if _upper_80(line, dof) < self.high]
+
+
+def _upper_80(line: ClaimLine, dof: float) -> float:
+    """Return the upper end of the 80 % interval of a share."""
+    narrower = stdtrit(dof, 0.9) / stdtrit(dof, 0.5 + line.confidence / 2)
+    return float(line.share + narrower * (line.share_upper - line.share))
 
 
 def _view(run: Run) -> Claims:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -73,12 +73,17 @@ def _new(pair: Paired, rows: IntArray, engine: Engine) -> Iterator[New]:
         yield UNSEEN_LEVEL, hits, _dealt(pair, rows, engine) if hits.any() else 1.0, ", ".join(names)
     if not np.isnan(pair.train).any():
         hits = np.isnan(pair.test)
-        yield NEWLY_MISSING, hits, all_among(int(hits[rows].sum()), len(rows), _counting(pair, rows, pair.train)), ""
+        yield (
+            NEWLY_MISSING,
+            hits,
+            all_among(int(hits[rows].sum()), len(rows), _counting(pair, rows, len(pair.train))),
+            "",
+        )
 
 
-def _counting(pair: Paired, rows: IntArray, train: Sized) -> int:
+def _counting(pair: Paired, rows: IntArray, n_train: int) -> int:
     """Return how many training rows count as independent: the share of them that does of the audited rows."""
-    return max(1, round(len(train) * len(rows) / len(pair.test)))
+    return max(1, round(n_train * len(rows) / len(pair.test)))
 
 
 def all_among(k: int, n: int, n_train: int) -> float:
@@ -100,7 +105,7 @@ def _beyond(pair: Paired, rows: IntArray) -> Iterator[New]:
     if len(train):
         low, high = float(train.min()), float(train.max())
         for item, hits, bound in ((BELOW_RANGE, pair.test < low, low), (ABOVE_RANGE, pair.test > high, high)):
-            yield item, hits, all_among(int(hits[rows].sum()), n, _counting(pair, rows, train)), f"{bound:g}"
+            yield item, hits, all_among(int(hits[rows].sum()), n, _counting(pair, rows, len(train))), f"{bound:g}"
 
 
 def _dealt(pair: Paired, rows: IntArray, engine: Engine) -> float:
@@ -108,7 +113,7 @@ def _dealt(pair: Paired, rows: IntArray, engine: Engine) -> float:
     test, train = (values[~np.isnan(values)].astype(np.int64) for values in (pair.test[rows], pair.train))
     rng, size = engine.rng("levels", pair.name), len(pair.labels)
     if len(rows) < len(pair.test):
-        train = rng.choice(train, _counting(pair, rows, train), replace=False)
+        train = rng.choice(train, _counting(pair, rows, len(train)), replace=False)
     ours = np.bincount(test, minlength=size)
     both = ours + np.bincount(train, minlength=size)
     observed = int(both[ours == both].sum())
@@ -187,7 +192,7 @@ def _lines(columns: Sequence[Paired], rows: IntArray, confidence: float) -> Iter
         if not len(old) or not len(new):
             continue
         distance, words, kinds = _numbers(old, new) if pair.ordered else _levels(old, new, pair)
-        counts = _counting(pair, rows, old), len(new)
+        counts = _counting(pair, rows, len(old)), len(new)
         reach = sum(np.sqrt((kinds * np.log(2) - np.log(level / 2)) / (2 * count)) for count in counts)
         interval = max(distance - reach, 0.0), min(distance + reach, 1.0)
         line = estimate(distance, np.nan, interval, confidence, "distance", pair.name)
