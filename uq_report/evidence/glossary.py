@@ -15,7 +15,7 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "chance, 1 is perfect.",
         "AUROC of failures": "The probability that a wrong prediction is more uncertain than a right one; 0.5 is "
         "chance, 1 is perfect.",
-        "benchmark": "A simple model, fitted to the training observations, whose scores stand beside those of the model.",
+        "benchmark": "A simple model, fitted to the training observations, with which the model is compared.",
         "Brier": "Mean squared difference between stated probabilities and outcomes, from 0 (perfect) to 2.",
         "calibration": "Agreement of stated probabilities or intervals with the observed frequencies.",
         "calibration gap": "Mean log loss minus mean entropy: above 0 for an over-confident model, below 0 for an "
@@ -43,8 +43,8 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "model-implied importance": "The increase in loss that the model itself expects when a feature is permuted.",
         "nats": "The unit of information with natural logarithms: 0.69 nats are one bit.",
         "negative log-likelihood": "The negative logarithm of the probability or density stated for the outcome.",
-        "net benefit": "The share of true positives less that of false positives, weighted by the cost of a false alarm "
-        "relative to a miss that a decision threshold implies.",
+        "net benefit": "The share of true positives less that of false positives, weighted by the cost of a false "
+        "alarm relative to a miss that a decision threshold implies.",
         "net true positives": "Net benefit: true positives less false positives, which are weighted by the cost of a "
         "false alarm relative to a miss at the decision threshold.",
         "no-feature baseline": "The forecast that ignores the features: class frequencies, or the marginal "
