@@ -130,7 +130,7 @@ def sensitivity(e: RunReader) -> Section | None:
     others = joined([*dict.fromkeys(f"“{by_threshold[key][0].recommendation}”" for key in sorted(moved))])
     text = (
         f"Each of {count(view.varied, 'threshold')} was halved and doubled, one at a time: findings change for "
-        f"{len({item for item, _ in by_threshold})} of them, and the recommendation for "
+        f"{len({item for item, _ in by_threshold}) or 'none'} of them, and the recommendation for "
         f"{len({item for item, _ in moved}) or 'none'}{f' (to {others})' if moved else ''}. "
         "Other seeds and training data were not tried."
     )
