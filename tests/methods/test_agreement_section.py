@@ -92,7 +92,7 @@ def test_a_matrix_shows_twenty_features_and_says_so(n: int) -> None:
 
 
 def test_a_column_of_fewer_features_is_explained() -> None:
-    words = "A column with empty cells ranks only part of the features."
+    words = "A panel with gaps ranks only part of the features."
     whole, part = ranking("pfi", "nll", FIRM), ranking("shap", "nll", SHORT)
     for several, said in (((whole, part), True), ((whole,), False), ((part,), False)):
         caption, _ = captions(shown(agreement(*several)))["agreement-1-figure"]

@@ -17,6 +17,7 @@ from uq_report.core.statistics.score_intervals import normal_quantile, paired_sh
 from uq_report.distributions import Categorical
 from uq_report.evidence.comparisons import (
     ACCURACY_GAIN,
+    EXPECTED_COST,
     IN_THE_LARGE,
     NET_BENEFIT,
     NET_BENEFIT_GAIN,
@@ -30,7 +31,7 @@ from uq_report.methods.calibration.comparisons import (
     comparisons,
     training_gap,
 )
-from uq_report.report.sections.comparisons import benefit, in_the_large, over_majority, training
+from uq_report.report.sections.comparisons import benefit, cost, in_the_large, over_majority, training
 
 MEASURES = testing.measures()
 Z = normal_quantile(0.95)
@@ -235,3 +236,30 @@ def test_the_result_holds_what_there_is() -> None:
     engine = Engine(with_train, MEASURES).bound("calibration")
     again = comparisons(engine, None, Sampling.of(with_train), Training.of_subject(engine))
     assert again.estimates["item"].tolist() == [TRAINING_GAP]
+
+
+def test_of_several_classes_the_farthest_is_said() -> None:
+    rows = [
+        row(IN_THE_LARGE, (0.3, 0.4), (-0.15, -0.05), "probability", of="mid"),
+        row(IN_THE_LARGE, (0.31, 0.3), (-0.04, 0.06), "probability", of="low"),
+    ]
+    words = in_the_large(view(*rows))
+    assert words.startswith("Of 2 classes the largest difference: mean predicted probability of mid 30.0 %, observed")
+    assert len(lines_of_three_classes()) == 3
+
+
+def lines_of_three_classes() -> list[dict[str, Any]]:
+    q = Categorical(np.full((9, 3), [0.5, 0.3, 0.2]), classes=list("abc"))
+    given = outcomes([0.5] * 9, [0, 1, 2] * 3)._replace(q=q)
+    found = [record for record in class_comparisons(given)[0] if record["item"] == IN_THE_LARGE]
+    assert [record["estimate"] for record in found] == pytest.approx([0.5 - 1 / 3, 0.3 - 1 / 3, 0.2 - 1 / 3])
+    return found
+
+
+@pytest.mark.parametrize(("interval", "end"), [((0.01, 0.5), "(0.01 to 0.50)."), ((-0.01, 0.5), ", not established.")])
+def test_the_sentence_on_costs(interval: tuple[float, float], end: str) -> None:
+    found = cost(view(row(EXPECTED_COST, (1.0, 0.75), interval, "cost"), ideal=0.2))
+    assert found.startswith("At the stated costs the decisions cost 1.00 per observation, and 0.750 from the threshold")
+    assert "0.20" in found
+    assert found.endswith(end)
+    assert cost(view(row(IN_THE_LARGE, (0.3, 0.4), (-0.1, 0.1), "probability"))) == ""

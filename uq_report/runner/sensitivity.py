@@ -65,7 +65,7 @@ def sensitivity(checks: Mapping[str, Check], run: Run, waivers: Sequence[WaiverS
 
 def _thresholds(check: Check) -> Iterator[str]:
     """Yield the options of a check that are numbers with a fraction, but not counts."""
-    names = [option.name for option in fields(check)] if is_dataclass(check) else []
+    names: list[str] = [option.name for option in fields(check)] if is_dataclass(check) else []
     values = ((name, getattr(check, name)) for name in names)
     yield from (name for name, value in values if isinstance(value, float) and value > 0)
 

@@ -45,7 +45,7 @@ from ...evidence.run import FindingChange, Run, RunChanges, ValueChange
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import of_measure, table_of
 from ...reading.run_reader import RunReader, as_cell, severity_badge
-from ...reading.sentences import estimate_words
+from ...reading.sentences import estimate_words, scaled
 from ...reading.tables import FEATURE, INTERVAL, Field, line_table
 from .findings import about
 from .uncertainty import score_name
@@ -87,16 +87,21 @@ def benchmarked(e: RunReader) -> tuple[Block, ...]:
     if view is None or not view.benchmark:
         return ()
     text = f"Benchmark: {clean(view.benchmark, 80)}. {better(e, 'benchmark')[1]}"
-    rows = [
-        (score_name(e, x.measure), *(value_words(v) for v in (x.champion, x.challenger)), _value(e, x))
-        for x in view.lines
-    ]
+    rows = [(score_name(e, x.measure), *_beside(e, x)) for x in view.lines]
     columns = ("score", "model", "benchmark", "benchmark minus model")
     caption = (
         f"Scores beside those of the benchmark, on the same observations. {intervals_caption(table_of(view.lines))}"
     )
     table = make_table("performance-benchmark", caption, columns, rows, evidence=view.id)
     return (*paragraphs(text), table, *left_out(view.result))
+
+
+def _beside(e: RunReader, line: PairedLine) -> tuple[str, str, str]:
+    """Return both scores and their difference; of shares in percent and points."""
+    if line.measure == "accuracy":
+        both = [f"{100 * value:.1f} %" for value in (line.champion, line.challenger)]
+        return both[0], both[1], scaled(line.estimate, line.lower, line.upper, "share of rows")
+    return value_words(line.champion), value_words(line.challenger), _value(e, line)
 
 
 def better(e: RunReader, other: str = "challenger") -> tuple[Badge, str]:

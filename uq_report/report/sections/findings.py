@@ -133,8 +133,8 @@ def sensitivity(e: RunReader) -> Section | None:
     others = joined([*dict.fromkeys(f"“{by_threshold[key][0].recommendation}”" for key in sorted(moved))])
     text = (
         f"Each of {count(view.varied, 'threshold')} was halved and doubled, one at a time: findings change for "
-        f"{len({item for item, _ in by_threshold})} of them, and the recommendation for "
-        f"{len({item for item, _ in moved})}{f' (to {others})' if moved else ''}. "
+        f"{len({item for item, _ in by_threshold}) or 'none'} of them, and the recommendation for "
+        f"{len({item for item, _ in moved}) or 'none'}{f' (to {others})' if moved else ''}. "
         "Other seeds and training data were not tried."
     )
     caption = "Changes of findings and recommendation, those of the recommendation first."
@@ -145,8 +145,8 @@ def sensitivity(e: RunReader) -> Section | None:
         "findings that change",
         "recommendation",
     )
-    table = tables("sensitivity-table", caption, columns, rows, evidence=view.id)
-    return make_section("sensitivity", "Sensitivity to thresholds", (*paragraphs(text), *table))
+    table = tables("threshold-sensitivity-table", caption, columns, rows, evidence=view.id)
+    return make_section("threshold-sensitivity", "Sensitivity to thresholds", (*paragraphs(text), *table))
 
 
 def _moved(line: ThresholdLine) -> str:

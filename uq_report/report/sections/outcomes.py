@@ -7,19 +7,18 @@ from itertools import chain
 from math import isfinite
 
 from ...core.support.numbers import unit_phrase
-from ...document.blocks import intervals_caption, left_out, make_figure, make_section, make_table, notes_of, paragraphs
+from ...document.blocks import left_out, make_figure, make_section, make_table, paragraphs
 from ...document.document import Block, Column, Paragraph, Section, Split, Table, Tint
 from ...document.plots.frames import interval_words
 from ...document.text import clean, joined, mentions, name, value_words
 from ...evidence import ids
-from ...evidence.comparisons import ERROR_SIZE, RESIDUAL, Comparisons, NetBenefit, Residuals, Roc
+from ...evidence.comparisons import ERROR_SIZE, RESIDUAL, NetBenefit, Residuals, Roc
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims
 from ...evidence.outcomes import LOG_SCORE, CalibrationView, DecisionLine, Decisions, ScoreLine
 from ...evidence.segments import SegmentFeatures, SegmentsView
 from ...evidence.view import View, by_feature, largest_first
 from ...reading.run_reader import RunReader
 from ...reading.sentences import amount, estimate_words, is_share, mark, share, unreliable_words
-from ...reading.tables import plain_table
 from ..placing import PluginSections
 from .comparison import benchmarked
 from .comparisons import benefit_curve_words, comparison_words, error_words, residual_words, roc_words
@@ -195,20 +194,9 @@ def outcomes_in_full(e: RunReader, placed: PluginSections) -> Section:
     if view is not None:
         lines = [line for line in view.lines if not line.judges_uncertainty]
         table = scores_table(view, lines, "scores-table", "Scores on the test sample.")
-        blocks = (table, *left_out(view.result), *_compared(e))
+        blocks = (table, *left_out(view.result))
     sections = (*placed.chapter("outcomes"), *placed.chapter("uncertainty-quality"))
     return make_section("outcomes", "Outcomes in full", blocks, sections)
-
-
-def _compared(e: RunReader) -> tuple[Block, ...]:
-    """Return the comparisons with simple references as numbers."""
-    view = Comparisons.find(e.run)
-    if view is None or not view.lines:
-        return ()
-    caption = f"The predictions against simple references. {intervals_caption(view.result.estimates)}"
-    note = notes_of(view.result)
-    table = plain_table(view.result.estimates, "comparisons-table", caption, view.id, note)
-    return (table, *left_out(view.result))
 
 
 CLAIMS_SHOWN = 5  # features in the table

@@ -192,12 +192,13 @@ def ranking_table(e: RunReader, columns: Sequence[RankingColumn]) -> Table:
 def ranking_figure(e: RunReader, columns: Sequence[RankingColumn]) -> Figure | Callout:
     """Return the ranks of the leading features by every method, with the ranks that each may have."""
     order = [feature for feature in features(e, columns) if feature not in e.subject.groups][:ROWS]
-    drawn = [column.drawn for column in columns if column.ranks]
+    ranked = [column for column in columns if column.ranks]
+    firsts = joined([f"{name(next(iter(column.ranks)))} in {column.source.words}" for column in ranked], len(ranked))
     return make_figure(
         "drives-ranks",
         "Ranks of the features by every method; a dot is the rank, its line the ranks it may have, hollow without any.",
-        f"A panel per method, a row per feature. {leads(e, columns)}",
-        lambda: draw_ranks(drawn, order),
+        f"A panel per method, a row per feature. First: {firsts}.",
+        lambda: draw_ranks([column.drawn for column in ranked], order),
         columns[0].result.id,
     )
 

@@ -7,10 +7,10 @@ from math import isfinite, isnan, nan
 
 from ...core.support.numbers import share_words
 from ...core.support.text import count
-from ...document.blocks import intervals_caption, make_figure, make_section, make_table, notes_of, paragraphs
+from ...document.blocks import intervals_caption, left_out, make_figure, make_section, make_table, notes_of, paragraphs
 from ...document.document import Block, Column, Section, Split, Table
 from ...document.text import clean, joined, name, plain, sentence, spaced, value_words
-from ...evidence.comparisons import NetBenefit, Residuals, Roc
+from ...evidence.comparisons import Comparisons, NetBenefit, Residuals, Roc
 from ...evidence.importance import Pfi
 from ...evidence.outcomes import (
     CONFIDENCE_GAP,
@@ -37,7 +37,7 @@ LEAD = (
     "necessary for calibration, not sufficient."
 )
 DIAGRAMS: tuple[type[Bins], ...] = (Reliability, Coverage, Pit)
-IN_FULL: tuple[type[View], ...] = (*DIAGRAMS, Grades, Roc, NetBenefit, Residuals, Decisions)
+IN_FULL: tuple[type[View], ...] = (*DIAGRAMS, Grades, Roc, NetBenefit, Residuals, Decisions, Comparisons)
 
 
 def calibrated(e: RunReader) -> Section:
@@ -264,6 +264,7 @@ def _tables(e: RunReader) -> Iterator[Block]:
             result, key = view.result, f"{view.id.replace('.', '-')}-table"
             title = f"{clean(result.title)}: the numbers. {intervals_caption(result.estimates)}"
             yield plain_table(result.estimates, key, title, result.id, notes_of(result))
+            yield from left_out(result)
 
 
 def item_words(line: ScoreLine) -> str:
