@@ -215,3 +215,10 @@ def test_parameters_of_distributions_are_answered(call: Callable[[Any], Any], me
         call(uq.dist.Normal)
     assert message in str(caught.value)
     assert uq.dist.Normal(0, 1).entropy().round(4).tolist() == [1.4189]
+
+
+def test_gini_importance_is_a_comparator() -> None:
+    view = uq.agreement(OTHER, explainers="pfi", gini=True, n_draws=100)
+    own = view.frame[view.frame["measure"] == "gini"]
+    assert own.loc[own["x"].idxmin(), "feature"] == X.columns[OTHER.model.feature_importances_.argmax()]
+    assert "no impurity-based importance" in " ".join(uq.agreement(SUBJECT, explainers="pfi", gini=True).notes)

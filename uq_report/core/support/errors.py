@@ -183,7 +183,7 @@ FOREIGN_NAMES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("mae", "neg_mean_absolute_error"), ("absolute_error",)),
     **dict.fromkeys(("brier_score", "neg_brier_score"), ("brier",)),
     **dict.fromkeys(("proba", "probability", "predict_proba", "predict"), ("prediction",)),
-    **dict.fromkeys(("uncertainty", "doubt"), ("entropy",)),
+    **dict.fromkeys(("uncertainty", "total_uncertainty"), ("entropy",)),
     **dict.fromkeys(("pfi", "permutation_importance", "feature_importance"), ("importance",)),
     **dict.fromkeys(("pdp", "pd", "partial_dependence", "plot_partial_dependence"), ("pdp", "profile")),
     **dict.fromkeys(("ice", "ice_only"), ("individual", "profile")),
