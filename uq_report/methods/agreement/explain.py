@@ -12,7 +12,15 @@ import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
-from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance, MeasureFacts, Omission, Result
+from ...core.model.results import (
+    ESTIMATE_COLUMNS,
+    Diagnostic,
+    Importance,
+    MeasureFacts,
+    Omission,
+    Result,
+    bare_estimates,
+)
 from ...core.model.subject import Subject
 from ...core.statistics.ranking import rank_entropy, top_overlap
 from ...core.support.errors import check_options
@@ -44,15 +52,13 @@ def _impurity(subject: Subject) -> Importance | None:
     values = np.asarray(getattr(subject.model, "feature_importances_", ()), dtype=float)
     if values.shape != (len(subject.features),):
         return None
-    keys = {"measure": GINI, "feature": list(subject.features)}
-    empty = dict.fromkeys(("std_error", "lower", "upper", "confidence"), np.nan)
-    estimates = pd.DataFrame(keys | {"estimate": values, **empty, "covers": "none"})
+    frame = pd.DataFrame({"measure": GINI, "feature": list(subject.features), "repeat": 0, "value": values})
     return Importance(
         id=GINI,
         explainer=ids.AGREEMENT,
         title="Impurity-based importance of the model (Gini)",
-        frame=pd.DataFrame(keys | {"repeat": 0, "value": values})[list(Importance.columns)],
-        estimates=estimates[list(ESTIMATE_COLUMNS)],
+        frame=frame[list(Importance.columns)],
+        estimates=bare_estimates(frame),
         measures={GINI: MeasureFacts("mean decrease of impurity", "", "")},
     )
 
