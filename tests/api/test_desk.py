@@ -1,6 +1,7 @@
 """The doors that the sources need, three lines each, and the plots and objects of shap and dalex on every measure."""
 
 from collections.abc import Callable
+from importlib import import_module
 from itertools import permutations
 from typing import Any
 
@@ -13,6 +14,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.linear_model import BayesianRidge, LogisticRegression
+from sklearn.metrics import brier_score_loss
 from sklearn.tree import DecisionTreeClassifier
 
 import uq_report as uq
@@ -215,3 +217,17 @@ def test_parameters_of_distributions_are_answered(call: Callable[[Any], Any], me
         call(uq.dist.Normal)
     assert message in str(caught.value)
     assert uq.dist.Normal(0, 1).entropy().round(4).tolist() == [1.4189]
+
+
+def test_brier_scores_of_the_tracking_store_are_those_of_scikit_learn() -> None:
+    pytest.importorskip("mlflow")
+    run = uq.audit(SUBJECT, explainers="calibration", options={"calibration": {"n_draws": 99}}, progress=False)
+    own = import_module("uq_report.ops.tracking.record").metrics(run.run)["uq_report/brier"]
+    np.testing.assert_allclose(own, brier_score_loss(Y, MODEL.predict_proba(X)[:, 1]))
+
+
+def test_gini_importance_is_a_comparator() -> None:
+    view = uq.agreement(OTHER, explainers="pfi", gini=True, n_draws=100)
+    ranks = view.frame[view.frame["measure"] == "gini"].set_index("feature")["x"]
+    assert ranks.idxmin() == X.columns[OTHER.model.feature_importances_.argmax()]
+    assert "no impurity-based importance" in " ".join(uq.agreement(SUBJECT, explainers="pfi", gini=True).notes)

@@ -160,7 +160,7 @@ def test_what_dalex_has_no_object_for_is_refused() -> None:
     own = estimates(frame.rename(columns={"value": "estimate"})[["measure", "feature", "estimate"]])
     other = Diagnostic(id="d", explainer="d", title="d", frame=frame, estimates=own)
     with pytest.raises(
-        InputError, match=r"to_dalex\.result must be an Importance or a Profile; got 'd', a diagnostic\."
+        InputError, match=r"to_dalex\.result must be an Importance, a Profile or an Attribution; got 'd'"
     ):
         to_dalex(other)
     with pytest.raises(InputError, match=r"to_dalex\.variable_type must be one of"):

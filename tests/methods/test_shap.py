@@ -487,5 +487,7 @@ def test_above_all_coalitions_the_prediction_of_a_forest_is_exact_by_shap() -> N
     assert np.allclose(tables[0]["estimate"], tables[1]["estimate"], rtol=0, atol=1e-6)
     assert set(tables[1]["covers"]) == {"exact"}
     assert (tables[1]["std_error"] == 0).all()
-    assert "Values of the prediction are exact, by shap's TreeExplainer." in " ".join(orders.notes)
+    assert "Values of the prediction are exact, by the explainer of shap for this kind of model." in " ".join(
+        orders.notes
+    )
     assert set(orders.estimates["covers"]) == {"exact", "Monte Carlo (permutations)"}

@@ -12,7 +12,7 @@ import pandas as pd
 from ..core.engine.fast_path_evaluator import Engine
 from ..core.explainer import BuiltInExplainer, MethodCard, Prior
 from ..core.model.measures import PREDICTION
-from ..core.model.results import ESTIMATE_COLUMNS, Attribution, Importance, Result
+from ..core.model.results import Attribution, Importance, Result, bare_estimates
 from ..core.model.subject import Subject
 from ..core.support.arrays import AnyArray, IntArray
 from ..core.support.errors import InputError
@@ -70,14 +70,14 @@ class GivenShap(BuiltInExplainer):
                 id=self.name,
                 title="Shapley values computed by the user",
                 frame=local[list(Attribution.columns)],
-                estimates=_bare(local.rename(columns={"value": "estimate"})),
+                estimates=bare_estimates(local, "row"),
                 **facts,
             ),
             Importance(
                 id=f"{self.name}.importance",
                 title="Mean absolute Shapley values computed by the user",
                 frame=single[list(Importance.columns)],
-                estimates=_bare(means),
+                estimates=bare_estimates(means),
                 **facts,
             ),
         ]
@@ -110,10 +110,3 @@ def _rows(subject: Subject, values: AnyArray) -> IntArray:
             f"{len(subject.features)} features); got {shape}. Explain the rows that are audited, in their order."
         )
     return np.arange(shape[0])
-
-
-def _bare(table: pd.DataFrame) -> pd.DataFrame:
-    """Return estimates without intervals."""
-    empty = dict.fromkeys(("std_error", "lower", "upper", "confidence"), np.nan)
-    columns = [*ESTIMATE_COLUMNS, *(["row"] if "row" in table else [])]
-    return table.assign(**empty, covers="none")[columns]

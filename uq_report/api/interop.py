@@ -199,7 +199,9 @@ class MeasureModel:
 def _library(who: str, name: str) -> Any:
     """Import an optional library."""
     try:
-        return import_module(name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of tqdm, which shap imports, about widgets of notebooks
+            return import_module(name)
     except ImportError as error:
         raise MissingDependencyError(who, name) from error
 

@@ -216,4 +216,5 @@ class AgreementOptions(CallOptions, total=False):
     sign: str
     n_draws: int
     top_k: int
+    gini: bool
     max_rows: int | None

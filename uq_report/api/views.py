@@ -206,8 +206,8 @@ class ResultView:
         InputError
             For a choice that the figure or the result has not; the message lists those that they have.
         """
-        if title is not None:
-            choice |= {"colour_by": colour_by, "by": by, "figure": figure, "ax": ax, "figsize": figsize}
+        if title is not None and figure is None:
+            choice |= {"colour_by": colour_by, "by": by, "ax": ax, "figsize": figsize}
             return pictured(stacked({title: partial(self.plot, kind, **choice)}))
         if not isinstance(kind, str | None):
             parts = {each: self._part("plot.kind", each) for each in kind}
@@ -220,7 +220,7 @@ class ResultView:
             return self._part("plot.kind", kind).plot(**choice)
         labels = {"colour_by": colour_by, "by": by}
         choice |= {key: self._labels(key, name) for key, name in labels.items() if name is not None}
-        choice |= {} if kind is None else {"curves": kind}
+        choice |= ({} if kind is None else {"curves": kind}) | ({} if title is None else {"title": title})
         drawn = figure() if isinstance(figure, type) else figure
         draw = partial(figures.draw, self.result, others=self._results, deny=self._deny, figure=drawn, **choice)
         return pictured(placed(draw, ax, figsize))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.engine.fast_path_evaluator import Engine
-from ..core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Result, RowValues
+from ..core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Result, RowValues, bare_estimates
 from ..core.model.subject import Subject
 from ..core.model.variants import Variant
 from ..core.support.arrays import FloatArray, IntArray
@@ -82,9 +82,7 @@ def permuted(
             for m, measure in enumerate(chosen)
         ]
     frame = pd.concat(frames, ignore_index=True)[list(Importance.columns)]
-    mean = frame.groupby([col.MEASURE, col.FEATURE], sort=False)[col.VALUE].mean().reset_index(name=col.ESTIMATE)
-    empty = dict.fromkeys((col.STD_ERROR, col.LOWER, col.UPPER, col.CONFIDENCE), np.nan)
-    estimates = mean.assign(**empty, covers="none")[list(ESTIMATE_COLUMNS)]
+    estimates = bare_estimates(frame.groupby([col.MEASURE, col.FEATURE], sort=False)[col.VALUE].mean().reset_index())
     how = CONDITIONAL if method == "conditional" else "The mean over these permutations, without an interval."
     measured = measure_facts(engine.measures.values(), engine.baseline)
     facts: dict[str, Any] = {"explainer": ids.PFI, "omissions": omitted, "options": {"method": method}}

@@ -17,6 +17,13 @@ if TYPE_CHECKING:  # who only reads what a result must be loads no library of ar
 ESTIMATE_COLUMNS = ("measure", "feature", "estimate", "std_error", "lower", "upper", "confidence", "covers")
 
 
+def bare_estimates(frame: pd.DataFrame, *further: str) -> pd.DataFrame:
+    """Return a frame's values as estimates without an interval, with further columns of it."""
+    empty = dict.fromkeys(("std_error", "lower", "upper", "confidence"), nan)
+    full = frame.rename(columns={"value": "estimate"}).assign(**empty, covers="none")
+    return full[[*ESTIMATE_COLUMNS, *further]]
+
+
 @dataclass(frozen=True)
 class Omission:
     """Something that was asked for and not done, with its reason. Empty fields mean all of them."""

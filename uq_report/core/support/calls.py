@@ -42,7 +42,7 @@ def check_call(who: str, verb: Callable[..., Any], *args: Any, **kwargs: Any) ->
     parameters = signature(verb).parameters
     known = [p.name for p in parameters.values() if p.name != "self" and p.kind is not Parameter.VAR_KEYWORD]
     if len(known) == len(parameters) - ("self" in parameters):
-        for name in kwargs.keys() - known:
+        for name in (key for key in kwargs if key not in known):
             hint = nearest(name, known) if known else "It takes none."
             raise InputError(f"{who}.{name} must be a known argument; got {name!r}. {hint}")
     try:

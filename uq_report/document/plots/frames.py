@@ -28,8 +28,7 @@ def choose(result: Result, what: str, choice: Any, allowed: Iterable[Any]) -> An
     """Return `choice` if the result has it, its first value without a choice; else refuse."""
     values = list(dict.fromkeys(allowed))
     if not values:
-        reasons = "; ".join(dict.fromkeys(omission.reason for omission in result.omissions))
-        reasons = reasons or " ".join(result.notes[:2]).rstrip(".") or "nothing was asked for"
+        reasons = "; ".join(dict.fromkeys(omission.reason for omission in result.omissions)) or "nothing was asked for"
         raise InputError(f"{result.id}.{what} must have values to draw; got an empty result: {reasons}.")
     if choice is None:
         return values[0]

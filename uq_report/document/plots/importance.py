@@ -145,7 +145,13 @@ def draw_pairs(result: Interaction, measure: str | None = None, top: int = 20) -
     estimates = result.estimates.assign(feature=paired(result.estimates))
     frame = result.frame.assign(feature=paired(result.frame))[list(Importance.columns)]
     pairs = Importance(
-        id=result.id, explainer=result.explainer, title=result.title, frame=frame, estimates=estimates, measures=bare
+        id=result.id,
+        explainer=result.explainer,
+        title=result.title,
+        frame=frame,
+        estimates=estimates,
+        measures=bare,
+        omissions=result.omissions,
     )
     return draw(pairs, measure, top=top)
 

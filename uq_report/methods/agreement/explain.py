@@ -12,7 +12,15 @@ import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
-from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
+from ...core.model.results import (
+    ESTIMATE_COLUMNS,
+    Diagnostic,
+    Importance,
+    MeasureFacts,
+    Omission,
+    Result,
+    bare_estimates,
+)
 from ...core.model.subject import Subject
 from ...core.statistics.ranking import rank_entropy, top_overlap
 from ...core.support import options as opt
@@ -23,6 +31,7 @@ from ..shared.estimates import diagnostic
 from .rankings import Method, disagreements, methods
 
 SIGNS = ("signed", "absolute")
+GINI = "gini"
 NOTHING = "no importance was computed that can be ranked"
 PAIR_COLUMNS = [*ESTIMATE_COLUMNS, "item", "first", "second", "n_features", "top_k", "by_chance"]
 
@@ -36,6 +45,22 @@ STABILITY_NOTES = (
     "Without a feature, it is the mean over features. The model is fixed.",
     "It describes the bootstrap samples and is no interval: bootstrapped ranks are misleading near ties.",
 )
+
+
+def _impurity(subject: Subject) -> Importance | None:
+    """Return the impurity-based importance that a model of trees has of the subject's features, or None."""
+    values = np.asarray(getattr(subject.model, "feature_importances_", ()), dtype=float)
+    if values.shape != (len(subject.features),):
+        return None
+    frame = pd.DataFrame({"measure": GINI, "feature": list(subject.features), "repeat": 0, "value": values})
+    return Importance(
+        id=GINI,
+        explainer=ids.AGREEMENT,
+        title="Impurity-based importance of the model (Gini)",
+        frame=frame[list(Importance.columns)],
+        estimates=bare_estimates(frame),
+        measures={GINI: MeasureFacts("mean decrease of impurity", "", "")},
+    )
 
 
 @dataclass(frozen=True)
@@ -56,6 +81,8 @@ class Agreement(BuiltInExplainer):
         Draws for the max-t quantile and the rank entropy.
     top_k : int, default=5
         Leading features to compare; at most half of the features, as all of them always overlap.
+    gini : bool, default=False
+        Whether the impurity-based importance that a forest or a tree has of its own (Breiman 2001) is ranked too.
 
     Notes
     -----
@@ -72,6 +99,7 @@ class Agreement(BuiltInExplainer):
     sign: str = opt.one_of(SIGNS, "signed")
     n_draws: int = opt.at_least(100, 2000)
     top_k: int = opt.at_least(1, 5)
+    gini: bool = False
 
     name: ClassVar[str] = "agreement"
     section: ClassVar[str] = "relations.agreement"
@@ -80,7 +108,11 @@ class Agreement(BuiltInExplainer):
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``agreement``, ``agreement.pairs`` and ``agreement.stability`` from the results so far."""
+        own = _impurity(subject) if self.gini else None
+        prior = prior if own is None else {**prior, GINI: [own]}
         rankings, gaps = methods(prior, engine, self.sign == "absolute", self.n_draws)
+        if self.gini and own is None:
+            gaps = (*gaps, Omission("", "", "the model has no impurity-based importance of these features"))
         gaps = gaps if rankings else (*gaps, Omission("", "", NOTHING))
         return [self._ranks(rankings, gaps, prior, engine), self._pairs(rankings, engine), self._stability(rankings)]
 

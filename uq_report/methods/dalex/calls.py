@@ -16,7 +16,7 @@ import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.model.measures import PREDICTION, Measure
-from ...core.model.results import ESTIMATE_COLUMNS, Omission
+from ...core.model.results import Omission
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
 from ...core.support.arrays import AnyArray, FloatArray, IntArray
@@ -239,10 +239,3 @@ class Dalex:
         unread = [name for name, values in columns.items() if values is not None]
         ignored = f"dalex does not use {' or '.join(unread)}: every observation counts once."
         return (used, ignored) if unread else (used,)
-
-
-def bare_estimates(frame: pd.DataFrame, *further: str) -> pd.DataFrame:
-    """Return a frame's values as estimates without an interval, for dalex gives none over new rows."""
-    empty = dict.fromkeys(("std_error", "lower", "upper", "confidence"), np.nan)
-    full = frame.rename(columns={"value": "estimate"}).assign(**empty, covers="none")
-    return full[[*ESTIMATE_COLUMNS, *further]]

@@ -12,14 +12,14 @@ import pandas as pd
 
 from ...core.engine.fast_path_evaluator import CoalitionEvaluator
 from ...core.model.measures import PREDICTION, Measure, OneMinusAUC
-from ...core.model.results import Attribution, Diagnostic, Importance, Omission, Profile
+from ...core.model.results import Attribution, Diagnostic, Importance, Omission, Profile, bare_estimates
 from ...core.model.variants import Mix, Variant
 from ...core.support.arrays import BoolArray, FloatArray, IntArray, take_rows
 from ...core.traits.interop import mean_measure, numeric_target
 from ..shared.choice import INFINITE_REMEDY, Roles, plain_values, positions
 from ..shared.curves import stacked
 from ..shared.grids import FeatureGrid, make_grid
-from .calls import Dalex, GapError, bare_estimates, listing
+from .calls import Dalex, GapError, listing
 
 Loss: TypeAlias = Callable[[Any, FloatArray], float]
 

@@ -23,13 +23,15 @@ from ...reading.rating import rating
 PREFIX = "uq_report"
 _LABEL_LENGTH = 250
 _NLL, _ENTROPY = "nll", "entropy"
+_BRIER = ("brier", "brier_baseline")
 _NAMES = {LOG_SCORE: _NLL, SHARPNESS: _ENTROPY}
 
 
 def metrics(run: Run) -> dict[str, float]:
     """Return findings by severity, and the scores of the predictions: confidence gap, nll and entropy (nats) and more.
 
-    The mean entropy of numbers is ``nll - confidence_gap``, which is its definition.
+    The mean entropy of numbers is ``nll - confidence_gap``, which is its definition. Brier scores of two classes are
+    those of scikit-learn, in [0, 1]: half the sum over both classes, which the report has.
 
     Examples
     --------
@@ -39,6 +41,8 @@ def metrics(run: Run) -> dict[str, float]:
     severities = [finding.severity for finding in run.findings]
     numbers = {f"findings_{severity}": float(severities.count(severity)) for severity in SEVERITIES}
     numbers |= {_NAMES.get(item, item): score for item, score in scores_of(run).items()}
+    if len(run.subject.get("classes") or ()) == 2:
+        numbers |= {name: numbers[name] / 2 for name in _BRIER if name in numbers}
     if {_NLL, CONFIDENCE_GAP} <= set(numbers):
         numbers.setdefault(_ENTROPY, numbers[_NLL] - numbers[CONFIDENCE_GAP])
     return {f"{PREFIX}/{name}": value for name, value in numbers.items()}
