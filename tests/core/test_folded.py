@@ -36,6 +36,12 @@ def few(T: FloatArray, b: FloatArray, donors: IntArray, held: int = 1) -> PairTe
     return shuffled_pairs(T[:, M - held :], b, donors, np.ones(N), folded=folded(T, b, donors, held))
 
 
+@pytest.fixture(params=[0, 2**21], ids=["looked up", "sparse"])
+def sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("uq_report.core.statistics.two_way_variance._SPARSE", request.param)
+
+
+@pytest.mark.usefixtures("sizes")
 @pytest.mark.parametrize("held", [1, 3])
 def test_folded_shuffles_give_the_terms_of_held_ones(held: int) -> None:
     T, b, donors = values()
@@ -43,6 +49,7 @@ def test_folded_shuffles_give_the_terms_of_held_ones(held: int) -> None:
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-13)
 
 
+@pytest.mark.usefixtures("sizes")
 def test_a_fit_of_sums_is_the_fit_of_values() -> None:
     T, b, donors = values()
     for one, other in zip(fit(T[:, -2:], donors, folded(T, b, donors, 2)), two_way(T, donors), strict=True):
