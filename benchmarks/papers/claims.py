@@ -166,7 +166,8 @@ def repeat(experiment: Experiment, settings: Settings) -> Outcome:
 def verdict(hits: int, n: int, *, quick: bool = False) -> Verdict:
     """Judge a hit rate: it agrees from a lower limit of .8, does not agree below an upper limit of .5.
 
-    A quick run has few repetitions: there a claim agrees unless a rate of .8 is refuted at 5 %.
+    A quick run has few repetitions: there a claim does not agree where a rate of .8 is refuted at 5 %, and
+    agrees in part where most repetitions miss.
 
     Examples
     --------
@@ -174,7 +175,9 @@ def verdict(hits: int, n: int, *, quick: bool = False) -> Verdict:
     ('agrees', 'in part', 'does not agree', 'agrees', 'does not agree')
     """
     if quick:
-        return "agrees" if binom.cdf(hits, n, AGREES) >= LEVEL else "does not agree"
+        if binom.cdf(hits, n, AGREES) < LEVEL:
+            return "does not agree"
+        return "agrees" if hits >= n / 2 else "in part"
     lower, upper = wilson(hits / n, n, Z)
     if lower >= AGREES:
         return "agrees"

@@ -424,7 +424,7 @@ def border(seed: int, settings: Settings) -> Repetition:
     subject = uq.explain(model, X[200:], y[200:], train=(X[:200], y[:200]))
     fitted = uq.explain(process(X[:200], y[:200], 1.0), X[200:], y[200:])
     converged = uq.profile(fitted, "1", measures=["entropy"], custom_values={"1": [0.0, 1.9]}, max_ice=1).estimates
-    view = uq.profile(subject, measures=["entropy"], grid_resolution=20, max_ice=60)
+    view = uq.profile(subject, measures=["entropy"], grid_resolution=15, max_ice=60)
     curve = view.estimates.query("feature == '1'")
     x, mean = curve["x"].to_numpy(float), curve["estimate"].to_numpy(float)
     own = view["own"].frame.query("feature == '1'")
@@ -460,7 +460,7 @@ def border(seed: int, settings: Settings) -> Repetition:
             "Wood et al., figure 6, left: training observations",
             "Observations lie around the border; none has both features between -1.5 and 1.5.",
             "Any value of feature 1 alone is well observed. Only the combination with a small feature 2 never occurs.",
-            lambda: scatter({"training": (points[:300, 0], points[:300, 1], np.zeros(200))}, "feature 1", "feature 2"),
+            lambda: scatter({"training": (points[:200, 0], points[:200, 1], np.zeros(200))}, "feature 1", "feature 2"),
         ),
         Picture(
             "wood-6-right",
