@@ -78,12 +78,12 @@ def _swarm(e: RunReader) -> tuple[Block, ...]:
     if view is None or len(view.rows_used) < 2 or not len(view.result.frame):
         return ()
     measure = e.measure_of("prediction", view.result.frame[col.MEASURE]) or str(view.result.frame[col.MEASURE].iloc[0])
-    background = view.background.get("n") or view.background.get("rows")
-    beside = f" against {background} background rows" if isinstance(background, int) else ""
+    background = view.background.get("rows")
+    beside = f" against {background} background observations" if isinstance(background, int) else ""
     n = f"{len(view.rows_used)} of {e.subject.n} observations{beside}"
     caption = f"Shapley values of the prediction, a dot per observation ({n})."
     alt = (
-        "A row per feature, those with the largest mean absolute Shapley value first; colour: the feature's own value."
+        "A line per feature, those with the largest mean absolute Shapley value first; colour: the feature's own value."
     )
     figure = make_figure("drives-swarm", caption, alt, lambda: draw_swarm(view.result, measure), view.id)
     return (figure,)

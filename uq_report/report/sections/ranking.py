@@ -197,7 +197,7 @@ def ranking_figure(e: RunReader, columns: Sequence[RankingColumn]) -> Figure | C
     return make_figure(
         "drives-ranks",
         "Ranks of the features by every method; a dot is the rank, its line the ranks it may have, hollow without any.",
-        f"A panel per method, a row per feature. First: {firsts}.",
+        f"A panel per method, a line per feature. First: {firsts}.",
         lambda: draw_ranks([column.drawn for column in ranked], order),
         columns[0].result.id,
     )
