@@ -50,9 +50,11 @@ def test_a_missing_result_says_why(name: str) -> None:
 def test_support_tells_the_share_its_test_and_the_shuffles_that_leave_the_data() -> None:
     section = SupportSection().section(RunReader(run_of(made.support(("age", "income")))))
     told = text_of(section)
-    assert "Share of audited rows outside: 0.100 (0.070 to 0.130); of training rows it would be 0.0500" in told
+    assert (
+        "Share of the test sample outside: 0.100 (0.070 to 0.130); of training observations it would be 0.0500" in told
+    )
     assert "(p < 0.001, one-sided)" in told
-    assert "Largest after shuffling: age 0.400 (0.380 to 0.420)" in told
+    assert "Largest after permutation: age 0.400 (0.380 to 0.420)" in told
     assert table_of(section, "support-table").rows[0][:2] == ("age", 0.4)
     assert table_of(section, "support-values").rows == (("age", "above range", 3, 250, "60", 0.02),)
 
@@ -61,7 +63,7 @@ def test_support_tells_the_share_its_test_and_the_shuffles_that_leave_the_data()
 def test_data_quality_counts_faults_and_not_classes() -> None:
     section = QualitySection().section(RunReader(run_of([made.data_quality("age")])))
     assert text_of(section) == (
-        "Found, with the number of columns or lines: rows that occur in training (1) and missing values (1)."
+        "Found, with the number of columns or lines: observations that occur in training (1) and missing values (1)."
     )
     assert table_of(section, "data-quality-table").rows[2] == ("missing values", "age", "", 5, 250, 0.02)
     shares = QualitySection().section(RunReader(run_of([made.data_quality("age"), made.missing("age")])))
@@ -82,7 +84,7 @@ def test_predictions_and_outcomes_by_group_come_first_then_loss_against_expectat
         "groups-1-predictions", "groups-1-losses", "groups-1-use", "groups-1-differences"
     ]  # fmt: skip
     first, second = (table_of(section, f"groups-1-{part}") for part in ("predictions", "losses"))
-    assert [column.label for column in first.columns][-1] == "outcome less prediction, less the rest"
+    assert [column.label for column in first.columns][-1] == "outcome minus prediction, minus the other groups"
     assert first.rows[0][:3] == ("all rows", 250, "0.300 (0.270 to 0.330)")
     assert first.rows[1][:3] == ("female", 249, "0.400 (0.370 to 0.430)")
     assert len(second.columns) == 6

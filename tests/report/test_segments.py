@@ -18,7 +18,7 @@ from uq_report.evidence.run import NotRun, Run
 from uq_report.methods.segments.section import SegmentsSection
 from uq_report.reading.run_reader import RunReader
 from uq_report.report.assemble import document
-from uq_report.report.sections.outcomes import NO_SEGMENT, segments
+from uq_report.report.sections.outcomes import LISTED, NO_SEGMENT, segments
 from uq_report.runner import figures
 
 from .reading import all_blocks, table_of, text_of
@@ -48,14 +48,14 @@ def evidence(run: Run) -> RunReader:
 def test_the_annex_shows_table_and_figure_with_the_same_letters() -> None:
     section = SegmentsSection().section(evidence(audited()))
     table = table_of(section, "segments-table")
-    assert [column.label for column in table.columns][1:4] == ["rows where", "rows", "share"]
+    assert [column.label for column in table.columns][1:4] == ["observations where", "n", "share"]
     assert table.columns[-1].label == "brought closest by"
     assert [row[0] for row in table.rows] == [*"ABC"[: len(table.rows) - 1], ""]
-    assert table.rows[-1][1] == "all judged rows"
+    assert table.rows[-1][1] == "all judged observations"
     assert {"age above 56", "age above 62"} <= {row[1] for row in table.rows}
     figure = next(block for block in all_blocks(section) if isinstance(block, Figure))
     assert figure.alt.startswith("A dot with its interval per segment. confidence gap: A ")
-    assert "Above the other rows, adjusted for all tests: 1 of 1 segment by entropy" in text_of(section)
+    assert "Above the other observations, adjusted for all tests: 1 of 1 segment by entropy" in text_of(section)
 
 
 def test_the_front_part_shows_the_leading_segments() -> None:
@@ -81,7 +81,7 @@ def test_without_segments_that_stand_out_a_sentence_says_so() -> None:
     e = evidence(replace(run, results=tuple(flat if r.id == ids.SEGMENTS else r for r in run.results)))
     section = segments(e)
     assert section is not None
-    assert text_of(section) == NO_SEGMENT
+    assert text_of(section) == f"{NO_SEGMENT} {LISTED}"
     assert not [block for block in all_blocks(SegmentsSection().section(e)) if isinstance(block, Figure)]
 
 

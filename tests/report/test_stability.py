@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,7 +38,7 @@ def audited() -> uq.AuditRun:
     subject = uq.explain(model, test, y[N:], train=(X[:N], y[:N]), time=days, block_size=2, positive_class="bad")
     about = {"observation": "claim", "unit": "kW", "legal_basis": "none"}
     options = {"checks.policy": {"require": ["roc_auc >= 0.99", "nll <= 99"]}}
-    given = {"explainers": ["calibration", "segments", "support"], "about": about, "options": options}
+    given: dict[str, Any] = {"explainers": ["calibration", "segments", "support"], "about": about, "options": options}
     return uq.audit(subject, as_of="2026-12-01", progress=False, **given)
 
 

@@ -101,7 +101,9 @@ def move(points: pd.DataFrame) -> Move | None:
     if has_levels(points):
         return Move(low, high)
     turns = _turns([_point(row) for _, row in points.iterrows()])
-    return Move(*(sorted(turns, key=_height) if len(turns) == 2 else (low, high)), turns)
+    if len(turns) == 2:
+        low, high = sorted(turns, key=_height)
+    return Move(low, high, turns)
 
 
 def _turns(points: Sequence[Point]) -> tuple[Point, ...]:

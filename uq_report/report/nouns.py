@@ -35,14 +35,16 @@ def plural(noun: str) -> str:
     return f"{noun}es" if re.search(r"(?:s|x|ch|sh)$", noun) else f"{noun}s"
 
 
-def spoken(text: str, noun: str, unit: str) -> str:
+def owners_words(text: str, noun: str, unit: str) -> str:
     """Return a text in the owner's words.
 
     Examples
     --------
-    >>> spoken("For an observation, 60 of 800 observations.", "claim", ""), spoken("5 units of the outcome", "", "kW")
-    ('For a claim, 60 of 800 claims.', '5 kW')
-    >>> spoken("2 observations (for information; no action required)", "claim", "")
+    >>> owners_words("For an observation, 60 of 800 observations.", "claim", "")
+    'For a claim, 60 of 800 claims.'
+    >>> owners_words("5 units of the outcome", "", "kW")
+    '5 kW'
+    >>> owners_words("2 observations (for information; no action required)", "claim", "")
     '2 observations (for information; no action required)'
     """
     if noun and text != "observation":
@@ -56,11 +58,11 @@ def spoken(text: str, noun: str, unit: str) -> str:
 
 def _renamed(thing: Any, noun: str, unit: str) -> Any:
     if isinstance(thing, str):
-        return spoken(thing, noun, unit)
+        return owners_words(thing, noun, unit)
     if isinstance(thing, tuple):
         return tuple(_renamed(part, noun, unit) for part in thing)
     if isinstance(thing, Figure):
-        thing = replace(thing, svg=spoken(thing.svg.decode(), noun, unit).encode())
+        thing = replace(thing, svg=owners_words(thing.svg.decode(), noun, unit).encode())
     if is_dataclass(thing) and not isinstance(thing, Badge | Attachment | type):
         parts = {part.name: getattr(thing, part.name) for part in fields(thing) if part.init}
         return replace(thing, **{name: _renamed(part, noun, unit) for name, part in parts.items()})

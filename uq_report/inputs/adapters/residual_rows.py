@@ -276,8 +276,7 @@ def refitted(model: Any, X: Table, y: FloatArray, asked: Residuals, *, members: 
             got = f"{type(model).__name__} ended with {words_of(error)}"
             raise ModelError(f"{_MUST}; {got}. {GIVE_ROWS}") from error
         mean[fold], variance[fold] = predicted(again, take_rows(X, fold), members=members)
-    note = f"For the residuals the model was fitted {asked.n_splits} more times, each to the observations outside one "
-    "fold."
+    note = f"For the residuals the model was fitted {asked.n_splits} more times, each to all but one fold."
     return Collected("cross_validation", X, y - mean, PointPredictions(mean, variance), (note,))
 
 

@@ -615,8 +615,9 @@ def _remedy(run: Run, features: Sequence[str] = ()) -> str:
     if assumption is None:
         return "Recalibrate the model on held-out observations and audit it again."
     if assumption.scale == "constant":
-        return "Let the assumed spread depend on the observation, residuals=uq.Residuals(scale='modelled'), and audit "
-        "it again."
+        return (
+            "Let the assumed spread vary by observation, residuals=uq.Residuals(scale='modelled'), and audit it again."
+        )
     return "Assume another distribution of the residuals, such as form='empirical', and audit it again."
 
 

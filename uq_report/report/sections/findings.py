@@ -234,7 +234,8 @@ def monitoring(e: RunReader) -> Section:
     columns = ("code", "raised when", "source", "state", "observed, threshold")
     caption = "Rules of the checks, and their current state."
     table = tables("monitoring-rules", caption, columns, sorted(rows, key=lambda row: row[0]))
-    blocks = (*paragraphs(MONITORING_LEAD, now), Facts(rows=procedure), *_triggers(e), *table, *_margins(e))
+    own: tuple[Block, ...] = (*paragraphs(MONITORING_LEAD, now), Facts(rows=procedure), *_triggers(e))
+    blocks: tuple[Block, ...] = (*own, *table, *_margins(e))
     return make_section("monitoring", MONITORING, blocks)
 
 

@@ -139,21 +139,22 @@ class AttributeEffects:
 
 def _figure(attributes: Sequence[AttributeEffects]) -> tuple[Block, ...]:
     """Return mean prediction against mean outcome by group, the disadvantaged group of each attribute first."""
-    pairs = []
+    pairs: list[tuple[str, GroupLine, GroupLine]] = []
     for one in attributes:
         means = [one.of(measure, of_feature(one.view.lines, one.name)) for measure in (PREDICTION, OUTCOME)]
-        apart = one.of(PREDICTION, one.apart)
-        order = sorted(one.levels(), key=lambda item, apart=apart: -apart[item].estimate if item in apart else 0.0)
-        pairs += [(f"{name(one.name)}: {name(x)}", *(mean[x] for mean in means)) for x in order if x in means[1]]
+        gaps = {item: -line.estimate for item, line in one.of(PREDICTION, one.apart).items()}
+        order = [item for _, item in sorted((gaps.get(item, 0.0), item) for item in one.levels())]
+        pairs += [(f"{name(one.name)}: {name(x)}", means[0][x], means[1][x]) for x in order if x in means[1]]
     if not pairs:
         return ()
-    labels, *lines = zip(*pairs, strict=True)
+    labels, predictions, outcomes = [x for x, _, _ in pairs], [x for _, x, _ in pairs], [x for _, _, x in pairs]
+    unit = predictions[0].unit
     words = [f"{label} {amount(predicted)}, outcome {amount(came)}" for label, predicted, came in pairs]
     figure = make_figure(
         "performance-groups-figure",
-        f"Mean prediction and mean outcome by group. Intervals: {interval_words(table_of(lines[0]))}.",
+        f"Mean prediction and mean outcome by group. Intervals: {interval_words(table_of(predictions))}.",
         f"Mean prediction by group: {joined(words, len(words))}.",
-        lambda: draw_groups(labels, *map(table_of, lines), label=unit_phrase(lines[0][0].unit) or lines[0][0].unit),
+        lambda: draw_groups(labels, table_of(predictions), table_of(outcomes), unit_phrase(unit) or unit),
         attributes[0].view.id,
     )
     return (figure,)

@@ -215,11 +215,11 @@ def _words(needed: str) -> str:
     """Return a piece of evidence in words."""
     kind, _, key = needed.rpartition(":")
     words = name(key.replace("_", " "))
-    return {"check": f"check of {words.replace('claims', 'realised importance')}", "": RESULTS.get(key, words)}.get(
-        kind, words
-    )
+    return {"check": f"check of {CHECKS.get(key, words)}", "": RESULTS.get(key, words)}.get(kind, words)
 
 
+REALISED = ids.PFI_CLAIMS.partition(".")[2]  # the check of realised importance
+CHECKS: Mapping[str, str] = {REALISED: "realised importance"}
 RESULTS: Mapping[str, str] = {
     ids.ALE: "local effects", ids.CALIBRATION: "scores and calibration", ids.DALEX: "drop-out loss",
     ids.GROUPS: "groups", ids.PDP: "profiles", ids.PFI: "importance", ids.REDUNDANCY: "dependence between features",
