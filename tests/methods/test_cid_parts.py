@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -455,8 +456,14 @@ def corrected_lines(measures: Any, values: dict[str, Any], se: float = 0.1, zero
             part(plain, 2 * errors), part(own + plain, errors), part(own, errors, zero), part(own - plain, 3 * errors)
         )
     partners = dict.fromkeys(values, ("p", "q"))
-    margins = {measure.name: 0.01 for measure in measures}
-    made = _Corrected(rows, partners, terms, margins, 0.9).result({}, ())
+    reach = 2 * se * t_quantile(0.95, N - 1)
+    alone: Any = {
+        (measure.name, feature): SimpleNamespace(estimate=own, lower=own - reach, upper=own + reach, margin=0.01)
+        for feature, pairs in values.items()
+        for measure, (_, own) in zip(measures, pairs, strict=True)
+    }
+    pfi: Any = SimpleNamespace(result=SimpleNamespace(rows=None))
+    made = _Corrected(rows, partners, terms, pfi, alone, 0.9).result({}, ())
     assert made.meta["degrees_of_freedom"] == N - 1
     assert made.estimates.index.tolist() == list(range(len(measures) * len(values)))
     return made.estimates
