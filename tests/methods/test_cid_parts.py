@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
