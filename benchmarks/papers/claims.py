@@ -167,7 +167,7 @@ def verdict(hits: int, n: int, *, quick: bool = False) -> Verdict:
     """Judge a hit rate: it agrees from a lower limit of .8, does not agree below an upper limit of .5.
 
     A quick run has few repetitions: there a claim does not agree where a rate of .8 is refuted at 5 %, and
-    agrees in part where most repetitions miss.
+    agrees in part where half of them or more miss.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def verdict(hits: int, n: int, *, quick: bool = False) -> Verdict:
     if quick:
         if binom.cdf(hits, n, AGREES) < LEVEL:
             return "does not agree"
-        return "agrees" if hits >= n / 2 else "in part"
+        return "agrees" if hits > n / 2 else "in part"
     lower, upper = wilson(hits / n, n, Z)
     if lower >= AGREES:
         return "agrees"

@@ -168,7 +168,7 @@ def _opening(found: Findings) -> Section:
     text = f"The five sources make {sum(counts.values())} claims; each was run through the public functions of this package: {words}."
     rule = "A claim is a function of one repetition with its own random seed. "
     if found.quick:
-        rule += "This is the quick run, with few repetitions and smaller models: a claim does not agree where a hit rate of .8 is refuted at the 5% level, agrees in part where most repetitions miss, and agrees otherwise."
+        rule += "This is the quick run, with few repetitions and smaller models: a claim does not agree where a hit rate of .8 is refuted at the 5% level, agrees in part where half of the repetitions or more miss, and agrees otherwise."
     else:
         rule += (
             "It agrees if the lower limit of the 95% Wilson interval of its hit rate is at least .8, does not agree if the "

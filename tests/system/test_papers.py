@@ -31,7 +31,7 @@ def test_every_claim_is_judged_by_one_experiment(papers: Any) -> None:
 @pytest.mark.parametrize(
     ("hits", "n", "full", "quick"),
     [(16, 16, "agrees", "agrees"), (15, 15, "in part", "agrees"),
-     (1, 2, "in part", "agrees"), (0, 1, "in part", "in part"), (0, 2, "in part", "does not agree"),
+     (1, 2, "in part", "in part"), (0, 1, "in part", "in part"), (0, 2, "in part", "does not agree"),
      (5, 20, "does not agree", "does not agree"), (10, 20, "in part", "does not agree")],
 )  # fmt: skip
 def test_verdicts_fall_to_both_sides(papers: Any, hits: int, n: int, full: str, quick: str) -> None:
