@@ -33,3 +33,14 @@ def test_a_column_of_any_size_is_audited_and_drawn_without_a_warning(column: Flo
     audit = uq.audit(subject, explainers=("pfi", "cid", "pdp"), options=options, progress=False)
     assert [gap.reason for gap in audit.run.not_run if gap.name == "cid"] == []
     assert b"<html" in audit.render("html")
+
+
+@pytest.mark.parametrize("name", ["classes_", "feature_names_in_"])
+def test_a_property_of_a_model_that_fails_is_named(name: str) -> None:
+    def fail(_: object) -> None:
+        raise RuntimeError("not loaded")
+
+    predict = {"predict_proba": lambda _, X: np.full((len(X), 2), 0.5), name: property(fail)}
+    rows = pd.DataFrame({"a": np.arange(20.0)})
+    with pytest.raises(uq.UQReportError, match=rf"model\.{name} must be readable; Odd raises RuntimeError: not loaded"):
+        uq.explain(type("Odd", (), predict)(), rows, np.arange(20) % 2)

@@ -122,6 +122,18 @@ def test_without_a_list_pages_are_not_judged_and_the_evidence_is(folder: Path) -
     assert states(verify(folder), "run.json")["canonical"] == "FAILED"
 
 
+@pytest.mark.parametrize("instead", [b"", b"%b  other.html\n"])
+def test_a_report_that_the_list_of_its_run_leaves_out_fails(instead: bytes, folder: Path) -> None:
+    report = folder / "brief.html"
+    report.write_bytes(report.read_bytes().replace(b"small model", b"large model"))
+    lines = (folder / disk.SUMS).read_bytes().splitlines(keepends=True)
+    left = [line if b"brief.html" not in line else instead.replace(b"%b", line[:64]) for line in lines]
+    (folder / disk.SUMS).write_bytes(b"".join(left))
+    for place in (folder, report):
+        assert states(verify(place), "brief.html")["hash"] == "FAILED"
+        assert not verify(place).ok
+
+
 @pytest.mark.parametrize("damage", [b"", b"\xff", b"painted over", b"  brief.html\n"])
 def test_a_damaged_list_fails_and_is_never_taken_for_none(damage: bytes, folder: Path) -> None:
     (folder / "brief.html").write_bytes((folder / "brief.html").read_bytes().replace(b"small model", b"large model"))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ..core.model.subject import Subject
-from ..core.support.errors import InputError, LockedError, UQReportError, nearest
+from ..core.support.errors import InputError, LockedError, UQReportError, attribute_of, nearest
 from ..core.validation.residuals import Residuals
 from ..runner import plugins
 from ..runner.settings import BENCHMARKS, refuse
@@ -151,7 +151,7 @@ def _features(audit: AuditFile, model: Any, tables: AuditTables) -> list[str]:
     """Return the features in the model's order; refuse columns that the model does not know."""
     name, candidates = source_name(audit.data.source), features_of(audit, map(str, tables.rows.columns))
     protected = audit.data.protected
-    fitted = getattr(model, "feature_names_in_", None)
+    fitted = attribute_of(model, "feature_names_in_")
     if fitted is None:
         features = _used(audit, candidates)
     else:

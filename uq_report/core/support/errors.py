@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import indent
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from .text import clean, harmless
 
@@ -152,6 +152,22 @@ def words_of(error: BaseException, limit: int = 500) -> str:
     if isinstance(error, UQReportError):
         return harmless(str(error))
     return f"{type(error).__name__}: {clean(error, limit)}".removesuffix(": ")
+
+
+def attribute_of(model: Any, name: str) -> Any:
+    """Return an attribute of a model, None where it has none; one that fails is the model's fault, said by name.
+
+    Examples
+    --------
+    >>> attribute_of(3, "classes_") is None
+    True
+    """
+    try:
+        return getattr(model, name, None)
+    except FOREIGN as error:
+        raise ModelError(
+            f"model.{name} must be readable; {type(model).__name__} raises {words_of(error)}. Mend the property."
+        ) from error
 
 
 _NAMES: Mapping[str, list[str]] = tomllib.loads(

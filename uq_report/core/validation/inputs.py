@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..support.arrays import AnyArray, FloatArray, IntArray, Table, as_frame, column, plain_array
-from ..support.errors import InputError, nearest
+from ..support.errors import InputError, attribute_of, nearest
 from .cell_validation import check_column, check_size, check_text, refuse_cells, shown
 from .lifetimes import lifetimes
 
@@ -38,7 +38,7 @@ def _frame(X: pd.DataFrame, what: str, model: Any, private: bool) -> tuple[Table
         raise InputError(f"subject.{what} must have unique column names; got {doubled} more than once. Rename them.")
     for position, name in enumerate(names):
         check_column(X.iloc[:, position], f"subject.{what}[{name!r}]")
-    _check_order(names, getattr(model, "feature_names_in_", None), what)
+    _check_order(names, attribute_of(model, "feature_names_in_"), what)
     rows = _native(X.copy(deep=private))
     rows.index = pd.RangeIndex(len(rows))
     return rows, tuple(names)
@@ -90,7 +90,7 @@ def _array(X: Any, what: str, model: Any, private: bool) -> tuple[Table, tuple[s
             f"subject.{what} must be numeric as an array; got dtype {array.dtype}. Pass a DataFrame for other columns."
         )
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    fitted: Sequence[Any] | None = getattr(model, "feature_names_in_", None)
+    fitted: Sequence[Any] | None = attribute_of(model, "feature_names_in_")
     if fitted is None or len(fitted) != array.shape[1]:
         fitted = [f"x{j}" for j in range(array.shape[1])]
     names = tuple(str(c) for c in fitted)

@@ -12,7 +12,7 @@ import numpy as np
 from ...core.model.adapter import Adapter, Match
 from ...core.predictive import Distribution
 from ...core.support.arrays import AnyArray, FloatArray, Table
-from ...core.support.errors import InputError
+from ...core.support.errors import InputError, attribute_of
 from ...core.validation.multioutput import Output
 from .outputs import SEVERAL
 from .sklearn_ import is_a, plain_array, transform, unwrap
@@ -167,7 +167,7 @@ class SeveralOutputsAdapter(Adapter):
     def outputs(self, model: Any) -> int:
         """Return how many outputs a model has; 1 where it does not say."""
         final = unwrap(model)[1]
-        classes = getattr(final, "classes_", None)
+        classes = attribute_of(final, "classes_")
         if isinstance(classes, list) and any(np.ndim(labels) for labels in classes):
             return len(classes)
         members: Any = getattr(final, "estimators_", ())

@@ -187,7 +187,11 @@ def verify(  # noqa: PLR0913 - files and flags
         compare: Callable[..., Iterator[VerificationVerdict]] = _remaker(recorded, templates) if deep else listing
         for report in reports:
             signatures = list(_signatures(report, recorded, anchors, required))
-            verdicts = [*compare(report, evidence, signatures), *_judge_hash(report, listed, deep=deep), *signatures]
+            verdicts = [
+                *compare(report, evidence, signatures),
+                *_judge_hash(report, listed, digest, deep=deep),
+                *signatures,
+            ]
             claims += [VerificationClaim(report.name, *verdict) for verdict in verdicts]
         if required and not any(report.format == "pdf" for report in reports):
             lacking = "one is asked for, and only a PDF can have one"
@@ -263,8 +267,13 @@ def _compare_listed(
     yield left_open("rendering", NOT_RENDERED)
 
 
-def _judge_hash(report: Report, listed: Mapping[str, str], *, deep: bool) -> Iterator[VerificationVerdict]:
-    """Compare a report with its listed hash; made again, it needs none, but a list that has one must be right."""
+def _judge_hash(
+    report: Report, listed: Mapping[str, str], evidence: str, *, deep: bool
+) -> Iterator[VerificationVerdict]:
+    """Compare a report with its listed hash; made again, it needs none, but a list that has one must be right.
+
+    A list of the run with the SHA-256 `evidence` names every report of it, except copies that were signed later.
+    """
     digest, recorded = report.sha256, listed.get(report.name)
     others = [name for name, one in listed.items() if one == digest and name != report.name]
     if recorded == digest:
@@ -273,6 +282,8 @@ def _judge_hash(report: Report, listed: Mapping[str, str], *, deep: bool) -> Ite
         yield failed("hash", f"its signature was cut off: it is {others[0]} again, and {disk.SUMS} lists other bytes")
     elif recorded is not None:
         yield failed("hash", f"its SHA-256 is {digest}; {disk.SUMS} lists {recorded}")
+    elif listed.get(RUN) == evidence and not deep and not report.has_signature:
+        yield failed("hash", f"{disk.SUMS} lists the files of this run, and not it; its SHA-256 is {digest}")
     elif not deep:
         yield left_open("hash", f"no {disk.SUMS} lists it; its SHA-256 is {digest}")
 
