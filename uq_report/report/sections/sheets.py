@@ -75,6 +75,8 @@ def _middle(ledger: Ledger, points: pd.DataFrame, feature: str) -> pd.DataFrame:
     if points.empty or edges is None or has_levels(points):
         return points
     shares = np.append(0.0, counts.groupby(col.X)[col.VALUE].sum().cumsum().to_numpy(dtype=float))
+    if len(shares) != len(edges):  # neighbouring edges are one number: the feature is as good as constant
+        return points
     low, high = np.interp([TAIL * shares[-1], (1 - TAIL) * shares[-1]], shares, edges)
     middle = points[points[col.X].between(low, high)]
     return middle if len(middle) > 1 else points
