@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Literal, get_args
 
@@ -159,15 +159,8 @@ def by_cause(findings: Sequence[Finding]) -> list[tuple[Finding, Finding | None]
     groups: dict[int, list[int]] = {}
     for k in range(len(ordered)):
         groups.setdefault(_root(k, causes, ordered), []).append(k)
-
-    def below(k: int, root: int) -> Iterator[int]:
-        yield k
-        for other in groups[root]:
-            if causes[other] == k and other != root:
-                yield from below(other, root)
-
-    # the groups stand by their worst; within one, a cause precedes what follows from it
-    arranged = [(k, root) for root in groups for k in below(root, root)]
+    # the groups stand by their worst; within one, the root leads
+    arranged = [(k, root) for root, group in groups.items() for k in sorted(group, key=lambda k: (k != root, k))]
     return [(ordered[k], None if k == root or (cause := causes[k]) is None else ordered[cause]) for k, root in arranged]
 
 

@@ -414,7 +414,7 @@ def _register(e: RunReader) -> tuple[Table, ...]:
         )
         for f in listed
     ]
-    caption = f"{count(len(rows), 'open finding')}, most severe first; a cause precedes what follows from it."
+    caption = f"{count(len(rows), 'open finding')}, most severe first; findings of one cause are listed together."
     return tables("findings-register", caption, columns, rows)
 
 
