@@ -104,13 +104,17 @@ def test_a_loss_that_the_model_does_not_notice_is_an_observation_with_its_share_
     assert finding.threshold == 0.01
     assert (finding.observed, finding.size) == pytest.approx((0.1, 0.5))
     assert finding.statement.startswith(
-        "Permuting a increases the log loss by 0.100 nats without increasing the stated uncertainty: 0.100 nats (95 % "
-        "interval 0.094 to 0.106) are not signalled, 50 % of what it knows"
+        "Permuting a increases the negative log-likelihood by 0.100 nats, and the stated uncertainty is not shown to "
+        "increase: 0.100 nats (95 % interval 0.094 to 0.106) are not signalled, 50 % of the model's skill"
     )
+    little = diagnostic("calibration", [{"item": "log_score_skill", "estimate": 0.04}])
+    two = run(read(a=(ZERO, PLUS)), little, known, classes=["no", "yes"])
+    assert Dependence().check(two).findings[0].statement.endswith("not signalled, 2.5 times the model's skill.")
+    assert Dependence().check(two).findings[0].statement.startswith("Permuting a increases the log loss by 0.100")
     half = judged(read(a=((0.05, 0.01), PLUS))).findings[0]
     assert half.statement == (
         "The stated uncertainty does not signal 0.050 nats (95 % interval 0.044 to 0.056) of the 0.100 nats by which "
-        "permuting a increases the log loss."
+        "permuting a increases the negative log-likelihood."
     )
     assert half.size is None
     no_skill = diagnostic("calibration", [{"item": "log_score_skill", "estimate": 0.0}])
@@ -171,7 +175,7 @@ def test_features_whose_wrong_values_go_unnoticed_are_one_finding_with_the_rows_
     (finding,) = Dependence().check(run(results, delta, redundancy(UNRELATED))).findings
     assert (finding.code, finding.features) == ("UQ202", ("b", "a"))
     assert "Permuting b increases" in finding.statement
-    assert finding.statement.endswith(", in 25 % of the rows. The same applies to a (0.050 of 0.10 nats).")
+    assert finding.statement.endswith(", in 25 % of the observations. The same applies to a (0.050 of 0.10 nats).")
 
 
 @pytest.mark.parametrize("pair", [(ZERO, ZERO), (MINUS, ZERO), (PLUS, PLUS), (PLUS, ZERO), (ZERO, MINUS)])
@@ -233,8 +237,8 @@ def test_what_partners_hide_is_one_observation_with_both_importances_and_names()
     assert (finding.threshold, finding.size) == (0.01, None)
     assert finding.observed == pytest.approx(0.2)
     assert finding.statement == (
-        "Permuting b alone increases the loss by 0.30 nats; with a permuted as well the increase is 0.50 nats, "
-        "larger by 0.200 nats (95 % interval 0.160 to 0.240). The same applies to a (0.20 alone, 0.35 with b and c)."
+        "Adjusted for redundancy with a, the increase in the loss when b is permuted is larger by 0.200 nats (95 % "
+        "interval 0.160 to 0.240). The same applies to a (by 0.15 nats, with b and c)."
     )
 
 

@@ -91,7 +91,7 @@ def test_a_fall_of_both_curves_fires_with_the_interval_of_the_change() -> None:
     assert (finding.evidence, finding.severity, finding.threshold) == (("ale", "pdp"), "high", 0.0)
     assert finding.observed == pytest.approx(-0.3)
     assert "is expected to be increasing in age, but between 0.4 and 0.6" in finding.statement
-    assert "Steps in the wrong direction make up 30 % of its range." in finding.statement
+    assert "Steps in the wrong direction add up to 0.300; the range of the curve is 1.00." in finding.statement
     assert finding.lower is not None
     assert finding.upper is not None
     assert finding.lower < -0.3 < finding.upper < 0
@@ -265,7 +265,8 @@ def test_two_falls_make_up_their_sum_and_the_larger_one_is_told() -> None:
     assert (finding.observed, finding.lower, finding.upper) == pytest.approx((-4, -4 - reach, -4 + reach))
     assert finding.statement == (
         "The prediction is expected to be increasing in age, but between 0.6 and 0.8 the accumulated local effect "
-        "changes by −4.00 (95 % interval −4.20 to −3.80). Steps in the wrong direction make up 30 % of its range."
+        "changes by −4.00 (95 % interval −4.20 to −3.80). Steps in the wrong direction add up to "
+        "6.00; the range of the curve is 20.0."
     )
     assert (finding.severity, judged(ale(curve, 0.1), high_size=0.31).findings[0].severity) == ("high", "medium")
     assert (finding.measures, finding.features, finding.threshold) == (("prediction",), ("age",), 0.0)

@@ -15,7 +15,7 @@ from uq_report.core.predictive import DecisionRule
 from uq_report.core.statistics.score_intervals import normal_quantile, wilson
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Categorical, Normal
-from uq_report.evidence.comparisons import ERROR_SIZE, EXPECTED_COST, RESIDUAL, NetBenefit, Residuals, Roc
+from uq_report.evidence.comparisons import ERROR_SIZE, EXPECTED_COST, RESIDUAL, NetBenefit, PredictionResiduals, Roc
 from uq_report.methods.calibration.comparisons import (
     ClassOutcomes,
     Training,
@@ -142,7 +142,7 @@ def test_options_that_cannot_be_used_are_refused(options: dict[str, Any], words:
 def test_residuals_by_quantile_group() -> None:
     mean, y = np.array([0.0, 0.0, 10.0, 10.0]), np.array([1.0, -1.0, 13.0, 14.0])
     (found,) = residuals(Normal(mean, np.array([1.0, 1.0, 3.0, 4.0])), y, 2, Sampling(np.full(4, 0.25), 4), 0.95, rng())
-    view = Residuals.from_result(found)
+    view = PredictionResiduals.from_result(found)
     assert [(x.x, x.n, x.estimate) for x in view.of(RESIDUAL)] == [(0.0, 2, 0.0), (10.0, 2, 3.5)]
     for x, size in zip(view.of(ERROR_SIZE), (1.0, np.sqrt(12.5)), strict=True):
         assert (x.estimate, x.implied) == pytest.approx((size, size))
@@ -156,7 +156,7 @@ def test_a_bias_and_a_wrong_spread_are_said() -> None:
     random = np.random.default_rng(0)
     y = random.normal(1.0, 1.0, 400)
     (found,) = residuals(Normal(np.arange(400.0) / 400, 0.2), y, 4, Sampling(np.full(400, 1 / 400), 400), 0.95, rng())
-    view = Residuals.from_result(found)
+    view = PredictionResiduals.from_result(found)
     assert "differs from 0 in" in residual_words(view)
     assert "In 4 of 4 groups the interval excludes" in error_words(view)
 

@@ -277,7 +277,8 @@ def test_what_people_must_judge_stays_open() -> None:
     assert {cell for _, cell in facts.rows} == {Badge("open, to be completed", "unknown")}
     told = " ".join(texts([reading.section(made, "sign-off")]))
     (listed,) = re.findall(r"To be completed: the texts on (.+?); the status, which is draft\.", told)
-    asked = {key.replace("_", " ") for key in About.model_fields} - {"title", "status", "classification", "signers"}
+    optional = {"title", "status", "classification", "signers", "legal_basis", "observation", "unit"}
+    asked = {key.replace("_", " ") for key in set(About.model_fields) - optional}
     assert set(re.split(r", | and ", listed)) == asked
 
 

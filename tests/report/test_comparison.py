@@ -93,12 +93,12 @@ def test_the_word_follows_the_intervals_of_the_losses(given: dict[str, tuple[flo
 
 def test_what_got_worse_comes_first_with_its_interval() -> None:
     text = better(evidence(scores(brier=(-0.1, 0.05), nll=(0.2, 0.05))))[1]
-    assert text.index("worse by negative log-likelihood, 0.20 nats (0.15 to 0.25)") < text.index("better by Brier")
+    assert text.index("worse by log loss, 0.20 nats (0.15 to 0.25)") < text.index("better by Brier")
 
 
 def test_scores_of_other_units_are_ordered_by_their_standard_errors() -> None:
     text = better(evidence(scores(brier=(900.0, 800.0), nll=(0.2, 0.02))))[1]
-    assert text.index("negative log-likelihood") < text.index("Brier")
+    assert text.index("log loss") < text.index("Brier")
 
 
 def test_without_scores_neither_is_called_better() -> None:

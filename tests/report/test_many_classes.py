@@ -137,7 +137,7 @@ def test_a_log_score_that_is_infinite_for_a_feature_ranks_none() -> None:
     ranked = run.result("agreement").estimates.query("item == 'pfi'")["measure"]
     assert "brier" in set(ranked)
     assert "nll" not in set(ranked)
-    assert "There is no map of log loss and stated uncertainty" in text
+    assert "There is no map of loss and stated uncertainty" in text
 
 
 def test_counts_with_many_zeros_are_audited() -> None:

@@ -136,22 +136,29 @@ def test_the_card_has_the_verdict_the_number_and_the_sentence(
     finding = Finding(code="UQ111", title="t", severity="low", statement="s", evidence=(ids.SELECTIVE,), rests_on="r")
     findings = (finding,) if state == "found" else ()
     outcome = Outcome(check=ids.SELECTIVE, state=state, reason="nine errors", findings=findings)
-    card = usefulness(reader(run_of(classes, outcome)))
+    e = reader(run_of(with_numbers(classes), outcome))
+    card, section = usefulness(e), useful(e)
+    assert section is not None
+    assert f"{headline}: AUROC of failures " in text_of(section)
     assert (card.title, card.headline) == ("Usefulness of the uncertainty", headline)
     assert card.aside.startswith("AUROC of failures ")
     assert card.texts[0].startswith("Referring the 10 % most uncertain")
     assert ("Nine errors." in card.texts) is (state == "not_applicable")
 
 
-@pytest.mark.parametrize(("lower", "headline"), [(0.51, "Useful"), (0.49, "Inconclusive")])
-def test_useful_needs_the_printed_interval_above_chance(
-    classes: Mapping[str, Result], lower: float, headline: str
+@pytest.mark.parametrize(
+    ("lower", "saved", "headline"),
+    [(0.51, 0.01, "Useful"), (0.49, 0.01, "Inconclusive"), (0.51, -0.01, "Inconclusive")],
+)
+def test_useful_needs_the_order_above_chance_and_a_lower_loss(
+    classes: Mapping[str, Result], lower: float, saved: float, headline: str
 ) -> None:
     made = classes[ids.SELECTIVE]
     table = made.estimates.copy()
     table.loc[table["item"] == "failure_auroc", "lower"] = lower
     run = run_of(
-        {**classes, ids.SELECTIVE: replace(made, estimates=table)}, Outcome(check=ids.SELECTIVE, state="passed")
+        {**with_numbers(classes, saved_lower=saved), ids.SELECTIVE: replace(made, estimates=table)},
+        Outcome(check=ids.SELECTIVE, state="passed"),
     )
     assert usefulness(reader(run)).headline == headline
 

@@ -243,10 +243,10 @@ def size_beyond(run: Run, errors: Iterable[tuple[float, float]]) -> SampleSize |
 def size_within(run: Run, lines: Iterable[PfiLine]) -> SampleSize | None:
     """Return the largest size at which an importance that is left undetermined is shown to be about 0, if it is 0."""
     n = SubjectFacts.of(run).n
-    unsure = [line for line in lines if line.verdict == UNDETERMINED and not line.unreliable]
+    undecided = [line for line in lines if line.verdict == UNDETERMINED and not line.unreliable]
     if n is None:
         return None
-    return largest(within(n, n * line.std_error**2, line.margin, "the true importance is 0") for line in unsure)
+    return largest(within(n, n * line.std_error**2, line.margin, "the true importance is 0") for line in undecided)
 
 
 def by_reason(reasons: Mapping[str, str]) -> tuple[str, ...]:

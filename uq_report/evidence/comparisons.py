@@ -83,7 +83,7 @@ class NetBenefit(View):
     ideal: float | None = None
 
 
-class ResidualLine(ItemLine):
+class BinnedResidual(ItemLine):
     """The mean residual, or the root mean squared error, of `n` observations with predictions near `x`."""
 
     x: float
@@ -91,12 +91,12 @@ class ResidualLine(ItemLine):
     implied: float = UNKNOWN
 
 
-class Residuals(View):
+class PredictionResiduals(View):
     """Residuals by quantile of the prediction; the frame has those of single observations."""
 
     id: ClassVar[str] = ids.CALIBRATION_RESIDUALS
-    lines: tuple[ResidualLine, ...]
+    lines: tuple[BinnedResidual, ...]
 
-    def of(self, item: str) -> tuple[ResidualLine, ...]:
+    def of(self, item: str) -> tuple[BinnedResidual, ...]:
         """Return the lines of an item, by prediction."""
         return tuple(line for line in self.lines if line.item == item)

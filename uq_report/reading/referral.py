@@ -21,8 +21,10 @@ from ..evidence.view import of_measure
 from .sentences import is_share, percent, scaled
 
 
-def referral_words(run: Run, kept: float = KEPT) -> str:
+def referral_words(run: Run, kept: float = KEPT, *, brief: bool = False) -> str:
     """Say what referring the most uncertain observations does to the loss of the others; empty without a curve.
+
+    `brief` leaves out the threshold of the uncertainty, and the share of errors where no change is established.
 
     ``"Referring the 10 % most uncertain observations (… above 0.46) lowers the error rate of the others from 23.5 % to
     20.9 % (18.1 to 24.0); 20 % (16 to 25) of all errors are among them, 10 % would be by chance."``
@@ -32,11 +34,18 @@ def referral_words(run: Run, kept: float = KEPT) -> str:
     if view is None or curve is None or line is None:
         return ""
     whole = line.estimate + line.saved
-    uncertainty = view.uncertainty.partition(" (")[0]
-    which = f"{100 * (1 - kept):.0f} % most uncertain observations ({uncertainty} above {number(line.threshold)})"
+    above = f" ({view.uncertainty.partition(' (')[0]} above {number(line.threshold)})"
+    which = f"{100 * (1 - kept):.0f} % most uncertain observations{'' if brief else above}"
     verb, open_ = _change(line)
     change = f"{verb} the {view.loss} of the others from {_size(whole, curve.unit)} to {_risk(line, curve)}{open_}"
-    return f"Referring the {which} {change}{_captured(line, view)}."
+    return f"Referring the {which} {change}{'' if brief and open_ else _captured(line, view)}."
+
+
+def lowers_loss(run: Run, kept: float = KEPT) -> bool:
+    """Say whether referring the most uncertain observations is shown to lower the loss of the others."""
+    curve = RiskCoverageView.find(run)
+    line = None if curve is None else curve.at(kept)
+    return line is not None and line.saved_lower > 0
 
 
 def _change(line: RiskLine) -> tuple[str, str]:

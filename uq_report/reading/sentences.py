@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,6 +20,7 @@ from ..evidence.outcomes import GroupLine, ScoreLine
 
 NUMBERS = (col.ESTIMATE, col.LOWER, col.UPPER)
 DAGGER = "†"  # marks an unreliable interval
+ABOUT = re.compile(r"about (\d+)")
 
 
 def ordered(table: pd.DataFrame, sign: int = 1) -> pd.DataFrame:
@@ -84,8 +86,20 @@ def mark(line: object) -> str:
 
 
 def unreliable_words(reasons: Iterable[str], what: str = "The interval") -> str:
-    """Explain the mark below a table: why intervals are unreliable; empty where all are reliable."""
-    causes = list(dict.fromkeys(clean(reason) for reason in reasons if reason))
+    """Explain the mark below a table: why intervals are unreliable; empty where all are reliable.
+
+    Examples
+    --------
+    >>> unreliable_words(["heavy tails (about 3 of 800)", "", "heavy tails (about 2 of 800)"])
+    '† The interval is unreliable: heavy tails (about 2 to 3 of 800).'
+    """
+    kinds: dict[str, list[int]] = {}
+    for reason in filter(None, reasons):  # those that differ in a count alone become one, with the range of the counts
+        kinds.setdefault(ABOUT.sub("about #", clean(reason)), []).extend(map(int, ABOUT.findall(reason)))
+    causes = []
+    for kind, counts in kinds.items():
+        ends = dict.fromkeys((min(counts), max(counts))) if counts else ()
+        causes.append(kind.replace("about #", f"about {' to '.join(map(str, ends))}"))
     return f"{DAGGER} {what} is unreliable: {joined(causes, 2)}." if causes else ""
 
 

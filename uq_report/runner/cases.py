@@ -245,8 +245,8 @@ def case_facts(
 
 def _kept(engine: Engine) -> tuple[Measure, ...]:
     """Return the measures of a case: prediction, the first uncertainty that applies, its parts, and with y losses."""
-    doubt = next((m.name for m in engine.select(UNCERTAIN)[0] if m.name in UNCERTAIN), "")
-    names = ["prediction", *filter(None, [doubt]), DECOMPOSITION, *([LOSS, "nll"] if engine.y is not None else [])]
+    spread = next((m.name for m in engine.select(UNCERTAIN)[0] if m.name in UNCERTAIN), "")
+    names = ["prediction", *filter(None, [spread]), DECOMPOSITION, *([LOSS, "nll"] if engine.y is not None else [])]
     return tuple(measure for measure in engine.select(names)[0] if measure.statistic is None)
 
 

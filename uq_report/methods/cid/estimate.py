@@ -198,11 +198,11 @@ def copy_notes(copies: Mapping[str, str]) -> tuple[str, ...]:
 COPULA, MIXED = "Gaussian copula", "conditional Gaussian"
 
 
-def copula_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...], *, half: bool) -> InformationEstimate:
+def copula_estimate(data: Data, inverter: Inverter, caveats: tuple[str, ...], *, half: bool) -> InformationEstimate:
     """Return the terms of the normal of all columns' normal scores."""
     Z = normal_scores(np.column_stack([data.numbers, np.asarray(data.y, dtype=float)]))
     precision, facts = inverter(Z)
-    notes = [f"Gaussian copula: columns mapped to normal quantiles by mid-ranks; {facts['graph']}.", *doubts]
+    notes = [f"Gaussian copula: columns mapped to normal quantiles by mid-ranks; {facts['graph']}.", *caveats]
     if half:
         notes.append(
             "Half of every pair potential is used, for comparison with published figures; it is not the definition."
@@ -220,7 +220,7 @@ def copula_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...], *, 
     )
 
 
-def mixed_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...]) -> InformationEstimate:
+def mixed_estimate(data: Data, inverter: Inverter, caveats: tuple[str, ...]) -> InformationEstimate:
     """Return the terms of one normal per class with a shared covariance, that within the classes."""
     X, features = data.numbers, data.features
     codes = np.unique(np.asarray(data.y, dtype=np.int64), return_inverse=True)[1]
@@ -244,7 +244,7 @@ def mixed_estimate(data: Data, inverter: Inverter, doubts: tuple[str, ...]) -> I
         mixed_log_p(Z / scale, codes, log_prior, means / scale, precision),
         with_indicators(Z, codes[:, None]),
         related_by_correlation(normal_scores(X), data.units),
-        (f"Conditional Gaussian: one normal per class with a shared covariance; {facts['graph']}.", *doubts),
+        (f"Conditional Gaussian: one normal per class with a shared covariance; {facts['graph']}.", *caveats),
         facts,
     )
 
@@ -366,7 +366,7 @@ def _attempts(
     reasons = _unsuited(data, MIXED if name == "mixed" else COPULA) if name != "discrete" else []
     edges = _edges(choice.graph, data.features)
     if name != "discrete" and not (choice.free and reasons):
-        doubts = tuple(f"In this sample {reason}." for reason in reasons)
+        caveats = tuple(f"In this sample {reason}." for reason in reasons)
         fit: Callable[..., InformationEstimate] = mixed_estimate
         if name == "copula":
             fit = partial(copula_estimate, half=choice.potentials == "half")
@@ -380,9 +380,9 @@ def _attempts(
                 f"third power of their number, and it is tried up to {MOST_FOLDED}"
             )
         else:
-            yield partial(fit, data, inverter, doubts)
+            yield partial(fit, data, inverter, caveats)
         if choice.free:
-            yield partial(fit, data, precision.by_shrinkage, doubts)
+            yield partial(fit, data, precision.by_shrinkage, caveats)
     if name == "discrete" or choice.free:
         refused += reasons
         penalty = 1.0 if choice.penalty is None else choice.penalty

@@ -17,7 +17,7 @@ from ...core.statistics.verdicts import holm
 from ...core.support import options as opt
 from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.errors import UnsupportedError, nearest
-from ...core.support.numbers import plain, share_words, value_words
+from ...core.support.numbers import number, plain, value_words
 from ...core.support.text import clean, short
 from ...evidence import columns as col
 from ...evidence.finding import Outcome
@@ -310,8 +310,8 @@ class Direction(TableCheck):
         return {
             "statement": f"{measure[0].upper()}{measure[1:]} is expected to be {expected} in {short(feature)}, but "
             f"between {plain(steps.start[k])} and {plain(steps.end[k])} {steps.method} changes by "
-            f"{value_words(*interval, confidence=1 - self.level)}. Steps in the wrong direction make up "
-            f"{share_words(worst.share)} of its range.",
+            f"{value_words(*interval, confidence=1 - self.level)}. Steps in the wrong direction add up to "
+            f"{number(worst.share * steps.range)}; the range of the curve is {number(steps.range)}.",
             "remedy": "Constrain the model to be monotone, or correct the stated expectation.",
             "measures": (self.measure,),
             **about(interval, *evidence, features=(feature,), threshold=0.0),

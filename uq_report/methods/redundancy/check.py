@@ -141,16 +141,16 @@ class Unnoticed(NamedTuple):
     upper: float
     p_value: float
 
-    def sentence(self) -> str:
-        """Return by how much permuting increases the log loss, and how much of it is not signalled."""
+    def sentence(self, score: str) -> str:
+        """Return by how much permuting increases the log score, and how much of it is not signalled."""
         loss = self.loss
         part = value_words(self.estimate, self.lower, self.upper, "nats", confidence=loss.confidence)
         whole = fixed(loss.estimate, places(self.lower, self.upper) or 3)
         if self.estimate < loss.estimate:
-            what = f"{part} of the {whole} nats by which permuting {short(loss.feature)} increases the log loss"
+            what = f"{part} of the {whole} nats by which permuting {short(loss.feature)} increases the {score}"
             return f"The stated uncertainty does not signal {what}"
         return (
-            f"Permuting {short(loss.feature)} increases the log loss by {whole} nats, and the stated uncertainty is "
+            f"Permuting {short(loss.feature)} increases the {score} by {whole} nats, and the stated uncertainty is "
             f"not shown to increase: {part} are not signalled"
         )
 
@@ -222,13 +222,15 @@ def _unnoticed_words(margin: float, raised: Sequence[Unnoticed], run: Run) -> Sa
     """Return one finding on all features whose permuted values are not signalled, the largest loss first."""
     worst, size = raised[0], _of_skill(raised[0].estimate, run)
     rows = affected(run, worst, margin)
-    share = "" if size is None else f", {share_words(size)} of what it knows beyond the baseline"
+    score = "negative log-likelihood" if SubjectFacts.of(run).classes is None else "log loss"
+    part = "" if size is None else f"{number(size, 2)} times" if size > 1 else f"{share_words(size)} of"
+    share = part and f", {part} the model's skill"
     hit = "" if rows is None else f", in {share_words(rows)} of the observations"
     others = [
         f"{short(x.loss.feature)} ({number(x.estimate, 2)} of {number(x.loss.estimate, 2)} nats)" for x in raised[1:]
     ]
     return {
-        "statement": f"{worst.sentence()}{share}{hit}.{_so_with(others)}",
+        "statement": f"{worst.sentence(score)}{share}{hit}.{_so_with(others)}",
         "remedy": "Check these inputs at data entry. The other features predict them in part.",
         "measures": (NLL.name, ENTROPY.name),
         "features": tuple(feature.loss.feature for feature in raised),

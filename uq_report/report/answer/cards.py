@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ...core.support.text import count
 from ...document.document import Card
 from ...document.text import clean, interval, name, sentence, spaced, value_words
+from ...evidence.comparisons import ACCURACY_GAIN, Comparisons
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DIFFERENCE, Claims
 from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, CalibrationView, DecisionLine, Decisions, ScoreLine
 from ...evidence.view import by_feature
@@ -122,10 +123,14 @@ def _against(e: RunReader, skill: SkillEstimate, *, headed: bool) -> str:
 
 def _accuracy(e: RunReader, aside: str) -> str:
     """Return the accuracy, where the headline is another score, against that of always predicting one class."""
-    accuracy, counts = _score(e, ACCURACY), e.subject.class_counts
+    accuracy, counts, view = _score(e, ACCURACY), e.subject.class_counts, Comparisons.find(e.run)
     if accuracy is None or not counts:
         return ""
-    majority = f"majority class {100 * max(counts) / sum(counts):.0f} %"
+    gain = None if view is None else view.line(ACCURACY_GAIN)  # of the class that prevails in the training sample
+    if gain is None:
+        majority = f"majority class {100 * max(counts) / sum(counts):.0f} %"
+    else:
+        majority = f"always predicting {name(gain.of)} {100 * gain.reference:.1f} %"
     if aside.startswith(ACCURACY):
         return f"{majority[0].upper()}{majority[1:]}."
     return f"Accuracy {share(accuracy)}; {majority}."

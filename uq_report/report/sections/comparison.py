@@ -115,11 +115,11 @@ def better(e: RunReader, other: str = "challenger") -> tuple[Badge, str]:
     if not losses:
         return UNDECIDED, "No loss of both models is known on the test sample, so they cannot be ranked."
     if not apart:
-        differences = joined([f"{e.words(line.measure).title} {_value(e, line)}" for line in losses])
+        differences = joined([f"{score_name(e, line.measure)} {_value(e, line)}" for line in losses])
         return ALIKE, f"Neither model is shown to predict better. Differences: {differences}."
     sides: dict[str, list[str]] = {}
     for line in apart:  # deteriorations first
-        words = f"{e.words(line.measure).title}, {_value(e, line)}"
+        words = f"{score_name(e, line.measure)}, {_value(e, line)}"
         sides.setdefault("worse" if line.estimate > 0 else "better", []).append(words)
     badge = MIXED if len(sides) > 1 else WORSE if "worse" in sides else BETTER
     return (
@@ -204,7 +204,7 @@ def _apart(e: RunReader, view: CompareImportance | None) -> str:
 
 
 def _scores(e: RunReader, view: CompareScores) -> Block:
-    measure: Field = ("measure", lambda line: e.words(line.measure).title)
+    measure: Field = ("measure", lambda line: score_name(e, line.measure))
     fields: tuple[Field, ...] = (measure, *NUMBERS, ("unit", lambda line: e.words(line.measure).unit))
     caption = "Scores, challenger minus champion."
     return line_table("comparison-table-scores", caption, view.lines, fields, of=view.result)

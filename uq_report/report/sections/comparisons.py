@@ -19,7 +19,7 @@ from ...evidence.comparisons import (
     ComparisonLine,
     Comparisons,
     NetBenefit,
-    Residuals,
+    PredictionResiduals,
     Roc,
 )
 from ...evidence.outcomes import CalibrationView
@@ -127,7 +127,7 @@ def benefit_curve_words(view: NetBenefit) -> str:
     return f"The model is shown to be worth more than treating all or none at {count(len(worth), 'threshold')} {where}."
 
 
-def residual_words(view: Residuals) -> str:
+def residual_words(view: PredictionResiduals) -> str:
     """State in how many quantile groups the mean residual is shown to differ from 0."""
     lines = view.of(RESIDUAL)
     apart = [x for x in lines if x.lower > 0 or x.upper < 0]
@@ -140,7 +140,7 @@ def residual_words(view: Residuals) -> str:
     )
 
 
-def error_words(view: Residuals) -> str:
+def error_words(view: PredictionResiduals) -> str:
     """State where the error is smallest and largest, and where the stated variance does not cover it."""
     lines = view.of(ERROR_SIZE)
     low, high = (pick(lines, key=lambda x: x.estimate) for pick in (min, max))

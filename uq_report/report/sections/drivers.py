@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ...core.support.text import count
 from ...document.blocks import bullets, make_figure, make_section, paragraphs
 from ...document.document import Block, Bullets, Fold, Section
-from ...document.plots.attribution import draw_swarm
+from ...document.plots.attribution import draw, draw_swarm
 from ...document.text import joined, mention, mentions, name, sentence
 from ...evidence import columns as col
 from ...evidence.importance import (
@@ -36,6 +36,7 @@ TITLE = "Drivers"
 PAIR = ("nll", "entropy")
 UNREPEATED = "No feature is shown to share information about the outcome with the others."
 SENTENCES = 4
+CASE = 5  # features with a bar of their own, of a single observation
 SHARED = 6  # features with shared information, named
 # readings of loss and stated uncertainty, in the order in which they are stated
 READINGS: Mapping[str, str] = {
@@ -86,7 +87,14 @@ def _swarm(e: RunReader) -> tuple[Block, ...]:
         "A line per feature, those with the largest mean absolute Shapley value first; colour: the feature's own value."
     )
     figure = make_figure("drives-swarm", caption, alt, lambda: draw_swarm(view.result, measure), view.id)
-    return (figure,)
+    most = next(iter(view.rows.get("most uncertain", ())), None)
+    uncertainty = e.measure_of("uncertainty", [line.measure for line in view.lines if line.row == most])
+    if not uncertainty:
+        return (figure,)
+    caption = f"Shapley values of the {e.words(uncertainty).title} of the most uncertain observation ({most})."
+    alt = "Contributions of the features to one observation, from the mean of the background sample to its own value."
+    case = make_figure("drives-case", caption, alt, lambda: draw(view.result, uncertainty, most, top=CASE), view.id)
+    return (figure, case)
 
 
 def _map(e: RunReader) -> Section:

@@ -111,6 +111,16 @@ def checks_ended(e: RunReader) -> Section:
     return make_section("checks", "State of every check", blocks)
 
 
+# options of checks in words, by check and option or by the option alone
+THRESHOLDS = {
+    "calibration.margin": "tolerance of the calibration gap", "level": "significance level", "margin": "tolerance",
+    "min_size": "smallest size", "min_share": "smallest share", "pass_margin": "tolerance to pass",
+    "effect": "smallest effect", "low": "limit of low severity", "medium": "limit of medium severity",
+    "high": "limit of high severity", "high_size": "limit of high severity", "some": "limit of medium severity",
+    "much": "limit of high severity", "recall": "smallest recall", "used": "smallest change by an attribute",
+}  # fmt: skip
+
+
 def sensitivity(e: RunReader) -> Section | None:
     """Return the findings that change if a threshold is halved or doubled, and the recommendation that follows."""
     view = SensitivityView.find(e.run)
@@ -120,9 +130,10 @@ def sensitivity(e: RunReader) -> Section | None:
     for line in view.lines:
         by_threshold.setdefault((line.item, line.factor), []).append(line)
     moved = {key for key, lines in by_threshold.items() if lines[0].recommendation != view.recommendation}
+    names = {item: _threshold(e, item) for item, _ in by_threshold}
     rows = [
         (
-            Badge(name(item), "warning") if (item, factor) in moved else name(item),
+            Badge(names[item], "warning") if (item, factor) in moved else names[item],
             lines[0].stated,
             lines[0].estimate,
             joined([_moved(line) for line in lines], 3),
@@ -147,6 +158,13 @@ def sensitivity(e: RunReader) -> Section | None:
     )
     table = tables("threshold-sensitivity-table", caption, columns, rows, evidence=view.id)
     return make_section("threshold-sensitivity", "Sensitivity to thresholds", (*paragraphs(text), *table))
+
+
+def _threshold(e: RunReader, item: str) -> str:
+    """Name a threshold by its check and its option, in words."""
+    check, _, option = item.rpartition(".")
+    title = next((outcome.title for outcome in e.run.outcomes if outcome.check == check), "") or check
+    return name(f"{title}: {THRESHOLDS.get(item) or THRESHOLDS.get(option) or option.replace('_', ' ')}")
 
 
 def _moved(line: ThresholdLine) -> str:
@@ -186,14 +204,17 @@ def about(features: Sequence[str]) -> str:
 
 
 def size_words(finding: Finding) -> str:
-    """Return the size as a percentage of the model's skill; empty where it is not stated.
+    """Return the size as a percentage of the model's skill, or as a multiple of it; empty where it is not stated.
 
     Examples
     --------
     >>> size_words(Finding(code="UQ1", title="", severity="low", statement="", evidence=("a",), rests_on="", size=0.25))
     "25 % of the model's skill"
     """
-    return "" if finding.size is None else f"{100 * finding.size:.3g} % of the model's skill"
+    if finding.size is None:
+        return ""
+    many = f"{finding.size:.3g} times" if finding.size > 1 else f"{100 * finding.size:.3g} % of"
+    return f"{many} the model's skill"
 
 
 def observed_words(finding: Finding) -> str:
@@ -393,7 +414,7 @@ def _register(e: RunReader) -> tuple[Table, ...]:
         )
         for f in listed
     ]
-    caption = f"{count(len(rows), 'open finding')}, most severe first; related findings are nested."
+    caption = f"{count(len(rows), 'open finding')}, most severe first; findings of one cause are listed together."
     return tables("findings-register", caption, columns, rows)
 
 

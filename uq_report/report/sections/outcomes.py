@@ -12,7 +12,7 @@ from ...document.document import Block, Column, Paragraph, Section, Split, Table
 from ...document.plots.frames import interval_words
 from ...document.text import clean, joined, mentions, name, value_words
 from ...evidence import ids
-from ...evidence.comparisons import ERROR_SIZE, RESIDUAL, NetBenefit, Residuals, Roc
+from ...evidence.comparisons import ERROR_SIZE, RESIDUAL, NetBenefit, PredictionResiduals, Roc
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims
 from ...evidence.outcomes import LOG_SCORE, CalibrationView, DecisionLine, Decisions, ScoreLine
 from ...evidence.segments import SegmentFeatures, SegmentsView
@@ -153,7 +153,7 @@ def _tinted(actual: int, row: Sequence[int]) -> tuple[Tint, ...]:
 def _curves(e: RunReader) -> tuple[Block, ...]:
     """Return the figures of the performance side by side: ROC and net benefit, or residuals and errors."""
     halves: list[tuple[Block, ...]] = []
-    roc, benefit, residuals = Roc.find(e.run), NetBenefit.find(e.run), Residuals.find(e.run)
+    roc, benefit, residuals = Roc.find(e.run), NetBenefit.find(e.run), PredictionResiduals.find(e.run)
     if roc is not None:
         halves.append(_figure(e, roc, roc_words(e, roc), "Each line of the curve is a threshold."))
     if benefit is not None:

@@ -220,8 +220,8 @@ def _every_plugin(plugins: Sequence[PluginRecord]) -> Table:
 
 
 UNITS = (
-    "All logarithms are natural; entropy and the negative log-likelihood are in nats. Formulas, intervals and measured "
-    f"coverage of each method: {SITE}/methods/."
+    "All logarithms are natural; entropy and the negative log-likelihood are in nats. See "
+    f"{SITE}/methods/ for formulas, intervals and measured coverage of each method."
 )
 _END = re.compile(r"\.\s(?=[A-Z])|;\s")  # of a sentence or a half of one, not of an abbreviation
 

@@ -10,7 +10,7 @@ from ...core.support.text import count
 from ...document.blocks import intervals_caption, left_out, make_figure, make_section, make_table, notes_of, paragraphs
 from ...document.document import Block, Column, Section, Split, Table
 from ...document.text import clean, joined, name, plain, sentence, spaced, value_words
-from ...evidence.comparisons import Comparisons, NetBenefit, Residuals, Roc
+from ...evidence.comparisons import Comparisons, NetBenefit, PredictionResiduals, Roc
 from ...evidence.importance import Pfi
 from ...evidence.outcomes import (
     CONFIDENCE_GAP,
@@ -37,7 +37,7 @@ LEAD = (
     "necessary for calibration, not sufficient."
 )
 DIAGRAMS: tuple[type[Bins], ...] = (Reliability, Coverage, Pit)
-IN_FULL: tuple[type[View], ...] = (*DIAGRAMS, Grades, Roc, NetBenefit, Residuals, Decisions, Comparisons)
+IN_FULL: tuple[type[View], ...] = (*DIAGRAMS, Grades, Roc, NetBenefit, PredictionResiduals, Decisions, Comparisons)
 
 
 def calibrated(e: RunReader) -> Section:

@@ -7,10 +7,23 @@ from ...document.document import Block, Section
 from ...document.text import sentence, spaced
 from ...evidence import ids
 from ...evidence.selective import RiskCoverageView, SelectiveView
-from ...reading.referral import group_words, ordering_words, referral_words
+from ...reading.referral import group_words, lowers_loss, ordering_words, referral_words
 from ...reading.run_reader import RunReader
 
 TITLE = "Usefulness of the uncertainty"
+USEFUL, UNSHOWN, OPEN, UNTESTED = "Useful", "Not shown", "Inconclusive", "Not assessed"
+HEADLINES = {"passed": USEFUL, "found": UNSHOWN, "ignored": UNSHOWN, "skipped": OPEN}
+
+
+def verdict(e: RunReader) -> str:
+    """Return the verdict of the card and of the section: useful only where the printed intervals agree."""
+    ended = next((outcome for outcome in e.run.outcomes if outcome.check == ids.SELECTIVE), None)
+    headline, view = UNTESTED if ended is None else HEADLINES.get(ended.state, UNTESTED), SelectiveView.find(e.run)
+    if headline != USEFUL or view is None:
+        return headline
+    # the check asks for a 90 % interval of the order alone
+    above = view.number is None or view.number.lower > 0.5 * view.classes
+    return USEFUL if above and lowers_loss(e.run) else OPEN
 
 
 def useful(e: RunReader) -> Section | None:
@@ -19,7 +32,8 @@ def useful(e: RunReader) -> Section | None:
     if view is None or curve is None:
         return None
     number = ordering_words(e.run)
-    lead = spaced(f"The uncertainty is the {view.uncertainty}.", f"{number[:1].upper()}{number[1:]}." if number else "")
+    ended = verdict(e)
+    lead = spaced(f"The uncertainty is the {view.uncertainty}.", f"{ended}{': ' * bool(number)}{number}.")
     words = referral_words(e.run)
     blocks: tuple[Block, ...] = paragraphs(spaced(lead, words), spaced(verdict_words(e), group_words(e.run)))
     if curve.lines:
