@@ -73,7 +73,7 @@ def judged(
 ) -> Outcome:
     """Judge these differences beside those that are 0."""
     attributes = {"sex": {"groups": ["f", "m"], "withheld": list(withheld), "edges": None, "feature": False}}
-    overall = {**gap(0.0), "feature": "", "item": "all rows"}
+    overall = {**gap(0.0), "feature": "", "item": "all observations"}
     told = {line["measure"] for line in differences}
     plain = [difference(m, 0.0) for m in ("residual", "confidence_gap", "brier") if m not in told]
     results: list[Result] = [
@@ -310,7 +310,7 @@ def test_uq805_is_one_finding_of_an_attribute_with_the_numbers_of_its_largest_di
 
 def changed(value: float, by: str = "sex", scale: float = 0.5) -> dict[str, Any]:
     """Return the mean change of all predictions when `by` is exchanged."""
-    return lost(value, 1.0, by=by, p=np.nan, scale=scale) | {"item": "all rows"}
+    return lost(value, 1.0, by=by, p=np.nan, scale=scale) | {"item": "all observations"}
 
 
 @pytest.mark.parametrize(("size", "severities"), [(0.00501, ["low"]), (0.00499, [])])

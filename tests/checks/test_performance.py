@@ -114,7 +114,7 @@ def test_stated_certainty_that_is_wrong_is_told_from_a_useless_order() -> None:
     finding = fitted(LogisticRegression(class_weight="balanced"), share=0.03, n=1500).findings[0]
     assert finding.severity == "high"  # it loses much more than a tenth of the baseline's score
     assert "predicts worse than the class frequencies" in finding.statement
-    assert "It does order the rows: the area under the ROC curve is 0." in finding.statement
+    assert "It does rank the observations: the area under the ROC curve is 0." in finding.statement
     assert finding.remedy.startswith("Recalibrate")
 
 
@@ -199,8 +199,8 @@ def test_a_class_that_decisions_miss_is_named(found: Any, area: float, severity:
     if severity:
         hits, n = found[1]
         assert given[0].evidence == ("calibration.decisions", "calibration")
-        assert "Deciding for the most probable class, the model finds" in given[0].statement
-        assert f"the model finds {hits} of the {n} rows of yes" in given[0].statement
+        assert "Predicting the most probable class, the model recalls" in given[0].statement
+        assert f"the model recalls {hits} of the {n} observations of yes" in given[0].statement
         assert given[0].upper == pytest.approx(share_interval(hits / n, n, 0.95)[1])
 
 
@@ -217,7 +217,7 @@ def test_the_test_of_a_recall_is_the_exact_binomial_one() -> None:
 
 def test_a_class_of_few_rows_is_not_judged() -> None:
     found = judged(scores(0.05, 0.04), found=((191, 191), (0, 9)))
-    assert (found.state, "the recall of yes, a class of too few rows" in found.reason) == ("skipped", True)
+    assert (found.state, "the recall of yes, a class of too few observations" in found.reason) == ("skipped", True)
 
 
 @pytest.mark.parametrize(

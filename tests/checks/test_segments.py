@@ -369,7 +369,7 @@ def test_the_section_counts_segments_above_the_rest_and_names_what_brings_them_c
         table = table_of(found, "segments-table")
         assert (table.rows[0][0], table.rows[0][-1]) == ("A", words)
         assert table.rows[-1][:4] == ("", "all judged rows", 200, 0.2)
-    assert "No measure parts these rows" in text_of(shown(whole))
+    assert "No measure partitions these observations" in text_of(shown(whole))
 
 
 def test_the_section_shows_the_segments_whose_predictions_are_farthest_from_their_outcomes() -> None:

@@ -95,10 +95,10 @@ def test_near_copies_are_graded_by_the_least_excess(least: float, severities: li
     found = judged(least=least)
     assert [finding.severity for finding in found.findings] == severities
     if not severities:
-        assert "31 % of the audited and 1 % of the training observations." in found.reason
+        assert "31 % of the test and 1 % of the training observations." in found.reason
     for finding in found.findings:
         assert (finding.code, finding.threshold, finding.evidence) == ("UQ305", 0.02, ("support.copies",))
-        assert "31 % of 400 audited observations lie far closer to one training observation" in finding.statement
+        assert "31 % of 400 observations lie far closer to one training observation" in finding.statement
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_uq303_of_a_feature_is_that_of_the_most_rows() -> None:
     lines = [count("a", "below range", 9, 1e-6, bound="3"), count("a", "newly missing", 30, 1e-6)]
     (finding,) = judged(values=lines).findings
     assert (finding.severity, finding.observed) == ("medium", 30 / 400)
-    assert "9 below the training minimum 3 and 30 missing, while no training row lacks it, of 400 observations" in (
+    assert "9 below the training minimum 3 and 30 missing, while no value is missing in training, of 400 observations" in (
         finding.statement
     )
 
@@ -216,10 +216,10 @@ def test_uq303_is_adjusted_for_all_tests_there_were() -> None:
     found = judged(values=[count("a", "above range", 30, 1e-6), count("a", "newly missing", 9, 1e-4)])
     assert [(f.code, f.features, f.severity) for f in found.findings] == [("UQ303", ("a",), "medium")]
     assert "30 above the training maximum 60 and 9 missing" in found.findings[0].statement
-    one = [count("a", "unseen level", 3, 0.004, bound="w")]
+    one = [count("a", "new level", 3, 0.004, bound="w")]
     finding = judged(values=one).findings[0]
     assert (finding.severity, finding.observed) == ("observation", 3 / 400)
-    assert "no training row has (w)" in finding.statement
+    assert "3 with a level that does not occur in training (w)" in finding.statement
     assert judged(values=one, tests=7).state == "passed"
 
 

@@ -154,8 +154,8 @@ def test_train_gives_the_baseline() -> None:
     yes = (np.asarray(subject.y) == "yes").mean()
     assert found.loc["log_score_baseline", "estimate"] == pytest.approx(-yes * np.log(p) - (1 - yes) * np.log(1 - p))
     notes = explain(subject)["calibration"].notes
-    assert any("training rows" in note for note in notes)
-    assert any("training rows" in note for note in explain(testing.linear_subject(80, train=True))["calibration"].notes)
+    assert any("training sample" in note for note in notes)
+    assert any("training sample" in note for note in explain(testing.linear_subject(80, train=True))["calibration"].notes)
 
 
 def test_an_infinite_nll_is_told_and_fails_the_gate() -> None:
@@ -166,7 +166,7 @@ def test_an_infinite_nll_is_told_and_fails_the_gate() -> None:
     assert result.meta["infinite_nll"] == 3
     reasons = {o.measure: o.reason for o in result.omissions}
     assert {"confidence_gap", "log_score", "log_score_skill", "recalibration_gain"} == set(reasons)
-    assert reasons["log_score"].startswith("infinite in 3 of 100 rows, usually because the model gave")
+    assert reasons["log_score"].startswith("infinite in 3 of 100 observations, usually because the model gave")
     assert {"brier", "ece", "accuracy"} <= set(result.estimates["item"])
     assert gate(given(Categorical(p), y.astype(int))) == "UQ101"
 
@@ -255,7 +255,7 @@ def test_copies_in_clusters_change_no_score(make: Any) -> None:
     for name in ("estimate", "std_error", "lower_90"):
         np.testing.assert_allclose(b.loc[plain, name], a.loc[plain, name], rtol=1e-9)
         np.testing.assert_allclose(c.loc[a.index, name], a[name], rtol=1e-9)
-    assert any("one row of each" in note for note in explain(copied)["calibration"].notes)
+    assert any("one observation of each" in note for note in explain(copied)["calibration"].notes)
 
 
 def test_weights_are_respected() -> None:

@@ -166,14 +166,14 @@ def test_flags_are_doubted_where_only_the_censored_rows_are_as_many_as_expected(
 ) -> None:
     """A fifth of the rows is expected, within three of its roots: 20 ± 13.4, and 3.6 ± 5.7."""
     words = note(n, events)
-    assert f"{events} of {n} rows had an event and {n - events} were censored" in words
+    assert f"{events} of {n} observations had an event and {n - events} were censored" in words
     assert f"the model expects {0.2 * n:.0f} in the times observed." in words
     assert (f"If 1 stood for censored, the events would be {n - events}" in words) is turned
 
 
 def test_events_beyond_the_horizon_and_in_cells_without_mass_are_told() -> None:
     assert "in the times observed, up to 3.00, where 0 were seen." in note(4, 2, time=5.0)
-    assert "In 2 rows the event fell into a cell of the time axis without mass" in note(4, 2, 2.0, (0.8, 0.8, 0.2))
+    assert "In 2 observations the event fell into a cell of the time axis without mass" in note(4, 2, 2.0, (0.8, 0.8, 0.2))
     assert "without mass" not in note(4, 2, 2.0)
 
 
@@ -465,8 +465,8 @@ def test_folds_are_of_twenty_units_and_keep_clusters(n: int, each: int, there: b
 
 
 def test_the_source_of_the_baseline_is_named() -> None:
-    assert setting(equal(3)).baseline == "the other test rows"
-    assert setting(equal(3), np.zeros(3)).baseline == "the training rows"
+    assert setting(equal(3)).baseline == "the other test observations"
+    assert setting(equal(3), np.zeros(3)).baseline == "the training sample"
 
 
 def estimates(*scores: CalibrationScore, tests: Any = ()) -> Any:
@@ -507,8 +507,8 @@ def test_infinite_rows_of_a_score_are_counted_with_advice_for_likelihoods() -> N
     rows = np.array([1.0, np.inf, np.nan])
     gap = _infinite(CalibrationScore("log_score", "nats", rows))
     assert gap.measure == "log_score"
-    assert gap.reason.startswith("infinite in 2 of 3 rows, usually because the model gave what happened a probability")
-    assert _infinite(CalibrationScore("crps", "units of y", rows)).reason == "infinite in 2 of 3 rows"
+    assert gap.reason.startswith("infinite in 2 of 3 observations, usually because the model gave what happened a probability")
+    assert _infinite(CalibrationScore("crps", "units of y", rows)).reason == "infinite in 2 of 3 observations"
 
 
 def test_scores_of_classes_are_their_means_beside_the_baseline() -> None:
@@ -623,8 +623,8 @@ def test_decisions_have_recall_and_precision_where_there_are_rows() -> None:
     assert table["n_effective"].tolist() == pytest.approx([3, 3, 2, 2])
     assert found.meta["counts"] == [[2, 1, 0], [1, 1, 0], [0, 0, 0]]
     assert [gap.reason for gap in found.omissions] == [
-        "recall of c: no audited row is of this class",
-        "precision of c: the model decides for this class in no audited row",
+        "recall of c: no observation is of this class",
+        "precision of c: the model predicts this class for no observation",
     ]
 
 

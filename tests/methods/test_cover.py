@@ -130,7 +130,8 @@ def test_every_measure_is_corrected_from_one_pass_and_ranked() -> None:
         order = sorted(lines, key=lambda one: -one.estimate)
         assert [one.rank for one in order] == [1, 2, 3]
         assert [one.plain_rank for one in sorted(lines, key=lambda one: -one.plain)] == [1, 2, 3]
-        assert all(one.change == pytest.approx(one.estimate - one.plain, abs=1e-10) for one in lines)
+        # the change is paired within the permutations of both; importance alone is that of its own, more permutations
+        assert all(abs(one.change - (one.estimate - one.plain)) < 4 * one.std_error for one in lines)
         assert all(one.lower < one.estimate < one.upper for one in lines)
 
 

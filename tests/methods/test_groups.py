@@ -70,7 +70,7 @@ def test_means_by_group_are_those_of_scikit_learn() -> None:
     assert line(found, "false_positive_rate", "f")["n"] == fp + tn
     gap = line(found, "confidence_gap", "f")
     assert gap["estimate"] == pytest.approx(line(found, "nll", "f")["estimate"] - expected["entropy"])
-    assert line(found, "brier", "all rows")["n"] == 200
+    assert line(found, "brier", "all observations")["n"] == 200
     assert set(found.frame.columns) == {"measure", "feature", "item", "x", "value"}
 
 
@@ -248,7 +248,7 @@ def test_reasons_never_say_how_small_a_group_is() -> None:
     reasons = [gap.reason for gap in found.omissions if gap.feature == "region" and not gap.measure]
     assert reasons == [
         "a group is withheld, as it would give away a smaller one",
-        "a group has fewer than 30 rows or clusters",
+        "a group has fewer than 30 observations or clusters",
     ]
     assert not any("17" in note or "83" in note for note in [*found.notes, *(gap.reason for gap in found.omissions)])
 
@@ -338,14 +338,14 @@ def test_the_contrast_of_a_model_of_sex_alone_is_lost_with_sex_and_only_with_it(
     found = explain(stated(Stated("sex")))
     lost = used(found, "sex")
     assert lost["association"].unique().tolist() == [1.0]
-    group = next(item for item in lost.index if item != "all rows")
+    group = next(item for item in lost.index if item != "all observations")
     assert abs(lost.loc[group, "estimate"]) == pytest.approx(0.25, abs=1e-12)
     assert lost.loc[group, "estimate"] == pytest.approx(
         line(found["groups.difference"], "prediction", group)["estimate"]
     )
     assert lost.loc[group, "p_value"] == 0
     share = stated(Stated("sex")).protected["sex"].mean()
-    assert lost.loc["all rows", "estimate"] == pytest.approx(2 * share * (1 - share) * 0.25)
+    assert lost.loc["all observations", "estimate"] == pytest.approx(2 * share * (1 - share) * 0.25)
     unused = used(found, "near")
     assert (unused[["estimate", "std_error", "lower", "upper"]] == 0).all(axis=None)
     assert "apart" not in set(found["groups.use"].estimates["by"])
@@ -358,7 +358,7 @@ def test_an_attribute_that_is_no_feature_goes_through_its_proxy() -> None:
     given = uq.explain(Stated("near"), given.X.drop(columns="sex"), given.y, protected={"sex": sex})
     found = explain(given)
     lost = used(found, "near")
-    group = next(item for item in lost.index if item != "all rows")
+    group = next(item for item in lost.index if item != "all observations")
     assert lost.loc[group, "estimate"] == pytest.approx(
         line(found["groups.difference"], "prediction", group)["estimate"]
     )
@@ -376,7 +376,7 @@ def test_the_interval_of_a_lost_contrast_covers_the_true_one(monkeypatch: pytest
         found = explain(
             uq.explain(model, X, np.resize(["no", "yes"], 150), protected={"g": group}), min_association=0.05
         )
-        table = used(found, "apart").drop("all rows")
+        table = used(found, "apart").drop("all observations")
         sign = 1 if table.index[0] == "a" else -1
         hits += bool(table["lower"].iloc[0] <= sign * 0.7 * 0.2 <= table["upper"].iloc[0])
     assert hits >= 35  # 40 of 40 or fewer: 35 is passed by a level of 95 % in 98 of 100 such tests
@@ -414,7 +414,7 @@ def test_each_of_three_classes_has_its_own_numbers() -> None:
 
     found = explain(three_classes(Three()))
     table = found["groups.use"].estimates
-    lost = table[(table["item"] != "all rows") & (table["by"] == "sex")].set_index("measure")["estimate"]
+    lost = table[(table["item"] != "all observations") & (table["by"] == "sex")].set_index("measure")["estimate"]
     assert lost.abs().to_dict() == pytest.approx({"prediction[a]": 0.3, "prediction[b]": 0.3, "prediction[c]": 0.0})
     assert {"outcome[a]", "residual[b]"} <= set(found["groups"].estimates["measure"])
 
@@ -546,5 +546,5 @@ def test_features_together_need_every_row_left_out_of_a_tree(monkeypatch: pytest
     """One tree leaves out about a third of the rows: the others have no forecast."""
     monkeypatch.setattr(forest, "N_TREES", 1)
     found = explain(linear(sex=HALVES))["groups.proxy"]
-    assert [gap.reason for gap in found.omissions] == ["too few different rows to leave some out of every tree"]
+    assert [gap.reason for gap in found.omissions] == ["too few different observations to leave some out of every tree"]
     assert "all features" not in set(found.estimates["item"])

@@ -198,9 +198,9 @@ def test_a_small_group_and_the_one_that_would_give_it_away_have_their_reasons() 
     reasons = [gap.reason for gap in found.omissions if gap.feature == "kind" and not gap.measure]
     assert reasons == [
         "a group is withheld, as it would give away a smaller one",
-        "a group has fewer than 30 rows or clusters",
+        "a group has fewer than 30 observations or clusters",
     ]
-    assert set(found.estimates["item"]) == {"all rows", "a"}
+    assert set(found.estimates["item"]) == {"all observations", "a"}
 
 
 def test_a_large_groups_confidence_gap_is_tested_by_t(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,7 +100,7 @@ def test_means_and_differences_are_of_the_rows_inside() -> None:
     some = value("excess_loss", np.arange(N), inside, scale=7.0)
     given = plan(NINE, values=(some,))
     whole, first, second = given.means(some)
-    assert [line["item"] for line in (whole, first, second)] == ["all rows", "a", "b"]
+    assert [line["item"] for line in (whole, first, second)] == ["all observations", "a", "b"]
     assert [line["n"] for line in (whole, first, second)] == [12, 5, 7]
     assert [line["estimate"] for line in (whole, first, second)] == pytest.approx([11, 4, 16])
     (apart,) = given.differences(some)
@@ -125,7 +125,7 @@ def test_an_interval_of_shares_holds_its_estimate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n_min", "items"), [(9, ["all rows", "a", "b"]), (10, ["all rows"]), (24, ["all rows"]), (25, [])]
+    ("n_min", "items"), [(9, ["all observations", "a", "b"]), (10, ["all observations"]), (24, ["all observations"]), (25, [])]
 )
 def test_all_rows_are_shown_where_they_are_enough(n_min: int, items: list[str]) -> None:
     assert [line["item"] for line in plan(NINE, n_min=n_min).means(LOSS)] == items
@@ -209,7 +209,7 @@ def test_attributes_are_recorded_with_what_is_withheld() -> None:
     assert (meta["attributes"][a]["feature"], meta["attributes"][a]["edges"]) == (True, ["7"])
     infinite = value("nll", np.where(np.arange(N) < 3, np.inf, 0.0))
     gaps = [*plan(NINE, values=(infinite,)).omissions()]
-    assert [(gap.measure, gap.reason.partition(";")[0]) for gap in gaps] == [("nll", "infinite in 3 rows")]
+    assert [(gap.measure, gap.reason.partition(";")[0]) for gap in gaps] == [("nll", "infinite in 3 observations")]
 
 
 class Dealt:
@@ -412,7 +412,7 @@ OTHER = NumericColumn("b", np.arange(N, dtype=float), ordered=True)
 @pytest.mark.parametrize(("n", "few"), [(9, True), (10, False)])
 def test_a_target_needs_rows_values_and_other_features(n: int, few: bool) -> None:
     target = np.arange(float(n))[:, None]
-    assert _impossible(target, [OTHER]) == ("fewer than 10 rows can be used" if few else "")
+    assert _impossible(target, [OTHER]) == ("fewer than 10 observations can be used" if few else "")
     assert _impossible(target, []) == "there is no other feature to predict it from"
     flat = np.column_stack([np.ones(N), np.zeros(N)])
     assert _impossible(flat, [OTHER]) == "fewer than two values or groups can be used"
@@ -538,8 +538,8 @@ def used(monkeypatch: pytest.MonkeyPatch, most: int, least: float) -> list[tuple
     table["covers"] = ["none", "none", "none", "new test samples"]
     found = use(given, table, most, least).estimates
     assert set(found["feature"]) == ({a, "kind"} if least <= 0.5 else {a})
-    own = found[(found["feature"] == a) & (found["item"] == "all rows")]
-    assert set(found.loc[found["item"] == "all rows", "n"]) == {N}
+    own = found[(found["feature"] == a) & (found["item"] == "all observations")]
+    assert set(found.loc[found["item"] == "all observations", "n"]) == {N}
     assert found.loc[found["item"] == "a", "n"].unique().tolist() == [9]
     return list(zip(own["by"], own["association"], strict=True))
 

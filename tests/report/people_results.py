@@ -75,7 +75,7 @@ def groups(labels: Sequence[str], attribute: str = "sex") -> list[Result]:
              "entropy": "nats", "confidence_gap": "nats"}  # fmt: skip
     rows: list[dict[str, Any]] = []
     differences: list[dict[str, Any]] = []
-    for k, label in enumerate(["all rows", *labels]):
+    for k, label in enumerate(["all observations", *labels]):
         for measure, unit in units.items():
             value = 0.3 + 0.1 * k
             about = "" if k == 0 else attribute

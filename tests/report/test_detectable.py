@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from uq_report.document.document import Table
+from uq_report.document.document import Fold, Table
 from uq_report.evidence.finding import Outcome
 from uq_report.reading.run_reader import RunReader
 from uq_report.report.sections.detectable import ANY, CALIBRATION, FAULTS, POWER, SEGMENTS, DetectableFault
@@ -53,7 +53,8 @@ def printed(*outcomes: Outcome, **subject: Any) -> dict[str, tuple[str, str]]:
     run = run_with(*outcomes)
     facts = {**run.subject, "n": 800, "clusters": None, **subject}
     section = limitations(RunReader(replace(run, subject=facts)))
-    tables = [block for block in section.blocks if isinstance(block, Table)]
+    blocks = [inner for block in section.blocks for inner in (block.blocks if isinstance(block, Fold) else [block])]
+    tables = [block for block in blocks if isinstance(block, Table)]
     return {str(row[0]): (str(row[1]), str(row[2])) for table in tables for row in table.rows}
 
 

@@ -85,7 +85,7 @@ def test_predictions_and_outcomes_by_group_come_first_then_loss_against_expectat
     ]  # fmt: skip
     first, second = (table_of(section, f"groups-1-{part}") for part in ("predictions", "losses"))
     assert [column.label for column in first.columns][-1] == "outcome minus prediction, minus the other groups"
-    assert first.rows[0][:3] == ("all rows", 250, "0.300 (0.270 to 0.330)")
+    assert first.rows[0][:3] == ("all observations", 250, "0.300 (0.270 to 0.330)")
     assert first.rows[1][:3] == ("female", 249, "0.400 (0.370 to 0.430)")
     assert len(second.columns) == 6
     rows, rest, difference = table_of(section, "groups-1-differences").rows[0][2:5]
@@ -100,7 +100,7 @@ def test_groups_stand_in_their_own_order() -> None:
     given = made.groups(labels)
     mixed = [replace(r, estimates=r.estimates.sort_values("item", kind="stable")) for r in given[:2]]
     section = GroupsSection().section(RunReader(run_of([*mixed, *given[2:]])))
-    assert tuple(row[0] for row in table_of(section, "groups-1-predictions").rows) == ("all rows", *labels)
+    assert tuple(row[0] for row in table_of(section, "groups-1-predictions").rows) == ("all observations", *labels)
     told = [row[0] for row in table_of(section, "groups-1-differences").rows]
     assert tuple(dict.fromkeys(told)) == labels
 

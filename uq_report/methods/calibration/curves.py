@@ -126,7 +126,7 @@ def residuals(
 
     `implied` is the error that the model's own variances imply.
     """
-    if "mean" not in q.supports or q.censored:
+    if "mean" not in q.supports:
         return []
     fitted = q.mean()
     rest, bins = y - fitted, bins_of(fitted, n_bins)

@@ -337,10 +337,11 @@ class Calibration(BuiltInExplainer):
         training, given = Training.of_subject(engine), setting.classes(q)
         compared = comparisons(engine, given, sampling, training)
         ungraded: list[Omission] = []
-        if given is None:
+        drawn: list[Diagnostic] = []
+        if given is None and not q.censored:
             values, rng = np.asarray(y, dtype=float), engine.rng("residuals")
             drawn = residuals(q, values, self.n_bins, sampling, engine.confidence, rng)
-        else:
+        elif given is not None:
             drawn, ungraded = class_curves(given, compared.meta["threshold"], self.grades, self.n_draws, engine.rng)
         result = tables.diagnostic(
             self.name,

@@ -251,7 +251,8 @@ class _Corrected:
             line |= {name: value, f"{name}_lower": value - reach, f"{name}_upper": value + reach}
         # one source: importance alone is that of permutation importance, also where nothing is adjusted
         own = {"": alone.estimate, "_lower": alone.lower, "_upper": alone.upper}
-        line |= {f"plain{end}": value for end, value in own.items()}
+        sources = ("plain",) if self.partners[feature] else ("plain", "joint")
+        line |= {f"{name}{end}": value for name in sources for end, value in own.items()}
         same = ("estimate", "lower", "upper", "std_error", "verdict", "unreliable")
         return line if self.partners[feature] else line | {name: getattr(alone, name) for name in same}
 
