@@ -118,6 +118,7 @@ THRESHOLDS = {
     "effect": "smallest effect", "low": "limit of low severity", "medium": "limit of medium severity",
     "high": "limit of high severity", "high_size": "limit of high severity", "some": "limit of medium severity",
     "much": "limit of high severity", "recall": "smallest recall", "used": "smallest change by an attribute",
+    "shuffled": "share of permuted observations outside",
 }  # fmt: skip
 
 
