@@ -23,7 +23,7 @@ def test_events_are_the_rows_outside_the_most_frequent_class() -> None:
 def test_both_sides_of_the_least_number_of_events() -> None:
     assert few_events(LEAST_EVENTS, 100).reason == ""
     below = few_events(LEAST_EVENTS - 1, 190)
-    assert below.reason == f"few events ({LEAST_EVENTS - 1} of 190 rows)"
+    assert below.reason == f"few events ({LEAST_EVENTS - 1} of 190 observations)"
     assert below.rows == 200
 
 

@@ -32,7 +32,7 @@ ENDS = rf"(?:(?: \((?:\d+ ?% (?:CI|interval) )?|, )({NUMBER}) to ({NUMBER}))?"
 SIZE = rf"({NUMBER})({UNIT}){ENDS}"
 # a quantity -> how texts print it; FEATURE is any feature
 TEXTS = {
-    "AUC": (rf"AUC {SIZE}", rf"(?<!true )(?:area under the ROC curve|roc_auc) is {SIZE}"),
+    "AUC": (rf"(?<!training observations: )AUC {SIZE}", rf"(?<!true )(?:area under the ROC curve|roc_auc) is {SIZE}"),
     "gap": (rf"[Cc]alibration gap(?: is)? {SIZE}", rf"exceeds mean entropy by {SIZE}"),
     "ratio": (rf"Realisation ratio of the importance: {SIZE}",),
     "recalibration": (rf"Recalibration gains {SIZE}",),

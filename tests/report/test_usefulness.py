@@ -84,6 +84,16 @@ def test_the_verb_follows_the_interval(classes: Mapping[str, Result], lower: flo
     assert ("(18.1 to 24.0), not established;" in words) is (verb == "changes")
 
 
+def test_the_card_is_brief_and_names_no_share_where_nothing_is_established(classes: Mapping[str, Result]) -> None:
+    lead = "Referring the 10 % most uncertain observations"
+    shown = referral_words(run_of(with_numbers(classes)), brief=True)
+    assert shown.startswith(f"{lead} lowers the error rate")
+    assert "20.0 % (16.0 to 25.0) of all errors" in shown
+    open_ = referral_words(run_of(with_numbers(classes, saved_lower=-0.001)), brief=True)
+    assert open_.startswith(f"{lead} changes the error rate")
+    assert open_.endswith("(18.1 to 24.0), not established.")
+
+
 def test_without_errors_nothing_is_among_them(classes: Mapping[str, Result]) -> None:
     words = referral_words(run_of(with_numbers(classes, captured=np.nan)))
     assert words.endswith("(18.1 to 24.0).")

@@ -193,7 +193,7 @@ def _ranks(view: AgreementView, role: str, ranked: Sequence[Ranked], key: str) -
         f"{key}-figure",
         f"Ranks for {_question(role)}{capped}: a dot with its interval, hollow where there is "
         f"none.{gaps} {intervals}{more}",
-        f"Dots of ranks, a row per feature and a panel per method. {_answer(role, ranked)}",
+        f"Dots of ranks, a line per feature and a panel per method. {_answer(role, ranked)}",
         lambda: matrix.draw_ranks(columns, features[:TOP]),
         view.id,
     )

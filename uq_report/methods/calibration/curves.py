@@ -96,8 +96,8 @@ def net_benefit_curve(given: ClassOutcomes, threshold: float | None, rng: np.ran
         ("item", "x", "all", "gain_lower", "band_lower", "band_upper"),
         x="x",
         notes=(
-            "Share of true positives less t/(1 − t) times the share of false positives; a threshold t is x.",
-            "gain_lower is the lower limit of the net benefit less that of treating all, at one threshold.",
+            "Share of true positives minus t/(1 − t) times the share of false positives; a threshold t is x.",
+            "gain_lower is the lower limit of the net benefit minus that of treating all, at one threshold.",
         ),
         meta={"event": str(q.classes.tolist()[q.positive]), "threshold": threshold, "ideal": given.ideal},
     )

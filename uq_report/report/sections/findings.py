@@ -118,6 +118,7 @@ THRESHOLDS = {
     "effect": "smallest effect", "low": "limit of low severity", "medium": "limit of medium severity",
     "high": "limit of high severity", "high_size": "limit of high severity", "some": "limit of medium severity",
     "much": "limit of high severity", "recall": "smallest recall", "used": "smallest change by an attribute",
+    "shuffled": "share of permuted observations outside",
 }  # fmt: skip
 
 
@@ -208,8 +209,9 @@ def size_words(finding: Finding) -> str:
 
     Examples
     --------
-    >>> size_words(Finding(code="UQ1", title="", severity="low", statement="", evidence=("a",), rests_on="", size=0.25))
-    "25 % of the model's skill"
+    >>> given = {"code": "UQ1", "title": "", "severity": "low", "statement": "", "evidence": ("a",), "rests_on": ""}
+    >>> size_words(Finding(**given, size=0.25)), size_words(Finding(**given, size=1.38)), size_words(Finding(**given))
+    ("25 % of the model's skill", "1.38 times the model's skill", '')
     """
     if finding.size is None:
         return ""
