@@ -330,7 +330,7 @@ def test_segments_are_judged_in_the_order_of_their_means_and_against_the_other_j
     found = Judged(engine, terms(engine, ("entropy",))[0], judges, np.zeros(60, dtype=bool))
     lines = found.lines({"entropy": [Segment(word, ("x0",), rows) for word, rows in parts.items()]})
     assert [(line["item"], line["segment"]) for line in lines] == [
-        ("all judged rows", ALL_ROWS),
+        ("all judged observations", ALL_ROWS),
         ("high", "entropy 1"),
         ("middle", "entropy 2"),
         ("low", "entropy 3"),
@@ -354,7 +354,7 @@ def test_ten_rows_of_a_segment_and_of_the_rest_judge_it(n: int, judged: bool) ->
     engine = Engine(given, MEASURES).bound(ids.SEGMENTS)
     found = Judged(engine, terms(engine, ("entropy",))[0], np.ones(60, dtype=bool), np.zeros(60, dtype=bool))
     lines = found.lines({"entropy": [Segment("some", ("x0",), np.arange(60) < n)]})
-    assert [line["item"] for line in lines] == ["all judged rows", *["some"] * judged]
+    assert [line["item"] for line in lines] == ["all judged observations", *["some"] * judged]
     assert len(found.omissions) == 1 - judged
 
 
@@ -445,7 +445,7 @@ def test_rows_off_the_support_are_a_segment_of_their_own() -> None:
     found = view(given, prior=prior_of(given, Support()))
     off = found.of(OFF_SUPPORT)
     assert off["nll"].n >= 40
-    assert off["nll"].item == "rows unlike any training row"
+    assert off["nll"].item == "observations outside the training domain"
     assert off["nll"].p_adjusted < 0.001
     inside = sum(x.n for x in found.lines if x.grown == x.measure == "nll")
     assert inside + off["nll"].n <= 400 - found.grown
@@ -460,7 +460,7 @@ def test_few_rows_off_the_support_are_told_and_not_judged() -> None:
     few = replace(rows, frame=rows.frame.assign(value=np.where(np.arange(100) < 5, 0.0, 1.0)))
     found = view(given, prior={ids.SUPPORT: [few]})
     assert not found.of(OFF_SUPPORT)
-    assert "fewer than 10 independent rows" in found.omissions[-1].reason
+    assert "fewer than 10 independent observations" in found.omissions[-1].reason
     assert found.judged + found.grown == 95
 
 
@@ -519,11 +519,11 @@ def test_measures_that_cannot_be_used_are_refused(measures: Any, match: str) -> 
 def test_a_statistic_of_all_rows_is_left_out() -> None:
     found = view(testing.logistic_subject(200), measures=("one_minus_auc", "entropy"))
     assert found.measures == ("entropy",)
-    assert "no row has a value" in found.omissions[0].reason
+    assert "no observation has a value" in found.omissions[0].reason
 
 
 @pytest.mark.parametrize(
-    ("n", "clusters", "match"), [(79, None, "80 independent rows; got 79"), (160, 2, "clusters; got 40")]
+    ("n", "clusters", "match"), [(79, None, "80 independent observations; got 79"), (160, 2, "clusters; got 40")]
 )
 def test_too_few_rows_are_refused(n: int, clusters: int | None, match: str) -> None:
     given = testing.linear_subject(n)
@@ -576,7 +576,7 @@ def test_measures_that_importance_did_not_change_are_told() -> None:
     given = steps()
     prior = prior_of(given, PermutationImportance(n_repeats=3, measures=("entropy",)))
     omitted = explain(given, prior)[ids.SEGMENTS_FEATURES].omissions
-    assert [x.reason for x in omitted] == ["permutation importance has no rows of nll, confidence_gap"]
+    assert [x.reason for x in omitted] == ["permutation importance has no changes of single observations in nll, confidence_gap"]
 
 
 def test_the_verb_returns_the_segments_with_their_figure() -> None:
@@ -584,7 +584,7 @@ def test_the_verb_returns_the_segments_with_their_figure() -> None:
     assert found.result.id == ids.SEGMENTS
     assert found.result.options["max_leaf_nodes"] == 3
     labels = [text.get_text() for text in found.plot().axes[0].get_yticklabels()]
-    assert labels == ["A x0 above 0", "all judged rows"]
+    assert labels == ["A x0 above 0", "all judged observations"]
 
 
 def test_the_figure_shows_all_segments_where_none_stands_out() -> None:

@@ -133,7 +133,7 @@ def test_infinite_rows_are_counted() -> None:
     item = SegmentTerm("nll", MeasureFacts("nll", "nats", "loss"), np.array([0.0, np.inf, np.nan, 1.0, 2.0]))
     gap = _finite(item)
     assert isinstance(gap, Omission)
-    assert (gap.measure, gap.reason) == ("nll", "it is infinite in 2 of 5 rows")
+    assert (gap.measure, gap.reason) == ("nll", "it is infinite in 2 of 5 observations")
     assert _finite(item._replace(rows=np.zeros(5))).rows.tolist() == [0.0] * 5  # type: ignore[union-attr]
 
 
@@ -166,7 +166,7 @@ def test_features_are_named_for_segments_that_differ_at_the_level(p_adjusted: fl
     rows_of = {"s": np.arange(6) < 4}
     lines, reason = changes([whole, record], terms, rows_of, {ids.PFI: [result]}, subject, 0.95)
     assert [line["feature"] for line in lines] == named
-    assert reason == "permutation importance has no rows of brier"
+    assert reason == "permutation importance has no changes of single observations in brier"
     assert changes([record], terms[:1], rows_of, {ids.PFI: [result]}, subject, 0.95)[1] == ""
     bare = replace(result, rows=None)
     assert changes([record], terms, rows_of, {ids.PFI: [bare]}, subject, 0.95)[0] == []

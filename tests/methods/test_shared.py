@@ -231,16 +231,16 @@ def test_an_interval_is_distrusted_for_few_events_or_few_rows_that_carry_it_and_
     y = np.repeat([0, 1], [95, 5])
     rows = ShuffledRows((NLL,), np.zeros((1, 100)), y, np.ones(100), None, classes=True)
     even, one = np.resize([1.0, -1.0], 100), np.eye(100)[0]
-    assert rows.unreliable(even, 0.1, outcomes=True).reason == "few events (5 of 100 rows)"
+    assert rows.unreliable(even, 0.1, outcomes=True).reason == "few events (5 of 100 observations)"
     assert rows.unreliable(even, 0.1, outcomes=False).reason == ""
     assert replace(rows, y=np.resize([0, 1], 100)).unreliable(even, 0.1, outcomes=True).reason == ""
     assert replace(rows, classes=False).unreliable(even, 0.1, outcomes=True).reason == ""
-    heavy = "heavy tails (the variance rests on about 1 of 100 rows)"
+    heavy = "heavy tails (the variance rests on about 1 of 100 observations)"
     assert rows.unreliable(one, 0.1, outcomes=False).reason == heavy
     for exact in (0.0, GAP):
         assert rows.unreliable(one, exact, outcomes=True).reason == ""
     halves = replace(rows, weights=np.repeat([1.0, 0.0], 50), y=np.repeat([0, 1], 50))
-    assert halves.unreliable(even, 0.1, outcomes=True).reason == "no events (0 of 50 rows)"
+    assert halves.unreliable(even, 0.1, outcomes=True).reason == "no events (0 of 50 observations)"
 
 
 def test_rows_needed_for_a_heavy_tail_are_rows_where_clusters_carry_it() -> None:
@@ -249,7 +249,7 @@ def test_rows_needed_for_a_heavy_tail_are_rows_where_clusters_carry_it() -> None
     tails = rows.unreliable(np.r_[1.0, 1.0, -1.0, -1.0, np.zeros(96)], 0.1, outcomes=False)
     assert tails.reason == "heavy tails (the variance rests on about 2 of 50 clusters)"
     single = replace(rows, clusters=None).unreliable(np.r_[1.0, -1.0, np.zeros(98)], 0.1, outcomes=False)
-    assert single.reason == "heavy tails (the variance rests on about 2 of 100 rows)"
+    assert single.reason == "heavy tails (the variance rests on about 2 of 100 observations)"
     assert tails.rows == single.rows == 500
 
 

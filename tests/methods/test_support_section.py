@@ -52,13 +52,13 @@ def shown(*results: Result) -> Section:
 )
 def test_the_share_outside_stands_with_what_is_expected_and_its_p_value(p_value: float, words: str) -> None:
     text = text_of(shown(support(share("outside", "", 0.1, p_value=p_value))))
-    assert f"; of training rows it would be 0.0500{words}" in text
+    assert f"; of training observations it would be 0.0500{words}" in text
     assert "Largest after shuffling" not in text
 
 
 def test_what_is_not_known_is_not_said() -> None:
     text = text_of(shown(support(share("outside", "", 0.1), expected=None)))
-    assert "of training rows it would be" not in text
+    assert "of training observations it would be" not in text
     assert "one-sided" not in text
     assert text_of(shown(support())).endswith("No share could be computed.")
 
@@ -72,7 +72,7 @@ def test_shares_after_shuffles_stand_by_size_with_the_three_largest_in_words() -
     (figure,) = (block for block in all_blocks(found) if isinstance(block, Figure))
     assert figure.alt == "A dot with its interval per feature. Largest: b 0.400, d 0.300 and c 0.200."
     text = text_of(found)
-    largest = text.partition("Largest after shuffling: ")[2]
+    largest = text.partition("Largest after permutation: ")[2]
     assert largest.index("b") < largest.index("d") < largest.index("c")
     assert "0.100" not in largest.partition(".\n")[0]
     bare = shown(support(*(share("shuffled", k, v) | {"lower": np.nan, "upper": np.nan} for k, v in sizes.items())))
@@ -85,7 +85,7 @@ def test_the_figures_hold_twenty_features_and_say_of_how_many(n: int) -> None:
     moved = [shift(f"x{k}", k / 100) for k in range(n)]
     found = shown(support(*lines), result("support.shift", moved, ("item", "n")))
     (figure,) = (block for block in all_blocks(found) if isinstance(block, Figure))
-    assert (f"is shuffled, the 20 largest of {n}." in figure.caption) is (n > TOP)
+    assert (f"is permuted, the 20 largest of {n}." in figure.caption) is (n > TOP)
     assert len(table_of(found, "support-table").rows) == n
     table = table_of(found, "support-shift")
     assert (f"in training, the 20 farthest of {n}." in table.caption) is (n > TOP)
@@ -115,13 +115,13 @@ def value(feature: str, item: str, rows: int, bound: str) -> dict[str, Any]:
 
 def test_values_that_training_never_had_stand_with_their_bound() -> None:
     columns = ("item", "n", "share", "p_value", "bound")
-    lines = [value("a", "i" * 50, 3, "-1234"), value("b", "unseen level", 1, "u, v")]
+    lines = [value("a", "i" * 50, 3, "-1234"), value("b", "new level", 1, "u, v")]
     found = shown(support(share("outside", "", 0.1)), result("support.values", lines, columns, tests=4))
     table = table_of(found, "support-values")
     first, second = table.rows
     assert (len(str(first[1])), first[0], first[2:]) == (40, "a", (3, 400, "−1234", 0.25))
-    assert second == ("b", "unseen level", 1, 400, "u, v", 0.25)
-    assert "that no training row has: 2 lines." in table.caption
+    assert second == ("b", "new level", 1, 400, "u, v", 0.25)
+    assert "that do not occur in the training sample: 2 lines." in table.caption
     none = shown(support(share("outside", "", 0.1)), result("support.values", [], columns, tests=4))
     assert "No feature has a value outside its range or levels" in text_of(none)
     assert "No feature has a value" not in text_of(shown(support(share("outside", "", 0.1))))
@@ -129,13 +129,13 @@ def test_values_that_training_never_had_stand_with_their_bound() -> None:
 
 def test_the_rows_p_values_are_pointed_at_where_they_are() -> None:
     rows = result("support.rows", [], ())
-    words = "The conformal p-value of every row stands in the evidence support.rows."
+    words = "The evidence support.rows has the conformal p-value of every observation."
     assert words in text_of(shown(support(share("outside", "", 0.1)), rows))
     assert words not in text_of(shown(support(share("outside", "", 0.1))))
 
 
 def test_near_copies_stand_beside_those_of_the_training_sample() -> None:
-    assert "Near copies of a training observation: 21 % of 400 audited observations, 1 % of 900 training" in (
+    assert "Near copies of a training observation: 21 % of 400 test observations, 1 % of 900 training" in (
         text_of(shown(support(share("outside", "", 0.1)), copies()))
     )
     assert "Near copies" not in text_of(shown(support(share("outside", "", 0.1))))

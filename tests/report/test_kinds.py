@@ -55,7 +55,7 @@ def worst() -> Run:
     outcomes += tuple(Outcome(check=f"check number {k}", state="skipped", reason=long) for k in range(40))
     subject = {**run.subject, "label": "L" * 10_000, "model_class": "module." * 900, "adapter_reason": long}
     hashes = dict.fromkeys(("model", "X", "y", "train_X", "train_y"), "0123456789abcdef" * 4)
-    about = {**dict.fromkeys(About.model_fields, long), "status": "draft"}
+    about = {**dict.fromkeys(About.model_fields, long), "status": "draft", "observation": "case", "unit": "kW"}
     missing = tuple(NotRun(f"explainer {k} {'n' * 900}", "uq_report.explainers", long, "data") for k in range(30))
     made = replace(
         run,

@@ -306,10 +306,10 @@ def test_a_worse_score_comes_before_larger_changes_of_importance_and_those_befor
     assert [one.feature for one in better if one.changed] == ["a", "c", ""]
 
 
-def test_the_same_code_about_other_features_is_another_finding() -> None:
+def test_a_finding_about_other_features_has_moved() -> None:
     before = run(outcomes=(outcome(finding("UQ1", "low", "a")),))
     now = run(outcomes=(outcome(finding("UQ1", "low", "b")),))
-    assert [(f.features, f.change) for f in changes(before, now).findings] == [(("b",), "new"), (("a",), "closed")]
+    assert [(f.features, f.change) for f in changes(before, now).findings] == [(("b",), "moved")]
 
 
 def test_a_waiver_closes_a_finding_and_its_end_opens_it_again() -> None:

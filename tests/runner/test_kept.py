@@ -63,7 +63,7 @@ def test_a_run_keeps_so_many_rows_and_all_if_there_are_no_more(features: int, mo
 def test_what_is_kept_says_so_and_comes_back_byte_by_byte() -> None:
     one = replace(few(importance(terms(1))), subject=store_runs.full().subject)
     assert one.result("pfi").notes[-1] == (
-        "Of the values row by row, run.json keeps those of 2,000 of the 20,000 rows, drawn at random."
+        "Of the values by observation, run.json keeps those of 2,000 of the 20,000 observations, drawn at random."
     )
     read = codec.loads(codec.dumps(one))
     assert codec.dumps(read) == codec.dumps(one)

@@ -157,8 +157,7 @@ class AdjustedImportanceOptions(CallOptions, total=False):
 class RedundancyOptions(CallOptions, total=False):
     """Keyword arguments of `redundancy`."""
 
-    model: str
-    n_splits: int | None
+    n_splits: int
     max_rows: int | None
 
 
@@ -168,6 +167,8 @@ class CalibrationOptions(CallOptions, total=False):
     n_draws: int
     n_bins: int
     n_splits: int
+    grades: tuple[float, ...]
+    costs: tuple[float, ...]
     max_rows: int | None
 
 

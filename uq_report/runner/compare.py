@@ -116,6 +116,8 @@ def _apart(engines: tuple[Engine, Engine]) -> str:
 
 def _row_scores(engine: Engine, measures: Iterable[Measure]) -> dict[str, FloatArray]:
     """Return the score of each row by measure, and the confidence gap, where a model has what it needs."""
+    if not (measures := list(measures)):
+        return {}
     q, y = engine.baseline, engine.y
     scores = {m.name: m.rows(q, y, q) for m in measures if m.statistic is None}
     if isinstance(q, Categorical) and y is not None and "nll" in scores:

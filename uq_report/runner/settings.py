@@ -86,6 +86,7 @@ Names = Annotated[
     WithJsonSchema(_ONE_OR_MORE),
 ]
 Date = Annotated[str, AfterValidator(_is_date)]
+Noun = Annotated[str, AfterValidator(must(lambda value: len(value) <= 40, "a word of at most 40 characters"))]
 Text = Annotated[str, AfterValidator(must(str.strip, "some text"))]
 
 
@@ -133,8 +134,8 @@ class About(SettingsPart):
     materiality: str = ""
     assumptions: str = ""
     legal_basis: str = ""
-    observation: str = ""
-    unit: str = ""
+    observation: Noun = ""
+    unit: Noun = ""
     data_origin: str = ""
     data_split: str = ""
     data_licence: str = ""

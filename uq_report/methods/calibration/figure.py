@@ -109,7 +109,9 @@ def draw_net_benefit(result: Result) -> Figure:
     x, color = table[col.X], style.ROLE["prediction"]
     banded = optional(table, "band_lower").notna().any()
     low, high = ("band_lower", "band_upper") if banded else (col.LOWER, col.UPPER)
-    words = "95 % band, all thresholds at once" if banded else interval_words(table)
+    words = interval_words(table)
+    if banded:
+        words = f"{words.partition(' interval')[0]} band, all thresholds at once"
     every: dict[str, Any] = {"color": style.ROLE["loss"], "linewidth": 1.2, "linestyle": style.LINES[2]}
     samples = [style.line(color=color, linewidth=1.6, label="model"), style.line(**every, label="treat all")]
     samples += [style.line(**IDEAL, label="treat none"), style.patch(color=style.BAND, linewidth=0, label=words)]

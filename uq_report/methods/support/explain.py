@@ -157,11 +157,13 @@ def distributions(columns: Sequence[Paired]) -> Diagnostic:
     for pair in columns:
         samples = {"training": pair.train[~np.isnan(pair.train)], "test": pair.test[~np.isnan(pair.test)]}
         both = np.concatenate([*samples.values()])
-        if not all(map(len, samples.values())) or np.ptp(both) == 0:
+        finite = both[np.isfinite(both)]
+        if not all(map(len, samples.values())) or not len(finite) or np.ptp(finite) == 0:
             continue
         if pair.ordered:
-            bounds = np.histogram_bin_edges(both, BINS)
-            shares = {item: np.histogram(values, bounds)[0] / len(values) for item, values in samples.items()}
+            bounds = np.histogram_bin_edges(finite, BINS)  # infinite values are counted in the outermost bins
+            inside = {item: np.clip(values, bounds[0], bounds[-1]) for item, values in samples.items()}
+            shares = {item: np.histogram(values, bounds)[0] / len(values) for item, values in inside.items()}
         else:
             codes, counts = np.unique(both, return_counts=True)
             codes = codes[np.argsort(-counts, kind="stable")][:LEVELS]
