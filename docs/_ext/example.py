@@ -19,3 +19,7 @@ regressor = uq.explain(
     _line, _more.data[250:], _more.target[250:], train=(_more.data[:250], _more.target[:250]),
     protected={"age_group": _young[250:]}, label="Disease progression",
 )  # fmt: skip
+in_time = uq.explain(
+    _line, _more.data[250:], _more.target[250:], train=(_more.data[:250], _more.target[:250]),
+    time=range(len(_more.data) - 250), label="Disease progression",
+)  # fmt: skip

@@ -148,9 +148,8 @@ def test_uq303_of_a_feature_is_that_of_the_most_rows() -> None:
     lines = [count("a", "below range", 9, 1e-6, bound="3"), count("a", "newly missing", 30, 1e-6)]
     (finding,) = judged(values=lines).findings
     assert (finding.severity, finding.observed) == ("medium", 30 / 400)
-    assert "9 below the training minimum 3 and 30 missing, while no value is missing in training, of 400 observations" in (
-        finding.statement
-    )
+    missing = "30 missing, while no value is missing in training, of 400 observations"
+    assert f"9 below the training minimum 3 and {missing}" in finding.statement
 
 
 def test_uq301_is_neither_raised_nor_cleared_by_a_wide_interval() -> None:

@@ -112,7 +112,10 @@ def test_notes_say_what_standard_errors_are_over(units: int, end: str) -> None:
     assert EVEN.notes() == ()
     codes = np.arange(8)
     (clustered,) = replace(EVEN, units=units, codes=codes).notes()
-    assert clustered == f"Standard errors are over {units} clusters, not rows{'' if end == '.' else '; '}{end}"
+    assert (
+        clustered
+        == f"Standard errors are over {units} clusters, not single observations{'' if end == '.' else '; '}{end}"
+    )
     weighted = replace(EVEN, weights=np.arange(8) / 28)
     assert weighted.notes() == ("Means and standard errors use the sample weights.",)
     assert len(replace(weighted, units=units, codes=codes).notes()) == 2

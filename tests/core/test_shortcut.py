@@ -159,12 +159,12 @@ def test_one_that_differs_is_left_for_all_tables_and_the_next_takes_over(compari
 def test_what_is_reported() -> None:
     assert str(FastPathStats("walks")) == "not used"
     assert str(FastPathStats("walks", rows=7, compared=4)) == (
-        "predicted 7 rows (walks); in 4 rows compared with the model itself equal to the last bit"
+        "made 7 predictions (walks); in 4 compared with the model itself equal to the last bit"
     )
     words = str(FastPathStats("walks", rows=7000, failed=1200, compared=4, difference=1e-12, dropped="it differs"))
     assert words == (
-        "predicted 7,000 rows (walks); in 4 rows compared with the model itself at most 1e-12 apart; "
-        "the model itself predicted 1,200 rows that it could not; then left: it differs"
+        "made 7,000 predictions (walks); in 4 compared with the model itself at most 1e-12 apart; "
+        "the model itself made 1,200 that it could not; then left: it differs"
     )
     assert "compared with the model itself infinite on one side only" in str(
         FastPathStats("walks", rows=1, difference=np.inf)

@@ -234,7 +234,14 @@ def every_id() -> list[Result]:
         diagnostic(ids.REDUNDANCY, partners),
         diagnostic(ids.REDUNDANCY_JOINT, pairs),
         segments(),
+        replace(segments(), id=ids.SEGMENTS_PERIODS),
         risk_coverage(),
+        diagnostic(
+            ids.SUPPORT_DISTRIBUTION,
+            [{"feature": "a", "item": i, "x": x, "estimate": 0.5} for i in ("training", "test") for x in (0.2, 0.7)],
+            edges={"a": [0.0, 0.5, 1.0]},
+            labels={},
+        ),
     ]
 
 
@@ -245,7 +252,8 @@ def segments() -> Diagnostic:
     line |= difference | {"freedom": 48, "p_value": 0.001, "p_adjusted": 0.002}
     rows = [
         line | {"segment": "entropy 1", "item": "age above 40", "estimate": 0.9},
-        line | {"segment": ALL_ROWS, "item": "all rows", "estimate": 0.6, "p_value": np.nan, "p_adjusted": np.nan},
+        line
+        | {"segment": ALL_ROWS, "item": "all observations", "estimate": 0.6, "p_value": np.nan, "p_adjusted": np.nan},
     ]
     return replace(diagnostic(ids.SEGMENTS, rows, judged=50, grown=50), measures=MEASURES)
 

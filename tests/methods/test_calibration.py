@@ -155,7 +155,9 @@ def test_train_gives_the_baseline() -> None:
     assert found.loc["log_score_baseline", "estimate"] == pytest.approx(-yes * np.log(p) - (1 - yes) * np.log(1 - p))
     notes = explain(subject)["calibration"].notes
     assert any("training sample" in note for note in notes)
-    assert any("training sample" in note for note in explain(testing.linear_subject(80, train=True))["calibration"].notes)
+    assert any(
+        "training sample" in note for note in explain(testing.linear_subject(80, train=True))["calibration"].notes
+    )
 
 
 def test_an_infinite_nll_is_told_and_fails_the_gate() -> None:

@@ -173,7 +173,9 @@ def test_flags_are_doubted_where_only_the_censored_rows_are_as_many_as_expected(
 
 def test_events_beyond_the_horizon_and_in_cells_without_mass_are_told() -> None:
     assert "in the times observed, up to 3.00, where 0 were seen." in note(4, 2, time=5.0)
-    assert "In 2 observations the event fell into a cell of the time axis without mass" in note(4, 2, 2.0, (0.8, 0.8, 0.2))
+    assert "In 2 observations the event fell into a cell of the time axis without mass" in note(
+        4, 2, 2.0, (0.8, 0.8, 0.2)
+    )
     assert "without mass" not in note(4, 2, 2.0)
 
 
@@ -507,7 +509,9 @@ def test_infinite_rows_of_a_score_are_counted_with_advice_for_likelihoods() -> N
     rows = np.array([1.0, np.inf, np.nan])
     gap = _infinite(CalibrationScore("log_score", "nats", rows))
     assert gap.measure == "log_score"
-    assert gap.reason.startswith("infinite in 2 of 3 observations, usually because the model gave what happened a probability")
+    assert gap.reason.startswith(
+        "infinite in 2 of 3 observations, usually because the model gave what happened a probability"
+    )
     assert _infinite(CalibrationScore("crps", "units of y", rows)).reason == "infinite in 2 of 3 observations"
 
 

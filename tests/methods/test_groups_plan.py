@@ -125,7 +125,8 @@ def test_an_interval_of_shares_holds_its_estimate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n_min", "items"), [(9, ["all observations", "a", "b"]), (10, ["all observations"]), (24, ["all observations"]), (25, [])]
+    ("n_min", "items"),
+    [(9, ["all observations", "a", "b"]), (10, ["all observations"]), (24, ["all observations"]), (25, [])],
 )
 def test_all_rows_are_shown_where_they_are_enough(n_min: int, items: list[str]) -> None:
     assert [line["item"] for line in plan(NINE, n_min=n_min).means(LOSS)] == items

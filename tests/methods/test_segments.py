@@ -576,7 +576,9 @@ def test_measures_that_importance_did_not_change_are_told() -> None:
     given = steps()
     prior = prior_of(given, PermutationImportance(n_repeats=3, measures=("entropy",)))
     omitted = explain(given, prior)[ids.SEGMENTS_FEATURES].omissions
-    assert [x.reason for x in omitted] == ["permutation importance has no changes of single observations in nll, confidence_gap"]
+    assert [x.reason for x in omitted] == [
+        "permutation importance has no changes of single observations in nll, confidence_gap"
+    ]
 
 
 def test_the_verb_returns_the_segments_with_their_figure() -> None:

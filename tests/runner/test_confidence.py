@@ -45,7 +45,13 @@ SMALL: dict[str, Any] = {
     "support": {"max_train": 200},
 }
 # What is 95 % whatever the level of the run: quantiles of shuffles, and shares that happen to be so large.
-NO_LEVELS = ("5 % and 95 % quantiles", "covered share 95 %", "share of 95 %", "a share of 95%", "80 % interval of their ratio")
+NO_LEVELS = (
+    "5 % and 95 % quantiles",
+    "covered share 95 %",
+    "share of 95 %",
+    "a share of 95%",
+    "80 % interval of their ratio",
+)
 # No level either: shares of shared information, and an estimate in percent with its interval behind it.
 REPEATED = re.compile(
     r"(?<=Share of a feature's information about the outcome that other features also carry: )[^.]* \d+ %(?=\.)"

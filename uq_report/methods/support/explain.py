@@ -180,7 +180,12 @@ def distributions(columns: Sequence[Paired]) -> Diagnostic:
         title="Distributions of the features in the training and the test sample",
         frame=pd.DataFrame(records, columns=list(Diagnostic.columns)),
         estimates=pd.DataFrame(columns=list(ESTIMATE_COLUMNS)),
-        notes=(f"Shares of non-missing values by {BINS} bins, or by the {LEVELS} most frequent levels.",),
+        notes=(
+            (
+                f"Shares of non-missing values by {BINS} bins, infinite ones in the outermost, or by the {LEVELS} most "
+                "frequent levels."
+            ),
+        ),
         meta={"edges": edges, "labels": labels},
     )
 
