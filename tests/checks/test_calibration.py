@@ -254,8 +254,8 @@ def test_the_direction_of_a_gap_is_said_where_its_interval_leaves_out_0() -> Non
         "The model is under-confident: mean entropy exceeds mean log loss by 0.100 nats (90 % interval 0.090 to 0.110)"
     )
     assert words in statement
-    assert "the confidence gap is 0.010 nats (90 % interval 0.000 to 0.020)" in judged(gap=0.01).reason
-    assert "the confidence gap is −0.010 nats (90 % interval −0.020 to 0.000)" in judged(gap=-0.01).reason
+    assert "the calibration gap is 0.010 nats (90 % interval 0.000 to 0.020)" in judged(gap=0.01).reason
+    assert "the calibration gap is −0.010 nats (90 % interval −0.020 to 0.000)" in judged(gap=-0.01).reason
     assert "The confidence gap is not known" in judged(gap=NONE, gain=0.1, p_adjusted=0.01).findings[0].statement
 
 
@@ -308,7 +308,7 @@ def test_what_cannot_be_judged_is_the_gap_or_else_what_is_missed(reach: float, u
     ("assumed", "words"),
     [
         ({}, "Recalibrate the model"),
-        ({"assumption": {"scale": "constant"}}, "Let the assumed spread depend on the row"),
+        ({"assumption": {"scale": "constant"}}, "Let the assumed spread vary by observation"),
         ({"assumption": {"scale": "modelled"}}, "Assume another distribution of the residuals"),
     ],
 )

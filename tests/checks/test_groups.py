@@ -168,8 +168,8 @@ def test_uq803_is_graded_by_how_well_the_feature_tells_and_what_outcomes_say(
     found = judged(*beside, use=(lost(0.15, told),))
     (finding,) = [one for one in found.findings if one.code == "UQ803"]
     assert (finding.severity, finding.features) == (severity, ("a", "sex"))
-    assert "moves the predictions for sex = f against the rest by 15.0 points" in finding.statement
-    assert f"a, which is associated with sex ({told:.2f}), moves" in finding.statement
+    assert "changes the predictions for sex = f relative to the other groups by 15.0 points" in finding.statement
+    assert f"a, which is associated with sex ({told:.2f}), changes" in finding.statement
     assert "In all, predictions differ by 20.0 points" in finding.statement
 
 
@@ -328,7 +328,7 @@ def test_uq803_names_an_attribute_once_and_no_feature_beside_it_as_an_input() ->
     assert judged(use=(changed(0.4, by="a"),)).findings == ()
     assert judged(use=(changed(0.4, scale=0.0),)).findings == ()
     (finding,) = judged(use=(changed(0.4), lost(0.3, 1.0, by="sex"))).findings
-    assert "moves the predictions for sex = f" in finding.statement
+    assert "changes the predictions for sex = f relative" in finding.statement
 
 
 def test_uq803_speaks_of_the_worst_contrast_of_a_feature() -> None:
@@ -337,7 +337,7 @@ def test_uq803_speaks_of_the_worst_contrast_of_a_feature() -> None:
     beside = [difference("residual", 0.0, p=0.9), difference("residual", 0.07, p=0.9, item="m")]
     (finding,) = [one for one in judged(*beside, use=use).findings if one.code == "UQ803"]
     assert (finding.severity, finding.observed) == ("medium", -0.2)
-    assert "for sex = m against the rest by 20.0 points" in finding.statement
+    assert "for sex = m relative to the other groups by 20.0 points" in finding.statement
     (largest,) = judged(use=use).findings
     assert (largest.severity, largest.observed) == ("low", 0.3)
 

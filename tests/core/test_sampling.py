@@ -121,5 +121,5 @@ def test_notes_say_what_standard_errors_are_over(units: int, end: str) -> None:
     assert len(replace(weighted, units=units, codes=codes).notes()) == 2
     blocks = Blocks(np.arange(8), 4)
     (by_time,) = replace(EVEN, units=units, codes=codes, blocks=blocks).notes()
-    assert by_time.startswith(f"Standard errors are over {units} {blocks.words}, not rows")
+    assert by_time.startswith(f"Standard errors are over {units} {blocks.words}, not single observations")
     assert ("with fewer than 20 blocks intervals are rough" in by_time) == (units < FEW_CLUSTERS)

@@ -68,7 +68,7 @@ def test_nothing_above_low_is_found_in_parcels_and_it_is_judged() -> None:
     assert severities(run) <= {"low", "observation"}
     outcomes = {one.check: one for one in run.outcomes}
     assert {outcomes[check].state for check in ("calibration", "performance", "support")} == {"passed"}
-    reason = r"heavy tails, the variance rests on about \d+ of 700 rows"  # a long way moves few probabilities far
+    reason = r"heavy tails, the variance rests on about \d+ of 700 observations"
     undecided = re.findall(r"UQ40[12] is undetermined for (.+?) \((.+?)\)", outcomes["claims"].reason)
     assert len(undecided) == 2
     assert all(feature == "distance" and re.fullmatch(reason, why) for feature, why in undecided)

@@ -36,6 +36,7 @@ from ...document.text import (
 )
 from ...evidence import columns as col
 from ...evidence.finding import Finding, Outcome, RuleRecord, by_cause
+from ...evidence.rows import SHUFFLED
 from ...evidence.sensitivity import SensitivityView, ThresholdLine
 from ...reading.rating import NO_VERDICT, tally
 from ...reading.run_reader import OPEN, SEVERITY_TONES, RunReader, severity_badge
@@ -118,7 +119,7 @@ THRESHOLDS = {
     "effect": "smallest effect", "low": "limit of low severity", "medium": "limit of medium severity",
     "high": "limit of high severity", "high_size": "limit of high severity", "some": "limit of medium severity",
     "much": "limit of high severity", "recall": "smallest recall", "used": "smallest change by an attribute",
-    "shuffled": "share of permuted observations outside",
+    SHUFFLED: "share of permuted observations outside",
 }  # fmt: skip
 
 
