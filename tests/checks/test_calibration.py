@@ -256,7 +256,7 @@ def test_the_direction_of_a_gap_is_said_where_its_interval_leaves_out_0() -> Non
     assert words in statement
     assert "the calibration gap is 0.010 nats (90 % interval 0.000 to 0.020)" in judged(gap=0.01).reason
     assert "the calibration gap is −0.010 nats (90 % interval −0.020 to 0.000)" in judged(gap=-0.01).reason
-    assert "The confidence gap is not known" in judged(gap=NONE, gain=0.1, p_adjusted=0.01).findings[0].statement
+    assert "The calibration gap is not known" in judged(gap=NONE, gain=0.1, p_adjusted=0.01).findings[0].statement
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_rows_that_a_path_cannot_predict_are_the_model_s_and_counted() -> None:
     found, served = values(ProductsPath(broken=True))
     assert_allclose(found, values()[0], rtol=1e-10)
     assert (served["products"].failed, served["products"].rows) == (3 * N, found[0].size - 3 * N)
-    assert f"the model itself predicted {3 * N} rows that it could not" in str(served["products"])
+    assert f"{3 * N} further predictions by the model itself" in str(served["products"])
 
 
 def test_the_run_says_that_the_setting_turned_them_off() -> None:

@@ -159,14 +159,14 @@ def test_one_that_differs_is_left_for_all_tables_and_the_next_takes_over(compari
 def test_what_is_reported() -> None:
     assert str(FastPathStats("walks")) == "not used"
     assert str(FastPathStats("walks", rows=7, compared=4)) == (
-        "made 7 predictions (walks); in 4 compared with the model itself equal to the last bit"
+        "7 predictions (walks); 4 compared with those of the model, equal to the last bit"
     )
     words = str(FastPathStats("walks", rows=7000, failed=1200, compared=4, difference=1e-12, dropped="it differs"))
     assert words == (
-        "made 7,000 predictions (walks); in 4 compared with the model itself at most 1e-12 apart; "
-        "the model itself made 1,200 that it could not; then left: it differs"
+        "7,000 predictions (walks); 4 compared with those of the model, at most 1e-12 apart; "
+        "1,200 further predictions by the model itself; then not used: it differs"
     )
-    assert "compared with the model itself infinite on one side only" in str(
+    assert "compared with those of the model, infinite on one side only" in str(
         FastPathStats("walks", rows=1, difference=np.inf)
     )
 

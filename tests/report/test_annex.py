@@ -123,7 +123,7 @@ def test_plugins_of_others_are_named_and_ours_are_counted(run: Run) -> None:
 
 
 def test_fast_paths_that_predicted_are_named_with_what_they_did(run: Run) -> None:
-    outcomes = ("predicted 5,000 rows; in 64 rows compared with the model itself at most 1e-15 apart", "not used")
+    outcomes = ("5,000 predictions; 64 compared with those of the model, at most 1e-15 apart", "not used")
     records = [
         PluginRecord("fast_paths", name, "uq-report", "0.1", 1, 0, outcome)
         for name, outcome in zip("ab", outcomes, strict=True)

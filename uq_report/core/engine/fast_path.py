@@ -113,17 +113,16 @@ class FastPathStats:
         Examples
         --------
         >>> str(FastPathStats("column-wise pipeline", rows=5000, compared=64, difference=3e-16))
-        'predicted 5,000 rows (column-wise pipeline); in 64 rows compared with the model itself at most 1e-15 apart'
+        '5,000 predictions (column-wise pipeline); 64 compared with those of the model, at most 1e-15 apart'
         """
         if not (self.rows or self.failed or self.dropped):
             return "not used"
         apart = "equal to the last bit" if not self.difference else "infinite on one side only"
         if 0 < self.difference < math.inf:
             apart = f"at most {_power_above(self.difference)} apart"
-        rows = f"made {self.rows:,} predictions ({self.title})"
-        words = f"{rows}; in {self.compared:,} compared with the model itself {apart}"
-        failed = f"; the model itself made {self.failed:,} that it could not" if self.failed else ""
-        return words + failed + (f"; then left: {self.dropped}" if self.dropped else "")
+        words = f"{self.rows:,} predictions ({self.title}); {self.compared:,} compared with those of the model, {apart}"
+        failed = f"; {self.failed:,} further predictions by the model itself" if self.failed else ""
+        return words + failed + (f"; then not used: {self.dropped}" if self.dropped else "")
 
 
 class Comparison(NamedTuple):
