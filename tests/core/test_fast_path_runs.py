@@ -130,7 +130,7 @@ def test_a_path_that_differs_in_a_column_is_left_for_the_rest_of_the_run_and_tha
     assert_allclose(found, values()[0], rtol=1e-10)
     assert path.rows == 3 * 3 * N  # of the columns before
     assert 1e-8 < path.difference < 1e-5
-    assert "then left: its predictions differ from the model's own by" in str(path)
+    assert "then not used: its predictions differ from the model's own by" in str(path)
     assert not values(ProductsPath(off=1e-11))[1]["products"].dropped
 
 

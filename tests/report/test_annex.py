@@ -129,7 +129,7 @@ def test_fast_paths_that_predicted_are_named_with_what_they_did(run: Run) -> Non
         for name, outcome in zip("ab", outcomes, strict=True)
     ]
     text = told(inventory(RunReader(replace(run, plugins=tuple(records))), whole=False))
-    assert "by these fast paths: a predicted 5,000 rows; in 64 rows compared" in " ".join(text.split())
+    assert "by these fast paths: a: 5,000 predictions; 64 compared" in " ".join(text.split())
     assert " b " not in text
 
 

@@ -151,10 +151,16 @@ def overconfident_subject(n: int = 80, seed: int = 0) -> Subject:
 
 @cache
 def known_runs() -> tuple[Run, ...]:
-    """Return audits by everything that is installed: of a normal, a logistic and an over-confident model."""
+    """Return audits by everything that is installed, and one of a sample in order of time with grades."""
     n = 100  # segments ask for 80 inside the training domain
     subjects = (equipped(partial(linear_subject, n)), equipped(partial(logistic_subject, n)), overconfident_subject(n))
-    return tuple(runner.run(subject, Settings(as_of=AS_OF)).run for subject in subjects)
+    settings = Settings(
+        as_of=AS_OF, explainers=("calibration", "segments"), options={"calibration": {"grades": (0.2, 0.5, 0.8)}}
+    )
+    rows = logistic_subject(4 * n)
+    in_time = make_subject(rows.model, rows.adapter, rows.X, rows.y, time=np.arange(rows.n))
+    whole = (runner.run(subject, Settings(as_of=AS_OF)).run for subject in subjects)
+    return (*whole, runner.run(in_time, settings).run)
 
 
 def known_document() -> doc.Document:

@@ -192,8 +192,8 @@ def _counted(plugins: Sequence[PluginRecord]) -> str:
 
 def _fast_paths(plugins: Sequence[PluginRecord]) -> tuple[Block, ...]:
     """Name the fast paths that predicted in place of the model, and their deviation from it."""
-    used = [p for p in plugins if group_of(p) == "fast_paths" and clean(p.outcome).startswith("predicted ")]
-    lines = bullets(f"{name(p.name)} {clean(p.outcome, 400).rstrip('.')}." for p in used)
+    used = [p for p in plugins if group_of(p) == "fast_paths" and " predictions" in clean(p.outcome)]
+    lines = bullets(f"{name(p.name)}: {clean(p.outcome, 400).rstrip('.')}." for p in used)
     lead = "Changed observations were predicted from the structure of the model, by these fast paths:"
     return (*paragraphs(lead if lines else ""), *lines)
 
