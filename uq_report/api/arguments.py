@@ -30,7 +30,8 @@ def check_explained(model: Any, X: Any, y: Any) -> None:
             f"explain.model must be a fitted model; got the text {shown(str(model))}. Read the file, or run: "
             "uq-report run --model FILE --data FILE --target NAME"
         )
-    if is_table(model) and not hasattr(model, "entropy") and (y is None or not is_table(X)):
+    of_draws = hasattr(model, "entropy") or hasattr(model, "dims")  # distributions, and the arrays of xarray
+    if is_table(model) and not of_draws and (y is None or not is_table(X)):
         swapped = f"got a {type(model).__name__} and a {type(X).__name__}"
         raise InputError(f"explain.model must come before its rows; {swapped}. Call uq.explain(model, X, y).")
     if isinstance(y, str) and y in getattr(as_frame(X, "X"), "columns", ()):

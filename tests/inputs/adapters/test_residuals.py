@@ -118,7 +118,7 @@ def test_rows_that_nearly_every_member_saw_give_no_residual_and_are_counted() ->
     laid = subject(model, "oob")
     assert laid.assumption is not None
     assert laid.assumption.n < len(TRAIN[1])
-    assert f"{len(TRAIN[1]) - laid.assumption.n} training rows are outside fewer than two bags" in laid.notes[0]
+    assert f"{len(TRAIN[1]) - laid.assumption.n} training observations are outside fewer than two bags" in laid.notes[0]
 
 
 def test_out_of_bag_the_scale_follows_the_members_as_far_as_the_residuals_do() -> None:
@@ -229,7 +229,9 @@ def test_a_model_with_a_distribution_of_its_own_is_laid_over_and_named() -> None
     laid = subject(BayesianRidge().fit(*TRAIN))
     assert laid.assumption is not None
     assert laid.assumption.replaces == "regressor_std"
-    assert laid.assumption.words.startswith("Its own distribution (regressor_std) is not used: a normal")
+    assert laid.assumption.words.startswith(
+        "The model's own distribution (regressor_std) is not used. The audit assumes a normal"
+    )
 
 
 def test_residuals_are_in_units_of_y_where_the_target_is_transformed_inside() -> None:
@@ -261,9 +263,11 @@ def test_weights_and_clusters_are_of_the_audited_rows_only_and_a_note_says_so(
     weighted = subject(model, residuals, sample_weight=np.linspace(1, 2, len(X)))
     clustered = subject(model, residuals, clusters=np.arange(len(X)) // 2)
     n = plain.assumption.n if plain.assumption is not None else 0
-    assert f"All {n} residuals count equally: sample weights are known of the audited rows only." in weighted.notes
+    assert f"All {n} residuals count equally: sample weights are known of the test sample only." in weighted.notes
     (note,) = (note for note in clustered.notes if "count equally" in note)
-    assert note.startswith(f"All {n} residuals count equally, as of independent rows: which rows depend on each other")
+    assert note.startswith(
+        f"All {n} residuals count equally, as of independent observations: dependence is known in the test sample only"
+    )
     assert (shared in note, "the assumed spread is too small" in note) == (True, bool(shared))
     for laid in (weighted, clustered):
         np.testing.assert_array_equal(dist(laid).variance(), dist(plain).variance())
@@ -360,7 +364,11 @@ FROZEN = make_pipeline(StandardScaler(), FrozenEstimator(LinearRegression().fit(
             "rows must hold none .*got 30 of the 60 audited rows: rows 0, 1, 2, 3, 4 ",
         ),
         (LINEAR, {"residuals": Residuals(rows=TRAIN)}, "residuals.rows must hold none of the training rows"),
-        (LINEAR, {"residuals": Residuals(rows=(HELD[0][["bmi"]], HELD[1]))}, "must have the columns of X"),
+        (
+            LINEAR,
+            {"residuals": Residuals(rows=(HELD[0][["bmi"]], HELD[1]))},
+            "must have the columns that the model was fitted on",
+        ),
         (LINEAR, {"residuals": "oob"}, "source must be 'oob' only for .*got LinearRegression. Pass residuals='normal'"),
         (LINEAR, {"adapter": "function"}, "explain.adapter must be None where residuals are asked for; got 'function'"),
         (LINEAR, {"train": (TRAIN[0][:9], TRAIN[1][:9])}, "must have at least 20 rows for residuals; got 9"),

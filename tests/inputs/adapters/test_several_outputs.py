@@ -150,7 +150,7 @@ def test_leaf_variances_of_an_output_are_those_of_the_rows_of_the_fit(name: str)
         y = Y["weight"].to_numpy()[rows]
         assert np.allclose(q.stds[:, t], [np.std(y[leaves == leaf]) for leaf in here], rtol=1e-9)
     assert "entropy" in q.supports
-    assert "variances of its leaves are those of the training rows" in subject.notes[0]
+    assert "variances of its leaves are those of the training observations" in subject.notes[0]
     twice = forest.fit(X, np.column_stack([Y["weight"], Y["weight"]]))
     picked = predicted(uq.explain(twice, X, train=(X, np.column_stack([Y["weight"]] * 2)), output=1))
     alone = predicted(uq.explain(REGRESSORS[name].fit(X, Y["weight"]), X))

@@ -246,7 +246,7 @@ class Training(NamedTuple):
 def training_scores(training: Training) -> dict[str, float]:
     """Return the mean scores of the training rows, by item; those without a number are left out."""
     own = training.engine
-    if own is None or own.y is None:
+    if own is None or own.y is None or own.y.dtype.names is not None:  # times that may be censored
         return {}
     q, y, weights = own.baseline, own.y, Sampling.of(own.subject).weights
     if "proba" in q.supports:

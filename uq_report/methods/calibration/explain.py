@@ -338,7 +338,7 @@ class Calibration(BuiltInExplainer):
         compared = comparisons(engine, given, sampling, training)
         ungraded: list[Omission] = []
         drawn: list[Diagnostic] = []
-        if given is None and not q.censored:
+        if given is None and y.dtype.names is None and not q.censored:
             values, rng = np.asarray(y, dtype=float), engine.rng("residuals")
             drawn = residuals(q, values, self.n_bins, sampling, engine.confidence, rng)
         elif given is not None:
