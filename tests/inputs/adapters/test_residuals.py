@@ -265,9 +265,7 @@ def test_weights_and_clusters_are_of_the_audited_rows_only_and_a_note_says_so(
     n = plain.assumption.n if plain.assumption is not None else 0
     assert f"All {n} residuals count equally: sample weights are known of the test sample only." in weighted.notes
     (note,) = (note for note in clustered.notes if "count equally" in note)
-    assert note.startswith(
-        f"All {n} residuals count equally, as of independent observations: dependence is known in the test sample only"
-    )
+    assert note.startswith(f"All {n} residuals count equally, as of independent observations: dependence is known")
     assert (shared in note, "the assumed spread is too small" in note) == (True, bool(shared))
     for laid in (weighted, clustered):
         np.testing.assert_array_equal(dist(laid).variance(), dist(plain).variance())
