@@ -180,7 +180,7 @@ REFUSED: Mapping[str, tuple[Given, str]] = {
     "X of huge numbers": (lambda: of(ARRAY * 1e300), "subject.X['x0'] must be at most 1e+75 in size; got "),
     "columns of another fit": (
         lambda: {"model": LogisticRegression().fit(X, Y), **of(X.rename(columns={"b": "z"}))},
-        "unseen at fit time: - z",
+        "must have the columns that the model was fitted on; got a table without",
     ),
     "level of another fit": (unseen_level, "during transform (subject.X has 'q' in column 's', row 5)"),
     "points": (lambda: outcome(X["a"], LinearRegression().fit(X, X["a"])), "which predicts points. Type:"),
