@@ -25,7 +25,7 @@ from ..ops.verify_cases import PASSPHRASE, Keys
 
 CHECKOUT = Path(__file__).parents[2]
 COMMANDS = (
-    "demo", "run", "render", "init", "case", "plugins", "docs", "doctor", "history", "show", "compare", "index",
+    "demo", "run", "plan", "render", "init", "case", "plugins", "docs", "doctor", "history", "show", "compare", "index",
     "verify", "sign", "config", "schedule",
 )  # fmt: skip
 TEMPLATES = {"audit": "report", "brief": "brief", "model-card": "model-card"}
@@ -230,6 +230,11 @@ def test_plugins_and_doctor(call: Call) -> None:
     for name in ("calibration", "junit", "classifier", "csv"):
         assert re.search(rf"^\w+ +{name} +uq_report +0\.1\.0 +1 +ready$", listed, flags=re.MULTILINE), name
     assert re.search(r"^WeasyPrint +ready", call("doctor").stdout, flags=re.MULTILINE)
+
+
+def test_plan_writes_the_rows_to_predict_and_ends_with_75(here: Here, place: Path) -> None:
+    here("plan", "elsewhere", "--data", "test.csv", "--target", "default", "--explainers", "calibration", code=75)
+    assert (place / "elsewhere" / "rows.csv").is_file()
 
 
 def test_index(call: Call, runs: Path, place: Path) -> None:

@@ -13,7 +13,6 @@ import pandas as pd
 from ...checks.policy import parse
 from ...checks.rule import rates
 from ...core.model.results import Result
-from ...core.support.errors import SITE
 from ...core.support.references import cite
 from ...core.support.text import MAX_TEXT, count
 from ...document.blocks import make_section, make_table, paragraphs, tables
@@ -79,7 +78,7 @@ def rules(e: RunReader) -> Section:
     caption = (
         "The rule of every finding and its highest severity. False alarms: share of audits of well-specified models in "
         "which the rule raised a finding above observation, in the design with the highest rate. "
-        f"Each code has a page with its meaning and remedy: {SITE}/findings/."
+        "`uq-report docs CODE` prints the page of a code, with its meaning and remedy."
     )
     blocks: tuple[Block, ...] = tables(
         "rules-table", caption, columns, sorted(rows, key=lambda row: row[0]), note=SEVERITY

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core.statistics.inference import CONFIDENCE
-from ...core.support.errors import SITE
 from ...core.support.references import WORKS, cite
 from ...core.support.text import count
 from ...document.blocks import bullets, make_section, make_table, paragraphs, tables
@@ -219,10 +218,7 @@ def _every_plugin(plugins: Sequence[PluginRecord]) -> Table:
     return make_table("plugins-table", caption, columns, rows)
 
 
-UNITS = (
-    "All logarithms are natural; entropy and the negative log-likelihood are in nats. See "
-    f"{SITE}/methods/ for formulas, intervals and measured coverage of each method."
-)
+UNITS = "All logarithms are natural; entropy and the negative log-likelihood are in nats."
 _END = re.compile(r"\.\s(?=[A-Z])|;\s")  # of a sentence or a half of one, not of an abbreviation
 
 
