@@ -116,9 +116,9 @@ def few_events(n_events: int, n: int) -> Distrust:
     Examples
     --------
     >>> few_events(7, 800)
-    Distrust(reason='few events (7 of 800 rows)', rows=2286.0)
+    Distrust(reason='few events (7 of 800 observations)', rows=2286.0)
     >>> few_events(40, 800), few_events(0, 800)
-    (Distrust(reason='', rows=nan), Distrust(reason='no events (0 of 800 rows)', rows=nan))
+    (Distrust(reason='', rows=nan), Distrust(reason='no events (0 of 800 observations)', rows=nan))
     """
     if n_events >= LEAST_EVENTS:
         return Distrust()

@@ -78,7 +78,7 @@ def rules(e: RunReader) -> Section:
     caption = (
         "The rule of every finding and its highest severity. False alarms: share of audits of well-specified models in "
         "which the rule raised a finding above observation, in the design with the highest rate. "
-        "`uq-report docs CODE` prints the page of a code, with its meaning and remedy."
+        "The command `uq-report docs` prints the meaning and remedy of a code."
     )
     blocks: tuple[Block, ...] = tables(
         "rules-table", caption, columns, sorted(rows, key=lambda row: row[0]), note=SEVERITY
