@@ -23,7 +23,7 @@ def two_members(X: Any) -> CategoricalMixture:
 
 @cache
 def runs() -> dict[str, Run]:
-    normal, logistic, overconfident = testing.known_runs()
+    normal, logistic, overconfident, *_ = testing.known_runs()
     champion = testing.linear_subject(60)
     challenger = replace(champion, model=testing.KnownLinear((2.0, 0.0, 1.0, 0.0), (0.0,) * 4), label="challenger")
     settings = Settings(explainers=("calibration", "pfi"), as_of="2026-01-01")
