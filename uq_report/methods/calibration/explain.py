@@ -18,14 +18,16 @@ from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.predictive import Distribution
 from ...core.statistics.verdicts import holm
+from ...core.support import options as opt
 from ...core.support.arrays import AnyArray, FloatArray, IntArray
-from ...core.support.errors import InputError, check_options
+from ...core.support.errors import InputError
 from ...core.support.numbers import number
 from ...distributions import Categorical, Quantiles
 from ...distributions.families.weibull import Lifetimes
 from ...evidence.outcomes import ROW_GAIN, SHAPE_GAIN
 from ..shared.association import NumericColumn, coded
-from ..shared.checks import LEAST_UNITS, at_least
+from ..shared.cards import card_of
+from ..shared.checks import LEAST_UNITS
 from ..shared.estimates import estimate
 from ..shared.members import covers, n_drawn
 from ..shared.predicted import varentropy
@@ -272,46 +274,24 @@ class Calibration(BuiltInExplainer):
     Jones & Pewsey (2009), doi:10.1093/biomet/asp053.
     """
 
-    n_draws: int = 999
-    n_bins: int = 10
-    n_splits: int = 5
-    grades: tuple[float, ...] = ()
-    costs: tuple[float, ...] = ()
+    n_draws: int = opt.at_least(99, 999)
+    n_bins: int = opt.at_least(2, 10)
+    n_splits: int = opt.at_least(2, 5)
+    grades: tuple[float, ...] = opt.option(
+        (),
+        "ascending numbers between 0 and 1",
+        lambda value: value == tuple(sorted(set(value))) and all(0 < grade < 1 for grade in value),
+    )
+    costs: tuple[float, ...] = opt.option(
+        (),
+        "two numbers above 0, of a miss and of a false alarm",
+        lambda value: len(value) in (0, 2) and all(cost > 0 for cost in value),
+    )
 
     name: ClassVar[str] = "calibration"
     section: ClassVar[str] = "uncertainty-quality.calibration"
     priority: ClassVar[int] = 2
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Calibration and the gate",
-        definition="Confidence gap G = mean of (negative log-likelihood − entropy), in nats; scores and tests against "
-        "outcomes drawn from the model's own distributions, adjusted together by Holm's method. Recalibration gain: "
-        "mean decrease of the negative log-likelihood by a recalibration fitted to the other folds. Of numbers "
-        "F'(y) = Φ(sinh(exp(δ) asinh((z − m) exp(−s)) − ε)) with z = Φ⁻¹(F(y)); of classes temperature and offsets; "
-        "by segment N(m, v) of z in the leaves of a regression tree on min(z², 9).",
-        assumes="Observations are independent, or dependent only inside the stated clusters.",
-        fails="Over- and under-confidence in different regions can cancel in G; read PIT and reliability beside it. "
-        "The gain is a lower bound of what miscalibration costs: it finds the forms above only.",
-        interval="Over new test samples, for the fixed model; of a random model, over new draws of its members too. "
-        "Wilson at an effective n (accuracy, recall, precision), the wider of logit and Newcombe (AUC), log scale "
-        "(losses, R² by 1 − R²), t (differences).",
-        references="broecker; czado",
-    )
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot be used."""
-        rules = [
-            (
-                "grades",
-                self.grades == tuple(sorted(set(self.grades))) and all(0 < g < 1 for g in self.grades),
-                "ascending numbers between 0 and 1",
-            ),
-            (
-                "costs",
-                len(self.costs) in (0, 2) and all(cost > 0 for cost in self.costs),
-                "two numbers above 0, of a miss and of a false alarm",
-            ),
-        ]
-        check_options("calibration", self, (*at_least(self, n_draws=99, n_bins=2, n_splits=2), *rules))
+    card: ClassVar[MethodCard] = card_of(name)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``calibration``, its tables and curves, and ``.comparisons`` with simple references."""

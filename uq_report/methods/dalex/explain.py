@@ -11,14 +11,14 @@ from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.results import Result
 from ...core.model.subject import Subject
-from ...core.support.errors import check_options
+from ...core.support import options as opt
 from ...document import slots
 from ...evidence import ids
 from ...evidence.importance import DalexParts
 from ...evidence.outcomes import DalexPerformance
 from ...evidence.profiles import DalexProfile
 from ...evidence.rows import DalexRows
-from ..shared.checks import at_least
+from ..shared.cards import card_of
 from ..shared.choice import as_names, as_rows, chosen_rows, draw, leading, positions, row_measures
 from ..shared.wording import LibrarySection
 from .calls import Dalex
@@ -70,44 +70,29 @@ class DalexExplanations(BuiltInExplainer):
     """
 
     measures: tuple[str, ...] = ("prediction", "entropy", "nll")
-    parts: tuple[str, ...] = PARTS
+    parts: tuple[str, ...] = opt.option(PARTS, f"some of {PARTS}", lambda value: set(value) <= set(PARTS))
     rows: tuple[int, ...] | None = None
-    n_local: int = 1
-    n_repeats: int = 10
-    max_rows: int = 1000
-    n_background: int = 100
-    max_profiles: int = 4
-    grid_points: int = 21
-    predict_type: str = "break_down"
-    n_paths: int = 25
+    n_local: int = opt.at_least(0, 1)
+    n_repeats: int = opt.at_least(2, 10)
+    max_rows: int = opt.at_least(1, 1000)
+    n_background: int = opt.at_least(1, 100)
+    max_profiles: int = opt.at_least(1, 4)
+    grid_points: int = opt.at_least(2, 21)
+    predict_type: str = opt.one_of(PREDICT_TYPES, "break_down")
+    n_paths: int = opt.at_least(2, 25)
 
     name: ClassVar[str] = "dalex"
     libraries: ClassVar[tuple[str, ...]] = ("dalex",)
     section: ClassVar[str] = "prediction.dalex"
     priority: ClassVar[int] = 13
-    card: ClassVar[MethodCard] = MethodCard(
-        title="DALEX",
-        definition="DALEX's permutation importance, profiles, break-down and performance, with the measure as the "
-        "predict function.",
-        assumes="As for permutation importance and profiles.",
-        fails="As for permutation importance and profiles; a break-down depends on the order of the features.",
-        interval="Not available: DALEX has no sampling intervals.",
-        references="baniecki; biecek",
-    )
+    card: ClassVar[MethodCard] = card_of(name)
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
         object.__setattr__(self, "measures", as_names(self.name, "measures", self.measures))
         object.__setattr__(self, "parts", as_names(self.name, "parts", self.parts))
         object.__setattr__(self, "rows", as_rows(self.name, self.rows))
-        limits = (
-            *at_least(
-                self, n_local=0, n_repeats=2, max_rows=1, n_background=1, max_profiles=1, grid_points=2, n_paths=2
-            ),
-            ("parts", set(self.parts) <= set(PARTS), f"some of {PARTS}"),
-            ("predict_type", self.predict_type in PREDICT_TYPES, f"one of {PREDICT_TYPES}"),
-        )
-        check_options(self.name, self, limits)
+        super().__post_init__()
 
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return about how many rows it will have predicted: shuffles, points of profiles, steps of single rows."""

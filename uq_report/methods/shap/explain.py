@@ -21,11 +21,12 @@ from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.model.variants import Mix
 from ...core.statistics.inference import pooled_error
+from ...core.support import options as opt
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, take_rows
-from ...core.support.errors import InputError, check_options
+from ...core.support.errors import InputError
 from ...distributions import Categorical
 from ...evidence import ids
-from ..shared.checks import at_least
+from ..shared.cards import card_of
 from ..shared.choice import (
     INFINITE_REMEDY,
     Roles,
@@ -96,40 +97,25 @@ class ShapleyValues(BuiltInExplainer):
 
     measures: tuple[str, ...] = ("prediction", "entropy", "nll", DECOMPOSITION)
     rows: tuple[int, ...] | None = None
-    n_local: int = 1
-    n_rows: int = 50
-    max_evaluations: int = 1_000_000
-    n_background: int = 100
-    max_exact: int = 10
-    n_permutations: int = 20
+    n_local: int = opt.at_least(0, 1)
+    n_rows: int = opt.at_least(0, 50)
+    max_evaluations: int = opt.at_least(1, 1_000_000)
+    n_background: int = opt.at_least(1, 100)
+    max_exact: int = opt.option(10, "an integer from 0 to 20", lambda value: 0 <= value <= 20)
+    n_permutations: int = opt.option(20, "an even number >= 4", lambda value: value >= 4 and value % 2 == 0)
     interactions: bool = False
 
     name: ClassVar[str] = "shap"
     libraries: ClassVar[tuple[str, ...]] = ("shap",)
     section: ClassVar[str] = "prediction.shapley"
     priority: ClassVar[int] = 11
-    card: ClassVar[MethodCard] = MethodCard(
-        title="Shapley values (SHAP)",
-        definition="An observation's measure minus its mean over a background sample, attributed to the features by "
-        "Shapley's formula; absent features take their values from the background sample.",
-        assumes="The background sample is an appropriate reference.",
-        fails="Absent features are drawn independently of present ones, so the combinations evaluated may not occur.",
-        interval="For single observations: Monte Carlo only, none where exact. For the mean absolute value: over new "
-        "test samples and new background samples.",
-        references="lundberg; watson",
-    )
+    card: ClassVar[MethodCard] = card_of(name)
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
         object.__setattr__(self, "measures", as_names(self.name, "measures", self.measures))
         object.__setattr__(self, "rows", as_rows(self.name, self.rows))
-        orders = self.n_permutations
-        limits = (
-            *at_least(self, n_local=0, n_rows=0, max_evaluations=1, n_background=1),
-            ("max_exact", 0 <= self.max_exact <= 20, "an integer from 0 to 20"),
-            ("n_permutations", orders >= 4 and orders % 2 == 0, "an even number >= 4"),
-        )
-        check_options(self.name, self, limits)
+        super().__post_init__()
 
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return about how many rows it will have predicted: all coalitions of every row on the background."""

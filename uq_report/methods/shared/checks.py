@@ -1,10 +1,9 @@
-"""What options and checks of several methods share: limits, events of a class, and lines of evidence in words."""
+"""What checks of several methods share: events of a class, and lines of evidence in words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, inf, isnan
-from numbers import Integral
 from typing import Any, Final
 
 from ...core.support.numbers import value_words
@@ -12,17 +11,6 @@ from ...core.support.text import count
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import EstimateLine
-
-Limits = tuple[tuple[str, bool, str], ...]
-
-
-def at_least(options: object, **least: int) -> Limits:
-    """Return the limits of options that are counts."""
-    values = ((name, getattr(options, name), value) for name, value in least.items())
-    return tuple(
-        (name, isinstance(x, Integral) and int(x) >= value, f"an integer >= {value}") for name, x, value in values
-    )
-
 
 LEAST_UNITS: Final = 20  # observations, clusters or blocks, from which calibration is judged
 LEAST: Final = 10.0  # rows outside the most frequent class; with fewer no interval on a class is to be trusted
