@@ -543,10 +543,8 @@ def audit(
 
 def _asked(explainers: Any, checks: Any, fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
     """Return the settings of an audit with names in place of objects, and the objects."""
-    of_explainers, of_checks = (
-        passed(registry.EXPLAINERS, given_explainers(explainers)),
-        passed(registry.CHECKS, checks),
-    )
+    of_explainers = passed(registry.EXPLAINERS, given_explainers(explainers))
+    of_checks = passed(registry.CHECKS, checks)
     for key in fields.keys() & {plugin.name for plugin in registry.find(registry.EXPLAINERS)}:
         raise InputError(f"audit.{key} must be given in options; got an argument. Pass options={{{key!r}: {{...}}}}.")
     objects = [*of_explainers.objects, *of_checks.objects]

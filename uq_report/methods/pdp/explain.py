@@ -75,8 +75,8 @@ class Curves:
         """Take the values at the next point, shape (measures, n)."""
         self.infinite |= np.isinf(values)
         first = self.anchor is None
-        anchor = values.copy() if self.anchor is None else self.anchor  # the engine fills its buffer again
-        self.anchor = values.copy() if self.mode == "derivative" else anchor
+        anchor = values if self.anchor is None else self.anchor
+        self.anchor = values if self.mode == "derivative" else anchor
         if self.mode == "derivative" and first:
             return  # a slope needs a left neighbour
         with np.errstate(invalid="ignore"):
