@@ -143,7 +143,7 @@ def _donors(engine: Engine, feature: str, method: str, permutations: Permutation
         raise InputError(f"importance.{wrong} must be a number >= 1, or marginal or conditional; got {got!r}. {hint}")
     rngs = [engine.rng(feature, repeat) for repeat in range(permutations)]
     if method == "marginal":
-        return np.array([r.permutation(n) if subject.blocks is None else subject.blocks.donors(r) for r in rngs])
+        return np.array([subject.permutation(rng) for rng in rngs])
     leaves = _subgroups(subject, feature)
     donors = np.empty((permutations, n), dtype=np.int64)
     for k, rng in enumerate(rngs):

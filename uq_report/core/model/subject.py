@@ -107,6 +107,14 @@ class Subject:
         check_limits()
         return column(self.X, self.positions(feature)[0])
 
+    def permutation(self, rng: np.random.Generator) -> IntArray:
+        """Return the donor of each row, shape (n,); rows in order of time move in blocks, which keep their inner order.
+
+        Either way each row gets the value of every row with the same probability, so the mean over permutations
+        estimates the mean over all pairs of rows.
+        """
+        return rng.permutation(self.n) if self.blocks is None else self.blocks.donors(rng)
+
     def take(self, rows: IntArray) -> Subject:
         """Return the subject with the rows at these positions, and what belongs to them."""
         adapter = self.adapter

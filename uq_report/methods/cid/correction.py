@@ -28,7 +28,7 @@ from ...evidence.view import View
 from ..shared.cards import card_of
 from ..shared.changes import ChangedMeasures, as_means
 from ..shared.estimates import estimate as estimate_columns
-from ..shared.rows import ShuffledRows, shuffle
+from ..shared.rows import ShuffledRows
 from ..shared.terms import ImportanceTerms, feature_terms, infinite_values
 
 V = TypeVar("V", bound=View)
@@ -81,7 +81,7 @@ class CoverCorrection(BuiltInExplainer):
             what = f"measure of {ids.PFI}" if not measures else "partner features of a feature"
             raise UnsupportedError(f"cover: there is no {what} to correct.")
         rows = ShuffledRows.of(engine, measures)
-        donors = np.stack([shuffle(subject, engine.rng("shuffle", repeat)) for repeat in range(self.n_repeats)])
+        donors = np.stack([subject.permutation(engine.rng("shuffle", repeat)) for repeat in range(self.n_repeats)])
         terms = dict(zip(partners, CommonShuffles(subject, engine, rows, donors).terms(partners), strict=True))
         lines = {(line.measure, line.feature): line for line in plain.lines}
         return [_Corrected(rows, partners, terms, plain, lines, engine.confidence).result(asdict(self), omitted)]

@@ -22,7 +22,7 @@ from ...core.statistics.two_way_variance import LEAST, ShuffleSums
 from ...core.support.arrays import FloatArray, IntArray
 from ...evidence.importance import ALL_FEATURES
 from ..shared.changes import ChangedMeasures, Distinct
-from ..shared.rows import shuffle, shuffle_within
+from ..shared.rows import shuffle_within
 
 FIRST, MORE = 20, 10  # shuffles before the first look at a set, and between two looks
 _MANY = 2**22  # numbers of a set above which its shuffles are folded
@@ -173,7 +173,7 @@ class Shuffler:
         for r in range(self.n_repeats):
             rng = self.engine.rng(feature, r)
             apart = subject.clusters if self.within else None
-            donors[r] = shuffle(subject, rng) if apart is None else shuffle_within(apart, rng)
+            donors[r] = subject.permutation(rng) if apart is None else shuffle_within(apart, rng)
         return donors
 
     @property

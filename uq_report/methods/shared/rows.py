@@ -10,20 +10,10 @@ import numpy as np
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.model.measures import Measure, Statistic
-from ...core.model.subject import Subject
 from ...core.statistics.inference import MIN_CLUSTERS, MIN_SHUFFLES, n_units
 from ...core.statistics.verdicts import Distrust, effective_units, events, few_events, heavy_tails
 from ...core.support.arrays import AnyArray, FloatArray, IntArray
 from ...core.support.text import count
-
-
-def shuffle(subject: Subject, rng: np.random.Generator) -> IntArray:
-    """Return the donor of each row, shape (n,); rows in order of time move in blocks, which keep their inner order.
-
-    Either way each row gets the value of every row with the same probability, so the mean over shuffles estimates the
-    mean over all pairs of rows.
-    """
-    return rng.permutation(subject.n) if subject.blocks is None else subject.blocks.donors(rng)
 
 
 def shuffle_within(clusters: IntArray, rng: np.random.Generator) -> IntArray:
