@@ -485,9 +485,9 @@ CASES: list[tuple[Callable[..., None], Any, str]] = [
     (inputs.check_loader_leaves_its_source_alone, Eraser, "must not change its source"),
     (inputs.check_fast_path_declares_itself, Untitled, "must have a title"),
     (inputs.check_fast_path_ignores_strangers, Everywhere, "must return None for a model without"),
-    (inputs.check_fast_path_agrees_with_the_model, Unmoved, "then left: its predictions differ"),
+    (inputs.check_fast_path_agrees_with_the_model, Unmoved, "then not used: its predictions differ"),
     (inputs.check_fast_path_agrees_with_the_model, Writing, "must not change the rows"),
-    (inputs.check_fast_path_mixes_as_the_model, Unmixed, "then left: its predictions differ"),
+    (inputs.check_fast_path_mixes_as_the_model, Unmixed, "then not used: its predictions differ"),
 ]
 
 
