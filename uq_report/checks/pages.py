@@ -43,7 +43,8 @@ def _lines(rule: Rule, check: str) -> Iterable[str]:
         yield f"Worst rate of claims above an observation over the designs of honest models: {rate.words} audits."
     if power := powers().get(rule.code):
         yield from ("", "## Power", "")
-        yield "Audits with a planted fault in which this code is raised above an observation, for the right feature."
+        yield "Audits with a planted fault that raise this code above an observation, for the right feature. Another"
+        yield "code may name the same fault."
         yield from ("", "| fault | size | raised |", "|---|---|---|")
         yield from (f"| {fault} | {size} | {raised} of {n} |" for fault, (size, raised, n) in power.items())
     if text:

@@ -253,7 +253,7 @@ def rates() -> Mapping[str, Rate]:
 
 @cache
 def powers() -> Mapping[str, Mapping[str, tuple[str, int, int]]]:
-    """Return, by code and fault, its size, the audits that raised the code, and all: ``benchmarks/faults.py --write``."""
+    """Return, by code and fault, its size, the audits that raise the code, and all: `faults.py --write`."""
     content: dict[str, dict[str, tuple[str, int, int]]]
     content = json.loads(resources.files(__package__).joinpath("power.json").read_bytes())
     return content
