@@ -133,9 +133,14 @@ def test_a_plan_is_audited_once_all_predictions_are_there(tmp_path: Path, monkey
         "run.explainers": ["pfi"],
         "output": {"folder": str(tmp_path / "report"), "formats": ["markdown"]},
     }
-    audits = []
-    audit = uq.audit
-    monkeypatch.setattr("uq_report.api.audit", lambda *a, **k: audits.append(audit(*a, **k)) or audits[-1])
+    audits: list[Any] = []
+    audit: Any = uq.audit
+
+    def recorded(*args: Any, **more: Any) -> Any:
+        audits.append(audit(*args, **more))
+        return audits[-1]
+
+    monkeypatch.setattr("uq_report.api.audit", recorded)
     for _ in range(2):
         with pytest.raises(PendingError, match=r"must have predictions of \d+ more rows"):
             uq.run(changes=asked)
