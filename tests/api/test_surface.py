@@ -15,8 +15,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
 import uq_report as uq
-from uq_report.api.labels import row_labels
 from uq_report.api.showing import show_page
+from uq_report.api.views import row_labels
 from uq_report.core.explainer import BuiltInExplainer
 from uq_report.core.model.measures import ENTROPY, Measure
 from uq_report.core.support.errors import FOREIGN_NAMES, InputError, ModelError, UnsupportedError

@@ -19,7 +19,7 @@ from uq_report.core.support.errors import InputError
 from uq_report.distributions import Categorical, Normal, Poisson
 from uq_report.evidence import ids
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
-from uq_report.methods.pfi import section, shuffling
+from uq_report.methods.pfi import section
 from uq_report.methods.pfi.claims import Claiming, ModelImplied, ProperScore, exact_p_values, score_of
 from uq_report.methods.pfi.estimator import Estimator
 from uq_report.methods.pfi.explain import PermutationImportance
@@ -46,7 +46,7 @@ def held(distinct: Distinct | None, base: FloatArray, m: int = 3) -> FeatureShuf
     n = base.shape[1]
     donors = np.stack([np.roll(np.arange(n), r + 1) for r in range(m)])
     T = np.zeros((1, m if distinct is None else len(distinct.first), n))
-    return FeatureShuffles("a", (0,), donors, distinct, base, T, np.zeros((1, n)))
+    return FeatureShuffles("a", (0,), donors, distinct, T, np.zeros((1, n)))
 
 
 def test_shuffles_are_taken_in_order_and_further_measures_averaged() -> None:
@@ -99,17 +99,6 @@ def test_of_a_set_the_rows_own_values_are_known_before_any_prediction() -> None:
     held = Shuffler(engine, (NLL,), engine.unchanged((NLL,)), 1, 7, exact=True).of("a")
     assert held.done == 1
     assert not (held.donors == np.arange(60)).all(axis=1).any()
-
-
-@pytest.mark.parametrize(("rows", "whole", "size"), [(10, False, 12), (9, False, 20), (10, True, 20)])
-def test_of_many_rows_only_what_is_folded_is_held(
-    rows: int, whole: bool, size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shuffling, "_MANY", 9 * 20)
-    monkeypatch.setattr(shuffling, "LEAST", 12)
-    engine = Engine(levels(60), MEASURES)
-    of = Shuffler(engine, (NLL,), np.zeros((1, rows)), 1, 20, whole=whole)
-    assert of._at_once == size
 
 
 def test_the_cost_counts_shuffles_or_other_values_in_test_and_training_rows() -> None:

@@ -9,7 +9,7 @@ import pytest
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import Result
 from uq_report.core.model.subject import make_subject
-from uq_report.distributions import Normal, NormalMixture
+from uq_report.distributions import Normal
 from uq_report.methods.rsens.estimator import unstable_rows
 from uq_report.methods.rsens.explain import RSens
 from uq_report.testing import KnownTruth, measures
@@ -139,21 +139,6 @@ def test_rows_without_a_value_are_left_out_of_comparisons() -> None:
     gaps = FRAME | {"a": np.where(np.arange(8) == 2, GAP, A), "b": np.where(np.arange(8) == 5, GAP, B)}
     compared = lines(explained(gaps, Line(), interactions=False)["rsens.comparators"], "apc")
     np.testing.assert_allclose(compared["raw"], [2, 1, 0], atol=1e-8)
-
-
-class Ensemble(KnownTruth):
-    """Two members that move against each other along a, and alike along b."""
-
-    def predict(self, model: Any, X: Any) -> Any:
-        a, b = np.asarray(X["a"], dtype=float), np.asarray(X["b"], dtype=float)
-        return NormalMixture(np.column_stack([a + b, b - a]), np.ones((len(X), 2)))
-
-
-def test_sizes_of_members_are_not_ranked() -> None:
-    members = explained(adapter=Ensemble(), interactions=False, comparators=False)["rsens.members"]
-    assert not members.estimates["ranked"].any()
-    assert members.estimates["measure"].drop_duplicates().tolist() == ["rsens_members", "rsens", "rsens_hidden"]
-    assert len(members.frame) > len(members.estimates)
 
 
 def test_an_error_of_a_twentieth_of_a_value_or_of_the_floor_is_believed() -> None:

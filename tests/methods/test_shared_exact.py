@@ -178,11 +178,9 @@ def test_how_rows_count() -> None:
     every = (plain, uneven, clustered, blocked, within)
     assert [r.exchangeable for r in every] == [True, False, False, False, False]
     assert [r.tested for r in every] == [True, False, False, True, False]
-    assert [r.whole for r in every] == [False, True, False, False, True]
     assert [r.units for r in every] == [3, 3, 2, 2, 2]
     assert [r.kind for r in (clustered, blocked)] == ["clusters", "blocks"]
     assert not replace(blocked, weights=uneven.weights).tested
-    assert rows(np.zeros((1, 3)), (ONE_MINUS_AUC,)).whole
 
 
 def test_why_there_is_no_interval() -> None:

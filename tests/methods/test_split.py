@@ -33,7 +33,6 @@ from uq_report.evidence import ids
 from uq_report.methods.ale.explain import AccumulatedLocalEffects
 from uq_report.methods.pdp.explain import PartialDependence
 from uq_report.methods.pfi.explain import PermutationImportance
-from uq_report.methods.rsens.explain import RSens
 from uq_report.methods.shap.explain import ShapleyValues
 
 EXACT = 1e-12
@@ -157,29 +156,6 @@ def test_the_split_can_be_left_out_and_its_margins_be_given() -> None:
     assert set(plain.estimates["measure"]) == {"brier", "entropy"}
     lines = importances(s, margin={"epistemic": 0.5}).estimates
     assert set(lines.loc[lines["measure"] == "epistemic", "margin"]) == {0.5}
-
-
-@pytest.mark.parametrize("kind", ["classes", "densities"])
-def test_rsens_has_parts_whose_squares_add_up(kind: str) -> None:
-    s = subject(kind)
-    results = RSens(interactions=False, comparators=False, max_rows=25).explain(s, engine_of(s).bound("rsens"), {})
-    assert [result.id for result in results] == [ids.RSENS, ids.RSENS_MEMBERS]
-    main, members = (result.estimates.set_index(["measure", "feature"])["estimate"] for result in results)
-    assert members.loc["rsens"].equals(main.loc["rsens"])
-    assert (members.loc["rsens_members"] > members.loc["rsens"]).all()
-    assert (members.loc["rsens_hidden"] > 0).all()
-    assert not results[1].estimates["ranked"].any()
-    assert results[0].omissions == ()
-
-
-def test_rsens_says_why_points_have_no_parts() -> None:
-    main, *further = RSens(interactions=False, comparators=False).explain(
-        subject("points"), engine_of(subject("points")).bound("rsens"), {}
-    )
-    assert further == []
-    reasons = {gap.measure: gap.reason for gap in main.omissions}
-    assert {"rsens_members", "rsens_hidden"} <= set(reasons)
-    assert "members are single points (standard deviation 0)" in reasons["rsens_hidden"]
 
 
 def test_measures_that_are_not_registered_are_no_parts() -> None:

@@ -14,12 +14,11 @@ from sklearn.linear_model import LogisticRegression
 
 import uq_report as uq
 from uq_report.document.document import Document, Section, Table, inside, texts
-from uq_report.methods.rsens.section import HIDDEN, SQUARES
 from uq_report.reading.tables import CAUTION, CURVES, SIZES, SUMS
 from uq_report.report.assemble import document
 
 KEYS = ("drivers-split-table", "profiles-split-table", "local-effects-split-table", "shap-split-table")
-EXPLAINERS = ["pfi", "pdp", "ale", "shap", "rsens"]
+EXPLAINERS = ["pfi", "pdp", "ale", "shap"]
 pytestmark = pytest.mark.usefixtures("undrawn")
 
 
@@ -57,24 +56,12 @@ def test_the_note_says_what_adds_up(key: str, note: str) -> None:
     assert tables(audited(members=True).sections)[key].note == note
 
 
-def test_r_sens_stands_between_that_of_the_members_and_what_is_hidden() -> None:
-    sections = audited(members=True).sections
-    table = tables(sections)["sensitivity-members-table"]
-    labels = [column.label for column in table.columns]
-    assert labels == ["feature", "R-sens of the members", "R-sens", "R-sens hidden by the members' disagreement"]
-    assert sorted(str(row[0]) for row in table.rows) == ["a", "b", "c"]
-    assert table.note == SQUARES
-    assert " ".join(texts(sections)).count(HIDDEN) == 1
-
-
 def test_without_members_no_method_speaks_of_parts() -> None:
     sections = audited(members=False).sections
     assert not set(KEYS) & set(tables(sections))
     words = " ".join(texts(sections))
     assert CAUTION not in words
     assert "two parts" not in words
-    assert HIDDEN not in words
-    assert "sensitivity-members-table" not in tables(sections)
     assert "epistemic part" not in words
 
 

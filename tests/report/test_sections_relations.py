@@ -12,7 +12,7 @@ import pytest
 
 from uq_report.core.model.results import Diagnostic, Interaction, Result
 from uq_report.document import blocks
-from uq_report.document.document import Figure, Section, Table
+from uq_report.document.document import Figure, Section
 from uq_report.document.plots import importance, matrix
 from uq_report.document.text import unmarked
 from uq_report.evidence import ids
@@ -281,17 +281,6 @@ def test_hessians_stand_beside_r_sens_2_where_they_are_known() -> None:
     assert [(row[0], row[1], row[-1]) for row in table.rows] == [("a", "b", 7.0), ("a", "c", 8.0), ("b", "c", None)]
     bare = table_of(sensitivity([main, pairs]), "sensitivity-pairs-table")
     assert len(bare.columns) == len(table.columns) - 1
-
-
-def test_what_members_hide_stands_in_three_columns() -> None:
-    main = made.rsens(("a", "b"))[0]
-    lines = [main.estimates.assign(measure=m, ranked=False) for m in ("rsens_members", "rsens", "rsens_hidden")]
-    members = replace(main, id=ids.RSENS_MEMBERS, estimates=pd.concat(lines, ignore_index=True))
-    section = sensitivity([main, members])
-    assert [part.id for part in section.sections] == ["sensitivity-members"]
-    assert len(table_of(section, "sensitivity-members-table").rows[0]) == 4
-    none = replace(members, estimates=members.estimates.iloc[:0])
-    assert not [b for b in sensitivity([main, none]).sections[0].blocks if isinstance(b, Table)]
 
 
 def test_without_values_r_sens_says_so() -> None:

@@ -8,9 +8,9 @@ import pytest
 from uq_report.checks.rule import Rule
 from uq_report.core.support.errors import InputError
 from uq_report.document.document import Paragraph
+from uq_report.evidence.comparisons import SensitivityView
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun, Run
-from uq_report.evidence.sensitivity import SensitivityView
 from uq_report.reading.run_reader import RunReader
 from uq_report.report.sections.findings import sensitivity as section
 from uq_report.runner.judge import outcome_of

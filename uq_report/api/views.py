@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
+import numpy as np
 import pandas as pd
 
 from ..core.engine.fast_path_evaluator import Progress
@@ -15,6 +17,7 @@ from ..core.model.results import Attribution, Result
 from ..core.model.subject import Subject
 from ..core.support.calls import answering
 from ..core.support.errors import InputError, UnsupportedError, nearest
+from ..core.support.numbers import number
 from ..core.support.text import clean
 from ..document.plots.frames import RowLabels
 from ..document.plots.picture import pictured, placed, save_figure, stacked
@@ -31,13 +34,47 @@ from ..report.answer.section import answer_of, as_html, as_lines
 from ..runner import changes as runner_changes
 from ..runner import figures
 from .interop import SHAP_PLOTS, shap_figure, to_dalex, to_shap
-from .labels import row_labels
 from .reports import FORMATS, renderers, reports_of
 from .showing import in_notebook, open_file, show, show_page
 from .tables import TextTable, compact, estimates_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+LEVELS = 6  # with a label of their own; the others share one
+PARTS = 3
+
+
+def row_labels(subject: Subject, feature: str) -> RowLabels:
+    """Return the labels of all observations by a feature or protected attribute; missing values have their own.
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> labels = row_labels(linear_subject(30), linear_subject(30).features[0])
+    >>> len(labels.order), len(labels.of_row)
+    (3, 30)
+    """
+    column = subject.values(feature) if feature in subject.features else subject.protected[feature]
+    values = pd.Series(np.asarray(column, dtype=object) if not isinstance(column, pd.Series) else column.to_numpy())
+    if subject.kinds.get(feature) == "numeric" and values.nunique() > LEVELS:
+        return _thirds(feature, values.astype(float))
+    texts = values.map(clean).where(values.notna(), "missing")
+    frequent = texts.value_counts().index[:LEVELS]
+    texts = texts.where(texts.isin(frequent), "other levels")
+    return RowLabels(feature, tuple(sorted(set(texts))), dict(enumerate(texts)))
+
+
+def _thirds(feature: str, values: pd.Series[float]) -> RowLabels:
+    cuts = sorted(set(np.nanquantile(values, [k / PARTS for k in range(1, PARTS)]).tolist()))
+    texts = [number(cut) for cut in cuts]
+    names = [f"at most {texts[0]}"]
+    names += [f"{low} to {high}" for low, high in pairwise(texts)]
+    names += [f"above {texts[-1]}"]
+    place = np.searchsorted(cuts, values, side="left")
+    labels = [names[k] if known else "missing" for k, known in zip(place, values.notna(), strict=True)]
+    order = [name for name in (*names, "missing") if name in set(labels)]
+    return RowLabels(feature, tuple(order), dict(enumerate(labels)))
 
 
 Earlier: TypeAlias = "str | Path | Run | AuditRun"

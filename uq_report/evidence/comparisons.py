@@ -100,3 +100,27 @@ class PredictionResiduals(View):
     def of(self, item: str) -> tuple[BinnedResidual, ...]:
         """Return the lines of an item, by prediction."""
         return tuple(line for line in self.lines if line.item == item)
+
+
+class ThresholdLine(ItemLine):
+    """A finding whose severity changes from `before` to `after` where a threshold (`item`) is `factor` times itself.
+
+    The estimate is the changed threshold; `recommendation` is the one that follows.
+    """
+
+    stated: float
+    factor: float
+    code: str
+    about: str
+    before: str
+    after: str
+    recommendation: str
+
+
+class SensitivityView(View):
+    """Findings that change with a threshold, of `varied` thresholds; `recommendation` is that of the run."""
+
+    id: ClassVar[str] = ids.SENSITIVITY
+    lines: tuple[ThresholdLine, ...]
+    varied: int = 0
+    recommendation: str = ""

@@ -14,7 +14,6 @@ INFINITE = float("inf")
 
 POSITIVE, NEGATIVE, ABOUT_0, UNDETERMINED = "positive", "negative", "about 0", "undetermined"  # `PfiLine.verdict`
 RSENS, RSENS2 = "rsens", "rsens2"  # measures of `RSens` and of its pairs
-RSENS_MEMBERS, RSENS_HIDDEN = "rsens_members", "rsens_hidden"  # measures of `RSensMembers`, beside that of `RSens`
 RAW = "raw"  # `RSens.ranked_by`: per unit of the feature
 
 
@@ -290,19 +289,6 @@ class RSensView(View):
     def is_finite_step(self) -> bool:
         """Whether the values are changes over a step instead of derivatives."""
         return "finite-step" in self.method
-
-
-class RSensMembersLine(RSensLine):
-    """One of three lengths of a feature; none is `ranked` beside R-sens, which is one of them."""
-
-    ranked: bool
-
-
-class RSensMembers(RSensView):
-    """R-sens of an ensemble's members, of their mixture, and what the members' disagreement hides of it."""
-
-    id: ClassVar[str] = ids.RSENS_MEMBERS
-    lines: tuple[RSensMembersLine, ...]
 
 
 class RSensComparators(RSensView):

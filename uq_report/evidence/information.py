@@ -156,7 +156,7 @@ SIGNED_CHANGE, SIZE, INTERACTION = "signed mean change", "mean size", "interacti
 CONVENTIONS: Mapping[str, str] = {
     **dict.fromkeys((ids.PFI, ids.PFI_TRAIN, ids.DALEX_PARTS, ids.CID_CORRECTED, ids.COVER), SIGNED_CHANGE),
     **dict.fromkeys((ids.SHAP_IMPORTANCE, ids.PFI_UNCERTAINTY), SIZE),
-    **dict.fromkeys((ids.RSENS, ids.RSENS_MEMBERS, ids.RSENS_COMPARATORS), SIZE),
+    **dict.fromkeys((ids.RSENS, ids.RSENS_COMPARATORS), SIZE),
     **dict.fromkeys((ids.H_STATISTIC, ids.RSENS_INTERACTION), INTERACTION),
 }
 

@@ -153,19 +153,14 @@ def split_table(e: RunReader, result: Result | None, key: str) -> tuple[Table, .
     names = () if result is None else parts_of(result.estimates[col.MEASURE])
     if result is None or not names:
         return ()
-    caption = "Epistemic and aleatoric uncertainty by feature."
-    return (side_by_side(e, result, key, names, (caption, SIZES if result.meta.get("sizes") else SUMS)),)
-
-
-def side_by_side(e: RunReader, result: Result, key: str, names: Sequence[str], words: tuple[str, str]) -> Table:
-    """Return a row per feature, largest of the first measure first, a column per measure; `words`: caption and note."""
     table = result.estimates.drop_duplicates([col.MEASURE, col.FEATURE]).astype({col.FEATURE: str})
     lines = {m: table[table[col.MEASURE] == m].set_index(col.FEATURE) for m in names if (table[col.MEASURE] == m).any()}
     order = ordered(next(iter(lines.values())).reset_index())[col.FEATURE]
     columns = [Column("feature"), *(Column(e.words(m, result).title, unit=e.words(m, result).unit) for m in lines)]
     rows = [(name(feature), *(_words(part, feature) for part in lines.values())) for feature in order]
-    caption, note = words
-    return make_table(key, f"{caption} {intervals_caption(table)}", columns, rows, evidence=result.id, note=note)
+    caption = f"Epistemic and aleatoric uncertainty by feature. {intervals_caption(table)}"
+    note = SIZES if result.meta.get("sizes") else SUMS
+    return (make_table(key, caption, columns, rows, evidence=result.id, note=note),)
 
 
 def _words(lines: pd.DataFrame, feature: str) -> str | None:

@@ -13,7 +13,6 @@ from ..core.model.adapter import Adapter, Advice, Advises, Combines, PicksOutput
 from ..core.model.subject import Subject
 from ..core.support.arrays import take_rows
 from ..core.support.errors import InputError, PluginError, UQReportError, to_type
-from ..core.validation import inputs
 from ..core.validation.lifetimes import are_lifetimes
 from ..core.validation.multioutput import Output, listed, output_column, output_names, output_position, whole
 from ..core.validation.residuals import Residuals
@@ -251,10 +250,8 @@ def _picked(
     residuals = own.get("residuals")
     if isinstance(residuals, Residuals) and residuals.rows is not None:
         own["residuals"] = replace(residuals, rows=_train(residuals.rows, position, names))
-    table, features = inputs.table(own["X"], "X", model)
-    rows = inputs.training(own["train"], table, features, model)
     picker = output_picker(model, deny)
-    own["model"], remark = (Output(model, position), "") if picker is None else picker.output(model, position, rows)
+    own["model"], remark = (Output(model, position), "") if picker is None else picker.output(model, position)
     named = names[position] if not names[position].isdigit() else f"output {position}"
     own.setdefault("label", f"{type(model).__name__}: {named}")
     note = f"Audited is {named}, one of the outputs that {type(model).__name__} predicts together."

@@ -30,8 +30,7 @@ from uq_report.core.validation.residuals import Residuals
 from uq_report.distributions import Normal, Smoothed, StudentT
 from uq_report.distributions.tables.quantiles import Quantiles
 from uq_report.inputs.adapters.residual_rows import folds, out_of_bag, predicted
-from uq_report.inputs.adapters.residuals_ import ENOUGH, ResidualsAdapter
-from uq_report.inputs.adapters.spread_fit import DF_LIMITS, SpreadFit, fitted_spread
+from uq_report.inputs.adapters.residuals_ import DF_LIMITS, ENOUGH, ResidualsAdapter, SpreadFit, fitted_spread
 
 from .whole_audit import whole_audit
 

@@ -133,8 +133,8 @@ class PicksOutput(Protocol):
     def outputs(self, model: Any) -> int:
         """Return how many outputs a model has; 1 where it does not say."""
 
-    def output(self, model: Any, position: int, train: tuple[Table, AnyArray | None] | None) -> tuple[Any, str]:
-        """Return one output as a model, and what a reader must know of it; `train` holds its column of the target."""
+    def output(self, model: Any, position: int) -> tuple[Any, str]:
+        """Return one output as a model, and what a reader must know of it."""
 
 
 @runtime_checkable

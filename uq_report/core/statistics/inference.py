@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..support.arrays import FloatArray, IntArray
-from .two_way_variance import CONVERGED, EXACT, ShuffleSums, by_donor, fit
+from .two_way_variance import CONVERGED, EXACT, by_donor, two_way
 
 CONFIDENCE = 0.95  # of every interval, where a run asks for no other level
 MIN_SHUFFLES = 3
@@ -110,27 +110,20 @@ def shuffled_pairs(
     donors: IntArray,
     weights: FloatArray,
     effects: tuple[FloatArray, FloatArray] | None = None,
-    folded: ShuffleSums | None = None,
 ) -> PairTerms:
     """Return the terms from m shuffles, by the fit ``T = c + v_i + u_k + residual`` of `two_way`.
 
     Weights act on the residuals: the fit knows neither which rows nor which donors weigh more, so the excess
     of n²ω_i ω_k over 1 is put on each pair's residual as it would be had the pair not been fitted,
     m/(m-2) times the fitted one. With fewer than three shuffles nothing can be fitted: infinite noise.
-    `effects` are those of the fit where they are known: it is linear in T. Of equal rows the first shuffles may be
-    `folded`; T then holds those after them.
+    `effects` are those of the fit where they are known: it is linear in T.
     """
     m, n = donors.shape
     if m < MIN_SHUFFLES:
         repeats, rows, _ = _weighted(T, b, (b, np.zeros_like(b)), donors, weights, 1.0)
         return PairTerms(repeats.mean(axis=1), repeats, rows, np.full(len(T), np.inf), np.full(len(T), np.inf))
-    effects = fit(T, donors, folded, solved_to(weights)) if effects is None else effects
-    first = m - T.shape[1]
-    repeats, rows, squares = _weighted(T, b, effects, donors[first:], weights, m / (m - 2))
-    if folded is not None:
-        repeats = np.concatenate([folded.means - b.mean(axis=1, keepdims=True), repeats], axis=1)
-        rows += (repeats.mean(axis=1) - rows.mean(axis=1))[:, None]
-        squares += folded.residuals(*effects, donors[:first])
+    effects = two_way(T, donors, solved_to(weights)) if effects is None else effects
+    repeats, rows, squares = _weighted(T, b, effects, donors, weights, m / (m - 2))
     return PairTerms(repeats.mean(axis=1), repeats, rows, *_noise(squares / (n * m - 2 * n + 1), m, weights))
 
 

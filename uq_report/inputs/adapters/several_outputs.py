@@ -11,11 +11,11 @@ import numpy as np
 
 from ...core.model.adapter import Adapter, Match
 from ...core.predictive import Distribution
-from ...core.support.arrays import AnyArray, FloatArray, Table
+from ...core.support.arrays import AnyArray, Table
 from ...core.support.errors import InputError, attribute_of
 from ...core.validation.multioutput import Output
 from .outputs import SEVERAL
-from .sklearn_ import is_a, plain_array, transform, unwrap
+from .sklearn_ import is_a, unwrap
 
 
 @dataclass(frozen=True)
@@ -60,71 +60,42 @@ def link(chain: Any, position: int) -> Any:
 
 
 _REGRESSORS = ("RandomForestRegressor", "ExtraTreesRegressor")
-_SQUARES = ("squared_error", "friedman_mse")
-_SAME = 1e-6
-_READ = "The variances of its leaves are those of the training observations in them, whose means are the forest's own."
 _POINTS = (
-    "Its trees keep no variance of a single output, so members are points: pass train=(X, Y), the rows and all "
-    "outputs that the forest was fitted on, in their order."
+    "Its trees keep no variance of a single output, so members are points: lay a distribution over its predictions by "
+    "residuals=, or fit a forest for this output."
 )
 
 
-def tree_output(tree: Any, position: int, variances: FloatArray | None = None) -> Any:
-    """Return a fitted tree of one output; `variances` of the output by node, by default 0: not known."""
+def tree_output(tree: Any, position: int) -> Any:
+    """Return a fitted tree of one output, whose variances are not known: 0."""
     whole = tree.tree_
     counts = np.atleast_1d(tree.n_classes_) if hasattr(tree, "n_classes_") else np.ones(tree.n_outputs_, dtype=np.intp)
     size = int(counts[position])
     state = whole.__getstate__()
     nodes = state["nodes"].copy()
-    nodes["impurity"] = 0.0 if variances is None else variances
+    nodes["impurity"] = 0.0
     sliced = type(whole)(whole.n_features, np.array([size], dtype=np.intp), 1)
     values = np.ascontiguousarray(state["values"][:, position : position + 1, :size])
     sliced.__setstate__({**state, "nodes": nodes, "values": values})
-    return _single(tree, sliced, position)
-
-
-def forest_output(forest: Any, position: int, train: tuple[Any, AnyArray] | None) -> tuple[Any, str]:
-    """Return the forest of one output, and where the variances of its leaves are from."""
-    regressor = is_a(forest, _REGRESSORS)
-    variances = _variances(forest, position, train) if regressor and train is not None else None
-    single = copy(forest)
-    single.estimators_ = [
-        tree_output(tree, position, None if variances is None else variances[number])
-        for number, tree in enumerate(forest.estimators_)
-    ]
-    single.n_outputs_ = 1
-    if not regressor:
-        single.classes_, single.n_classes_ = forest.classes_[position], forest.n_classes_[position]
-        return single, ""
-    return single, _POINTS if variances is None else _READ
-
-
-def _single(tree: Any, nodes: Any, position: int) -> Any:
-    single = copy(tree)
-    single.tree_, single.n_outputs_ = nodes, 1
-    if isinstance(getattr(tree, "classes_", None), list):
-        single.classes_, single.n_classes_ = tree.classes_[position], tree.n_classes_[position]
+    single = _single(tree, position)
+    single.tree_ = sliced
     return single
 
 
-def _variances(forest: Any, position: int, train: tuple[Any, AnyArray]) -> list[FloatArray] | None:
-    """Return the variance of one output in every node of every tree; None if these are not the rows of the fit."""
-    X, y = np.asarray(plain_array(train[0]), dtype=np.float32), np.asarray(train[1], dtype=float)
-    if forest.criterion not in _SQUARES or len(y) != getattr(forest, "_n_samples", None):
-        return None
-    each = []
-    for tree, rows in zip(forest.estimators_, forest.estimators_samples_, strict=True):
-        nodes, leaf = tree.tree_, tree.apply(X[rows])
-        n = np.bincount(leaf, minlength=nodes.node_count)
-        leaves = nodes.children_left < 0
-        mean = nodes.value[:, position, 0]
-        off = y[rows] - mean[leaf]
-        shift = np.bincount(leaf, off, minlength=nodes.node_count) / np.maximum(n, 1)
-        spread = np.bincount(leaf, off * off, minlength=nodes.node_count) / np.maximum(n, 1)
-        if (n[leaves] == 0).any() or np.abs(shift).max() > _SAME * np.std(y):
-            return None
-        each.append(np.where(leaves, spread, 0.0))
-    return each
+def forest_output(forest: Any, position: int) -> Any:
+    """Return the forest of one output."""
+    single = _single(forest, position)
+    single.estimators_ = [tree_output(tree, position) for tree in forest.estimators_]
+    return single
+
+
+def _single(estimator: Any, position: int) -> Any:
+    """Return a copy of a tree or forest that has one output."""
+    single = copy(estimator)
+    single.n_outputs_ = 1
+    if isinstance(getattr(estimator, "classes_", None), list):
+        single.classes_, single.n_classes_ = estimator.classes_[position], estimator.n_classes_[position]
+    return single
 
 
 _MULTI = ("MultiOutputRegressor", "MultiOutputClassifier")
@@ -143,10 +114,8 @@ class SeveralOutputsAdapter(Adapter):
     Exactly the model's own predictions of that output: of MultiOutputRegressor and MultiOutputClassifier the
     estimator of the output, of a chain the estimator behind the chain's own predictions, of trees, forests and
     bagging the same trees with one output, of a Gaussian process the process of one output; of any other its
-    column or item. Behind a pipeline the transformers stay.
-
-    A tree of several outputs keeps no variance of a single output. With the training rows it was fitted on
-    (``train=``) the variances are taken from them, if they give the leaves' own means.
+    column or item. Behind a pipeline the transformers stay. A tree of several outputs keeps no variance of a single
+    output: the members of a forest of numbers are points.
     """
 
     name: ClassVar[str] = "several_outputs"
@@ -182,34 +151,23 @@ class SeveralOutputsAdapter(Adapter):
             return int(y.shape[1]) if y.ndim == 2 else 1
         return 1
 
-    def output(self, model: Any, position: int, train: tuple[Table, AnyArray | None] | None) -> tuple[Any, str]:
-        """Return one output as a model, and what a reader must know of it.
-
-        Parameters
-        ----------
-        model : object
-        position : int
-        train : pair (X, y), optional
-            The training rows, and this output's column of the target.
-        """
+    def output(self, model: Any, position: int) -> tuple[Any, str]:
+        """Return one output as a model, and what a reader must know of it."""
         steps, final = unwrap(model)
-        rows = None if train is None or train[1] is None else (transform(steps, train[0]), train[1])
-        single, remark = _output(final, position, rows)
-        return _behind(steps, single), remark
+        remark = _POINTS if is_a(final, _REGRESSORS) else _CONDITIONAL if is_a(final, _CHAINS) else ""
+        return _behind(steps, _output(final, position)), remark
 
 
-def _output(final: Any, position: int, train: tuple[Any, AnyArray] | None = None) -> tuple[Any, str]:
-    """Return one output of a final estimator, and a remark."""
-    if is_a(final, _FORESTS):
-        return forest_output(final, position, train)
+def _output(final: Any, position: int) -> Any:
+    """Return one output of a final estimator."""
     pick = next((pick for names, pick in _PICKS if is_a(final, names)), Output)
-    return pick(final, position), _CONDITIONAL if is_a(final, _CHAINS) else ""
+    return pick(final, position)
 
 
 def _bagging(final: Any, position: int) -> Any:
     """Return the ensemble of every member's output."""
     single = copy(final)
-    single.estimators_ = [_output(member, position)[0] for member in final.estimators_]
+    single.estimators_ = [_output(member, position) for member in final.estimators_]
     return single
 
 
@@ -231,6 +189,7 @@ _PICKS: tuple[tuple[tuple[str, ...], Callable[[Any, int], Any]], ...] = (
     ((*_MULTI, "OneVsRestClassifier"), lambda final, position: final.estimators_[position]),
     (_CHAINS, link),
     (_TREES, tree_output),
+    (_FORESTS, forest_output),
     (_BAGGING, _bagging),
     (_PROCESS, _process),
     (_PERCEPTRON, _perceptron),

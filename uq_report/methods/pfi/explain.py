@@ -194,7 +194,7 @@ class PermutationImportance(BuiltInExplainer):
         alone = [name for name in free if not any(name in members for members in joint.values())]
         evaluated = engine, drivers.measures, drivers.base, 3 * len(drivers.rows.b)
         repeats = min(self.n_repeats, JOINT_SHUFFLES)
-        shuffler = Shuffler(*evaluated, repeats, self._all_pairs, whole=drivers.rows.whole, units=joint)
+        shuffler = Shuffler(*evaluated, repeats, self._all_pairs, units=joint)
         estimator = Estimator(drivers.rows, tables.estimator.margins, engine.confidence, self.max_shuffle_variance)
         for held, changes, _ in estimator.terms(shuffler, list(joint)):
             drivers.add(held.feature, changes, held.means, drivers.measures)
@@ -249,7 +249,7 @@ class PermutationImportance(BuiltInExplainer):
 
     def _shuffling(self, claims: Claiming) -> Shuffler:
         evaluated = claims.engine, claims.measures, claims.base, claims.n_full
-        return Shuffler(*evaluated, self.n_repeats, self._all_pairs, self.within_clusters, claims.rows.whole)
+        return Shuffler(*evaluated, self.n_repeats, self._all_pairs, self.within_clusters)
 
     @property
     def _all_pairs(self) -> bool | None:

@@ -18,40 +18,34 @@ from ...core.engine.fast_path_evaluator import Engine
 from ...core.model.measures import Change, Measure
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
-from ...core.statistics.two_way_variance import LEAST, ShuffleSums
 from ...core.support.arrays import FloatArray, IntArray
 from ...evidence.importance import ALL_FEATURES
 from ..shared.changes import ChangedMeasures, Distinct
 from ..shared.rows import shuffle_within
 
 FIRST, MORE = 20, 10  # shuffles before the first look at a set, and between two looks
-_MANY = 2**22  # numbers of a set above which its shuffles are folded
 
 
 @dataclass
 class FeatureShuffles:
     """One set of features in work: T (M, . or G, n) and sums of the further measures (., n), as far as evaluated.
 
-    `distinct` are its values where each row takes all of them; else `done` of the shuffles `donors` (m, n) are known,
-    of which T holds the last `held`. A shuffle that finds T full has all in it folded, and is held alone from then on.
+    `distinct` are its values where each row takes all of them; else `done` of the shuffles `donors` (m, n) are known.
     """
 
     feature: str
     columns: tuple[int, ...]
     donors: IntArray
     distinct: Distinct | None
-    base: FloatArray
     T: FloatArray
     sums: FloatArray
     done: int = 0
-    held: int = 0
-    folded: ShuffleSums | None = None
 
     @property
     def changes(self) -> ChangedMeasures:
         """What is known of the set."""
         if self.distinct is None:
-            return ChangedMeasures(self.T[:, : self.held], self.donors[: self.done], folded=self.folded)
+            return ChangedMeasures(self.T[:, : self.done], self.donors[: self.done])
         return ChangedMeasures(self.T, self.donors, self.distinct.codes)
 
     @property
@@ -75,22 +69,13 @@ class FeatureShuffles:
         """Take the next values (measures, n): a shuffle's, or of each row with the value after the last one's."""
         full = len(self.T)
         if self.distinct is None:
-            if self.held == self.T.shape[1]:
-                self._fold()
-            self.T[:, self.held] = values[:full]
-            self.held += 1
+            self.T[:, self.done] = values[:full]
             self.sums += values[full:]
         else:
             codes = self.distinct.after(self.done)
             self.T[:, codes, np.arange(len(codes))] = values[:full]
             self.sums += values[full:] * np.bincount(self.distinct.codes)[codes]
         self.done += 1
-
-    def _fold(self) -> None:
-        donors = self.donors[self.done - self.held : self.done]
-        folded = ShuffleSums.about(self.T, donors) if self.folded is None else self.folded
-        self.folded = folded.added(self.T, donors, self.base[: len(self.T)])
-        self.T, self.held = np.empty_like(self.T[:, :1]), 0
 
 
 @dataclass(frozen=True)
@@ -99,10 +84,9 @@ class Shuffler:
 
     The first `n_full` measures are returned shuffle by shuffle or value by value, of the others the mean. `exact` says
     whether all pairs of rows are evaluated; by default of the sets with at most `n_repeats` + 1 distinct values, for
-    which this takes no more predictions than the shuffles. `within` shuffles rows within their clusters. Unless `whole`
-    values of each shuffle are needed, those of many rows are folded, so that few are held. `units` names sets of
-    features that the subject does not name. How far an uncertainty changes is taken from its own values where it is
-    among the measures.
+    which this takes no more predictions than the shuffles. `within` shuffles rows within their clusters. `units` names
+    sets of features that the subject does not name. How far an uncertainty changes is taken from its own values where
+    it is among the measures.
     """
 
     engine: Engine
@@ -112,7 +96,6 @@ class Shuffler:
     n_repeats: int
     exact: bool | None = None
     within: bool = False
-    whole: bool = False
     units: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def evaluate(self, held: FeatureShuffles, stop: int) -> None:
@@ -159,9 +142,9 @@ class Shuffler:
     def held(self, feature: str, columns: tuple[int, ...], distinct: Distinct | None) -> FeatureShuffles:
         """Return a set of which nothing is evaluated yet, to take its `distinct` values or else shuffles."""
         n = self.base.shape[1]
-        T = np.empty((self.n_full, self._at_once if distinct is None else len(distinct.first), n))
+        T = np.empty((self.n_full, self.n_repeats if distinct is None else len(distinct.first), n))
         sums = np.zeros((len(self.base) - self.n_full, n))
-        held = FeatureShuffles(feature, columns, self._donors(feature), distinct, self.base, T, sums)
+        held = FeatureShuffles(feature, columns, self._donors(feature), distinct, T, sums)
         if distinct is not None:
             held.take(self.base)  # a row's own value changes nothing and is not predicted again
         return held
@@ -175,12 +158,6 @@ class Shuffler:
             apart = subject.clusters if self.within else None
             donors[r] = subject.permutation(rng) if apart is None else shuffle_within(apart, rng)
         return donors
-
-    @property
-    def _at_once(self) -> int:
-        """How many shuffles of a set are held: all, or, of many rows, enough to fold."""
-        many = self.n_full * self.n_repeats * self.base.shape[1] > _MANY
-        return min(self.n_repeats, LEAST) if many and not self.whole else self.n_repeats
 
 
 def distinct_values(subject: Subject, columns: tuple[int, ...], n_repeats: int, exact: bool | None) -> Distinct | None:

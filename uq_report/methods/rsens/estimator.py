@@ -7,100 +7,28 @@ With λ(x) the parameters of q(y|x) and I(λ) their Fisher information (Paananen
 1. Derivatives: exact where the model's family has a rule, else central differences with an estimate of their error.
 2. Steps: where derivatives do not exist (trees), √(2 KL) / |Δx| of a step to either side, or √(4 D½) / |Δx| where a KL
    is infinite. A categorical feature moves to its other levels, by their shares.
-3. Members: outcome y and member m of an ensemble have the density w_m p_m(y|x). By the chain rule its Fisher
-   information about a step of x, the mean of the members' own, is that of the mixture q(y|x), which is R-sens squared,
-   plus the mean information of the posterior over the members given the outcome, which their disagreement hides (Cover
-   & Thomas 2006, theorem 2.5.3, to second order).
-4. Pairs: second derivatives by the same rules, on as many rows as their standard error needs.
+3. Pairs: second derivatives by the same rules, on as many rows as their standard error needs.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.engine.fast_path_evaluator import Engine
-from ...core.model.derivatives import Derivatives, finite_differences, mixed_differences, predicted
-from ...core.model.divergence import Members, Order, divergence, divergences_of_members, in_cells, sensitivity
+from ...core.model.derivatives import Derivatives, mixed_differences, predicted
+from ...core.model.divergence import Order, divergence, in_cells, sensitivity
 from ...core.model.results import Omission
 from ...core.model.variants import Variant
 from ...core.predictive import Distribution
-from ...core.support.arrays import BoolArray, FloatArray, IntArray
+from ...core.support.arrays import BoolArray, FloatArray
 from ...distributions import Categorical, Laplace, Logistic, NegativeBinomial, Normal, Poisson, StudentT
-from ...evidence.importance import RSENS, RSENS2, RSENS_HIDDEN, RSENS_MEMBERS
-from .sample import DerivativeSample, Terms, level_chances
-
-_QUADRATURE = 2e-9  # nats that integrals of equal densities may differ by
-_ROUNDING = 1e-8  # of the joint divergence
-
-
-def hidden(joint: FloatArray, mixed: FloatArray) -> FloatArray:
-    """Return the joint divergence less that of the mixtures, 0 where that is rounding, infinite where `joint` is.
-
-    Examples
-    --------
-    >>> hidden(np.array([0.75, 0.5, np.inf]), np.array([0.25, 0.5, 0.5]))
-    array([0.5, 0. , inf])
-    """
-    rest = np.where(np.isinf(joint), np.inf, joint) - np.where(np.isinf(joint), 0.0, mixed)
-    return np.where(rest > _ROUNDING * np.where(np.isinf(joint), 0.0, joint) + _QUADRATURE, rest, 0.0)
-
-
-def hidden_rate(sample: DerivativeSample, feature: str, precision: float) -> FloatArray:
-    """Return √(Σ_mc w_m p_mc (s_mc - s_c)²) of each row, with s the derivatives of log p_mc and of log p_c, (n,).
-
-    Of class probabilities, by central differences of the members' own; infinite where one leaves 0.
-    """
-    engine, classes = sample.engine, sample.engine.baseline.parameters.shape[1]
-    rates = finite_differences(
-        sample.subject.X,
-        [sample.column(feature)],
-        np.array([sample.spreads[feature]]),
-        lambda X: joint_table(engine.predict(X)),
-        batch=engine.batch_rows,
-        precision=precision,
-    )
-    return hidden_length(*(part.reshape(len(part), -1, classes) for part in (rates.values, rates.first[:, 0])))
-
-
-def hidden_length(p: FloatArray, slope: FloatArray) -> FloatArray:
-    """Return the root of the hidden information of joint probabilities and their slopes (n, m, k), shape (n,).
-
-    Examples
-    --------
-    >>> hidden_length(np.array([[[0.25, 0.25], [0.25, 0.25]]]), np.array([[[0.1, -0.1], [-0.1, 0.1]]]))
-    array([0.4])
-    """
-    apart = np.square(_score(p, slope) - _score(p.sum(axis=1), slope.sum(axis=1))[:, None])
-    leaves_0 = (p == 0) & (slope != 0)
-    with np.errstate(invalid="ignore"):
-        terms = np.where(leaves_0, np.inf, np.where(p == 0, 0.0, p * apart))
-    return np.asarray(np.sqrt(terms.sum(axis=(1, 2))))
-
-
-def joint_table(dist: Distribution) -> Categorical:
-    """Return the probabilities of member and class together, all classes of one member side by side.
-
-    Examples
-    --------
-    >>> from uq_report.distributions import CategoricalMixture
-    >>> joint_table(CategoricalMixture([[[0.5, 0.5], [0.0, 1.0]]])).probabilities
-    array([[0.25, 0.25, 0.  , 0.5 ]])
-    """
-    members = [(weight, member.parameters) for weight, member in dist.members()]
-    total = sum(weight for weight, _ in members)
-    return Categorical(np.hstack([weight / total * p for weight, p in members]))
-
-
-def _score(p: FloatArray, slope: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(slope == 0, 0.0, slope / p)
-
+from ...evidence.importance import RSENS2
+from .sample import DerivativeSample, level_chances
 
 UNSTABLE_SHARE = 0.1  # of rows without a derivative, above which steps are used
 _MEAN_FIRST = (Normal, Poisson, Laplace, Logistic, NegativeBinomial)  # families whose first parameter is the mean
@@ -114,8 +42,7 @@ class Local:
     """Sensitivity per unit of each feature and row, and the change of the prediction per unit, signed.
 
     Rows where a feature has no value hold NaN. `changes` is empty where the family has no mean; for a
-    categorical feature it is the mean size of a level change. `members` holds, by measure and feature, what an
-    ensemble's members have; nothing without members.
+    categorical feature it is the mean size of a level change.
     """
 
     values: dict[str, FloatArray]
@@ -124,7 +51,6 @@ class Local:
     levels: dict[str, FloatArray] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     derivatives: Derivatives | None = None
-    members: Terms = field(default_factory=dict)
 
 
 def local_values(sample: DerivativeSample, alpha: float, step: float) -> Local:
@@ -137,27 +63,22 @@ def local_values(sample: DerivativeSample, alpha: float, step: float) -> Local:
     local = _steps(sample, sample.features if rates is None or reason else sample.categorical, step, reason)
     if rates is not None and not reason:
         local = _by_derivatives(sample, rates, local)
-    values = {f: np.sqrt(alpha) * own for f, own in local.values.items()}
-    return replace(local, values=values, members={key: np.sqrt(alpha) * own for key, own in local.members.items()})
+    return replace(local, values={f: np.sqrt(alpha) * own for f, own in local.values.items()})
 
 
 def _by_derivatives(sample: DerivativeSample, rates: Derivatives, steps: Local) -> Local:
     """Return derivatives of numeric features, beside the steps of the categorical ones."""
-    base, values, changes, members = sample.engine.baseline, dict(steps.values), dict(steps.changes), {}
+    base, values, changes = sample.engine.baseline, dict(steps.values), dict(steps.changes)
     at, norms = mean_position(base), base.fisher_norm(rates.first.swapaxes(0, 1))
     for j, feature in enumerate(sample.numeric):
         unknown = np.where(sample.has_value(feature), 0.0, np.nan)
         values[feature] = norms[j] + unknown
         if at is not None:
             changes[feature] = rates.first[:, j, at] + unknown
-        if "members" in base.supports:
-            rest = hidden_rate(sample, feature, rates.precision)
-            members[RSENS_MEMBERS, feature] = np.hypot(values[feature], rest)
-            members[RSENS_HIDDEN, feature] = rest + unknown
     method = f"{rates.method}; {steps.method}" if sample.categorical else rates.method
     ordered = {f: values[f] for f in sample.features}
     notes = (_rule(rates), *steps.notes)
-    return Local(ordered, changes, method, steps.levels, notes, rates, members | steps.members)
+    return Local(ordered, changes, method, steps.levels, notes, rates)
 
 
 def mean_position(dist: Distribution) -> int | None:
@@ -210,11 +131,10 @@ def _steps(sample: DerivativeSample, features: Sequence[str], step: float, reaso
     """Return the finite-step form: √(2 KL) / |Δx|, or √(4 D_half) / |Δx| for all where a KL is infinite."""
     plans = {f: _plan(sample, f, step) for f in features}
     moved = _moved(sample, [v for variants, *_ in plans.values() for v in variants])
-    infinite = {RSENS: moved.kl, RSENS_MEMBERS: moved.joint_kl}
-    counts = {measure: int(np.isinf(kl).sum()) for measure, kl in infinite.items()}
-    order: Order = "half" if any(counts.values()) else "kl"
-    lengths = {m: sensitivity(d, order) for m, d in moved.divergences(order).items()}
-    local = Local({}, {}, _words(order, step, reason), {}, _why(sample, counts, reason))
+    infinite = int(np.isinf(moved.kl).sum())
+    order: Order = "half" if infinite else "kl"
+    lengths = sensitivity(moved.half if infinite else moved.kl, order)
+    local = Local({}, {}, _words(order, step, reason), {}, _why(sample, infinite, reason))
     means = moved.means
     own, start = sample.engine.baseline.mean() if len(means) else np.empty(0), 0
     for f, (variants, chance, sign) in plans.items():
@@ -223,9 +143,7 @@ def _steps(sample: DerivativeSample, features: Sequence[str], step: float, reaso
         unknown = np.where(sample.has_value(f), 0.0, np.nan)
         unit = 1.0 if f in sample.categorical else step * sample.spreads[f]
         with np.errstate(invalid="ignore"):  # no chance of an infinite move: only rows that are unknown
-            rates = {m: (chance * length[part]).sum(axis=0) / unit + unknown for m, length in lengths.items()}
-        local.values[f] = rates.pop(RSENS)
-        local.members.update({(m, f): rate for m, rate in rates.items()})
+            local.values[f] = (chance * lengths[part]).sum(axis=0) / unit + unknown
         if len(means):
             gained = means[part] - own
             size = gained * sign if f in sample.numeric else np.abs(gained)
@@ -248,54 +166,28 @@ def _plan(sample: DerivativeSample, feature: str, step: float) -> tuple[list[Var
 
 
 class _Moved(NamedTuple):
-    """Divergences in nats and the mean after each move, (variants, rows); empty where there are no members, no mean."""
+    """Divergences in nats and the mean after each move, (variants, rows); empty where there is no mean."""
 
     kl: FloatArray
     half: FloatArray
     means: FloatArray
-    joint_kl: FloatArray
-    joint_half: FloatArray
-
-    def divergences(self, order: Order) -> dict[str, FloatArray]:
-        """Return those of the prediction, and, where there are members, of these and of what they hide."""
-        mixed, joint = (self.kl, self.joint_kl) if order == "kl" else (self.half, self.joint_half)
-        if not len(joint):
-            return {RSENS: mixed}
-        return {RSENS: mixed, RSENS_MEMBERS: np.maximum(joint, mixed), RSENS_HIDDEN: hidden(joint, mixed)}
 
 
 def _moved(sample: DerivativeSample, variants: Sequence[Variant]) -> _Moved:
     """Return what the variants of every row diverge by, and their means."""
     engine, n, edges = sample.engine, len(sample.rows), _edges(sample.engine.baseline)
     base = engine.baseline if edges is None else in_cells(engine.baseline, edges)
-    members = list(base.members()) if "members" in base.supports else []
     moves: dict[str, list[FloatArray]] = {name: [] for name in _Moved._fields}
     for dist in predicted(sample.subject.X, variants, engine.predict, engine.rows_together) if variants else ():
         width = len(dist) // n
         after = dist if edges is None else in_cells(dist, edges)
-        values = _divergences(engine, base, members, after, np.repeat(np.arange(n), width))
+        before = base.take(np.repeat(np.arange(n), width))
+        values = {"kl": divergence(before, after, "kl"), "half": divergence(before, after, "half")}
         if "mean" in engine.baseline.supports:
             values["means"] = np.array(dist.mean())
         for name, value in values.items():
             moves[name] += list(value.reshape(n, width).T)
     return _Moved(**{name: np.array(rows).reshape(-1, n) for name, rows in moves.items()})
-
-
-def _divergences(
-    engine: Engine, base: Distribution, members: Members, after: Distribution, rows: IntArray
-) -> dict[str, FloatArray]:
-    """Return the divergences of both orders from `base` of the given rows to `after`, and of the members."""
-
-    def one(member: Distribution) -> Distribution:
-        engine.check()
-        return member.take(rows)
-
-    before = base.take(rows)
-    values = {"kl": divergence(before, after, "kl"), "half": divergence(before, after, "half")}
-    if members:
-        own = ((weight, one(member)) for weight, member in members)
-        values["joint_kl"], values["joint_half"] = divergences_of_members(own, after.members())
-    return values
 
 
 def _edges(base: Distribution) -> FloatArray | None:
@@ -313,18 +205,17 @@ def _words(order: Order, step: float, reason: str) -> str:
     return f"finite-step form {form}, steps of {step:g} standard deviations; changes of level likewise"
 
 
-def _why(sample: DerivativeSample, infinite: Mapping[str, int], reason: str) -> tuple[str, ...]:
+def _why(sample: DerivativeSample, infinite: int, reason: str) -> tuple[str, ...]:
     notes = []
     if reason:
         notes.append(
             f"The model is {reason}. Numeric features therefore use the finite-step form of Paananen et al. (section "
             "2.5): the change of the distribution over a step to either side, per unit. It is no derivative."
         )
-    if any(infinite.values()):
-        where = f"{infinite[RSENS]} steps" if infinite[RSENS] else f"members in {infinite[RSENS_MEMBERS]} steps"
+    if infinite:
         notes.append(
-            f"KL is infinite for {where}, where a positive probability becomes 0: the Rényi divergence of order 1/2 is "
-            "used throughout, which has the same limit for small steps."
+            f"KL is infinite for {infinite} steps, where a positive probability becomes 0: the Rényi divergence of "
+            "order 1/2 is used throughout, which has the same limit for small steps."
         )
     if _edges(sample.engine.baseline) is not None:
         notes.append(f"Divergences compare the probabilities of {_CELLS} cells of y, which can only lower them.")

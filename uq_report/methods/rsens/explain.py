@@ -12,7 +12,6 @@ import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
-from ...core.model.measures import EPISTEMIC, EPISTEMIC_VARIANCE
 from ...core.model.results import (
     ESTIMATE_COLUMNS,
     Diagnostic,
@@ -24,13 +23,12 @@ from ...core.model.results import (
     RowValues,
 )
 from ...core.model.subject import Subject
-from ...core.predictive import Distribution
 from ...core.support import options as opt
 from ...core.support.arrays import FloatArray
 from ...core.support.errors import UnsupportedError
 from ...distributions import Categorical
 from ...evidence import ids
-from ...evidence.importance import RSENS, RSENS2, RSENS_HIDDEN, RSENS_MEMBERS
+from ...evidence.importance import RSENS, RSENS2
 from ..shared.cards import card_of
 from ..shared.curves import features_of, stacked
 from ..shared.estimates import estimate
@@ -40,8 +38,6 @@ from .sample import DerivativeSample, Terms, make_sample
 
 FACTS = {
     RSENS: MeasureFacts("R-sens", "Fisher length", "uncertainty"),
-    RSENS_MEMBERS: MeasureFacts("R-sens of the members", "Fisher length", "uncertainty"),
-    RSENS_HIDDEN: MeasureFacts("R-sens hidden by the members' disagreement", "Fisher length", "uncertainty"),
     RSENS2: MeasureFacts("R-sens₂", "Fisher length", "uncertainty"),
     "ead": MeasureFacts("expected absolute derivative", "prediction", "prediction"),
     "aed": MeasureFacts("absolute expected derivative", "prediction", "prediction"),
@@ -62,13 +58,8 @@ class RSens(BuiltInExplainer):
     of x_d. R-sens₂ has ∂²λ/∂x_d∂x_e instead. Global values are means over rows; intervals cover new
     test rows. Derivatives are exact where the model's family has a rule, else differences; a model that
     is piecewise constant (trees) gets a finite-step form, and says so. A categorical feature is moved to
-    its other levels, by their shares.
-
-    Where an ensemble's members have densities, outcome and member together have the mean of the members' own
-    information about a step, ``mean_m F_m``. By the chain rule it is that of the mixture, R-sens squared, plus what
-    the members' disagreement hides: the mean information of the posterior over the members, given the outcome.
-    The roots of all three are returned; their squares add up. It is no slope of the epistemic uncertainty, which is
-    that of its profile, ``uq.profile(subject, feature, measures=["decomposition"], mode="derivative")``.
+    its other levels, by their shares. It is no slope of the epistemic uncertainty, which is that of its profile,
+    ``uq.profile(subject, feature, measures=["decomposition"], mode="derivative")``.
 
     Parameters
     ----------
@@ -129,7 +120,7 @@ class RSens(BuiltInExplainer):
         )
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
-        """Return ``rsens``, with members ``rsens.members``; if asked ``rsens.interaction``, ``rsens.comparators``."""
+        """Return ``rsens``; if asked ``rsens.along``, ``rsens.interaction`` and ``rsens.comparators``."""
         sample = make_sample(subject, engine, features_of(self.name, subject, self.features)[0], self.max_rows)
         if not sample.features:
             raise UnsupportedError(f"rsens: no feature can be moved: {'; '.join(g.reason for g in sample.omissions)}.")
@@ -143,15 +134,12 @@ class RSens(BuiltInExplainer):
                 id=self.name,
                 title="Uncertainty-aware sensitivity (R-sens)",
                 notes=(f"Method: {local.method}.", *local.notes, *main.notes),
-                omissions=(*main.omissions, *unsplit(sample.engine.baseline)),
                 measures={RSENS: FACTS[RSENS]},
                 meta=meta | step_meta(sample, local),
             )
         ]
         if self.along:
             results.append(_along(sample, local, self.alpha))
-        if local.members:
-            results.append(replace(self._of_members(sample, terms | local.members), meta=meta))
         if self.interactions:
             pairs = pair_values(sample, local, self.top, self.alpha, self.step, self.pair_rel_tol)
             results.append(self._pairs(pairs))
@@ -183,19 +171,6 @@ class RSens(BuiltInExplainer):
             notes=self._notes(sample),
             omissions=(*sample.omissions, *gaps, *omissions),
             measures={name: FACTS[name] for name in NAMES},
-        )
-
-    def _of_members(self, sample: DerivativeSample, terms: Terms) -> Importance:
-        """Return R-sens of the members, of their mixture, and what is hidden; no ranking, as its rank is R-sens's."""
-        measures = {name: FACTS[name] for name in (RSENS_MEMBERS, RSENS, RSENS_HIDDEN)}
-        ordered = {key: terms[key] for key in product(measures, sample.features)}
-        members = self._importance(sample, ordered, keep_rows=True)
-        return replace(
-            members,
-            id=ids.RSENS_MEMBERS,
-            title="R-sens of the members, and the part hidden by their disagreement",
-            estimates=members.estimates.assign(ranked=False),
-            measures=measures,
         )
 
     def _pairs(self, pairs: Pairs) -> Interaction:
@@ -277,13 +252,6 @@ def _along(sample: DerivativeSample, local: Local, alpha: float) -> Diagnostic:
         omissions=gap,
         measures={RSENS: FACTS[RSENS]},
     )
-
-
-def unsplit(dist: Distribution) -> tuple[Omission, ...]:
-    """Say, where there are members without densities, why nothing is said of them."""
-    if "members" in dist.supports or EPISTEMIC_VARIANCE.name not in dist.supports:
-        return ()
-    return tuple(Omission(name, "", dist.why_not(EPISTEMIC.name)) for name in (RSENS_MEMBERS, RSENS_HIDDEN))
 
 
 def step_meta(sample: DerivativeSample, local: Local) -> dict[str, Any]:

@@ -18,11 +18,8 @@ from ...evidence.importance import (
     RAW,
     RSENS,
     RSENS2,
-    RSENS_HIDDEN,
-    RSENS_MEMBERS,
     RSensComparators,
     RSensInteraction,
-    RSensMembers,
     RSensPairLine,
     RSensView,
 )
@@ -30,7 +27,7 @@ from ...evidence.view import largest_first, of_measure, table_of
 from ...reading.rank_ranges import ranked_features
 from ...reading.run_reader import RunReader
 from ...reading.sentences import largest_words
-from ...reading.tables import FEATURE, HEEDED, INTERVAL, Field, line_table, side_by_side
+from ...reading.tables import FEATURE, INTERVAL, Field, line_table
 from ..shared.wording import SHORT, ResultSection
 
 PAIRS = 15
@@ -46,17 +43,6 @@ FINITE = (
     "smooth model."
 )
 TOGETHER = "R-sens₂ is the change of these derivatives with a second feature: 0 where two features do not interact."
-HIDDEN = (
-    "A change of a feature may change every member of the ensemble and leave their mixture unchanged, if the members "
-    "change in different directions. Outcome and member together are more informative about the change than the "
-    "outcome alone, whose part is R-sens squared; the difference is hidden by the disagreement of the members."
-)
-SQUARES = (
-    "Squares add up at each observation and step: the square for the members is the sum of the squares for the "
-    "mixture and the hidden part. Lengths and their means do not. The hidden part is no derivative of the epistemic "
-    "uncertainty and does not measure the distance between members: distant members that change alike hide nothing. "
-    f"{HEEDED}"
-)
 COMPARED = (
     "The same sample, for the prediction alone: mean absolute derivative, absolute mean derivative, average predictive "
     "comparison, variance along the feature given the others, and the spread of its partial dependence. A feature that "
@@ -70,7 +56,7 @@ class SensitivitySection(ResultSection[RSensView]):
 
     name: ClassVar[str] = "sensitivity"
     slot: ClassVar[str] = slots.SENSITIVITY
-    shows: ClassVar[tuple[str, ...]] = (RSensView.id, RSensMembers.id, RSensInteraction.id, RSensComparators.id)
+    shows: ClassVar[tuple[str, ...]] = (RSensView.id, RSensInteraction.id, RSensComparators.id)
     of = RSensView
     title = "R-sens: sensitivity of the predictive distribution"
     empty = "R-sens has no value for any feature."
@@ -86,8 +72,8 @@ class SensitivitySection(ResultSection[RSensView]):
         yield from (*_main(e, view, called, text), *_steps(view), *left_out(view.result))
 
     def parts(self, e: RunReader, view: RSensView) -> Iterable[Section]:
-        """Return a part on members, on pairs and on the comparators."""
-        return (*_members(e), *_pairs(e), *_comparators(e, view))
+        """Return a part on pairs and on the comparators."""
+        return (*_pairs(e), *_comparators(e, view))
 
 
 def _scaled(view: RSensView) -> str:
@@ -133,20 +119,6 @@ def _steps(view: RSensView) -> list[Block]:
     columns = [Column("feature"), Column("step", "number"), Column("largest relative error", "number")]
     caption = "Steps of the differences and their error."
     return [make_table("sensitivity-steps", caption, columns, rows, evidence=view.id)]
-
-
-def _members(e: RunReader) -> tuple[Section, ...]:
-    """Return R-sens of an ensemble's members, of their mixture and what is hidden, side by side."""
-    view = RSensMembers.find(e.run)
-    if view is None:
-        return ()
-    names = [m for m in (RSENS_MEMBERS, RSENS, RSENS_HIDDEN) if m in view.measures]
-    caption = f"R-sens of the members, of their mixture, and the part hidden by their disagreement, {_scaled(view)}."
-    table = [side_by_side(e, view.result, "sensitivity-members-table", names, (caption, SQUARES))] if names else []
-    blocks: tuple[Block, ...] = (Paragraph(text=HIDDEN), *table, *left_out(view.result))
-    return (
-        Section(id="sensitivity-members", title="Sensitivity hidden by the disagreement of members", blocks=blocks),
-    )
 
 
 def _pairs(e: RunReader) -> tuple[Section, ...]:

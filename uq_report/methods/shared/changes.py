@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.statistics.inference import MIN_SHUFFLES, PairTerms, all_pairs, shuffled_pairs, solved_to
-from ...core.statistics.two_way_variance import ShuffleSums, fit
+from ...core.statistics.two_way_variance import two_way
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, column
 from .rows import ShuffledRows
 
@@ -63,14 +63,13 @@ class ChangedMeasures:
     ``T[:, r, i]``, shape (M, m, n), are those of row i with the value of row ``donors[r, i]``; or, where `codes`
     holds the distinct value of each row, ``T[:, g, i]``, shape (M, G, n), those of row i with the distinct value g,
     so that all pairs are known. `effects` (2, M, n) are row and donor effects of the shuffles, where they are known,
-    as they are of finite values only. Of many rows the first shuffles are `folded`; T then holds those after them.
+    as they are of finite values only.
     """
 
     T: FloatArray
     donors: IntArray
     codes: IntArray | None = None
     effects: FloatArray | None = None
-    folded: ShuffleSums | None = None
 
     @property
     def exact(self) -> bool:
@@ -80,31 +79,26 @@ class ChangedMeasures:
     def of(self, measures: slice) -> ChangedMeasures:
         """Return the changes of some of the measures."""
         effects = None if self.effects is None else self.effects[:, measures]
-        folded = None if self.folded is None else self.folded.of(measures)
-        return ChangedMeasures(self.T[measures], self.donors, self.codes, effects, folded)
+        return ChangedMeasures(self.T[measures], self.donors, self.codes, effects)
 
     def combined(self, C: FloatArray) -> ChangedMeasures:
         """Return the changes of linear combinations of finite measures, C of shape (combinations, M)."""
         effects = None if self.effects is None else C @ self.effects
-        T = np.einsum("cm,mri->cri", C, self.T)
-        return ChangedMeasures(
-            T, self.donors, self.codes, effects, None if self.folded is None else self.folded.combined(C)
-        )
+        return ChangedMeasures(np.einsum("cm,mri->cri", C, self.T), self.donors, self.codes, effects)
 
     def replaced(self, T: FloatArray) -> ChangedMeasures:
-        """Return the same shuffles of other values, none of them folded."""
+        """Return the same shuffles of other values."""
         return ChangedMeasures(T, self.donors, self.codes)
 
     def without(self, lost: BoolArray) -> ChangedMeasures:
         """Return the changes with 0 in place of some measures, shape (M,)."""
-        folded = None if self.folded is None else self.folded.without(lost)
-        return ChangedMeasures(np.where(lost[:, None, None], 0.0, self.T), self.donors, self.codes, folded=folded)
+        return self.replaced(np.where(lost[:, None, None], 0.0, self.T))
 
     def fitted(self, rows: ShuffledRows) -> ChangedMeasures:
         """Return the changes with row and donor effects of all measures from one fit, where there is one to make."""
         if self.exact or rows.within or len(self.donors) < MIN_SHUFFLES or self.infinite.any():
             return self
-        return replace(self, effects=np.stack(fit(self.T, self.donors, self.folded, solved_to(rows.weights))))
+        return replace(self, effects=np.stack(two_way(self.T, self.donors, solved_to(rows.weights))))
 
     def shuffled(self, m: int) -> FloatArray:
         """Return one measure in each shuffle, shape (m, n)."""
@@ -121,8 +115,6 @@ class ChangedMeasures:
 
     def row_means(self) -> FloatArray:
         """Return the mean of each row over the shuffles, or over all rows' values, shape (M, n)."""
-        if self.folded is not None:
-            return np.asarray((self.folded.rows + self.T.sum(axis=1)) / len(self.donors))
         if self.codes is None:
             return self.T.mean(axis=1)
         share = np.bincount(self.codes, minlength=self.T.shape[1]) / len(self.codes)
@@ -136,21 +128,17 @@ class ChangedMeasures:
     @property
     def infinite(self) -> IntArray:
         """How many values of each measure are infinite, and in how many rows, shape (M, 2)."""
-        folded = self.folded
         with np.errstate(invalid="ignore", over="ignore"):
-            finite = self.effects is not None or np.isfinite(self.T.sum())
-            if finite and (folded is None or not folded.infinite.any()):
+            if self.effects is not None or np.isfinite(self.T.sum()):
                 return np.zeros((len(self.T), 2), dtype=np.int64)
-        count = (~np.isfinite(self.T)).sum(axis=(1, 2))
-        return np.stack([count if folded is None else count + folded.infinite, self.hit.sum(axis=1)], axis=1)
+        return np.stack([(~np.isfinite(self.T)).sum(axis=(1, 2)), self.hit.sum(axis=1)], axis=1)
 
     @property
     def hit(self) -> BoolArray:
         """Which rows have an infinite value, shape (M, n)."""
         if self.effects is not None:
             return np.zeros((len(self.T), self.T.shape[2]), dtype=bool)
-        hit = np.asarray(~np.isfinite(self.T).all(axis=1))
-        return hit if self.folded is None else hit | self.folded.hit
+        return np.asarray(~np.isfinite(self.T).all(axis=1))
 
     def sizes(self, b: FloatArray) -> FloatArray:
         """Return the mean size of each measure, of b (M, n) and of the last values together, shape (M,)."""
@@ -159,8 +147,6 @@ class ChangedMeasures:
     def still(self, b: FloatArray, size: FloatArray) -> FloatArray:
         """Return the share of rows whose values stay within `size` (M,) of b (M, n) throughout, shape (M,)."""
         reach = np.maximum(self.T.max(axis=1) - b, b - self.T.min(axis=1))
-        if self.folded is not None:
-            reach = np.maximum(reach, self.folded.reach)
         return np.asarray((reach <= size[:, None]).mean(axis=1))
 
 
@@ -177,7 +163,7 @@ def pair_terms(changes: ChangedMeasures, unchanged: FloatArray, rows: ShuffledRo
     if rows.within:
         return _within_terms(T, unchanged)
     known = None if effects is None else (effects[0], effects[1])
-    pairs = shuffled_pairs(T, unchanged, donors, rows.weights, known, changes.folded)
+    pairs = shuffled_pairs(T, unchanged, donors, rows.weights, known)
     if not rows.blocks or len(donors) < MIN_SHUFFLES:
         return pairs
     return pairs._replace(mean_noise=pairs.repeats.var(axis=1, ddof=1) / len(donors))

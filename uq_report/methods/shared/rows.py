@@ -90,11 +90,6 @@ class ShuffledRows:
         return self.exchangeable or (self.blocks and self._even)
 
     @property
-    def whole(self) -> bool:
-        """Whether sums over shuffles are not enough: of unequal rows, statistics, and shuffles within clusters."""
-        return self.within or not self._even or any(measure.statistic is not None for measure in self.measures)
-
-    @property
     def _even(self) -> bool:
         return bool((self.weights == self.weights[0]).all())
 

@@ -34,9 +34,9 @@ from ...document.text import (
     value_words,
 )
 from ...evidence import columns as col
+from ...evidence.comparisons import SensitivityView, ThresholdLine
 from ...evidence.finding import Finding, Outcome, RuleRecord, by_cause
 from ...evidence.rows import SHUFFLED
-from ...evidence.sensitivity import SensitivityView, ThresholdLine
 from ...reading.rating import NO_VERDICT, tally
 from ...reading.run_reader import OPEN, SEVERITY_TONES, RunReader, severity_badge
 
