@@ -454,12 +454,14 @@ def dalex_explainer(subject: Subject, /, measure: str = "prediction", *, y: Any 
 
 @overload
 def audit(
-    subject: Mapping[str, Subject],
+    subjects_or_models: Mapping[str, Any],
+    X: Any = None,
+    y: Any = None,
     /,
-    settings: Settings | None = None,
     *,
     explainers: Chosen = None,
     checks: Any = None,
+    settings: Settings | None = None,
     progress: Reporting = None,
     previous: None = None,
     benchmark: Any = None,
