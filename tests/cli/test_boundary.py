@@ -55,6 +55,7 @@ def test_a_fault_ends_with_70_its_cause_and_the_file_with_the_details(kind: type
     assert result.exit_code == json.loads(result.stdout)["exit_code"] == errors.INTERNAL
     (line,) = result.stderr.splitlines()
     assert re.match(rf"Error: uq_report failed on what it does not foresee: {kind.__name__}: .*test_boundary", line)
+    assert ("no memory was left, or a limit of the address space" in line) is (kind is MemoryError)
     (name,) = re.findall(r"Details: (\S+\.log)\.", line)
     details = Path(name).read_text(encoding="utf-8")
     Path(name).unlink()

@@ -63,6 +63,11 @@ def traced() -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
+def resident() -> int:
+    """Return the bytes of memory that the process has, of libraries in C too."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 def _left(numbers: range, folder: Path) -> float:
     """Return the bytes that each of some audits leaves on average."""
     start = traced()
@@ -128,3 +133,15 @@ def test_many_audits_leave_nothing(temporary: Path) -> None:
         tracemalloc.stop()
     assert held() == before
     assert median(left) < MOST, left
+
+
+@pytest.mark.study
+def test_the_process_does_not_grow(temporary: Path) -> None:
+    """By a megabyte an audit at most, over three hundred, fewer where UQ_STUDY_REPS asks for less than 100."""
+    for number in range(20):
+        audited(number, temporary)
+    before, memory, many = held(), resident(), 3 * MANY // 5
+    for number in range(20, 20 + many):
+        audited(number, temporary)
+    assert held() == before
+    assert resident() - memory < 1e6 * many

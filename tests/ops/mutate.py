@@ -1,4 +1,4 @@
-"""Random alterations, by a seed: of bytes, of JSON values, of a PDF's revisions, of the files of a folder."""
+"""Random alterations, by a seed: of bytes, of JSON values, of the files of a folder."""
 
 from __future__ import annotations
 
@@ -63,11 +63,6 @@ def of_json(data: bytes, rng: random.Random) -> bytes:
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     made = text.encode("utf-8", "backslashreplace") + b"\n"
     return made if made != data else of_json(data, rng)
-
-
-def of_pdf(data: bytes, rng: random.Random, revised: Any) -> bytes:
-    """Return a PDF with other bytes, or as `revised` goes on with it."""
-    return revised(data) if rng.random() < 0.1 else of_bytes(data, rng)
 
 
 def of_folder(root: Path, rng: random.Random) -> str:

@@ -11,11 +11,16 @@ import random
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import pikepdf
 import pytest
 
 pytest.importorskip("pyhanko", reason="signing needs pyHanko: pip install 'uq_report[sign]'")
+
+from pyhanko.pdf_utils.generic import StreamObject
 
 from uq_report.core.support.errors import InputError
 from uq_report.ops.history import History, delete
@@ -76,6 +81,34 @@ def test_no_altered_run_verifies(count: int, place: Path, tmp_path: Path) -> Non
     assert ends["failed"] > count / 2
 
 
+def altered(data: bytes, rng: random.Random) -> bytes:
+    """Return a PDF with other bytes, one more revision, or another attachment, which may be a revision too."""
+    kind = rng.random()
+    if kind < 0.8:
+        return mutate.of_bytes(data, rng)
+    if kind < 0.9:
+        return appended(data, rng.choice((painted, noted, retitled, another)))
+    if kind < 0.95:
+        return appended(data, partial(reattached, rng))
+    with pikepdf.open(io.BytesIO(data)) as pdf:
+        name = rng.choice(sorted(pdf.attachments))
+        content = mutate.of_bytes(pdf.attachments[name].get_file().read_bytes(), rng)
+        pdf.attachments[name] = pikepdf.AttachedFileSpec(pdf, content, filename=name)
+        pdf.save(out := io.BytesIO())
+    return out.getvalue()
+
+
+def reattached(rng: random.Random, writer: Any) -> None:
+    """Exchange the content of an attachment."""
+    spec = rng.choice(list(writer.root["/Names"]["/EmbeddedFiles"]["/Names"])[1::2]).get_object()
+    files = spec["/EF"]
+    other = StreamObject(dict(files["/F"].items()), stream_data=mutate.of_bytes(files["/F"].data, rng))
+    made = writer.add_object(other)
+    for key in list(files):
+        files[key] = made
+    writer.update_container(files)
+
+
 @counts
 def test_no_altered_pdf_verifies(count: int, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made, original = (place / "run/brief.pdf").read_bytes(), (place / "signed.pdf").read_bytes()
@@ -83,12 +116,33 @@ def test_no_altered_pdf_verifies(count: int, place: Path, tmp_path: Path, monkey
     file = tmp_path / "signed.pdf"
 
     def judge(rng: random.Random) -> str:
-        change = rng.choice((painted, noted, retitled, another))
-        file.write_bytes(mutate.of_pdf(original, rng, lambda data: appended(data, change)))
+        file.write_bytes(altered(original, rng))
         return verify(file, trust=[place / "ca.pem"], run=place / "run/run.json", deep=rng.random() < 0.05).outcome
 
     file.write_bytes(original)
     assert verify(file, trust=[place / "ca.pem"], deep=True).outcome == "verified"
+    ends = outcomes(count, judge)
+    assert ends["verified"] == 0
+
+
+@counts
+def test_no_altered_pdf_without_a_signature_verifies(
+    count: int, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the folder of its run the list of hashes shows it; alone the report that is made again."""
+    folder = Path(shutil.copytree(place / "run", tmp_path / "run"))
+    made = (folder / "brief.pdf").read_bytes()
+    monkeypatch.setattr(rendering.Maker, "_rendered", lambda *_: made)
+
+    def judge(rng: random.Random) -> str:
+        data, alone = altered(made, rng), rng.random() < 0.1
+        file = (tmp_path if alone else folder) / "brief.pdf"
+        file.write_bytes(data)
+        return verify(file, run=folder / "run.json", deep=alone).outcome
+
+    for file in (tmp_path / "brief.pdf", folder / "brief.pdf"):
+        file.write_bytes(made)
+        assert verify(file, run=folder / "run.json", deep=file.parent == tmp_path).outcome == "verified"
     ends = outcomes(count, judge)
     assert ends["verified"] == 0
 

@@ -21,6 +21,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import uq_report as uq
+from uq_report.evidence import disk, run_folder
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import Run
 from uq_report.ops.history import History, Retention, delete
@@ -32,6 +34,16 @@ TOUCHES = frozenset(
     ]
 )
 NAME = "nightly"
+AUDIT = f"""
+[data]
+source = "rows.csv"
+target = "paid"
+predictions = {{ probability = "p", label = "{NAME}" }}
+[output]
+formats = ["html"]
+folder = "out"
+history = "filed"
+"""
 LONGEST = 4
 RUN = Run(
     as_of="2026-01-01",
@@ -148,6 +160,38 @@ def cleaned(root: Path) -> None:
             raise SystemExit(f"left behind: {left}")
 
 
+def whole_runs(root: Path) -> dict[str, int]:
+    """Kill runs of an audit file at random moments, 3 or as many as UQ_STUDY_REPS; each writes a folder and is filed.
+
+    No run that was filed is lost, no file is torn, and a run that was computed before the kill is filed by the next.
+    """
+    kills, rng = int(os.environ.get("UQ_STUDY_REPS", "3")), random.Random(1)
+    root.mkdir()
+    os.chdir(root)
+    rows = "".join(f"{age},{0.2 + 0.6 * (age % 2)},{age % 2}\n" for age in range(40))
+    Path("rows.csv").write_text(f"age,p,paid\n{rows}")
+    Path("audit.toml").write_text(AUDIT)
+    history, out, start = History("filed"), Path("out"), time.monotonic()
+    uq.run("audit.toml")
+    seconds, filed, died = time.monotonic() - start, 1, 0
+    for kill in range(1, kills + 1):
+        child = os.fork()
+        if child == 0:
+            uq.run("audit.toml", {"run.seed": kill})
+            os._exit(0)
+        time.sleep(rng.uniform(0.0, seconds))
+        os.kill(child, signal.SIGKILL)
+        died += finished(child) != 0
+        run_folder.write_files(out, {"note.txt": b""})  # ends what the killed one began
+        listed, there = disk.loads(out), len(sound(history))
+        if there not in (filed, filed + 1, filed + 2) or not (listed and disk.match(out, listed, listed)):
+            raise SystemExit(f"{filed} runs became {there}, with {len(listed)} files")
+        filed = there
+    rescued = waiting(history)
+    uq.run("audit.toml", {"run.seed": kills + 1})
+    return {"died": died, "lost": filed + rescued + 1 - len(sound(history))}
+
+
 def at_random(root: Path, kills: int = 20) -> dict[str, int]:
     """Kill a process that files one run after the other at random moments."""
     history, rng = History(root), random.Random(1)
@@ -198,8 +242,8 @@ def deleting(root: Path) -> dict[str, int]:
 
 
 def together(root: Path, writers: int = 10, each: int = 4) -> dict[str, int]:
-    """Let ten processes file runs in one audit and in one of their own, and list them, all at once."""
-    children = []
+    """Let ten processes file runs in one audit and their own, list them, and write one folder, all at once."""
+    children, out = [], root.with_name("out")
     for writer in range(writers):
         child = os.fork()
         if child == 0:
@@ -208,17 +252,21 @@ def together(root: Path, writers: int = 10, each: int = 4) -> dict[str, int]:
                     add(History(root), writer * 100 + number, wait=120)
                     add(History(root), number, f"own-{writer}", wait=120)
                     History(root).runs()
+                for number in range(5 * each):
+                    reports = {"report.html": b"<html>" * (1 + writer), "report.pdf": b"%PDF" * (1 + number)}
+                    run_folder.write(replace(RUN, settings={"n": writer}), out, reports=reports, clock={})
                 os._exit(0)
         children.append(child)
     codes = [finished(child) for child in children]
-    history = History(root)
+    history, listed = History(root), disk.loads(out)
     return {
         "failed": sum(map(bool, codes)),
+        "torn": int(not disk.match(out, listed, {"run.json", "report.html", "report.pdf", *listed})),
         "shared": len(sound(history)),
         "all": len(history.runs()),
     }
 
 
 if __name__ == "__main__":
-    modes = {one.__name__: one for one in (everywhere, at_random, deleting, together)}
+    modes = {one.__name__: one for one in (everywhere, at_random, whole_runs, deleting, together)}
     sys.stdout.write(json.dumps(modes[sys.argv[1]](Path(sys.argv[2]))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -81,6 +82,12 @@ def test_a_killed_writer_leaves_whole_files_and_the_next_one_mends_the_folder(
     assert complete(target, "old" if what == "write" else "new")
 
 
+def test_a_stage_that_was_not_yet_held_or_half_removed_goes_with_the_next_writer(tmp_path: Path) -> None:
+    (tmp_path / ".new-abc" / "new").mkdir(parents=True)
+    write_files(tmp_path, report("new"))
+    assert complete(tmp_path, "new")
+
+
 def test_a_writer_at_work_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second writer in the middle of the first one's work does not take its stage for one left behind."""
     real: Callable[..., None] = disk.write_through
@@ -145,6 +152,22 @@ def test_a_full_disk_leaves_the_old_report(tmp_path: Path, monkeypatch: pytest.M
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match="No space left on device"):
+        write_files(tmp_path, report("new"))
+    assert complete(tmp_path, "old")
+
+
+def test_a_disk_that_fills_while_the_old_report_is_set_aside_leaves_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was set aside in part is not put back."""
+    write_files(tmp_path, report("old"))
+
+    def filling(source: Path, target: Path) -> None:
+        target.write_bytes(source.read_bytes()[:100])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copy2", filling)
     with pytest.raises(InputError, match="No space left on device"):
         write_files(tmp_path, report("new"))
     assert complete(tmp_path, "old")

@@ -34,9 +34,15 @@ def test_filing_can_be_killed_at_any_time(tmp_path: Path) -> None:
     assert crash("at_random", tmp_path)["intact"] == 1
 
 
+def test_whole_runs_can_be_killed_at_any_time(tmp_path: Path) -> None:
+    told = crash("whole_runs", tmp_path)
+    assert told["died"] > 0
+    assert told["lost"] == 0
+
+
 def test_deleting_can_be_killed_at_every_point(tmp_path: Path) -> None:
     assert crash("deleting", tmp_path)["points"] > 10
 
 
 def test_ten_processes_lose_nothing(tmp_path: Path) -> None:
-    assert crash("together", tmp_path) == {"failed": 0, "shared": 40, "all": 80}
+    assert crash("together", tmp_path) == {"failed": 0, "torn": 0, "shared": 40, "all": 80}

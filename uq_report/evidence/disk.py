@@ -4,7 +4,8 @@ SHA256SUMS has the form that ``sha256sum --check`` reads.
 
 Files are written in a stage, a folder that is held by a lock which the system frees when its writer dies. From the mark
 on, all files of the stage are whole and on the disk: then they are moved to their places; before it, what was there
-stays. The next writer ends the work of a killed one.
+stays. The next writer ends the work of a killed one. Several writers make their stages at once and move their files one
+after the other.
 """
 
 from __future__ import annotations
@@ -13,14 +14,19 @@ import hashlib
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from tempfile import mkdtemp
 
 from filelock import FileLock
 
 from ..core.support.errors import InputError
 from ..core.support.safe_loading import bytes_of
+
+if sys.platform != "win32":
+    import fcntl
 
 RUN, CLOCK, EVIDENCE, SUMS = "run.json", "clock.json", "evidence", "SHA256SUMS"
 _LINE = re.compile(r"(?P<digest>[0-9a-f]{64}) [ *](?P<name>.+)")
@@ -83,13 +89,35 @@ LOCK, MARK, NEW, OLD = "lock", "whole", "new", "old"
 
 
 @contextmanager
-def hold(stage: Path) -> Iterator[None]:
-    """Hold a stage; on the way in, end the work of those whose writers are gone."""
-    with FileLock(stage / LOCK):
-        for other in sorted(stage.parent.glob(f"{PREFIX}*")):
-            if other != stage and _is_left(other):
+def staged(folder: Path) -> Iterator[Path]:
+    """Make and hold a stage in a folder; on the way in, end the work of those whose writers are gone."""
+    with alone(folder):
+        for other in sorted(folder.glob(f"{PREFIX}*")):
+            if _is_left(other):
                 _end(other)
+        stage = Path(mkdtemp(dir=folder, prefix=PREFIX))
+        lock = FileLock(stage / LOCK)
+        lock.acquire()
+    try:
+        yield stage
+    finally:
+        with alone(folder):
+            lock.release()
+            shutil.rmtree(stage)
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Wait until no other process is in this block for the folder; on Windows, which locks no folders, do not wait."""
+    if sys.platform == "win32":
         yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def remove(place: Path) -> None:
@@ -110,9 +138,9 @@ def write_through(file: Path, content: bytes) -> None:
 
 
 def _is_left(stage: Path) -> bool:
-    """Say whether nobody holds a stage; one without a lock is being made or removed."""
+    """Say whether nobody holds a stage; on Windows, one without a lock may be at work."""
     if not (stage / LOCK).exists():
-        return False
+        return sys.platform != "win32"
     try:
         with FileLock(stage / LOCK, timeout=0):
             return True

@@ -14,7 +14,6 @@ import shutil
 import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
@@ -138,10 +137,11 @@ def write_files(folder: str | Path, files: Mapping[str, bytes]) -> Path:
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=target, prefix=disk.PREFIX) as place, disk.hold(Path(place)):
+        with disk.staged(target) as stage:
             for name, content in files.items():
-                write_through(Path(place, disk.NEW, name), content)
-            _publish(list(dict.fromkeys(Path(name).parts[0] for name in files)), Path(place))
+                write_through(stage / disk.NEW / name, content)
+            with disk.alone(target):
+                _publish(list(dict.fromkeys(Path(name).parts[0] for name in files)), stage)
     except OSError as error:
         raise OutputError(f"run.write.folder must be writable; got {str(folder)!r}: {error}. Name another.") from error
     return target
@@ -222,8 +222,10 @@ def _publish(names: list[str], place: Path) -> None:
 
 
 def _set_aside(file: Path, backup: Path) -> None:
-    """Keep what stands in the way: a folder is moved, a file copied so that readers never miss it."""
+    """Keep what stands in the way, whole or not at all: a folder is moved, a file copied so that none is missing."""
     if file.is_dir():
         file.replace(backup)
     elif file.exists():
-        shutil.copy2(file, backup)
+        part = backup.parent.with_name("part")
+        shutil.copy2(file, part)
+        part.replace(backup)
