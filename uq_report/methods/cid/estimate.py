@@ -350,8 +350,8 @@ def _outcome(engine: Engine) -> Any:
     if engine.baseline.censored:
         raise InputError(
             "cid.y must not be censored; got times that may be. Beyond the last observed time the information about y "
-            "is not identified, and weights for censoring need a model of it. Use permutation importance with groups of "
-            "correlated features."
+            "is not identified, and weights for censoring need a model of it. Use permutation importance with groups "
+            "of correlated features."
         )
     y = np.asarray(engine.y)
     if len(np.unique(y)) < 2:
