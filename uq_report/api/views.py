@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+CALIBRATION_CURVES = (ids.CALIBRATION_RELIABILITY, ids.CALIBRATION_PIT, ids.CALIBRATION_COVERAGE)
 Earlier: TypeAlias = "str | Path | Run | AuditRun"
 
 
@@ -186,6 +187,7 @@ class ResultView:
             Another result of the same call, by the end of its id: ``"reliability"`` of ``calibration.reliability``; or
             a measure. Several stand below each other: ``["pfi", "train"]``. Of profiles ``"average"``,
             ``"individual"`` or ``"both"``; of Shapley values the plots of shap: ``"beeswarm"``, ``"waterfall"`` ...
+            By default the main result; of the calibration its curve, of numbers the probability integral transform.
         colour_by : str, optional
             A feature that colours the single rows of a profile.
         by : str, optional
@@ -212,6 +214,8 @@ class ResultView:
         if not isinstance(kind, str | None):
             parts = {each: self._part("plot.kind", each) for each in kind}
             return pictured(stacked({part.result.title: partial(part.plot, **choice) for part in parts.values()}))
+        if kind is None and figure is None and not choice and self.result.id == ids.CALIBRATION:
+            kind = next((key for key in CALIBRATION_CURVES if key in self.ids), None)
         choice = {key: value for key, value in self._choice.items() if self.result.id == ids.PDP} | choice
         if kind in SHAP_PLOTS and isinstance(self.result, Attribution):
             return pictured(shap_figure(self.to_shap(choice.pop("measure", None)), str(kind), **choice))
