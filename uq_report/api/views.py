@@ -13,7 +13,7 @@ import pandas as pd
 from ..core.engine.fast_path_evaluator import Progress
 from ..core.model.results import Attribution, Result
 from ..core.model.subject import Subject
-from ..core.support.calls import answering
+from ..core.support.calls import answering, known_arguments
 from ..core.support.errors import InputError, UnsupportedError, nearest
 from ..core.support.text import clean
 from ..document.plots.frames import RowLabels
@@ -437,7 +437,9 @@ class AuditRun:
     def _files(self, formats: Iterable[str], style: Style) -> Iterator[tuple[str, bytes]]:
         """Return the report files as they are made, once it is sure that nothing they need is missing."""
         look: dict[str, Any] = {name: value for name, value in style.items() if name != "progress"}
-        return reports_of(formats, self.run.denied, **look).of(self.run, style.get("progress"))
+        return known_arguments(reports_of, "write")(formats, self.run.denied, **look).of(
+            self.run, style.get("progress")
+        )
 
     def __repr__(self) -> str:
         """Return the answer in about ten lines."""
