@@ -30,6 +30,7 @@ source_suffix = {".rst": "restructuredtext", ".md": "myst-nb"}
 html_theme = "pydata_sphinx_theme"
 html_title = "uq_report"
 html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_js_files = ["labels.js"]
 html_theme_options = {"show_prev_next": False, "navigation_with_keys": False, "header_links_before_dropdown": 6}
 html_show_sourcelink = False
@@ -41,6 +42,7 @@ nb_execution_in_temp = True
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
+autodoc_typehints = "none"  # numpydoc states the types
 numpydoc_show_class_members = False
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import BayesianRidge, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -27,6 +27,8 @@ MODEL = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y)
 SUBJECT = uq.explain(MODEL, X, Y, train=(X, Y), label="<i>m</i>")
 RUN = uq.audit(SUBJECT, explainers=["pfi", "calibration"], progress=False)
 VIEW = RUN["pfi"]
+NUMBERS = X["a"] - SECRET + rng.normal(size=60)
+BAYES = uq.explain(BayesianRidge().fit(X, NUMBERS), X, NUMBERS)
 
 
 def test_a_subject_shows_counts_on_one_line_and_no_data() -> None:
@@ -95,12 +97,29 @@ def test_findings_and_what_did_not_run_are_tables() -> None:
     assert list(RUN.findings["code"]) == [finding.code for finding, _ in by_cause(RUN.run.findings)]
     longest = max(RUN.findings["statement"], key=len)
     assert escape(longest) in as_table(RUN.findings), "texts are not cut"
+    code, page = RUN.findings.loc[0, ["code", "docs"]]
+    assert f'<a href="{page}">{code}</a>' in as_table(RUN.findings)
+    assert "<th>docs</th>" not in as_table(RUN.findings)
+    assert "&lt;b&gt;" in as_table(pd.DataFrame({"<b>": ["<b>"]}))
+    assert "<b>" not in as_table(pd.DataFrame({"<b>": ["<b>"]}))
+
+
+@pytest.mark.parametrize(
+    ("subject", "label"),
+    [
+        (SUBJECT, "observed frequency"),
+        (BAYES, "probability integral"),
+    ],
+)
+def test_the_figure_of_the_calibration_is_its_curve(subject: Any, label: str) -> None:
+    axes = uq.calibration(subject, n_draws=99).plot().axes
+    assert any(label in axis.get_xlabel() + axis.get_ylabel() for axis in axes)
     assert set(RUN.not_run["cause"]) == {"not asked"}
 
 
 CELLS = """
 import numpy as np, pandas as pd, uq_report as uq
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import BayesianRidge, LogisticRegression
 X = pd.DataFrame(np.random.default_rng(0).normal(size=(80, 2)), columns=["a", "b"])
 y = (X["a"] > 0).astype(int)
 subject = uq.explain(LogisticRegression().fit(X, y), X, y)

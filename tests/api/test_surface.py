@@ -52,6 +52,11 @@ FEW: dict[str, dict[str, Any]] = {
 WHOLE: dict[str, Any] = {"train": (X, Y), "protected": {"side": GROUP}, "progress": False}
 
 
+def typed(thing: Any) -> Any:
+    """Return a thing whose attributes a type checker does not know."""
+    return thing
+
+
 def verb(name: str) -> Callable[..., Any]:
     return getattr(uq, name)
 
@@ -103,6 +108,13 @@ def test_the_second_order_of_r_sens_is_an_interaction() -> None:
         (lambda: verb("audit")(SUBJECT, explainers="importance"), "got 'importance'. Did you mean 'pfi'?"),
         (lambda: verb("audit")(SUBJECT, explainers="all"), "got 'all'. Leave it out for all."),
         (lambda: RUN["permutation_importance"], "Did you mean 'pfi'?"),
+        (lambda: verb("explain")(MODEL, X, Y, protected=X["a"].iloc[::-1]), "explain.protected must be in the order"),
+        (lambda: verb("explain")(MODEL.predict_proba(X), X, Y), "Pass stored predictions as uq.dist.Categorical("),
+        (lambda: verb("audit")(SUBJECT, title="mine"), "Pass about={'title': ...}."),
+        (lambda: verb("audit")(SUBJECT, policy=["nll <= 1"]), "Pass options={'checks.policy': {'require': [...]}}."),
+        (lambda: verb("attributions")(SUBJECT, rows=X.iloc[:2]), "shap.rows must be a list of integers or None; got"),
+        (lambda: RUN["drivers"], "Did you mean 'pfi.drivers'?"),
+        (lambda: typed(RUN).write("out", format="html"), "Did you mean 'formats'?"),
         (verb("explain"), "got a call with missing a required argument: 'model'."),
         (lambda: verb("audit")(SUBJECT, random_state=3), "Did you mean 'seed'?"),
         (lambda: verb("audit")(MODEL, X, Y, X_train=X), "Did you mean 'train'?"),
@@ -139,6 +151,12 @@ def test_an_attribute_of_another_library_is_answered() -> None:
             AttributeError, match=f"'Subject' object has no attribute '{name}'. Did you mean '{meant}'?"
         ):
             getattr(SUBJECT, name)
+
+
+def test_protected_attributes_are_a_column_or_a_frame() -> None:
+    side = pd.Series(GROUP, index=X.index, name="side")
+    for given in (side, side.to_frame(), {"side": GROUP}):
+        assert uq.explain(MODEL, X, Y, protected=given).protected["side"].tolist() == GROUP.tolist()
 
 
 def test_a_method_of_a_classifier_is_the_classifier() -> None:

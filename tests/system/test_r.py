@@ -18,10 +18,10 @@ FIT = """
 source({example!r})
 set.seed(1); n <- 60
 d <- data.frame(age = rnorm(n, 40, 10), income = rexp(n), home = factor(sample(c("own", "rent"), n, TRUE)))
-y <- as.integer(runif(n) < plogis(0.08 * (d$age - 40) - d$income + (d$home == "own")))
+y <- factor(ifelse(runif(n) < plogis(0.08 * (d$age - 40) - d$income + (d$home == "own")), "yes", "no"))
 m <- glm(y ~ ., binomial, cbind(d, y = y))
 write.csv(data.frame(value = format(coef(m), digits = 17)), "coef.csv", row.names = FALSE)
-explainer <- list(model = m, data = d, y = y, label = "R glm",
+explainer <- list(model = m, data = d, y = y,
                   predict_function = function(m, x) predict(m, x, type = "response"))
 code <- audit(explainer, "--explainers", "pfi,pdp", "--format", "html", program = {program!r})
 stopifnot(code == 0)
@@ -44,7 +44,7 @@ def test_an_audit_made_from_r_has_the_numbers_of_the_same_model_in_python(tmp_pa
 
     def model(X: Any) -> Any:
         p = 1 / (1 + np.exp(-(b0 + age * X["age"] + income * X["income"] + rent * (X["home"] == "rent"))))
-        return uq.dist.Categorical(np.column_stack([1 - p, p]), classes=[0, 1])
+        return uq.dist.Categorical(np.column_stack([1 - p, p]), classes=["no", "yes"])
 
     subject = uq.explain(model, data.drop(columns="target"), data["target"])
     own = uq.audit(subject, explainers=["pfi", "pdp"], progress=False)

@@ -19,7 +19,7 @@ from ..runner import plugins as registry
 from ..runner.cases import case_facts, source_of
 from ..runner.options import options_of
 from ..runner.prepare import measures_in, passed
-from ..runner.settings import Settings, make_settings, refuse, settled
+from ..runner.settings import About, Settings, make_settings, refuse, settled
 from . import interop
 from . import option_types as types
 from .arguments import names
@@ -543,12 +543,22 @@ def audit(
     return AuditRun(audited.run, audited.clock, subject if isinstance(subject, Subject) else None)
 
 
+_MOVED = {
+    "expectations": "options={'checks.direction': {'monotone': {...}}}",
+    "policy": "options={'checks.policy': {'require': [...]}}",
+    "fail_on": "it to uq.run, whose exit code it decides: uq.run('audit.toml', {'policy.fail_on': ...})",
+    **{key: f"about={{{key!r}: ...}}" for key in About.model_fields},
+}
+
+
 def _asked(explainers: Any, checks: Any, fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
     """Return the settings of an audit with names in place of objects, and the objects."""
     of_explainers = passed(registry.EXPLAINERS, given_explainers(explainers))
     of_checks = passed(registry.CHECKS, checks)
     for key in fields.keys() & {plugin.name for plugin in registry.find(registry.EXPLAINERS)}:
         raise InputError(f"audit.{key} must be given in options; got an argument. Pass options={{{key!r}: {{...}}}}.")
+    for key in fields.keys() & _MOVED.keys():
+        raise InputError(f"audit.{key} must be given otherwise; got an argument. Pass {_MOVED[key]}.")
     objects = [*of_explainers.objects, *of_checks.objects]
     asked = {**fields, "explainers": of_explainers.names, "checks": of_checks.names}
     given = measures_in(fields.get("options") or {}, objects)

@@ -34,6 +34,11 @@ def check_explained(model: Any, X: Any, y: Any) -> None:
     if is_table(model) and not of_draws and (y is None or not is_table(X) or hasattr(y, "predict")):
         swapped = f"got a {type(model).__name__} and a {type(X).__name__}"
         raise InputError(f"explain.model must come before its rows; {swapped}. Call uq.explain(model, X, y).")
+    if isinstance(model, np.ndarray):
+        raise InputError(
+            f"explain.model must be a model or a distribution; got an array of shape {model.shape}. Pass stored "
+            "predictions as uq.dist.Categorical(probabilities, classes) or uq.dist.Normal(mean, std)."
+        )
     if isinstance(y, str) and y in getattr(as_frame(X, "X"), "columns", ()):
         call = f"uq.explain(model, X.drop(columns={y!r}), X[{y!r}])"
         raise InputError(f"explain.y must be values, one per row; got the name of a column, {y!r}. Call {call}.")
@@ -47,8 +52,8 @@ def check_order(who: str, X: Any, y: Any) -> None:
     indexed = isinstance(X, pd.DataFrame) and isinstance(y, pd.Series | pd.DataFrame) and len(X) == len(y)
     if indexed and not X.index.equals(y.index) and X.index.symmetric_difference(y.index, sort=False).empty:
         raise InputError(
-            f"{who} must be in the order of its rows; got the index of X in another order. Pass y.loc[X.index], or "
-            "y.to_numpy() if the rows match by position."
+            f"{who} must be in the order of its rows; got the index of X in another order. Pass it by "
+            ".loc[X.index], or by .to_numpy() if the rows match by position."
         )
 
 

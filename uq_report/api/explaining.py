@@ -87,7 +87,7 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     block_size : int, optional
         Rows of a block, with `time`; by default n^(1/3), or more as the autocorrelation of losses, uncertainties and
         features asks for, up to n/20. See `uq_report.core.traits.block_length`.
-    protected : feature names, or mapping of str to array of shape (n,), optional
+    protected : feature names, or Series, frame or mapping of str to array of shape (n,), optional
         Attributes by which performance and uncertainty are distinguished, features of the model or not.
     label : str, optional
         The model's name in the report.
@@ -140,6 +140,7 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     explicit = {name: value for name, value in locals().items() if name in _SUBJECT and value is not None}
     check_explained(model, X, y)
     check_order("explain.y", X, y)
+    check_order("explain.protected", X, protected)
     if isinstance(train, tuple | list) and len(train) == 2:
         check_order("explain.train", *train)
     denied = names("explain.deny", deny)

@@ -71,10 +71,14 @@ def estimates_page(title: str, estimates: pd.DataFrame, notes: Iterable[str]) ->
 
 
 def as_table(frame: pd.DataFrame) -> str:
-    """Return a frame as an HTML table of at most `MAX_ROWS` rows."""
-    texts = frame.head(MAX_ROWS).map(_cell)
+    """Return a frame as an HTML table of at most `MAX_ROWS` rows; codes link to the pages in a column `docs`."""
+    texts = frame.head(MAX_ROWS).map(lambda value: escape(_cell(value))).rename(columns=lambda name: escape(str(name)))
+    if "docs" in texts:
+        pages = zip(texts["code"], texts.pop("docs"), strict=True)
+        texts["code"] = [f'<a href="{page}">{code}</a>' if page else code for code, page in pages]
     with pd.option_context("display.max_colwidth", None):
-        table: str = texts.to_html(index=False, escape=True, border=0, justify="left")
+        table: str = texts.to_html(index=False, escape=False, border=0, justify="left")
+    table = table.replace("<td>", '<td style="text-align: left">')
     left = len(frame) - MAX_ROWS
     return table if left <= 0 else f"{table}<p>{left} further rows are in the frame.</p>"
 

@@ -15,7 +15,7 @@ import pandas as pd
 from ..core.engine.fast_path_evaluator import Progress
 from ..core.model.results import Attribution, Result
 from ..core.model.subject import Subject
-from ..core.support.calls import answering
+from ..core.support.calls import answering, known_arguments
 from ..core.support.errors import InputError, UnsupportedError, nearest
 from ..core.support.numbers import number
 from ..core.support.text import clean
@@ -77,6 +77,7 @@ def _thirds(feature: str, values: pd.Series[float]) -> RowLabels:
     return RowLabels(feature, tuple(order), dict(enumerate(labels)))
 
 
+CALIBRATION_CURVES = (ids.CALIBRATION_RELIABILITY, ids.CALIBRATION_PIT, ids.CALIBRATION_COVERAGE)
 Earlier: TypeAlias = "str | Path | Run | AuditRun"
 
 
@@ -223,6 +224,7 @@ class ResultView:
             Another result of the same call, by the end of its id: ``"reliability"`` of ``calibration.reliability``; or
             a measure. Several stand below each other: ``["pfi", "train"]``. Of profiles ``"average"``,
             ``"individual"`` or ``"both"``; of Shapley values the plots of shap: ``"beeswarm"``, ``"waterfall"`` ...
+            By default the main result; of the calibration its curve, of numbers the probability integral transform.
         colour_by : str, optional
             A feature that colours the single rows of a profile.
         by : str, optional
@@ -249,6 +251,8 @@ class ResultView:
         if not isinstance(kind, str | None):
             parts = {each: self._part("plot.kind", each) for each in kind}
             return pictured(stacked({part.result.title: partial(part.plot, **choice) for part in parts.values()}))
+        if kind is None and figure is None and not choice and self.result.id == ids.CALIBRATION:
+            kind = next((key for key in CALIBRATION_CURVES if key in self.ids), None)
         choice = {key: value for key, value in self._choice.items() if self.result.id == ids.PDP} | choice
         if kind in SHAP_PLOTS and isinstance(self.result, Attribution):
             return pictured(shap_figure(self.to_shap(choice.pop("measure", None)), str(kind), **choice))
@@ -470,7 +474,9 @@ class AuditRun:
     def _files(self, formats: Iterable[str], style: Style) -> Iterator[tuple[str, bytes]]:
         """Return the report files as they are made, once it is sure that nothing they need is missing."""
         look: dict[str, Any] = {name: value for name, value in style.items() if name != "progress"}
-        return reports_of(formats, self.run.denied, **look).of(self.run, style.get("progress"))
+        return known_arguments(reports_of, "write")(formats, self.run.denied, **look).of(
+            self.run, style.get("progress")
+        )
 
     def __repr__(self) -> str:
         """Return the answer in about ten lines."""

@@ -163,7 +163,9 @@ class Run(Frozen):
         result = self.find(id)
         if result is None:
             known = [r.id for r in self.results]
-            hint = f" {nearest(id, known)}" if nearest(id, known).startswith("Did you mean") else ""
+            ends = [key for key in known if key.endswith(f".{id}")]
+            hint = f" Did you mean {ends[0]!r}?" if ends else f" {nearest(id, known)}"
+            hint = hint if hint.startswith(" Did you mean") else ""
             raise InputError(f"run.result must be one of {known}; got {id!r}.{hint}")
         return result
 

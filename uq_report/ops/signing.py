@@ -202,7 +202,7 @@ def _check_report(report: Report, terms: SignatureTerms, templates: str | Path |
     if status != "final" and not terms.draft:
         raise InputError(
             f"sign.report must have the status 'final'; got {status or 'none'!r}. Make it with "
-            "about={'status': 'final'}, or sign it as a draft by --draft."
+            "--set about.status=final, in Python about={'status': 'final'}, or sign it as a draft by --draft."
         )
     verified = verify(report.path, templates=templates, deep=True)
     if not verified.ok:

@@ -16,6 +16,7 @@ import pandas as pd
 from pydantic import TypeAdapter
 
 from ..core.support.errors import nearest
+from ..core.support.text import clean
 
 # A single one, and several of them.
 _NOUNS: Mapping[Any, tuple[str, str]] = {
@@ -136,7 +137,7 @@ def read_options(
         except ValueError:
             default = options[name].default_text
             remedy = f" The default is {default}." if default else ""
-            mistakes.append(f"{key}.{name} must be {options[name].allowed}; got {value!r}.{remedy}")
+            mistakes.append(f"{key}.{name} must be {options[name].allowed}; got {clean(repr(value), 200)}.{remedy}")
     return usable, mistakes
 
 

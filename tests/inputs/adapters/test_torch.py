@@ -183,8 +183,18 @@ def test_rows_come_in_the_dtype_of_the_model() -> None:
 )
 def test_anything_else_is_refused(function: Any, got: str) -> None:
     for ask in (lambda: ADAPTER.predict(Head(function), X), lambda: ADAPTER.derivatives(Head(function), X, 1)):
-        with pytest.raises(ModelError, match=rf"Head\.forward must return a torch\.distributions .*{got}.* Wrap the"):
+        with pytest.raises(ModelError, match=rf"Head\.forward must return a torch\.distributions .*{got}.* Wrap it"):
             ask()
+
+
+def test_logits_are_refused_with_the_lines_that_wrap_the_module() -> None:
+    model = Head(lambda x, w: x @ w)
+    with pytest.raises(ModelError, match="got Tensor of shape") as error:
+        ADAPTER.predict(model, X)
+    subject = typed(str(error.value), model=model, X=X, y=np.arange(30) % 3)
+    logits = X @ W.numpy()
+    expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(subject.adapter.predict(subject.model, X).probabilities, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("columns", [0, slice(0, 1)])

@@ -276,6 +276,10 @@ def protected(
     attributes: Iterable[str] | Mapping[str, Any] | None, X: Table, features: tuple[str, ...]
 ) -> dict[str, AnyArray]:
     """Return the values of each protected attribute: a feature by its name, any other with its values."""
+    if isinstance(attributes, pd.Series):
+        attributes = attributes.to_frame(attributes.name or "protected")
+    if isinstance(attributes, pd.DataFrame):
+        attributes = dict(attributes.items())
     if isinstance(attributes, Mapping):
         columns = {str(name): plain_array(values) for name, values in attributes.items()}
     else:

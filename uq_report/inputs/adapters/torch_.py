@@ -129,10 +129,18 @@ def _array(tensor: Any) -> FloatArray:
     return np.asarray(tensor.detach().cpu().numpy(), dtype=float)
 
 
-_WRAP = (
-    "Wrap the module so that forward returns a torch.distributions object, as in Normal(mean, std) "
-    "or Categorical(logits=logits)."
-)
+_WRAP = """\
+import torch
+
+class Stated(torch.nn.Module):
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+
+    def forward(self, x):
+        return torch.distributions.Categorical(logits=self.module(x))  # or probs=..., or Normal(mean, std)
+
+uq.explain(Stated(model), X, y)"""
 _SEVERAL = (
     "A model with several outputs is audited one output at a time: wrap the module in one whose forward returns that "
     "output's, as in Normal(d.mean[:, 0], d.stddev[:, 0])."
@@ -173,7 +181,12 @@ def read(model: Any, output: Any, n: int) -> tuple[Any, Build]:
         raise ModelError(
             f"{who}.forward must return a torch.distributions object (Normal, StudentT, Poisson, Categorical or "
             f"Bernoulli) or a gpytorch MultivariateNormal; got {type(dist).__name__}{shape}. "
-            f"{_WRAP if shape not in points else f'Lay residuals over its predictions. {to_type(_POINTS)}'}"
+            + (
+                "Return Bernoulli(logits=...) of logits; lay residuals over numbers. "
+                if shape in points
+                else "Wrap it. "
+            )
+            + to_type(_POINTS if shape in points else _WRAP)
         )
     size = tuple(dist.event_shape if kind == _JOINT else dist.batch_shape)
     if size not in ((n,), (n, 1)):

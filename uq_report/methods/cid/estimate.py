@@ -349,8 +349,9 @@ def _outcome(engine: Engine) -> Any:
         raise InputError("cid.y must be given: covered information is about y; got none.")
     if engine.baseline.censored:
         raise InputError(
-            "cid.y must not be censored; got times that may be. Covered information about them is not defined here; "
-            "use permutation importance and profiles of the same model."
+            "cid.y must not be censored; got times that may be. Beyond the last observed time the information about y "
+            "is not identified, and weights for censoring need a model of it. Use permutation importance with groups "
+            "of correlated features."
         )
     y = np.asarray(engine.y)
     if len(np.unique(y)) < 2:
