@@ -21,13 +21,12 @@ from uq_report.evidence import (
     rows,
     segments,
     selective,
-    sensitivity,
 )
 from uq_report.evidence.view import View
 
 from .runs import runs
 
-MODULES = (comparisons, rows, importance, information, outcomes, profiles, rows, segments, selective, sensitivity)
+MODULES = (comparisons, rows, importance, information, outcomes, profiles, rows, segments, selective)
 VIEWS: dict[str, type[View]] = {
     part.id: part
     for module in MODULES

@@ -1,4 +1,4 @@
-"""The views of several subjects, one model or data set each, in one table and one figure."""
+"""The views and the audits of several subjects, one model or data set each, in one table and one figure."""
 
 from __future__ import annotations
 
