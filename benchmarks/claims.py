@@ -99,7 +99,7 @@ def accused(design: str, reps: int) -> int:
 
 
 class Sharp:
-    """A classifier whose log-odds are multiplied by 1.7."""
+    """A classifier whose log-odds are multiplied by 2.5, which realises a third less than it implies."""
 
     classes_ = np.array([0, 1])
 
@@ -108,7 +108,7 @@ class Sharp:
 
     def predict_proba(self, X: Any) -> Any:
         """Return the probabilities."""
-        p = expit(1.7 * self.model.decision_function(X))
+        p = expit(2.5 * self.model.decision_function(X))
         return np.column_stack([1 - p, p])
 
 
@@ -127,11 +127,11 @@ def over_fitted(rng: Rng) -> bool:
 
 
 def over_confident(rng: Rng) -> bool:
-    """Say whether log-odds times 1.7 are named."""
+    """Say whether log-odds times 2.5 are named."""
     return over(named(Sharp(LogisticRegression().fit(*drawn(3000, rng))), drawn(600, rng)))
 
 
-FAULTS = {"leak in training only": leaking, "over-fitted": over_fitted, "log-odds x 1.7": over_confident}
+FAULTS = {"leak in training only": leaking, "over-fitted": over_fitted, "log-odds x 2.5": over_confident}
 
 
 def cost(make: Callable[[], Any], n: int = 1000, times: int = 15) -> tuple[float, float]:

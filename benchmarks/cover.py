@@ -98,21 +98,21 @@ def known_measures() -> Mapping[str, Measure]:
     return measures()
 
 
-def importance(subject: Subject, engine: Engine) -> Sequence[Result]:
+def importance(subject: Subject, engine: Engine, n_repeats: int = 10) -> Sequence[Result]:
     """Return the likelihood importance of every feature."""
-    return PermutationImportance(measures=(NLL.name,), n_repeats=10, train=False).explain(
+    return PermutationImportance(measures=(NLL.name,), n_repeats=n_repeats, train=False).explain(
         subject, engine.bound("pfi"), {}
     )
 
 
 def corrected(subject: Subject, prior: Mapping[str, Sequence[Result]] | None = None) -> dict[str, Any]:
-    """Return every result up to ``cover``; with the covering sets and margins of `prior` where they are given."""
+    """Return every result up to ``cover``; with the partner features of `prior` where they are given."""
     engine, made = Engine(subject, known_measures()), dict(prior or {})
+    repeats = 10 if prior is None else 3
+    made["pfi"] = importance(subject, engine, repeats)
     if prior is None:
-        made["pfi"] = importance(subject, engine)
         field = CoveredInformation(measures=(NLL.name,), n_sets=10)
         made["cid"] = field.explain(subject, engine.bound("cid"), made)
-    repeats = 10 if prior is None else 3
     made["cover"] = CoverCorrection(repeats).explain(subject, engine.bound("cover"), made)
     return made
 

@@ -1,18 +1,22 @@
 """How often planted faults are named: the power of every check, on real audits.
 
-    python benchmarks/faults.py [--reps 20] [--designs "target leak" ...] [--jobs 2]
+    python benchmarks/faults.py [--reps 20] [--seed 0] [--designs "target leak" ...] [--jobs 2] [--write FILE]
 
 Every fault stands in data of a logistic truth, of the shape of noise a linear one, with six features correlated .5,
 audited on 800 rows. `NAMED` says
 which code should name it, and of which feature; a code that no check has yet is told, and never counts as a pass.
+`--write` keeps the power of every code in the file that its page prints (``uq_report/checks/power.json``); with
+`--designs` the other faults stay.
 """
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +46,7 @@ from honest import (
 )
 from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestClassifier
 from sklearn.linear_model import BayesianRidge, LogisticRegression, PoissonRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -114,6 +118,19 @@ NAMED: Mapping[str, Named] = {
     "dup within": Named(("UQ702",)),
     "drift 1 sd two": Named(("UQ303", "UQ304"), ("f0", "f4")),
     "under-dispersed": Named(("UQ101",)),
+    "proxy of the outcome": Named(("UQ411",), ("calls",)),
+    "other unit in test": Named(("UQ303", "UQ304"), ("temperature",)),
+    "sign of half a column": Named(("UQ401", "UQ123"), ("income",)),
+    "over-confident in a region": Named(("UQ121", "UQ101"), ("age",)),
+    "spread of a segment": Named(("UQ121", "UQ101"), ("visits",)),
+    "classes swapped in a region": Named(("UQ123", "UQ121"), ("region",)),
+    "stale feature": Named(("UQ401",), ("income",)),
+    "a tenth trained on": Named(("UQ701",)),
+    "code 999": Named(("UQ703",), ("visits",)),
+    "crossing quantiles": Named(("UQ101",)),
+    "balanced training sample": Named(("UQ101",)),
+    "records joined wrongly": Named(("UQ101", "UQ001", "UQ401"), fair=FEATURES),
+    "top-coded in test": Named(("UQ303", "UQ304"), ("income",)),
 }
 
 
@@ -224,7 +241,7 @@ def overfit() -> Any:
 
 def wrong_direction(rng: Rng) -> Case:
     """Expect the outcome to fall with debt, where it rises."""
-    return replace(honest(rng), options={"checks.direction": {"monotone": {"debt": "decreasing"}}})
+    return replace(honest(rng), options={"checks.direction": {"monotone": {"debt": "decreasing"}}}, also=("pdp",))
 
 
 def sentinel(rng: Rng) -> Case:
@@ -406,6 +423,100 @@ def regular_counts(rng: Rng) -> Case:
     return fitted(PoissonRegressor(alpha=1e-4), rows, rng, 2500, 600)
 
 
+def called(sample: Rows, _: str, rng: Rng) -> Any:
+    """Return calls of the collection department, which come after the outcome; a few are for other reasons."""
+    return rng.poisson(np.where(sample[1] == 1, 6.0, 0.02)).astype(float)
+
+
+def measured_in(sample: Rows, which: str, rng: Rng) -> Any:
+    """Return temperatures, in training in degrees Celsius, in test in degrees Fahrenheit."""
+    celsius = 15 + 8 * sample[0]["age"] + 3 * rng.normal(size=len(sample[1]))
+    return celsius if which == "train" else 32 + 1.8 * celsius
+
+
+def surer_when_old(rng: Rng) -> Case:
+    """Triple the log-odds of an honest model where age is above .8."""
+    case = honest(rng)
+    model, old = case.model, Scaled(case.model, 3.0)
+
+    class Regional(Scaled):
+        """The one model or the other."""
+
+        def predict_proba(self, X: pd.DataFrame) -> Any:
+            """Return the probabilities."""
+            return np.where(X[["age"]] > 0.8, old.predict_proba(X), model.predict_proba(X))
+
+    return replace(case, model=Regional(case.model, 1.0))
+
+
+def wide_where_visited(X: pd.DataFrame, rng: Rng) -> Any:
+    """Return noise with three times the spread where visits are above 1."""
+    return np.where(X["visits"] > 1, 3.0, 1.0) * rng.normal(size=len(X))
+
+
+def swapped_region(rng: Rng) -> Case:
+    """Exchange the classes of the audited rows of one region of seven."""
+    regions, sample = [f"r{i}" for i in range(7)], []
+    for n in (3000, 800):
+        X, y = rows(n, rng)
+        sample.append((X.assign(region=rng.choice(regions, n)), y))
+    train, (X, y) = sample
+    words = make_column_transformer((OneHotEncoder(), ["region"]), remainder="passthrough")
+    return refitted(make_pipeline(words, LogisticRegression()), train, (X, np.where(X["region"] == "r3", 1 - y, y)))
+
+
+def stale(X: pd.DataFrame, rng: Rng) -> Any:
+    """Return income of long ago, correlated .4 with that of today."""
+    return 0.4 * X["income"] + np.sqrt(1 - 0.4**2) * rng.normal(size=len(X))
+
+
+def tenth_trained(rng: Rng) -> Case:
+    """Put training rows of a logistic regression among a tenth of the audited ones."""
+    case = honest(rng)
+    X, y = case.test[0].copy(), case.test[1].copy()
+    X.iloc[:80], y[:80] = case.train[0].iloc[:80].to_numpy(), case.train[1][:80]
+    return replace(case, test=(X, y))
+
+
+def coded(rng: Rng) -> Case:
+    """Write 999 where the number of visits is not known, in both samples, and fit boosting to that."""
+    train, test = rows(3000, rng), rows(800, rng)
+    for X, _ in (train, test):
+        X["visits"] = np.where(rng.uniform(size=len(X)) < 0.05, 999, np.floor(8 + 4 * X["visits"]).clip(0))
+    return refitted(HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=8), train, test)
+
+
+def crossing(rng: Rng) -> Case:
+    """Return deep trees boosted for each of seven quantiles, which cross."""
+
+    def numbers(n: int) -> Rows:
+        X = rows(n, rng)[0]
+        return X, X.to_numpy() @ np.asarray(MIXED) + rng.normal(size=n)
+
+    train, test = numbers(600), numbers(800)
+    models = {
+        level: HistGradientBoostingRegressor(loss="quantile", quantile=level, min_samples_leaf=3).fit(*train)
+        for level in (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+    }
+    return Case(model=models, train=train, test=test)
+
+
+def balanced(rng: Rng) -> Case:
+    """Fit to as many of either class, where 7 % of the audited rows are of the first."""
+    rare = partial(logistic_rows, b=MIXED, r=0.5, intercept=-3.2)
+    (X, y), test = rare(6000, rng), rare(800, rng)
+    keep = np.concatenate([np.flatnonzero(y == 1), rng.choice(np.flatnonzero(y == 0), int(y.sum()), replace=False)])
+    return refitted(LogisticRegression(), (X.iloc[keep].reset_index(drop=True), y[keep]), test)
+
+
+def joined_wrongly(rng: Rng) -> Case:
+    """Give the outcomes of half of the audited rows to others of them."""
+    case = honest(rng)
+    X, y = case.test[0], case.test[1].copy()
+    y[:400] = rng.permutation(y[:400])
+    return replace(case, test=(X, y))
+
+
 FAULTS: tuple[Fault, ...] = (
     Fault("over-confidence", "log-odds x 1.7", partial(scaled, factor=1.7)),
     Fault("under-confidence", "log-odds x 0.5", partial(scaled, factor=0.5)),
@@ -451,6 +562,23 @@ FAULTS: tuple[Fault, ...] = (
     Fault("dup within", "each row twice", lambda rng: bank(rng, twice)),
     Fault("drift 1 sd two", "two features", drift),
     Fault("under-dispersed", "variance 0.3 of the mean", regular_counts),
+    Fault("proxy of the outcome", "calls after the outcome, AUC .99", lambda rng: with_column(rng, "calls", called)),
+    Fault("other unit in test", "1.8 x + 32", lambda rng: with_column(rng, "temperature", measured_in)),
+    Fault(
+        "sign of half a column",
+        "50 % of rows",
+        lambda rng: in_test(rng, lambda X, g: X["income"] * g.choice([-1.0, 1.0], len(X))),
+    ),
+    Fault("over-confident in a region", "log-odds x 3 in 21 % of rows", surer_when_old),
+    Fault("spread of a segment", "3 sd in 16 % of rows", partial(noisy, draw=wide_where_visited)),
+    Fault("classes swapped in a region", "14 % of rows", swapped_region),
+    Fault("stale feature", "r = .4 with the present", lambda rng: in_test(rng, stale)),
+    Fault("a tenth trained on", "10 % of rows", tenth_trained),
+    Fault("code 999", "5 % of rows", coded),
+    Fault("crossing quantiles", "boosting, 600 rows", crossing),
+    Fault("balanced training sample", "50 % for 7 %", balanced),
+    Fault("records joined wrongly", "50 % of rows", joined_wrongly),
+    Fault("top-coded in test", "at the median", lambda rng: in_test(rng, lambda X, _: X["income"].clip(upper=0.0))),
 )
 
 
@@ -464,6 +592,17 @@ def is_found(named: Named, heard: Heard) -> bool:
     """Say whether an audit names the fault above an observation, or is refused because of it."""
     raised = any(is_named(one, named) and one.severity != "observation" for one in heard.findings)
     return raised or (bool(named.refusal) and named.refusal in heard.refused)
+
+
+def powers(faults: Sequence[Fault], table: Mapping[str, Sequence[Heard]]) -> dict[str, dict[str, tuple[str, int, int]]]:
+    """Return, by code and fault, its size, the audits in which that code names it above an observation, and all."""
+    power: dict[str, dict[str, tuple[str, int, int]]] = {}
+    for fault in faults:
+        for code in NAMED[fault.name].codes:
+            named, audits = NAMED[fault.name]._replace(codes=(code,)), table[fault.name]
+            raised = sum(is_found(named, heard) for heard in audits)
+            power.setdefault(code, {})[fault.name] = (fault.size, raised, len(audits))
+    return power
 
 
 def accuses_innocent(finding: Any, named: Named) -> bool:
@@ -520,9 +659,15 @@ def printed(faults: Sequence[Fault], table: Mapping[str, Sequence[Heard]]) -> No
 
 
 def main() -> None:
-    options = arguments(__doc__, 20)
+    options = arguments(__doc__, 20, write="")
     faults = chosen(FAULTS, options.designs)
-    printed(faults, measured(faults, options.reps, options.jobs))
+    table = measured(faults, options.reps, options.jobs, seed=options.seed)
+    printed(faults, table)
+    if options.write:
+        path, power = Path(options.write), powers(faults, table)
+        before = json.loads(path.read_text()) if options.designs and path.exists() else {}
+        kept = {code: {**before.get(code, {}), **power.get(code, {})} for code in sorted({*before, *power})}
+        path.write_text(json.dumps(kept, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 """How often every rule speaks of honest, fitted models: its size, on real audits.
 
-    python benchmarks/honest.py [--reps 20] [--designs "rare class" ...] [--jobs 2] [--write FILE]
+    python benchmarks/honest.py [--reps 20] [--seed 0] [--designs "rare class" ...] [--jobs 2] [--write FILE]
     python benchmarks/honest.py --explainers support segments --checks UQ121 UQ122 --write uq_report/checks/rates.json
 
 Every model is of the family that its data come from, or nearly, and fitted as people fit it. Rates are shares of
 audits, with exact binomial 95 % intervals; the rate of a rule is the worst over the designs. `--write` keeps the worst
-rates in the file that reports print (``uq_report/checks/rates.json``). For a new rule, `--explainers` runs those that
-it reads and no other, and `--checks` puts its rate beside the rates that the file has.
+rates in the file that reports print (``uq_report/checks/rates.json``); a code that no audit judged keeps its rate. Only
+explainers run that checks above an observation read. For a new rule, `--explainers` runs those that it reads and no
+other, and `--checks` puts its rate beside the rates that the file has. `--seed` is the number of the first data set.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from time import perf_counter
@@ -30,9 +31,11 @@ from joblib import Parallel, delayed
 from lifelines import WeibullAFTFitter
 from scipy.optimize import minimize_scalar
 from scipy.stats import beta, nbinom
+from scipy.stats import t as student_t
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
+    BaggingClassifier,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
@@ -49,17 +52,18 @@ from sklearn.linear_model import (
     RidgeCV,
 )
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 import uq_report as uq
 from uq_report.core.support.errors import UQReportError
-from uq_report.distributions import NegativeBinomial
+from uq_report.distributions import LogNormal, NegativeBinomial, Poisson, StudentT, ZeroInflated
 from uq_report.evidence.finding import SEVERITIES, Finding, Outcome
 from uq_report.reading.rating import FIT, rating
 from uq_report.reading.run_reader import gate_of
 from uq_report.runner import plugins
 
-COSTLY = frozenset({"dalex", "h_statistic", "redundancy", "rsens", "shap"})
+# not run unless a case needs them: the costly explainers, and those that only observations rest on
+OMITTED = frozenset({"agreement", "ale", "cover", "dalex", "h_statistic", "pdp", "redundancy", "rsens", "shap"})
 OPTIONS: Mapping[str, Mapping[str, Any]] = {"pfi": {"n_repeats": 10}}
 FEATURES = ("income", "age", "debt", "tenure", "savings", "visits")
 POSITIVE = (1.0, 0.6, 0.4, 0.2, 0.0, 0.0)
@@ -74,7 +78,7 @@ MakeRows = Callable[[int, Rng], Rows]
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A fitted model with its rows, what else `explain` and `audit` are told, and costly explainers that it needs."""
+    """A fitted model with its rows, what else `explain` and `audit` are told, and further explainers that it needs."""
 
     model: Any
     test: Rows
@@ -113,9 +117,9 @@ class Design(NamedTuple):
 
 
 def explainers(also: Iterable[str] = ()) -> list[str]:
-    """Return the registered explainers of this package without the costly ones."""
+    """Return the registered explainers of this package that claims rest on, and those of `also`."""
     ours = (one.name for one in plugins.find(plugins.EXPLAINERS) if one.distribution == "uq_report")
-    return [name for name in ours if name not in COSTLY or name in also]
+    return [name for name in ours if name not in OMITTED or name in also]
 
 
 @cache
@@ -126,7 +130,7 @@ def registered() -> Mapping[str, str]:
 
 
 def audited(case: Case, seed: int, only: Sequence[str] = ()) -> Heard:
-    """Audit a case, with all explainers but the costly or `only` some; what cannot be audited at all is refused."""
+    """Audit a case, with the explainers that claims rest on or `only` some; what cannot be audited is refused."""
     start = perf_counter()
     try:
         subject = uq.explain(case.model, *case.test, train=case.train, **case.told)
@@ -173,11 +177,9 @@ def fitted(model: Any, rows: MakeRows, rng: Rng, n_train: int = 3000, n: int = 8
 
 
 def told(case: Case, **more: Any) -> Case:
-    """Return the case with more said of it; `options` apart, arguments of `explain`."""
-    options = more.pop("options", case.options)
-    return Case(
-        model=case.model, test=case.test, train=case.train, options=options, also=case.also, told={**case.told, **more}
-    )
+    """Return the case with more said of it; `options` and `also` apart, arguments of `explain`."""
+    ours = {name: more.pop(name) for name in ("options", "also") if name in more}
+    return replace(case, **ours, told={**case.told, **more})
 
 
 def logistic_rows(n: int, rng: Rng, b: Sequence[float] = POSITIVE, r: float = 0.7, intercept: float = 0.0) -> Rows:
@@ -194,7 +196,7 @@ def logistic(rng: Rng, n_train: int = 3000, n: int = 800, **rows: Any) -> Case:
 def expected_directions(rng: Rng) -> Case:
     """Return positive coefficients that the owner expects."""
     expected = {name: "increasing" for name, b in zip(FEATURES, POSITIVE, strict=True) if b > 0}
-    return told(logistic(rng), options={"checks.direction": {"monotone": expected}})
+    return told(logistic(rng), options={"checks.direction": {"monotone": expected}}, also=("pdp",))
 
 
 def idle_groups(rng: Rng) -> Case:
@@ -471,6 +473,144 @@ def series(rng: Rng) -> Case:
     return told(fitted(BayesianRidge(), rows, rng, 1500, 730), time=np.arange(730))
 
 
+class ZeroCounts:
+    """Poisson counts with additional zeros, both log-linear, by expectation and maximisation."""
+
+    def fit(self, X: pd.DataFrame, y: Any) -> ZeroCounts:
+        """Fit the chance of an additional zero and the rate in turn."""
+        extra, twice = np.where(y == 0, 0.5, 0.0), pd.concat([X, X])
+        classes = np.repeat([1, 0], len(X))
+        for _ in range(30):
+            self.zero_ = LogisticRegression(C=100).fit(twice, classes, sample_weight=np.r_[extra, 1 - extra])
+            self.rate_ = PoissonRegressor(alpha=1e-4).fit(X, y, sample_weight=1 - extra)
+            p = self.zero_.predict_proba(X)[:, 1]
+            extra = np.where(y == 0, p / (p + (1 - p) * np.exp(-self.rate_.predict(X))), 0.0)
+        return self
+
+    def __call__(self, X: pd.DataFrame) -> ZeroInflated:
+        """Return the distributions of the counts."""
+        return ZeroInflated(self.zero_.predict_proba(X)[:, 1], Poisson(self.rate_.predict(X)))
+
+
+def zero_rows(n: int, rng: Rng) -> Rows:
+    """Return visits of people of whom a part, more of the older, never comes."""
+    X = normals(n, rng, 0.4)
+    never = tossed(-0.5 + 0.8 * X["age"], rng) == 1
+    return X, np.where(never, 0, rng.poisson(np.exp(0.6 + 0.5 * X["income"] - 0.3 * X["debt"])))
+
+
+def weighted(rng: Rng) -> Case:
+    """Return a test sample that holds four times as many of the indebted, with weights that undo it."""
+    X, y = logistic_rows(3000, rng, b=MIXED, r=0.5)
+    chance = np.where(X["debt"] > 1, 0.8, 0.2)
+    drawn = rng.uniform(size=len(y)) < chance
+    case = logistic(rng, b=MIXED, r=0.5)
+    return replace(case, test=(X[drawn].reset_index(drop=True), y[drawn]), told={"sample_weight": 1 / chance[drawn]})
+
+
+def rated_rows(n: int, rng: Rng) -> Rows:
+    """Return ordered grades, made from two numbers, and outcomes that rise with them in uneven steps."""
+    X = normals(n, rng, 0.5, FEATURES[:4])
+    grades = np.digitize(X["income"] - X["debt"] + rng.normal(size=n), [-2.0, -0.8, 0.3, 1.2, 2.4])
+    X["grade"] = np.array(["F", "E", "D", "C", "B", "A"])[grades]
+    return X, tossed(np.array([1.8, 1.0, 0.1, -0.2, -0.9, -1.6])[grades] + 0.6 * X["age"] - 0.5, rng)
+
+
+def town_rows(n: int, rng: Rng) -> Rows:
+    """Return thirty towns, large and small, with effects of their own."""
+    X = normals(n, rng, 0.4, FEATURES[:4])
+    share = 1 / np.arange(2, 32)
+    towns = rng.choice(30, n, p=share / share.sum())
+    X["town"] = np.array([f"t{i:02d}" for i in range(30)])[towns]
+    effects = np.random.default_rng(8).normal(scale=0.6, size=30)
+    return X, tossed(X.iloc[:, :4].to_numpy() @ np.array([0.8, -0.5, 0.3, 0]) + effects[towns] - 0.7, rng)
+
+
+def towns(rng: Rng) -> Case:
+    """Return a logistic regression of the common towns, the others as one."""
+    words = OneHotEncoder(min_frequency=30, handle_unknown="infrequent_if_exist")
+    model = make_pipeline(make_column_transformer((words, ["town"]), remainder="passthrough"), LogisticRegression())
+    return fitted(model, town_rows, rng, 2500, 700)
+
+
+def trend(rng: Rng) -> Case:
+    """Return every second of 1600 days with season, trend and weather that lasts; the others are the training rows."""
+    day, temp = np.arange(1600), np.zeros(1600)
+    for i in day[1:]:
+        temp[i] = 0.9 * temp[i - 1] + 0.4 * rng.normal()
+    angle = 2 * np.pi * day / 365.25
+    X = pd.DataFrame({"day": day, "sin": np.sin(angle), "cos": np.cos(angle), "temp": temp, "promotion": day % 7 == 5})
+    X["promotion"] = X["promotion"].astype(float)
+    y = 10 + 0.002 * day + X[["sin", "temp", "promotion"]].to_numpy() @ np.array([2, 1, 1.5]) + rng.normal(size=1600)
+    train, test = ((X[k::2].reset_index(drop=True), y[k::2]) for k in (0, 1))
+    model = make_pipeline(StandardScaler(), BayesianRidge()).fit(*train)
+    return Case(model=model, train=train, test=test, told={"time": day[1::2]})
+
+
+class HeavyTailed:
+    """A linear location with t noise, whose scale and degrees of freedom are fitted to the residuals."""
+
+    def fit(self, X: pd.DataFrame, y: Any) -> HeavyTailed:
+        """Fit location and noise in turn."""
+        weights = np.ones(len(y))
+        for _ in range(10):
+            self.mean_ = LinearRegression().fit(X, y, sample_weight=weights)
+            e = y - self.mean_.predict(X)
+            self.df_, _, self.scale_ = student_t.fit(e, floc=0)
+            weights = 1 / (1 + (e / self.scale_) ** 2 / self.df_)
+        return self
+
+    def __call__(self, X: pd.DataFrame) -> StudentT:
+        """Return the distributions of the outcomes."""
+        return StudentT(self.df_, self.mean_.predict(X), self.scale_)
+
+
+def shocked_rows(n: int, rng: Rng) -> Rows:
+    """Return numbers about a linear mean with t noise."""
+    X = normals(n, rng, 0.5)
+    return X, X.to_numpy() @ np.asarray(MIXED) + rng.standard_t(4, n)
+
+
+def households(rng: Rng) -> Case:
+    """Return persons of households of one to many, with an effect of the household, and outcomes that are numbers."""
+
+    def rows(n: int) -> tuple[Rows, Any]:
+        of = np.repeat(np.arange(n), rng.geometric(0.35, n))[:n]
+        X = normals(n, rng, 0.4)
+        X["income"] = rng.normal(size=n)[of]
+        return (X, X.to_numpy() @ np.asarray(MIXED) + 0.7 * rng.normal(size=n)[of] + rng.normal(size=n)), of
+
+    (train, _), (test, of) = rows(3000), rows(600)
+    return Case(model=BayesianRidge().fit(*train), train=train, test=test, told={"clusters": of})
+
+
+class Amounts:
+    """Log-normal amounts: the mean and the spread of the logarithm are linear and log-linear."""
+
+    def fit(self, X: pd.DataFrame, y: Any) -> Amounts:
+        """Fit the logarithm."""
+        self.log_ = Heteroscedastic().fit(X, np.log(y))
+        return self
+
+    def __call__(self, X: pd.DataFrame) -> LogNormal:
+        """Return the distributions of the amounts."""
+        return LogNormal(*self.log_.predict(X, return_std=True))
+
+
+def amount_rows(n: int, rng: Rng) -> Rows:
+    """Return log-normal amounts."""
+    X, y = linear_rows(n, rng, uneven=True)
+    return X, np.exp(6 + 0.5 * y)
+
+
+def unequal_rows(n: int, rng: Rng) -> Rows:
+    """Return one of four classes, of which two have a few per cent."""
+    X = normals(n, rng, 0.4)
+    b = np.column_stack([np.zeros(6), MIXED, MIXED[::-1], np.roll(MIXED, 2)])
+    scores = X.to_numpy() @ b + np.array([1.5, 1.0, -1.8, -1.4]) + rng.gumbel(size=(n, 4))
+    return X, np.array(["repaid", "late", "sold", "fraud"])[scores.argmax(axis=1)]
+
+
 DESIGNS: tuple[Design, ...] = (
     Design("independent logistic", idle_groups),
     Design("correlated logistic", expected_directions),
@@ -518,6 +658,35 @@ DESIGNS: tuple[Design, ...] = (
     Design("clusters class", clustered),
     Design("series", series),
     Design("missing same", lacking_alike),
+    Design("zero-inflated counts", lambda rng: fitted(ZeroCounts(), zero_rows, rng)),
+    Design("weighted sample", weighted),
+    Design(
+        "ordered grades",
+        lambda rng: fitted(
+            make_pipeline(
+                make_column_transformer(
+                    (OrdinalEncoder(categories=[list("FEDCBA")]), ["grade"]), remainder="passthrough"
+                ),
+                HistGradientBoostingClassifier(learning_rate=0.05, max_iter=60, max_leaf_nodes=6, min_samples_leaf=40),
+            ),
+            rated_rows,
+            rng,
+        ),
+    ),
+    Design("thirty towns", towns),
+    Design("season and trend", trend),
+    Design("t noise as t", lambda rng: fitted(HeavyTailed(), shocked_rows, rng, 1500, 600)),
+    Design("few events", partial(logistic, n_train=2000, n=400, b=MIXED, intercept=-3.6)),
+    Design("households", households),
+    Design("150 rows, 12 features", lambda rng: fitted(BayesianRidge(), partial(many_rows, d=12), rng, 150, 150)),
+    Design(
+        "bagged logistic",
+        lambda rng: fitted(
+            BaggingClassifier(LogisticRegression(), 20, random_state=0), partial(logistic_rows, b=MIXED), rng, 600, 500
+        ),
+    ),
+    Design("log-normal amounts", lambda rng: fitted(Amounts(), amount_rows, rng, 2000, 600)),
+    Design("unequal classes", lambda rng: fitted(LogisticRegression(max_iter=500), unequal_rows, rng, 3000, 900)),
 )
 
 
@@ -526,10 +695,12 @@ def one(draw: Callable[[Rng], Case], name: str, number: int, only: Sequence[str]
     return audited(draw(np.random.default_rng([zlib.crc32(name.encode()), number])), number, only)
 
 
-def measured(designs: Sequence[Any], reps: int, jobs: int = 1, only: Sequence[str] = ()) -> dict[str, list[Heard]]:
-    """Audit every design `reps` times, or its share of that."""
+def measured(
+    designs: Sequence[Any], reps: int, jobs: int = 1, only: Sequence[str] = (), seed: int = 0
+) -> dict[str, list[Heard]]:
+    """Audit every design `reps` times, or its share of that, on the data sets from number `seed` on."""
     tasks = [(d, k) for d in designs for k in range(max(1, round(reps * getattr(d, "share", 1.0))))]
-    heard = Parallel(n_jobs=jobs)(delayed(one)(design.draw, design.name, k, only) for design, k in tasks)
+    heard = Parallel(n_jobs=jobs)(delayed(one)(design.draw, design.name, seed + k, only) for design, k in tasks)
     table: dict[str, list[Heard]] = {design.name: [] for design in designs}
     for (design, _), said in zip(tasks, heard, strict=True):
         table[design.name].append(said)
@@ -649,34 +820,33 @@ def chosen(among: Sequence[Any], names: Sequence[str] | None) -> list[Any]:
 
 
 def arguments(doc: str, reps: int, **more: str | list[str]) -> argparse.Namespace:
-    """Read --reps, --designs and --jobs, and `more` options with their defaults; a list takes several values."""
+    """Read --reps, --designs, --jobs and --seed, and `more` options with defaults; a list takes several values."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--reps", type=int, default=reps)
     parser.add_argument("--designs", nargs="*", help="names; all by default")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0, help="number of the first data set")
     for name, default in more.items():
         parser.add_argument(f"--{name}", default=default, nargs="*" if isinstance(default, list) else None)
     return parser.parse_args()
 
 
 def kept(rates: Mapping[str, Any], codes: Sequence[str], before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the rates to write: all of them, or those of `codes` beside the others as they were.
+    """Return the rates to write, all of them or those of `codes`, beside the others as they were.
 
     Raises
     ------
     SystemExit
         If no audit judged one of `codes`.
     """
-    if not codes:
-        return dict(rates)
     if unknown := sorted({*codes} - {*rates}):
         raise SystemExit(f"--checks must be codes that some audit judged; got {unknown}. Run the explainers they read.")
-    return dict(sorted({**before, **{code: rates[code] for code in codes}}.items()))
+    return dict(sorted({**before, **{code: rates[code] for code in codes or rates}}.items()))
 
 
 def main() -> None:
     options = arguments(__doc__, 20, write="", explainers=[], checks=[])
-    table = measured(chosen(DESIGNS, options.designs), options.reps, options.jobs, options.explainers)
+    table = measured(chosen(DESIGNS, options.designs), options.reps, options.jobs, options.explainers, options.seed)
     printed(table)
     if options.write:
         path = Path(options.write)

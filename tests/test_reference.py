@@ -11,6 +11,7 @@ import pytest
 
 import uq_report as uq
 from uq_report.checks.pages import texts
+from uq_report.checks.rule import powers
 from uq_report.core.support.errors import EXIT_CODES, SITE
 from uq_report.evidence.finding import Finding
 from uq_report.jobs.audit_file import audit_schema
@@ -64,6 +65,15 @@ def test_every_code_has_a_page_with_its_meaning_and_remedy(pages: Mapping[str, s
     assert set(texts()) == codes
     assert {name for name in pages if re.fullmatch(r"findings/UQ\d+", name)} == {f"findings/{code}" for code in codes}
     assert all(set(text) == {"meaning", "example", "action"} and all(text.values()) for text in texts().values())
+
+
+def test_the_page_of_a_code_prints_its_measured_power(pages: Mapping[str, str]) -> None:
+    assert set(powers()) <= set(texts())
+    for code, faults in powers().items():
+        assert all(
+            f"| {fault} | {size} | {k} of {n} |" in pages[f"findings/{code}"] for fault, (size, k, n) in faults.items()
+        )
+        assert all(0 <= raised <= n for _, raised, n in faults.values())
 
 
 def test_the_address_of_a_finding_is_a_page_of_the_documentation(pages: Mapping[str, str]) -> None:

@@ -40,7 +40,7 @@ def findings() -> Mapping[str, str]:
         f"| [{rule.code}]({rule.code}.md) | {rule.title} | {rule.severity} | `{check}` |" for check, rule in rules()
     ]
     toc = ["```{toctree}", ":hidden:", "", *(name.removeprefix("findings/") for name in pages), "```"]
-    intro = "Each finding has a code. The page of a code states the rule, its thresholds, the measured false alarms and the remedy."
+    intro = "Each finding has a code. The page of a code states the rule, its thresholds, the measured false alarms and power, and the remedy."
     head = ["# Findings", "", intro, "", "| code | finding | worst severity | check |", "|---|---|---|---|"]
     return {**pages, "findings/index": "\n".join([*head, *sorted(rows), "", *toc]) + "\n"}
 

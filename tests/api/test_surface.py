@@ -94,6 +94,15 @@ def test_the_second_order_of_r_sens_is_an_interaction() -> None:
         (lambda: verb("importance")(SUBJECT, "nll", "entropy"), "got a call with too many positional arguments."),
         (lambda: verb("case")(SUBJECT), "got a call with missing a required argument: 'row'."),
         (lambda: verb("case")(SUBJECT, 3, thresold=1), "Did you mean 'threshold'?"),
+        (lambda: verb("explain")(MODEL, X, Y, X, Y), "explain(model, X, y, *, data, train, groups"),
+        (lambda: verb("explain")(MODEL, X, Y.iloc[::-1]), "explain.y must be in the order of its rows"),
+        (lambda: verb("explain")(MODEL, X, Y, train=(X, Y.iloc[::-1])), "explain.train must be in the order"),
+        (lambda: verb("explain")(X, Y, MODEL), "explain.model must come before its rows"),
+        (lambda: verb("explain")(MODEL, X, Y, predict_function=len), "Did you mean 'model'?"),
+        (lambda: verb("explain")(lambda X: MODEL.predict_proba(X) + 0.0, X, Y), "return uq.dist.Categorical("),
+        (lambda: verb("audit")(SUBJECT, explainers="importance"), "got 'importance'. Did you mean 'pfi'?"),
+        (lambda: verb("audit")(SUBJECT, explainers="all"), "got 'all'. Leave it out for all."),
+        (lambda: RUN["permutation_importance"], "Did you mean 'pfi'?"),
         (verb("explain"), "got a call with missing a required argument: 'model'."),
         (lambda: verb("audit")(SUBJECT, random_state=3), "Did you mean 'seed'?"),
         (lambda: verb("audit")(MODEL, X, Y, X_train=X), "Did you mean 'train'?"),
@@ -124,6 +133,32 @@ def test_what_is_typed_otherwise_is_answered_with_what_is_meant(call: Callable[[
     assert "\n" not in str(caught.value)
 
 
+def test_an_attribute_of_another_library_is_answered() -> None:
+    for name, meant in (("predict_proba", "model"), ("feature_names", "features")):
+        with pytest.raises(
+            AttributeError, match=f"'Subject' object has no attribute '{name}'. Did you mean '{meant}'?"
+        ):
+            getattr(SUBJECT, name)
+
+
+def test_a_method_of_a_classifier_is_the_classifier() -> None:
+    assert uq.explain(MODEL.predict_proba, X, Y).model is MODEL
+
+
+def test_models_by_name_are_explained_on_the_same_data(tmp_path: Path) -> None:
+    models = {"one": MODEL, "two": LogisticRegression(C=0.01).fit(X, Y)}
+    views = uq.importance(models, X, Y, n_repeats=3)
+    assert views["two"].estimates.equals(uq.importance(models["two"], X, Y, n_repeats=3).estimates)
+    runs = uq.audit(models, X, Y, explainers="calibration", checks=(), progress=False)
+    assert list(runs) == ["one", "two"]
+    assert runs["one"].write(tmp_path / "out", formats="markdown").joinpath("report.md").is_file()
+
+
+def test_outcomes_of_the_same_order_or_another_index_are_taken_by_position() -> None:
+    for y in (Y, Y.reset_index(drop=True), Y.set_axis(range(500, 590)), Y.iloc[::-1].to_numpy()):
+        assert uq.explain(MODEL, X, y).n == 90
+
+
 def test_foreign_names_lead_to_names_that_exist() -> None:
     known = {
         *inspect.signature(uq.explain).parameters,
@@ -132,7 +167,14 @@ def test_foreign_names_lead_to_names_that_exist() -> None:
     }
     known |= {"measures", "measure", "features", "feature", "rows", "row", "n_repeats", "grid_resolution", "n_rows"}
     known |= {"colour_by", "by", "mean", "loc", "std", "scale", "rate", "Normal", "individual"}
-    known |= {*uq.plugins("measures")["name"], *uq.plugins("explainers")["name"], *dir(uq), *dir(VIEW), *dir(RUN)}
+    known |= {
+        *uq.plugins("measures")["name"],
+        *uq.plugins("explainers")["name"],
+        *dir(uq),
+        *dir(VIEW),
+        *dir(RUN),
+        *dir(SUBJECT),
+    }
     assert {ours for names in FOREIGN_NAMES.values() for ours in names} <= known
     assert not FOREIGN_NAMES.keys() & {"measures", "features", "X", "y"}
 

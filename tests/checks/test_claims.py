@@ -305,3 +305,9 @@ def test_all_features_together_stand_after_the_features_that_over_claim_alone() 
         for words in ("bmi: a model-implied", "age: a model-implied", "By the model's own distributions")
     ]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize(("share", "possible"), [(0.8, False), (0.81, True)])
+def test_where_almost_all_is_realised_a_bad_fit_is_no_consequence(share: float, *, possible: bool) -> None:
+    (finding,) = judged({"a": (0.1, 0.08), ALL_FEATURES: (0.5, 0.1)}, share=share).findings
+    assert {symptom.code: symptom.possible for symptom in finding.explains}["UQ101"] is possible

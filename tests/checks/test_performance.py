@@ -351,3 +351,31 @@ def test_a_skill_that_may_be_none_names_the_sample_that_shows_a_stated_one(
     assert ended.n_needed is not None
     assert needed <= ended.n_needed < 1.1 * needed
     assert given in ended.reason
+
+
+@pytest.mark.parametrize(("shift", "leads"), [(0.0, False), (2.0, True)])
+def test_probabilities_wrong_on_average_lead_what_follows_from_them(shift: float, *, leads: bool) -> None:
+    """A model fitted to balanced classes names no feature and no segment first; one that is right names nothing."""
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame(rng.normal(size=(800, 3)), columns=list("abc"))
+    odds = X["a"] - X["b"] - 1
+    y = (rng.uniform(size=800) < 1 / (1 + np.exp(-odds))).astype(int)
+
+    class Shifted:
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, X: pd.DataFrame) -> Any:
+            p = 1 / (1 + np.exp(-(X["a"] - X["b"] - 1 + shift)))
+            return np.column_stack([1 - p, p])
+
+        def predict(self, X: pd.DataFrame) -> Any:
+            return self.predict_proba(X).argmax(axis=1)
+
+    run = uq.audit(uq.explain(Shifted(), X, y), explainers=["calibration", "pfi", "segments"], progress=False).run
+    claims = [finding for finding in run.findings if finding.severity != "observation"]
+    assert bool(claims) is leads
+    if leads:
+        assert (claims[0].code, claims[0].statement[:38]) == ("UQ101", "Predictions are too high on average: t")
+        others = {finding.code for finding in claims[1:]} - {"UQ001"}
+        assert others
+        assert others <= {symptom.code for symptom in claims[0].explains}

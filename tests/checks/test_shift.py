@@ -92,7 +92,7 @@ def test_intervals_are_those_of_massart_and_of_weissman_for_all_columns_at_once(
         Paired("far", True, numbers[0], numbers[1] + 9),
         Paired("missing", True, numbers[0], np.full(400, np.nan)),
     ]
-    lines = {line["feature"]: line for line in _lines(columns, np.arange(400), 0.95)}
+    lines = {line["feature"]: line for line in _lines(columns, np.arange(400), np.ones(400), 0.95)}
     assert list(lines) == ["number", "level", "far"]
     for feature, k in (("number", 1), ("level", 3)):
         line = lines[feature]

@@ -259,3 +259,20 @@ def test_what_it_needs_is_asked_for() -> None:
 def test_options_are_checked(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=rf"support\.{next(iter(options))} must be"):
         Support(**options)
+
+
+def test_weights_that_undo_a_selection_undo_its_shift() -> None:
+    """Rows that were drawn four times as often, weighted by a quarter, are distributed as the training rows."""
+    rng = np.random.default_rng(5)
+    train, pool = normal(2000, 1), normal(6000, 2)
+    chance = np.where(pool["a"] > 0, 0.4, 0.1)
+    kept = rng.uniform(size=len(pool)) < chance
+    bare, weighted = (
+        explain(subject(train, pool[kept].reset_index(drop=True), sample_weight=weights))[
+            "support.shift"
+        ].estimates.iloc[0]
+        for weights in (None, 1 / chance[kept])
+    )
+    assert bare["estimate"] > 0.2
+    assert weighted["estimate"] < 0.05
+    assert weighted["upper"] - weighted["estimate"] > bare["upper"] - bare["estimate"]

@@ -23,17 +23,15 @@ def test_rows_outside_are_tested_by_counting_orders_of_all_rows(k: int) -> None:
     """Of all orders of 6 new and 39 held-out rows, those with k new ones or more before the second held-out one."""
     edge = limit(np.arange(39.0), 0.05)
     ways = [comb(j + 1, j) * comb(6 - j + 37, 6 - j) for j in range(7)]
-    outside = (np.arange(6) < k).astype(float)
     assert edge.rank == 2
-    assert _p_value(outside, edge) == pytest.approx(sum(ways[k:]) / comb(45, 6))
-    assert np.isnan(_p_value(outside[:0], edge))
+    assert _p_value(k, 6, edge) == pytest.approx(sum(ways[k:]) / comb(45, 6))
+    assert np.isnan(_p_value(0, 0, edge))
 
 
 def distance(pair: Paired, rows: Any, columns: int = 1) -> Any:
-    given = subject(normal(40, 0), normal(40, 1))
     same = Paired("same", True, np.arange(9.0), np.resize(np.arange(9.0), len(pair.test)))
-    engine = Engine(given, {}).bound("support")
-    return shifts([pair, *[same] * (columns - 1)], np.arange(len(pair.test))[rows], engine).estimates.iloc[0]
+    positions, weights = np.arange(len(pair.test))[rows], np.ones(len(pair.test))
+    return shifts([pair, *[same] * (columns - 1)], positions, weights, 0.95).estimates.iloc[0]
 
 
 def reach(kinds: int, n: int, columns: int) -> float:
@@ -191,7 +189,7 @@ def test_weights_and_clusters_are_told_where_there_are_any() -> None:
     assert "does not use the weights" not in plain
     assert "one row of each cluster" not in plain
     weighted = explain(subject(train, test, sample_weight=np.arange(1.0, 61)))["support"]
-    assert "The p-value does not use the weights." in weighted.notes
+    assert "The p-value uses the effective number of observations." in weighted.notes
     clustered = explain(subject(train, test, clusters=np.arange(60) // 2))["support"]
     assert "The p-value uses one observation of each cluster." in clustered.notes
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+import uq_report as uq
 from uq_report import runner
 from uq_report.core.engine.fast_path_evaluator import Progress
 from uq_report.core.model.adapter import Match
@@ -144,6 +145,47 @@ def test_an_explainer_that_changes_the_data_stops_the_audit_and_is_named(
         audit("extra", "pfi")
     packages.explainer("reads", explainer("reads", "X = subject.X.copy(); X.iloc[0, 0] = 9.0"))
     assert [result.id for result in audit("reads").results] == ["reads"]
+
+
+class Line:
+    """A model that can be fitted again, and whose predictions may be random."""
+
+    slope, noise = 1.0, 0.0
+
+    def __call__(self, X: Any) -> Normal:
+        return Normal(self.slope * np.asarray(X)[:, 0] + self.noise * np.random.default_rng().normal(), 1.0)
+
+
+def audit_of(model: Line, **given: Any) -> Run:
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    return runner.run(uq.explain(model, X, **given), Settings(explainers=("extra", "pfi"), as_of=AS_OF)).run
+
+
+@pytest.mark.parametrize(
+    ("body", "changed"),
+    [
+        (
+            "subject.model.slope = 2",
+            r"got two calls that differ by up to \d\.\d+ \(mean\) in 40 of 40 rows, one before",
+        ),
+        ("subject.model.slope = 2; raise ValueError", "got two calls that differ"),
+        ("subject.model.slope = None", "since then Line failed to predict 40 rows: TypeError: "),
+    ],
+)
+def test_an_explainer_that_changes_the_model_stops_the_audit_and_is_named(
+    packages: Packages, body: str, changed: str
+) -> None:
+    packages.explainer("extra", explainer("extra", body))
+    with pytest.raises(PluginError, match=rf"^explainers 'extra' of pkg_extra 1\.0 must leave the model .*; {changed}"):
+        audit_of(Line())
+
+
+def test_an_explainer_is_not_blamed_for_predictions_that_are_random(packages: Packages) -> None:
+    packages.explainer("extra", explainer("extra", "subject.model"))
+    random = Line()
+    random.noise = 1.0
+    for run in (audit_of(Line()), audit_of(random, stochastic="members")):
+        assert "extra" in [result.id for result in run.results]
 
 
 def test_denied_plugins_are_listed_and_not_imported(packages: Packages) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from uq_report.evidence.finding import Finding
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 QUIET = re.compile("UQ(2|31)")  # on honest models these raise observations only
 FEW = ("correlated logistic", "Bayesian linear", "independent logistic")
@@ -93,6 +95,23 @@ def test_a_fault_without_a_rule_never_passes(faults: Any, monkeypatch: pytest.Mo
     monkeypatch.setattr(faults, "registered", dict)
     line = faults.line(faults.FAULTS[0], [faults.Heard()])
     assert {line[name] for name in faults.SHARES} == {"no rule yet"}
+
+
+def test_power_counts_each_code_of_a_fault(faults: Any) -> None:
+    """Of two audits one raises UQ101 low and UQ401 as an observation; UQ704 must name the copied feature."""
+    same: dict[str, Any] = {"title": "", "statement": "", "evidence": ("pfi",), "rests_on": ""}
+    found = [
+        Finding(code="UQ101", severity="low", **same),
+        Finding(code="UQ401", severity="observation", **same),
+        Finding(code="UQ704", severity="low", features=("age",), **same),
+    ]
+    audits = [faults.Heard(findings=tuple(found)), faults.Heard()]
+    chosen = faults.chosen(faults.FAULTS, ["over-confidence", "exact copy"])
+    assert faults.powers(chosen, {fault.name: audits for fault in chosen}) == {
+        "UQ101": {"over-confidence": ("log-odds x 1.7", 1, 2)},
+        "UQ401": {"over-confidence": ("log-odds x 1.7", 0, 2)},
+        "UQ704": {"exact copy": ("a column twice", 0, 2)},
+    }
 
 
 def test_a_broken_model_counts_as_worse(real: Any) -> None:

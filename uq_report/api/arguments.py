@@ -31,7 +31,7 @@ def check_explained(model: Any, X: Any, y: Any) -> None:
             "uq-report run --model FILE --data FILE --target NAME"
         )
     of_draws = hasattr(model, "entropy") or hasattr(model, "dims")  # distributions, and the arrays of xarray
-    if is_table(model) and not of_draws and (y is None or not is_table(X)):
+    if is_table(model) and not of_draws and (y is None or not is_table(X) or hasattr(y, "predict")):
         swapped = f"got a {type(model).__name__} and a {type(X).__name__}"
         raise InputError(f"explain.model must come before its rows; {swapped}. Call uq.explain(model, X, y).")
     if isinstance(y, str) and y in getattr(as_frame(X, "X"), "columns", ()):
@@ -40,6 +40,16 @@ def check_explained(model: Any, X: Any, y: Any) -> None:
     if is_table(y) and np.ndim(X) == 1 and np.ndim(y) == 2 and np.shape(y)[1] > 1:
         shapes = f"got shapes {np.shape(X)} and {np.shape(y)}"
         raise InputError(f"explain.X must be rows, explain.y their outcomes; {shapes}. Call uq.explain(model, X, y).")
+
+
+def check_order(who: str, X: Any, y: Any) -> None:
+    """Refuse outcomes that carry the index of their rows in another order; positions would pair them wrongly."""
+    indexed = isinstance(X, pd.DataFrame) and isinstance(y, pd.Series | pd.DataFrame) and len(X) == len(y)
+    if indexed and not X.index.equals(y.index) and X.index.symmetric_difference(y.index, sort=False).empty:
+        raise InputError(
+            f"{who} must be in the order of its rows; got the index of X in another order. Pass y.loc[X.index], or "
+            "y.to_numpy() if the rows match by position."
+        )
 
 
 def names(who: str, given: str | Iterable[str]) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ class Verb(Protocol[P, R_co]):
 
 
 def on_subject(verb: Callable[Concatenate[Subject, P], R]) -> Verb[P, R]:
-    """Return a verb that takes a subject, or a model with X, y and further arguments of `explain`."""
+    """Return a verb that takes a subject, or a model or models by name with X, y and arguments of `explain`."""
     parameters = list(signature(verb).parameters.values())
     own = {parameter.name for parameter in parameters}
     name = verb.__name__
@@ -74,6 +74,9 @@ def on_subject(verb: Callable[Concatenate[Subject, P], R]) -> Verb[P, R]:
         facts: dict[str, Any] = {key: kwargs.pop(key) for key in ("X", "y") if key in kwargs and key not in own}
         taken = {key for key in kwargs.keys() & _OF_EXPLAIN if key not in own and _is_fact(key, kwargs[key])}
         facts |= {key: kwargs[key] if key in _OF_BOTH else kwargs.pop(key) for key in taken}
+        if isinstance(given, dict) and given and all(isinstance(label, str) for label in given):
+            named = {label: explain(model, *data, **{**facts, "label": label}) for label, model in given.items()}
+            return called(named, *rest, **kwargs)
         subject = explain(given, *data, **facts)
         check_call(name, verb, subject, *rest, **kwargs)
         return verb(subject, *rest, **kwargs)

@@ -21,7 +21,7 @@ from ..core.traits.block_length import with_long_blocks
 from ..core.traits.stochastic import MEMBERS, Stochastic, steady, with_model_notes
 from ..core.validation.lifetimes import is_lifetimes
 from ..core.validation.residuals import Residuals, Shorthand
-from .arguments import check_explained, names
+from .arguments import check_explained, check_order, names
 
 _TRIED_ROWS = 200
 _FEW_LABELS = 20  # so many rows may well be of as many classes
@@ -135,8 +135,13 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     if data is not None and X is not None:
         raise InputError("explain.data must be left out where X is given; got both. Keep one of them.")
     X = data if X is None else X
+    if getattr(model, "__name__", "") == "predict_proba" and hasattr(getattr(model, "__self__", None), "classes_"):
+        model = model.__self__  # the method of a classifier, as shap takes it
     explicit = {name: value for name, value in locals().items() if name in _SUBJECT and value is not None}
     check_explained(model, X, y)
+    check_order("explain.y", X, y)
+    if isinstance(train, tuple | list) and len(train) == 2:
+        check_order("explain.train", *train)
     denied = names("explain.deny", deny)
     unpacked = runner.unpack(model, denied) or {"model": model}
     arguments = {**unpacked, **explicit, "model": unpacked["model"]}

@@ -13,6 +13,7 @@ from ..document.document import Document, Prepares
 from ..evidence.run import Run
 from ..report.kinds import check_form, document
 from ..runner import plugins
+from .arguments import names
 from .progress import reported
 
 FORMATS = ("html", "pdf")
@@ -89,7 +90,7 @@ def reports_of(  # noqa: PLR0913 - what `write` takes
         What a renderer needs is missing: a template, a library of the system.
     """
     check_form(template, appendix)
-    classes = {name: _renderer(name, deny) for name in formats}
+    classes = {name: _renderer(name, deny) for name in names("report.formats", formats)}
     if templates is not None and not any(_takes(renderer, "templates") for renderer in classes.values()):
         raise InputError(
             f"report.templates must go with a format that has templates, html or pdf; got {sorted(classes)}. "

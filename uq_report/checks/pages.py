@@ -1,4 +1,4 @@
-"""The page of a finding code: meaning, rule, thresholds, measured false alarms and remedy."""
+"""The page of a finding code: meaning, rule, thresholds, measured false alarms and power, and remedy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
 
-from .rule import Rule, rates
+from .rule import Rule, powers, rates
 
 
 @cache
@@ -41,6 +41,12 @@ def _lines(rule: Rule, check: str) -> Iterable[str]:
     if rate := rates().get(rule.code):
         yield from ("", "## False alarms", "")
         yield f"Worst rate of claims above an observation over the designs of honest models: {rate.words} audits."
+    if power := powers().get(rule.code):
+        yield from ("", "## Power", "")
+        yield "Audits with a planted fault that raise this code above an observation, for the right feature. Another"
+        yield "code may name the same fault."
+        yield from ("", "| fault | size | raised |", "|---|---|---|")
+        yield from (f"| {fault} | {size} | {raised} of {n} |" for fault, (size, raised, n) in power.items())
     if text:
         yield from ("", "## What to do", "", text["action"])
     waiver = f'[[waivers]]\ncode = "{rule.code}"\nowner = "…"\nreason = "…"\nexpires = "2027-12-31"'

@@ -249,3 +249,11 @@ def rates() -> Mapping[str, Rate]:
     """Return the worst rate of every judged code, from ``benchmarks/honest.py --write``; codes of others have none."""
     content = json.loads(resources.files(__package__).joinpath("rates.json").read_bytes())
     return {code: Rate(*numbers) for code, numbers in content.items()}
+
+
+@cache
+def powers() -> Mapping[str, Mapping[str, tuple[str, int, int]]]:
+    """Return, by code and fault, its size, the audits that raise the code, and all: `faults.py --write`."""
+    content: dict[str, dict[str, tuple[str, int, int]]]
+    content = json.loads(resources.files(__package__).joinpath("power.json").read_bytes())
+    return content

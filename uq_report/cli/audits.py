@@ -114,9 +114,10 @@ def plan(
     """Audit a model that runs elsewhere: write the rows to predict, and end with 75 until all are predicted."""
     with errors_reported(), logged(quiet, quiet):
         begun("Planning the audit ...", quiet)
-        from ..ops.plan import plan as plan_audit
+        from ..ops.run import run as run_audit
 
-        done = plan_audit(folder, file, changes, progress=False if quiet else None)
+        described = {**changes, "model.source": f"planned:{folder.resolve()}"}
+        done = run_audit(file, described, force=True, progress=False if quiet else None)
     if not quiet:
         _print_answer(done)
     raise typer.Exit(done.exit_code)

@@ -114,7 +114,7 @@ def _wrapped(text: str, indent: int, further: int | None = None) -> str:
 def docs(
     code: Annotated[str, typer.Argument(help="A finding code, such as UQ101.")],
 ) -> None:
-    """Print the page of a finding code: meaning, rule, thresholds, measured false alarms and remedy."""
+    """Print the page of a finding code: meaning, rule, thresholds, measured false alarms and power, and remedy."""
     with errors_reported():
         from ..checks.pages import page
         from ..runner import plugins as door

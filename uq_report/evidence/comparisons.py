@@ -10,6 +10,7 @@ from .view import UNKNOWN, View
 
 IN_THE_LARGE, ACCURACY_GAIN, TRAINING_GAP = "calibration_in_the_large", "accuracy_gain", "training_gap"
 NET_BENEFIT, NET_BENEFIT_GAIN, EXPECTED_COST = "net_benefit", "net_benefit_gain", "expected_cost"
+LEVEL_COST = 0.05
 RESIDUAL, ERROR_SIZE = "mean residual", "root mean squared error"
 
 
@@ -42,6 +43,19 @@ class Comparisons(View):
     def line(self, item: str) -> ComparisonLine | None:
         """Return the line of an item; None where it could not be compared."""
         return next((line for line in self.lines if line.item == item), None)
+
+    @property
+    def wrong_level(self) -> ComparisonLine | None:
+        """The class whose mean probability is furthest off, if that surely costs `LEVEL_COST` nats; else None.
+
+        A mean that is off by d standard deviations costs d²/2 nats.
+        """
+        lines = [line for line in self.lines if line.item == IN_THE_LARGE and line.lower * line.upper > 0]
+        line = max(lines, key=lambda line: abs(line.estimate), default=None)
+        if line is None or not 0 < line.value < 1:
+            return None
+        surely = min(abs(line.lower), abs(line.upper))
+        return line if surely**2 / (2 * line.value * (1 - line.value)) >= LEVEL_COST else None
 
 
 class RocLine(ItemLine):

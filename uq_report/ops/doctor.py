@@ -58,7 +58,7 @@ def examine() -> list[DoctorLine]:
 
 
 def _self() -> _State:
-    built_in = [plugin for plugin in plugins.find(plugins.EXPLAINERS) if plugin.distribution == "uq_report"]
+    built_in = [plugin for plugin in plugins.find(plugins.EXPLAINERS) if not plugin.foreign]
     if not built_in:
         return "missing", "it is not installed, so no plugin is registered: pip install uq_report"
     return "ready", f"{built_in[0].version}, {len(built_in)} explainers"

@@ -17,6 +17,7 @@ from .. import api, runner
 from ..api.reports import Reports, report_names, reports_of
 from ..api.views import AuditRun
 from ..core.engine.fast_path_evaluator import Progress
+from ..core.model.adapter import AwaitsPredictions
 from ..core.model.subject import Subject
 from ..core.support.errors import (
     DONE,
@@ -28,6 +29,7 @@ from ..core.support.errors import (
     InputError,
     LockedError,
     OutputError,
+    PendingError,
     RenderError,
     UQReportError,
     words_of,
@@ -93,9 +95,14 @@ def audit_subject(
     except KeyboardInterrupt as error:
         error.add_note("No results were saved.")
         raise
-    for entry in run.run.not_run:
-        if entry.group == "explainers":
+    if isinstance(subject.model, AwaitsPredictions):
+        subject.model.refuse_pending()
+    left_out = [entry for entry in run.run.not_run if entry.group == "explainers"]
+    for entry in left_out:
+        if entry.cause != "not asked":
             _log.info("Not run: %s: %s", entry.name, entry.reason)
+    if others := [entry.name for entry in left_out if entry.cause == "not asked"]:
+        _log.info("Not chosen: %s", ", ".join(others))
     if filing is not None:
         filing.hold(run.run, run.clock)
     _log.info("Writing the report ...")
@@ -445,10 +452,10 @@ def _refuse_early(audit: AuditFile) -> None:
 
 @contextmanager
 def _failures_reported(audit: AuditFile) -> Iterator[None]:
-    """Send the mail of a run that fails; one that finds its audit in work elsewhere has not failed."""
+    """Send the mail of a run that fails; one that waits for its lock or for predictions has not failed."""
     try:
         yield
-    except LockedError:
+    except (LockedError, PendingError):
         raise
     except Exception as error:
         code, reasons = INTERNAL, words_of(error).splitlines()

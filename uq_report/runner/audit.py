@@ -16,11 +16,13 @@ from typing import Any, NamedTuple
 from ..core.engine.fast_path import FastPath
 from ..core.engine.fast_path_evaluator import Engine, Progress, first_distribution
 from ..core.explainer import Costs, Explainer, runs_after
+from ..core.model.adapter import FixedRowsOnly
 from ..core.model.describe import describe, hashes
 from ..core.model.measures import Measure
 from ..core.model.results import MeasureFacts, Result
 from ..core.model.subject import Subject
 from ..core.predictive import Distribution
+from ..core.support.arrays import FloatArray
 from ..core.support.errors import (
     FOREIGN,
     Cause,
@@ -32,6 +34,7 @@ from ..core.support.errors import (
     words_of,
 )
 from ..core.support.limits import limited
+from ..core.traits.stochastic import first_gap, head_readings, two_calls
 from ..evidence import codec
 from ..evidence.canonical import plain
 from ..evidence.run import NotRun, Run
@@ -41,7 +44,7 @@ from .changes import changes, check_comparable
 from .compare import check_pair, compare, compare_scores
 from .differences import as_saved, with_kept_rows
 from .judge import judge
-from .plugins import Catalog
+from .plugins import Catalog, Plugin
 from .prepare import Prepared, load_fast_paths, load_measures, make_explainer, prepare
 from .provenance import described, measure_facts, method_of, with_measures
 from .sensitivity import sensitivity
@@ -265,24 +268,39 @@ class _Audit:
     def _run(self, name: str, explainer: Explainer) -> None:
         """Run one explainer, or note why it does not run."""
         self.watch.begin()
+        plugin = plugins.named(self.catalog[plugins.EXPLAINERS], name, "explainer")
+        _ = plugin.foreign and self._readings
         start = perf_counter()
         halt = self._blocked(explainer) or self._passed_over(name) or self._attempt(name, explainer)
-        self._check_data(name)
+        self._check_data(plugin)
+        if plugin.foreign and self._readings:
+            self._check_model(plugin, self._readings)
         self.seconds[f"explainers.{name}"] = taken = perf_counter() - start
         if halt:
             self.halted[name] = NotRun(name, "explainers", *halt)
         if self.costs[name]:
             self.row_seconds = min(self.row_seconds, math.inf if halt else taken / self.costs[name], self.watch.pace)
 
-    def _check_data(self, name: str) -> None:
+    def _check_data(self, plugin: Plugin) -> None:
         """Refuse an audit whose data an explainer changed: every later number would be of other data."""
         before, now = self.facts.subject["hashes"], hashes(self.subject)
         if changed := [key for key in now if now[key] != before[key]]:
-            plugin = plugins.named(self.catalog[plugins.EXPLAINERS], name, "explainer")
-            raise PluginError(
-                f"{plugin} must leave the data as they are; it changed {', '.join(changed)}. No result is kept. "
-                f"Upgrade {plugin.distribution}, or deny it."
-            )
+            raise _intrusion(plugin, f"the data as they are; it changed {', '.join(changed)}")
+
+    @cached_property
+    def _readings(self) -> Mapping[str, FloatArray]:
+        """Predictions of a few rows before any foreign explainer runs; empty where calls of the model differ anyway."""
+        fixed = isinstance(self.subject.adapter, FixedRowsOnly)
+        return {} if fixed or two_calls(self.subject) else head_readings(self.subject)
+
+    def _check_model(self, plugin: Plugin, before: Mapping[str, FloatArray]) -> None:
+        """Refuse an audit whose model an explainer changed: every later number would be of another model."""
+        try:
+            gap = first_gap(before, head_readings(self.subject))
+        except UQReportError as error:
+            raise _intrusion(plugin, f"the model as it is; since then {error.args[0].removesuffix('.')}") from error
+        if gap:
+            raise _intrusion(plugin, f"the model as it is; got {gap.words}, one before it ran and one after it")
 
     @cached_property
     def costs(self) -> Mapping[str, int]:
@@ -367,6 +385,11 @@ class _Audit:
         records = provenance.plugin_records(self.catalog, run, self.engine)
         self.engine.release()
         return Audited(replace(run, plugins=records), provenance.clock(self.settings, self.started, self.seconds))
+
+
+def _intrusion(plugin: Plugin, what: str) -> PluginError:
+    remedy = f"Let it work on copies, or upgrade or deny {plugin.distribution}."
+    return PluginError(f"{plugin} must leave {what}. No result is kept. {remedy}")
 
 
 def make_engine(

@@ -119,6 +119,11 @@ class Plugin(NamedTuple):
         """Say which plugin of which distribution, for messages."""
         return f"{self.short_group} {self.name!r} of {self.distribution} {self.version}"
 
+    @property
+    def foreign(self) -> bool:
+        """Whether it is not one of ours."""
+        return self.distribution != "uq_report"
+
     def answers_to(self, word: str) -> bool:
         """Say whether `word` of a deny or require list means this plugin: its name, group.name or distribution."""
         return word in (self.name, f"{self.short_group}.{self.name}") or (_normal(word) == _normal(self.distribution))

@@ -140,7 +140,8 @@ def _selected(
         return registered
     selected, every = set(names), {plugin.name for plugin in registered}
     words = f"settings.{group} must list registered names; got"
-    mistakes += [f"{words} {name!r}. {nearest(name, every)}" for name in sorted(selected - every)]
+    hints = {name: "Leave it out for all." if name == "all" else nearest(name, every) for name in selected - every}
+    mistakes += [f"{words} {name!r}. {hint}" for name, hint in sorted(hints.items())]
     not_run += [NotRun(name, group, "not chosen in the settings", "not asked") for name in sorted(every - selected)]
     return [plugin for plugin in registered if plugin.name in selected]
 

@@ -41,8 +41,8 @@ def test_callables_are_called(model: Any) -> None:
     [
         (np.full((3, 2), 0.5), r"ndarray of shape \(3, 2\).*Categorical\(probabilities"),
         (np.zeros(3), r"ndarray of shape \(3,\).*Normal\(mean, std\)"),
-        ((np.zeros(3), np.ones(3)), r"got tuple. For a mean and a std return Normal"),
-        (None, "Categorical, .*, Normal, .* or a Distribution of your own; got NoneType"),
+        ((np.zeros(3), np.ones(3)), r"got tuple. For a mean and a std return uq.dist.Normal"),
+        (None, "of uq.dist, or a Distribution of your own; got NoneType"),
         (Normal, "got ABCMeta"),
     ],
 )

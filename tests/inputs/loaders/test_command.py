@@ -1,5 +1,6 @@
 """Models behind a command: the numbers are those of the same model in Python, and wrong answers are told."""
 
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 
 import uq_report as uq
-from uq_report.core.support.errors import InputError, ModelError
+from uq_report.core.support.errors import InputError, ModelError, PendingError
 from uq_report.inputs.loaders.command_ import CommandLoader, CommandModel, distribution_of
 from uq_report.jobs.audit_file import AuditFile
 from uq_report.jobs.sources import source_name
@@ -113,3 +114,47 @@ def test_the_key_of_the_audit_file() -> None:
     assert both.mistakes() == [
         "model.source must be left out where model.command is given; got both. Keep one of them."
     ]
+
+
+def test_a_plan_is_audited_once_all_predictions_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run equals that of the same function; earlier rounds leave nothing but rows to predict."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=60).round(2), "b": rng.integers(0, 3, 60)})
+
+    def probabilities(rows: pd.DataFrame) -> pd.DataFrame:
+        p = 1 / (1 + np.exp(-rows["a"].to_numpy() - 0.5 * rows["b"].to_numpy()))
+        return pd.DataFrame({"p_0": 1 - p, "p_1": p})
+
+    y = (rng.random(60) < probabilities(X)["p_1"]).astype(int)
+    X.assign(y=y).to_csv(tmp_path / "test.csv", index=False)
+    asked: dict[str, Any] = {
+        "model.source": f"planned:{tmp_path / 'plan'}",
+        "data": {"source": str(tmp_path / "test.csv"), "target": "y"},
+        "run.explainers": ["pfi"],
+        "output": {"folder": str(tmp_path / "report"), "formats": ["markdown"]},
+    }
+    audits: list[Any] = []
+    audit: Any = uq.audit
+
+    def recorded(*args: Any, **more: Any) -> Any:
+        audits.append(audit(*args, **more))
+        return audits[-1]
+
+    monkeypatch.setattr("uq_report.api.audit", recorded)
+    for _ in range(2):
+        with pytest.raises(PendingError, match=r"must have predictions of \d+ more rows"):
+            uq.run(changes=asked)
+        assert not (tmp_path / "report").exists()
+        rows = pd.read_csv(tmp_path / "plan" / "rows.csv")
+        probabilities(rows).to_csv(tmp_path / "plan" / "predictions.csv", index=False)
+    source = CommandLoader().sha256(asked["model.source"])
+    done = uq.run(changes=asked)
+    assert [one.run == done.run.run for one in audits] == [False, True]
+    assert done.run.run.subject["hashes"]["model"] == source == CommandLoader().sha256(asked["model.source"])
+    same = uq.importance(lambda rows: uq.dist.Categorical(probabilities(rows).to_numpy(), classes=[0, 1]), X, y)
+    pd.testing.assert_frame_equal(done.run["pfi"].estimates, same.estimates)
+
+
+def test_a_plan_is_not_sent_to_another_process(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="keeps a list of missing rows"):
+        pickle.dumps(CommandLoader().load(f"planned:{tmp_path}"))

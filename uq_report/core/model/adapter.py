@@ -212,6 +212,14 @@ class Loader(Protocol):
 
 
 @runtime_checkable
+class AwaitsPredictions(Protocol):
+    """Optional: a model of a loader whose predictions another program makes; those it lacks are made up until then."""
+
+    def refuse_pending(self) -> None:
+        """Raise `PendingError` if predictions were asked for that it lacks."""
+
+
+@runtime_checkable
 class TakesOptions(Protocol):
     """Optional: a loader with ``options``, the names of the keyword arguments of `load` that users may give."""
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..statistics.time_blocks import Blocks, shortest_length
 from ..support.arrays import AnyArray, FloatArray, IntArray, Table, column, take_rows
+from ..support.calls import answering
 from ..support.errors import InputError, nearest
 from ..support.limits import check_limits
 from ..support.text import count, short
@@ -21,6 +22,7 @@ from ..validation.residuals import Assumption
 from .adapter import Adapter, BindsRows, FixedRowsOnly
 
 
+@answering
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Subject:
     """A model with the rows it is audited on. Build one with `uq_report.explain`.

@@ -48,7 +48,11 @@ def check_call(who: str, verb: Callable[..., Any], *args: Any, **kwargs: Any) ->
     try:
         signature(verb).bind(*args, **kwargs)
     except TypeError as error:
-        raise InputError(f"{who} must be called as {who}({', '.join(known)}); got a call with {error}.") from None
+        by_name = [k for k, p in enumerate(parameters.values()) if p.kind is Parameter.KEYWORD_ONLY][:1]
+        shown = (
+            [*known[: by_name[0]], "*", *known[by_name[0] :]] if by_name and len(known) == len(parameters) else known
+        )
+        raise InputError(f"{who} must be called as {who}({', '.join(shown)}); got a call with {error}.") from None
 
 
 def answering(cls: T) -> T:

@@ -142,9 +142,13 @@ def _with_seed(subject: Subject, seed: int) -> Subject:
 
 def two_calls(subject: Subject) -> CallDifference | None:
     """Return how two predictions of up to 100 rows of the subject differ; None if by no more than the tolerance."""
+    return first_gap(head_readings(subject), head_readings(subject))
+
+
+def head_readings(subject: Subject) -> dict[str, FloatArray]:
+    """Predict up to 100 rows of the subject; return what two calls are compared by."""
     head = _head(subject)
-    engine = Engine(head, {})
-    return _first_gap(_readings(engine.call_model(head.X)), _readings(engine.call_model(head.X)))
+    return _readings(Engine(head, {}).call_model(head.X))
 
 
 def another_batch(subject: Subject) -> CallDifference | None:
@@ -158,16 +162,17 @@ def another_batch(subject: Subject) -> CallDifference | None:
     parts = [_readings(engine.call_model(take_rows(head.X, part))) for part in np.array_split(order, 2) if len(part)]
     kinds = [kind for kind in whole if all(kind in part for part in parts)]
     again = {kind: np.concatenate([part[kind] for part in parts])[np.argsort(order)] for kind in kinds}
-    return _first_gap(whole, again, BATCH_TOLERANCE)
+    return first_gap(whole, again, BATCH_TOLERANCE)
 
 
 def _head(subject: Subject) -> Subject:
     return subject.take(np.unique(np.linspace(0, subject.n - 1, min(subject.n, ROWS)).astype(np.int64)))
 
 
-def _first_gap(
+def first_gap(
     first: Mapping[str, FloatArray], second: Mapping[str, FloatArray], tolerance: float = TOLERANCE
 ) -> CallDifference | None:
+    """Return the first difference between the readings of two calls above the tolerance; None if there is none."""
     other = {kind: second.get(kind, np.full_like(values, np.nan)) for kind, values in first.items()}
     gaps = (_apart(kind, values, other[kind], tolerance) for kind, values in first.items())
     return next((gap for gap in gaps if gap is not None), None)

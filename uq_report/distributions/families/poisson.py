@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import betaincc, betaln, entr, gammaln, hyp2f1, i0e, i1e, nbdtrik, pdtr, pdtrik, xlogy
 
-from ...core.support.arrays import AnyArray, FloatArray, IntArray
+from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ..numerics.numeric import ROUNDING, WHOLE, Parametric, score_of
 from ..numerics.totals import LEVELS, OF_CDF, at, cdf_at, half_gini, kl_terms, total
 from ..numerics.validate import Rowwise, levels, refuse, row_sum, vector
@@ -151,8 +151,9 @@ class NegativeBinomial(Parametric):
 
     Notes
     -----
-    Divergences of two distributions of one size r have a closed form. Others, and the entropy of extreme parameters,
-    are sums, with 1e-12 of the mass left out at either end.
+    Divergences of two distributions of one size r have a closed form; the Kullback-Leibler divergence of two sizes, and
+    the entropy, are one smooth integral. Those of extreme parameters, and the Rényi divergence of two sizes, are sums,
+    with 1e-12 of the mass left out at either end.
 
     Examples
     --------
@@ -199,7 +200,7 @@ class NegativeBinomial(Parametric):
     def entropy(self) -> FloatArray:
         """Return the entropy in nats: r log(1 + m/r) + m log(1 + r/m) - E log[Γ(Y + r) / Γ(r) Γ(Y + 1)]."""
         m, r, value = self.average, self.size, np.empty(len(self.size))
-        usual = (m <= 1e4) & (r >= 0.02) & (r <= 1e4) & (m * r <= 1e6)
+        usual = _resolved(m, r)
         if len(rows := np.flatnonzero(~usual)):
             value[rows] = super(NegativeBinomial, self.take(rows)).entropy()
         m, r = m[usual], r[usual]
@@ -207,23 +208,29 @@ class NegativeBinomial(Parametric):
         return value
 
     def kl(self, other: Self) -> FloatArray:
-        """Return (m + r) log(1 + d/(m + r)) - m log(1 + d/m) for means m and m + d of one size r, else a sum."""
-        m, r = self.average, self.size
+        """Return the divergence in nats: from size r to s at the mean m, and from m to m + d at the size s.
+
+        The latter is (m + s) log(1 + d/(m + s)) - m log(1 + d/m), since log-ratios at one size are linear in the count.
+        """
+        m, r, s = self.average, self.size, other.size
         d = other.average - m
-        return self._of_one_size(other, (m + r) * np.log1p(d / (m + r)) - m * np.log1p(d / m), "kl")
+        value = (m + s) * np.log1p(d / (m + s)) - m * np.log1p(d / m)
+        usual = (r != s) & _resolved(m, r) & _resolved(m, s)
+        value[usual] += _between_sizes(m[usual], r[usual], s[usual])
+        return self._or_sums(other, value, "kl", (r != s) & ~usual)
 
     def renyi_half(self, other: Self) -> FloatArray:
         """Return 2 r log([√((m + r)(m' + r)) - √(m m')] / r) for means m and m' of one size r, else by a sum."""
         m, n, r = self.average, other.average, self.size
         below, above = np.square(np.sqrt(m) + np.sqrt(n)), np.square(np.sqrt(m + r) + np.sqrt(n + r))
         gap = np.square(n - m) * (1 / below - 1 / above)  # twice the fraction's excess over 1, in units of 1 / r
-        return self._of_one_size(other, 2 * r * np.log1p(gap / (2 * r)), "renyi_half")
+        return self._or_sums(other, 2 * r * np.log1p(gap / (2 * r)), "renyi_half", r != other.size)
 
-    def _of_one_size(self, other: Self, closed: FloatArray, name: str) -> FloatArray:
-        """Return `closed` where both have one size, and what sums give for the other rows."""
-        if len(rows := np.flatnonzero(self.size != other.size)):
-            closed[rows] = getattr(super(NegativeBinomial, self.take(rows)), name)(other.take(rows))
-        return np.maximum(closed, 0.0)
+    def _or_sums(self, other: Self, value: FloatArray, name: str, summed: BoolArray) -> FloatArray:
+        """Return `value`, and what sums give for the rows that are to be summed."""
+        if len(rows := np.flatnonzero(summed)):
+            value[rows] = getattr(super(NegativeBinomial, self.take(rows)), name)(other.take(rows))
+        return np.maximum(value, 0.0)
 
     def crps(self, y: AnyArray) -> FloatArray:
         """Return the score in closed form (Wei & Held 2014); half of E|Y - Y'| is a sum from r = 1000 on.
@@ -272,6 +279,11 @@ class NegativeBinomial(Parametric):
         return np.maximum(np.floor(self.average), 0.0), np.ceil(np.sqrt(self.variance()))
 
 
+def _resolved(m: FloatArray, r: FloatArray) -> BoolArray:
+    """Say for which parameters the nodes give an integral to rounding."""
+    return np.asarray((m <= 1e4) & (r >= 0.02) & (r <= 1e4) & (m * r <= 1e6))
+
+
 def _log_choices(m: FloatArray, r: FloatArray) -> FloatArray:
     """Return E log[Γ(Y + r) / Γ(r) Γ(Y + 1)], shape (n,): ∫ (e^-t - e^-rt) (1 - E e^-tY) / (1 - e^-t) dt / t.
 
@@ -285,4 +297,18 @@ def _log_choices(m: FloatArray, r: FloatArray) -> FloatArray:
         size = r[part, None]
         own = _STEP * (u + np.expm1(-size * _NODES)) / u if weights is None else weights
         value[part] = row_sum(own * np.expm1(-size * np.log1p(m[part, None] / size * u)))
+    return value
+
+
+def _between_sizes(m: FloatArray, r: FloatArray, s: FloatArray) -> FloatArray:
+    """Return the divergence of size s from size r at one mean m, shape (n,).
+
+    It is ∫ (e^-st - e^-rt) [(1 - E e^-tY) / (1 - e^-t) - (1 - e^-mt) / t] dt / t by Binet's formula (`_log_choices`),
+    with r log(1 + m/r) + m log(1 + r/m) and the same of s by Frullani's, so that little cancels.
+    """
+    u, value = -np.expm1(-_NODES), np.empty(len(m))
+    for start in range(0, len(m), _BLOCK):
+        mean, own, other = (each[start : start + _BLOCK, None] for each in (m, r, s))
+        left_out = np.expm1(-mean * _NODES) / _NODES - np.expm1(-own * np.log1p(mean / own * u)) / u
+        value[start : start + _BLOCK] = row_sum(_STEP * (np.exp(-other * _NODES) - np.exp(-own * _NODES)) * left_out)
     return value

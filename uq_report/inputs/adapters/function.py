@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ... import distributions
 from ...core.model.adapter import Adapter, Match
 from ...core.predictive import Distribution
 from ...core.support.arrays import Table
 from ...core.support.errors import InputError, ModelError
 
-_FAMILIES = sorted(name for name, family in vars(distributions).items() if isinstance(family, type))
-_ALLOWED = f"{', '.join(_FAMILIES)} or a Distribution of your own"
 _HINTS = {
-    1: "One number per row is no distribution: give its spread too, as in Normal(mean, std).",
-    2: "For class probabilities return Categorical(probabilities, classes=...).",
+    1: "One number per row is no distribution: give its spread too, as in uq.dist.Normal(mean, std).",
+    2: "For class probabilities return uq.dist.Categorical(probabilities, classes=...).",
 }
 
 
@@ -65,10 +62,10 @@ class FunctionAdapter(Adapter):
         got = type(dist).__name__ + (f" of shape {shape}" if shape is not None else "")
         hint = _HINTS.get(len(shape), "") if isinstance(shape, tuple) else ""
         if isinstance(dist, tuple) and len(dist) == 2:
-            hint = "For a mean and a std return Normal(mean, std)."
+            hint = "For a mean and a std return uq.dist.Normal(mean, std)."
         raise ModelError(
             f"{getattr(model, '__name__', type(model).__name__)} must return a distribution of "
-            f"uq_report.distributions: {_ALLOWED}; got {got}. {hint}".rstrip()
+            f"uq.dist, or a Distribution of your own; got {got}. {hint}".rstrip()
         )
 
     def batch_rows(self, model: Any) -> int | None:

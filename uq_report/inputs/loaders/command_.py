@@ -49,14 +49,15 @@ class CommandLoader:
         return source.startswith((PREFIX, PLANNED))
 
     def sha256(self, source: str) -> str:
-        """Return the hash of the command and of the content of the files that it names."""
-        words = _words(source)
+        """Return the hash of the command and of the content of the files that it names, or of those of a plan."""
         if source.startswith(PLANNED):
-            words += map(str, sorted(Path(source.removeprefix(PLANNED)).glob("*-*.csv")))
+            words, files = [], [file for pair in _pairs(Path(source.removeprefix(PLANNED))) for file in pair]
+        else:
+            words = _words(source)
+            files = [file for file in map(Path, words) if file.is_file()]
         content = hashlib.sha256("\0".join(words).encode())
-        for file in map(Path, words):
-            if file.is_file():
-                content.update(hashlib.sha256(file.read_bytes()).digest())
+        for file in files:
+            content.update(hashlib.sha256(file.read_bytes()).digest())
         return content.hexdigest()
 
     def load(self, source: str) -> CommandModel | PlannedModel:
@@ -66,7 +67,7 @@ class CommandLoader:
         return CommandModel(tuple(_words(source)))
 
     def caution(self, source: str) -> str:
-        """Say that code of the command is run."""
+        """State that code of the command is run."""
         if source.startswith(PLANNED):
             return ""
         return f"a command: {clean(_words(source)[0])} runs its code for every call"
@@ -74,8 +75,6 @@ class CommandLoader:
 
 def _words(source: str) -> list[str]:
     """Return the words of a command, which names both files."""
-    if source.startswith(PLANNED):
-        return [source]
     try:
         words = shlex.split(source.removeprefix(PREFIX))
     except ValueError as error:
@@ -87,6 +86,13 @@ def _words(source: str) -> list[str]:
             f"{', '.join(lacking)}. Write: Rscript predict.R {ROWS} {PREDICTIONS}"
         )
     return words
+
+
+def _pairs(folder: Path) -> list[tuple[Path, Path]]:
+    """Return rows with their predictions, the numbered pairs in their order and then the one without a number."""
+    every = [(rows, rows.with_name(f"predictions{rows.stem[4:]}.csv")) for rows in sorted(folder.glob("rows-*.csv"))]
+    new = (folder / "rows.csv", folder / "predictions.csv")
+    return [*every, new] if all(file.is_file() for file in new) else every
 
 
 @dataclass
@@ -172,7 +178,7 @@ class PlannedModel:
 
     Numbered pairs ``rows-001.csv`` and ``predictions-001.csv`` in the folder are known; a pair without a number is
     numbered. Rows that are not known get the mean of the known predictions, so that a whole audit can be asked what
-    it needs at once; `ask` then writes them.
+    it needs at once; `refuse_pending` then writes them.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -180,14 +186,10 @@ class PlannedModel:
         self._missing: dict[str, None] = {}
         self._known: dict[str, FloatArray] = {}
         self._columns: list[str] = []
-        given, made = folder / "rows.csv", folder / "predictions.csv"
-        if given.is_file() and made.is_file():
-            self._read(given, made)
-            number = f"{len(list(folder.glob('rows-*.csv'))) + 1:03}"
-            for file in (given, made):
-                file.rename(file.with_stem(f"{file.stem}-{number}"))
-        for rows in sorted(folder.glob("rows-*.csv")):
-            self._read(rows, folder / rows.name.replace("rows", "predictions"))
+        for number, pair in enumerate(_pairs(folder), 1):
+            self._read(*pair)
+            for file in pair:
+                file.rename(folder / f"{file.stem.partition('-')[0]}-{number:03}.csv")
 
     @property
     def __name__(self) -> str:
@@ -202,12 +204,16 @@ class PlannedModel:
         self._header = header
         self._missing |= dict.fromkeys(line for line in lines if line not in self._known)
         if not self._known:
-            self.ask()
+            self.refuse_pending()
         mean = np.mean([*self._known.values()], axis=0)
         numbers = np.array([self._known.get(line, mean) for line in lines])
         return distribution_of(numbers, self._columns, self.__name__)
 
-    def ask(self) -> None:
+    def __reduce__(self) -> Any:
+        """Refuse to be sent to another process, whose list of missing rows would be lost."""
+        raise TypeError(f"{self.__name__} keeps a list of missing rows, which one process must hold")
+
+    def refuse_pending(self) -> None:
         """Write the rows whose predictions are missing, and refuse to go on, where there are any."""
         if self._missing:
             self.folder.mkdir(parents=True, exist_ok=True)

@@ -16,6 +16,7 @@ from ...core.support import options as opt
 from ...core.support.numbers import number, share_words, value_words
 from ...core.support.text import count, short
 from ...evidence import ids
+from ...evidence.comparisons import ComparisonLine
 from ...evidence.finding import Finding, Outcome, Severity, Symptom
 from ...evidence.outcomes import (
     CONFIDENCE_GAP,
@@ -29,7 +30,7 @@ from ...evidence.outcomes import (
 )
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
-from ..shared.checks import LEAST, LEAST_UNITS, about, class_counts, events, line_words, span, too_few
+from ..shared.checks import LEAST, LEAST_UNITS, about, class_counts, events, line_words, span, too_few, wrong_level
 from .tables import at_most
 
 STATED_SKILL_SIZE = 0.05  # nats, or share of the baseline's score: the true skill that a sample size is advised for
@@ -38,6 +39,7 @@ SCORES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS", "inter
 # Where nothing shows the features to be of use, what the model claims of them is not delivered, and its uncertainty is
 # wrong; that a feature alone tells more (the first) follows from any lack of skill.
 SYMPTOMS = tuple(Symptom(code=code) for code in ("UQ003", "UQ101", "UQ401", "UQ402"))
+OF_LEVEL = ("UQ121", "UQ123", "UQ401", "UQ402")  # what probabilities that are wrong on average explain
 MEASURES = (
     "nll", "entropy", "width", "set_size", "variance", "aleatoric", "epistemic", "aleatoric_variance",
     "epistemic_variance",
@@ -545,6 +547,9 @@ class CalibrationGate(TableCheck):
         features = gate.view.gain_features if by_segment else ()
         parts |= {"features": features, "remedy": _remedy(run, features)}
         words = self._wrong_words(gate, features, by_segment=by_segment, raised=severity != "observation")
+        if level := wrong_level(run):
+            words = f"{_level_words(level)} {words}"
+            parts["explains"] += tuple(Symptom(code=code) for code in OF_LEVEL)
         return _finding(rule, severity, words, gate.decisive, **parts)
 
     def _wrong_words(self, gate: GateInputs, features: Sequence[str], *, by_segment: bool, raised: bool) -> str:
@@ -605,6 +610,13 @@ class CalibrationGate(TableCheck):
         held = f" Of its label sets, {gate.missed.words}." if gate.missed.known else ""
         within = f"{gate.words}, within ±{self.margin:g} nats; no test rejects"
         return f"The predictive uncertainty is calibrated on average: {within}.{held}"
+
+
+def _level_words(line: ComparisonLine) -> str:
+    """Say that the probabilities of a class are too high or too low on average."""
+    side = "high" if line.estimate > 0 else "low"
+    mean = f"the mean probability of {short(line.of)} is {share_words(line.value)}"
+    return f"Predictions are too {side} on average: {mean}, its share {share_words(line.reference)}."
 
 
 def _remedy(run: Run, features: Sequence[str] = ()) -> str:

@@ -26,7 +26,7 @@ from ...evidence.outcomes import LOG_SCORE_SKILL, CalibrationView, ScoreLine, sc
 from ...evidence.run import Run
 from ...evidence.subject import FeatureFacts, SubjectFacts
 from ...evidence.view import by_feature, largest_first, of_measure
-from ..shared.checks import LEAST, about, class_counts, events, line_words, too_few
+from ..shared.checks import LEAST, about, class_counts, events, line_words, too_few, wrong_level
 
 OVER, UNDER = "UQ401", "UQ402"
 RESTS_ON = "E[S(q̃, Y) − S(q, Y)] = divergence of q̃ from q if Y follows q, for a proper score S"
@@ -160,9 +160,22 @@ class ClaimsCheck(TableCheck):
             if harmful
             else (_REMEDY_OF_COUNTS if SubjectFacts.of(run).family == "Poisson" else _REMEDY),
             "features": tuple(features),
-            "explains": _symptoms(features, whole, cause=bool(harmful)),
+            "explains": () if wrong_level(run) else self._symptoms(features, whole, cause=bool(harmful)),
             **_about(view, max(raised, key=lambda t: t.beyond).line),
         }
+
+    def _symptoms(self, features: Sequence[str], whole: ClaimLine | None, *, cause: bool) -> tuple[Symptom, ...]:
+        """Return what over-claiming explains: what is left for others, and of named features the bad fit as a whole.
+
+        That the model is of no use it explains only where unseen rows confirm some of what is claimed, or where a
+        feature makes predictions worse. Such a feature may also be what puts rows outside the training domain. Where
+        almost all that is claimed is confirmed, a bad fit is possibly related, no consequence.
+        """
+        confirmed = cause or (whole is not None and whole.share_lower > 0)
+        codes = (*(("UQ101",) if features else ()), *(("UQ001", "UQ003") if features and confirmed else ()))
+        codes += ("UQ123", "UQ301") if cause else ()
+        possible = not cause and not (whole is not None and whole.share <= self.medium)
+        return (Symptom(code=UNDER), *(Symptom(code=code, possible=possible) for code in codes))
 
     def _named(self, raised: Sequence[Tested], dof: float) -> list[str]:
         """Return the features that surely deliver little of what they claim, the smallest share first."""
@@ -238,17 +251,6 @@ def _worse(lines: Sequence[ClaimLine]) -> str:
     others = f"; so does {listed(line.feature for line in lines[1:])}" if len(lines) > 1 else ""
     words = f"On these observations {short(first.feature)} makes predictions worse"
     return f"{words}: permuting it lowers the loss by {size}{others}."
-
-
-def _symptoms(features: Sequence[str], whole: ClaimLine | None, *, cause: bool) -> tuple[Symptom, ...]:
-    """Return what over-claiming explains: what is left for others, and where it has a place, the bad fit as a whole.
-
-    That the model is of no use it explains only where unseen rows confirm some of what is claimed, or where a feature
-    makes predictions worse. Such a feature may also be what puts rows outside the training domain.
-    """
-    confirmed = cause or (whole is not None and whole.share_lower > 0)
-    codes = (UNDER, *(("UQ101",) if features else ()), *(("UQ001", "UQ003") if features and confirmed else ()))
-    return tuple(Symptom(code=code) for code in (*codes, *(("UQ123", "UQ301") if cause else ())))
 
 
 def differences(view: Claims, run: Run) -> list[Tested]:

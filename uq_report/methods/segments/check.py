@@ -33,7 +33,7 @@ from ...evidence.segments import (
     SegmentsView,
 )
 from ...evidence.view import of_measure
-from ..shared.checks import about
+from ..shared.checks import about, wrong_level
 
 OVERSURE, CONCENTRATED, WRONG_MEAN = "UQ121", "UQ122", "UQ123"
 NATS = "nats"
@@ -238,7 +238,7 @@ def _mispredicted(rule: Rule, run: Run) -> RuleOutcome:
         rule,
         tests,
         lambda x: x.numbers(margin),
-        lambda *raised: _wrong_on_average(rule, raised),
+        lambda *raised: _wrong_on_average(rule, raised, level=bool(wrong_level(run))),
         by=lambda x: next(k for k, other in enumerate(tests) if x is other or x.like(other)),
         undecided=lambda rest: [x.line.item for x in rest if x.line.estimate**2 / 2 > margin],
         because="outcome minus prediction is beyond the margin, but not beyond chance",
@@ -253,15 +253,15 @@ def _p_offset(line: ResidualLine, margin: float) -> float:
     return max(min(own, 1.0), _one_sided(side * line.difference, line.difference_std_error, line.freedom))
 
 
-def _wrong_on_average(rule: Rule, raised: Sequence[Offset]) -> Said:
-    """Return what to say of segments that share a feature, the farthest first."""
+def _wrong_on_average(rule: Rule, raised: Sequence[Offset], *, level: bool) -> Said:
+    """Return what to say of segments that share a feature, the farthest first; `level`: all predictions are off."""
     first = raised[0]
     line, judging = first.line, first.line.n + first.line.n_rest
     graded = rule.judge(**first.numbers(rule.thresholds["margin"]))
     size = value_words(*_size(line), confidence=line.confidence)
     others = listed((x.line.item for x in raised[1:]), 3)
     also = f" So are they where {others}." if others else ""
-    explained = (OVERSURE, *(("UQ101",) if graded in ("high", "medium") else ()))
+    explained = (OVERSURE, *(("UQ101",) if graded in ("high", "medium") and not level else ()))
     return {
         "statement": f"Where {line.item} ({line.n} of the {judging} observations that judge it) {_means(line)}: "
         f"predictions are too {'low' if line.estimate > 0 else 'high'} by {size} standard deviations of the model, "

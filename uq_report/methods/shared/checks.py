@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ...core.support.numbers import value_words
 from ...core.support.text import count
+from ...evidence.comparisons import ComparisonLine, Comparisons
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import EstimateLine
@@ -45,6 +46,12 @@ def too_few(counts: Sequence[int], least: float = LEAST) -> str:
     rows = f"{ceil(least * sum(counts) / n)} similar observations"
     few = f"{count(int(n), 'observation')} outside the most frequent class {verb} too few"
     return f"{few}: {least:g} are needed, in about {rows}"
+
+
+def wrong_level(run: Run) -> ComparisonLine | None:
+    """Return the class whose probabilities are wrong on average, which explains errors of segments and features."""
+    view = Comparisons.find(run)
+    return None if view is None else view.wrong_level
 
 
 def about(of: EstimateLine | tuple[float, float, float], *evidence: str, **fields: Any) -> dict[str, Any]:

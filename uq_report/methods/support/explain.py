@@ -32,12 +32,24 @@ NAMED = 5
 New = tuple[str, BoolArray, float, str]
 
 
-def new_values(columns: Sequence[Paired], rows: IntArray, engine: Engine) -> Diagnostic:
+def counted(hits: Any, weights: FloatArray) -> tuple[int, int]:
+    """Return the hits, and of how many observations: the effective number of weighted ones, rounded hits downwards.
+
+    Examples
+    --------
+    >>> counted([1, 0, 1, 0], np.ones(4)), counted([1, 0, 1, 0], np.array([1.0, 3.0, 1.0, 3.0]))
+    ((2, 4), (0, 3))
+    """
+    n = round(float(weights.sum() ** 2 / (weights @ weights))) if len(weights) else 0
+    return int(n * float(weights @ np.asarray(hits, dtype=float)) / weights.sum() + 1e-9) if n else 0, n
+
+
+def new_values(columns: Sequence[Paired], rows: IntArray, weights: FloatArray, engine: Engine) -> Diagnostic:
     """Return the result ``support.values``; tests use the independent audited rows at positions `rows`."""
     records: list[dict[str, Any]] = []
     for pair in columns:
         check_limits()
-        for item, hits, p_value, bound in _new(pair, rows, engine):
+        for item, hits, p_value, bound in _new(pair, rows, weights, engine):
             count, n = int(hits.sum()), len(pair.test)
             line = {"measure": "count", "feature": pair.name, "estimate": float(count), "covers": "none"}
             line |= {"item": item, "n": n, "share": count / n, "p_value": p_value, "bound": bound}
@@ -56,29 +68,24 @@ def new_values(columns: Sequence[Paired], rows: IntArray, engine: Engine) -> Dia
                 "permutation of the observations between the samples."
             ),
             (
-                "These p-values do not use weights; of each cluster they use one observation, drawn once, and training "
-                "observations count by the same share."
+                "Of weighted observations these p-values use the effective number, but for new levels; of each cluster "
+                "one observation, drawn once, and training observations count by the same share."
             ),
         ),
         meta={"tests": sum(3 if pair.ordered else 2 for pair in columns)},
     )
 
 
-def _new(pair: Paired, rows: IntArray, engine: Engine) -> Iterator[New]:
+def _new(pair: Paired, rows: IntArray, weights: FloatArray, engine: Engine) -> Iterator[New]:
     if pair.ordered:
-        yield from _beyond(pair, rows)
+        yield from _beyond(pair, rows, weights)
     else:
         hits = ~np.isnan(pair.test) & ~np.isin(pair.test, pair.train)
         names = [short(pair.labels[int(code)]) for code in np.unique(pair.test[hits])[:NAMED]]
         yield UNSEEN_LEVEL, hits, _dealt(pair, rows, engine) if hits.any() else 1.0, ", ".join(names)
     if not np.isnan(pair.train).any():
-        hits = np.isnan(pair.test)
-        yield (
-            NEWLY_MISSING,
-            hits,
-            all_among(int(hits[rows].sum()), len(rows), _counting(pair, rows, len(pair.train))),
-            "",
-        )
+        hits, n_train = np.isnan(pair.test), _counting(pair, rows, len(pair.train))
+        yield NEWLY_MISSING, hits, all_among(*counted(hits[rows], weights[rows]), n_train), ""
 
 
 def _counting(pair: Paired, rows: IntArray, n_train: int) -> int:
@@ -98,14 +105,15 @@ def all_among(k: int, n: int, n_train: int) -> float:
     return float(np.prod(np.maximum(n - i, 0) / (n + n_train - i)))
 
 
-def _beyond(pair: Paired, rows: IntArray) -> Iterator[New]:
+def _beyond(pair: Paired, rows: IntArray, weights: FloatArray) -> Iterator[New]:
     """Yield the audited values below and above the training range."""
     train = pair.train[~np.isnan(pair.train)]
-    n = int((~np.isnan(pair.test[rows])).sum())
+    known = rows[~np.isnan(pair.test[rows])]
     if len(train):
         low, high = float(train.min()), float(train.max())
         for item, hits, bound in ((BELOW_RANGE, pair.test < low, low), (ABOVE_RANGE, pair.test > high, high)):
-            yield item, hits, all_among(int(hits[rows].sum()), n, _counting(pair, rows, len(train))), f"{bound:g}"
+            chance = all_among(*counted(hits[known], weights[known]), _counting(pair, rows, len(train)))
+            yield item, hits, chance, f"{bound:g}"
 
 
 def _dealt(pair: Paired, rows: IntArray, engine: Engine) -> float:
@@ -124,12 +132,12 @@ def _dealt(pair: Paired, rows: IntArray, engine: Engine) -> float:
     return (1 + above) / (draws + 1)
 
 
-def shifts(columns: Sequence[Paired], rows: IntArray, engine: Engine) -> Diagnostic:
+def shifts(columns: Sequence[Paired], rows: IntArray, weights: FloatArray, confidence: float) -> Diagnostic:
     """Return the result ``support.shift``; of the audited rows the independent ones, at positions `rows`, count."""
     return diagnostic(
         ids.SUPPORT_SHIFT,
         "Distance between the distributions of test and training sample",
-        _lines(columns, rows, engine.confidence),
+        _lines(columns, rows, weights, confidence),
         ("item", "n"),
         x="n",
         notes=(
@@ -139,8 +147,8 @@ def shifts(columns: Sequence[Paired], rows: IntArray, engine: Engine) -> Diagnos
             ),
             (
                 "Intervals are simultaneous over all features, for any distribution (Massart 1990, Weissman et al. "
-                "2003), over new training samples too. Weights are not used; of each cluster one observation, drawn "
-                "once, is, and training observations count by the same share."
+                "2003), over new training samples too. Weighted observations count by their effective number; of each "
+                "cluster one observation, drawn once, does, and training observations count by the same share."
             ),
         ),
     )
@@ -190,34 +198,41 @@ def distributions(columns: Sequence[Paired]) -> Diagnostic:
     )
 
 
-def _lines(columns: Sequence[Paired], rows: IntArray, confidence: float) -> Iterator[dict[str, Any]]:
+def _lines(
+    columns: Sequence[Paired], rows: IntArray, weights: FloatArray, confidence: float
+) -> Iterator[dict[str, Any]]:
     """Yield the line of every column with a value in both samples."""
     level = (1 - confidence) / len(columns)
     for pair in columns:
         check_limits()
-        old, new = (np.sort(values[~np.isnan(values)]) for values in (pair.train, pair.test[rows]))
-        if not len(old) or not len(new):
+        old, known = np.sort(pair.train[~np.isnan(pair.train)]), rows[~np.isnan(pair.test[rows])]
+        known = known[np.argsort(pair.test[known], kind="stable")]
+        if not len(old) or not len(known):
             continue
-        distance, words, kinds = _numbers(old, new) if pair.ordered else _levels(old, new, pair)
-        counts = _counting(pair, rows, len(old)), len(new)
+        new, shares = pair.test[known], weights[known] / weights[known].max()
+        distance, words, kinds = _numbers(old, new, shares) if pair.ordered else _levels(old, new, shares, pair)
+        counts = _counting(pair, rows, len(old)), counted(shares > 0, shares)[1]
         reach = sum(np.sqrt((kinds * np.log(2) - np.log(level / 2)) / (2 * count)) for count in counts)
         interval = max(distance - reach, 0.0), min(distance + reach, 1.0)
         line = estimate(distance, np.nan, interval, confidence, "distance", pair.name)
         yield line | {"covers": "new test and training samples", "item": words, "n": len(new)}
 
 
-def _numbers(old: FloatArray, new: FloatArray) -> tuple[float, str, int]:
+def _numbers(old: FloatArray, new: FloatArray, shares: FloatArray) -> tuple[float, str, int]:
     """Return the distance of Kolmogorov and Smirnov, both medians in words, and 1."""
     at = np.union1d(old, new)
-    ours, theirs = (np.searchsorted(values, at, side="right") / len(values) for values in (new, old))
+    upto = np.concatenate([[0.0], np.cumsum(shares)]) / shares.sum()
+    ours, theirs = upto[np.searchsorted(new, at, side="right")], np.searchsorted(old, at, side="right") / len(old)
     distance = float(np.abs(ours - theirs).max())
-    return distance, f"median {np.median(old):.3g} in training, {np.median(new):.3g} here", 1
+    median = new[np.searchsorted(upto[1:], 0.5)] if np.ptp(shares) > 0 else np.median(new)
+    return distance, f"median {np.median(old):.3g} in training, {median:.3g} here", 1
 
 
-def _levels(old: FloatArray, new: FloatArray, pair: Paired) -> tuple[float, str, int]:
+def _levels(old: FloatArray, new: FloatArray, shares: FloatArray, pair: Paired) -> tuple[float, str, int]:
     """Return the total variation distance, the level that changed most in words, and the number of levels."""
     size = len(pair.labels)
-    theirs, ours = (np.bincount(values.astype(np.int64), minlength=size) / len(values) for values in (old, new))
+    theirs = np.bincount(old.astype(np.int64), minlength=size) / len(old)
+    ours = np.bincount(new.astype(np.int64), shares, minlength=size) / shares.sum()
     most = int(np.abs(ours - theirs).argmax())
     words = f"{short(pair.labels[most])}: {theirs[most]:.0%} in training, {ours[most]:.0%} here".replace("%", " %")
     return float(np.abs(ours - theirs).sum() / 2), words, size
@@ -290,18 +305,21 @@ class Support(BuiltInExplainer):
             )
         columns = paired(subject, subject.train[0])
         space, edge = self._frontier(columns, engine)
+        weights = Sampling.of(subject).weights
         rows = np.sort(_sample(subject.n, self.max_rows, engine.rng("rows")))
         distances = space.nearest(space.test.take(rows), self.n_neighbors)
         units = Sampling.of(subject).independent_rows(engine.rng("units"))
         outside = edge.outside(distances)
         line = share_of(outside, Sampling.of(subject, rows), engine.confidence)
-        line |= {"item": OUTSIDE, "n": len(rows), "p_value": _p_value(outside[np.isin(rows, units)], edge)}
+        own = np.isin(rows, units)
+        p_value = _p_value(*counted(outside[own], weights[rows[own]]), edge)
+        line |= {"item": OUTSIDE, "n": len(rows), "p_value": p_value}
         records = [line, *self._shuffles(engine, space, edge, rows)]
         return [
             self._result(subject, space, edge, records),
             _rows_result(rows, edge.p_values(distances), edge.expected),
-            new_values(columns, units, engine),
-            shifts(columns, units, engine),
+            new_values(columns, units, weights, engine),
+            shifts(columns, units, weights, engine.confidence),
             distributions(columns),
             near_copies(columns, engine),
         ]
@@ -354,19 +372,19 @@ class Support(BuiltInExplainer):
                 f"Permuted: {self.n_repeats} permutations of {min(n, SHUFFLE_ROWS)} observations.",
                 "Intervals are given this limit; the p-value also covers the draw of the training sample.",
                 *(("The p-value uses one observation of each cluster.",) if sampling.codes is not None else ()),
-                *(("The p-value does not use the weights.",) if np.ptp(sampling.weights) > 0 else ()),
+                *(("The p-value uses the effective number of observations.",) if np.ptp(sampling.weights) > 0 else ()),
                 *sampling.notes(),
             ),
             meta=sizes | {"n_calibration": len(edge.scores), "n_rows": n, "n_train": len(space.train.numbers)},
         )
 
 
-def _p_value(outside: FloatArray, edge: SupportLimit) -> float:
+def _p_value(outside: int, n: int, edge: SupportLimit) -> float:
     """Return the exact one-sided p-value of the number of independent rows outside, also over training rows."""
     from scipy import stats  # here: heavy, and a list of plugins tests nothing
 
-    n, others = len(outside), len(edge.scores)
-    return float(stats.betabinom.sf(outside.sum() - 1, n, edge.rank, others + 1 - edge.rank)) if n else np.nan
+    others = len(edge.scores)
+    return float(stats.betabinom.sf(outside - 1, n, edge.rank, others + 1 - edge.rank)) if n else np.nan
 
 
 def _sample(n: int, most: int, rng: np.random.Generator) -> IntArray:
