@@ -50,18 +50,21 @@ def generated() -> str:
     explain = inspect.signature(uq.explain).parameters
     base = {n: str(p.annotation) for n, p in explain.items() if n not in ("model", "X", "y")} | ENGINE
     base["train"] = "tuple[Any, Any] | bool | None"  # an option of an explainer too
-    parts = [HEAD, _class("CallOptions", {n: t for n, t in base.items() if n != "max_rows"}, "TypedDict, total=False")]
-    for verb, explainers in VERBS.items():
+    parts = [HEAD, _class("CallOptions", base, "TypedDict, total=False")]
+    alone: dict[tuple[str, ...], tuple[str, dict[str, str]]] = {}  # verbs of one explainer, from which others inherit
+    for verb, explainers in sorted(VERBS.items(), key=lambda item: len(item[1])):
         own: dict[str, str] = {}
         for name in explainers:
             cls = plugins.load(plugins.named(plugins.find(plugins.EXPLAINERS), name, "explainer"))
             types = {f.name: str(f.type) for f in dataclasses.fields(cls)}
             own |= {option: _typed(option, types[option]) for option in options_of(cls)}
         named = inspect.signature(getattr(uq, verb)).parameters
-        fresh = {n: t for n, t in own.items() if n not in base or n == "max_rows"}
-        fresh.setdefault("max_rows", "int | None")
-        kept = {n: t for n, t in fresh.items() if n not in named}
-        parts.append(_class(_title(verb), kept, "CallOptions, total=False"))
+        kept = {n: t for n, t in own.items() if n not in base and n not in named}
+        parents = [alone[name,] for name in explainers if len(explainers) > 1 and (name,) in alone]
+        kept = {n: t for n, t in kept.items() if not any(n in options for _, options in parents)}
+        bases = ", ".join([title for title, _ in parents] or ["CallOptions"])
+        parts.append(_class(_title(verb), kept, f"{bases}, total=False"))
+        alone[explainers] = _title(verb), kept
     return "\n\n".join(part.strip() + "\n" for part in parts)
 
 

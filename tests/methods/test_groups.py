@@ -16,7 +16,7 @@ from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import Result
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.model.subject import Subject
-from uq_report.core.support.arrays import AnyArray, BoolArray, IntArray
+from uq_report.core.support.arrays import AnyArray, BoolArray
 from uq_report.core.support.errors import InputError
 from uq_report.core.traits.stored_predictions import scored_rows
 from uq_report.distributions import Categorical, Normal
@@ -24,7 +24,7 @@ from uq_report.methods.groups import plan
 from uq_report.methods.groups.contrasts import difference, gap_p_values, shuffled_p_values
 from uq_report.methods.groups.explain import POINTS, Groups, grid_of
 from uq_report.methods.shared import forest
-from uq_report.methods.shared.attributes import Attribute, attributes, disclose
+from uq_report.methods.shared.attributes import Attribute, attributes, large_groups
 
 MEASURES = testing.measures()
 
@@ -158,99 +158,33 @@ def test_attributes_become_groups() -> None:
     assert found["lump"].labels == ("up to 0", "over 0")
 
 
-# ------------------------------------------------------------------ what is withheld
+# ------------------------------------------------------------------ what is shown
 
 
-def sizes(*counts: int) -> Attribute:
-    codes = np.repeat(np.arange(len(counts)), counts)
-    return Attribute("a", tuple(f"g{i}" for i in range(len(counts))), codes)
+def test_groups_of_enough_units_are_shown() -> None:
+    codes = np.repeat([0, 1, 2], [50, 30, 29])
+    attribute = Attribute("a", ("x", "y", "z"), codes)
+    every, rows = np.ones(109, dtype=bool), np.arange(109)
+    assert large_groups([attribute], every, rows, 30) == {(0, 0), (0, 1)}
+    assert large_groups([attribute], codes < 1, rows, 30) == {(0, 0)}
+    assert large_groups([attribute], every, rows // 2, 30) == frozenset()
 
 
-@pytest.mark.parametrize(
-    ("counts", "kept"),
-    [
-        ((40, 40, 40), [0, 1, 2]),
-        ((80, 20), []),
-        ((50, 40, 20), [0]),
-        ((50, 40, 20, 20), [0, 1]),
-        ((50, 40, 9, 9), [0]),
-        ((100, 1), []),
-        ((29,), []),
-        ((30,), [0]),
-    ],
-)
-def test_a_small_group_takes_its_complement_with_it(counts: tuple[int, ...], kept: list[int]) -> None:
-    n = sum(counts)
-    found = disclose([sizes(*counts)], np.ones(n, dtype=bool), np.arange(n), 30)
-    assert sorted(g for _, g in found.groups) == kept
+@pytest.mark.parametrize(("small", "compared"), [(30, 1), (29, 0)])
+def test_a_group_is_compared_with_enough_others(small: int, compared: int) -> None:
+    found = explain(logistic(200, kind=np.repeat(["a", "b"], [200 - small, small])), n_proxies=0)
+    assert "a" in set(found["groups"].estimates["item"])
+    table = found["groups.difference"].estimates
+    assert table[table["measure"] == "residual"]["feature"].tolist() == ["kind"] * compared
 
 
-def test_a_finer_attribute_gives_nothing_away_about_a_coarser_one() -> None:
-    fine = np.repeat([0, 1, 2, 3], [60, 10, 60, 20])
-    nested = [Attribute("coarse", ("x", "y"), fine // 2), Attribute("fine", ("a", "b", "c", "d"), fine)]
-    every, units = np.ones(150, dtype=bool), np.arange(150)
-    assert disclose(nested[1:], every, units, 30).groups == {(0, 0), (0, 2)}
-    together = disclose(nested, every, units, 30).groups
-    assert not any(exposed(nested, every, units, together, 30))
-
-
-def test_clusters_are_what_counts() -> None:
-    attribute = [sizes(100, 100)]
-    units = np.r_[np.repeat(np.arange(10), 10), np.arange(10, 110)]
-    assert disclose(attribute, np.ones(200, dtype=bool), units, 30).groups == frozenset()
-
-
-def exposed(cut: list[Attribute], inside: BoolArray, units: IntArray, kept: Any, n_min: int) -> list[bool]:
-    """Say for each small group, by ranks of exact 0-1 matrices, whether it is a combination of what is shown."""
-    known = np.array([(cut[a].codes == g) & inside for a, g in kept] + [inside], dtype=float)
-    rank = np.linalg.matrix_rank(known)
-    found = []
-    for one in cut:
-        for g in range(len(one.labels)):
-            mask = (one.codes == g) & inside
-            if 0 < len(np.unique(units[mask])) < n_min:
-                found.append(bool(np.linalg.matrix_rank(np.vstack([known, mask])) == rank))
-    return found
-
-
-def test_no_small_group_can_be_worked_out_in_random_tables() -> None:
-    rng = np.random.default_rng(0)
-    withheld = 0
-    for _ in range(60):
-        base = rng.choice(6, 150, p=rng.dirichlet(np.full(6, 0.7)))
-        codes = [base, base // 2, np.where(rng.random(150) < 0.9, base % 3, 0), rng.choice(3, 150, p=[0.6, 0.3, 0.1])]
-        cut = [Attribute(str(a), tuple(map(str, range(c.max() + 1))), c) for a, c in enumerate(codes)]
-        inside = rng.random(150) < 0.9
-        found = disclose(cut, inside, np.arange(150), 20)
-        assert not any(exposed(cut, inside, np.arange(150), found.groups, 20))
-        withheld += len(found.complements)
-    assert withheld > 20
-
-
-def test_nothing_shown_depends_on_who_is_in_which_small_group() -> None:
-    rng = np.random.default_rng(0)
-    region = np.array(list("aabbbbbbbbcd"))[rng.integers(0, 12, 240)]
-    small = np.isin(region, ["c", "d"])
-    swapped = region.copy()
-    swapped[small] = rng.permutation(region[small])
-    assert (swapped != region).any()
-    one, two = (explain(logistic(240, region=r, sex=np.resize(["f", "m"], 240))) for r in (region, swapped))
-    for part in ("groups", "groups.difference", "groups.proxy", "groups.use"):
-        pd.testing.assert_frame_equal(one[part].estimates, two[part].estimates, check_exact=True)
-        assert one[part].omissions == two[part].omissions
-    assert {"c", "d"} <= set(one["groups"].meta["attributes"]["region"]["withheld"])
-    assert not set(one["groups"].estimates["item"]) & {"c", "d"}
-
-
-def test_reasons_never_say_how_small_a_group_is() -> None:
+def test_small_groups_are_neither_shown_nor_counted() -> None:
     region = np.array(["a"] * 100 + ["b"] * 83 + ["c"] * 17)
     found = explain(logistic(region=region))["groups"]
     reasons = [gap.reason for gap in found.omissions if gap.feature == "region" and not gap.measure]
-    assert reasons == [
-        "a group is withheld, as it would give away a smaller one",
-        "a group has fewer than 30 observations or clusters",
-    ]
-    assert not any("17" in note or "83" in note for note in [*found.notes, *(gap.reason for gap in found.omissions)])
+    assert reasons == ["a group has fewer than 30 observations or clusters"]
+    assert set(found.estimates["item"]) == {"all observations", "a", "b"}
+    assert not any("17" in note for note in [*found.notes, *(gap.reason for gap in found.omissions)])
 
 
 def test_error_rates_are_withheld_by_the_rows_they_are_about() -> None:
@@ -261,7 +195,8 @@ def test_error_rates_are_withheld_by_the_rows_they_are_about() -> None:
     assert negatives == [55, 52]  # each group has 100 rows
     assert {gap.measure for gap in found.omissions if gap.feature == "sex"} >= {"false_positive_rate"}
     table = found.estimates
-    assert not len(table[(table["measure"] == "false_positive_rate") & (table["feature"] == "sex")])
+    shown = table[(table["measure"] == "false_positive_rate") & (table["feature"] == "sex")]
+    assert shown["item"].tolist() == ["f"]
     assert len(table[(table["measure"] == "brier") & (table["feature"] == "sex")]) == 2
 
 

@@ -190,19 +190,6 @@ def test_options_beyond_their_ends_are_refused(more: dict[str, float]) -> None:
         Groups(**more)  # type: ignore[arg-type]
 
 
-def test_a_small_group_and_the_one_that_would_give_it_away_have_their_reasons() -> None:
-    """Three groups of 100, 60 and 10 rows: the last is too small, and the second is withheld with it."""
-    found = explain(logistic(170, kind=np.repeat(list("abc"), [100, 60, 10])), n_proxies=0)["groups"]
-    assert found.meta["attributes"]["kind"]["groups"] == ["a"]
-    assert found.meta["attributes"]["kind"]["withheld"] == ["b", "c"]
-    reasons = [gap.reason for gap in found.omissions if gap.feature == "kind" and not gap.measure]
-    assert reasons == [
-        "a group is withheld, as it would give away a smaller one",
-        "a group has fewer than 30 observations or clusters",
-    ]
-    assert set(found.estimates["item"]) == {"all observations", "a"}
-
-
 def test_a_large_groups_confidence_gap_is_tested_by_t(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "EXACT_UNITS", 0)
     given = logistic(100, kind=np.repeat(["a", "b"], [60, 40]))

@@ -44,7 +44,7 @@ from uq_report.methods.groups.explain import (
 from uq_report.methods.groups.plan import Plan
 from uq_report.methods.groups.section import _class
 from uq_report.methods.shared.association import NumericColumn
-from uq_report.methods.shared.attributes import Attribute, _cells, _to_withhold, attributes
+from uq_report.methods.shared.attributes import Attribute, attributes
 from uq_report.methods.shared.predicted import PredictedNumber, expected_loss, predicted
 
 N = 24
@@ -126,7 +126,7 @@ def test_an_interval_of_shares_holds_its_estimate() -> None:
 
 @pytest.mark.parametrize(
     ("n_min", "items"),
-    [(9, ["all observations", "a", "b"]), (10, ["all observations"]), (24, ["all observations"]), (25, [])],
+    [(9, ["all observations", "a", "b"]), (10, ["all observations", "b"]), (24, ["all observations"]), (25, [])],
 )
 def test_all_rows_are_shown_where_they_are_enough(n_min: int, items: list[str]) -> None:
     assert [line["item"] for line in plan(NINE, n_min=n_min).means(LOSS)] == items
@@ -270,23 +270,6 @@ def test_one_band_alone_stands_among_words_and_two_stand_by_where_they_begin() -
     ):
         (found,) = attributes({"a": np.array(levels)}, 9)
         assert found.labels == order
-
-
-def test_cells_are_the_rows_that_share_a_group_of_every_attribute() -> None:
-    first, second = kinds([0, 0, 1, 1, 0, 1]), kinds([0, 1, 0, 1, 0, 0])
-    inside = np.array([True, True, True, True, True, False])
-    cells, rows = _cells([first, second], inside)
-    assert sorted(np.flatnonzero(cell).tolist() for cell in cells) == [[0, 4], [1], [2], [3]]
-    assert sorted(rows.tolist()) == [0, 1, 2, 3]
-
-
-def test_the_group_withheld_is_the_first_that_protects_what_is_exposed() -> None:
-    """Row 4 is all rows less a and b; without c it is exposed still. Row 1 is not exposed at all."""
-    published = {(0, 0): [1, 0, 1, 0, 0], (1, 0): [1, 1, 0, 0, 0], (1, 1): [0, 0, 1, 1, 0]}
-    masks = {key: np.array(mask, dtype=float) for key, mask in published.items()}
-    small = np.array([[0, 1, 0, 0, 0], [0, 0, 0, 0, 1]], dtype=float)
-    assert _to_withhold(masks, np.ones(5), small) == (1, 0)
-    assert _to_withhold(masks, np.ones(5), small[:1]) is None
 
 
 def test_of_three_groups_the_larger_one_is_drawn_by_its_rest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,7 @@ class CallOptions(TypedDict, total=False):
     residuals: Shorthand | Residuals | None
     positive_class: Any
     output: str | int | None
+    max_rows: int | None
     stochastic: Stochastic | None
     n_members: int
     seed: int
@@ -54,7 +55,6 @@ class ImportanceOptions(CallOptions, total=False):
     exact: bool | None
     margin: Mapping[str, float] | float | None
     within_clusters: bool
-    max_rows: int | None
 
 
 class ProfileOptions(CallOptions, total=False):
@@ -67,7 +67,6 @@ class ProfileOptions(CallOptions, total=False):
     mode: str
     max_ice: int
     max_levels: int
-    max_rows: int | None
 
 
 class EffectsOptions(CallOptions, total=False):
@@ -78,38 +77,12 @@ class EffectsOptions(CallOptions, total=False):
     min_rows: int
     edges: Mapping[str, Sequence[float]]
     max_levels: int
-    max_rows: int | None
-
-
-class InteractionsOptions(CallOptions, total=False):
-    """Keyword arguments of `interactions`."""
-
-    measures: Measures
-    features: Names | None
-    max_rows: int
-    top: int
-    unstable_below: float
-    alpha: float
-    interactions: bool
-    comparators: bool
-    pair_rel_tol: float
-    step: float
-    shared_unit: bool
-    along: bool
-    rows: int | Sequence[int] | None
-    n_local: int
-    n_rows: int
-    max_evaluations: int
-    n_background: int
-    max_exact: int
-    n_permutations: int
 
 
 class SensitivityOptions(CallOptions, total=False):
     """Keyword arguments of `sensitivity`."""
 
     alpha: float
-    max_rows: int
     interactions: bool
     comparators: bool
     top: int
@@ -129,7 +102,6 @@ class AttributionsOptions(CallOptions, total=False):
     max_exact: int
     n_permutations: int
     interactions: bool
-    max_rows: int | None
 
 
 class CoveredInformationOptions(CallOptions, total=False):
@@ -145,20 +117,16 @@ class CoveredInformationOptions(CallOptions, total=False):
     n_sets: int
     refit: bool
     gate: bool
-    max_rows: int | None
 
 
 class AdjustedImportanceOptions(CallOptions, total=False):
     """Keyword arguments of `adjustedimportance`."""
-
-    max_rows: int | None
 
 
 class RedundancyOptions(CallOptions, total=False):
     """Keyword arguments of `redundancy`."""
 
     n_splits: int
-    max_rows: int | None
 
 
 class CalibrationOptions(CallOptions, total=False):
@@ -169,7 +137,6 @@ class CalibrationOptions(CallOptions, total=False):
     n_splits: int
     grades: tuple[float, ...]
     costs: tuple[float, ...]
-    max_rows: int | None
 
 
 class SegmentsOptions(CallOptions, total=False):
@@ -177,7 +144,6 @@ class SegmentsOptions(CallOptions, total=False):
 
     min_samples_leaf: int
     min_share: float
-    max_rows: int | None
 
 
 class SelectiveOptions(CallOptions, total=False):
@@ -187,7 +153,6 @@ class SelectiveOptions(CallOptions, total=False):
     n_band: int
     n_min: int
     max_levels: int
-    max_rows: int | None
 
 
 class GroupsOptions(CallOptions, total=False):
@@ -198,7 +163,6 @@ class GroupsOptions(CallOptions, total=False):
     n_draws: int
     n_proxies: int
     min_association: float
-    max_rows: int | None
 
 
 class DriftOptions(CallOptions, total=False):
@@ -208,7 +172,6 @@ class DriftOptions(CallOptions, total=False):
     n_neighbors: int
     n_repeats: int
     max_train: int
-    max_rows: int
 
 
 class AgreementOptions(CallOptions, total=False):
@@ -218,4 +181,12 @@ class AgreementOptions(CallOptions, total=False):
     n_draws: int
     top_k: int
     gini: bool
-    max_rows: int | None
+
+
+class InteractionsOptions(SensitivityOptions, AttributionsOptions, total=False):
+    """Keyword arguments of `interactions`."""
+
+    measures: Measures
+    features: Names | None
+    unstable_below: float
+    rows: int | Sequence[int] | None

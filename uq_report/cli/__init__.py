@@ -10,7 +10,6 @@ import typer
 from ..core.support.errors import DONE, INTERRUPTED, USAGE
 from ..ops import caches
 from . import audits as audits
-from . import cases as cases
 from . import doctor as doctor
 from . import history as history
 from . import schedules as schedules

@@ -12,7 +12,7 @@ from ..core.engine.fast_path_evaluator import Engine
 from ..core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Result, RowValues, bare_estimates
 from ..core.model.subject import Subject
 from ..core.model.variants import Variant
-from ..core.support.arrays import FloatArray, IntArray
+from ..core.support.arrays import FloatArray, IntArray, as_numbers
 from ..core.support.errors import InputError, nearest
 from ..document.plots.registered import HISTOGRAM
 from ..evidence import columns as col
@@ -163,16 +163,12 @@ def _subgroups(subject: Subject, feature: str) -> IntArray:
         what = "no other feature" if not others else "blocks of time"
         raise InputError(f"importance.method must be 'marginal' with {what}; got 'conditional'.")
     codes = np.column_stack([_coded(subject, name) for name in others])
-    kind = DecisionTreeRegressor if subject.kinds[members[0]] == "numeric" else DecisionTreeClassifier
+    kind = DecisionTreeClassifier if subject.kinds[members[0]] == "categorical" else DecisionTreeRegressor
     tree = kind(min_samples_leaf=min(LEAF, max(2, subject.n // 4)), random_state=0)
     return np.asarray(tree.fit(codes, _coded(subject, members[0])).apply(codes))
 
 
 def _coded(subject: Subject, name: str) -> FloatArray:
-    """Return a column as numbers: itself, or each level's position; missing values below all others."""
-    values = pd.Series(subject.values(name))
-    if subject.kinds[name] != "numeric":
-        values = pd.Series(pd.factorize(values.map(str), sort=True)[0])
-    numbers = values.astype(float)
-    filled: FloatArray = np.asarray(numbers.fillna(numbers.min() - 1.0))
-    return filled
+    """Return a column as numbers, missing values below all others."""
+    numbers = pd.Series(as_numbers(pd.Series(subject.values(name)), subject.kinds[name]))
+    return np.asarray(numbers.fillna(numbers.min() - 1.0))

@@ -176,7 +176,7 @@ class RunSettings(SettingsPart):
     seed: Annotated[int, Field(ge=0), _WHOLE] = 0
     confidence: Level = CONFIDENCE
     n_jobs: Workers = 1
-    backend: Literal["auto", "threading", "loky", "dask", "ray"] = "auto"
+    backend: Literal["auto", "threading", "loky", "dask"] = "auto"
     scheduler: Text | None = None
     as_of: Date = Field(default_factory=logical_date)
     fast_paths: Switch = True
@@ -214,7 +214,7 @@ class Settings(RunSettings, BudgetSettings):
         Level of every interval of the run, between 0.5 and 1; levels of tests are options of the rules.
     n_jobs : int
         Workers; they change no number.
-    backend : {"auto", "threading", "loky", "dask", "ray"}
+    backend : {"auto", "threading", "loky", "dask"}
         What the workers are. ``"auto"``: dask where a scheduler is given, else processes (loky), or threads where the
         model cannot be pickled.
     scheduler : str, optional

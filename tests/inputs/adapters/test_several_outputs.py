@@ -211,7 +211,7 @@ def test_all_outputs_give_one_report_each_and_a_page_over_them(tmp_path: Any, mo
     assert len(links) == len(runs) == 2
     assert all((folder / link).is_file() for link in links)
     assert uq.load(folder / "weight").run.subject == runs["weight"].run.subject
-    monkeypatch.setattr("uq_report.api.outputs.scores_of", lambda run: {"log_score": float("inf")})
+    monkeypatch.setattr("uq_report.api.several.scores_of", lambda run: {"log_score": float("inf")})
     assert "<td>–</td>" in (runs.write(tmp_path / "infinite", formats=["markdown"]) / "index.html").read_text()
     assert "<td>–</td>" not in page
     with pytest.raises(InputError, match=r"audit\.previous must be an earlier run of one subject"):

@@ -15,7 +15,7 @@ from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from functools import cache, partial
-from itertools import chain, islice
+from itertools import islice
 from threading import Lock
 from time import process_time, thread_time
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -166,7 +166,6 @@ Returned = TypeVar("Returned")
 PER_WORKER = 8
 # rows at which a pack is full, and about the seconds that processes take to start
 FULL, START = 2**22, 1.0
-CLUSTERS = ("dask", "ray")
 _log = logging.getLogger(__name__)
 
 
@@ -177,7 +176,7 @@ class Workers:
     ----------
     n_jobs : int
         Processes or threads; -1 for all processors. A cluster has the workers that it has.
-    backend : {"auto", "threading", "loky", "dask", "ray"}
+    backend : {"auto", "threading", "loky", "dask"}
         ``"auto"`` is dask where a scheduler is given, else processes (loky) for work that takes longer than their
         start. Threads gain little, as checks, copies and measures hold Python's lock; ``"auto"`` uses them where other
         processes cannot read the model.
@@ -198,9 +197,7 @@ class Workers:
 
     def alone(self, seconds: float) -> bool:
         """Return whether this process does work of about so many seconds without workers; results are equal."""
-        if self._usual and self.backend not in CLUSTERS and seconds < START:
-            return True
-        return self.n_jobs == 1 and self.backend not in CLUSTERS
+        return self.backend != "dask" and (self.n_jobs == 1 or (self._usual and seconds < START))
 
     def count(self, shared: Any, owner: object) -> int:
         """Return the number of workers, to which `shared` is sent."""
@@ -240,15 +237,11 @@ class Workers:
         if isinstance(source, Cluster):
             yield from source.map(work, packs)
             return
-        calls, in_waves = (delayed(work)(source, pack) for pack in packs), self.backend == "ray"
         with parallel_config(self.backend, n_jobs=self.n_jobs):
             size = AHEAD * int(effective_n_jobs(self.n_jobs))
-            parallel = Parallel(batch_size=1, pre_dispatch=size, return_as="list" if in_waves else "generator")
-        if in_waves:
-            yield from chain.from_iterable(map(parallel, iter(lambda: list(islice(calls, size)), [])))
-            return
+            parallel = Parallel(batch_size=1, pre_dispatch=size, return_as="generator")
         with safe_paths():
-            results = parallel(calls)
+            results = parallel(delayed(work)(source, pack) for pack in packs)
             try:
                 for result in results:  # noqa: UP028 - "yield from" would close it: joblib then kills the workers
                     yield result

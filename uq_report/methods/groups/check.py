@@ -92,7 +92,7 @@ USE = Rule(
 SMALL = Rule(
     code=UNJUDGED,
     title="Groups are too small to be judged",
-    when="A group has fewer observations or clusters than are shown, or would disclose such a group.",
+    when="A group has fewer observations or clusters than are shown.",
     raised=("withheld > 0",),
     rests_on=MITCHELL,
 )
@@ -260,7 +260,7 @@ def _withheld(rule: Rule, run: Run) -> RuleOutcome:
     def said(feature: str) -> Said:
         return {
             "statement": f"Of {short(feature)}, {listed(map(clean, names[feature]))} cannot be judged: fewer than "
-            f"{view.n_min} observations or clusters, or withheld to protect such a group.",
+            f"{view.n_min} observations or clusters.",
             "evidence": (ids.GROUPS,),
             "remedy": "Audit the model on more observations of these groups.",
             "features": (feature,),

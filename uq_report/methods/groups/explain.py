@@ -338,10 +338,7 @@ class Groups(BuiltInExplainer):
         finite = [value for value in values if value.measure not in plan.infinite]
         clustered = plan.sampling.codes is not None
         notes = (
-            (
-                f"Groups of fewer than {self.n_min} observations or clusters are not shown, nor numbers that would "
-                "disclose them."
-            ),
+            f"Groups of fewer than {self.n_min} observations or clusters are not shown.",
             f"Exact tests up to {EXACT_UNITS} observations, {plan.draws} draws; else t-tests. No p-value is adjusted.",
             *(
                 ("With clusters the exact test of the calibration gap uses one observation of each.",)

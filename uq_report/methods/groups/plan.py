@@ -1,4 +1,4 @@
-"""Which groups are shown, what is said of each, and what is withheld."""
+"""Which groups are shown, and what is said of each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...core.model.results import Omission
 from ...core.model.sampling import Sampling
 from ...core.support.arrays import BoolArray, FloatArray
 from ...evidence.outcomes import CONFIDENCE_GAP
-from ..shared.attributes import Attribute, Disclosure, Key, disclose
+from ..shared.attributes import Attribute, Key, large_groups, n_units
 from ..shared.estimates import estimate, mean_of, share_of
 from .contrasts import EXACT_UNITS, Values, difference, gap_p_values, shuffled_p_values
 
@@ -56,18 +56,20 @@ class Plan:
         return {"feature": self.attributes[a].name, "item": self.attributes[a].labels[g]}
 
     @cached_property
-    def base(self) -> Disclosure:
+    def base(self) -> frozenset[Key]:
         """The groups shown for means over all rows."""
-        return disclose(self.attributes, self.counted, self.sampling.unit_codes, self.n_min)
+        return large_groups(self.attributes, self.counted, self.sampling.unit_codes, self.n_min)
 
     @cached_property
-    def disclosed(self) -> dict[bytes, Disclosure]:
+    def shown(self) -> dict[bytes, frozenset[Key]]:
         """The groups shown for each set of rows that a measure is a mean over."""
         sets = {value.inside.tobytes(): value.inside & self.counted for value in self.values}
-        return {
-            key: disclose(self.attributes, rows, self.sampling.unit_codes, self.n_min, self.base)
-            for key, rows in sets.items()
-        }
+        units = self.sampling.unit_codes
+        return {key: large_groups(self.attributes, rows, units, self.n_min) for key, rows in sets.items()}
+
+    def _enough(self, rows: BoolArray) -> bool:
+        """Say whether rows have as many units as a group needs."""
+        return n_units(rows & self.counted, self.sampling.unit_codes) >= self.n_min
 
     @cached_property
     def infinite(self) -> dict[str, int]:
@@ -77,15 +79,15 @@ class Plan:
 
     @cached_property
     def compared(self) -> dict[bytes, list[Key]]:
-        """The groups that are compared with the rest: of two groups of an attribute the smaller one."""
+        """The groups that are compared with enough other rows: of two groups of an attribute the smaller one."""
         compared = {}
-        for rows, disclosure in self.disclosed.items():
-            larger = set()
+        for rows, groups in self.shown.items():
+            inside, larger = np.frombuffer(rows, dtype=bool), set()
             for a, attribute in enumerate(self.attributes):
-                if len(attribute.labels) == 2 and {(a, 0), (a, 1)} <= disclosure.groups:
-                    sizes = np.bincount(attribute.codes[np.frombuffer(rows, dtype=bool)], minlength=2)
+                if len(attribute.labels) == 2 and {(a, 0), (a, 1)} <= groups:
+                    sizes = np.bincount(attribute.codes[inside], minlength=2)
                     larger.add((a, 1 - int(np.argmin(sizes))))
-            compared[rows] = sorted(disclosure.groups - larger)
+            compared[rows] = [key for key in sorted(groups - larger) if self._enough(inside & ~self.members(key))]
         return compared
 
     @property
@@ -96,10 +98,9 @@ class Plan:
 
     def means(self, value: Values) -> Iterator[dict[str, Any]]:
         """Yield the line of all rows and those of the groups shown."""
-        groups = self.disclosed[value.inside.tobytes()].groups
-        if groups or len(np.unique(self.sampling.unit_codes[value.inside & self.counted])) >= self.n_min:
+        if self._enough(value.inside):
             yield self._mean(value, value.inside) | {"item": ALL}
-        for key in sorted(groups):
+        for key in sorted(self.shown[value.inside.tobytes()]):
             tested = {"p_value": self.gap_tests[key]} if value.measure == CONFIDENCE_GAP else {}
             yield self._mean(value, value.inside & self.members(key)) | self.place(key) | tested
 
@@ -112,7 +113,7 @@ class Plan:
     def gap_tests(self) -> dict[Key, float]:
         """The p-value of each group's confidence gap: by draws from q for groups up to 500 units, else by t."""
         gap = next(value for value in self.values if value.measure == CONFIDENCE_GAP)
-        masks = {key: self.members(key) for key in sorted(self.disclosed[gap.inside.tobytes()].groups)}
+        masks = {key: self.members(key) for key in sorted(self.shown[gap.inside.tobytes()])}
         p_values = {}
         for key, mask in masks.items():
             part = self.sampling.part(mask)
@@ -183,14 +184,11 @@ class Plan:
             yield Omission(name, "", f"infinite in {count} observations; calibrate or smooth the model's probabilities")
         for a, attribute in enumerate(self.attributes):
             for key in ((a, g) for g in range(len(attribute.labels))):
-                if key in self.base.complements:
-                    yield Omission("", attribute.name, "a group is withheld, as it would give away a smaller one")
-                elif key not in self.base.groups:
+                if key not in self.base:
                     yield Omission("", attribute.name, f"a group has fewer than {self.n_min} observations or clusters")
                 for value in self.values:
-                    if key in self.base.groups - self.disclosed[value.inside.tobytes()].groups:
-                        rows = value.unit.removeprefix("share of ")
-                        reason = f"a group has fewer than {self.n_min} {rows}, or would give away one that has"
+                    if key in self.base - self.shown[value.inside.tobytes()]:
+                        reason = f"a group has fewer than {self.n_min} {value.unit.removeprefix('share of ')}"
                         yield Omission(value.measure, attribute.name, reason)
 
     def target(self, a: int, attribute: Attribute) -> FloatArray:
@@ -198,7 +196,7 @@ class Plan:
         if attribute.numbers is not None:
             numbers = np.where(np.isfinite(attribute.numbers), attribute.numbers, np.nan)[:, None]
             return np.asarray(numbers - np.nanmean(numbers))
-        groups = [g for g in range(len(attribute.labels)) if (a, g) in self.base.groups]
+        groups = [g for g in range(len(attribute.labels)) if (a, g) in self.base]
         if len(groups) < 2:
             return np.full((self.engine.subject.n, 1), np.nan)
         indicators = (attribute.codes[:, None] == np.array(groups)).astype(float)
@@ -211,8 +209,8 @@ class Plan:
         for a, attribute in enumerate(self.attributes):
             labels = list(enumerate(attribute.labels))
             facts[attribute.name] = {
-                "groups": [label for g, label in labels if (a, g) in self.base.groups],
-                "withheld": [label for g, label in labels if (a, g) not in self.base.groups],
+                "groups": [label for g, label in labels if (a, g) in self.base],
+                "withheld": [label for g, label in labels if (a, g) not in self.base],
                 "edges": list(attribute.edges) or None,
                 "feature": attribute.name in self.engine.subject.features,
             }

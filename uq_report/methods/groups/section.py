@@ -31,7 +31,7 @@ LOSS, EXPECTED = (NLL.name, "brier", "squared_error"), (outcomes.CONFIDENCE_GAP,
 PREFERRED = ("prediction", "outcome", *EXPECTED, *LOSS, ENTROPY.name)
 RATES = ("coverage_90", "false_positive_rate", "false_negative_rate")
 LEAD = (
-    "Groups of the attributes that were named as protected; small groups are withheld. A difference is a group "
+    "Groups of the attributes that were named as protected; small groups are not shown. A difference is a group "
     "minus the other groups. Outcomes minus predictions, and the loss minus the loss that the model expects, are 0 on "
     "average in every group if the model is right; losses, entropy and error rates differ wherever base rates do. "
     "Intervals are pointwise; findings are adjusted for their number. A difference is no proof of unfairness, "

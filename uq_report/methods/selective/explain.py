@@ -19,7 +19,7 @@ from ...core.support.errors import InputError
 from ...distributions import Categorical
 from ...evidence import ids
 from ...evidence.selective import KEPT, KEPT_LOSS, REFERRAL_RATE
-from ..shared.attributes import attributes, disclose
+from ..shared.attributes import attributes, large_groups
 from ..shared.cards import card_of
 from ..shared.estimates import diagnostic, rate_of, size_of
 from .curve import Assessed, Record, class_losses, number_losses, without_rounding
@@ -156,7 +156,7 @@ class Selective(BuiltInExplainer):
             x="n",
             notes=(
                 f"At the threshold that keeps {100 * KEPT:.0f} % of all observations, taken as fixed.",
-                f"Groups of fewer than {self.n_min} observations or clusters are withheld, and what would reveal them.",
+                f"Groups of fewer than {self.n_min} observations or clusters are not shown.",
             ),
             meta={"kept": KEPT, "n_min": self.n_min},
             measures={
@@ -171,11 +171,11 @@ class Selective(BuiltInExplainer):
         cut = attributes(subject.protected, self.max_levels)
         units = sampling.unit_codes
         kept = assessed.curve.kept(KEPT)
-        every = disclose(cut, np.ones(subject.n, dtype=bool), units, self.n_min)
-        left = disclose(cut, kept > 0, units, self.n_min, every)
+        every = large_groups(cut, np.ones(subject.n, dtype=bool), units, self.n_min)
+        left = large_groups(cut, kept > 0, units, self.n_min)
         weighed = Sampling(sampling.weights * kept, sampling.units, sampling.codes)
         loss_of: Any = rate_of if assessed.losses.classes else size_of
-        for key in sorted(every.groups):
+        for key in sorted(every):
             attribute = cut[key[0]]
             members = attribute.codes == key[1]
             place = {"feature": attribute.name, "item": attribute.labels[key[1]]}
@@ -184,7 +184,7 @@ class Selective(BuiltInExplainer):
                 referred | place | {"measure": REFERRAL_RATE, "n": int(members.sum()), "unit": "share of observations"}
             )
             inside = members & (kept > 0)
-            if key in left.groups:
+            if key in left:
                 line = loss_of(assessed.losses.loss[inside], weighed.part(inside), confidence)
                 unit = {"measure": KEPT_LOSS, "n": int(inside.sum()), "unit": assessed.losses.unit}
                 yield line | place | unit

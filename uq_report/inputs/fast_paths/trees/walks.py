@@ -12,8 +12,7 @@ from ....core.model.variants import Mix, Variant
 from ....core.predictive import Distribution
 from ....core.support.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
 from .forest import Forest
-from .mix import mixed_sums
-from .walk import pick, scores_of, settled, walk
+from .walk import mixed_sums, pick, scores_of, settled, walk
 from .walkable import Walkable
 
 BLOCK = 1 << 21  # sums of a score in a table, and places of rows x trees, from which rows are parted: 16 MiB
