@@ -534,7 +534,7 @@ def towns(rng: Rng) -> Case:
 
 
 def trend(rng: Rng) -> Case:
-    """Return every second of 1600 days with season, trend and weather that lasts; the others are the training rows."""
+    """Return half of 1600 days, drawn at random, with season, trend and weather that lasts; the others are training."""
     day, temp = np.arange(1600), np.zeros(1600)
     for i in day[1:]:
         temp[i] = 0.9 * temp[i - 1] + 0.4 * rng.normal()
@@ -542,9 +542,10 @@ def trend(rng: Rng) -> Case:
     X = pd.DataFrame({"day": day, "sin": np.sin(angle), "cos": np.cos(angle), "temp": temp, "promotion": day % 7 == 5})
     X["promotion"] = X["promotion"].astype(float)
     y = 10 + 0.002 * day + X[["sin", "temp", "promotion"]].to_numpy() @ np.array([2, 1, 1.5]) + rng.normal(size=1600)
-    train, test = ((X[k::2].reset_index(drop=True), y[k::2]) for k in (0, 1))
+    half = rng.permutation(1600) < 800
+    train, test = ((X[own].reset_index(drop=True), y[own]) for own in (~half, half))
     model = make_pipeline(StandardScaler(), BayesianRidge()).fit(*train)
-    return Case(model=model, train=train, test=test, told={"time": day[1::2]})
+    return Case(model=model, train=train, test=test, told={"time": day[half]})
 
 
 class HeavyTailed:
@@ -678,7 +679,11 @@ DESIGNS: tuple[Design, ...] = (
     Design("t noise as t", lambda rng: fitted(HeavyTailed(), shocked_rows, rng, 1500, 600)),
     Design("few events", partial(logistic, n_train=2000, n=400, b=MIXED, intercept=-3.6)),
     Design("households", households),
-    Design("150 rows, 12 features", lambda rng: fitted(BayesianRidge(), partial(many_rows, d=12), rng, 150, 150)),
+    Design(  # fitted to few rows: by its own loss it is worse than the truth by 0.04 nats
+        "150 rows, 12 features",
+        lambda rng: fitted(BayesianRidge(), partial(many_rows, d=12), rng, 150, 150),
+        honest=False,
+    ),
     Design(
         "bagged logistic",
         lambda rng: fitted(

@@ -165,7 +165,7 @@ def test_a_finding_has_shares_of_the_baselines_score_and_no_size() -> None:
 
 def test_over_claiming_stands_under_a_model_of_no_use() -> None:
     useless, ordering = (judged(lines).findings[0] for lines in (scores(-0.03, 0.01), scores(-0.03, 0.01, AREA)))
-    assert [one.code for one in useless.explains] == ["UQ003", "UQ101", "UQ401", "UQ402"]
+    assert [one.code for one in useless.explains] == ["UQ003", "UQ101", "UQ121", "UQ123", "UQ401", "UQ402"]
     assert [one.code for one in ordering.explains] == ["UQ003"]
 
 

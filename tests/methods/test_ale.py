@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import uq_report as uq
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.model.subject import Subject, make_subject
@@ -256,9 +257,17 @@ def test_a_curve_adds_weighted_means_of_steps_and_its_errors_are_those_of_the_we
     combinations = np.array([[-0.75, 0.25, 0.25], [-0.25, -0.25, 0.75]])
     rows = np.square(parts @ combinations - moved[:, None])
     np.testing.assert_allclose(found.std_error, np.sqrt(rows.sum(axis=0)))
-    # degrees of freedom of a variance of kurtosis 5 Σ r⁴/(Σ r²)², at most those of five units
-    kurtosis = 5 * np.square(rows).sum(axis=0) / rows.sum(axis=0) ** 2
-    np.testing.assert_allclose(found.freedom, np.minimum(4, 10 / (kurtosis - 1)))
+    np.testing.assert_allclose(found.carriers, rows.sum(axis=0) ** 2 / np.square(rows).sum(axis=0))
+
+
+@pytest.mark.parametrize(("size", "told"), [(1.0, False), (1e3, True)])
+def test_intervals_that_rest_on_few_observations_are_told(size: float, *, told: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.uniform(size=200), "b": rng.uniform(size=200)})
+    X.loc[0, "b"] = size
+    subject = uq.explain(lambda X: Normal(X["a"] * X["b"], 1.0), X)
+    notes = " ".join(uq.effects(subject, measures=("prediction",))["ale"].result.notes)
+    assert ("Unreliable intervals" in notes) is told
 
 
 def test_levels_of_a_curve_move_its_mean_by_the_rows_on_them() -> None:

@@ -228,13 +228,15 @@ def with_reasons(view: Pfi, features: Iterable[str], *measures: str) -> tuple[st
     return by_reason({feature: reasons.get(feature, "") for feature in features})
 
 
-def size_beyond(run: Run, errors: Iterable[tuple[float, float]]) -> SampleSize | None:
+TWICE = "the true value is twice the margin"
+
+
+def size_beyond(run: Run, errors: Iterable[tuple[float, float]], given: str = TWICE) -> SampleSize | None:
     """Return the largest size at which a value of twice a margin is shown to be beyond it, of (error, margin) pairs.
 
     The tests are one family, which Holm's method adjusts.
     """
     n, pairs = SubjectFacts.of(run).n, list(errors)
-    given = "the true value is twice the margin"
     if n is None:
         return None
     return largest(beyond(n, error, margin, given, tests=len(pairs)) for error, margin in pairs)

@@ -19,7 +19,7 @@ from ...core.model.results import ESTIMATE_COLUMNS, Omission, Profile, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
-from ...core.statistics.verdicts import carrying, variance_freedom
+from ...core.statistics.verdicts import carrying, heavy_tails, variance_freedom
 from ...core.support import options as opt
 from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ...core.support.errors import InputError
@@ -239,13 +239,13 @@ def _similarity_order(subject: Subject, feature: str, codes: IntArray, k: int) -
 class AleCurve(NamedTuple):
     """A centred curve at the points of an axis, its standard error, and that of the change from the first point.
 
-    `freedom` has the degrees of freedom of the standard error: few where few observations carry the variance.
+    `carriers` has how many observations or clusters carry the variance of each point.
     """
 
     value: FloatArray
     std_error: FloatArray
     std_error_change: FloatArray
-    freedom: FloatArray
+    carriers: FloatArray
 
 
 class Surface(NamedTuple):
@@ -324,8 +324,7 @@ def curve(effect: Effects, m: int, sampling: Sampling) -> AleCurve:
         for combination, moved in ((centred, places), (accumulate, np.zeros(len(table))))
     )
     squares = np.square(table @ centred - places[:, None])
-    freedom = [variance_freedom(carrying(column), sampling.units) for column in squares.T]
-    return AleCurve(value, errors, change_errors, np.array(freedom))
+    return AleCurve(value, errors, change_errors, np.array([carrying(column) for column in squares.T]))
 
 
 def _own_values(axis: AleAxis, value: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -400,6 +399,8 @@ def _main(h: FloatArray, mass: FloatArray) -> FloatArray:
     return np.append(0, np.cumsum(means))
 
 
+CENTRED = "Curves are centred by their mean over the data."
+NAMED = 4  # curves with unreliable intervals
 # further columns of the estimates of curves, and of surfaces
 PLACES = (("x", "level", "std_error_change"), ("feature_2", "x", "level", "x_2", "level_2", "extrapolated"))
 
@@ -488,7 +489,7 @@ class AccumulatedLocalEffects(BuiltInExplainer):
         omissions: tuple[Omission, ...],
     ) -> Profile:
         joint, sampling = id != "ale", Sampling.of(engine.subject)
-        tables, gaps, empty = [], list(omissions), []
+        tables, gaps, empty, short = [], list(omissions), [], []
         for m, measure in enumerate(measures):
             for effect in effects:
                 engine.check()
@@ -501,7 +502,10 @@ class AccumulatedLocalEffects(BuiltInExplainer):
                     empty += [_empty_note(effect, interaction)] if interaction.empty else []
                     tables.append(_surface_rows(measure.name, effect, interaction))
                 else:
-                    tables.append(_curve_rows(measure.name, effect, m, sampling, engine.confidence))
+                    points = curve(effect, m, sampling)
+                    tables.append(_curve_rows(measure.name, effect.axes[0], points, sampling.units, engine.confidence))
+                    few = sum(bool(heavy_tails(carriers, sampling.units).reason) for carriers in points.carriers)
+                    short += [f"{effect.name}, {measure.name}: at {few} of {len(points.value)} points"] if few else []
         return Profile(
             id=id,
             explainer=self.name,
@@ -509,14 +513,14 @@ class AccumulatedLocalEffects(BuiltInExplainer):
             frame=stacked([t | {"curve": -1, "value": t["estimate"]} for t in tables], Profile.columns),
             estimates=stacked(tables, [*ESTIMATE_COLUMNS, *PLACES[joint]]),
             options=asdict(self) | {"edges": {k: [float(v) for v in values] for k, values in self.edges.items()}},
-            notes=(*notes, *dict.fromkeys(empty), "Curves are centred by their mean over the data."),
+            notes=(*notes, *dict.fromkeys(empty), *_unreliable(short), CENTRED),
             omissions=tuple(gaps),
         )
 
 
-def _curve_rows(measure: str, effect: Effects, m: int, sampling: Sampling, confidence: float) -> dict[str, Any]:
-    axis, points = effect.axes[0], curve(effect, m, sampling)
-    reach = stdtrit(points.freedom, 0.5 + confidence / 2) * points.std_error
+def _curve_rows(measure: str, axis: AleAxis, points: AleCurve, units: int, confidence: float) -> dict[str, Any]:
+    freedom = [variance_freedom(carriers, units) for carriers in points.carriers]
+    reach = stdtrit(freedom, 0.5 + confidence / 2) * points.std_error
     interval = points.value - reach, points.value + reach
     covers = "new test samples, given the edges"
     columns = estimate(points.value, points.std_error, interval, confidence, measure, axis.feature, covers)
@@ -529,6 +533,15 @@ def _surface_rows(measure: str, effect: Effects, points: Surface) -> dict[str, A
     columns = estimate(points.value.ravel(), np.nan, (np.nan, np.nan), np.nan, measure, a.feature)
     places = {"feature_2": b.feature, "extrapolated": points.extrapolated.ravel()}
     return columns | surface_places((a.x, a.levels), (b.x, b.levels)) | places
+
+
+def _unreliable(places: Sequence[str]) -> tuple[str, ...]:
+    """Say where intervals are unreliable, of the first curves by name."""
+    if not places:
+        return ()
+    others = [f"at points of {len(places) - NAMED} other curves"] if len(places) > NAMED else []
+    where = "; ".join([*places[:NAMED], *others])
+    return (f"Unreliable intervals, which may be too short, as few observations carry the variance: {where}.",)
 
 
 def _empty_note(effect: Effects, points: Surface) -> str:

@@ -38,7 +38,7 @@ STATED_SKILL_SIZE = 0.05  # nats, or share of the baseline's score: the true ski
 SCORES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS", "interval_score": "interval score"}
 # Where nothing shows the features to be of use, what the model claims of them is not delivered, and its uncertainty is
 # wrong; that a feature alone tells more (the first) follows from any lack of skill.
-SYMPTOMS = tuple(Symptom(code=code) for code in ("UQ003", "UQ101", "UQ401", "UQ402"))
+SYMPTOMS = tuple(Symptom(code=code) for code in ("UQ003", "UQ101", "UQ121", "UQ123", "UQ401", "UQ402"))
 OF_LEVEL = ("UQ121", "UQ123", "UQ401", "UQ402")  # what probabilities that are wrong on average explain
 MEASURES = (
     "nll", "entropy", "width", "set_size", "variance", "aleatoric", "epistemic", "aleatoric_variance",

@@ -167,7 +167,7 @@ def _family(
     rule: Rule, run: Run, tests: Sequence[GroupTest], said: Callable[..., Said], passed: str, **more: Any
 ) -> RuleOutcome:
     p_values = [test.line.p_value for test in tests]
-    size = size_beyond(run, [(test.line.std_error, test.margin * test.scale) for test in tests])
+    size = size_beyond(run, [(test.line.std_error, test.bound) for test in tests])
     return family(rule, tests, lambda test: test.numbers, said, p_values=p_values, passed=passed, size=size, **more)
 
 

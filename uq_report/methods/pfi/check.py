@@ -145,10 +145,11 @@ class ClaimsCheck(TableCheck):
 
     def _claimed(self, view: Claims, whole: ClaimLine | None, raised: Sequence[Tested], run: Run) -> Said:
         """Return the finding: with the features that make predictions worse, else with those that deliver least."""
-        alone = [t.line.feature for t in raised if t.line.feature != ALL_FEATURES]
+        largest = sorted(raised, key=lambda t: -t.line.estimate)
+        alone = [t.line.feature for t in largest if t.line.feature != ALL_FEATURES]
         harmful = [line for line in _harmful(view, self.level, freedom(run)) if line.feature in alone]
         features = [line.feature for line in harmful[:1]] or self._named(raised, freedom(run))
-        singles = (features or ([] if len(alone) < len(raised) else alone))[:NAMED]
+        singles = features[:NAMED] or alone[: 1 if len(alone) < len(raised) else NAMED]
         sentences = [f"{'; '.join(_claims(view, feature) for feature in singles)}."] if singles else []
         if whole is not None:  # first where it over-claims itself, else after the features that do
             sentences.insert(0 if len(alone) < len(raised) else 1, f"{_together(view, whole)}.")

@@ -293,7 +293,7 @@ class SupportCheck(TableCheck):
             lambda x: {"p_value": x.p_value, "excess": x.estimate - x.expected},
             lambda x: _outside(rule, x),
             undecided=lambda rest: [f"the share of observations outside, {_share(line)}"] if rest and wide else [],
-            size=size_beyond(run, [(line.std_error, self.tolerance)]),
+            size=size_beyond(run, [(line.std_error, self.tolerance)], "no more than expected are outside"),
             passed=f"{_share(line)} of the observations are outside the training domain; of observations drawn as the "
             f"training sample {share_words(line.expected)} would be.",
         )
