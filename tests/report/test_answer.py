@@ -439,7 +439,9 @@ def test_without_groups_nobody_is_named() -> None:
         "Performance",
         "Calibration",
         "Usefulness of the uncertainty",
+        "Groups",
     ]
+    assert answer_of(with_results()).cards[-1].headline == "Not assessed"
 
 
 def actions_of(*findings: Finding, **settings: Any) -> tuple[RunReader, Conclusion]:

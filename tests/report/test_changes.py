@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from uq_report.document.document import Badge, Bullets, Paragraph, Section, Table
+from uq_report.document.document import Badge, Bullets, Paragraph, Section, Table, inside
 from uq_report.evidence.run import FindingChange, InputChange, RunChanges, ValueChange
 from uq_report.reading.run_reader import RunReader
 from uq_report.report.sections.comparison import changes, changes_in_full, in_short
@@ -54,7 +54,8 @@ def behind(found: RunChanges | None) -> Section | None:
 
 
 def tables(section: Section | None) -> dict[str, Table]:
-    return {block.id: block for block in section.blocks if isinstance(block, Table)} if section is not None else {}
+    blocks = () if section is None else inside(section.blocks)
+    return {block.id: block for block in blocks if isinstance(block, Table)}
 
 
 def test_without_a_previous_run_there_is_no_section() -> None:
@@ -88,8 +89,8 @@ def test_the_sentence_counts_findings_values_and_inputs() -> None:
 def test_one_table_tells_what_changed_worst_first_and_nothing_that_did_not() -> None:
     (table,) = tables(made(FOUND)).values()
     assert table.rows[:2] == (
-        ("UQ401 it matters (age)", Badge("new", "bad"), "not open", "high"),
-        ("UQ201 it matters (age)", Badge("closed", "good"), "medium", "not open"),
+        ("UQ401 (age)", Badge("new", "bad"), None, "high"),
+        ("UQ201 it matters (age)", Badge("closed", "good"), "medium", None),
     )
     assert [(row[0], str(row[1])[:7]) for row in table.rows[2:]] == [("negative log-likelihood of income", "by 0.10")]
 
@@ -99,8 +100,8 @@ def test_every_finding_that_opened_or_moved_is_listed_the_severest_first() -> No
     noted = (finding("UQ501", "new", "", "observation"), finding("UQ202", "moved", "low", "low"))
     found = replace(FOUND, findings=(*many, *noted, finding("UQ9", "new", "", "high")), values=())
     rows = tables(made(found))["changes-table"].rows
-    assert (len(rows), rows[0][0]) == (10, "UQ9 it matters (age)")
-    assert rows[-1][:2] == ("UQ202 it matters (age)", Badge("moved", "neutral"))
+    assert (len(rows), rows[0][0]) == (10, "UQ9 (age)")
+    assert rows[-1][:2] == ("UQ202 (age)", Badge("moved", "neutral"))
     unmoved = replace(FOUND, findings=(finding("UQ501", "unchanged", "low", "low"),), values=())
     assert tables(made(unmoved)) == {}
 
@@ -123,11 +124,11 @@ def test_every_value_and_input_stands_behind() -> None:
     assert section.blocks[-1] == Bullets(items=("Not compared: shap: other options.", "Not compared: b[31m."))
 
 
-def test_what_was_not_compared_is_cut_after_two_and_counted() -> None:
+def test_what_was_not_compared_is_cut_after_one_and_counted() -> None:
     texts = [block.text for block in made(FOUND).blocks if isinstance(block, Paragraph)]
-    assert texts[-1] == "Not compared: shap: other options; b[31m."
+    assert texts[-1] == "Not compared: shap: other options; and 1 more (full appendix)."
     more = replace(FOUND, not_compared=("a", "b", "c"))
-    assert "Not compared: a; b; and 1 more." in str(made(more))
+    assert "Not compared: a; and 2 more (full appendix)." in str(made(more))
 
 
 @pytest.mark.parametrize(

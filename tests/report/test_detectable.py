@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from uq_report.document.document import Fold, Table
+from uq_report.document.document import Table
 from uq_report.evidence.finding import Outcome
 from uq_report.reading.run_reader import RunReader
 from uq_report.report.sections.detectable import ANY, CALIBRATION, FAULTS, POWER, SEGMENTS, DetectableFault
-from uq_report.report.sections.limitations import limitations
+from uq_report.report.sections.limitations import detectable
 
 from .findings_made import rule, run_with
 
@@ -52,9 +52,8 @@ def printed(*outcomes: Outcome, **subject: Any) -> dict[str, tuple[str, str]]:
     """Return the printed shares and sizes by fault; empty without a table."""
     run = run_with(*outcomes)
     facts = {**run.subject, "n": 800, "clusters": None, **subject}
-    section = limitations(RunReader(replace(run, subject=facts)))
-    blocks = [inner for block in section.blocks for inner in (block.blocks if isinstance(block, Fold) else [block])]
-    tables = [block for block in blocks if isinstance(block, Table)]
+    section = detectable(RunReader(replace(run, subject=facts)))
+    tables = [block for block in section.blocks if isinstance(block, Table)] if section is not None else []
     return {str(row[0]): (str(row[1]), str(row[2])) for table in tables for row in table.rows}
 
 

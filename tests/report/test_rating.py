@@ -134,9 +134,10 @@ def test_not_acceptable_never_stands_beside_fit_for_purpose(own: Outcome | None,
             outcomes = [outcome for outcome in (own, skill, other) if outcome is not None]
             advice, gate = recommend(outcomes, 250), gate_of(outcomes)
             assert not (gate.tone == "bad" and advice.badge in (FIT, INCONCLUSIVE))
-            assert ("not judged at n = 250" in advice.basis) == (
-                advice.badge in (FIT, CONDITIONAL) and gate.tone not in ("good", "bad")
-            )
+            words = {"warning": "; calibration inconclusive at n = 250", "unknown": "; calibration not tested"}
+            assert [text in advice.basis for text in words.values()] == [
+                advice.badge in (FIT, CONDITIONAL) and gate.tone == tone for tone in words
+            ]
             severities = {f.severity for outcome in outcomes for f in outcome.findings}
             assert (advice.badge == UNFIT) == bool(severities & {"critical", "high"})
             assert bool(advice.conditions) == (advice.badge == CONDITIONAL)
@@ -155,7 +156,7 @@ def test_a_waived_finding_is_not_open() -> None:
         ((PASSED, found("medium", "observation")), "By rule: a medium finding is open (UQ700)."),
         ((found("low", "high", "high"),), "By rule: a critical or high finding is open (UQ700)."),
         ((ABSENT,), "By rule: neither calibration nor skill could be judged."),
-        ((SKILL, UNJUDGED), "By rule: no open finding is above low; calibration not judged at n = 40."),
+        ((SKILL, UNJUDGED), "By rule: no open finding is above low; calibration inconclusive at n = 40."),
         (
             (calibration(finding("UQ101", "medium")), found("low", code="UQ803")),
             f"By rule: {CALIBRATION} (UQ101); {USES} (UQ803).",

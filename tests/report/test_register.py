@@ -8,13 +8,21 @@ from dataclasses import replace
 import pytest
 
 from uq_report.checks.rule import rates
-from uq_report.document.document import Badge, Callout, Fold, Paragraph, Section, Table, inside, texts
+from uq_report.document.document import Badge, Bullets, Callout, Paragraph, Section, Table, inside, texts
 from uq_report.document.text import unmarked
-from uq_report.evidence.finding import SEVERITIES, Finding, Outcome, Symptom
+from uq_report.evidence.finding import SEVERITIES, Finding, Outcome, Severity, Symptom
 from uq_report.evidence.run import FindingChange, RunChanges
 from uq_report.reading.run_reader import OPEN, RunReader
 from uq_report.report.assemble import document
-from uq_report.report.sections.findings import checks_ended, ended, findings, grouped, observed_words, rules
+from uq_report.report.sections.findings import (
+    checks_ended,
+    ended,
+    findings,
+    grouped,
+    observations,
+    observed_words,
+    rules,
+)
 
 from .findings_made import PASSED, finding, rule, run_with, waived
 
@@ -28,6 +36,12 @@ NOTED = finding("UQ501", "observation", "age", statement="age may lead. So may 9
 def told(*found: Finding, **settings: Sequence[dict[str, str]]) -> Section:
     outcomes = (Outcome(check="over", state="found", findings=found),) if found else ()
     return findings(RunReader(run_with(PASSED, *outcomes, settings=settings)))
+
+
+def behind(*found: Finding) -> Section:
+    section = observations(RunReader(run_with(PASSED, Outcome(check="over", state="found", findings=found))))
+    assert section is not None
+    return section
 
 
 def table(section: Section) -> Table:
@@ -59,12 +73,8 @@ def test_names_of_features_are_marked_in_statements() -> None:
 def test_a_finding_says_whom_it_affects_and_how_large_it_is_where_that_is_stated() -> None:
     section = told(replace(HIGH, affected="17 of 250 rows", size=0.125), LOW)
     first, second = callouts(section)
-    assert first.text.endswith("Affected: 17 of 250 rows. Size: 12.5 % of the model's skill.")
-    assert "ffected" not in second.text
-    assert [row[3] for row in table(section).rows] == [
-        "12.5 % of the model's skill and 17 of 250 rows",
-        "not quantified",
-    ]
+    assert [first.text, second.text] == ["Statement of UQ401.", "Statement of UQ203."]
+    assert [row[3] for row in table(section).rows] == ["17 of 250 rows and 12.5 % of the model's skill", ""]
     assert [column.label for column in table(told(HIGH)).columns] == ["finding", "severity", "feature", "owner, due"]
 
 
@@ -127,7 +137,9 @@ def test_findings_of_one_rule_and_severity_share_a_block_that_keeps_every_number
     assert alone.id == "finding-UQ401-2"
     numbers = next(b for b in section.blocks if isinstance(b, Table) and b.id == "finding-UQ401-table")
     assert numbers.rows == tuple((one.features[0], observed_words(one), "0.01") for one in made)
-    assert [fold.title for fold in section.blocks if isinstance(fold, Fold)] == ["UQ401: further statements"]
+    assert [item for b in behind(*made).blocks if isinstance(b, Bullets) for item in b.items] == [
+        "UQ401: Statement of UQ401." for _ in made[1:]
+    ]
     assert len(table(section).rows) == 4
 
 
@@ -143,14 +155,12 @@ def test_findings_with_other_causes_never_share_a_block() -> None:
     assert [len(group.members) for group in grouped([cause, caused, finding("UQ401", "high", "x")])] == [1, 1, 1]
 
 
-def test_observations_stand_folded_with_their_first_sentence_and_not_in_the_register() -> None:
+def test_observations_stand_in_the_appendix_with_their_first_sentence_and_not_in_the_register() -> None:
     section = told(HIGH, NOTED)
     assert [row[0] for row in table(section).rows] == ["UQ401 Title of UQ401"]
-    fold = section.blocks[-1]
-    assert isinstance(fold, Fold)
-    assert fold.title == "1 observation (for information; no action required)"
-    (callout,) = inside(fold.blocks)
-    assert isinstance(callout, Callout)
+    assert "1 observation, for information: UQ501." in str(section.blocks[0])
+    assert [block.code for block in callouts(section)] == ["UQ401"]
+    (callout,) = callouts(behind(HIGH, NOTED))
     assert (unmarked(callout.text), callout.id) == ("Age may lead.", "finding-UQ501")
 
 
@@ -160,18 +170,32 @@ def test_observations_stand_folded_with_their_first_sentence_and_not_in_the_regi
     ("one of e.g. three", "One of e.g. three."),
 ])  # fmt: skip
 def test_the_first_sentence_ends_where_another_begins(text: str, first: str) -> None:
-    (callout,) = callouts(told(replace(NOTED, statement=text, features=())))
+    (callout,) = callouts(behind(replace(NOTED, statement=text, features=())))
     assert callout.text == first
 
 
 def test_every_open_finding_is_in_one_block_and_in_the_register_or_among_the_observations() -> None:
     made = [finding(f"UQ{100 + k // 4}", SEVERITIES[1 + k % 4], f"x{k}") for k in range(60)]
-    section = told(*made)
-    listed = [str(row[2]) for row in table(section).rows]
-    blocks = [unmarked(block.text) for block in callouts(section) if block.tone == "neutral" or block.code]
+    listed = [str(row[2]) for row in table(told(*made)).rows]
+    blocks = [*callouts(told(*made)), *callouts(behind(*made))]
     assert sorted(listed) == sorted(one.features[0] for one in made if one.severity != "observation")
     assert len(blocks) == 60
-    assert len({block.id for block in callouts(section)}) == 60
+    assert len({block.id for block in blocks}) == 60
+
+
+@pytest.mark.parametrize(("severity", "explained", "text"), [
+    ("high", False, "It is 1.2 nats (0.3 to 2.1). It follows."), ("high", True, "It is 1.2 nats (0.3 to 2.1)."),
+    ("low", False, "It is 1.2 nats (0.3 to 2.1)."),
+])  # fmt: skip
+def test_consequences_and_low_findings_state_one_sentence_and_the_appendix_has_the_whole(
+    severity: Severity, explained: bool, text: str
+) -> None:
+    whole = "it is 1.2 nats (95 % interval 0.3 to 2.1). It follows."
+    cause = finding("UQ303", "high", explains=(Symptom(code="UQ401"),) if explained else ())
+    made = (cause, finding("UQ401", severity, statement=whole))
+    assert text in [block.text for block in callouts(told(*made))]
+    held = observations(RunReader(run_with(Outcome(check="over", state="found", findings=made))))
+    assert ("UQ401: It is 1.2 nats (95 % interval 0.3 to 2.1). It follows." in str(held)) == ("follows" not in text)
 
 
 def test_sixty_findings_of_few_rules_stay_short() -> None:

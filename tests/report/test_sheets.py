@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from uq_report.core.model.results import Diagnostic, Importance, Interaction, Profile, Result
+from uq_report.core.model.results import Importance, Interaction, Profile, Result
 from uq_report.document.document import Figure, Paragraph, Section, Table, inside, texts
 from uq_report.document.text import unmarked
 from uq_report.evidence import ids, run_folder
@@ -27,7 +27,7 @@ from uq_report.report.sections.sheets import sheets
 
 from .. import samples
 from . import methods_results
-from .cases import Case, diagnostic, estimates
+from .cases import Case, estimates
 from .findings_made import finding
 from .synthetic import holding, make_run
 
@@ -74,16 +74,6 @@ def pfi(**verdicts: tuple[float, float, float, str]) -> Importance:
     table = estimates(rows, **COVERS)
     frame = table.assign(repeat=0, value=table["estimate"])[list(Importance.columns)]
     return Importance(id=ids.PFI, explainer=ids.PFI, title="PFI", frame=frame, estimates=table)
-
-
-def claims(claimed: float, difference: tuple[float, float]) -> Diagnostic:
-    rows = [
-        {"measure": "nll", "feature": "a", "item": "claimed", "estimate": claimed, "lower": 0.09, "upper": 0.11},
-        {"measure": "nll", "feature": "a", "item": "delivered", "estimate": 0.2, "lower": 0.1, "upper": 0.3},
-        {"measure": "nll", "feature": "a", "item": "difference", "estimate": sum(difference) / 2}
-        | {"lower": difference[0], "upper": difference[1]},
-    ]
-    return diagnostic(ids.PFI_CLAIMS, "Claims", estimates(rows, **COVERS), ids.PFI)
 
 
 def ledger(*results: Result, names: tuple[str, ...] = ("a",)) -> Ledger:
@@ -183,25 +173,6 @@ def test_the_importance_for_the_loss_follows_its_verdict(loss: Any, doubt: Any, 
     assert sheet_words.importance(ledger(pfi(nll=loss, entropy=doubt)), "a") == told
 
 
-@pytest.mark.parametrize(
-    ("difference", "told"),
-    [
-        ((0.01, 0.05), "; the model-implied importance, 0.100, is larger."),
-        ((-0.05, -0.01), "; the model-implied importance, 0.100, is smaller."),
-        ((-0.01, 0.05), "; the model-implied importance is 0.100."),
-    ],
-)
-def test_a_model_implied_importance_is_larger_or_smaller_only_where_that_is_shown(
-    difference: tuple[float, float], told: str
-) -> None:
-    found = ledger(pfi(nll=(0.2, 0.1, 0.3, "positive")), claims(0.1, difference))
-    assert sheet_words.importance(found, "a") == f"Permuting it increases the loss by 0.20 nats{told}"
-    still_open = ledger(pfi(nll=(0.02, -0.05, 0.09, "undetermined")), claims(0.1, difference))
-    assert ("; the model-implied importance, 0.100, is larger" in sheet_words.importance(still_open, "a")) == (
-        difference[0] > 0
-    )
-
-
 RAISED, OPEN = (0.12, 0.08, 0.16, "positive"), (0.12, -0.08, 0.32, "undetermined")
 SHOWN, FALLEN = (0.02, 0.01, 0.03, "positive"), (-0.02, -0.03, -0.01, "negative")
 NOTHING = (0.0, -0.001, 0.001, "about 0")
@@ -251,17 +222,18 @@ def with_findings(run: Run, *findings: Finding) -> Run:
     return replace(run, outcomes=(Outcome(check="c", state="found", findings=findings),))
 
 
-def test_features_that_lead_or_have_a_finding_get_a_sheet_at_most_eight() -> None:
+def test_features_that_lead_or_have_a_finding_get_a_sheet_at_most_six() -> None:
     names = tuple(f"feature {k}" for k in range(30))
     run = make_run(Case(names=names))
     chosen = leaders(Ledger(RunReader(run)))
-    assert len(chosen) == 7
+    assert len(chosen) == 6
+    assert leaders(Ledger(RunReader(run)), 3) == [name for name in chosen if name in leaders(Ledger(RunReader(run)), 3)]
     worst = names[-5]
     assert worst not in chosen
     for severity, held in (("low", True), ("observation", False)):
         level: Severity = severity  # type: ignore[assignment] # one of the two above
         told = leaders(Ledger(RunReader(with_findings(run, finding("UQ901", level, worst)))))
-        assert set(told) == {*chosen, *[worst] * held}
+        assert (len(told), worst in told) == (6, held)
 
 
 def test_the_first_of_every_ranking_keeps_its_sheet_however_many_findings_there_are() -> None:
@@ -279,7 +251,7 @@ def test_every_feature_has_a_sheet_or_a_line() -> None:
     others = tables(section)[-1]
     lines = [row[0] for row in (*others.rows, *others.rest)]
     assert sorted([*own, *map(str, lines)]) == sorted(names)
-    assert (len(own), len(others.rows), others.total_rows) == (7, 40, 53)
+    assert (len(own), len(others.rows), others.total_rows) == (6, 40, 54)
 
 
 @pytest.mark.parametrize("left", [(), ("pdp",), ("pfi",), ("shap",), ("pdp", "pfi", "shap", "dalex")], ids=str)
@@ -372,8 +344,9 @@ def test_ranks_are_the_places_of_the_rankings(path: Path) -> None:
 
 
 def test_the_table_says_its_units_once() -> None:
-    captions = [t.caption for part in sheets_of(make_run()) for t in inside(part.blocks) if isinstance(t, Table)]
-    assert all(caption.endswith(" in numbers; loss and uncertainty in nats.") for caption in map(unmarked, captions))
+    section = sheets(RunReader(make_run()))
+    assert section is not None
+    assert str(section.blocks[0]).count("In the tables: loss and uncertainty in nats.") == 1
     numbers = [
         row[1] for part in sheets_of(make_run()) for t in inside(part.blocks) if isinstance(t, Table) for row in t.rows
     ]

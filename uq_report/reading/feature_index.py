@@ -12,7 +12,7 @@ from ..core.model.results import Result
 from ..evidence import columns as col
 from ..evidence import ids
 from ..evidence.finding import Finding
-from ..evidence.importance import CLAIMED, DIFFERENCE, ClaimLine, Claims, CoverCorrected, CoverCorrectedLine, PfiLine
+from ..evidence.importance import CoverCorrected, CoverCorrectedLine, PfiLine
 from ..evidence.profiles import Ale, HLine, HStatisticView, Pdp
 from ..evidence.subject import FeatureFacts
 from ..evidence.view import EstimateLine, by_feature, lines_of, of_measure
@@ -22,7 +22,7 @@ from .run_reader import RunReader
 from .tables import parts_of
 
 OBSERVATION = "observation"
-SHEETS = 8  # at most
+SHEETS = 6  # at most
 FIRST = 3  # places of a ranking that are leading
 # which rankings say what leads, by the role of their measures; the first that the run has counts
 LEADING = (
@@ -85,22 +85,6 @@ class Ledger:
     def epistemics(self) -> Mapping[str, PfiLine]:
         """The lines of `epistemic` with their verdicts."""
         return self._lines(ids.PFI, PfiLine, self.epistemic)
-
-    @cached_property
-    def claimed(self) -> Mapping[str, ClaimLine]:
-        """The model-implied importance of each feature, in the measure of `loss`."""
-        return self._claims(CLAIMED)
-
-    @cached_property
-    def excess(self) -> Mapping[str, ClaimLine]:
-        """The model-implied importance minus the realised one."""
-        return self._claims(DIFFERENCE)
-
-    def _claims(self, item: str) -> Mapping[str, ClaimLine]:
-        view = Claims.find(self.e.run)
-        if view is None or self.loss is None:
-            return {}
-        return by_feature(of_measure(view.part(item), self.loss.measure))
 
     def _lines(self, key: str, line: type[L], ranking: FeatureRanking | None) -> Mapping[str, L]:
         """Return the lines of a result by feature, in the measure of a ranking; none without either."""
@@ -171,8 +155,8 @@ class Ledger:
         return ", ".join(dict.fromkeys(finding.code for finding in self.findings(feature)))
 
 
-def leaders(ledger: Ledger) -> list[str]:
-    """Return the features that get a sheet, in the order of the loss (or of what else ranks them).
+def leaders(ledger: Ledger, most: int = SHEETS) -> list[str]:
+    """Return at most `most` features that get a sheet, in the order of the loss (or of what else ranks them).
 
     They are the first of each ranking, those with an open finding above an observation, and then in turn those that
     are among the first three of a ranking or whose permutation is shown to increase the loss or the uncertainty.
@@ -183,7 +167,7 @@ def leaders(ledger: Ledger) -> list[str]:
     turns = [f for f in filter(None, chain.from_iterable(zip_longest(*orders))) if f in top or _matters(ledger, f)]
     chosen = [*(order[0] for order in orders if order), *flagged, *turns]
     picked = [f for f in dict.fromkeys(chosen) if f in ledger.features] or list(ledger.features)
-    return sorted(picked[:SHEETS], key=in_order(ledger).index)
+    return sorted(picked[: min(most, SHEETS)], key=in_order(ledger).index)
 
 
 def in_order(ledger: Ledger) -> list[str]:

@@ -64,7 +64,7 @@ class Recommendation:
     conditions : tuple of UseCondition
         From the findings that caused the grade; empty where no condition follows from a finding.
     not_judged : str
-        ``"calibration not judged at n = 250"`` where that is so; empty where it was judged.
+        ``"calibration inconclusive at n = 250"`` where that is so; empty where it was judged.
     waived : int
         Findings that a waiver keeps from being open.
     """
@@ -122,7 +122,7 @@ def recommend(outcomes: Iterable[Outcome], n: int | None = None) -> Recommendati
     --------
     >>> result = recommend([Outcome(check="performance", state="passed")], 250)
     >>> result.basis.partition(". ")[0]
-    'By rule: no open finding is above low; calibration not judged at n = 250'
+    'By rule: no open finding is above low; calibration not tested'
     """
     ended = tuple(outcomes)
     waived = sum(len(outcome.waived) for outcome in ended)
@@ -131,7 +131,9 @@ def recommend(outcomes: Iterable[Outcome], n: int | None = None) -> Recommendati
     if severe:
         return Recommendation(UNFIT, (_reason(SEVERE, severe),), waived=waived)
     gate = gate_of(ended)
-    not_judged = "" if gate.tone in ("good", "bad") else f"calibration not judged{'' if n is None else f' at n = {n}'}"
+    size = "" if n is None else f" at n = {n}"
+    open_ = f"calibration inconclusive{size}" if gate.tone == "warning" else "calibration not tested"
+    not_judged = "" if gate.tone in ("good", "bad") else open_
     causes = _causes(ended)
     if causes:
         reasons = tuple(_reason(words, group) for words, group in causes.items())

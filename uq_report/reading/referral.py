@@ -106,4 +106,4 @@ def _group(rate: ReferralLine, loss: ReferralLine | None) -> str:
         else f", the loss of the others {scaled(loss.estimate, loss.lower, loss.upper, loss.unit, '%')}"
     )
     share = percent(rate.estimate, rate.lower, rate.upper)
-    return f"{share} of group {name(rate.item)} are referred{rest}"
+    return f"{share} of {name(rate.item)} are referred{rest}"

@@ -9,7 +9,7 @@ from functools import partial
 import pandas as pd
 
 from ..core.support.text import file_stem
-from ..document.document import Attachment, Badge, Cell, CheckEntry, Document, Section, Table, inside
+from ..document.document import Attachment, Badge, Block, Cell, CheckEntry, Document, Figure, Section, Table, inside
 from ..document.text import clean, unmarked
 from ..evidence import ids
 from ..evidence.disk import RUN
@@ -35,6 +35,7 @@ CSV = "text/csv"
 # Every point of a curve, every row of a local explanation: those stand in run.json, which keeps a report small.
 POINTS = ("profile", "attribution")
 OBSERVATIONS = (ids.SEGMENTS_ROWS, ids.SUPPORT_ROWS)  # positions in the test sample, to look up
+FIGURES, FEWEST_SHEETS = 16, 3  # figures of the main part: feature sheets fill what the other sections leave
 DRAFT = "DRAFT"  # on every page, unless people said that it is final
 
 
@@ -91,7 +92,9 @@ def read(run: Run) -> RunReader:
 
 def _front(e: RunReader) -> tuple[Section | None, ...]:
     """Return the front part on one model, in reading order."""
-    return (answer(e), findings(e), sure(e), drives(e), sheets(e), changes(e), limitations(e), sign_off(e))
+    before, after = (answer(e), findings(e), sure(e), drives(e)), (changes(e), limitations(e), sign_off(e))
+    figures = sum(isinstance(b, Figure) for section in (*before, *after) if section for b in blocks_in(section))
+    return (*before, sheets(e, max(FEWEST_SHEETS, FIGURES - figures)), *after)
 
 
 def _cover(e: RunReader) -> tuple[tuple[str, Cell], ...]:
@@ -150,10 +153,15 @@ def _estimates(run: Run) -> Iterator[Attachment]:
 
 
 def tables_in(sections: Iterable[Section]) -> Iterator[Table]:
-    """Yield every table of sections and those inside them."""
-    for section in sections:
-        yield from (block for block in inside(section.blocks) if isinstance(block, Table))
-        yield from tables_in(section.sections)
+    """Return every table of sections and those inside them."""
+    return (block for section in sections for block in blocks_in(section) if isinstance(block, Table))
+
+
+def blocks_in(section: Section) -> Iterator[Block]:
+    """Yield every block of a section and those inside it."""
+    yield from inside(section.blocks)
+    for part in section.sections:
+        yield from blocks_in(part)
 
 
 def _csv(table: Table) -> bytes:

@@ -130,7 +130,8 @@ def _accuracy(e: RunReader, aside: str) -> str:
     if gain is None:
         majority = f"majority class {100 * max(counts) / sum(counts):.0f} %"
     else:
-        majority = f"always predicting {name(gain.of)} {100 * gain.reference:.1f} %"
+        trained = ", the majority in training:" if 2 * gain.reference < 1 else ""
+        majority = f"always predicting {name(gain.of)}{trained} {100 * gain.reference:.1f} %"
     if aside.startswith(ACCURACY):
         return f"{majority[0].upper()}{majority[1:]}."
     return f"Accuracy {share(accuracy)}; {majority}."

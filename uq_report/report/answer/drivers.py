@@ -22,6 +22,7 @@ from . import uncertainty
 
 PREDICTION, LOSS, UNCERTAINTY = "prediction", "loss", "uncertainty"
 NAMED = 4  # features in a sentence
+LARGEST = 3  # features named where none is shown to lead
 LOG_LOSSES = (NLL.name, NLL_CLIPPED.name)
 
 
@@ -95,9 +96,14 @@ def _prediction(read: DriverRanking, what: str) -> str:
     if len(leaders) == 1 and not read.open:
         return f"{_names(leaders)} has the largest effect on {what}: {read.amount(leaders[0])} on average."
     if not 1 < len(leaders) <= NAMED:
-        return f"Which feature has the largest effect on {what} is inconclusive ({read.n})."
+        return f"Which feature has the largest effect on {what} is inconclusive ({read.n}){_estimates(read.lines)}."
     first = f"{mention(leaders[0].feature)} {read.amount(leaders[0])} on average"
     return f"{_names(leaders)} have the largest effects on {what}: {first}; {_tied(read)}."
+
+
+def _estimates(lines: Sequence[RankedFeature]) -> str:
+    """Name the features with the largest estimates, of which none is shown to lead."""
+    return f"; {_names(lines[:LARGEST])} have the largest estimates" if len(lines) > LARGEST else ""
 
 
 def _tied(read: DriverRanking) -> str:
@@ -125,7 +131,8 @@ def _loss(read: DriverRanking, loss: str) -> str:
     leading = [line for line in leaders if line in costly]
     if not leading or len(leading) > NAMED:
         those = _names(costly) if len(costly) == 1 else f"each of {count(len(costly), 'feature')}"
-        return f"Permuting {those} increases {loss}; which feature leads is inconclusive ({read.n}).{harmful}"
+        most = _estimates(costly if len(costly) > NAMED else ())
+        return f"Permuting {those} increases {loss}; which feature leads is inconclusive ({read.n}){most}.{harmful}"
     size = f"by {read.amount(leading[0])}"
     if len(leading) == 1:
         return (

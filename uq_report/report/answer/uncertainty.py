@@ -185,10 +185,10 @@ def _flagged(drivers: UncertaintyDrivers) -> str:
 
 
 def _unused(drivers: UncertaintyDrivers) -> str:
-    """Name the units whose permutation never changes the uncertainty."""
-    unused = [
-        mention(m) for x in drivers.units if x.exact_zero for m in drivers.view.units.get(x.feature, (x.feature,))
-    ]
+    """Name the units whose permutation never changes the uncertainty; a feature that did not vary shows nothing."""
+    still = {feature.name for feature in drivers.e.subject.features if feature.constant}
+    members = (m for x in drivers.units if x.exact_zero for m in drivers.view.units.get(x.feature, (x.feature,)))
+    unused = [mention(member) for member in members if member not in still]
     if not unused:
         return ""
     names = joined(unused, NAMED).replace(" and ", " or ")

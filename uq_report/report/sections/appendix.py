@@ -15,11 +15,12 @@ from ...reading.run_reader import OPEN, RunReader
 from .. import FULL, NONE
 from ..placing import PluginSections
 from .comparison import changes_in_full
-from .findings import STATES, checks_ended, monitoring, rules, sensitivity
-from .limitations import limits_of_methods, omissions
+from .findings import STATES, checks_ended, monitoring, observations, rules, sensitivity
+from .limitations import detectable, limits_of_methods, omissions
 from .mapping import mapping
 from .model import data, model
 from .outcomes import outcomes_in_full
+from .ranking import ranking_table, rankings
 from .reproducibility import methods, references, reproducibility
 from .uncertainty import calibration_in_full
 
@@ -76,9 +77,10 @@ def appendix(
         return ()
     whole = extent == FULL
     methods_show = _by_method(e, placed) if whole else _by_strangers(placed)
+    audited = (observations(e), checks_ended(e), sensitivity(e), detectable(e))
     record = (
-        replace(rules(e), sections=tuple(filter(None, (checks_ended(e), sensitivity(e))))),
-        methods(e, whole=whole),
+        replace(rules(e), sections=tuple(filter(None, audited))),
+        ranked(e, methods(e, whole=whole)),
         model(e, whole=whole),
         data(e, placed, whole=whole),
         reproducibility(e, digest, whole=whole),
@@ -90,6 +92,13 @@ def appendix(
     parts = tuple(replace(part, appendix=True) for part in headed)
     parts += (mapping(e, (*front, *parts), whole=whole),)
     return (*parts, references((*front, *parts)))
+
+
+def ranked(e: RunReader, methods: Section) -> Section:
+    """Return the methods with the ranking of all features by each of them in numbers."""
+    columns = rankings(e)
+    numbers = (make_section("drives-numbers", "The ranking in numbers", (ranking_table(e, columns),)),)
+    return replace(methods, sections=(*methods.sections, *numbers)) if columns else methods
 
 
 def _by_method(e: RunReader, placed: PluginSections) -> tuple[Section, ...]:

@@ -319,7 +319,7 @@ TONES: dict[str, Tone] = {
     "closed": "good",
     "unchanged": "neutral",
 }
-VALUES, LEFT = 5, 2  # values in the table; parts that were not compared
+VALUES, LEFT = 5, 1  # values in the table; parts that were not compared
 Row = tuple[Cell, ...]
 
 
@@ -332,7 +332,8 @@ def changes(e: RunReader) -> Section | None:
     closed = not since.unrelated and any(finding.change == "closed" for finding in since.findings)
     lead = spaced(f"Compared with the run of {day} (“{label}”).", in_short(since), CLOSED * closed)
     rows = [] if since.unrelated else [*_changed_findings(since), *_changed_values(e, since)]
-    table = tables("changes-table", "Changes, most severe first.", ("what", "change", "before", "now"), rows)
+    listed = tables("changes-table", "Changes, most severe first.", ("what", "change", "before", "now"), rows)
+    table = (Fold(title="The changes one by one", blocks=listed),) if len(rows) > VALUES else listed
     return make_section(
         "changes", "Changes since the last audit", (*paragraphs(lead), *table, *paragraphs(_not_compared(since)))
     )
@@ -341,7 +342,7 @@ def changes(e: RunReader) -> Section | None:
 def _not_compared(since: RunChanges) -> str:
     """Name what could not be compared; empty where everything was."""
     parts = [clean(part).rstrip(".") for part in since.not_compared]
-    parts[LEFT:] = [f"and {len(parts) - LEFT} more"] if len(parts) > LEFT else []
+    parts[LEFT:] = [f"and {len(parts) - LEFT} more (full appendix)"] if len(parts) > LEFT else []
     return f"Not compared: {'; '.join(parts)}." if parts else ""
 
 
@@ -367,8 +368,8 @@ def _changed_findings(since: RunChanges) -> Iterator[Row]:
     moved = [x for x in since.findings if x.change != "unchanged"]
     for x in sorted(moved, key=lambda x: (order.index(x.change), _severity(x))):
         features = f" ({joined(items(x.features), 4)})" if x.features else ""
-        what = f"{clean(x.code, 20)} {clean(x.title)}{features}"
-        yield what, Badge(x.change, TONES[x.change]), x.before or "not open", x.now or "not open"
+        what = f"{clean(x.code, 20)}{f' {clean(x.title)}' * (not x.now)}{features}"  # of open ones section 1 has it
+        yield what, Badge(x.change, TONES[x.change]), x.before or None, x.now or None
 
 
 def _severity(change: FindingChange) -> int:

@@ -24,7 +24,7 @@ from ...evidence.comparisons import (
 )
 from ...evidence.outcomes import CalibrationView
 from ...reading.run_reader import RunReader
-from ...reading.sentences import estimate_words, scaled
+from ...reading.sentences import estimate_words, scaled, unbracketed
 
 LOG_LOSS = "Log loss"
 COSTS = {0.25: "a quarter of", 1 / 3: "a third of", 0.5: "half", 1.0: "as much as", 2.0: "twice", 3.0: "three times"}
@@ -56,7 +56,7 @@ def over_majority(view: Comparisons) -> str:
     line = view.line(ACCURACY_GAIN)
     if line is None:
         return ""
-    usual = f"always predicting {name(line.of)} gives {_percent(line.reference)}"
+    usual = f"always predicting {name(line.of)}, the majority in training, gives {_percent(line.reference)}"
     return f"{_percent(line.value)} of the predictions are correct; {usual}: difference {_difference(line)}."
 
 
@@ -65,16 +65,13 @@ def training(view: Comparisons, *, classes: bool) -> str:
     line = view.line(TRAINING_GAP)
     if line is None:
         return ""
-    here = value_words(line.value, line.value - line.estimate + line.lower, line.value - line.estimate + line.upper)
-    few = f"{count(view.train_rows, 'training observation')}" if view.train_rows < view.train_of else "training"
+    few = count(view.train_rows, "training observation") if view.train_rows < view.train_of else "training observations"
     score = LOG_LOSS if classes and line.unit == "nats" else f"Mean {name(line.of)}"
-    both = f"{score} {value_words(line.reference)} on {few}, {here} on test observations"
-    size = number(abs(line.estimate), 2)
     if line.lower > 0:
-        return f"{both}: {size} of it is over-fitting to the training observations."
+        return f"{score} is higher than on {few} by {estimate_words(line)}: over-fitting."
     if line.upper < 0:
-        return f"{both}: lower by {size} on test observations."
-    return f"{both}: the difference is not established."
+        return f"{score} is lower than on {few}: difference {estimate_words(line)}."
+    return f"{score} is not shown to differ from that on {few} ({unbracketed(estimate_words(line))})."
 
 
 def benefit(view: Comparisons) -> str:

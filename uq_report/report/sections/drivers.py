@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ...core.support.text import count
 from ...document.blocks import bullets, make_figure, make_section, paragraphs
-from ...document.document import Block, Bullets, Fold, Section
+from ...document.document import Block, Bullets, Section
 from ...document.plots.attribution import draw, draw_swarm
 from ...document.text import joined, mention, mentions, name, sentence
 from ...evidence import columns as col
@@ -30,7 +30,7 @@ from ...evidence.rows import Shap
 from ...evidence.view import by_feature, largest_first, of_measure
 from ...reading.run_reader import RunReader
 from ..plots import draw_map
-from .ranking import RankingColumn, contradictions, corrections, leads, ranking_figure, ranking_table, rankings
+from .ranking import RankingColumn, contradictions, corrections, leads, ranking_figure, rankings
 
 TITLE = "Drivers"
 PAIR = ("nll", "entropy")
@@ -68,8 +68,7 @@ def drives(e: RunReader) -> Section:
     if not columns:
         return make_section("drives", TITLE, paragraphs("No importance was computed in this run."))
     words: tuple[Block, ...] = (*paragraphs(leads(e, columns)), *bullets(contradictions(e, columns)))
-    numbers = Fold(title="The ranking in numbers", blocks=(ranking_table(e, columns),))
-    blocks = (ranking_figure(e, columns), *words, numbers, *_swarm(e))
+    blocks = (ranking_figure(e, columns), *words, *_swarm(e))
     return make_section("drives", TITLE, blocks, (_map(e), *_cover(e, columns)))
 
 

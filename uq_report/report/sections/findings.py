@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import pandas as pd
@@ -15,8 +16,8 @@ from ...checks.rule import rates
 from ...core.model.results import Result
 from ...core.support.references import cite
 from ...core.support.text import MAX_TEXT, count
-from ...document.blocks import make_section, make_table, paragraphs, tables
-from ...document.document import Badge, Block, Bullets, Callout, Cell, Column, Facts, Fold, Section, Table, Tone
+from ...document.blocks import bullets, make_section, make_table, paragraphs, tables
+from ...document.document import Badge, Block, Callout, Cell, Column, Facts, Fold, Section, Table, Tone
 from ...document.plots.frames import optional
 from ...document.text import (
     ABSENT,
@@ -332,17 +333,24 @@ def _margins_of(e: RunReader, result: Result) -> list[tuple[object, ...]]:
     ]
 
 
-OBSERVATION = "observation"
+OBSERVATION, LOW = "observation", "low"
+_LEVEL = re.compile(r"\(95\s%\sinterval ")
+BRACKETS = "In brackets: 95 % intervals, unless another level is stated."
+UNFOLDED = 5  # findings that a screen shows at once
 SAME = 5  # statements of findings that share a block, beyond the first
 NEWS = ("new", "worse", "better", "moved", "unchanged")
 
 
 @dataclass(frozen=True)
 class FindingGroup:
-    """Findings of one rule, severity and cause on different features; `id` is unique in the document."""
+    """Findings of one rule, severity and cause on different features; `id` is unique in the document.
+
+    The main part states the first sentence of `brief` ones: of low severity, or consequences of another finding.
+    """
 
     members: tuple[Finding, ...]
     id: str
+    brief: bool = False
 
     @property
     def first(self) -> Finding:
@@ -364,10 +372,14 @@ def findings(e: RunReader) -> Section:
     """Return the register, a block for each finding above observation, the observations, and the waivers."""
     every = grouped(e.findings)
     noted = [group for group in every if group.first.severity == OBSERVATION]
-    blocks: list[Block] = [*paragraphs(spaced(nothing_open(e), ended(e))), *_register(e)]
-    blocks += [block for group in every if group not in noted for block in _block(e, group)]
-    blocks += [_observations(noted)] if noted else []
-    return make_section("findings", "Findings", tuple(blocks), _waivers(e))
+    number = sum(len(group.members) for group in noted)
+    codes = joined([*dict.fromkeys(group.code for group in noted)])
+    also = f"{count(number, 'observation')}, for information: {codes}." if noted else ""
+    lead = paragraphs(spaced(nothing_open(e), "" if e.findings else ended(e), also, BRACKETS * bool(every)))
+    told = [_block(e, group) for group in every if group not in noted]
+    first, more = (tuple(chain.from_iterable(part)) for part in (told[:UNFOLDED], told[UNFOLDED:]))
+    folded = (Fold(title=count(len(told) - UNFOLDED, "more finding"), blocks=more),) if more else ()
+    return make_section("findings", "Findings", (*lead, *_register(e), *first, *folded), _waivers(e))
 
 
 def nothing_open(e: RunReader) -> str:
@@ -388,10 +400,11 @@ def grouped(findings: Sequence[Finding]) -> list[FindingGroup]:
             blocks.append((key, members := []))
         members.append(finding)
     uses, every = Counter[str](), []
-    for _, members in blocks:
+    for (_, severity, cause), members in blocks:
         code = clean(members[0].code, 20)
         uses[code] += 1
-        every.append(FindingGroup(tuple(members), f"finding-{code}" + (f"-{uses[code]}" if uses[code] > 1 else "")))
+        key = f"finding-{code}" + (f"-{uses[code]}" if uses[code] > 1 else "")
+        every.append(FindingGroup(tuple(members), key, severity == LOW or cause != id(None)))
     return every
 
 
@@ -405,13 +418,13 @@ def _register(e: RunReader) -> tuple[Table, ...]:
     causes = {id(finding): cause for finding, cause in by_cause(e.findings)}
     listed = [finding for finding in e.findings if finding.severity != OBSERVATION]
     sized = any(size_words(finding) or finding.affected for finding in listed)
-    columns = ["finding", "severity", "feature", *["size"] * sized, "owner, due"]
+    columns = ["finding", "severity", "feature", *["affected, size"] * sized, "owner, due"]
     rows = [
         (
             f"{clean(f.code, 20)} {clean(f.title)}" + _relation(f, causes[id(f)], e.findings),
             severity_badge(f.severity),
             about(f.features),
-            *[joined([*filter(None, (size_words(f), clean(f.affected)))]) or "not quantified"] * sized,
+            *[joined([*filter(None, (clean(f.affected), size_words(f)))])] * sized,
             _owner(e, f),
         )
         for f in listed
@@ -452,21 +465,21 @@ def _block(e: RunReader, group: FindingGroup) -> tuple[Block, ...]:
 
 
 def _statement(group: FindingGroup) -> str:
-    """Return the statement with who is affected and its size; of several the first, and the other features.
-
-    The numbers of several follow in a table.
-    """
+    """Return the statement; of several the first, and the other features, whose numbers follow in a table."""
     first = group.first
     others = [feature for feature in group.features if feature not in first.features]
     also = f"The same applies to {joined(mentions(others))}." if others else ""
-    if len(group.members) == 1:
-        affected = sentence(f"Affected: {first.affected}") if first.affected else ""
-        also = spaced(affected, "" if first.size is None else f"Size: {size_words(first)}.")
-    return spaced(mentioned(sentence(first.statement, first.features), first.features), also)
+    told = first_sentence(first.statement, MAX_TEXT) if group.brief else sentence(first.statement, first.features)
+    return spaced(_short(mentioned(told, first.features)), also)
+
+
+def _short(text: str) -> str:
+    """Return a statement without the level of the intervals that the section states once."""
+    return _LEVEL.sub("(", text)
 
 
 def _members(group: FindingGroup) -> tuple[Block, ...]:
-    """Return the numbers of findings that share a block, a line each, and their statements."""
+    """Return the numbers of findings that share a block, a line each."""
     if len(group.members) == 1:
         return ()
     rows = [
@@ -476,9 +489,7 @@ def _members(group: FindingGroup) -> tuple[Block, ...]:
     heads = ("feature", "observed (interval)", "limit", "affected", "size")
     filled = [k for k in range(len(heads)) if k < 3 or any(row[k] for row in rows)]
     cells = [[row[k] for k in filled] for row in rows]
-    table = make_table(f"{group.id}-table", f"{group.code} by feature.", [heads[k] for k in filled], cells)
-    statements = tuple(mentioned(sentence(f.statement, f.features), f.features) for f in group.members[1 : SAME + 1])
-    return (table, Fold(title=f"{group.code}: further statements", blocks=(Bullets(items=statements),)))
+    return (make_table(f"{group.id}-table", f"{group.code} by feature.", [heads[k] for k in filled], cells),)
 
 
 def _to_do(e: RunReader, group: FindingGroup) -> str:
@@ -492,9 +503,10 @@ def _to_do(e: RunReader, group: FindingGroup) -> str:
     return spaced("Action:", " ".join(remedies) or "not stated.", does, answer)
 
 
-def _observations(noted: Sequence[FindingGroup]) -> Fold:
-    """Return the observations, each in a line; those of one rule are one block."""
-    blocks = [
+def observations(e: RunReader) -> Section | None:
+    """Return the observations, those of one rule as one block, and what the main part leaves out of statements."""
+    every = grouped(e.findings)
+    blocks: list[Block] = [
         Callout(
             tone=SEVERITY_TONES[OBSERVATION],
             title=f"{group.code} · {clean(group.first.title)}",
@@ -502,15 +514,23 @@ def _observations(noted: Sequence[FindingGroup]) -> Fold:
             code=group.code,
             id=group.id,
         )
-        for group in noted
+        for group in every
+        if group.first.severity == OBSERVATION
     ]
-    number = count(sum(len(group.members) for group in noted), "observation")
-    return Fold(title=f"{number} (for information; no action required)", blocks=tuple(blocks))
+    blocks += bullets(
+        f"{group.code}: {mentioned(sentence(f.statement, f.features), f.features)}"
+        for group in every
+        if group.first.severity != OBSERVATION
+        for f in group.members[not group.brief : SAME + 1]
+        if f is not group.first or first_sentence(f.statement, MAX_TEXT) != sentence(f.statement)
+    )
+    lead = paragraphs("Observations need no action. Findings of which section 1 states a part follow in full.")
+    return make_section("observations", "Observations, and findings in full", (*lead, *blocks)) if blocks else None
 
 
 def _noted(group: FindingGroup) -> str:
     """Return the first sentence of each observation, and the features of those beyond the first few."""
-    texts = [mentioned(first_sentence(f.statement, MAX_TEXT), f.features) for f in group.members[: SAME + 1]]
+    texts = [_short(mentioned(first_sentence(f.statement, MAX_TEXT), f.features)) for f in group.members[: SAME + 1]]
     beyond = list(dict.fromkeys(feature for f in group.members[SAME + 1 :] for feature in f.features))
     return " ".join([*texts, *([f"The same applies to {joined(mentions(beyond))}."] if beyond else [])])
 

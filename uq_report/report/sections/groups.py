@@ -223,13 +223,14 @@ def _withheld(e: RunReader, view: GroupsView) -> list[str]:
 
 
 def affected_card(e: RunReader) -> Card | None:
-    """Return the card of page 1, the disadvantaged group first; None where no group was examined.
+    """Return the card of page 1, the disadvantaged group first; None where groups were stated and not examined.
 
     Groups with an open finding come first: predictions that are wrong for a group, then those that use an attribute.
     """
     view = GroupsDifference.find(e.run)
     if view is None or not view.attributes:
-        return None
+        none = Card(title=TITLE, headline="Not assessed", texts=("No protected attribute was stated.",))
+        return None if e.subject.protected else none
     predictions = of_measure(view.lines, PREDICTION)
     biased, used = (
         [feature for finding in e.findings if finding.code == code for feature in finding.features]

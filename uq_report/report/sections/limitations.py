@@ -1,4 +1,4 @@
-"""Limitations of the model, the data and the audit, with the faults that this audit would have detected."""
+"""Limitations of the model, the data and the audit, and the faults that this audit would have detected."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ...core.support.text import count
 from ...document.blocks import bullets, make_section, paragraphs, tables
-from ...document.document import Block, Bullets, Column, Fold, Section
+from ...document.document import Block, Bullets, Column, Section
 from ...document.text import clean, items, joined, mentions, name, sentence
 from ...reading.rating import NO_VERDICT
 from ...reading.run_reader import RunReader
@@ -18,30 +18,30 @@ INPUT_MISSING = "must be given"  # in the reason of a part that lacks an input
 ALWAYS = (
     "The fitted model is taken as given: no interval covers refitting it to other training data.",
     "The test sample is assumed to represent the population of use; this is not tested.",
-    "Importances and curves describe the model; they are not causal effects.",
+    "Importances and curves describe the model, not causal effects.",
     "A leak through time is not distinguishable from a strong feature.",
-    "Causal effects, security, the code that serves the model and its costs were not assessed.",
+    "Security, the code that serves the model and its costs were not assessed.",
 )
 MOST = 12
 UNAVAILABLE = "not available"
 
 
 def limitations(e: RunReader) -> Section:
-    """Return what this run lacks, what did not run or reached no verdict, and which faults it would have detected."""
+    """Return what this run lacks, and what did not run or reached no verdict."""
     # missing inputs have sentences of their own
     ended = [text for text in (*_not_run(e), *_no_verdict(e)) if INPUT_MISSING not in text]
     here, room = [*_assumed(e), *_dependent(e), *_lacking(e), *ended, *_about_data(e)], MOST - len(ALWAYS)
     if len(here) > room:
         more = f"{count(len(here) - room + 1, 'further limitation')} of this run: see the full appendix."
         here = [*here[: room - 1], more]
-    return make_section("limitations", "Limitations", (Bullets(items=(*here, *ALWAYS)), *_detectable(e)))
+    return make_section("limitations", "Limitations", (Bullets(items=(*here, *ALWAYS)),))
 
 
-def _detectable(e: RunReader) -> tuple[Block, ...]:
+def detectable(e: RunReader) -> Section | None:
     """Return the kinds of fault with the share of audits that detect them at this size, as far as it was measured."""
     about = e.subject
     if about.n is None or not about.has_y:
-        return ()
+        return None
     kind, units = CLASSES if about.classes is not None else NUMBERS, min(about.n, about.clusters or about.n)
     rows = [
         (fault.fault, _share_detected(e, fault, units), fault.n_detected or f"above {max(fault.powers)}")
@@ -60,7 +60,7 @@ def _detectable(e: RunReader) -> tuple[Block, ...]:
     )
     caption = "Detectable faults: a fault that is not reported may be present where detection is unlikely."
     blocks = tables("limitations-detectable", caption, columns, rows, note=note)
-    return (Fold(title="Faults that this audit would detect", blocks=blocks),) if blocks else ()
+    return make_section("detectable", "Faults that this audit would detect", blocks) if blocks else None
 
 
 def _share_detected(e: RunReader, fault: DetectableFault, n: int) -> str:

@@ -201,8 +201,8 @@ def outcomes_in_full(e: RunReader, placed: PluginSections) -> Section:
 
 CLAIMS_SHOWN = 5  # features in the table
 CLAIMS = (
-    "Model-implied importance is the increase in loss that the model itself expects when a feature is permuted; "
-    "realised importance is the increase observed out of sample."
+    "Increase in loss when a feature is permuted: model-implied, which the model itself expects, and realised, out of "
+    "sample."
 )
 SEGMENTS_TITLE = "Segments"
 SEGMENTS_SHOWN = 4  # segments in the front part

@@ -21,7 +21,7 @@ from ...evidence.profiles import PdpDistribution
 from ...evidence.subject import FeatureFacts
 from ...evidence.view import EstimateLine
 from ...reading.effects import FALLS, RISES, ROLES, Move, Point, curve, has_levels, move, parts
-from ...reading.feature_index import Ledger, in_order, leaders
+from ...reading.feature_index import SHEETS, Ledger, in_order, leaders
 from ...reading.rank_ranges import FeatureRanking, RankedFeature
 from ...reading.run_reader import RunReader
 from ...reading.sentences import DAGGER, estimate_words, mark, range_words, unreliable_words
@@ -31,7 +31,6 @@ from ..plots import SheetPanel, draw_sheet, most_frequent
 FEW = 2  # partners named
 TURNING = 4  # start, turning points and end of a curve in a sentence
 TAIL = 0.05  # of the observations on either side, where no sentence describes a curve
-QUANTITIES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "the uncertainty"}
 
 
 def reading(ledger: Ledger, feature: str) -> str:
@@ -104,46 +103,21 @@ def _uncertainty(ledger: Ledger, feature: str, course: Move | None) -> str:
 
 
 def importance(ledger: Ledger, feature: str) -> str:
-    """Return the increase in loss out of sample, against the model-implied one, and the change in uncertainty."""
+    """Return the increase in loss out of sample, and the change in uncertainty."""
     line = ledger.losses.get(feature)
     if line is None or ledger.loss is None or ledger.loss.sign < 0:
         return ""
     unit = ledger.loss.unit
     value = rounded(line, unit)
     if line.verdict == POSITIVE:
-        return f"Permuting it increases the loss by {value}{_signalled(ledger, feature)}{_implied(ledger, feature)}."
+        return f"Permuting it increases the loss by {value}{_signalled(ledger, feature)}."
     if line.verdict == NEGATIVE:
-        less = rounded(line, unit, sign=-1)
-        return f"Permuting it decreases the loss by {less}{_not_realised(ledger, feature)}."
+        return f"Permuting it decreases the loss by {rounded(line, unit, sign=-1)}."
     if line.verdict == ABOUT_0:
-        return f"Permuting it changes the loss by about 0 ({value}){_not_realised(ledger, feature)}."
+        return f"Permuting it changes the loss by about 0 ({value})."
     ends = interval(line.lower, line.upper)
     between = f" ({f'{ends} {unit}'.strip()}){mark(line)}" if ends else ""
-    return f"Its importance for the loss is inconclusive{between}{_not_realised(ledger, feature)}."
-
-
-def _implied(ledger: Ledger, feature: str) -> str:
-    """Compare a realised importance with the model-implied one."""
-    implied, side = _model_implied(ledger, feature)
-    if not implied or not side:
-        return f"; the model-implied importance is {implied}" if implied else ""
-    return f"; the model-implied importance, {implied}, is {'larger' if side > 0 else 'smaller'}"
-
-
-def _not_realised(ledger: Ledger, feature: str) -> str:
-    """Return the model-implied importance where it is shown to exceed the realised one."""
-    implied, side = _model_implied(ledger, feature)
-    return f"; the model-implied importance, {implied}, is larger" if side > 0 else ""
-
-
-def _model_implied(ledger: Ledger, feature: str) -> tuple[str, int]:
-    """Return the model-implied importance, and 1 where it is shown to be too large, -1 too small, else 0."""
-    claimed, excess = ledger.claimed.get(feature), ledger.excess.get(feature)
-    if claimed is None or excess is None:
-        return "", 0
-    claim = rounded(claimed)
-    shows = excess.has_interval and not excess.unreliable
-    return claim, int(shows and excess.lower > 0) - int(shows and excess.upper < 0)
+    return f"Its importance for the loss is inconclusive{between}."
 
 
 def _signalled(ledger: Ledger, feature: str) -> str:
@@ -213,7 +187,7 @@ def table(ledger: Ledger, feature: str, key: str) -> Table | None:
     rows = tuple((line.what, line.value, *[line.rank or None] * ranked) for line in lines)
     note = unreliable_words((line.unreliable for line in lines), f"The interval of {name(feature)}")
     source, columns = ids.PFI if feature in ledger.losses else "", tuple(map(Column, labels))
-    caption = f"{mention(feature)} in numbers{_units(ledger)}."
+    caption = f"{mention(feature)} in numbers."
     return Table(id=key, caption=caption, columns=columns, rows=rows, evidence=source, note=note) if rows else None
 
 
@@ -221,8 +195,6 @@ def _lines(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
     """Yield the results on a feature, line by line."""
     yield from _ranked(ledger.ranking(ids.SHAP_IMPORTANCE, "prediction"), feature, "mean absolute Shapley value")
     yield from _ranked(ledger.loss, feature, "increase in loss")
-    claim = ledger.claimed.get(feature)
-    yield from [_sheet_row("model-implied importance", claim, unreliable=claim.unreliable)] if claim is not None else []
     yield from _corrected(ledger, feature)
     yield from _trained(ledger, feature)
     yield from _together(ledger, feature)
@@ -230,10 +202,7 @@ def _lines(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
     view = RSensView.find(ledger.e.run)
     step = "unit" if view is not None and view.ranked_by == RAW else "standard deviation"
     yield from _ranked(ledger.ranking(ids.RSENS, ""), feature, f"R-sens per {step}")
-    yield from _ranked(ledger.ranking(ids.DALEX_PARTS, "prediction"), feature, "DALEX drop-out loss")
     yield from _interacting(ledger, feature)
-    codes = ledger.codes(feature)
-    yield from [SheetRow("findings", codes)] if codes else []
 
 
 def _ranked(ranking: FeatureRanking | None, feature: str, what: str) -> Iterator[SheetRow]:
@@ -251,13 +220,13 @@ def _sheet_row(what: str, line: EstimateLine, rank: str = "", unreliable: str = 
 
 
 def _units(ledger: Ledger) -> str:
-    """Return the units of the lines: ``"; loss and uncertainty in nats"``."""
+    """Return the units of the tables: ``"In the tables: loss and uncertainty in nats."``."""
     units: dict[str, list[str]] = {}
     for what, ranking in (("loss", ledger.loss), ("uncertainty", ledger.uncertainty)):
         if ranking is not None and ranking.unit:
             units.setdefault(ranking.unit, []).append(what)
     words = [f"{joined(what)} in {unit}" for unit, what in units.items()]
-    return f"; {joined(words)}" if words else ""
+    return f"In the tables: {joined(words)}." if words else ""
 
 
 def _corrected(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
@@ -292,8 +261,8 @@ def _interacting(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
         most = max(pairs, key=lambda pair: pair.estimate)
         other = most.feature_2 if most.feature == feature else most.feature
         facts = ledger.e.words(most.measure)
-        where = QUANTITIES.get(facts.role, facts.title)
-        yield SheetRow(f"largest interaction, with {mention(other)}", f"H² {number(most.estimate, 2)} in {where}")
+        what = f"largest H², with {mention(other)} ({facts.role or facts.title})"
+        yield SheetRow(what, number(most.estimate, 2))
 
 
 def _level(ledger: Ledger, feature: str) -> str:
@@ -305,27 +274,25 @@ def _level(ledger: Ledger, feature: str) -> str:
 
 LINES = 40  # of the table of the others
 LEAD = (
-    "A curve is the average over all observations with the feature set to one value, with its interval; grey bars "
-    "count the observations. A dashed line is the accumulated local effect where it differs from the average; prefer "
-    "it for correlated features. Sentences describe a curve between its 5th and 95th percentile, from "
-    "one turning point to the next as far as intervals show them. Increases in loss and uncertainty are those of "
-    "permuting a feature out of sample. "
-    "Rank ranges are those that the intervals leave open."
+    "Curves are averages over all observations with the feature set to one value; a dashed line is the accumulated "
+    "local effect where it differs: prefer it for correlated features. Sentences describe a curve between its 5th and "
+    "95th percentile. Increases in loss and uncertainty are those of permuting a feature out of sample."
 )
 
 
-def sheets(e: RunReader) -> Section | None:
-    """Return a sheet per leading feature, and a line for each other feature; None without features."""
+def sheets(e: RunReader, most: int = SHEETS) -> Section | None:
+    """Return a sheet for each of at most `most` leading features, and a line per other one; None without features."""
     ledger = Ledger(e)
     if not e.results or not ledger.features:
         return None
-    chosen = leaders(ledger)
+    chosen = leaders(ledger, most)
     others = [feature for feature in in_order(ledger) if feature not in chosen]
     sections = [_sheet(ledger, feature) for feature in chosen]
     if others:
         sections.append(make_section("features-others", "Other features", (_others(ledger, others),)))
     missing = "" if ledger.average is not None else f"No curves were computed. {e.why_missing(ids.PDP)}"
-    return make_section("features", "Feature sheets", paragraphs(LEAD, missing), tuple(sections))
+    blocks = paragraphs(spaced(LEAD, _units(ledger)), missing)
+    return make_section("features", "Feature sheets", blocks, tuple(sections))
 
 
 def _sheet(ledger: Ledger, feature: str) -> Section:
