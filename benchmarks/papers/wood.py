@@ -514,7 +514,7 @@ def concrete(seed: int, settings: Settings) -> Repetition:
     L, E = (column(view, m) for m in BOTH)
     profile = uq.profile(subject, "age_days", measures=["entropy"])
     spread = float(np.ptp(profile.estimates["estimate"].to_numpy(float)))
-    redundancy = uq.redundancy(subject, model="forest")
+    redundancy = uq.redundancy(subject)
     r2 = redundancy.estimates.pivot_table(index="feature", columns="item", values="estimate")
     age, others = r2.T["age_days"], r2.drop(index="age_days")
     rest = E.drop("age_days")
