@@ -68,7 +68,7 @@ def test_levels_that_decide_a_number_are_associated_by_one_and_no_more() -> None
     """Rounding went beyond it, and features that are that close have no distance below 0."""
     sizes = [
         association(NumericColumn("a", x, ordered=False), NumericColumn("b", x, ordered=True))[1]
-        for x in (np.arange(n) % k + 0.0 for n in range(8, 40) for k in (2, 3, 5))
+        for x in (np.arange(float(n)) % k for n in range(8, 40) for k in (2, 3, 5))
     ]
     assert max(sizes) == 1.0
     assert min(sizes) > 1 - 1e-12
