@@ -23,6 +23,11 @@ from uq_report.runner import plugins
 SPEAKS = "the model speaks"
 DAY = pd.Timestamp("2026-01-01")
 
+
+def _days(a: Any) -> Any:
+    return pd.to_timedelta(np.round(100 * a), unit="D")
+
+
 # A column of n values from n standard normal ones.
 COLUMNS: Mapping[str, Callable[[Any], Any]] = {
     "normal": lambda a: a,
@@ -31,7 +36,7 @@ COLUMNS: Mapping[str, Callable[[Any], Any]] = {
     "boolean": lambda a: a > 0,
     "text": lambda a: np.where(a > 0.5, "high", np.where(a > 0, "<b>low", "=1+1")),
     "category": lambda a: pd.Categorical(np.where(a > 0, "yes", "no"), categories=["no", "yes", "never"]),
-    "date": lambda a: DAY + pd.to_timedelta(np.round(100 * a), unit="D"),
+    "date": lambda a: DAY + _days(a),
     "Int64 with gaps": lambda a: pd.Series(np.round(a)).astype("Int64").mask(a > 1).array,
     "gaps": lambda a: np.where(a > 1, np.nan, a),
     "empty": lambda a: np.full(len(a), np.nan),
@@ -44,8 +49,21 @@ COLUMNS: Mapping[str, Callable[[Any], Any]] = {
     "one outlier": lambda a: np.where(a == a.max(), 1e9, a),
     "mixed": lambda a: np.array([x if x > 0 else "none" for x in a], dtype=object),
     "identifiers": lambda a: np.array([f"id-{i}" for i in range(len(a))]),
+    "date with a zone and gaps": lambda a: pd.Series(DAY.tz_localize("Europe/Vienna") + _days(a)).mask(a > 1).array,
+    "dates as objects": lambda a: np.array([day.date() for day in DAY + _days(a)], dtype=object),
+    "huge integers": lambda a: np.round(9 * a).astype(int) + 2**62,
+    "integers beyond 64 bits": lambda a: np.array([10**30 + round(9 * x) for x in a], dtype=object),
+    "text with gaps": lambda a: np.array([None if x > 1 else "é\ud800" if x > 0 else "\x00" for x in a], dtype=object),
+    "truth with gaps": lambda a: pd.Series(a > 0).astype("boolean").mask(a > 1).array,
+    "category of numbers, gaps": lambda a: pd.Categorical([None if x > 1 else round(x) for x in a]),
+    "lists": lambda a: pd.Series([[x] for x in a]).array,
+    "durations": _days,
+    "complex": lambda a: a + 1j,
 }
+
 NAMES = ("age", "income", "=cmd()", "a<b>&c", "", " ", "x" * 60, "größe", "日", "entropy", "x0", "a/../b", 7, "\u202e")
+REFUSED = {"huge", "mixed", "huge integers", "integers beyond 64 bits", "lists", "durations", "complex"}
+TAKEN = tuple(kind for kind in COLUMNS if kind not in REFUSED)
 PLAIN = ("normal", "integers", "few levels", "offset", "constant")
 
 # The predictive distribution of rows from one score each, a number between -3 and 3.
@@ -195,11 +213,13 @@ class Case:
 
 
 @st.composite
-def frames(draw: st.DrawFn, kinds: tuple[str, ...] = tuple(COLUMNS)) -> tuple[pd.DataFrame, pd.DataFrame]:
+def frames(
+    draw: st.DrawFn, kinds: tuple[str, ...] = tuple(COLUMNS), most: int = 200, columns: int = 5
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Draw rows, from one up, of columns of all kinds under odd names, and as many to train on."""
-    n = draw(st.sampled_from((60, 90, 25, 200, 1, 2, 8)), label="rows")
+    n = min(most, draw(st.sampled_from((60, 90, 25, 200, 1, 2, 8)), label="rows"))
     rng = np.random.default_rng(draw(st.integers(0, 9), label="seed"))
-    names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=5, unique_by=str), label="names")
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=columns, unique_by=str), label="names")
     chosen = [draw(st.sampled_from(kinds), label=f"{name!r}") for name in names]
     X = pd.DataFrame({name: COLUMNS[kind](rng.normal(size=2 * n)) for name, kind in zip(names, chosen, strict=True)})
     if len(names) > 1 and draw(st.booleans(), label="last column repeats the first"):
@@ -334,3 +354,21 @@ def cases(draw: st.DrawFn, renderers: tuple[str, ...]) -> Case:
         "appendix": draw(st.sampled_from(("none", "short", "full")), label="appendix"),
     }
     return Case(model, given, {"explainers": explainers, "options": chosen, **settings}, style)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Case:
+    """Draw an audit of a sound model by all explainers of an odd table: a name may stand twice, rows may be empty."""
+    kinds = tuple(COLUMNS) if draw(_seldom, label="columns to be refused") else TAKEN
+    X, train = draw(frames(kinds, most=60, columns=9))
+    X, train = (rows.set_axis(rows.columns.astype(str), axis=1) for rows in (X, train))
+    if len(X.columns) > 1 and draw(_seldom, label="a name twice"):
+        X, train = (rows.set_axis([*rows.columns[:-1], rows.columns[0]], axis=1) for rows in (X, train))
+    if draw(_seldom, label="a row without values"):
+        X = X.mask(np.broadcast_to(np.arange(len(X))[:, None] == len(X) // 2, X.shape))
+    model, rng = Model(draw(st.sampled_from(("two classes", "normal"))), "sound"), np.random.default_rng(len(X))
+    given: dict[str, Any] = {"X": X, "y": labels(model.answer, scores(X), rng)}
+    if draw(st.booleans(), label="train"):
+        given["train"] = (train, labels(model.answer, scores(train), rng))
+    style = {"format": "html", "template": "audit", "appendix": "short"}
+    return Case(model, given, {"explainers": None, "options": OPTIONS}, style)

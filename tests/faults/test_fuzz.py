@@ -20,7 +20,7 @@ pytest.importorskip("hypothesis", reason="fuzzing needs hypothesis")
 
 from hypothesis import HealthCheck, Phase, given, settings
 
-from .strategies import SPEAKS, Case, cases
+from .strategies import SPEAKS, Case, cases, tables
 
 FORMATS = ("html", "markdown", "junit")
 FEW = 16
@@ -77,6 +77,19 @@ def holds(case: Case) -> None:
     assert [one for one in run.not_run if FOREIGN.match(one.reason)] == []
     assert NO_NUMBER.findall(UNSEEN.sub(" ", page)) == []
     assert codec.dumps(codec.loads(codec.dumps(run), "run.json")) == codec.dumps(run)
+
+
+@repeated(FEW // 4)
+@given(tables())
+def test_an_odd_table_is_audited_by_all_explainers_or_refused(case: Case) -> None:
+    holds(case)
+
+
+@pytest.mark.study
+@repeated(MANY)
+@given(tables())
+def test_many_odd_tables_are_audited_by_all_explainers_or_refused(case: Case) -> None:
+    holds(case)
 
 
 @repeated(FEW)

@@ -8,11 +8,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+import uq_report as uq
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import NLL
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.support.errors import InputError, UnsupportedError
 from uq_report.distributions import Categorical, Normal
+from uq_report.methods.pfi.drivers import associated
 from uq_report.methods.shared.association import NumericColumn, association, associations, coded
 from uq_report.methods.shared.choice import (
     as_names,
@@ -60,6 +62,19 @@ def test_cramers_v_is_bergsmas(counts: list[list[int]], square: float) -> None:
     name, size = association(a, b)
     assert name == "cramers_v"
     assert size == association(b, a)[1] == pytest.approx(np.sqrt(square), abs=1e-12)
+
+
+def test_levels_that_decide_a_number_are_associated_by_one_and_no_more() -> None:
+    """Rounding went beyond it, and features that are that close have no distance below 0."""
+    sizes = [
+        association(NumericColumn("a", x, ordered=False), NumericColumn("b", x, ordered=True))[1]
+        for x in (np.arange(float(n)) % k for n in range(8, 40) for k in (2, 3, 5))
+    ]
+    assert max(sizes) == 1.0
+    assert min(sizes) > 1 - 1e-12
+    X = pd.DataFrame({"level": np.tile(["a", "b"], 13), "number": np.tile([0.0, 1.0], 13)})
+    given = uq.explain(lambda rows: Normal(rows["number"].to_numpy(), 1.0), X, X["number"])
+    assert associated(given, ["level", "number"]) == [("level", "number")]
 
 
 def test_the_correlation_ratio_is_kelleys_of_the_ranks() -> None:

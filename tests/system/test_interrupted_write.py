@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -82,8 +83,13 @@ def test_a_killed_writer_leaves_whole_files_and_the_next_one_mends_the_folder(
     assert complete(target, "old" if what == "write" else "new")
 
 
-def test_a_stage_that_was_not_yet_held_or_half_removed_goes_with_the_next_writer(tmp_path: Path) -> None:
-    (tmp_path / ".new-abc" / "new").mkdir(parents=True)
+def test_a_folder_that_cannot_be_locked_is_written_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: int) -> None:
+        raise OSError(9, "Bad file descriptor")  # of NFS
+
+    monkeypatch.setattr(disk, "fcntl", SimpleNamespace(flock=refused, LOCK_EX=2))
     write_files(tmp_path, report("new"))
     assert complete(tmp_path, "new")
 

@@ -60,7 +60,7 @@ class Explainer(Protocol):
     api_version: ClassVar[int]
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
-        """Ask the engine, return tidy results."""
+        """Ask the engine, return tidy results; data and model stay as they are, or the audit stops."""
 
 
 class BuiltInExplainer(CheckedOptions):

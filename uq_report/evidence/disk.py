@@ -16,7 +16,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp
 
@@ -108,13 +108,14 @@ def staged(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Wait until no other process is in this block for the folder; on Windows, which locks no folders, do not wait."""
+    """Wait until no other process is in this block for a folder, where folders have locks: not on Windows and NFS."""
     if sys.platform == "win32":
         yield
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
@@ -138,9 +139,9 @@ def write_through(file: Path, content: bytes) -> None:
 
 
 def _is_left(stage: Path) -> bool:
-    """Say whether nobody holds a stage; on Windows, one without a lock may be at work."""
+    """Say whether nobody holds a stage; one without a lock is being made or removed."""
     if not (stage / LOCK).exists():
-        return sys.platform != "win32"
+        return False
     try:
         with FileLock(stage / LOCK, timeout=0):
             return True

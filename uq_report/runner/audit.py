@@ -388,8 +388,7 @@ class _Audit:
 
 
 def _intrusion(plugin: Plugin, what: str) -> PluginError:
-    remedy = f"Let it work on copies, or upgrade or deny {plugin.distribution}."
-    return PluginError(f"{plugin} must leave {what}. No result is kept. {remedy}")
+    return PluginError(f"{plugin} must leave {what}. No result is kept. Let it work on copies, or upgrade or deny it.")
 
 
 def make_engine(

@@ -103,4 +103,5 @@ def _correlation_ratio(levels: FloatArray, numbers: FloatArray) -> float:
     if n <= len(names) or not ranks.any():
         return 0.0
     between = float((np.square(np.bincount(codes, ranks)) / np.bincount(codes)).sum())
-    return float(np.sqrt(max(0.0, 1 - (1 - between) * (n - 1) / (n - len(names)))))
+    within = max(0.0, 1 - between)  # rounding may leave less than none
+    return float(np.sqrt(max(0.0, 1 - within * (n - 1) / (n - len(names)))))
