@@ -26,6 +26,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
+import pandas as pd
+
 from ..core.engine.fast_path_evaluator import Progress
 from ..core.model.adapter import Adapter
 from ..core.model.measures import Measure

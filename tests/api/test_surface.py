@@ -169,7 +169,7 @@ def test_models_by_name_are_explained_on_the_same_data(tmp_path: Path) -> None:
     assert views["two"].estimates.equals(uq.importance(models["two"], X, Y, n_repeats=3).estimates)
     runs = uq.audit(models, X, Y, explainers="calibration", checks=(), progress=False)
     assert list(runs) == ["one", "two"]
-    assert runs["one"].write(tmp_path / "out", formats="markdown").joinpath("report.md").is_file()
+    assert typed(runs["one"]).write(tmp_path / "out", formats="markdown").joinpath("report.md").is_file()
 
 
 def test_outcomes_of_the_same_order_or_another_index_are_taken_by_position() -> None:

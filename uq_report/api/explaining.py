@@ -8,6 +8,7 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from .. import runner
 from ..core.engine.fast_path_evaluator import Engine, first_distribution
@@ -42,7 +43,7 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     clusters: Any = None,
     time: Any = None,
     block_size: int | None = None,
-    protected: Iterable[str] | Mapping[str, Any] | None = None,
+    protected: Iterable[str] | Mapping[str, Any] | pd.Series[Any] | pd.DataFrame | None = None,
     label: str | None = None,
     adapter: str | Adapter | None = None,
     residuals: Shorthand | Residuals | None = None,

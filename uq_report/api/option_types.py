@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
+import pandas as pd
+
 from ..core.engine.fast_path_evaluator import Progress
 from ..core.model.adapter import Adapter
 from ..core.model.measures import Measure
@@ -26,7 +28,7 @@ class CallOptions(TypedDict, total=False):
     clusters: Any
     time: Any
     block_size: int | None
-    protected: Iterable[str] | Mapping[str, Any] | None
+    protected: Iterable[str] | Mapping[str, Any] | pd.Series[Any] | pd.DataFrame | None
     label: str | None
     adapter: str | Adapter | None
     residuals: Shorthand | Residuals | None

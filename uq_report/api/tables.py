@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from html import escape
 from typing import Any
@@ -23,7 +24,7 @@ class TextTable(pd.DataFrame):
 
     Examples
     --------
-    >>> "<th>code</th>" in TextTable({"code": ["UQ101"]})._repr_html_()
+    >>> ">code</th>" in TextTable({"code": ["UQ101"]})._repr_html_()
     True
     """
 
@@ -78,7 +79,7 @@ def as_table(frame: pd.DataFrame) -> str:
         texts["code"] = [f'<a href="{page}">{code}</a>' if page else code for code, page in pages]
     with pd.option_context("display.max_colwidth", None):
         table: str = texts.to_html(index=False, escape=False, border=0, justify="left")
-    table = table.replace("<td>", '<td style="text-align: left">')
+    table = re.sub("<(t[dh])>", r'<\1 style="text-align: left">', table)  # themes of notebooks align to the right
     left = len(frame) - MAX_ROWS
     return table if left <= 0 else f"{table}<p>{left} further rows are in the frame.</p>"
 

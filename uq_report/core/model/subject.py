@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..statistics.time_blocks import Blocks, shortest_length
 from ..support.arrays import AnyArray, FloatArray, IntArray, Table, column, take_rows
@@ -156,7 +157,7 @@ def make_subject(  # noqa: PLR0913 - the arguments of the public `explain`
     clusters: Any = None,
     time: Any = None,
     block_size: int | None = None,
-    protected: Iterable[str] | Mapping[str, Any] | None = None,
+    protected: Iterable[str] | Mapping[str, Any] | pd.Series[Any] | pd.DataFrame | None = None,
     label: str | None = None,
     positive_class: Any = None,
     max_rows: int | None = None,

@@ -273,13 +273,15 @@ def _given_or_column(given: Any, X: Table, features: tuple[str, ...], what: str,
 
 
 def protected(
-    attributes: Iterable[str] | Mapping[str, Any] | None, X: Table, features: tuple[str, ...]
+    attributes: Iterable[str] | Mapping[str, Any] | pd.Series[Any] | pd.DataFrame | None,
+    X: Table,
+    features: tuple[str, ...],
 ) -> dict[str, AnyArray]:
     """Return the values of each protected attribute: a feature by its name, any other with its values."""
     if isinstance(attributes, pd.Series):
         attributes = attributes.to_frame(attributes.name or "protected")
     if isinstance(attributes, pd.DataFrame):
-        attributes = dict(attributes.items())
+        attributes = {str(name): values for name, values in attributes.items()}
     if isinstance(attributes, Mapping):
         columns = {str(name): plain_array(values) for name, values in attributes.items()}
     else:
