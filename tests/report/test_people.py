@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from uq_report.core.model.results import Omission
 from uq_report.document.document import Badge, Bullets, Facts, Paragraph, Section, Table, texts
 from uq_report.document.text import sentence
 from uq_report.evidence.finding import Outcome
@@ -211,3 +212,13 @@ def test_reproducibility_prints_both_commands_and_no_empty_text() -> None:
     keys = [row[0] for row in table(section, "settings-table").rows]
     assert "about.title" in keys
     assert "about.purpose" not in keys
+
+
+def test_measures_without_results_because_they_are_infinite_are_limitations() -> None:
+    run = make_run(Case())
+    gap = Omission("nll", "", "it is infinite for 6 of 400 observations before any permutation")
+    other = Omission("entropy", "", "entropy needs a density")
+    told = bullets(limitations(RunReader(replace(run, results=(replace(run.results[0], omissions=(gap, other)),)))))
+    said = "Results for the loss are left out where a value is infinite; no observation was dropped."
+    assert said in told
+    assert not [text for text in bullets(limitations(RunReader(run))) if "infinite" in text]

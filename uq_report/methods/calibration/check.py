@@ -548,7 +548,7 @@ class CalibrationGate(TableCheck):
         parts |= {"features": features, "remedy": _remedy(run, features)}
         words = self._wrong_words(gate, features, by_segment=by_segment, raised=severity != "observation")
         if level := wrong_level(run):
-            words = f"{_level_words(level)} {words}"
+            words = f"{_level_words(level)}; {words[0].lower()}{words[1:]}"
             parts["explains"] += tuple(Symptom(code=code) for code in OF_LEVEL)
         return _finding(rule, severity, words, gate.decisive, **parts)
 
@@ -616,7 +616,7 @@ def _level_words(line: ComparisonLine) -> str:
     """Say that the probabilities of a class are too high or too low on average."""
     side = "high" if line.estimate > 0 else "low"
     mean = f"the mean probability of {short(line.of)} is {share_words(line.value)}"
-    return f"Predictions are too {side} on average: {mean}, its share {share_words(line.reference)}."
+    return f"Predictions are too {side} on average: {mean}, its share {share_words(line.reference)}"
 
 
 def _remedy(run: Run, features: Sequence[str] = ()) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from ...checks.reading import measure_words
 from ...core.support.text import count
 from ...document.blocks import bullets, make_section, paragraphs, tables
 from ...document.document import Block, Bullets, Column, Section
@@ -30,7 +31,10 @@ def limitations(e: RunReader) -> Section:
     """Return what this run lacks, and what did not run or reached no verdict."""
     # missing inputs have sentences of their own
     ended = [text for text in (*_not_run(e), *_no_verdict(e)) if INPUT_MISSING not in text]
-    here, room = [*_assumed(e), *_dependent(e), *_lacking(e), *ended, *_about_data(e)], MOST - len(ALWAYS)
+    here, room = (
+        [*_assumed(e), *_dependent(e), *_lacking(e), *_infinite(e), *ended, *_about_data(e)],
+        MOST - len(ALWAYS),
+    )
     if len(here) > room:
         more = f"{count(len(here) - room + 1, 'further limitation')} of this run: see the full appendix."
         here = [*here[: room - 1], more]
@@ -141,6 +145,14 @@ def _lacking(e: RunReader) -> Iterator[str]:
         yield f"Not given: {joined(absent)}."
     if UNAVAILABLE in about.hashes.get("model", UNAVAILABLE):
         yield "The model has no file hash: this report cannot be linked to the file of a deployed model."
+
+
+def _infinite(e: RunReader) -> Iterator[str]:
+    """Yield the measures whose results are left out because a value is infinite."""
+    gaps = [gap for result in e.run.results for gap in result.omissions if "infinite" in gap.reason and gap.measure]
+    if gaps:
+        measures = joined(list(dict.fromkeys(measure_words(gap.measure) for gap in gaps)), MOST)
+        yield f"Results for {measures} are left out where a value is infinite; no observation was dropped."
 
 
 def _about_data(e: RunReader) -> Iterator[str]:
