@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_ind
 from sklearn.metrics import auc, log_loss, roc_auc_score
 
 from uq_report import testing
@@ -15,6 +16,7 @@ from uq_report.core.predictive import DecisionRule
 from uq_report.core.statistics.score_intervals import normal_quantile, wilson
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Categorical, Normal
+from uq_report.document.text import unmarked
 from uq_report.evidence.comparisons import ERROR_SIZE, EXPECTED_COST, RESIDUAL, NetBenefit, PredictionResiduals, Roc
 from uq_report.methods.calibration.comparisons import (
     ClassOutcomes,
@@ -23,10 +25,10 @@ from uq_report.methods.calibration.comparisons import (
     net_benefit,
     training_scores,
 )
-from uq_report.methods.calibration.curves import by_grade, class_curves, net_benefit_curve, residuals, roc
+from uq_report.methods.calibration.curves import by_grade, class_curves, net_benefit_curve, residuals, roc, welch
 from uq_report.methods.calibration.explain import Calibration
 from uq_report.methods.calibration.tables import histogram
-from uq_report.report.sections.comparisons import benefit_curve_words, error_words, residual_words
+from uq_report.report.sections.comparisons import benefit_curve_words, error_words, pattern_words, residual_words
 
 MEASURES = testing.measures()
 Z = normal_quantile(0.95)
@@ -159,6 +161,45 @@ def test_a_bias_and_a_wrong_spread_are_said() -> None:
     view = PredictionResiduals.from_result(found)
     assert "differs from 0 in" in residual_words(view)
     assert "In 4 of 4 groups the interval excludes" in error_words(view)
+
+
+def test_two_groups_have_the_p_value_of_the_t_test_of_unequal_variances() -> None:
+    a, b = np.random.default_rng(1).normal(size=12), np.random.default_rng(2).normal(0.8, 3.0, 30)
+    means, errors = ([f(x) for x in (a, b)] for f in (np.mean, lambda x: x.std(ddof=1) / np.sqrt(len(x))))
+    p = welch(np.array(means), np.array(errors), np.array([11.0, 29.0]))
+    assert p == pytest.approx(ttest_ind(a, b, equal_var=False).pvalue)
+
+
+def by_feature(seed: int, slope: float) -> PredictionResiduals:
+    """Residuals of a forecast that misses a slope in one of five features, with half of another missing."""
+    random, n = np.random.default_rng(seed), 300
+    numbers = {f"x{k}": random.normal(size=n) for k in range(5)} | {"still": np.ones(n)}
+    numbers["x4"][::2] = np.nan
+    y = slope * numbers["x3"] + random.normal(size=n)
+    (found,) = residuals(Normal(np.zeros(n), 1.0), y, 10, Sampling(np.full(n, 1 / n), n), 0.95, rng(), numbers)
+    return PredictionResiduals.from_result(found)
+
+
+def test_residuals_change_along_the_feature_that_the_model_lacks() -> None:
+    view = by_feature(0, 0.5)
+    first, *others = view.by_feature().items()
+    assert (first[0], len(others)) == ("x3", 2)
+    assert [sum(x.n for x in lines) for feature, lines in (first, *others) if feature != "x4"] == [300] * (
+        3 - ("x4" in view.by_feature())
+    )
+    assert first[1][0].p_adjusted < 0.001
+    assert unmarked(pattern_words(view)) == (
+        "The mean residual changes along x3 (p below 0.001), adjusted for all features."
+    )
+    assert {x.feature for x in view.of(RESIDUAL)} == {""}
+    assert pattern_words(by_feature(1, 0.0)).startswith("No pattern of the residuals along a feature is shown")
+
+
+def test_a_pattern_is_shown_in_about_five_percent_of_sound_forecasts() -> None:
+    hits = sum(
+        any(lines[0].p_adjusted <= 0.05 for lines in by_feature(seed, 0.0).by_feature().values()) for seed in range(200)
+    )
+    assert 2 <= hits <= 20
 
 
 def test_a_sample_of_many_residuals_is_kept() -> None:

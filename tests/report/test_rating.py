@@ -146,7 +146,7 @@ def test_not_acceptable_never_stands_beside_fit_for_purpose(own: Outcome | None,
 def test_a_waived_finding_is_not_open() -> None:
     both = Outcome(check="x", state="ignored", reason="w", waived=(waived(finding("UQ803", "medium", "sex")),))
     assert rating([PASSED, both]) == FIT
-    assert recommend([PASSED, both]).basis.startswith("By rule: no open finding is above low (1 finding waived). ")
+    assert recommend([PASSED, both]).basis.startswith("By rule: no open finding is above low; 1 finding waived. ")
 
 
 @pytest.mark.parametrize(

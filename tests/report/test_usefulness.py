@@ -70,7 +70,7 @@ def test_the_sentence_on_referral(classes: Mapping[str, Result]) -> None:
     assert referral_words(run_of(with_numbers(classes))) == (
         "Referring the 10 % most uncertain observations (expected error above 0.460) lowers the error rate of the "
         "others from 23.5 % to 20.9 % (18.1 to 24.0); 20.0 % (16.0 to 25.0) of all errors are "
-        "among them, 10 % would be by chance."
+        "among them, 10 % expected by chance."
     )
 
 
@@ -112,7 +112,7 @@ def test_groups_are_told_from_the_most_referred_on(classes: Mapping[str, Result]
     words = group_words(run_of(classes))
     table = classes[ids.SELECTIVE_GROUPS].estimates
     rates = table[table["measure"] == "referral_rate"].set_index("item")["estimate"]
-    assert words.index(f"group {rates.idxmax()} are") < words.index(f"group {rates.idxmin()} are")
+    assert words.index(f" of {rates.idxmax()} are") < words.index(f" of {rates.idxmin()} are")
     assert words.startswith("By sex, ")
     one = table[table["item"] == "f"]
     alone = {**classes, ids.SELECTIVE_GROUPS: replace(classes[ids.SELECTIVE_GROUPS], estimates=one)}

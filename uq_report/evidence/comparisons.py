@@ -98,11 +98,15 @@ class NetBenefit(View):
 
 
 class BinnedResidual(ItemLine):
-    """The mean residual, or the root mean squared error, of `n` observations with predictions near `x`."""
+    """The mean residual, or the root mean squared error, of `n` observations with predictions, or a feature, near `x`.
+
+    `p_adjusted` is that of equal mean residuals in all quantile groups of the feature.
+    """
 
     x: float
     n: int
     implied: float = UNKNOWN
+    p_adjusted: float = UNKNOWN
 
 
 class PredictionResiduals(View):
@@ -113,7 +117,14 @@ class PredictionResiduals(View):
 
     def of(self, item: str) -> tuple[BinnedResidual, ...]:
         """Return the lines of an item, by prediction."""
-        return tuple(line for line in self.lines if line.item == item)
+        return tuple(line for line in self.lines if line.item == item and not line.feature)
+
+    def by_feature(self) -> dict[str, list[BinnedResidual]]:
+        """Return the mean residuals by feature, that with the strongest pattern first."""
+        features: dict[str, list[BinnedResidual]] = {}
+        for line in self.lines:
+            features.setdefault(line.feature, []).append(line)
+        return {feature: lines for feature, lines in features.items() if feature}
 
 
 class ThresholdLine(ItemLine):

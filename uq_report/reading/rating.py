@@ -78,7 +78,7 @@ class Recommendation:
     @property
     def basis(self) -> str:
         """Which part of the rule applies, and who decides."""
-        aside = f" ({count(self.waived, 'finding')} waived)" if self.waived else ""
+        aside = f"; {count(self.waived, 'finding')} waived" if self.waived else ""
         reasons = "; ".join(filter(None, (*self.reasons, self.not_judged)))
         return f"By rule: {reasons}{aside}. {DECIDES}"
 

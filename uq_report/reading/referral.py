@@ -27,7 +27,7 @@ def referral_words(run: Run, kept: float = KEPT, *, brief: bool = False) -> str:
     `brief` leaves out the threshold of the uncertainty, and the share of errors where no change is established.
 
     ``"Referring the 10 % most uncertain observations (… above 0.46) lowers the error rate of the others from 23.5 % to
-    20.9 % (18.1 to 24.0); 20 % (16 to 25) of all errors are among them, 10 % would be by chance."``
+    20.9 % (18.1 to 24.0); 20 % (16 to 25) of all errors are among them, 10 % expected by chance."``
     """
     view, curve = SelectiveView.find(run), RiskCoverageView.find(run)
     line = None if curve is None else curve.at(kept)
@@ -67,7 +67,7 @@ def _captured(line: RiskLine, view: SelectiveView) -> str:
     if isnan(line.captured):
         return ""
     what = "errors are" if view.classes else "absolute error is"
-    chance = f"{100 * (1 - line.x):.0f} % would be by chance"
+    chance = f"{100 * (1 - line.x):.0f} % expected by chance"
     return f"; {percent(line.captured, line.captured_lower, line.captured_upper)} of all {what} among them, {chance}"
 
 

@@ -5,19 +5,22 @@ Facts with intervals; none of them is a test of the gate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import ceil, nan, sqrt
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import f as f_distribution
 
 from ...core.model.results import Diagnostic, Omission
 from ...core.model.sampling import Sampling
 from ...core.predictive import Distribution
 from ...core.statistics.score_intervals import UNKNOWN, normal_quantile
+from ...core.statistics.verdicts import holm
 from ...core.support.arrays import FloatArray
 from ...evidence import ids
 from ...evidence.comparisons import ERROR_SIZE, RESIDUAL
@@ -31,6 +34,7 @@ THRESHOLDS = 20  # of the net benefit
 LEAST_EVENTS = 50  # for a band: below, its coverage falls to 0.80
 BAND_DRAWS = 400
 SHOWN = 400  # residuals that are drawn
+PATTERNS, LEAST_ROWS = 3, 10  # features with residuals of their own; rows of a quantile group for its mean
 Record = dict[str, Any]
 
 
@@ -120,11 +124,18 @@ def by_grade(given: ClassOutcomes, grades: Sequence[float], n_draws: int, rng: n
 
 
 def residuals(
-    q: Distribution, y: FloatArray, n_bins: int, sampling: Sampling, level: float, rng: np.random.Generator
+    q: Distribution,
+    y: FloatArray,
+    n_bins: int,
+    sampling: Sampling,
+    level: float,
+    rng: np.random.Generator,
+    numbers: Mapping[str, FloatArray] = MappingProxyType({}),
 ) -> list[Diagnostic]:
     """Return mean residual and root mean squared error by quantile of the prediction, and a sample of the residuals.
 
-    `implied` is the error that the model's own variances imply.
+    `implied` is the error that the model's own variances imply. Of the features with `numbers` those with the strongest
+    pattern follow, with mean residuals by quantile of the feature.
     """
     if "mean" not in q.supports:
         return []
@@ -143,20 +154,63 @@ def residuals(
         records.append(
             _root(size_of(np.square(rest[rows]), part, level)) | {"item": ERROR_SIZE, "implied": implied} | place
         )
+    records += patterns(numbers, rest, n_bins, sampling, level)
     result = diagnostic(
         ids.CALIBRATION_RESIDUALS,
         "Residuals and errors by prediction",
         records,
-        ("item", "x", "n", "implied"),
+        ("item", "x", "n", "implied", "p_adjusted"),
         x="x",
         notes=(
             "A residual is the outcome minus the prediction; x is the mean prediction of a quantile group.",
+            f"Then {PATTERNS} features: the smallest p of Welch's test of their quantile groups, adjusted by Holm.",
             f"The frame holds the residuals of at most {SHOWN} observations, drawn at random.",
         ),
     )
     some = np.arange(len(y)) if len(y) <= SHOWN else np.sort(rng.choice(len(y), SHOWN, replace=False))
     points = {"measure": "", "feature": "", "item": some.astype(str), "x": fitted[some], "value": rest[some]}
     return [replace(result, frame=pd.DataFrame(points)[list(Diagnostic.columns)])]
+
+
+def welch(means: FloatArray, errors: FloatArray, freedoms: FloatArray) -> float:
+    """Return the p-value of equal means of groups with unequal variances (Welch 1951).
+
+    Examples
+    --------
+    >>> round(welch(np.array([0.0, 1.0]), np.array([0.3, 0.4]), np.array([19.0, 29.0])), 4)  # Welch's t-test
+    0.0512
+    """
+    k, weights = len(means), errors**-2
+    share = weights / weights.sum()
+    spread = float(np.square(1 - share) @ (1 / freedoms))
+    q = float(weights @ np.square(means - share @ means)) / (k - 1)
+    return float(f_distribution.sf(q / (1 + 2 * (k - 2) / (k**2 - 1) * spread), k - 1, (k**2 - 1) / (3 * spread)))
+
+
+def patterns(
+    numbers: Mapping[str, FloatArray], rest: FloatArray, n_bins: int, sampling: Sampling, level: float
+) -> list[Record]:
+    """Return mean residuals by quantile of the features whose groups differ most, by Welch's test, adjusted by Holm."""
+    tested: list[tuple[float, list[Record]]] = []
+    for feature, values in numbers.items():
+        bins = np.full(len(values), -1)
+        known = np.isfinite(values)
+        bins[known] = bins_of(values[known], n_bins) if known.any() else -1
+        lines: list[Record] = []
+        freedoms: list[float] = []
+        for b in range(int(bins.max()) + 1):
+            rows = bins == b
+            part = sampling.part(rows)
+            if rows.sum() >= LEAST_ROWS and part.weights.any():
+                place = {"x": float(part.weights @ values[rows]), "n": int(rows.sum()), "implied": nan}
+                lines.append(mean_of(rest[rows], part, level, feature=feature) | {"item": RESIDUAL} | place)
+                freedoms.append(max(part.freedom, 1.0))
+        if len(lines) > 1 and all(line["std_error"] > 0 for line in lines):
+            means, errors = (np.array([line[key] for line in lines]) for key in ("estimate", "std_error"))
+            tested.append((welch(means, errors, np.array(freedoms)), lines))
+    adjusted = holm([p for p, _ in tested])
+    strongest = sorted(range(len(tested)), key=lambda k: tested[k][0])[:PATTERNS]
+    return [line | {"p_adjusted": float(adjusted[k])} for k in strongest for line in tested[k][1]]
 
 
 def _root(line: Record) -> Record:

@@ -320,7 +320,9 @@ class Calibration(BuiltInExplainer):
         drawn: list[Diagnostic] = []
         if given is None and y.dtype.names is None and not q.censored:
             values, rng = np.asarray(y, dtype=float), engine.rng("residuals")
-            drawn = residuals(q, values, self.n_bins, sampling, engine.confidence, rng)
+            columns = (coded(subject, feature) for feature in subject.features if subject.kinds[feature] == "numeric")
+            numbers = {column.name: column.numbers for column in columns}
+            drawn = residuals(q, values, self.n_bins, sampling, engine.confidence, rng, numbers)
         elif given is not None:
             drawn, ungraded = class_curves(given, compared.meta["threshold"], self.grades, self.n_draws, engine.rng)
         result = tables.diagnostic(

@@ -136,7 +136,7 @@ def draw_net_benefit(result: Result) -> Figure:
     return figure
 
 
-def draw_residuals(result: Result, item: str = RESIDUAL) -> Figure:
+def draw_residuals(result: Result, item: str = RESIDUAL, by: str = "prediction") -> Figure:
     """Draw residuals against predictions with their means, or the root mean squared error, by quantile group.
 
     Parameters
@@ -144,8 +144,13 @@ def draw_residuals(result: Result, item: str = RESIDUAL) -> Figure:
     result : Diagnostic
         Its estimates: ``item``, ``x`` (mean prediction), ``estimate`` with its limits, and ``implied``.
     item : {"mean residual", "root mean squared error"}
+    by : {"prediction", "feature"}
+        For features a panel each, of mean residuals.
     """
-    table = result.estimates[result.estimates["item"] == item].sort_values(col.X, kind="stable")
+    if by == "feature":
+        return _by_feature(result)
+    table = result.estimates[(result.estimates["item"] == item) & (result.estimates[col.FEATURE] == "")]
+    table = table.sort_values(col.X, kind="stable")
     with style.drawing(*SIZE) as figure:
         axes = style.plain(figure.subplots(), "both")
         samples = []
@@ -168,6 +173,25 @@ def draw_residuals(result: Result, item: str = RESIDUAL) -> Figure:
             axes.set_ylim(bottom=0)
         axes.set(xlabel="prediction", ylabel="outcome minus prediction" if item == RESIDUAL else item)
         style.key(figure, samples, columns=1)
+    return figure
+
+
+def _by_feature(result: Result) -> Figure:
+    """Draw the mean residuals by quantile of each feature that has some, a panel each on one scale."""
+    table, color = result.estimates[result.estimates[col.FEATURE] != ""], style.ROLE["loss"]
+    panels = list(table.groupby(col.FEATURE, sort=False))
+    with style.drawing(2.3, 2.2 * len(panels) + 0.4) as figure:
+        for axes, (feature, own) in zip(
+            figure.subplots(1, len(panels), sharey=True, squeeze=False)[0], panels, strict=True
+        ):
+            style.plain(axes, "both").axhline(0.0, **IDEAL)
+            low, at = style.segments(own[col.LOWER], own[col.UPPER], own[col.X])
+            axes.plot(at, low, color=color, linewidth=1.3)
+            axes.plot(own[col.X], own[col.ESTIMATE], "-o", color=color, linewidth=1.0, markersize=4)
+            axes.set(xlabel=style.name(str(feature), 28))
+        figure.axes[0].set(ylabel="outcome minus prediction")
+        samples = [style.line(color=color, marker="o", markersize=4, linewidth=1.0, label="mean, by quantile group")]
+        style.key(figure, [*samples, style.line(color=color, linewidth=1.3, label=interval_words(table))], columns=2)
     return figure
 
 

@@ -80,7 +80,7 @@ def appendix(
     audited = (observations(e), checks_ended(e), sensitivity(e), detectable(e))
     record = (
         replace(rules(e), sections=tuple(filter(None, audited))),
-        ranked(e, methods(e, whole=whole)),
+        methods(e) if whole else ranked(e, methods(e, whole=False)),
         model(e, whole=whole),
         data(e, placed, whole=whole),
         reproducibility(e, digest, whole=whole),
@@ -97,8 +97,10 @@ def appendix(
 def ranked(e: RunReader, methods: Section) -> Section:
     """Return the methods with the ranking of all features by each of them in numbers."""
     columns = rankings(e)
-    numbers = (make_section("drives-numbers", "The ranking in numbers", (ranking_table(e, columns),)),)
-    return replace(methods, sections=(*methods.sections, *numbers)) if columns else methods
+    if not columns:
+        return methods
+    numbers = make_section("drives-numbers", "The ranking in numbers", (ranking_table(e, columns),))
+    return replace(methods, sections=(*methods.sections, numbers))
 
 
 def _by_method(e: RunReader, placed: PluginSections) -> tuple[Section, ...]:

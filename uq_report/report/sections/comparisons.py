@@ -6,7 +6,7 @@ from math import isfinite, isnan
 
 from ...core.support.numbers import number
 from ...core.support.text import count
-from ...document.text import name, value_words
+from ...document.text import joined, mention, mentions, name, value_words
 from ...evidence.comparisons import (
     ACCURACY_GAIN,
     ERROR_SIZE,
@@ -27,6 +27,7 @@ from ...reading.run_reader import RunReader
 from ...reading.sentences import estimate_words, scaled, unbracketed
 
 LOG_LOSS = "Log loss"
+LEVEL = 0.05
 COSTS = {0.25: "a quarter of", 1 / 3: "a third of", 0.5: "half", 1.0: "as much as", 2.0: "twice", 3.0: "three times"}
 
 
@@ -135,6 +136,16 @@ def residual_words(view: PredictionResiduals) -> str:
         f"The mean residual differs from 0 in {len(apart)} of {len(lines)} quantile groups of the prediction; "
         f"largest near {value_words(largest.x)}: {value_words(largest.estimate, largest.lower, largest.upper)}."
     )
+
+
+def pattern_words(view: PredictionResiduals) -> str:
+    """Name the features along which the mean residual is shown to change, or say that no such pattern is shown."""
+    features = view.by_feature()
+    shown = {feature: lines[0].p_adjusted for feature, lines in features.items() if lines[0].p_adjusted <= LEVEL}
+    if not shown:
+        return f"No pattern of the residuals along a feature is shown; {joined(mentions(features))} come nearest."
+    parts = [f"{mention(feature)} (p {'below 0.001' if p < 0.001 else f'= {p:.3f}'})" for feature, p in shown.items()]
+    return f"The mean residual changes along {joined(parts)}, adjusted for all features."
 
 
 def error_words(view: PredictionResiduals) -> str:

@@ -239,7 +239,7 @@ def observed_words(finding: Finding) -> str:
 
 def threshold_words(finding: Finding) -> str:
     """Return the threshold, or that the rule has none."""
-    return "none (a verdict)" if finding.threshold is None else plain(finding.threshold)
+    return "none (a verdict)" if finding.threshold is None else plain(float(f"{finding.threshold:.4g}"))
 
 
 def monitoring(e: RunReader) -> Section:
@@ -400,11 +400,11 @@ def grouped(findings: Sequence[Finding]) -> list[FindingGroup]:
             blocks.append((key, members := []))
         members.append(finding)
     uses, every = Counter[str](), []
-    for (_, severity, cause), members in blocks:
+    for (_, severity, caused), members in blocks:
         code = clean(members[0].code, 20)
         uses[code] += 1
-        key = f"finding-{code}" + (f"-{uses[code]}" if uses[code] > 1 else "")
-        every.append(FindingGroup(tuple(members), key, severity == LOW or cause != id(None)))
+        anchor = f"finding-{code}" + (f"-{uses[code]}" if uses[code] > 1 else "")
+        every.append(FindingGroup(tuple(members), anchor, severity == LOW or caused != id(None)))
     return every
 
 
@@ -429,7 +429,8 @@ def _register(e: RunReader) -> tuple[Table, ...]:
         )
         for f in listed
     ]
-    caption = f"{count(len(rows), 'open finding')}, most severe first; findings of one cause are listed together."
+    order = ", by cause; the cause with the most severe consequence first" * (len(rows) > 1)
+    caption = f"{count(len(rows), 'open finding')}{order}."
     return tables("findings-register", caption, columns, rows)
 
 

@@ -149,11 +149,14 @@ def _figure(attributes: Sequence[AttributeEffects]) -> tuple[Block, ...]:
         return ()
     labels, predictions, outcomes = [x for x, _, _ in pairs], [x for _, x, _ in pairs], [x for _, _, x in pairs]
     unit = predictions[0].unit
-    words = [f"{label} {amount(predicted)}, outcome {amount(came)}" for label, predicted, came in pairs]
+    words = [
+        f"for {label} the mean prediction is {amount(predicted)} and the mean outcome {amount(came)}"
+        for label, predicted, came in pairs
+    ]
     figure = make_figure(
         "performance-groups-figure",
         f"Mean prediction and mean outcome by group. Intervals: {interval_words(table_of(predictions))}.",
-        f"Mean prediction by group: {joined(words, len(words))}.",
+        f"Disadvantaged groups first: {joined(words, len(words))}.",
         lambda: draw_groups(labels, table_of(predictions), table_of(outcomes), unit_phrase(unit) or unit),
         attributes[0].view.id,
     )

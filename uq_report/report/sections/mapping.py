@@ -17,8 +17,8 @@ from .model import chosen
 
 DECIDED = ("found", "passed", "ignored")  # states in which a check came to a verdict
 LEAD = (
-    "The sections of this report that address a requirement, and what must be added by people. “Addressed” means that "
-    "evidence is given; whether a text is met is not assessed."
+    "The sections of this report that address a requirement, in part where evidence is missing, and what people must "
+    "add. “Addressed” means that evidence is given; whether a text is met is not assessed."
 )
 COLUMNS = ("requirement", "addressed in section", "not addressed")
 EVIDENCE = "evidence files"
@@ -168,10 +168,11 @@ def _part(e: RunReader, framework: Framework, places: Places) -> Section:
 def _row(e: RunReader, requirement: Requirement, places: Places, *, named: bool) -> tuple[str, str | None, str | None]:
     """Return a requirement, the sections that address it, if `named` with their evidence, and what is missing."""
     answer = answer_of(e, requirement, places)
-    where = [f"{place} ({joined(what, len(what))})" if named else place for place, what in answer.sections.items()]
+    shown = [f"{place} ({joined(what, len(what))})" if named else place for place, what in answer.sections.items()]
+    where = f"{'in part: ' * bool(answer.missing)}{', '.join(shown)}" if shown else None
     lacking = f"not in this run: {joined(answer.missing, len(answer.missing))}" if answer.missing else ""
     still = "; ".join(filter(None, (lacking, requirement.people)))
-    return f"{requirement.place}: {requirement.asks}", ", ".join(where) or None, still or None
+    return f"{requirement.place}: {requirement.asks}", where, still or None
 
 
 def answer_of(e: RunReader, requirement: Requirement, places: Places) -> RequirementAnswer:

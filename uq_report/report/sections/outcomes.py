@@ -10,7 +10,7 @@ from ...core.support.numbers import unit_phrase
 from ...document.blocks import left_out, make_figure, make_section, make_table, paragraphs
 from ...document.document import Block, Column, Paragraph, Section, Split, Table, Tint
 from ...document.plots.frames import interval_words
-from ...document.text import clean, joined, mentions, name, value_words
+from ...document.text import clean, joined, mentions, name, sentence, unmarked, value_words
 from ...evidence import ids
 from ...evidence.comparisons import ERROR_SIZE, RESIDUAL, NetBenefit, PredictionResiduals, Roc
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims
@@ -21,7 +21,14 @@ from ...reading.run_reader import RunReader
 from ...reading.sentences import amount, estimate_words, is_share, mark, share, unreliable_words
 from ..placing import PluginSections
 from .comparison import benchmarked
-from .comparisons import benefit_curve_words, comparison_words, error_words, residual_words, roc_words
+from .comparisons import (
+    benefit_curve_words,
+    comparison_words,
+    error_words,
+    pattern_words,
+    residual_words,
+    roc_words,
+)
 from .groups import affected
 from .stability import stability
 from .uncertainty import calibrated, item_words, score_name, scores_table
@@ -160,9 +167,26 @@ def _curves(e: RunReader) -> tuple[Block, ...]:
         halves.append(_figure(e, benefit, benefit_curve_words(benefit), "Limits are by MOVER."))
     if residuals is not None:
         for item, words in ((RESIDUAL, residual_words(residuals)), (ERROR_SIZE, error_words(residuals))):
-            values = joined([value_words(x.estimate, x.lower, x.upper) for x in residuals.of(item)], 20)
-            halves.append(_figure(e, residuals, words, f"{item}: {values}.", item=item))
-    return (Split(left=halves[0], right=halves[1]),) if len(halves) == 2 else tuple(chain.from_iterable(halves))
+            means = [value_words(x.estimate, x.lower, x.upper) for x in residuals.of(item)]
+            values = joined([f"in quantile group {k} the {item} is {mean}" for k, mean in enumerate(means, 1)], 20)
+            halves.append(_figure(e, residuals, words, f"Of the prediction, {values}.", item=item))
+    by_feature = _patterns(e, residuals) if residuals is not None and residuals.by_feature() else ()
+    both = (Split(left=halves[0], right=halves[1]),) if len(halves) == 2 else tuple(chain.from_iterable(halves))
+    return (*both, *by_feature)
+
+
+def _patterns(e: RunReader, view: PredictionResiduals) -> tuple[Block, ...]:
+    """Return the mean residuals along the features with the strongest pattern."""
+    title = pattern_words(view)
+    means = [
+        f"along {name(feature)} the mean residual goes from {value_words(lines[0].estimate)} at its lowest values to "
+        f"{value_words(lines[-1].estimate)} at its highest"
+        for feature, lines in view.by_feature().items()
+    ]
+    alt = f"{unmarked(title)} {sentence(joined(means))}"
+    return (
+        make_figure("performance-residuals-features", title, alt, lambda: e.draw(view.result, by="feature"), view.id),
+    )
 
 
 def _figure(e: RunReader, view: View, title: str, alt: str, **parts: str) -> tuple[Block, ...]:

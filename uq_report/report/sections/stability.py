@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...document.blocks import make_figure, make_section, paragraphs
 from ...document.document import Block, Section
 from ...document.plots.frames import interval_words
-from ...document.text import clean, joined, mentions, spaced, unmarked
+from ...document.text import clean, joined, mentions, sentence, spaced, unmarked
 from ...evidence.rows import SupportDistribution
 from ...evidence.segments import ALL_ROWS, LEVEL, SegmentLine, SegmentPeriods
 from ...reading.run_reader import RunReader
@@ -61,8 +61,8 @@ def _periods(e: RunReader) -> tuple[Block, ...]:
 
 
 def _means(e: RunReader, lines: list[SegmentLine], measure: str) -> str:
-    own = [f"{clean(line.item)} {estimate_words(line)}" for line in lines if line.measure == measure]
-    return f"{e.words(measure).title}: {joined(own)}."
+    title, own = e.words(measure).title, [estimate_words(line) for line in lines if line.measure == measure]
+    return sentence(joined([f"in period {k} the mean {title} is {mean}" for k, mean in enumerate(own, 1)]))
 
 
 def _differs(e: RunReader, line: SegmentLine) -> str:

@@ -85,8 +85,11 @@ def gate_words(e: RunReader) -> str:
         return f"Acceptable: {stated} agree with the outcomes{within} ({words})."
     if e.gate.tone != "warning" or max(-gap.lower_90, gap.upper_90) < margin:
         return _verdict(e)
-    text = f"Inconclusive whether {stated} agree with the outcomes ({words}; tolerance ±{plain(margin)})."
-    return spaced(text, why_open(e, view, gap))
+    outside = gap.lower_90 > margin or gap.upper_90 < -margin
+    size = None if outside else view.gap_size(margin)
+    verdict = "inconclusive" if size is None else size.words
+    text = f"Whether {stated} agree with the outcomes is {verdict}: {words}, tolerance ±{plain(margin)}."
+    return spaced(text, sentence(e.gate.reason) if outside else "")
 
 
 def why_open(e: RunReader, view: CalibrationView, gap: ScoreLine) -> str:
