@@ -106,7 +106,7 @@ RIGHT: Mapping[str, Given] = {
     "y of floats": lambda: outcome(Y.astype(float)),
     "y of categories": lambda: outcome(pd.Categorical(Y)),
     "y of decimals": lambda: outcome([Decimal(int(v)) for v in Y], line),
-    "y with another index": lambda: outcome(pd.Series(Y, index=AT[::-1])),
+    "y with an index of its own": lambda: outcome(pd.Series(Y, index=AT + N)),
     "constant regressor": lambda: outcome(np.ones(N), RandomForestRegressor(3, random_state=0).fit(X, np.ones(N))),
     "fit of a constant": lambda: outcome(np.ones(N), BayesianRidge().fit(X, np.ones(N))),
     "probabilities in a frame": lambda: proba(pd.DataFrame),
@@ -143,6 +143,10 @@ RIGHT: Mapping[str, Given] = {
 }
 REFUSED: Mapping[str, tuple[Given, str]] = {
     "y too short": (lambda: outcome(Y[:3]), "subject.y must have one value per row, 40; got 3."),
+    "y in another order": (
+        lambda: outcome(pd.Series(Y, index=AT[::-1])),
+        "explain.y must be in the order of its rows; got the index of X in another order.",
+    ),
     "y of one number": (lambda: outcome(1), "subject.y must hold one value per row; got 1, a int."),
     "y of a mapping": (lambda: outcome({"a": 1}), "subject.y must hold one value per row; got {'a': 1}, a dict."),
     "y of lists": (lambda: outcome([[1], [2, 3]] * 20), "explain.y must hold single values"),
