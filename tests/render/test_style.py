@@ -233,7 +233,8 @@ def test_a_theme_file_sets_colours_logo_and_footer(style: Path) -> None:
     assert "--accent: #123456;" in html
     assert "--ink: #fefefe;" in html
     assert "data:image/svg+xml;base64," in html
-    assert "Model risk &lt;one&gt;" in html
+    assert html.count("Model risk &lt;one&gt;") == 2, "at the end of the page, and for the foot of each page of the PDF"
+    assert 'alt="Logo"' in html
     assert "--accent: #123456;" not in page(document)
 
 

@@ -32,6 +32,12 @@ class TextTable(pd.DataFrame):
     def _constructor(self) -> type[pd.DataFrame]:
         return pd.DataFrame
 
+    def __getitem__(self, key: Any) -> Any:
+        """Return a column, or a choice of rows; answer a number, which is meant as a row."""
+        if isinstance(key, int) and key not in self.columns:
+            raise KeyError(f"{key} is none of the columns {', '.join(self.columns)}; the row is .iloc[{key}]")
+        return super().__getitem__(key)
+
     def _repr_html_(self) -> str:
         return as_table(self) if len(self) else "<p>None.</p>"
 
