@@ -752,7 +752,10 @@ def by_code(table: Mapping[str, Sequence[Heard]]) -> pd.DataFrame:
 
 
 def worst_rates(table: Mapping[str, Sequence[Heard]]) -> dict[str, tuple[int, int, str]]:
-    """Return, of every code that some audit judged, claims and audits in the worst design, and its name."""
+    """Return, of every code that some audit judged, claims and audits in the worst design, and its name.
+
+    Of a code that no honest model got the audits of all designs count.
+    """
     rates = {}
     for code in codes(table):
         judged = {name: [audit for audit in table[name] if code not in audit.unjudged] for name in honest_ones(table)}
@@ -763,7 +766,8 @@ def worst_rates(table: Mapping[str, Sequence[Heard]]) -> dict[str, tuple[int, in
         }
         if loud:
             worst = max(loud, key=lambda name: (loud[name] / len(judged[name]), len(judged[name])))
-            rates[code] = (loud[worst], len(judged[worst]), worst if loud[worst] else "")
+            every = sum(map(len, judged.values()))
+            rates[code] = (loud[worst], len(judged[worst]), worst) if loud[worst] else (0, every, "")
     return rates
 
 
