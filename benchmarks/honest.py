@@ -679,7 +679,7 @@ DESIGNS: tuple[Design, ...] = (
     Design("t noise as t", lambda rng: fitted(HeavyTailed(), shocked_rows, rng, 1500, 600)),
     Design("few events", partial(logistic, n_train=2000, n=400, b=MIXED, intercept=-3.6)),
     Design("households", households),
-    Design(  # fitted to few rows: by its own loss it is worse than the truth by 0.04 nats
+    Design(  # fitted to few rows: by d/2n it is worse than the truth by 0.04 nats
         "150 rows, 12 features",
         lambda rng: fitted(BayesianRidge(), partial(many_rows, d=12), rng, 150, 150),
         honest=False,
