@@ -115,7 +115,7 @@ NAMED: Mapping[str, Named] = {
     "swapped": Named(("UQ303", "UQ304"), ("salary", "balance")),
     "frozen half": Named(("UQ303", "UQ304"), ("salary",)),
     "new category 20%": Named(("UQ303", "UQ304"), ("product",)),
-    "dup within": Named(("UQ702",)),
+    "dup within": Named(("UQ702",), fair=("limit",)),  # its effect is curved, which the model does not have
     "drift 1 sd two": Named(("UQ303", "UQ304"), ("f0", "f4")),
     "under-dispersed": Named(("UQ101",)),
     "proxy of the outcome": Named(("UQ411",), ("calls",)),

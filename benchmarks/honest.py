@@ -679,7 +679,7 @@ DESIGNS: tuple[Design, ...] = (
     Design("t noise as t", lambda rng: fitted(HeavyTailed(), shocked_rows, rng, 1500, 600)),
     Design("few events", partial(logistic, n_train=2000, n=400, b=MIXED, intercept=-3.6)),
     Design("households", households),
-    Design(  # fitted to few rows: by its own loss it is worse than the truth by 0.04 nats
+    Design(  # fitted to few rows: by d/2n it is worse than the truth by 0.04 nats
         "150 rows, 12 features",
         lambda rng: fitted(BayesianRidge(), partial(many_rows, d=12), rng, 150, 150),
         honest=False,
@@ -752,7 +752,10 @@ def by_code(table: Mapping[str, Sequence[Heard]]) -> pd.DataFrame:
 
 
 def worst_rates(table: Mapping[str, Sequence[Heard]]) -> dict[str, tuple[int, int, str]]:
-    """Return, of every code that some audit judged, claims and audits in the worst design, and its name."""
+    """Return, of every code that some audit judged, claims and audits in the worst design, and its name.
+
+    Of a code that no honest model got the audits of all designs count.
+    """
     rates = {}
     for code in codes(table):
         judged = {name: [audit for audit in table[name] if code not in audit.unjudged] for name in honest_ones(table)}
@@ -763,7 +766,8 @@ def worst_rates(table: Mapping[str, Sequence[Heard]]) -> dict[str, tuple[int, in
         }
         if loud:
             worst = max(loud, key=lambda name: (loud[name] / len(judged[name]), len(judged[name])))
-            rates[code] = (loud[worst], len(judged[worst]), worst if loud[worst] else "")
+            every = sum(map(len, judged.values()))
+            rates[code] = (loud[worst], len(judged[worst]), worst) if loud[worst] else (0, every, "")
     return rates
 
 

@@ -225,7 +225,7 @@ class Check(Protocol):
 
 
 class Rate(NamedTuple):
-    """In how many audits of the design where it was most often a rule claimed more than an observation."""
+    """In how many audits a rule claimed more than an observation: of the worst design, or of all if it never did."""
 
     claims: int
     audits: int

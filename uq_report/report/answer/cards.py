@@ -14,6 +14,7 @@ from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, CalibrationView, Dec
 from ...evidence.view import by_feature
 from ...reading.run_reader import FAILED, RunReader
 from ...reading.sentences import amount, apart, estimate_words, percent, scaled, share, unbracketed
+from ..sections.comparisons import in_the_large
 from ..sections.outcomes import ITEMS_WITH_SKILL
 from ..sections.uncertainty import gain_words, score_name, why_open
 
@@ -208,6 +209,9 @@ def _direction(e: RunReader, view: CalibrationView, gap: ScoreLine) -> str:
     """Say in which direction the distributions are wrong, as far as the interval shows it."""
     if view.infinite_nll:
         return f"For {count(view.infinite_nll, 'observation')} the outcome had a stated probability of 0."
+    comparisons = Comparisons.find(e.run)
+    if comparisons is not None and comparisons.wrong_level:
+        return in_the_large(comparisons)
     events, loss = f" {view.events_words}." if view.events_words else "", f"mean {score_name(e, LOG_SCORE)}"
     if gap.lower_90 > 0:
         return f"The model is over-confident: {loss} exceeds mean entropy by {_words(gap)}.{events}"
