@@ -304,7 +304,7 @@ def test_collinear_columns_take_a_shrunk_covariance() -> None:
     subject = make_subject(base.model, base.adapter, X.assign(d=X["a"] + X["b"] + X["c"]), base.y)
     found = run(subject)["cid"]
     assert found.meta["estimator"] == "conditional Gaussian"
-    assert "(OAS)" in found.meta["graph"]
+    assert "(oracle approximation)" in found.meta["graph"]
     assert any("not used: the graphical lasso did not converge" in note for note in found.notes)
     with pytest.raises(InputError, match="must make the graphical lasso converge; got cross-validation"):
         run(subject, estimator="mixed")

@@ -134,7 +134,7 @@ def test_a_given_penalty_and_a_given_graph_are_used_as_they_are() -> None:
     shrunk, facts = precision.by_shrinkage(Z)
     oas = OAS(assume_centered=True).fit(Z)
     np.testing.assert_allclose(shrunk, oas.precision_)
-    assert facts["graph"] == f"all pairs, covariance shrunk by {oas.shrinkage_:.2g} (OAS)"
+    assert facts["graph"] == f"all pairs, covariance shrunk by {oas.shrinkage_:.2g} (oracle approximation)"
 
 
 def classes(n: int = 90) -> tuple[FloatArray, Any]:

@@ -1,6 +1,7 @@
 """ROC, net benefit, grades, residuals and training scores: by hand, and against scikit-learn."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from uq_report.methods.calibration.comparisons import (
 )
 from uq_report.methods.calibration.curves import by_grade, class_curves, net_benefit_curve, residuals, roc, welch
 from uq_report.methods.calibration.explain import Calibration
+from uq_report.methods.calibration.figure import draw_residuals
 from uq_report.methods.calibration.tables import histogram
 from uq_report.report.sections.comparisons import benefit_curve_words, error_words, pattern_words, residual_words
 
@@ -193,6 +195,17 @@ def test_residuals_change_along_the_feature_that_the_model_lacks() -> None:
     )
     assert {x.feature for x in view.of(RESIDUAL)} == {""}
     assert pattern_words(by_feature(1, 0.0)).startswith("No pattern of the residuals along a feature is shown")
+
+
+def test_residuals_are_drawn_along_the_prediction_and_the_features_that_have_some() -> None:
+    view = by_feature(0, 0.5)
+    panels = draw_residuals(view.result, along="feature").axes
+    assert [axes.get_xlabel() for axes in panels] == [*view.by_feature()]
+    bare = replace(view.result, estimates=view.result.estimates[view.result.estimates["feature"] == ""])
+    assert len(draw_residuals(bare).axes) == 1
+    for along in ("feature", "row"):
+        with pytest.raises(InputError, match=r"plot\.along must be one of \('prediction',\)"):
+            draw_residuals(bare, along=along)
 
 
 def test_a_pattern_is_shown_in_about_five_percent_of_sound_forecasts() -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from uq_report.document.document import Callout, Card, Cards, Document, Figure, Fold, Table, inside
+from uq_report.document.document import Callout, Card, Cards, Document, Figure, Table, inside, texts
 from uq_report.document.text import unmarked
 from uq_report.evidence import run_folder
 from uq_report.evidence.run import Run
@@ -209,14 +209,18 @@ def test_headings_count_what_is_printed(name: str) -> None:
     (section,) = (section for section in made.sections if section.id == "findings")
     graded = [finding for finding in run(name).findings if finding.severity != "observation"]
     register = next((b for b in section.blocks if isinstance(b, Table) and b.id == "findings-register"), None)
-    boxes = [block for block in section.blocks if isinstance(block, Callout)]
+    boxes = [block for block in inside(section.blocks) if isinstance(block, Callout)]
     assert (0 if register is None else len(register.rows)) == len(graded)
     assert {block.code for block in boxes} == {finding.code for finding in graded}
     if register is not None:
         assert register.caption.startswith(f"{len(graded)} open finding")
     noted = len(run(name).findings) - len(graded)
-    folds = [block for block in section.blocks if isinstance(block, Fold) and "for information" in block.title]
-    assert [fold.title.partition(" ")[0] for fold in folds] == [str(noted)] * bool(noted)
+    behind = next(part for part in made.sections if part.id == "rules")
+    stated = re.search(r"(\d+) observations?, for information", " ".join(texts([section])))
+    assert int(stated[1] if stated else 0) == noted
+    kept = [part for part in behind.sections if part.id == "observations"]
+    listed = {block.code for part in kept for block in part.blocks if isinstance(block, Callout)}
+    assert listed == {finding.code for finding in run(name).findings if finding.severity == "observation"}
 
 
 def test_every_finding_that_changed_is_in_the_table_of_changes() -> None:
@@ -224,7 +228,7 @@ def test_every_finding_that_changed_is_in_the_table_of_changes() -> None:
     assert since is not None
     made = kinds.document(run("faulty"), draws=False)
     (section,) = (section for section in made.sections if section.id == "changes")
-    rows = next(block.rows for block in section.blocks if isinstance(block, Table))
+    rows = next(block.rows for block in inside(section.blocks) if isinstance(block, Table))
     moved = [change.code for change in since.findings if change.change != "unchanged"]
     assert sorted(code for code in moved) == sorted(str(row[0]).split()[0] for row in rows if str(row[0])[:2] == "UQ")
 

@@ -25,6 +25,7 @@ from .test_one_source import AUDITS, run
 RETIRED = re.compile("|".join([*WORDS["text"], *WORDS["sentences"], *WORDS["rendered"]]), re.IGNORECASE)
 ABBREVIATION = re.compile(r"\b[A-Z]{2,}(?:-[A-Z]+)?\b")
 KNOWN = frozenset(WORDS["abbreviations"])  # of files, laws and units
+CALL = re.compile(r"\w+(?=\()")  # names of classes in the parameters of a model
 CODE = re.compile(
     r"\b[a-z_0-9]+(?:[._][a-z_0-9]+)+\b|[\w.]*::?[\w.]+|uq\.\w+\([^)]*\)|“[^”]*”|'[^']*'|\b\w+ = "
     "|^claims$|^rows $"
@@ -44,7 +45,7 @@ def told(name: str) -> Iterator[str]:
 
 def owned(made: Run) -> Iterator[str]:
     """Yield the texts of the owner: about the model, names of features and levels, waivers and actions."""
-    yield from texts_in(made.settings)
+    yield from texts_in([made.settings, *map(CALL.findall, texts_in(made.subject.get("model_parameters")))])
     facts = SubjectFacts.of(made)
     yield from (str(name) for name in (*(feature.name for feature in facts.features), *(facts.classes or ())))
     yield from (str(facts.label), *facts.groups)

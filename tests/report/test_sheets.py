@@ -26,7 +26,6 @@ from uq_report.report.sections import sheets as sheet_words
 from uq_report.report.sections.sheets import sheets
 
 from .. import samples
-from . import methods_results
 from .cases import Case, estimates
 from .findings_made import finding
 from .synthetic import holding, make_run
@@ -206,16 +205,6 @@ def test_the_variance_of_members_is_no_part_of_an_entropy() -> None:
     parts = {"aleatoric_variance": NOTHING, "epistemic_variance": SHOWN}
     words = sheet_words.epistemic(ledger(pfi(nll=RAISED, entropy=RAISED, **parts)), "a")
     assert words.startswith("Permuting it increases the epistemic uncertainty by 0.020")
-
-
-def test_hidden_importance_is_stated_where_it_is_shown_to_matter() -> None:
-    importance, cover = pfi(nll=(0.2, 0.1, 0.3, "positive")), methods_results.cover(("b", "a"))
-    hidden = "Adjusted for redundancy with b, its importance is larger by 0.825 nats."
-    assert unmarked(sheet_words.hidden(ledger(importance, cover, names=("a", "b")), "a")) == hidden
-    for change in ({"change_lower": -0.01}, {"change": 0.009, "change_lower": 0.001, "change_upper": 0.012}):
-        weak = replace(cover, estimates=cover.estimates.assign(**change))
-        assert sheet_words.hidden(ledger(importance, weak, names=("a", "b")), "a") == ""
-    assert sheet_words.hidden(ledger(importance, cover, names=("a", "b")), "b") == ""
 
 
 def with_findings(run: Run, *findings: Finding) -> Run:

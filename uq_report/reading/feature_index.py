@@ -12,7 +12,7 @@ from ..core.model.results import Result
 from ..evidence import columns as col
 from ..evidence import ids
 from ..evidence.finding import Finding
-from ..evidence.importance import CoverCorrected, CoverCorrectedLine, PfiLine
+from ..evidence.importance import CoverCorrected, PfiLine
 from ..evidence.profiles import Ale, HLine, HStatisticView, Pdp
 from ..evidence.subject import FeatureFacts
 from ..evidence.view import EstimateLine, by_feature, lines_of, of_measure
@@ -92,11 +92,6 @@ class Ledger:
         if result is None or ranking is None:
             return {}
         return by_feature(of_measure(lines_of(result, line), ranking.measure))
-
-    @cached_property
-    def covered(self) -> Mapping[str, CoverCorrectedLine]:
-        """The importance adjusted for redundancy with partner features, in the measure of `loss`."""
-        return self._lines(ids.COVER, CoverCorrectedLine, self.loss)
 
     @cached_property
     def partners(self) -> Mapping[str, Sequence[str]]:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.model.results import Result
+from ...core.support.errors import InputError
 from ...document.plots import style
 from ...document.plots.frames import has_interval, interval_words, numbers, optional
 from ...document.plots.registered import figure_plugin
@@ -136,7 +137,7 @@ def draw_net_benefit(result: Result) -> Figure:
     return figure
 
 
-def draw_residuals(result: Result, item: str = RESIDUAL, by: str = "prediction") -> Figure:
+def draw_residuals(result: Result, item: str = RESIDUAL, along: str = "prediction") -> Figure:
     """Draw residuals against predictions with their means, or the root mean squared error, by quantile group.
 
     Parameters
@@ -144,10 +145,13 @@ def draw_residuals(result: Result, item: str = RESIDUAL, by: str = "prediction")
     result : Diagnostic
         Its estimates: ``item``, ``x`` (mean prediction), ``estimate`` with its limits, and ``implied``.
     item : {"mean residual", "root mean squared error"}
-    by : {"prediction", "feature"}
+    along : {"prediction", "feature"}
         For features a panel each, of mean residuals.
     """
-    if by == "feature":
+    choices = ("prediction", "feature") if (result.estimates[col.FEATURE] != "").any() else ("prediction",)
+    if along not in choices:
+        raise InputError(f"plot.along must be one of {choices}; got {along!r}. Features need numbers.")
+    if along == "feature":
         return _by_feature(result)
     table = result.estimates[(result.estimates["item"] == item) & (result.estimates[col.FEATURE] == "")]
     table = table.sort_values(col.X, kind="stable")

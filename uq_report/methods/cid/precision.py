@@ -304,7 +304,9 @@ def by_shrinkage(Z: FloatArray) -> tuple[FloatArray, dict[str, Any]]:
     from sklearn.covariance import oas
 
     covariance, shrinkage = oas(Z, assume_centered=True)
-    return _checked(np.linalg.inv(covariance), None, f"all pairs, covariance shrunk by {shrinkage:.2g} (OAS)")
+    return _checked(
+        np.linalg.inv(covariance), None, f"all pairs, covariance shrunk by {shrinkage:.2g} (oracle approximation)"
+    )
 
 
 def _checked(precision: FloatArray, penalty: float | None, graph: str) -> tuple[FloatArray, dict[str, Any]]:

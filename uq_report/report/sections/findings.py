@@ -117,7 +117,8 @@ THRESHOLDS = {
     "calibration.margin": "tolerance of the calibration gap", "level": "significance level", "margin": "tolerance",
     "min_size": "smallest size", "min_share": "smallest share", "pass_margin": "tolerance to pass",
     "effect": "smallest effect", "low": "limit of low severity", "medium": "limit of medium severity",
-    "high": "limit of high severity", "high_size": "limit of high severity", "some": "limit of medium severity",
+    "max_shuffle_variance": "largest share of the permutations in the variance", "high": "limit of high severity",
+    "high_size": "limit of high severity", "some": "limit of medium severity",
     "much": "limit of high severity", "recall": "smallest recall", "used": "smallest change by an attribute",
     SHUFFLED: "share of permuted observations outside",
 }  # fmt: skip

@@ -184,9 +184,8 @@ def _patterns(e: RunReader, view: PredictionResiduals) -> tuple[Block, ...]:
         for feature, lines in view.by_feature().items()
     ]
     alt = f"{unmarked(title)} {sentence(joined(means))}"
-    return (
-        make_figure("performance-residuals-features", title, alt, lambda: e.draw(view.result, by="feature"), view.id),
-    )
+    key = "performance-residuals-features"
+    return (make_figure(key, title, alt, lambda: e.draw(view.result, along="feature"), view.id),)
 
 
 def _figure(e: RunReader, view: View, title: str, alt: str, **parts: str) -> tuple[Block, ...]:

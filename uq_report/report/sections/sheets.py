@@ -34,11 +34,11 @@ TAIL = 0.05  # of the observations on either side, where no sentence describes a
 
 
 def reading(ledger: Ledger, feature: str) -> str:
-    """Return the effects of a feature, its importance for the loss, and the importance that partner features hide.
+    """Return the effects of a feature, its importance for the loss, and the epistemic part of the uncertainty.
 
     Intervals are in the table and in the figure; here numbers are rounded to them.
     """
-    parts = (effect, importance, epistemic, hidden)
+    parts = (effect, importance, epistemic)
     return spaced(*(part(ledger, feature) for part in parts))
 
 
@@ -147,18 +147,6 @@ def epistemic(ledger: Ledger, feature: str) -> str:
     size = rounded(line, parts.unit, sign=0)
     way = {POSITIVE: "increases", NEGATIVE: "decreases"}.get(line.verdict, "")
     return f"Permuting it {way} the epistemic uncertainty by {size}." if way else ""
-
-
-def hidden(ledger: Ledger, feature: str) -> str:
-    """Return the importance of a feature that partner features hide, where that is shown."""
-    line = ledger.covered.get(feature)
-    others = ledger.partners.get(feature, ())
-    if line is None or line.unreliable or not others or ledger.loss is None:
-        return ""
-    if not line.change_lower > 0 or line.change < line.margin:
-        return ""
-    more = value_words(line.change, line.change_lower, line.change_upper, ledger.loss.unit).partition(" (")[0]
-    return f"Adjusted for redundancy with {joined(mentions(others), FEW)}, its importance is larger by {more}."
 
 
 def rounded(line: RankedFeature | EstimateLine | Point, unit: str = "", sign: int = 1) -> str:
