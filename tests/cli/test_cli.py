@@ -74,7 +74,7 @@ def test_run_writes_the_report_and_says_where(folder: Path) -> None:
     )
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("Report in uq-report: report.html (")
-    assert len(result.stdout.splitlines()) <= 12
+    assert len(result.stdout.splitlines()) <= 13
     assert result.stdout.splitlines()[1].partition(". ")[0] in WORDS
     saved = uq.load(folder / "uq-report").run
     columns = "a: float64, b: float64, y: int64, w: float64, household: int64"

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import f as f_distribution
+from scipy.special import fdtrc
 
 from ...core.model.results import Diagnostic, Omission
 from ...core.model.sampling import Sampling
@@ -184,7 +184,7 @@ def welch(means: FloatArray, errors: FloatArray, freedoms: FloatArray) -> float:
     share = weights / weights.sum()
     spread = float(np.square(1 - share) @ (1 / freedoms))
     q = float(weights @ np.square(means - share @ means)) / (k - 1)
-    return float(f_distribution.sf(q / (1 + 2 * (k - 2) / (k**2 - 1) * spread), k - 1, (k**2 - 1) / (3 * spread)))
+    return float(fdtrc(k - 1, (k**2 - 1) / (3 * spread), q / (1 + 2 * (k - 2) / (k**2 - 1) * spread)))
 
 
 def patterns(
