@@ -274,7 +274,7 @@ def test_the_command_exports_compares_and_moves_an_anchor_on(history: History, t
 
 
 def failures(anchor: Path, *trust: Path) -> list[str]:
-    return [verdict.reason for verdict in judge_anchor(anchor, trust) if verdict.state == "FAILED"]
+    return [verdict.reason for verdict in judge_anchor(anchor, trust) if verdict.state == "failed"]
 
 
 @pytest.fixture
@@ -302,15 +302,15 @@ def test_a_time_stamp_is_judged_by_its_authority_and_told_without_one(
 ) -> None:
     anchor, beside, keys = stamped
     (good,), (bare,) = judge_anchor(anchor, [keys.authority]), judge_anchor(anchor)
-    assert (good.name, good.state, bare.state) == ("time stamp", "ok", "not judged")
+    assert (good.name, good.state, bare.state) == ("time stamp", "verified", "not assessed")
     assert datetime.now(UTC).isoformat()[:10] in good.reason
     assert "name the certificate this must lead to by --trust" in bare.reason
     (tmp_path / "other").mkdir()
     other = verify_cases.Keys(tmp_path / "other").authority
     assert "who does not lead to a trusted certificate" in failures(anchor, other)[0]
     words = ("history", "--history", history.root, "--check", "--anchor", anchor)
-    assert "Time stamp not judged: anchor.json.tsr is " in call(*words).stdout
-    assert "Time stamp ok: anchor.json.tsr is " in call(*words, "--trust", keys.authority).stdout
+    assert "Time stamp not assessed: anchor.json.tsr is " in call(*words).stdout
+    assert "Time stamp verified: anchor.json.tsr is " in call(*words, "--trust", keys.authority).stdout
     assert call(*words, "--trust", other).exit_code == 5
     with pytest.raises(InputError, match=r"has anchor\.json\.tsr"):
         write_anchor(history, anchor)
@@ -328,7 +328,7 @@ def test_a_time_stamp_beside_a_signature_may_be_of_a_service_nobody_named(
     keys = verify_cases.Keys(tmp_path / "other")
     sign_anchor(anchor, tmp_path / "anchor.json.p7s", load_signer(*keys.issue("officer"), (), verify_cases.PASSPHRASE))
     states = [(verdict.name, verdict.state) for verdict in judge_anchor(anchor, [keys.authority])]
-    assert states == [("signature", "ok"), ("time stamp", "not judged")]
+    assert states == [("signature", "verified"), ("time stamp", "not assessed")]
 
 
 def test_an_altered_anchor_or_time_stamp_fails(stamped: tuple[Path, Path, verify_cases.Keys], history: History) -> None:
@@ -344,7 +344,7 @@ def test_an_altered_anchor_or_time_stamp_fails(stamped: tuple[Path, Path, verify
         beside.write_bytes(stamp[:position] + bytes([stamp[position] ^ 1]) + stamp[position + 1 :])
         (found,) = judge_anchor(anchor, [keys.authority])
         # Bytes of the envelope that no signature covers (RFC 5652, section 5.4) say neither when nor who.
-        assert found.state == "FAILED" or (found == good and not any(position in part for part in ranges)), position
+        assert found.state == "failed" or (found == good and not any(position in part for part in ranges)), position
     beside.write_bytes(stamp)
     add(history, 6)
     anchor.write_bytes(history.heads().dumps())
@@ -369,9 +369,9 @@ def test_an_anchor_is_signed_and_its_signature_checked(
     assert call("sign", anchor, "--key", key, "--cert", certificate, "-o", beside).exit_code == 0
     words = ("history", "--history", history.root, "--check", "--anchor", anchor, "--trust")
     good = call(*words, keys.authority)
-    assert (good.exit_code, "Signature ok: anchor.json.p7s is signed by" in good.stdout) == (0, True)
+    assert (good.exit_code, "Signature verified: anchor.json.p7s is signed by" in good.stdout) == (0, True)
     bare = call(*words[:-1])
-    assert (bare.exit_code, "Signature not judged: anchor.json.p7s is signed by" in bare.stdout) == (0, True)
+    assert (bare.exit_code, "Signature not assessed: anchor.json.p7s is signed by" in bare.stdout) == (0, True)
     (tmp_path / "other").mkdir()
     other = call(*words, verify_cases.Keys(tmp_path / "other").authority)
     assert (other.exit_code, "who does not lead to a trusted certificate" in other.stderr) == (5, True)

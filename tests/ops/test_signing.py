@@ -63,8 +63,8 @@ def test_the_signed_file_starts_with_the_unsigned_one_and_verifies(place: Path, 
     found = verify(signed.path, trust=[keys.authority])
     assert found.ok
     judged = states(found)
-    assert {judged[name] for name in ("evidence", "bytes", "attachments")} == {"ok"}
-    assert (judged["signature 'Validator'"], judged["signer of 'Validator'"]) == ("ok", "ok")
+    assert {judged[name] for name in ("evidence", "bytes", "attachments")} == {"verified"}
+    assert (judged["signature 'Validator'"], judged["signer of 'Validator'"]) == ("verified", "verified")
     (claim,) = [claim for claim in found.claims if claim.name == "signature 'Validator'"]
     assert claim.reason == "intact, covers the whole file; certifies: no changes allowed"
 
@@ -73,9 +73,9 @@ def test_a_signer_is_not_trusted_unless_named_and_refused_if_of_another_authorit
     signed: Signed, tmp_path: Path
 ) -> None:
     found = verify(signed.path)
-    assert (found.ok, states(found)["signer of 'Validator'"]) == (True, "not judged")
+    assert (found.ok, states(found)["signer of 'Validator'"]) == (True, "not assessed")
     other = verify(signed.path, trust=[Keys(tmp_path).authority])
-    assert (other.ok, states(other)["signer of 'Validator'"]) == (False, "FAILED")
+    assert (other.ok, states(other)["signer of 'Validator'"]) == (False, "failed")
 
 
 def test_trust_in_a_file_without_a_certificate_is_refused_and_never_taken_for_no_trust(
@@ -131,7 +131,7 @@ def test_tampering_three_ways_fails_with_exit_code_5(place: Path, signed: Signed
         file.write_bytes(content)
         told = CliRunner().invoke(cli.app, ["verify", "--deep", str(file)])
         assert told.exit_code == 5, (name, told.output)
-        assert "FAILED" in told.stdout
+        assert "failed" in told.stdout
 
 
 def test_a_flip_anywhere_in_the_signature_is_seen(keys: Keys, signed: Signed) -> None:
@@ -141,7 +141,7 @@ def test_a_flip_anywhere_in_the_signature_is_seen(keys: Keys, signed: Signed) ->
         flipped[position] ^= 0x20 if position % 2 else 1
         if b"/ByteRange" in flipped:  # without it there is no signature, and the bytes are unaccounted for
             claims = list(judge_signatures(bytes(flipped), [keys.authority]))
-            assert any(claim.state == "FAILED" for claim in claims), position
+            assert any(claim.state == "failed" for claim in claims), position
 
 
 def test_who_may_sign_second(place: Path, keys: Keys, validator: Any, signed: Signed) -> None:
@@ -159,7 +159,7 @@ def test_who_may_sign_second(place: Path, keys: Keys, validator: Any, signed: Si
     second = sign(first.path, place / "second.pdf", owner, SignatureTerms(field="Owner", certify="approval"))
     found = verify(second.path, trust=[keys.authority])
     assert found.ok
-    assert {claim.state for claim in found.claims if "Owner" in claim.name or "Validator" in claim.name} == {"ok"}
+    assert {claim.state for claim in found.claims if "Owner" in claim.name or "Validator" in claim.name} == {"verified"}
 
 
 def test_a_time_stamp_is_embedded_and_told(place: Path, keys: Keys, validator: Any) -> None:
@@ -172,7 +172,7 @@ def test_a_time_stamp_is_embedded_and_told(place: Path, keys: Keys, validator: A
     )
     done = sign(place / "run/brief.pdf", place / "stamped.pdf", validator, timestamper=stamper)
     claims = list(judge_signatures(done.path.read_bytes(), [keys.authority]))
-    assert {claim.state for claim in claims} == {"ok"}
+    assert {claim.state for claim in claims} == {"verified"}
     assert "time stamp 20" in claims[1].reason
 
 
@@ -217,7 +217,7 @@ def test_a_person_signs_with_a_certificate_that_lacked_the_usage(
     signed_now = CliRunner().invoke(cli.app, [*command, str(made)])
     assert signed_now.exit_code == 0, signed_now.output
     found = verify(output, trust=[made])
-    assert (found.ok, states(found)["signer of 'Signature'"]) == (True, "ok")
+    assert (found.ok, states(found)["signer of 'Signature'"]) == (True, "verified")
     (claim,) = [claim for claim in found.claims if claim.name == "signer of 'Signature'"]
     assert "R+D = Zoë O'Neil" in claim.reason
     check_by_others(output, made)

@@ -90,11 +90,13 @@ def test_a_folder_as_written_is_proven_and_inputs_not_given_are_not_judged(folde
     assert found.ok
     assert found.run_sha256 == hashlib.sha256((folder / "run.json").read_bytes()).hexdigest()
     judged = {(claim.file, claim.name): claim.state for claim in found.claims}
-    assert {name for (_, name), one in judged.items() if one != "ok"} == {"model", "data"}
-    assert {one for (_, name), one in judged.items() if name in {"model", "data"}} == {"not judged"}
+    assert {name for (_, name), one in judged.items() if one != "verified"} == {"model", "data"}
+    assert {one for (_, name), one in judged.items() if name in {"model", "data"}} == {"not assessed"}
     for file in ("brief.html", "brief.pdf"):
-        assert judged[file, "bytes"] == judged[file, "evidence"] == "ok"
-    assert judged["brief.pdf", "attachments"] == judged["evidence", "tables"] == judged["run.json", "schema"] == "ok"
+        assert judged[file, "bytes"] == judged[file, "evidence"] == "verified"
+    assert (
+        judged["brief.pdf", "attachments"] == judged["evidence", "tables"] == judged["run.json", "schema"] == "verified"
+    )
 
 
 def test_a_pdf_is_proven_without_its_folder(folder: Path, tmp_path: Path, rendered_once: None) -> None:
@@ -104,7 +106,7 @@ def test_a_pdf_is_proven_without_its_folder(folder: Path, tmp_path: Path, render
     assert verify(alone).ok
     other = folder / "other.json"
     other.write_bytes(codec.dumps(verify_cases.run(as_of="2026-02-01")))
-    assert state(verify(alone, run=other), "renamed.pdf", "attachments") == "FAILED"
+    assert state(verify(alone, run=other), "renamed.pdf", "attachments") == "failed"
 
 
 @pytest.mark.parametrize("name", ["brief.html", "brief.pdf", "run.json"])
@@ -130,17 +132,17 @@ def test_white_space_in_run_json_and_any_change_of_the_tables_are_seen(folder: P
     original = run.read_bytes()
     run.write_text(json.dumps(json.loads(original), indent=1))
     found = verify(folder / "brief.html")
-    assert state(found, "run.json", "canonical") == state(found, "brief.html", "evidence") == "FAILED"
+    assert state(found, "run.json", "canonical") == state(found, "brief.html", "evidence") == "failed"
     run.write_bytes(original)
     content = table.read_bytes()
     for report in folder.glob("brief.*"):  # tables are judged by themselves
         report.unlink()
     for position in range(0, len(content), 37):
         table.write_bytes(flipped(content, position))
-        assert state(verify(folder), "evidence", "tables") == "FAILED"
+        assert state(verify(folder), "evidence", "tables") == "failed"
     table.write_bytes(content)
     (folder / "evidence" / "more.csv").write_text("a\n")
-    assert state(verify(folder), "evidence", "tables") == "FAILED"
+    assert state(verify(folder), "evidence", "tables") == "failed"
 
 
 def test_an_attachment_exchanged_or_removed_is_seen(folder: Path, rendered_once: None) -> None:
@@ -155,7 +157,7 @@ def test_an_attachment_exchanged_or_removed_is_seen(folder: Path, rendered_once:
         place = folder / f"{change}.pdf"
         place.write_bytes(saved.getvalue())
         found = verify(place)
-        assert state(found, place.name, "attachments") == state(found, place.name, "bytes") == "FAILED"
+        assert state(found, place.name, "attachments") == state(found, place.name, "bytes") == "failed"
 
 
 def test_bytes_appended_without_a_signature_are_seen(folder: Path, rendered_once: None) -> None:
@@ -163,7 +165,7 @@ def test_bytes_appended_without_a_signature_are_seen(folder: Path, rendered_once
         with (folder / name).open("ab") as file:
             file.write(more)
         found = verify(folder / name)
-        assert state(found, name, "bytes") == "FAILED"
+        assert state(found, name, "bytes") == "failed"
 
 
 def test_with_other_versions_other_bytes_are_not_assessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +173,9 @@ def test_with_other_versions_other_bytes_are_not_assessed(tmp_path: Path, monkey
     elsewhere = replace(recorded, environment={**recorded.environment, "weasyprint": "69.0"})
     folder = verify_cases.write(tmp_path / "run", elsewhere)
     (folder / "SHA256SUMS").unlink()
-    assert state(verify(folder / "brief.html"), "brief.html", "bytes") == "ok"  # equal bytes need no equal versions
+    assert (
+        state(verify(folder / "brief.html"), "brief.html", "bytes") == "verified"
+    )  # equal bytes need no equal versions
     page = (folder / "brief.html").read_text()
     (folder / "brief.html").write_text(page.replace("<style>", "<style> ", 1))
     keep_documents(monkeypatch)
@@ -179,7 +183,7 @@ def test_with_other_versions_other_bytes_are_not_assessed(tmp_path: Path, monkey
     for name in ("brief.html", "brief.pdf"):
         found = verify(folder / name)
         (claim,) = [claim for claim in found.claims if claim.name == "bytes"]
-        assert (claim.state, found.ok, found.outcome) == ("fault", False, "could not be judged")
+        assert (claim.state, found.ok, found.outcome) == ("error", False, "not assessed")
         assert claim.reason.startswith("not assessed: ")
         assert "weasyprint 69.0, here" in claim.reason
     (folder / "brief.html").write_text(page.replace(found.run_sha256, "0" * 64))
@@ -189,7 +193,7 @@ def test_with_other_versions_other_bytes_are_not_assessed(tmp_path: Path, monkey
         pdf.attachments[name] = b"a,b\n"
         pdf.save(folder / "brief.pdf")
     found = verify(folder / "brief.pdf")  # what no other library writes is judged with any version
-    assert (state(found, "brief.pdf", "attachments"), found.outcome) == ("FAILED", "failed")
+    assert (state(found, "brief.pdf", "attachments"), found.outcome) == ("failed", "failed")
 
 
 @pytest.mark.parametrize("hidden", ["<!-- {} -->", "<style>/* {} */</style>", "<script>{}</script>", "<p title='{}'>"])
@@ -197,7 +201,7 @@ def test_a_digest_that_no_reader_sees_does_not_tie_a_page_to_its_evidence(hidden
     page = folder / "brief.html"
     digest = sha256((folder / "run.json").read_bytes())
     page.write_text(page.read_text().replace(digest, "0" * 64) + hidden.format(digest))
-    assert state(verification.verify(page), "brief.html", "evidence") == "FAILED"
+    assert state(verification.verify(page), "brief.html", "evidence") == "failed"
 
 
 @pytest.mark.parametrize("appendix", EXTENTS)
@@ -207,7 +211,7 @@ def test_a_report_is_proven_whatever_its_annex(tmp_path: Path, appendix: str) ->
     made.write(tmp_path / "run", formats=["html"], appendix=appendix)
     found = verify(tmp_path / "run")
     assert found.ok
-    assert state(found, "report.html", "bytes") == "ok"
+    assert state(found, "report.html", "bytes") == "verified"
 
 
 def test_a_pdf_is_held_against_the_annex_its_bookmarks_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,14 +267,17 @@ def test_model_and_data_are_held_against_their_hashes(folder: Path, rendered_onc
 
         return judge_inputs(made, given, place)
 
-    assert judged(files, {"model": "m.skops", "data": "test.csv"}) == ("ok", "ok")  # found beside the report
-    assert judged(files, {}) == ("not judged", "not judged")
-    assert judged(files, {"model": "../../m.skops"}) == ("ok", "not judged")  # a name is never a path
-    assert judged(files, {}, model=folder / "test.csv", data=folder / "test.csv") == ("FAILED", "ok")
-    assert judged(memory, {}, model=folder / "m.skops", data=folder / "test.csv") == ("not judged", "ok")
+    assert judged(files, {"model": "m.skops", "data": "test.csv"}) == (
+        "verified",
+        "verified",
+    )  # found beside the report
+    assert judged(files, {}) == ("not assessed", "not assessed")
+    assert judged(files, {"model": "../../m.skops"}) == ("verified", "not assessed")  # a name is never a path
+    assert judged(files, {}, model=folder / "test.csv", data=folder / "test.csv") == ("failed", "verified")
+    assert judged(memory, {}, model=folder / "m.skops", data=folder / "test.csv") == ("not assessed", "verified")
     table.assign(a=[1.5, 2.6]).to_csv(folder / "test.csv", index=False)
-    assert judged(memory, {}, data=folder / "test.csv") == ("not judged", "FAILED")
-    assert judged(files, {}, data=folder / "test.csv") == ("not judged", "FAILED")
+    assert judged(memory, {}, data=folder / "test.csv") == ("not assessed", "failed")
+    assert judged(files, {}, data=folder / "test.csv") == ("not assessed", "failed")
 
 
 def test_the_command_tells_each_claim_and_its_exit_code(
@@ -286,13 +293,13 @@ def test_the_command_tells_each_claim_and_its_exit_code(
     assert good.stdout.splitlines()[-1].startswith("Verified: ")
     told = json.loads(call(str(folder), "--json").stdout)
     assert told["ok"]
-    assert {claim["state"] for claim in told["claims"]} == {"ok", "not judged"}
+    assert {claim["state"] for claim in told["claims"]} == {"verified", "not assessed"}
     assert call(str(folder), "--quiet").output == ""
     page = (folder / "brief.html").read_bytes()
     (folder / "brief.html").write_bytes(flipped(page, len(page) // 2))
     bad = call(str(folder), "-q")
     assert (bad.exit_code, bad.stdout) == (5, "")
-    assert "FAILED" in bad.stderr
+    assert "failed" in bad.stderr
     (tmp_path / "note.txt").write_text("x")
     (tmp_path / "alone.html").write_text("<!DOCTYPE html>")
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7 broken")

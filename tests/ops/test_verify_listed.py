@@ -65,10 +65,10 @@ def test_a_folder_as_written_is_proven_by_its_list_and_says_that_no_page_was_mad
     found = verify(folder)
     assert found.ok
     for name in ("brief.html", "brief.pdf"):
-        assert states(found, name) == {"evidence": "ok", "hash": "ok", "rendering": "not judged"}
-    assert states(found, "evidence") == {"tables": "ok"}
+        assert states(found, name) == {"evidence": "verified", "hash": "verified", "rendering": "not assessed"}
+    assert states(found, "evidence") == {"tables": "verified"}
     run = {name: states(found, "run.json")[name] for name in ("hash", "canonical", "schema")}
-    assert run == {"hash": "ok", "canonical": "not judged", "schema": "ok"}
+    assert run == {"hash": "verified", "canonical": "not assessed", "schema": "verified"}
     assert {claim.reason for claim in found.claims if claim.name == "rendering"} == {
         "pages, figures and attached tables were not made again from run.json; --deep does"
     }
@@ -91,20 +91,23 @@ def test_a_run_written_another_way_together_with_the_list_is_seen_by_the_page_an
     (place / "brief.pdf").unlink()
     run = place / "run.json"
     run.write_text(json.dumps(json.loads(run.read_bytes()), indent=1))
-    assert states(verify(place), "run.json")["canonical"] == "FAILED"  # the list has other bytes, and proves nothing
+    assert states(verify(place), "run.json")["canonical"] == "failed"  # the list has other bytes, and proves nothing
     listed = disk.loads(place) | disk.hashes({"run.json": run.read_bytes()})
     (place / disk.SUMS).write_bytes(disk.dumps(listed))
     quick, deep = verify(place), verify(place, deep=True)
-    assert (states(quick, "run.json")["canonical"], states(quick, "brief.html")["evidence"]) == ("not judged", "FAILED")
-    assert states(deep, "run.json")["canonical"] == "FAILED"
+    assert (states(quick, "run.json")["canonical"], states(quick, "brief.html")["evidence"]) == (
+        "not assessed",
+        "failed",
+    )
+    assert states(deep, "run.json")["canonical"] == "failed"
 
 
 def test_a_table_missing_or_added_is_seen(folder: Path) -> None:
     (folder / "evidence" / "more.csv").write_text("a\n")
-    assert states(verify(folder), "evidence") == {"tables": "FAILED"}
+    assert states(verify(folder), "evidence") == {"tables": "failed"}
     (folder / "evidence" / "more.csv").unlink()
     (folder / "evidence" / "pfi.csv").unlink()
-    assert states(verify(folder), "evidence") == {"tables": "FAILED"}
+    assert states(verify(folder), "evidence") == {"tables": "failed"}
 
 
 def test_without_a_list_pages_are_not_judged_and_the_evidence_is(folder: Path) -> None:
@@ -112,14 +115,14 @@ def test_without_a_list_pages_are_not_judged_and_the_evidence_is(folder: Path) -
     found = verify(folder)
     assert found.ok
     for name in ("brief.html", "brief.pdf"):
-        assert states(found, name) == {"evidence": "ok", "hash": "not judged", "rendering": "not judged"}
-    assert states(found, "evidence") == {"tables": "ok"}  # made again from run.json
+        assert states(found, name) == {"evidence": "verified", "hash": "not assessed", "rendering": "not assessed"}
+    assert states(found, "evidence") == {"tables": "verified"}  # made again from run.json
     run = folder / "run.json"
     run.write_bytes(codec.dumps(verify_cases.run(as_of="2026-02-01")))
     for name in ("brief.html", "brief.pdf"):
-        assert states(verify(folder), name)["evidence"] == "FAILED"
+        assert states(verify(folder), name)["evidence"] == "failed"
     run.write_text(json.dumps(json.loads(run.read_bytes()), indent=1))
-    assert states(verify(folder), "run.json")["canonical"] == "FAILED"
+    assert states(verify(folder), "run.json")["canonical"] == "failed"
 
 
 @pytest.mark.parametrize("instead", [b"", b"%b  other.html\n"])
@@ -130,7 +133,7 @@ def test_a_report_that_the_list_of_its_run_leaves_out_fails(instead: bytes, fold
     left = [line if b"brief.html" not in line else instead.replace(b"%b", line[:64]) for line in lines]
     (folder / disk.SUMS).write_bytes(b"".join(left))
     for place in (folder, report):
-        assert states(verify(place), "brief.html")["hash"] == "FAILED"
+        assert states(verify(place), "brief.html")["hash"] == "failed"
         assert not verify(place).ok
 
 
@@ -141,11 +144,11 @@ def test_a_damaged_list_fails_and_is_never_taken_for_none(damage: bytes, folder:
     for content in (damage, listed + damage) if damage else (damage,):
         (folder / disk.SUMS).write_bytes(content)
         for place in (folder, folder / "brief.html", folder / "brief.pdf"):
-            assert states(verify(place), disk.SUMS) == {"hash": "FAILED"}
+            assert states(verify(place), disk.SUMS) == {"hash": "failed"}
             assert CliRunner().invoke(cli.app, ["verify", str(place)]).exit_code == 5
     (folder / disk.SUMS).write_bytes(listed.replace(b"  ", b" *"))  # as sha256sum --binary writes it
     assert states(verify(folder), disk.SUMS) == {}
-    assert states(verify(folder), "brief.html")["hash"] == "FAILED"
+    assert states(verify(folder), "brief.html")["hash"] == "failed"
 
 
 def test_the_run_inside_a_pdf_alone_must_be_the_evidence(folder: Path, tmp_path: Path) -> None:
@@ -157,7 +160,7 @@ def test_the_run_inside_a_pdf_alone_must_be_the_evidence(folder: Path, tmp_path:
         pdf.save(saved)
     alone.write_bytes(saved.getvalue())
     (claim,) = [claim for claim in verify(alone, run=folder / "run.json").claims if claim.name == "evidence"]
-    assert (claim.state, "there is no run.json inside" in claim.reason) == ("FAILED", True)
+    assert (claim.state, "there is no run.json inside" in claim.reason) == ("failed", True)
 
 
 def test_what_only_deep_sees(written: Path, tmp_path: Path) -> None:
@@ -169,9 +172,13 @@ def test_what_only_deep_sees(written: Path, tmp_path: Path) -> None:
     listed = disk.loads(place) | disk.hashes({"brief.html": page.read_bytes()})
     del listed["brief.pdf"]
     (place / disk.SUMS).write_bytes(disk.dumps(listed))
-    assert states(verify(place), "brief.html") == {"evidence": "ok", "hash": "ok", "rendering": "not judged"}
+    assert states(verify(place), "brief.html") == {
+        "evidence": "verified",
+        "hash": "verified",
+        "rendering": "not assessed",
+    }
     deep = states(verify(place, deep=True), "brief.html")
-    assert deep["bytes"] == "FAILED"
+    assert deep["bytes"] == "failed"
 
 
 def test_reports_written_later_are_listed_if_they_are_of_the_listed_run(written: Path, tmp_path: Path) -> None:
@@ -180,7 +187,7 @@ def test_reports_written_later_are_listed_if_they_are_of_the_listed_run(written:
     assert disk.match(place, disk.loads(place), ["brief.md", "brief.html", "run.json"])
     AuditRun(verify_cases.run(as_of="2026-02-01")).write_reports(place, ["html"], template="brief")
     assert "brief.html" not in disk.loads(place)
-    assert states(verify(place), "brief.html")["evidence"] == "FAILED"
+    assert states(verify(place), "brief.html")["evidence"] == "failed"
 
 
 def test_the_command_says_that_pages_were_not_made_again(folder: Path) -> None:
@@ -205,6 +212,6 @@ def test_one_wrong_number_among_many_breaks_the_schema(wrong: object) -> None:
 
 def test_the_schema_of_a_run_is_judged(written: Path) -> None:
     assert [verdict.state for verdict in judge_run((written / "run.json").read_bytes(), "run.json")[1]] == [
-        "ok",
-        "ok",
+        "verified",
+        "verified",
     ]

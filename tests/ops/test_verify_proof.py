@@ -141,9 +141,9 @@ def test_a_report_changed_and_then_signed_fails(
     forged.write_bytes(signed_by(appended((place / "run/brief.pdf").read_bytes(), change), signer))
     for verify in (verification.verify, deep):
         found = verify(forged, trust=[keys.authority])
-        assert states(found)["signer of 'Forged'"] == "ok"
-        assert (found.outcome, states(found)["revisions"]) == ("failed", "FAILED")
-    assert states(deep(forged))["bytes"] == "FAILED"
+        assert states(found)["signer of 'Forged'"] == "verified"
+        assert (found.outcome, states(found)["revisions"]) == ("failed", "failed")
+    assert states(deep(forged))["bytes"] == "failed"
 
 
 def test_a_change_and_the_signature_in_one_revision_fail(place: Path, signer: SimpleSigner, tmp_path: Path) -> None:
@@ -153,14 +153,14 @@ def test_a_change_and_the_signature_in_one_revision_fail(place: Path, signer: Si
     forged = tmp_path / "forged.pdf"
     forged.write_bytes(PdfSigner(meta, signer, new_field_spec=field).sign_pdf(writer).getvalue())
     (claim,) = [claim for claim in verification.verify(forged).claims if claim.name == "revisions"]
-    assert (claim.state, "which is no part of a signature" in claim.reason) == ("FAILED", True)
+    assert (claim.state, "which is no part of a signature" in claim.reason) == ("failed", True)
 
 
 def test_a_signature_drawn_over_the_page_fails(place: Path, signer: SimpleSigner, tmp_path: Path) -> None:
     forged = tmp_path / "forged.pdf"
     forged.write_bytes(signed_by((place / "run/brief.pdf").read_bytes(), signer, on_page=0, box=(0, 0, 600, 900)))
     (claim,) = [claim for claim in deep(forged).claims if claim.name == "revisions"]
-    assert (claim.state, "drawn on a page" in claim.reason) == ("FAILED", True)
+    assert (claim.state, "drawn on a page" in claim.reason) == ("failed", True)
 
 
 def test_other_pages_behind_the_rendered_bytes_fail(place: Path, signer: SimpleSigner, tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_without_the_library_a_signature_asked_for_could_not_be_judged(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyhanko.pdf_utils.reader", None)
     assert verification.verify(signed.path).ok
-    assert verification.verify(signed.path, require_signature=True).outcome == "could not be judged"
+    assert verification.verify(signed.path, require_signature=True).outcome == "not assessed"
 
 
 @pytest.mark.parametrize("verify", [verification.verify, deep])
@@ -226,16 +226,19 @@ def test_a_signature_cut_off_is_told_where_run_json_names_it(
     sign(folder / "brief.pdf", one, signer, SignatureTerms(field="Validator", certify="fill-forms"))
     sign(one, two, load_signer(*keys.issue("owner"), (), PASSPHRASE), SignatureTerms(field="Owner", certify="approval"))
     expected = {
-        two: ("ok", "it bears 'Validator', 'Owner', which run.json names"),
-        one: ("not judged", "it lacks 'Owner', which run.json names: not signed yet, or the signature was cut off"),
-        folder / "brief.pdf": ("not judged", "it lacks 'Validator', 'Owner', which run.json names"),
+        two: ("verified", "it bears 'Validator', 'Owner', which run.json names"),
+        one: ("not assessed", "it lacks 'Owner', which run.json names: not signed yet, or the signature was cut off"),
+        folder / "brief.pdf": ("not assessed", "it lacks 'Validator', 'Owner', which run.json names"),
     }
     for file, (state, reason) in expected.items():
         found = verification.verify(file)
         (claim,) = [claim for claim in found.claims if claim.name == "signers"]
         assert (claim.state, claim.reason.startswith(reason), found.ok) == (state, True, True)
         asked = verification.verify(file, require_signature=True)
-        assert (asked.ok, states(asked)["signers"]) == (state == "ok", "ok" if state == "ok" else "FAILED")
+        assert (asked.ok, states(asked)["signers"]) == (
+            state == "verified",
+            "verified" if state == "verified" else "failed",
+        )
     assert "signers" not in states(verification.verify(place / "run/brief.pdf"))
 
 
@@ -264,13 +267,13 @@ def test_what_cannot_be_rendered_here_is_neither_verified_nor_failed(
 
     monkeypatch.setattr(rendering.Maker, "_rendered", fail)
     found = deep(place / "run/brief.pdf")
-    assert (found.ok, found.failed, found.outcome) == (False, (), "could not be judged")
-    assert found.summary.startswith("Could not be judged: ")
-    assert "1 fault" in found.summary
+    assert (found.ok, found.failed, found.outcome) == (False, (), "not assessed")
+    assert found.summary.startswith("Not assessed: ")
+    assert "1 error" in found.summary
     told = CliRunner().invoke(cli.app, ["verify", "--deep", "-q", str(place / "run/brief.pdf")])
     assert (told.exit_code, told.stdout) == (6, "")
     assert words_of(error) in told.stderr
-    with pytest.raises(InputError, match=r"sign\.report must verify; got fault"):
+    with pytest.raises(InputError, match=r"sign\.report must verify; got error"):
         sign(place / "run/brief.pdf", place / "no.pdf", SimpleSigner(None, None, None))
 
 
@@ -309,4 +312,4 @@ def test_a_signed_report_whose_attachment_was_replaced_fails(
         pdf.save(forged)
     told = CliRunner().invoke(cli.app, ["verify", str(forged)])
     assert told.exit_code == 5, told.output
-    assert "FAILED      forged.pdf" in told.output
+    assert "failed        forged.pdf" in told.output

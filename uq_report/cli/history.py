@@ -135,7 +135,7 @@ def _check(place: History, anchor: Path | None, trust: Sequence[Path], as_json: 
         from ..ops.history.heads import read_heads
 
         known, verdicts = read_heads(anchor), judge_anchor(anchor, trust)
-    troubles = [verdict.reason for verdict in verdicts if verdict.state == "FAILED"] + place.check(known)
+    troubles = [verdict.reason for verdict in verdicts if verdict.state == "failed"] + place.check(known)
     page = place.root / "index.html"
     if page.exists():
         from ..ops.overview import check_page

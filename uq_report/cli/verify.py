@@ -13,7 +13,7 @@ from ..core.support.errors import DONE, INPUT, UNJUDGED, VERIFICATION
 from .shared import AsJson, Quiet, app, errors_reported, print_json, say
 
 PASSPHRASE = "UQ_REPORT_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
-_ENDS = {"verified": DONE, "failed": VERIFICATION, "could not be judged": UNJUDGED}
+_ENDS = {"verified": DONE, "failed": VERIFICATION, "not assessed": UNJUDGED}
 
 Templates = Annotated[Path | None, typer.Option(help="The theme the report was made with.")]
 
@@ -36,7 +36,7 @@ def verify(  # noqa: PLR0913, PLR0917 - flags
 ) -> None:
     """Check that a report is what its evidence says, and the evidence what was audited; exit code 5 if not.
 
-    Exit code 6 says that something could not be judged here. Without --deep, pages are compared with the hash listed
+    Exit code 6 says that something could not be assessed here. Without --deep, pages are compared with the hash listed
     in SHA256SUMS, and not made again.
     """
     with errors_reported(as_json):
@@ -49,7 +49,7 @@ def verify(  # noqa: PLR0913, PLR0917 - flags
             print_json({"exit_code": code, **verdict.as_dict()})
         elif not (quiet and verdict.ok):
             for claim in verdict.claims:
-                if not quiet or claim.state in ("FAILED", "fault"):
+                if not quiet or claim.state in ("failed", "error"):
                     say(str(claim), err=quiet)
             say(verdict.summary, err=quiet)
         if code != DONE:

@@ -72,7 +72,7 @@ def judge_anchor(file: Path, trust: Sequence[Path] = ()) -> list[VerificationVer
     """Say of the signature and the time stamp beside an anchor whether they are of it, and who vouches for them.
 
     With `trust` one of both must lead there: the signature, if there is one. A service whose certificate is not named
-    has stamped the anchor all the same; whether to believe its time is not judged.
+    has stamped the anchor all the same; whether to believe its time is not assessed.
     """
     signature, stamp = beside(file, SIGNED), beside(file, STAMPED)
     if trust and not (signature.exists() or stamp.exists()):

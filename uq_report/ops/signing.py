@@ -179,7 +179,7 @@ def sign(
     _check_room(opened.data, terms)
     data = _signed(opened.data, signer, terms, timestamper)
     faults = [
-        VerificationClaim(target.name, *verdict) for verdict in judge_signatures(data) if verdict.state == "FAILED"
+        VerificationClaim(target.name, *verdict) for verdict in judge_signatures(data) if verdict.state == "failed"
     ]
     if faults or not data.startswith(opened.data):
         raise InputError(
@@ -206,7 +206,7 @@ def _check_report(report: Report, terms: SignatureTerms, templates: str | Path |
         )
     verified = verify(report.path, templates=templates, deep=True)
     if not verified.ok:
-        wrong = [*verified.failed, *(claim for claim in verified.claims if claim.state == "fault"), "no evidence"]
+        wrong = [*verified.failed, *(claim for claim in verified.claims if claim.state == "error"), "no evidence"]
         raise InputError(f"sign.report must verify; got {wrong[0]}. Nothing was signed.")
 
 

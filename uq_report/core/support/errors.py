@@ -28,7 +28,7 @@ EXIT_CODES: Mapping[int, str] = {
     INPUT: "the input, model or data cannot be used",
     RENDER: "a report could not be rendered; what was computed is saved",
     VERIFICATION: "something filed or signed was changed",
-    UNJUDGED: "it could not be judged whether something was changed",
+    UNJUDGED: "it could not be assessed whether something was changed",
     INTERNAL: "a fault of uq_report or of a plugin; the message names the file with the details",
     OUTPUT: "something could not be written: a full disk, a closed pipe, a folder without rights",
     TEMPORARY: "to be tried later: another process holds the lock, a service does not answer, or predictions of a plan "

@@ -95,7 +95,7 @@ def _judge_table(role: str, subject: Mapping[str, Any], place: Path) -> Verifica
         return failed(role, f"the features in {place.name} do not have the recorded hash; {remark}")
     others = (table[name].to_numpy() for name in table.columns if name not in features)
     target = any(vector_sha256(values) == hashes.get(of_target) for values in others)
-    rest = "and the target" if target else "the target is not judged"
+    rest = "and the target" if target else "the target is not assessed"
     return proven(role, f"{place.name}: the features have the recorded hash {str(hashes[of_rows])[:16]}…; {rest}")
 
 
@@ -299,7 +299,7 @@ def _signatures(report: Report, run: Run, trust: Sequence[FilePath], required: b
     if names := _signers(run):
         missing = [name for name in names if f"signature {name}" not in {verdict.name for verdict in verdicts}]
         lost = f"it lacks {', '.join(missing)}, which run.json names: not signed yet, or the signature was cut off"
-        state: State = "ok" if not missing else "FAILED" if required else "not judged"
+        state: State = "verified" if not missing else "failed" if required else "not assessed"
         borne = f"it bears {', '.join(names)}, which run.json names"
         yield VerificationVerdict("signers", state, lost if missing else borne)
 
@@ -314,9 +314,9 @@ def _lost(place: Path, listed: Mapping[str, str], judged: Container[str]) -> Ite
     """Say which listed files of a folder are gone or others; those `judged` and tables are not looked at again."""
     for name in (name for name in listed if "/" not in name and name not in judged):
         if not (place / name).is_file():
-            yield VerificationClaim(name, "hash", "FAILED", f"it is missing; {disk.SUMS} lists it")
+            yield VerificationClaim(name, "hash", "failed", f"it is missing; {disk.SUMS} lists it")
         elif not disk.match(place, listed, [name]):
-            yield VerificationClaim(name, "hash", "FAILED", f"it is not as {disk.SUMS} lists it")
+            yield VerificationClaim(name, "hash", "failed", f"it is not as {disk.SUMS} lists it")
 
 
 def _judge_tables(place: Path, run: Run, listed: Mapping[str, str], *, deep: bool) -> VerificationVerdict:

@@ -17,12 +17,12 @@ from ...evidence import codec
 from ...evidence.disk import RUN, file_content
 from ...evidence.run import FORMAT, Run
 
-State = Literal["ok", "FAILED", "not judged", "fault"]
-Outcome = Literal["verified", "failed", "could not be judged"]
+State = Literal["verified", "failed", "not assessed", "error"]
+Outcome = Literal["verified", "failed", "not assessed"]
 _HEADS: Mapping[Outcome, str] = {
     "verified": "Verified",
-    "failed": "NOT verified",
-    "could not be judged": "Could not be judged",
+    "failed": "Failed",
+    "not assessed": "Not assessed",
 }
 
 
@@ -36,35 +36,35 @@ class VerificationVerdict(NamedTuple):
 
 def proven(name: str, reason: str) -> VerificationVerdict:
     """Return the verdict on what holds."""
-    return VerificationVerdict(name, "ok", reason)
+    return VerificationVerdict(name, "verified", reason)
 
 
 def failed(name: str, reason: str) -> VerificationVerdict:
     """Return the verdict on what does not hold."""
-    return VerificationVerdict(name, "FAILED", reason)
+    return VerificationVerdict(name, "failed", reason)
 
 
 def left_open(name: str, reason: str) -> VerificationVerdict:
     """Return the verdict on what nobody asked to judge, or gave no means to."""
-    return VerificationVerdict(name, "not judged", reason)
+    return VerificationVerdict(name, "not assessed", reason)
 
 
 def fault(name: str, reason: str) -> VerificationVerdict:
     """Return the verdict on what was to be judged and could not be."""
-    return VerificationVerdict(name, "fault", reason)
+    return VerificationVerdict(name, "error", reason)
 
 
 @dataclass(frozen=True)
 class VerificationClaim:
     """One thing looked at in one file, always with the reason.
 
-    It is proven, disproven, not judged because nobody asked for it or gave what it needs, or a fault: it was to be
-    judged and could not be, which says nothing of the report.
+    It is verified, failed, not assessed because nobody asked for it or gave what it needs, or an error: it was to be
+    assessed and could not be, which says nothing of the report.
 
     Examples
     --------
-    >>> print(VerificationClaim("report.html", "bytes", "ok", "the report renders to the same 812 bytes"))
-    ok          report.html: bytes: the report renders to the same 812 bytes
+    >>> print(VerificationClaim("report.html", "bytes", "verified", "the report renders to the same 812 bytes"))
+    verified      report.html: bytes: the report renders to the same 812 bytes
     """
 
     file: str
@@ -74,7 +74,7 @@ class VerificationClaim:
 
     def __str__(self) -> str:
         """Return the claim as one line."""
-        return f"{self.state:<10}  {self.file}: {self.name}: {self.reason}"
+        return f"{self.state:<12}  {self.file}: {self.name}: {self.reason}"
 
 
 @dataclass(frozen=True)
@@ -97,14 +97,14 @@ class Verification:
     @property
     def failed(self) -> tuple[VerificationClaim, ...]:
         """The claims that are disproven."""
-        return tuple(claim for claim in self.claims if claim.state == "FAILED")
+        return tuple(claim for claim in self.claims if claim.state == "failed")
 
     @property
     def outcome(self) -> Outcome:
         """Verified: nothing failed, nothing that was to be judged is open, and the evidence itself is proven."""
-        if not self.failed and any(claim.state == "fault" for claim in self.claims):
-            return "could not be judged"
-        proven = any(claim.name == "evidence" and claim.state == "ok" for claim in self.claims)
+        if not self.failed and any(claim.state == "error" for claim in self.claims):
+            return "not assessed"
+        proven = any(claim.name == "evidence" and claim.state == "verified" for claim in self.claims)
         return "verified" if proven and not self.failed else "failed"
 
     @property
@@ -116,8 +116,8 @@ class Verification:
     def summary(self) -> str:
         """The outcome in a line."""
         counts = {state: sum(claim.state == state for claim in self.claims) for state in get_args(State)}
-        if not counts["fault"]:
-            del counts["fault"]
+        if not counts["error"]:
+            del counts["error"]
         listed = ", ".join(f"{number} {state}" for state, number in counts.items())
         return f"{_HEADS[self.outcome]}: {listed}; run.json {self.run_sha256}"
 

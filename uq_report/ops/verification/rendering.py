@@ -167,11 +167,11 @@ def _judge_attachments(
 
 
 def _signed(report: Report, rendered: Rendered, signatures: Sequence[VerificationVerdict]) -> bool | None:
-    """Return whether valid signatures account for the bytes after the rendered ones, None if that was not judged."""
+    """Return whether valid signatures account for the bytes after the rendered ones, None if that was not assessed."""
     states = {verdict.state for verdict in signatures if verdict.name.startswith(("signature", "revisions"))}
-    if "FAILED" in states:
+    if "failed" in states:
         return False
-    return starts_with(report.data, rendered.data) if states == {"ok"} else None
+    return starts_with(report.data, rendered.data) if states == {"verified"} else None
 
 
 def _same_start(report: Report, rendered: Rendered, signed: bool | None) -> VerificationVerdict:

@@ -155,8 +155,8 @@ def judge_signatures(
     try:
         from pyhanko.pdf_utils.reader import PdfFileReader
     except ImportError:
-        state: State = "fault" if required else "not judged"
-        yield VerificationVerdict("signature", state, "signature found, not judged: install uq_report[sign]")
+        state: State = "error" if required else "not assessed"
+        yield VerificationVerdict("signature", state, "signature found, not assessed: install uq_report[sign]")
         return
     anchors = trusted(trust)
     try:
@@ -229,7 +229,7 @@ def _judge(
     covers = "the whole file" if whole else "its revision; a later signature follows"
     meaning = f"certifies: {level}" if signature.docmdp_level else level
     yield VerificationVerdict(
-        name, "FAILED" if wrong else "ok", "; ".join(wrong) or f"intact, covers {covers}; {meaning}"
+        name, "failed" if wrong else "verified", "; ".join(wrong) or f"intact, covers {covers}; {meaning}"
     )
     yield _signer(status, asked, f"signer of {name.removeprefix('signature ')}")
 
