@@ -189,30 +189,29 @@ def test_the_sentence_on_the_level(upper: float, end: str) -> None:
 def test_the_sentence_on_the_majority() -> None:
     words = over_majority(view(row(ACCURACY_GAIN, (0.72, 0.672), (-0.006, 0.1), "share of observations", of="good")))
     assert words == (
-        "72.0 % of the predictions are correct; always predicting good gives 67.2 %: "
+        "72.0 % of the predictions are correct; always predicting good, the majority in training, gives 67.2 %: "
         "difference 5 points (−1 to 10), not established."
     )
 
 
-@pytest.mark.parametrize(
-    ("interval", "end"),
-    [
-        ((0.15, 0.29), "0.22 of it is over-fitting to the training observations."),
-        ((-0.01, 0.29), "the difference is not established."),
-    ],
-)
-def test_the_sentence_on_training(interval: tuple[float, float], end: str) -> None:
-    line = row(TRAINING_GAP, (0.58, 0.36), interval, "nats", of="negative log-likelihood")
-    words = training(view(line, train_rows=300, train_of=300), classes=True)
-    assert words.startswith("Log loss 0.360 on training, 0.58 (")
-    assert words.endswith(end)
-    some = training(view(line, train_rows=300, train_of=900), classes=False)
-    assert some.startswith("Mean negative log-likelihood 0.360 on 300 training observations, ")
+def test_the_sentence_on_training() -> None:
+    def words(interval: tuple[float, float], of: int = 300, *, classes: bool = True) -> str:
+        line = row(TRAINING_GAP, (0.58, 0.36), interval, "nats", of="negative log-likelihood")
+        return training(view(line, train_rows=300, train_of=of), classes=classes)
+
+    assert (
+        words((0.15, 0.29)) == "Log loss is higher than on training observations by 0.22 (0.15 to 0.29): over-fitting."
+    )
+    undecided = "is not shown to differ from that on training observations (0.22, −0.01 to 0.29)."
+    assert words((-0.01, 0.29)) == f"Log loss {undecided}"
+    some = words((-0.01, 0.29), 900, classes=False)
+    assert some.startswith("Mean negative log-likelihood is not shown to differ from that on 300 training observations")
 
 
 def test_the_sentence_on_a_lower_test_score() -> None:
     line = row(TRAINING_GAP, (0.30, 0.36), (-0.09, -0.03), "nats")
-    assert training(view(line), classes=True).endswith("lower by 0.060 on test observations.")
+    found = training(view(line), classes=True)
+    assert found == "Log loss is lower than on training observations: difference −0.060 (−0.090 to −0.030)."
 
 
 def test_the_sentence_on_net_benefit() -> None:
