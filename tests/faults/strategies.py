@@ -98,7 +98,7 @@ def scores(X: Any) -> Any:
     total = np.zeros(len(frame))
     for position in range(min(3, frame.shape[1])):
         column = frame.iloc[:, position]
-        if pd.api.types.is_numeric_dtype(column):
+        if pd.api.types.is_numeric_dtype(column) and column.dtype.kind != "c":
             cells = np.nan_to_num(column.to_numpy(dtype=float, na_value=np.nan), posinf=9.0, neginf=-9.0)
         else:
             cells = np.array([len(str(cell)) % 5 - 2.0 for cell in column])
