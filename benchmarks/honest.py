@@ -634,7 +634,7 @@ DESIGNS: tuple[Design, ...] = (
         lambda rng: fitted(make_pipeline(StandardScaler(), LogisticRegression()), skewed_rows, rng),
     ),
     Design("n = 200", partial(logistic, n=200)),
-    Design("200 rows in all", partial(logistic, n_train=200, n=200)),
+    Design("200 observations in all", partial(logistic, n_train=200, n=200)),
     Design("n = 5000", partial(logistic, n_train=5000, n=5000, b=MIXED), share=0.3),
     Design("Poisson", lambda rng: fitted(PoissonRegressor(alpha=1e-3), count_rows, rng)),
     Design("rf calibrated", calibrated_forest),
@@ -680,7 +680,7 @@ DESIGNS: tuple[Design, ...] = (
     Design("few events", partial(logistic, n_train=2000, n=400, b=MIXED, intercept=-3.6)),
     Design("households", households),
     Design(  # fitted to few rows: by d/2n it is worse than the truth by 0.04 nats
-        "150 rows, 12 features",
+        "150 observations, 12 features",
         lambda rng: fitted(BayesianRidge(), partial(many_rows, d=12), rng, 150, 150),
         honest=False,
     ),
