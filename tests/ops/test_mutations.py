@@ -32,7 +32,7 @@ from .test_history_check import add
 from .test_verify_proof import another, appended, noted, painted, retitled
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed event loop:ResourceWarning")
-FEW, MANY = 25, int(os.environ.get("UQ_STUDY_REPS", "1000"))
+FEW, MANY = 10, int(os.environ.get("UQ_STUDY_REPS", "1000"))
 counts = pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.study)])
 
 
