@@ -11,6 +11,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, runtime_checkable
 
 from ..core.model.results import MeasureFacts, Result
+from ..core.statistics.inference import CONFIDENCE
 from ..core.support.errors import UnsupportedError
 from ..document.document import Badge, Cell, Section, Tone
 from ..document.plots.frames import words
@@ -145,6 +146,11 @@ class RunReader:
     def is_uncertainty(self, measure: str) -> bool:
         """Say whether a measure concerns the uncertainty: by its role, or as the log score, which judges it."""
         return measure == NLL or self.words(measure).role == "uncertainty"
+
+    @property
+    def level(self) -> str:
+        """The confidence level of the run: ``"95 %"``."""
+        return f"{100 * float(self.run.settings.get('confidence', CONFIDENCE)):g} %"
 
     @cached_property
     def gate(self) -> Gate:

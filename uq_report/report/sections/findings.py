@@ -335,8 +335,6 @@ def _margins_of(e: RunReader, result: Result) -> list[tuple[object, ...]]:
 
 
 OBSERVATION, LOW = "observation", "low"
-_LEVEL = re.compile(r"\(95\s%\sinterval ")
-BRACKETS = "In brackets: 95 % intervals, unless another level is stated."
 UNFOLDED = 5  # findings that a screen shows at once
 SAME = 5  # statements of findings that share a block, beyond the first
 NEWS = ("new", "worse", "better", "moved", "unchanged")
@@ -376,7 +374,14 @@ def findings(e: RunReader) -> Section:
     number = sum(len(group.members) for group in noted)
     codes = joined([*dict.fromkeys(group.code for group in noted)])
     also = f"{count(number, 'observation')}, for information: {codes}." if noted else ""
-    lead = paragraphs(spaced(nothing_open(e), "" if e.findings else ended(e), also, BRACKETS * bool(every)))
+    lead = paragraphs(
+        spaced(
+            nothing_open(e),
+            "" if e.findings else ended(e),
+            also,
+            f"In brackets: {e.level} intervals, unless another level is stated." * bool(every),
+        )
+    )
     told = [_block(e, group) for group in every if group not in noted]
     first, more = (tuple(chain.from_iterable(part)) for part in (told[:UNFOLDED], told[UNFOLDED:]))
     folded = (Fold(title=count(len(told) - UNFOLDED, "more finding"), blocks=more),) if more else ()
@@ -458,7 +463,7 @@ def _block(e: RunReader, group: FindingGroup) -> tuple[Block, ...]:
     callout = Callout(
         tone=SEVERITY_TONES[first.severity],
         title=" · ".join((group.code, first.severity, *news, clean(first.title))),
-        text=_statement(group),
+        text=_statement(e, group),
         evidence=tuple(dict.fromkeys(source for finding in group.members for source in finding.evidence)),
         code=group.code,
         id=group.id,
@@ -466,18 +471,19 @@ def _block(e: RunReader, group: FindingGroup) -> tuple[Block, ...]:
     return (callout, *_members(group), *paragraphs(_to_do(e, group)))
 
 
-def _statement(group: FindingGroup) -> str:
+def _statement(e: RunReader, group: FindingGroup) -> str:
     """Return the statement; of several the first, and the other features, whose numbers follow in a table."""
     first = group.first
     others = [feature for feature in group.features if feature not in first.features]
     also = f"The same applies to {joined(mentions(others))}." if others else ""
     told = first_sentence(first.statement, MAX_TEXT) if group.brief else sentence(first.statement, first.features)
-    return spaced(_short(mentioned(told, first.features)), also)
+    return spaced(_short(e, mentioned(told, first.features)), also)
 
 
-def _short(text: str) -> str:
+def _short(e: RunReader, text: str) -> str:
     """Return a statement without the level of the intervals that the section states once."""
-    return _LEVEL.sub("(", text)
+    level, _ = e.level.split()
+    return re.sub(rf"\({level}\s%\sinterval ", "(", text)
 
 
 def _members(group: FindingGroup) -> tuple[Block, ...]:
@@ -512,7 +518,7 @@ def observations(e: RunReader) -> Section | None:
         Callout(
             tone=SEVERITY_TONES[OBSERVATION],
             title=f"{group.code} · {clean(group.first.title)}",
-            text=_noted(group),
+            text=_noted(e, group),
             code=group.code,
             id=group.id,
         )
@@ -530,9 +536,9 @@ def observations(e: RunReader) -> Section | None:
     return make_section("observations", "Observations, and findings in full", (*lead, *blocks)) if blocks else None
 
 
-def _noted(group: FindingGroup) -> str:
+def _noted(e: RunReader, group: FindingGroup) -> str:
     """Return the first sentence of each observation, and the features of those beyond the first few."""
-    texts = [_short(mentioned(first_sentence(f.statement, MAX_TEXT), f.features)) for f in group.members[: SAME + 1]]
+    texts = [_short(e, mentioned(first_sentence(f.statement, MAX_TEXT), f.features)) for f in group.members[: SAME + 1]]
     beyond = list(dict.fromkeys(feature for f in group.members[SAME + 1 :] for feature in f.features))
     return " ".join([*texts, *([f"The same applies to {joined(mentions(beyond))}."] if beyond else [])])
 
