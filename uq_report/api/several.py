@@ -24,6 +24,7 @@ from ..reading.rating import rating
 from ..render.environment import render
 from ..report.overview import Link, Overview, Row, counted
 from ..runner import plugins
+from .arguments import names
 from .reports import FORMATS, report_names
 from .views import AuditRun, ResultView, Style
 
@@ -124,7 +125,7 @@ class AuditRuns(dict[str, AuditRun]):
 
         See `AuditRun.write` for the arguments.
         """
-        base, chosen, rows = Path(folder), tuple(formats), []
+        base, chosen, rows = Path(folder), names("report.formats", formats), []
         for name, run in self.items():
             place = file_stem(name)
             run.write(base / place, chosen, **style)
