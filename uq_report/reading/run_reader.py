@@ -148,9 +148,9 @@ class RunReader:
         return measure == NLL or self.words(measure).role == "uncertainty"
 
     @property
-    def level(self) -> str:
-        """The confidence level of the run: ``"95 %"``."""
-        return f"{100 * float(self.run.settings.get('confidence', CONFIDENCE)):g} %"
+    def confidence(self) -> float:
+        """The level of the intervals of the run."""
+        return float(self.run.settings.get("confidence", CONFIDENCE))
 
     @cached_property
     def gate(self) -> Gate:

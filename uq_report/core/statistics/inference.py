@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..support.arrays import FloatArray, IntArray
+from ..support.arrays import BoolArray, FloatArray, IntArray
 from .two_way_variance import CONVERGED, EXACT, by_donor, two_way
 
 CONFIDENCE = 0.95  # of every interval, where a run asks for no other level
@@ -187,8 +187,8 @@ def unit_sums(g: FloatArray, weights: FloatArray, clusters: IntArray | None) -> 
     return np.asarray(np.bincount(codes, omega * (g - g @ omega)), dtype=float)
 
 
-def n_units(weights: FloatArray, clusters: IntArray | None = None) -> int:
-    """Return how many independent units there are: clusters or rows, of positive weight."""
+def n_units(weights: FloatArray | BoolArray, clusters: IntArray | None = None) -> int:
+    """Return how many independent units there are: clusters or rows, of positive weight, or in a mask."""
     present = weights > 0
     return int(present.sum()) if clusters is None else len(np.unique(clusters[present]))
 

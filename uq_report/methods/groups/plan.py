@@ -13,9 +13,10 @@ from ...checks.reading import two_sided
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.model.results import Omission
 from ...core.model.sampling import Sampling
+from ...core.statistics.inference import n_units
 from ...core.support.arrays import BoolArray, FloatArray
 from ...evidence.outcomes import CONFIDENCE_GAP
-from ..shared.attributes import Attribute, Key, large_groups, n_units
+from ..shared.attributes import Attribute, Key, large_groups
 from ..shared.estimates import estimate, mean_of, share_of
 from .contrasts import EXACT_UNITS, Values, difference, gap_p_values, shuffled_p_values
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...core.statistics.inference import n_units
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ...core.support.numbers import infinite
 from ...core.support.text import short
@@ -116,8 +117,3 @@ def large_groups(attributes: Sequence[Attribute], inside: BoolArray, units: IntA
     """Return the groups, by position of attribute and group, of at least `n_min` units (rows, clusters) `inside`."""
     keys = ((a, g) for a, attribute in enumerate(attributes) for g in range(len(attribute.labels)))
     return frozenset((a, g) for a, g in keys if n_units(inside & (attributes[a].codes == g), units) >= n_min)
-
-
-def n_units(mask: BoolArray, units: IntArray) -> int:
-    """Return the number of units with rows in a mask."""
-    return len(np.unique(units[mask]))

@@ -15,6 +15,7 @@ from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Result
 from ...core.model.sampling import Sampling, share_interval
 from ...core.model.subject import Subject
 from ...core.statistics.inference import shuffled_pairs, standard_error
+from ...core.statistics.verdicts import carrying
 from ...core.support import options as opt
 from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ...core.support.errors import InputError
@@ -40,7 +41,7 @@ def counted(hits: Any, weights: FloatArray) -> tuple[int, int]:
     >>> counted([1, 0, 1, 0], np.ones(4)), counted([1, 0, 1, 0], np.array([1.0, 3.0, 1.0, 3.0]))
     ((2, 4), (0, 3))
     """
-    n = round(float(weights.sum() ** 2 / (weights @ weights))) if len(weights) else 0
+    n = round(carrying(weights)) if len(weights) else 0
     return int(n * float(weights @ np.asarray(hits, dtype=float)) / weights.sum() + 1e-9) if n else 0, n
 
 
@@ -305,10 +306,11 @@ class Support(BuiltInExplainer):
             )
         columns = paired(subject, subject.train[0])
         space, edge = self._frontier(columns, engine)
-        weights = Sampling.of(subject).weights
+        sampling = Sampling.of(subject)
+        weights = sampling.weights
         rows = np.sort(_sample(subject.n, self.max_rows, engine.rng("rows")))
         distances = space.nearest(space.test.take(rows), self.n_neighbors)
-        units = Sampling.of(subject).independent_rows(engine.rng("units"))
+        units = sampling.independent_rows(engine.rng("units"))
         outside = edge.outside(distances)
         line = share_of(outside, Sampling.of(subject, rows), engine.confidence)
         own = np.isin(rows, units)

@@ -379,7 +379,7 @@ def findings(e: RunReader) -> Section:
             nothing_open(e),
             "" if e.findings else ended(e),
             also,
-            f"In brackets: {e.level} intervals, unless another level is stated." * bool(every),
+            f"In brackets: {100 * e.confidence:g} % intervals, unless another level is stated." * bool(every),
         )
     )
     told = [_block(e, group) for group in every if group not in noted]
@@ -482,8 +482,7 @@ def _statement(e: RunReader, group: FindingGroup) -> str:
 
 def _short(e: RunReader, text: str) -> str:
     """Return a statement without the level of the intervals that the section states once."""
-    level, _ = e.level.split()
-    return re.sub(rf"\({level}\s%\sinterval ", "(", text)
+    return re.sub(rf"\({100 * e.confidence:g}\s%\sinterval ", "(", text)
 
 
 def _members(group: FindingGroup) -> tuple[Block, ...]:

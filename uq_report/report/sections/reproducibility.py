@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...core.statistics.inference import CONFIDENCE
 from ...core.support.references import WORKS, cite
 from ...core.support.text import count
 from ...document.blocks import bullets, make_section, make_table, paragraphs, tables
@@ -68,7 +67,7 @@ def _facts(e: RunReader, sha256: str) -> tuple[tuple[str, Cell], ...]:
         ("SHA-256 of run.json", sha256),
         ("Logical date", clean(e.run.as_of, 20)),
         ("Seed", as_cell(e.run.settings.get("seed"))),
-        ("Level of intervals", as_cell(e.run.settings.get("confidence", CONFIDENCE))),
+        ("Level of intervals", as_cell(e.confidence)),
         ("Run format", e.run.format),
     )
 
