@@ -170,6 +170,7 @@ def test_models_by_name_are_explained_on_the_same_data(tmp_path: Path) -> None:
     runs = uq.audit(models, X, Y, explainers="calibration", checks=(), progress=False)
     assert list(runs) == ["one", "two"]
     assert typed(runs["one"]).write(tmp_path / "out", formats="markdown").joinpath("report.md").is_file()
+    assert runs.write(tmp_path / "all", formats="markdown").joinpath("two/report.md").is_file()
 
 
 def test_outcomes_of_the_same_order_or_another_index_are_taken_by_position() -> None:
