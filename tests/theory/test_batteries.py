@@ -84,7 +84,7 @@ def test_rates_of_named_rules_stand_beside_the_others(honest: Any) -> None:
 
 
 def test_an_audit_runs_the_named_explainers_only(honest: Any) -> None:
-    design = next(x for x in honest.DESIGNS if x.name == "200 rows in all")
+    design = next(x for x in honest.DESIGNS if x.name == "200 observations in all")
     heard = honest.one(design.draw, design.name, 0, ("support", "segments"))
     assert heard.refused == ""
     assert "UQ121" not in heard.unjudged
