@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -66,6 +67,9 @@ class Reports:
             raise
         except FOREIGN as error:
             raise RenderError(f"report.run must hold what its sections read; got {words_of(error)}.") from error
+        finally:
+            if draws:
+                gc.collect()  # figures refer to themselves, and hold pixels that Python's collector does not count
 
 
 def reports_of(  # noqa: PLR0913 - what `write` takes

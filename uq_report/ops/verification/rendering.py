@@ -94,7 +94,7 @@ class Maker:
 
     def _distance(self, form: DocumentForm, report: Report) -> int:
         """Return the number of sections that only the form, or only the report, has."""
-        parts = list(_walk(outline(self._document(form)).parts))
+        parts = list(_walk(outline(document(self.run, form.kind, appendix=form.appendix, draws=False)).parts))
         paged = report.format == "pdf"
         own = {clean(f"{part.number} {part.section.title}") if paged else part.anchor for part in parts}
         return len(own ^ report.sections)

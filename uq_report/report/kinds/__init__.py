@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Final, NamedTuple
@@ -59,10 +58,6 @@ def document(run: Run, kind: str = "audit", *, appendix: str = SHORT, draws: boo
         For another kind or appendix.
     """
     check_form(kind, appendix)
-    try:
-        with nullcontext() if draws else undrawn():
-            made = assemble.document(run, appendix=appendix) if kind == "audit" else KINDS[kind](run)
-            return named(RunReader(run), made)
-    finally:
-        if draws:
-            gc.collect()  # figures refer to themselves, and hold pixels that Python's collector does not count
+    with nullcontext() if draws else undrawn():
+        made = assemble.document(run, appendix=appendix) if kind == "audit" else KINDS[kind](run)
+        return named(RunReader(run), made)
