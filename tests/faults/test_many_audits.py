@@ -20,10 +20,10 @@ import pandas as pd
 import pytest
 
 import uq_report as uq
+from uq_report.api.reports import reports_of
 from uq_report.distributions import Categorical
 from uq_report.document.plots import style
 from uq_report.render.filters import breakable
-from uq_report.report.kinds import document
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
 
@@ -95,7 +95,7 @@ def test_what_an_audit_made_is_gone_with_it(temporary: Path) -> None:
     assert [reference() for reference in made if reference() is not None] == []
 
 
-def test_figures_are_gone_with_their_document_whatever_the_collector_counts() -> None:
+def test_figures_are_gone_with_their_files_whatever_the_collector_counts() -> None:
     """In a process of many objects it looks at old ones rarely, and never at the pixels that figures hold."""
     subject = uq.explain(coin, X := pd.DataFrame({"a": np.linspace(-1, 1, 40), "b": 1.0}), (X["a"] > 0).astype(int))
     run = uq.audit(subject, explainers=("pdp",), options={"pdp": FAST["pdp"]}, progress=False).run
@@ -112,7 +112,7 @@ def test_figures_are_gone_with_their_document_whatever_the_collector_counts() ->
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(style, "drawing", watched)
-            document(run, appendix="full")
+            list(reports_of(["html"], appendix="full").of(run))
         assert drawn
         assert [figure() for figure in drawn if figure() is not None] == []
     finally:
