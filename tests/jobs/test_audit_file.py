@@ -162,6 +162,14 @@ def test_what_is_missing_or_no_toml_is_told(folder: Path, text: str, told: str) 
         read_audit("none.toml")
 
 
+def test_a_key_of_a_wrong_type_is_named_once(folder: Path) -> None:
+    Path("audit.toml").write_text("model.source = 'm.skops'\ndata.source = 3\nrun.sed = 1")
+    assert call("config", "check", "audit.toml").stderr.splitlines() == [
+        "Error: audit.toml: data.source must be a valid string; got 3.",
+        "audit.toml: run.sed must be a known setting; got 'sed'. Did you mean 'seed'?",
+    ]
+
+
 def test_places_in_a_file_are_relative_to_it_and_those_of_flags_to_the_folder(folder: Path) -> None:
     Path("audits").mkdir()
     Path("audits/a.toml").write_text("model.source='m.skops'\ndata.source='t.csv'\ndata.train='sqlite:///x.db'\n")

@@ -292,7 +292,7 @@ def validated(model: type[P], content: Mapping[str, Any], who: str) -> P:
     try:
         return model.model_validate(dict(content))
     except ValidationError as error:
-        raise InputError("\n".join(_mistakes(model, content, who, error))) from error
+        raise InputError("\n".join(_mistakes(model, content, who, error).values())) from error
 
 
 def settled(model: type[P], content: Mapping[str, Any], who: str = "") -> tuple[P | None, list[str]]:
@@ -302,15 +302,16 @@ def settled(model: type[P], content: Mapping[str, Any], who: str = "") -> tuple[
     it.
     """
     rest = deepcopy(dict(content))
-    mistakes: list[str] = []
+    mistakes: dict[tuple[str, ...], str] = {}
     for _ in range(2):
         try:
-            return model.model_validate(rest), mistakes
+            return model.model_validate(rest), [*mistakes.values()]
         except ValidationError as error:
-            mistakes += [line for line in _mistakes(model, rest, who, error) if line not in mistakes]
+            for place, line in _mistakes(model, rest, who, error).items():
+                mistakes.setdefault(place, line)  # a mistaken key that was removed is missing the second time
             for detail in error.errors():
                 _remove(rest, _place(rest, detail))
-    return None, mistakes
+    return None, [*mistakes.values()]
 
 
 def refuse(mistakes: Iterable[str], who: str = "") -> None:
@@ -320,12 +321,12 @@ def refuse(mistakes: Iterable[str], who: str = "") -> None:
         raise InputError("\n".join(lines))
 
 
-def _mistakes(model: type[BaseModel], content: Any, who: str, error: ValidationError) -> list[str]:
+def _mistakes(model: type[BaseModel], content: Any, who: str, error: ValidationError) -> dict[tuple[str, ...], str]:
     """Return one line per mistaken key; what a key may be instead is joined from all of its alternatives."""
     by_key: dict[tuple[str, ...], list[ErrorDetails]] = {}
     for detail in error.errors():
         by_key.setdefault(_place(content, detail), []).append(detail)
-    return [_mistake(model, who, place, details) for place, details in by_key.items()]
+    return {place: _mistake(model, who, place, details) for place, details in by_key.items()}
 
 
 def _mistake(model: type[BaseModel], who: str, place: tuple[str, ...], details: Sequence[ErrorDetails]) -> str:
