@@ -27,9 +27,10 @@ UNTRACED = tuple(
         "faults", "golden", "render", "system", "testing", "theory", "core/test_distributions.py",
         "evidence/test_codec.py", "inputs/adapters/test_all_estimators.py", "inputs/adapters/test_models_table.py",
         "jobs/test_demo.py", "ops/test_mutations.py", "ops/test_unchanged.py", "ops/test_verify.py",
-        "report/test_every_result_once.py", "report/test_many_classes.py",
-        "report/test_odd_runs.py", "report/test_sections_methods.py", "report/test_sentences.py",
-        "report/test_sheets.py", "report/test_sure.py", "runner/test_confidence.py",
+        "report/test_every_result_once.py", "report/test_figures.py", "report/test_kinds.py",
+        "report/test_many_classes.py", "report/test_odd_runs.py", "report/test_people.py", "report/test_register.py",
+        "report/test_sections_methods.py", "report/test_sentences.py", "report/test_sheets.py", "report/test_sure.py",
+        "runner/test_confidence.py",
     )
 )  # fmt: skip
 
