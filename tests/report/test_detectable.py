@@ -10,8 +10,7 @@ import pytest
 from uq_report.document.document import Table
 from uq_report.evidence.finding import Outcome
 from uq_report.reading.run_reader import RunReader
-from uq_report.report.sections.detectable import ANY, CALIBRATION, FAULTS, POWER, SEGMENTS, DetectableFault
-from uq_report.report.sections.limitations import detectable
+from uq_report.report.sections.limitations import ANY, CALIBRATION, FAULTS, POWER, SEGMENTS, DetectableFault, detectable
 
 from .findings_made import rule, run_with
 

@@ -17,7 +17,7 @@ from uq_report.evidence.run import NotRun, Run
 from uq_report.methods.selective.section import SelectiveSection
 from uq_report.reading.referral import group_words, ordering_words, referral_words
 from uq_report.reading.run_reader import RunReader
-from uq_report.report.answer.usefulness import usefulness
+from uq_report.report.answer.cards import usefulness
 from uq_report.report.sections.usefulness import useful
 from uq_report.runner import single
 from uq_report.runner.settings import make_settings

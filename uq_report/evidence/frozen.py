@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field
-from functools import wraps
-from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
+from functools import cache, wraps
+from typing import Any, ClassVar, TypeVar, cast, dataclass_transform, get_type_hints
 from weakref import finalize
 
 
@@ -19,6 +19,9 @@ class Frozen:
         """Take fields by keyword."""
         dataclass(frozen=True, kw_only=True)(cls)
 
+
+# types are hashable; that mypy does not see it of classes with fields is why this is no decorator
+hints_of: Callable[[Any], Mapping[str, Any]] = cache(get_type_hints)
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, fields, is_dataclass
 from types import UnionType
-from typing import Any, Self, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin
 
-from .frozen import Frozen
+from .frozen import Frozen, hints_of, once
 from .run import Run
 
 
@@ -96,10 +96,11 @@ class SubjectFacts(Frozen):
     sources: Mapping[str, str] = field(default_factory=dict)
     y_summary: Mapping[str, Any] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, run: Run) -> Self:
+    @staticmethod
+    @once
+    def of(run: Run) -> SubjectFacts:
         """Read the facts of a run."""
-        return cls(**_read(cls, run.subject))
+        return SubjectFacts(**_read(SubjectFacts, run.subject))
 
     @property
     def class_counts(self) -> tuple[int, ...]:
@@ -109,7 +110,7 @@ class SubjectFacts(Frozen):
 
 def _read(cls: type, recorded: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of `cls` that are recorded; a value of another type is left out."""
-    hints = get_type_hints(cls)
+    hints = hints_of(cls)
     values = {f.name: _value(hints[f.name], recorded.get(f.name)) for f in fields(cls)}
     return {name: value for name, value in values.items() if value is not None}
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from functools import cache
-from typing import Any, ClassVar, Self, TypeVar, get_args, get_type_hints
+from typing import Any, ClassVar, Self, TypeVar, get_args
 
 import numpy as np
 import pandas as pd
 
 from ..core.model.results import Omission, Result
 from ..core.support.errors import InputError
-from .frozen import Frozen, once
+from .frozen import Frozen, hints_of, once
 from .run import Run
 
 L = TypeVar("L", bound="EstimateLine")
@@ -122,7 +122,7 @@ class View(Frozen):
 @once
 def lines_of(result: Result, line: type[L]) -> tuple[L, ...]:
     """Return the estimates of a result as objects of `line`; refuse a line that lacks one of its columns."""
-    table, hints = result.estimates, _hints(line)
+    table, hints = result.estimates, hints_of(line)
     lacking = [f.name for f in fields(line) if f.name not in table.columns and _is_required(f)]
     if lacking and len(table):
         raise InputError(f"{result.id}.estimates must have the columns {lacking}; got {list(table.columns)}.")
@@ -166,12 +166,11 @@ def _is_required(spec: Field[Any]) -> bool:
 
 def _fields_of(view: type[View]) -> tuple[type[EstimateLine], Mapping[str, Field[Any]]]:
     """Return the type of a view's lines, and its facts by name."""
-    line = get_args(_hints(view)["lines"])[0]
+    line = get_args(hints_of(view)["lines"])[0]
     return line, {f.name: f for f in fields(view) if f.name not in ("result", "lines")}
 
 
-# types are hashable; that mypy does not see it of classes with fields is why these are no decorators
-_hints: Callable[[Any], Mapping[str, Any]] = cache(get_type_hints)
+# no decorator for the reason at `hints_of`
 _shape: Callable[[Any], tuple[type[EstimateLine], Mapping[str, Field[Any]]]] = cache(_fields_of)
 
 

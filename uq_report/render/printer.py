@@ -12,6 +12,7 @@ import logging
 import pickle
 import re
 import warnings
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -171,6 +172,8 @@ def _finisher(media_types: dict[str, str]) -> Any:
             if isinstance(item, dict) and item.get("Type") == "/Filespec":
                 file = pdf.objects[int(item["EF"]["F"].split()[0])]
                 file.extra["Subtype"] = "/" + _name(media_types[item["UF"].string])
+                file.extra["Filter"] = "/FlateDecode"  # packed here: pydyf packs once for the file, once for its hash
+                file.stream, file.compress = [zlib.compress(b"".join(file.stream))], False
 
     return finish
 

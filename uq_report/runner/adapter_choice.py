@@ -115,7 +115,9 @@ def output_picker(model: Any, deny: Sequence[str] = ()) -> PicksOutput | None:
 
 
 def _closest(model: Any, adapters: Iterable[A]) -> tuple[A, str] | None:
-    """Return the adapter that matches a model most closely, and why it does; None if none does."""
+    """Return the adapter that matches a model most closely, and why it does; None if none does, as of a class."""
+    if isinstance(model, type):
+        return None
     matches = [(match, adapter) for adapter in adapters if (match := adapter.matches(model)) is not None]
     best = min((match.distance for match, _ in matches), default=0)
     closest = [(adapter, match.reason) for match, adapter in matches if match.distance == best]

@@ -31,7 +31,7 @@ class Adapter(Protocol):
     api_version: ClassVar[int] = API_VERSION
 
     def matches(self, model: Any) -> Match | None:
-        """Say how close this adapter is to `model`, without importing the model's library."""
+        """Say how close this adapter is to `model`, an object, without importing the model's library."""
 
     def predict(self, model: Any, X: Table) -> Distribution:
         """Return one distribution per row of `X`. Must not keep or change `X`."""

@@ -7,7 +7,7 @@ from math import ceil, inf, nan
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
 from ..support.arrays import AnyArray, FloatArray, IntArray
 from .inference import CONFIDENCE, unit_sums
@@ -66,6 +66,11 @@ def permutation_p_value(values: FloatArray) -> float:
     0.25
     """
     return float((1 + (values <= 0).sum()) / (len(values) + 1))
+
+
+def one_sided(excess: float, std_error: float, df: float) -> float:
+    """Return the p-value of a t test that the excess is positive; 0 or 1 where it is exact."""
+    return float(not excess > 0) if std_error == 0 else float(stdtr(df, -excess / std_error))
 
 
 def holm(p_values: Any) -> FloatArray:

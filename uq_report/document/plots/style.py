@@ -149,7 +149,7 @@ def drawing(height: float, width: float = WIDTH, *, placed: bool = False) -> Ite
 def fit(figure: Figure) -> None:
     """Give panels the room that their texts leave, above the key."""
     below = max((legend.get_window_extent().height for legend in figure.legends), default=0.0)
-    figure.tight_layout(pad=PAD, rect=(0.0, below / figure.bbox.height, 1.0, 1.0))
+    figure.tight_layout(pad=PAD, rect=(0.0, below / figure.bbox.height, 1.0, 1.0) if below else None)
 
 
 def plain(axes: Axes, grid: str = "") -> Axes:

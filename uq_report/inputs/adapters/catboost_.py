@@ -71,8 +71,6 @@ class CatBoostAdapter(BoostedAdapter):
 
     def matches(self, model: Any) -> Match | None:
         """Match CatBoost's models by name, with a loss that is a likelihood."""
-        if isinstance(model, type):
-            return None
         final = unwrap(model)[1]
         if not comes_from(final, _MODELS):
             return None

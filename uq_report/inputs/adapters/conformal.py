@@ -48,7 +48,7 @@ class MapieAdapter(Adapter):
 
     def matches(self, model: Any) -> Match | None:
         """Match MAPIE's classes by name."""
-        names = {*()} if isinstance(model, type) else {*class_names(model)}
+        names = {*class_names(model)}
         if names & _CLASSIFIERS:
             return Match(0, "label sets of MAPIE beside the probabilities of its classifier")
         if names & _REGRESSORS:
@@ -133,7 +133,7 @@ class CrepesAdapter(Adapter):
 
     def matches(self, model: Any) -> Match | None:
         """Match the two wrappers by name."""
-        names = () if isinstance(model, type) else class_names(model)
+        names = class_names(model)
         if _CREPES_CLASSIFIER in names:
             return Match(0, "label sets of crepes beside the probabilities of its learner")
         if _CREPES_REGRESSOR not in names:

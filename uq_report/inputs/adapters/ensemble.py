@@ -66,8 +66,6 @@ class EnsembleAdapter(Adapter):
 
     def matches(self, model: Any) -> Match | None:
         """Match the families by name, along the inheritance of the final estimator."""
-        if isinstance(model, type):
-            return None
         final = unwrap(model)[1]
         if not is_a(final, _ALL):
             return None

@@ -125,8 +125,6 @@ class PoissonAdapter(SklearnAdapter):
 
     def matches(self, model: Any) -> Match | None:
         """Match the two by name."""
-        if isinstance(model, type):
-            return None
         final = unwrap(model)[1]
         boosted = is_a(final, ("HistGradientBoostingRegressor",)) and getattr(final, "loss", None) == "poisson"
         poisson = boosted or is_a(final, ("PoissonRegressor",))
@@ -182,8 +180,6 @@ class GlmAdapter(SklearnAdapter):
 
     def matches(self, model: Any) -> Match | None:
         """Match the three by name."""
-        if isinstance(model, type):
-            return None
         final = unwrap(model)[1]
         power = _power(final)
         return None if power in (None, 0) else Match(1, f"{type(final).__name__}: variance dispersion * mean^{power:g}")

@@ -57,8 +57,6 @@ class LightGBMAdapter(BoostedAdapter):
 
     def matches(self, model: Any) -> Match | None:
         """Match LightGBM's models by name, with an objective that is a likelihood."""
-        if isinstance(model, type):
-            return None
         final = unwrap(model)[1]
         if not comes_from(final, _MODELS):
             return None

@@ -74,8 +74,6 @@ class NGBoostAdapter(Adapter):
 
     def matches(self, model: Any) -> Match | None:
         """Match NGBoost's models by name."""
-        if isinstance(model, type):
-            return None
         final = unwrap(model)[1]
         if _MODELS.isdisjoint(class_names(final)):
             return None

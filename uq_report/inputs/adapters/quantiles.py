@@ -132,8 +132,6 @@ class QuantileForestAdapter(SklearnAdapter):
 
     def matches(self, model: Any) -> Match | None:
         """Match the two by the name of their base class."""
-        if isinstance(model, type):
-            return None
         final = unwrap(model)[1]
         return (
             Match(0, f"{type(final).__name__}: {levels_words(self._of(final))}")
@@ -209,8 +207,6 @@ class QuantilesAdapter(SklearnAdapter):
 
     def matches(self, model: Any) -> Match | None:
         """Match dictionaries with numbers as keys, and models that were fitted to a quantile loss."""
-        if isinstance(model, type):
-            return None
         if isinstance(model, Mapping):
             if not model or not all(isinstance(key, Real) and not isinstance(key, bool) for key in model):
                 return None

@@ -60,8 +60,6 @@ class RegressorStdAdapter(SklearnAdapter):
 
     def matches(self, model: Any) -> Match | None:
         """Match the named regressors, then any ``predict`` that takes ``return_std``."""
-        if isinstance(model, type):
-            return None
         final = unwrap(model)[1]
         if is_a(final, _GAUSSIAN_PROCESS):
             return Match(1, self._gaussian_process(final))

@@ -197,7 +197,7 @@ class SkproAdapter(Adapter):
 
     def matches(self, model: Any) -> Match | None:
         """Match by inheritance from skpro's base of probabilistic regressors."""
-        if isinstance(model, type) or _REGRESSOR not in class_names(model):
+        if _REGRESSOR not in class_names(model):
             return None
         return Match(1, f"{type(model).__name__} of skpro: the distribution its predict_proba returns")
 

@@ -61,7 +61,7 @@ class StatsmodelsAdapter(Adapter):
 
     def matches(self, model: Any) -> Match | None:
         """Match results by name; a model that was not fitted too, to be refused with the line to type."""
-        if isinstance(model, type) or not class_names(model)[0].startswith("statsmodels."):
+        if not class_names(model)[0].startswith("statsmodels."):
             return None
         return Match(1, f"{_kind(model)} of statsmodels: the distribution of its likelihood")
 

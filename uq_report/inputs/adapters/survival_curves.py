@@ -114,7 +114,7 @@ class LifelinesAdapter(CurvesAdapter):
 
     def matches(self, model: Any) -> Match | None:
         """Match every fitter of the library by name."""
-        if isinstance(model, type) or "lifelines.BaseFitter" not in class_names(model):
+        if "lifelines.BaseFitter" not in class_names(model):
             return None
         exact = "distributions of the time, with its likelihood"
         cells = "survival curves, with loss and entropy of cells of the time axis"
@@ -193,8 +193,6 @@ class SksurvAdapter(CurvesAdapter):
 
     def matches(self, model: Any) -> Match | None:
         """Match every estimator of the library by its module."""
-        if isinstance(model, type):
-            return None
         final = unwrap(model)[1]
         if not class_names(final)[0].startswith("sksurv."):
             return None

@@ -259,7 +259,7 @@ class TorchAdapter(Adapter):
     def matches(self, model: Any) -> Match | None:
         """Match instances of ``torch.nn.Module`` by the names of their classes."""
         names = class_names(model)
-        if isinstance(model, type) or "torch.Module" not in names:
+        if "torch.Module" not in names:
             return None
         if "gpytorch.GP" in names:
             return Match(1, f"{type(model).__name__}: a gpytorch model, with the noise of its likelihood")

@@ -67,8 +67,6 @@ class XGBoostAdapter(BoostedAdapter):
 
     def matches(self, model: Any) -> Match | None:
         """Match XGBoost's models by name, with an objective that is a likelihood."""
-        if isinstance(model, type):
-            return None
         final = unwrap(model)[1]
         if not comes_from(final, _MODELS):
             return None

@@ -8,13 +8,13 @@ from math import floor, isfinite, isnan, nan, sqrt
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import entr, stdtr, stdtrit
+from scipy.special import entr, stdtrit
 
 from ...checks.family import Judge, NotJudgedError, Said, TableCheck, family, needed, outcome, require, together
 from ...checks.reading import RuleOutcome, absent, by_reason, freedom, lacking, listed, measure_words, two_sided
 from ...checks.rule import Rule
 from ...core.model.measures import NLL
-from ...core.statistics.verdicts import holm
+from ...core.statistics.verdicts import holm, one_sided
 from ...core.support import options as opt
 from ...core.support.numbers import number, share_words, value_words
 from ...core.support.text import clean, short
@@ -236,13 +236,9 @@ def _unjudged(view: Claims) -> str:
 def _harmful(view: Claims, level: float, dof: float) -> list[ClaimLine]:
     """Return the features whose delivered importance is below the margin's negative, the lowest first."""
     lines = [x for x in view.part(DELIVERED) if x.feature != ALL_FEATURES and not x.unreliable]
-    tests = [_p_below(-view.margin - x.estimate, x.std_error, dof) for x in lines]
+    tests = [one_sided(-view.margin - x.estimate, x.std_error, dof) for x in lines]
     below = [x for x, p in zip(lines, holm(tests).tolist(), strict=True) if p <= level]
     return sorted(below, key=lambda line: line.estimate)
-
-
-def _p_below(excess: float, std_error: float, dof: float) -> float:
-    return float(not excess > 0) if std_error == 0 else float(stdtr(dof, -excess / std_error))
 
 
 def _worse(lines: Sequence[ClaimLine]) -> str:

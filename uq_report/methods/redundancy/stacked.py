@@ -21,9 +21,8 @@ FEW, MORE = 2, 4  # trees of each fold, and further ones where the first add som
 LEAST_GAIN = 0.01  # of the variance: what they must add to the linear fit
 SMALL = 200  # rows; fewer get all trees: two of them forecast noise, and more cost little
 LEVEL = 0.01  # of the test of what the linear fit leaves, without which no tree grows
-PER_COLUMN = (
-    15  # rows for each column of the linear fit; with fewer, trees are better at passing over what tells nothing
-)
+# rows for each column of the linear fit; with fewer, trees are better at passing over what tells nothing
+PER_COLUMN = 15
 MIN_LEAF = 5
 BINS = 8
 PENALTIES = 10.0 ** np.arange(-6, 2)

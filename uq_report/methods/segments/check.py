@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from math import isnan, sqrt
 from typing import ClassVar, NamedTuple
 
-from scipy import special
-
 from ...checks.family import Judge, Said, TableCheck, family, needed, require
 from ...checks.reading import RuleOutcome, listed, size_beyond
 from ...checks.rule import Rule
 from ...core.model.measures import ENTROPY, NLL
 from ...core.model.sampling import t_quantile
-from ...core.statistics.verdicts import holm
+from ...core.statistics.verdicts import holm, one_sided
 from ...core.support import options as opt
 from ...core.support.numbers import number, share_words, value_words
 from ...core.support.text import short
@@ -110,12 +108,8 @@ def _margin(rule: Rule, view: SegmentsView, line: SegmentLine) -> float:
 
 def _p_beyond(line: SegmentLine, margin: float) -> float:
     """Return the larger of two one-sided p-values: of a mean above the margin, and of one above that of the rest."""
-    own = _one_sided(line.estimate - margin, line.std_error, line.units - 1)
-    return max(own, _one_sided(line.difference, line.difference_std_error, line.freedom))
-
-
-def _one_sided(excess: float, std_error: float, freedom: float) -> float:
-    return float(not excess > 0) if std_error == 0 else float(special.stdtr(freedom, -excess / std_error))
+    own = one_sided(line.estimate - margin, line.std_error, line.units - 1)
+    return max(own, one_sided(line.difference, line.difference_std_error, line.freedom))
 
 
 def _beyond(rule: Rule, line: SegmentLine, margin: float) -> dict[str, float]:
@@ -249,8 +243,8 @@ def _mispredicted(rule: Rule, run: Run) -> RuleOutcome:
 def _p_offset(line: ResidualLine, margin: float) -> float:
     """Return the larger p-value of a mean residual within the margin, and of one no further from 0 than the others'."""
     size, side = abs(line.estimate), 1 if line.estimate > 0 else -1
-    own = sum(_one_sided(size + end, line.std_error, line.units - 1) for end in (-margin, margin))
-    return max(min(own, 1.0), _one_sided(side * line.difference, line.difference_std_error, line.freedom))
+    own = sum(one_sided(size + end, line.std_error, line.units - 1) for end in (-margin, margin))
+    return max(min(own, 1.0), one_sided(side * line.difference, line.difference_std_error, line.freedom))
 
 
 def _wrong_on_average(rule: Rule, raised: Sequence[Offset], *, level: bool) -> Said:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,14 +80,15 @@ class Coding:
 
     def by(self, target: FloatArray) -> list[CodedFeature]:
         """Return every feature as codes for a target, shape (n,)."""
-        coded = []
-        for name, kind in self.subject.kinds.items():
-            values = pd.Series(self.subject.values(name))
-            if kind == "categorical":
-                coded.append(_levels(name, values, self.rows, target))
-            else:
-                coded.append(_ordered(name, as_numbers(values, kind), self.rows, kind == "datetime"))
-        return coded
+        columns = {name: pd.Series(self.subject.values(name)) for name in self.subject.kinds}
+        return [self._same.get(name) or _levels(name, values, self.rows, target) for name, values in columns.items()]
+
+    @cached_property
+    def _same(self) -> Mapping[str, CodedFeature]:
+        """The features whose codes are the same for every target."""
+        kinds = {name: kind for name, kind in self.subject.kinds.items() if kind != "categorical"}
+        numbers = {name: as_numbers(pd.Series(self.subject.values(name)), kind) for name, kind in kinds.items()}
+        return {name: _ordered(name, numbers[name], self.rows, kind == "datetime") for name, kind in kinds.items()}
 
 
 def _ordered(name: str, values: FloatArray, rows: IntArray, dates: bool) -> CodedFeature:

@@ -8,15 +8,18 @@ from typing import NamedTuple
 from ...core.support.text import count
 from ...document.document import Card
 from ...document.text import clean, interval, name, sentence, spaced, value_words
+from ...evidence import ids
 from ...evidence.comparisons import ACCURACY_GAIN, Comparisons
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DIFFERENCE, Claims
 from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, CalibrationView, DecisionLine, Decisions, ScoreLine
 from ...evidence.view import by_feature
+from ...reading.referral import ordering_words, referral_words
 from ...reading.run_reader import FAILED, RunReader
 from ...reading.sentences import amount, apart, estimate_words, percent, scaled, share, unbracketed
 from ..sections.comparisons import in_the_large
 from ..sections.outcomes import ITEMS_WITH_SKILL
 from ..sections.uncertainty import gain_words, score_name, why_open
+from ..sections.usefulness import TITLE, UNTESTED, verdict
 
 PERFORMANCE, CALIBRATION = "Performance", "Calibration"
 NOT_TESTED = "Not tested"
@@ -264,3 +267,14 @@ def realised(e: RunReader) -> str:
     ratio = value_words(whole.share, whole.share_lower, whole.share_upper)
     over = ", over-dispersion or over-fitting" if e.subject.family == "Poisson" else ", over-fitting"
     return f"Realisation ratio of the importance: {ratio}{over if whole.share_upper < 1 else ''}."
+
+
+def usefulness(e: RunReader) -> Card:
+    """Return the card: the verdict, the one number beside it, and what referring the 10 % most uncertain does."""
+    ended = next((outcome for outcome in e.run.outcomes if outcome.check == ids.SELECTIVE), None)
+    headline = verdict(e)
+    words = referral_words(e.run, brief=True)
+    why = "" if ended is None or headline != UNTESTED else sentence(ended.reason)
+    missing = "" if words or why else e.why_missing(ids.SELECTIVE)
+    texts = tuple(filter(None, (words, why, missing)))
+    return Card(title=TITLE, headline=headline, aside=ordering_words(e.run), texts=texts)

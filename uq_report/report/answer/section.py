@@ -28,10 +28,8 @@ from ...reading.sentences import DAGGER, largest_words
 from ..nouns import named
 from ..plots import TITLES, DriverPanel, draw_drivers
 from ..sections.groups import affected_card
-from .advice import largest_sample
-from .cards import calibration, calibration_sentence, performance, performance_sentence
+from .cards import calibration, calibration_sentence, performance, performance_sentence, usefulness
 from .drivers import LOSS, UNCERTAINTY, drivers, margin_of, rankings
-from .usefulness import usefulness
 
 ROWS = 6  # features, so that page 1 has room for the figure
 INCONCLUSIVE = ("UQ102", "UQ952")  # a larger sample decides these
@@ -202,6 +200,7 @@ DIGITS = 12  # of the hash; the whole of it stands with the report's identity
 ENDS = (
     (("found",), "with findings"), (("passed",), "passed"), (("ignored",), "waived"), (NO_VERDICT, "without a verdict"),
 )  # fmt: skip
+DECISIVE = ("calibration", "performance", "policy")  # the recommendation rests on these checks
 LEADS = ("Not assessable", "Also not assessable")
 MOST_OUTSIDE = 0.5  # of the observations, outside the training domain
 CALIBRATED = "calibration"
@@ -253,6 +252,28 @@ def _foot(e: RunReader) -> str:
         else ""
     )
     return spaced(f"{'; '.join(filter(None, identity))}.", checks, largest_sample(e), f"{NOT_ASSESSED}{parts}.")
+
+
+def largest_sample(e: RunReader) -> str:
+    """Return the largest sample size that is advised for a decisive check left open, with the check; empty for none.
+
+    Rules on groups or segments can ask for samples that nobody has; their findings state these numbers.
+
+    Examples
+    --------
+    >>> from uq_report.evidence.finding import Outcome
+    >>> from uq_report.evidence.run import Run
+    >>> open_ = Outcome(check="performance", state="skipped", reason="r", title="Performance", n_needed=2300)
+    >>> run = Run(as_of="2026-01-01", subject={}, settings={}, environment={}, outcomes=(open_,))
+    >>> largest_sample(RunReader(run))
+    'Inconclusive rules: up to about 2,300 observations give 80% power (Performance).'
+    """
+    leading = (o for o in e.run.outcomes if o.check in DECISIVE and o.n_needed is not None)
+    sizes = {clean(o.title or o.check, 60): o.n_needed or 0 for o in leading}
+    if not sizes:
+        return ""
+    check = max(sizes, key=lambda title: sizes[title])
+    return f"Inconclusive rules: up to about {sizes[check]:,} observations give 80% power ({check})."
 
 
 def actions(e: RunReader) -> tuple[Step, ...]:

@@ -234,8 +234,23 @@ def corrupted(e: RunReader) -> str:
     cases: dict[str, list[Corrupted]] = {}
     for one in _corrupted(e):
         cases.setdefault(one.case, []).append(one)
-    texts = (_SENTENCES[case](some) for case, some in cases.items() if case)
-    return spaced(*(text.replace("{loss}", e.log_score) for text in texts))
+    return spaced(*(_SENTENCES[case].format(loss=e.log_score, **_words(some)) for case, some in cases.items() if case))
+
+
+def _words(some: Sequence[Corrupted]) -> dict[str, str]:
+    """Return what the sentences say of features: their names, and the numbers that a case states, in their order."""
+    entropies, first, single = [one.entropy for one in some], some[0].feature, len(some) == 1
+    return {
+        "names": joined([one.feature for one in some]),
+        "losses": sizes([one.loss for one in some]),
+        "falls": sizes(entropies),
+        "rises": joined(list(map(rounded, entropies))),
+        "gaps": joined([rounded(one.gap) for one in some]),
+        "skills": joined([f"{one.predicted.estimate:.2f}" for one in some if one.predicted is not None]),
+        "who": f"{first} is" if single else "They are",
+        "it": "it" if single else "them",
+        "feature": first if single else "them",
+    }
 
 
 def _corrupted(e: RunReader) -> list[Corrupted]:
@@ -253,57 +268,15 @@ def _corrupted(e: RunReader) -> list[Corrupted]:
     return [Corrupted(x, entropies[x.feature], gaps[x.feature], predicted.get(x.feature)) for x in costly[:NAMED]]
 
 
-def _raised(some: Sequence[Corrupted]) -> str:
-    """Return how the sentences begin: whose corrupted values increase the log loss, and by how much."""
-    names = joined([one.feature for one in some])
-    return f"Corrupted values of {names} increase the {{loss}} by {sizes([one.loss for one in some])} nats"
-
-
-def _unpredictable(some: Sequence[Corrupted]) -> str:
-    who, them = (f"{some[0].feature} is", "it") if len(some) == 1 else ("They are", "them")
-    return (
-        f"{_raised(some)} and are not visible in the stated uncertainty. {who} not predictable from the other "
-        f"features, so hardly any model could detect {them}: check {them} at data entry."
-    )
-
-
-def _in_part(some: Sequence[Corrupted]) -> str:
-    skills = joined([f"{one.predicted.estimate:.2f}" for one in some if one.predicted is not None])
-    them = some[0].feature if len(some) == 1 else "them"
-    known = f"although the other features predict {them} in part (R² {skills})"
-    return f"{_raised(some)} without increasing the stated uncertainty, {known}."
-
-
-def _hidden(some: Sequence[Corrupted]) -> str:
-    return f"{_raised(some)} without increasing the stated uncertainty."
-
-
-def _less(some: Sequence[Corrupted]) -> str:
-    rises, gaps = (
-        joined([rounded(line) for line in lines]) for lines in zip(*((x.entropy, x.gap) for x in some), strict=True)
-    )
-    return f"{_raised(some)} and the stated uncertainty by {rises} nats: {gaps} nats are not signalled."
-
-
-def _alike(some: Sequence[Corrupted]) -> str:
-    return f"{_raised(some)}, and the stated uncertainty rises by as much as the loss."
-
-
-def _more(some: Sequence[Corrupted]) -> str:
-    return f"{_raised(some)}, and the stated uncertainty rises by more than the loss."
-
-
-def _confident(some: Sequence[Corrupted]) -> str:
-    falls = sizes([one.entropy for one in some])
-    return f"{_raised(some)}, and the model becomes more confident (entropy {falls} nats)."
-
-
-_SENTENCES = {
-    UNPREDICTABLE: _unpredictable,
-    IN_PART: _in_part,
-    HIDDEN: _hidden,
-    LESS: _less,
-    ALIKE: _alike,
-    MORE: _more,
-    CONFIDENT: _confident,
+_RAISED = "Corrupted values of {names} increase the {loss} by {losses} nats"
+_SENTENCES: Mapping[str, str] = {
+    UNPREDICTABLE: f"{_RAISED} and are not visible in the stated uncertainty. {{who}} not predictable from the other "
+    "features, so hardly any model could detect {it}: check {it} at data entry.",
+    IN_PART: f"{_RAISED} without increasing the stated uncertainty, although the other features predict {{feature}} "
+    "in part (R² {skills}).",
+    HIDDEN: f"{_RAISED} without increasing the stated uncertainty.",
+    LESS: f"{_RAISED} and the stated uncertainty by {{rises}} nats: {{gaps}} nats are not signalled.",
+    ALIKE: f"{_RAISED}, and the stated uncertainty rises by as much as the loss.",
+    MORE: f"{_RAISED}, and the stated uncertainty rises by more than the loss.",
+    CONFIDENT: f"{_RAISED}, and the model becomes more confident (entropy {{falls}} nats).",
 }

@@ -52,14 +52,8 @@ READINGS: Mapping[str, str] = {
     INCONCLUSIVE: "Inconclusive",
     HARMLESS: "Permuting them changes neither",
 }
-RISING = (
-    ALIKE,
-    LESS,
-    MORE,
-    HIDDEN,
-    CONFIDENT,
-    OPEN_RISE,
-)  # the log loss rises, with the uncertainty in the first three
+# the log loss rises, with the uncertainty in the first three
+RISING = (ALIKE, LESS, MORE, HIDDEN, CONFIDENT, OPEN_RISE)
 
 
 def drives(e: RunReader) -> Section:

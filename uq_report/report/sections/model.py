@@ -214,15 +214,8 @@ SIGNED = (
     ("Author of this report", "about.author"), ("Independence of the review", "about.independence"),
     ("Signatures", "about.signers"), ("Status", "about.status"),
 )  # fmt: skip
-NO_TEXT = (
-    "title",
-    "status",
-    "classification",
-    "signers",
-    "observation",
-    "unit",
-    "legal_basis",
-)  # what need not be completed
+# what need not be completed
+NO_TEXT = ("title", "status", "classification", "signers", "observation", "unit", "legal_basis")
 
 
 def sign_off(e: RunReader) -> Section:

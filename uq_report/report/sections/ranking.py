@@ -30,7 +30,6 @@ from ...reading.sentences import NUMBERS
 ROWS = 15  # features that are printed, the leading ones
 CORRECTED = "adjusted for redundancy"
 DASH = "\u2011"  # a hyphen at which no line breaks
-HEADS = {"loss": "loss", "prediction": "prediction", "uncertainty": "uncertainty", "distribution": "distribution"}
 
 
 class Source(NamedTuple):
@@ -81,7 +80,7 @@ class RankingColumn(rank_ranges.FeatureRanking):
     def column(self) -> Column:
         """Return the head: question, method, and whether sizes or changes are averaged."""
         kind = "mean size" if self.is_size else "mean change"
-        return Column(f"{HEADS[self.source.question]}: {self.source.head}, {kind}", unit=self.facts.unit)
+        return Column(f"{self.source.question}: {self.source.head}, {kind}", unit=self.facts.unit)
 
     def place(self, feature: str) -> str:
         """Return a rank with the ranks it may have: ``"2 (1 to 3)"``; without intervals ``"≈ 2"``."""
@@ -99,7 +98,7 @@ class RankingColumn(rank_ranges.FeatureRanking):
         table = pd.DataFrame.from_dict(rows, orient="index", columns=[col.ESTIMATE, col.LOWER, col.UPPER], dtype=float)
         question = self.source.question
         role = "uncertainty" if question == "distribution" else question
-        return DrawnRanks(HEADS[question], self.source.head.partition(" for ")[0], table, role)
+        return DrawnRanks(question, self.source.head.partition(" for ")[0], table, role)
 
     def cells(self) -> dict[str, str]:
         """Return each feature's number, rounded to its error, with its ranks on one line: ``"0.041 · 2 (1-3)"``."""
