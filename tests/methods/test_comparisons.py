@@ -181,7 +181,7 @@ def row(
 @pytest.mark.parametrize(("upper", "end"), [(0.010, "not established."), (-0.001, ").")])
 def test_the_sentence_on_the_level(upper: float, end: str) -> None:
     words = in_the_large(view(row(IN_THE_LARGE, (0.286, 0.328), (-0.095, upper), "probability")))
-    assert words.startswith("Mean predicted probability of bad 28.6 %, observed 32.8 %: difference −4")
+    assert words.startswith("Mean predicted probability of bad 28.6%, observed 32.8%: difference −4")
     assert words.endswith(end)
     assert ("not established" in words) is (upper > 0)
 
@@ -189,7 +189,7 @@ def test_the_sentence_on_the_level(upper: float, end: str) -> None:
 def test_the_sentence_on_the_majority() -> None:
     words = over_majority(view(row(ACCURACY_GAIN, (0.72, 0.672), (-0.006, 0.1), "share of observations", of="good")))
     assert words == (
-        "72.0 % of the predictions are correct; always predicting good, the majority in training, gives 67.2 %: "
+        "72.0% of the predictions are correct; always predicting good, the majority in training, gives 67.2%: "
         "difference 5 points (−1 to 10), not established."
     )
 
@@ -243,7 +243,7 @@ def test_of_several_classes_the_farthest_is_said() -> None:
         row(IN_THE_LARGE, (0.31, 0.3), (-0.04, 0.06), "probability", of="low"),
     ]
     words = in_the_large(view(*rows))
-    assert words.startswith("Of 2 classes the largest difference: mean predicted probability of mid 30.0 %, observed")
+    assert words.startswith("Of 2 classes the largest difference: mean predicted probability of mid 30.0%, observed")
     assert len(lines_of_three_classes()) == 3
 
 

@@ -222,7 +222,7 @@ def test_tables_hold_the_estimates_of_the_evidence() -> None:
     made = reading.table(document(run, appendix="full"), "drivers-nll-table")
     part = result.estimates[result.estimates["measure"] == "nll"].sort_values("estimate", ascending=False)
     heads = [column.label for column in made.columns]
-    for head, column in (("importance", "estimate"), ("std. error", "std_error"), ("95 % from", "lower")):
+    for head, column in (("importance", "estimate"), ("std. error", "std_error"), ("95% from", "lower")):
         assert [row[heads.index(head)] for row in made.rows] == part[column].tolist()
     assert [row[heads.index("verdict")] for row in made.rows] == part["verdict"].tolist()
 

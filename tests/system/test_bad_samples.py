@@ -136,7 +136,7 @@ UNJUDGED = {
     "one class": f"{OPEN} for the loss, because all 61 observations belong to one class (20 of another are needed)",
     "few events": f"{OPEN} for the loss, because only 6 observations are of the rarer class (20 are needed)",
     "one cluster": f"{OPEN}, because 1 cluster does not show the variation between clusters (20 are needed)",
-    "all rows outside": "performance inside the training domain, because 100 % of the observations lie outside it",
+    "all rows outside": "performance inside the training domain, because 100% of the observations lie outside it",
     "constant model": "importance, because permuting any feature changes no prediction",
 }
 

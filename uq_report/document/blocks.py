@@ -130,7 +130,7 @@ def interval_columns(table: pd.DataFrame) -> tuple[Column, ...]:
     if not has_interval(table).any():
         return ()
     level = float(table.loc[has_interval(table), col.CONFIDENCE].iloc[0])
-    label = f"{100 * level:.0f} % " if np.isfinite(level) else ""
+    label = f"{100 * level:.0f}% " if np.isfinite(level) else ""
     return (Column(f"{label}from", "number"), Column("to", "number"))
 
 

@@ -26,8 +26,8 @@ def referral_words(run: Run, kept: float = KEPT, *, brief: bool = False) -> str:
 
     `brief` leaves out the threshold of the uncertainty, and the share of errors where no change is established.
 
-    ``"Referring the 10 % most uncertain observations (… above 0.46) lowers the error rate of the others from 23.5 % to
-    20.9 % (18.1 to 24.0); 20 % (16 to 25) of all errors are among them, 10 % expected by chance."``
+    ``"Referring the 10% most uncertain observations (… above 0.46) lowers the error rate of the others from 23.5% to
+    20.9% (18.1 to 24.0); 20% (16 to 25) of all errors are among them, 10% expected by chance."``
     """
     view, curve = SelectiveView.find(run), RiskCoverageView.find(run)
     line = None if curve is None else curve.at(kept)
@@ -35,7 +35,7 @@ def referral_words(run: Run, kept: float = KEPT, *, brief: bool = False) -> str:
         return ""
     whole = line.estimate + line.saved
     above = f" ({view.uncertainty.partition(' (')[0]} above {number(line.threshold)})"
-    which = f"{100 * (1 - kept):.0f} % most uncertain observations{'' if brief else above}"
+    which = f"{100 * (1 - kept):.0f}% most uncertain observations{'' if brief else above}"
     verb, open_ = _change(line)
     change = f"{verb} the {view.loss} of the others from {_size(whole, curve.unit)} to {_risk(line, curve)}{open_}"
     return f"Referring the {which} {change}{'' if brief and open_ else _captured(line, view)}."
@@ -56,7 +56,7 @@ def _change(line: RiskLine) -> tuple[str, str]:
 
 
 def _size(value: float, unit: str) -> str:
-    return f"{100 * value:.1f} %" if is_share(unit) else number(value)
+    return f"{100 * value:.1f}%" if is_share(unit) else number(value)
 
 
 def _risk(line: RiskLine, curve: RiskCoverageView) -> str:
@@ -67,7 +67,7 @@ def _captured(line: RiskLine, view: SelectiveView) -> str:
     if isnan(line.captured):
         return ""
     what = "errors are" if view.classes else "absolute error is"
-    chance = f"{100 * (1 - line.x):.0f} % expected by chance"
+    chance = f"{100 * (1 - line.x):.0f}% expected by chance"
     return f"; {percent(line.captured, line.captured_lower, line.captured_upper)} of all {what} among them, {chance}"
 
 
@@ -79,7 +79,7 @@ def ordering_words(run: Run) -> str:
         return ""
     if view.classes:
         return f"AUROC of failures {value_words(line.estimate, line.lower, line.upper)}, 0.5 by chance"
-    return f"gain {percent(line.estimate, line.lower, line.upper)} of the largest possible, 0 % by chance"
+    return f"gain {percent(line.estimate, line.lower, line.upper)} of the largest possible, 0% by chance"
 
 
 def group_words(run: Run) -> str:

@@ -251,7 +251,7 @@ class Calibration(BuiltInExplainer):
     scale, skewness and tails of the PIT for numbers (sinh-arcsinh). A second gain is that of a mean and a spread by
     segment, from a small regression tree; it names the features that the segments are made of. Both need at least 20
     observations, clusters or blocks. Intervals are at the run's level; ``lower_90`` and ``upper_90`` are always at
-    90 %.
+    90%.
 
     Parameters
     ----------

@@ -269,7 +269,7 @@ def uniform_distance(u: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def coverage_gap(u: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the largest |coverage - level| over the central 50, 80, 90 and 95 % intervals, of each row of `u`."""
+    """Return the largest |coverage - level| over the central 50, 80, 90 and 95% intervals, of each row of `u`."""
     inside = [np.abs((np.abs(u - 0.5) <= level / 2) @ weights - level) for level in LEVELS]
     return np.asarray(np.max(inside, axis=0))
 

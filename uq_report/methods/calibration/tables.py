@@ -205,7 +205,7 @@ class Promise(NamedTuple):
 
 
 def promised_scores(q: Distribution, y: AnyArray, train: AnyArray | None) -> list[CalibrationScore]:
-    """Return interval score, width or set size, and what is missed, at the level nearest to 90 %; [] without sets.
+    """Return interval score, width or set size, and what is missed, at the level nearest to 90%; [] without sets.
 
     The baseline of the interval score is the central interval of the training y, else of the other test rows.
     """
@@ -242,7 +242,7 @@ def marginal(y: AnyArray, train: AnyArray | None, level: float) -> Intervals:
 
 
 def promise(q: Distribution, y: AnyArray, sampling: Sampling) -> Promise:
-    """Return the exact binomial test of the level nearest to 90 %, at the effective number of rows."""
+    """Return the exact binomial test of the level nearest to 90%, at the effective number of rows."""
     held = cast("Intervals | LabelSets", q)
     hits = held.covered(y)[:, held.main].astype(float)
     line = share_of(hits, sampling, 0.9)
@@ -266,7 +266,7 @@ def promised_coverage(q: Distribution, y: AnyArray, sampling: Sampling, level: f
         empty = int((sizes[:, held.main] == 0).sum())
         notes.append(
             f"width is the mean number of classes in a set; {count(empty, 'set')} of {len(y)} at "
-            f"{100 * held.levels[held.main]:g} % hold no class at all."
+            f"{100 * held.levels[held.main]:g}% hold no class at all."
         )
         title = "Coverage of label sets"
     else:

@@ -77,7 +77,7 @@ OVER_CLAIMED = Rule(
     "the largest model-implied importance, is above the margin and above {min_share:pct} of the model-implied one "
     "(level {level}, adjusted over features; lower end of the interval). High if the realisation ratio of all features "
     "together is at most {high:pct}, medium up to {medium:pct}, else low. The features named exceed the limits "
-    "themselves, and the 80 % interval of their ratio ends below {high:pct}; the smallest is first. Where a feature's "
+    "themselves, and the 80% interval of their ratio ends below {high:pct}; the smallest is first. Where a feature's "
     "realised importance is below the margin's negative (one-sided test, level {level}, Holm-adjusted over features), "
     "it makes predictions worse: the lowest that exceeds the limits itself is named alone, as the cause.",
     raised=("p_adjusted <= level and beyond > 0 and claim >= min_size and missing > min_share",),
@@ -185,7 +185,7 @@ class ClaimsCheck(TableCheck):
 
 
 def _upper_80(line: ClaimLine, dof: float) -> float:
-    """Return the upper end of the 80 % interval of a share."""
+    """Return the upper end of the 80% interval of a share."""
     narrower = stdtrit(dof, 0.9) / stdtrit(dof, 0.5 + line.confidence / 2)
     return float(line.share + narrower * (line.share_upper - line.share))
 
@@ -428,11 +428,11 @@ def _percent(share: float) -> str:
     Examples
     --------
     >>> _percent(0.4567), _percent(0.9799), _percent(1.0), _percent(float("nan"))
-    ('46 %', '97.9 %', '99.9 %', 'an unknown share')
+    ('46%', '97.9%', '99.9%', 'an unknown share')
     """
     if isnan(share):
         return "an unknown share"
-    return f"{min(floor(1000 * share) / 10, 99.9):.1f} %" if share > 0.9 else f"{100 * share:.0f} %"
+    return f"{min(floor(1000 * share) / 10, 99.9):.1f}%" if share > 0.9 else f"{100 * share:.0f}%"
 
 
 def _leak(rule: Rule, feature: SingleFeatureInfo, run: Run) -> Said:

@@ -119,7 +119,7 @@ def _against(e: RunReader, skill: SkillEstimate, *, headed: bool) -> str:
     if skill.side:
         return f"{text}, {skill.words} {'below' if skill.side > 0 else 'above'} {base}."
     reduction = interval(100 * skill.lower, 100 * skill.upper)
-    return f"{text}, not shown to be below {base}; reduction {reduction} %."
+    return f"{text}, not shown to be below {base}; reduction {reduction}%."
 
 
 def _accuracy(e: RunReader, aside: str) -> str:
@@ -129,10 +129,10 @@ def _accuracy(e: RunReader, aside: str) -> str:
         return ""
     gain = None if view is None else view.line(ACCURACY_GAIN)  # of the class that prevails in the training sample
     if gain is None:
-        majority = f"majority class {100 * max(counts) / sum(counts):.0f} %"
+        majority = f"majority class {100 * max(counts) / sum(counts):.0f}%"
     else:
         trained = ", the majority in training:" if 2 * gain.reference < 1 else ""
-        majority = f"always predicting {name(gain.of)}{trained} {100 * gain.reference:.1f} %"
+        majority = f"always predicting {name(gain.of)}{trained} {100 * gain.reference:.1f}%"
     if aside.startswith(ACCURACY):
         return f"{majority[0].upper()}{majority[1:]}."
     return f"Accuracy {share(accuracy)}; {majority}."
@@ -247,7 +247,7 @@ def _undecided(e: RunReader, view: CalibrationView, gap: ScoreLine) -> str:
 
 
 def _words(gap: ScoreLine, sign: int = 1) -> str:
-    """Return the gap with its 90 % interval."""
+    """Return the gap with its 90% interval."""
     return scaled(gap.estimate, gap.lower_90, gap.upper_90, gap.unit, sign=sign)
 
 

@@ -349,7 +349,7 @@ def _outside(e: RunReader) -> str:
     """Say that most observations are outside the training domain."""
     view = SupportView.find(e.run)
     share = max((line.estimate for line in view.lines if line.item == OUTSIDE), default=0.0) if view else 0.0
-    far = f"because {100 * share:.0f} % of the observations lie outside it"
+    far = f"because {100 * share:.0f}% of the observations lie outside it"
     return f"performance inside the training domain, {far}" if share > MOST_OUTSIDE else ""
 
 

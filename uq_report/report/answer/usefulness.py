@@ -11,7 +11,7 @@ from ..sections.usefulness import TITLE, UNTESTED, verdict
 
 
 def usefulness(e: RunReader) -> Card:
-    """Return the card: the verdict, the one number beside it, and what referring the 10 % most uncertain does."""
+    """Return the card: the verdict, the one number beside it, and what referring the 10% most uncertain does."""
     ended = next((outcome for outcome in e.run.outcomes if outcome.check == ids.SELECTIVE), None)
     headline = verdict(e)
     words = referral_words(e.run, brief=True)

@@ -99,7 +99,7 @@ def benchmarked(e: RunReader) -> tuple[Block, ...]:
 def _beside(e: RunReader, line: PairedLine) -> tuple[str, str, str]:
     """Return both scores and their difference; of shares in percent and points."""
     if line.measure == "accuracy":
-        both = [f"{100 * value:.1f} %" for value in (line.champion, line.challenger)]
+        both = [f"{100 * value:.1f}%" for value in (line.champion, line.challenger)]
         return both[0], both[1], scaled(line.estimate, line.lower, line.upper, "share of rows")
     return value_words(line.champion), value_words(line.challenger), _value(e, line)
 

@@ -111,7 +111,7 @@ def roc_words(e: RunReader, view: Roc) -> str:
     lead = "ROC curve" if area is None else f"ROC curve, AUC {estimate_words(area)}"
     if not view.decided:
         return f"{lead}."
-    false, true = (f"{100 * rate:.0f} %" for rate in view.decided)
+    false, true = (f"{100 * rate:.0f}%" for rate in view.decided)
     return f"{lead}. The model's decisions find {true} of {name(view.event)} at a false-positive rate of {false}."
 
 
@@ -121,7 +121,7 @@ def benefit_curve_words(view: NetBenefit) -> str:
     if not worth:
         return "At no threshold is the model shown to be worth more than treating all or none."
     first, last = (f"{100 * view.lines[worth[k]].x:g}" for k in (0, -1))
-    where = f"from {first} to {last} %" if worth[-1] - worth[0] + 1 == len(worth) else f"between {first} and {last} %"
+    where = f"from {first} to {last}%" if worth[-1] - worth[0] + 1 == len(worth) else f"between {first} and {last}%"
     return f"The model is shown to be worth more than treating all or none at {count(len(worth), 'threshold')} {where}."
 
 
@@ -167,4 +167,4 @@ def _difference(line: ComparisonLine) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f}%"

@@ -48,7 +48,7 @@ def _shape(n100: float, n250: float, n800: float, n3000: float) -> Mapping[int, 
     return {100: n100, 250: n250, 800: n800, 3000: n3000}
 
 
-IN_SEGMENT = "in 13 % of the observations"
+IN_SEGMENT = "in 13% of the observations"
 FAULTS: tuple[DetectableFault, ...] = (
     DetectableFault(f"log-odds wrong by 1 {IN_SEGMENT}", CLASSES, SEGMENTS, _segment(0, 0, 0.02, 0.05)),
     DetectableFault(f"log-odds wrong by 1.5 {IN_SEGMENT}", CLASSES, SEGMENTS, _segment(0, 0.07, 0.52, 0.93)),
@@ -57,7 +57,7 @@ FAULTS: tuple[DetectableFault, ...] = (
     DetectableFault(f"mean wrong by 0.5 standard deviations {IN_SEGMENT}", NUMBERS, SEGMENTS,
                     _segment(0.02, 0.02, 0.10, 0.45)),
     DetectableFault(f"mean wrong by 1 standard deviation {IN_SEGMENT}", NUMBERS, SEGMENTS, _segment(0.62, 1, 1, 1)),
-    DetectableFault("standard deviation stated 15 % too small", NUMBERS, CALIBRATION, _shape(0.15, 0.43, 0.63, 0.85)),
+    DetectableFault("standard deviation stated 15% too small", NUMBERS, CALIBRATION, _shape(0.15, 0.43, 0.63, 0.85)),
     DetectableFault("normal distribution stated for t-distributed outcomes, 5 degrees of freedom", NUMBERS,
                     CALIBRATION, _shape(0.18, 0.38, 0.72, 1)),
     DetectableFault("normal distribution stated for t-distributed outcomes, 3 degrees of freedom", NUMBERS,

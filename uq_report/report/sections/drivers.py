@@ -183,7 +183,7 @@ def _repeated(e: RunReader) -> str:
         return UNREPEATED
     shares = {line.feature: line.estimate for line in view.lines if line.item == SHARE}
     parts = [
-        f"{mention(line.feature)}{f' {100 * share:.0f} %' if (share := shares.get(line.feature, 0.0)) > 0 else ''}"
+        f"{mention(line.feature)}{f' {100 * share:.0f}%' if (share := shares.get(line.feature, 0.0)) > 0 else ''}"
         for line in largest_first(above)
     ]
     return (

@@ -213,11 +213,11 @@ def size_words(finding: Finding) -> str:
     --------
     >>> given = {"code": "UQ1", "title": "", "severity": "low", "statement": "", "evidence": ("a",), "rests_on": ""}
     >>> size_words(Finding(**given, size=0.25)), size_words(Finding(**given, size=1.38)), size_words(Finding(**given))
-    ("25 % of the model's skill", "1.38 times the model's skill", '')
+    ("25% of the model's skill", "1.38 times the model's skill", '')
     """
     if finding.size is None:
         return ""
-    many = f"{finding.size:.3g} times" if finding.size > 1 else f"{100 * finding.size:.3g} % of"
+    many = f"{finding.size:.3g} times" if finding.size > 1 else f"{100 * finding.size:.3g}% of"
     return f"{many} the model's skill"
 
 
@@ -379,7 +379,7 @@ def findings(e: RunReader) -> Section:
             nothing_open(e),
             "" if e.findings else ended(e),
             also,
-            f"In brackets: {100 * e.confidence:g} % intervals, unless another level is stated." * bool(every),
+            f"In brackets: {100 * e.confidence:g}% intervals, unless another level is stated." * bool(every),
         )
     )
     told = [_block(e, group) for group in every if group not in noted]
@@ -482,7 +482,7 @@ def _statement(e: RunReader, group: FindingGroup) -> str:
 
 def _short(e: RunReader, text: str) -> str:
     """Return a statement without the level of the intervals that the section states once."""
-    return re.sub(rf"\({100 * e.confidence:g}\s%\sinterval ", "(", text)
+    return re.sub(rf"\({100 * e.confidence:g}%\sinterval ", "(", text)
 
 
 def _members(group: FindingGroup) -> tuple[Block, ...]:

@@ -56,7 +56,7 @@ def detectable(e: RunReader) -> Section | None:
     columns = (
         Column("fault"),
         Column(f"audits that detect it, {what} = {units}"),
-        Column(f"n for {100 * POWER:.0f} %"),
+        Column(f"n for {100 * POWER:.0f}%"),
     )
     note = (
         "Shares of simulated audits with independent observations, at the largest simulated size up to that of this "
@@ -77,7 +77,7 @@ def _share_detected(e: RunReader, fault: DetectableFault, n: int) -> str:
     if not applied:
         return "not assessed"
     power = fault.power(n)
-    return f"not measured below n = {min(fault.powers)}" if power is None else f"{100 * power:.0f} %"
+    return f"not measured below n = {min(fault.powers)}" if power is None else f"{100 * power:.0f}%"
 
 
 def _assumed(e: RunReader) -> Iterator[str]:

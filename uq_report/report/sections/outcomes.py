@@ -105,7 +105,7 @@ def _training(line: ScoreLine) -> str:
     if not isfinite(line.training):
         return ""
     bare = line.item in ("roc_auc", "r2") or not is_share(line.unit)
-    return value_words(line.training) if bare else f"{100 * line.training:.0f} %"
+    return value_words(line.training) if bare else f"{100 * line.training:.0f}%"
 
 
 def _skill(e: RunReader, lines: Sequence[ScoreLine]) -> str:

@@ -222,7 +222,7 @@ def _intervals(e: RunReader, columns: Sequence[RankingColumn]) -> str:
         [x.source.words for x in columns if x.has_intervals and x.together is together] for together in (True, False)
     )
     bare, view = [x.source.words for x in columns if not x.has_intervals], AgreementView.find(e.run)
-    levels = [f" ({100 * line.confidence:.0f} %)" for line in view.lines if line.has_interval] if view else []
+    levels = [f" ({100 * line.confidence:.0f}%)" for line in view.lines if line.has_interval] if view else []
     return spaced(
         f"Rank intervals are simultaneous within a column{''.join(levels[:1])}." * bool(joint),
         f"{'Those' if joint else 'Rank intervals'} of {joined(single)} are per feature." * bool(single),

@@ -257,7 +257,7 @@ def _level(ledger: Ledger, feature: str) -> str:
     """Return the level of the intervals, where all have the same."""
     lines = [ranking.lines.get(feature) for ranking in ledger.leading]
     levels = {round(100 * line.confidence) for line in lines if line is not None and line.has_interval}
-    return f" ({levels.pop()} %)" if len(levels) == 1 else ""
+    return f" ({levels.pop()}%)" if len(levels) == 1 else ""
 
 
 LINES = 40  # of the table of the others
