@@ -142,14 +142,18 @@ def coverage(
     return diagnostic(ids.CALIBRATION_COVERAGE, title, pd.DataFrame(table), notes=tuple(notes))
 
 
-def decisions(q: Categorical, y: IntArray, sampling: Sampling, level: float) -> Diagnostic:
+def decisions(
+    q: Categorical, y: IntArray, sampling: Sampling, level: float, order: IntArray | None = None
+) -> Diagnostic:
     """Return recall and precision of each class at the model's own decisions, with Wilson intervals.
 
-    ``meta["counts"]`` holds the rows of each observed class (row) by the class decided for (column).
+    ``meta["counts"]`` holds the rows of each observed class (row) by the class decided for (column), in
+    the `order` of the classes.
     """
     decided, k = np.asarray(q.decisions()), len(q.classes)
     table, omissions = _table(q, y, decided, sampling, level)
-    counts = np.bincount(y * k + decided, minlength=k * k).reshape(k, k)
+    places = np.arange(k) if order is None else order
+    counts = np.bincount(y * k + decided, minlength=k * k).reshape(k, k)[np.ix_(places, places)]
     return diagnostic(
         ids.CALIBRATION_DECISIONS,
         "Decisions of the model against what happened",
@@ -162,7 +166,7 @@ def decisions(q: Categorical, y: IntArray, sampling: Sampling, level: float) -> 
         ),
         omissions=tuple(omissions),
         meta={
-            "classes": [scalar(label) for label in q.classes.tolist()],
+            "classes": [scalar(label) for label in q.classes[places].tolist()],
             "counts": counts.tolist() if k <= COUNTED else [],
             "rule": (q.rule or MOST_PROBABLE).words,
         },

@@ -86,7 +86,7 @@ def performance(e: RunReader) -> Card:
         why = e.why_missing(CalibrationView.id) if e.subject.has_y else "No outcomes were given."
         return Card(title=PERFORMANCE, headline=NOT_TESTED, texts=(sentence(why),))
     against = _against(e, skill, headed=aside.startswith(LOWER)) if skill is not None else ""
-    texts = (against, _accuracy(e, aside), _trained(e, skill), _decided(view))
+    texts = (against, _accuracy(e, aside), _trained(e, skill), _decided(view), _far(e))
     return Card(title=PERFORMANCE, headline=headline, aside=aside, texts=tuple(filter(None, texts)))
 
 
@@ -164,6 +164,12 @@ def _decided(view: Decisions | None) -> str:
         return _missed(min(recalls, key=lambda line: line.n), "rarest" if len(view.classes) > 2 else "rarer")
     # a class of few observations may be recalled by chance
     return _missed(min(recalls, key=lambda line: (line.upper, line.estimate)), "most often missed")
+
+
+def _far(e: RunReader) -> str:
+    """Return how often the prediction is two or more classes off, where classes have an order."""
+    line = _score(e, "off_by_more")
+    return "" if line is None else f"Two or more classes off: {share(line)}."
 
 
 def _missed(line: DecisionLine, which: str) -> str:

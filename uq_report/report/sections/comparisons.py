@@ -24,7 +24,7 @@ from ...evidence.comparisons import (
 )
 from ...evidence.outcomes import CalibrationView
 from ...reading.run_reader import RunReader
-from ...reading.sentences import estimate_words, scaled, unbracketed
+from ...reading.sentences import estimate_words, scaled, share, unbracketed
 
 LOG_LOSS = "Log loss"
 LEVEL = 0.05
@@ -101,6 +101,19 @@ def cost(view: Comparisons) -> str:
         f"At the stated costs the decisions cost {value_words(line.value)} per observation, and "
         f"{value_words(line.reference)} from the threshold that these costs imply, {number(view.ideal, 2)}: difference "
         f"{ends}{open_}."
+    )
+
+
+def order_words(e: RunReader) -> str:
+    """State how far predictions are off where classes have an order, and which scores ignore it."""
+    view = CalibrationView.find(e.run)
+    one, more = (None if view is None else view.of(item) for item in ("off_by_one", "off_by_more"))
+    if one is None or more is None:
+        return ""
+    return (
+        f"The predicted class is one class off for {share(one)} of the observations, and two or more classes off for "
+        f"{share(more)}. Entropy, log loss and Brier score ignore the order of the classes; the ranked probability "
+        "score respects it."
     )
 
 

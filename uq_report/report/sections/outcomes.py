@@ -25,6 +25,7 @@ from .comparisons import (
     benefit_curve_words,
     comparison_words,
     error_words,
+    order_words,
     pattern_words,
     residual_words,
     roc_words,
@@ -41,6 +42,9 @@ BASELINE, SKILL = "_baseline", "_skill"
 ITEMS_WITH_SKILL = (LOG_SCORE, "brier", "crps", "interval_score")
 TITLES = {
     "brier": "Brier score (lower is better)",
+    "rps": "ranked probability score (lower is better)",
+    "off_by_one": "predicted one class off",
+    "off_by_more": "predicted two or more classes off",
     "accuracy": "accuracy",
     "roc_auc": "area under the ROC curve (AUC)",
     "crps": "CRPS (lower is better)",
@@ -62,7 +66,7 @@ def scores(e: RunReader) -> Section:
             _scores(e, view),
             *benchmarked(e),
             *_decisions(e),
-            *paragraphs(*comparison_words(e)),
+            *paragraphs(order_words(e), *comparison_words(e)),
             *_curves(e),
         )
     return make_section("performance-scores", "Performance", blocks)

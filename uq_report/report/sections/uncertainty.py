@@ -279,7 +279,13 @@ def score_name(e: RunReader, item: str) -> str:
     """Return the name of a score inside a sentence: the log score is the log loss of classes, else the likelihood."""
     if item in (LOG_SCORE, "nll"):
         return e.log_score
-    names = {"crps": "CRPS", "brier": "Brier score", "roc_auc": "AUC", CONFIDENCE_GAP: "calibration gap"}
+    names = {
+        "crps": "CRPS",
+        "brier": "Brier score",
+        "rps": "ranked probability score",
+        "roc_auc": "AUC",
+        CONFIDENCE_GAP: "calibration gap",
+    }
     return names.get(item, item.replace("_", " "))
 
 
