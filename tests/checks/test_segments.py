@@ -160,9 +160,9 @@ def test_the_finding_names_rows_size_rest_and_remedy() -> None:
     finding = only(judged(line(), closest=[change | {"segment": "confidence_gap 1", "before": 0.3, "after": 0.1}]))
     assert finding.code == "UQ121"
     assert finding.statement == (
-        "Where age above 47 (200 of the 1000 observations that judge it) the loss exceeds the loss that the model "
-        "expects by 0.300 nats (95% interval 0.260 to 0.340), and by 0.300 nats (0.260 to 0.340) more than for the "
-        "other 800 observations: there the model is over-confident. Of all features, permuting income reduces the "
+        "Where age above 47 (200 of the 1000 observations that judge it) the loss exceeds the model's expectation "
+        "by 0.300 nats (95% interval 0.260 to 0.340), and by 0.300 nats (0.260 to 0.340) more than for the "
+        "other 800 observations. Of all features, permuting income reduces the "
         "difference to the others most: from 0.300 to 0.100 nats."
     )
     assert finding.remedy == "Check these 200 observations for wrong labels and missing features."

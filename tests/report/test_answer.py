@@ -278,7 +278,7 @@ SMALL = {"threshold": 0.02, "observed": 0.005, "lower": 0.001, "upper": 0.01}
 @pytest.mark.parametrize(
     ("severity", "more", "sentence", "headline"),
     [
-        ("low", {}, "Calibration is not acceptable.", "Not acceptable"),
+        ("low", {}, "Calibration is not acceptable (UQ101, low).", "Not acceptable"),
         ("observation", {}, "Calibration is inconclusive at n = 250.", "Inconclusive"),
         ("observation", SMALL, "Calibration is acceptable.", "Acceptable"),
     ],

@@ -79,7 +79,7 @@ def test_unrelated_runs_have_no_tables_and_say_why() -> None:
 
 def test_the_sentence_counts_findings_values_and_inputs() -> None:
     assert in_short(FOUND) == (
-        "Findings against the previous run: 1 new, 1 closed and 1 unchanged. Of 3 compared values, 1 changed beyond "
+        "Findings: 1 new, 1 closed and 1 unchanged. Of 3 compared values, 1 changed beyond "
         "sampling error. 1 hash, version or setting differs: hashes.model."
     )
     assert in_short(RunChanges(previous={})).endswith("0 hashes, versions or settings differ.")

@@ -54,7 +54,7 @@ LINES = {
     "mean absolute Shapley value": "prediction of",
     "increase in loss": "loss of",
     "model-implied importance": "model-implied importance of",
-    "change of the uncertainty": "uncertainty of",
+    "change in uncertainty": "uncertainty of",
     "prediction: Shapley, mean size": "prediction of",
     "loss: alone, mean change": "loss of",
     "loss: adjusted for redundancy, mean change": "adjusted importance of",

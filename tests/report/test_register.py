@@ -86,7 +86,7 @@ def test_a_finding_stands_under_the_one_that_explains_it() -> None:
     section = told(LOW, CAUSE, other, HIGH)
     rows = table(section).rows
     assert [(str(row[0])[:5], row[2]) for row in rows] == [
-        ("UQ401", "income"), ("UQ303", "age"), ("UQ401", "age"), ("UQ203", "the model")
+        ("UQ401", "income"), ("UQ303", "age"), ("UQ401", "age"), ("UQ203", None)
     ]  # fmt: skip
     assert [str(row[0]).endswith("(follows from UQ303)") for row in rows] == [False, False, True, True]
     assert [block.id for block in callouts(section)] == [

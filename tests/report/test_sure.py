@@ -257,7 +257,7 @@ def test_realised_importance_is_below_or_above_only_beyond_the_margin_by_its_int
     made = claims({"over": (0.0311, 0.02), "under": (-0.0311, 0.02), "in": (0.03, 0.021), ALL_FEATURES: (0.0, 0.01)})
     section = parts(run_of([made]))["performance-realised"]
     assert (
-        "Realised importance is below the model-implied importance for over and above the model-implied importance for"
+        "Realised importance is below model-implied importance for over and above model-implied importance for"
         in told(section)
     )
     (table,) = tables(section)

@@ -126,7 +126,7 @@ def test_too_few_events_give_no_verdict_on_the_loss_and_say_so_in_both_places(sa
     assert "UQ102" in body  # an observation: its statement stands in the appendix
     for feature in FEATURES:
         told = sheet(sample, feature)
-        assert re.match(r".*Its importance for the loss is inconclusive \([^)]* nats\)†\.", told)
+        assert "Its importance for the loss is inconclusive." in told
         assert re.search(r"\| increase in loss \| [^|]*\)† \|", told)
         assert re.search(rf"\n† The interval of {feature} is unreliable: .*\b(no|few) events \(", told)
 

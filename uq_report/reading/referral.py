@@ -11,7 +11,6 @@ from ..evidence.selective import (
     KEPT,
     KEPT_LOSS,
     REFERRAL_RATE,
-    ReferralLine,
     RiskCoverageView,
     RiskLine,
     SelectiveGroups,
@@ -84,7 +83,7 @@ def ordering_words(run: Run) -> str:
 
 def group_words(run: Run) -> str:
     """Say which protected groups are referred most and least, and what the kept lose; empty without groups."""
-    view = SelectiveGroups.find(run)
+    view, what = SelectiveGroups.find(run), SelectiveView.find(run)
     if view is None:
         return ""
     sentences = []
@@ -94,16 +93,9 @@ def group_words(run: Run) -> str:
             continue
         losses = {x.item: x for x in of_measure(view.lines, KEPT_LOSS) if x.feature == attribute}
         ordered = sorted(rates, key=lambda x: -x.estimate)
-        parts = [_group(x, losses.get(x.item)) for x in (ordered[0], ordered[-1])]
-        sentences.append(f"By {name(attribute)}, {joined(parts)}.")
+        ends = (ordered[0], ordered[-1])
+        shares = [f"{name(x.item)} {percent(x.estimate, x.lower, x.upper)}" for x in ends]
+        kept = [scaled(y.estimate, y.lower, y.upper, y.unit, "%") for x in ends if (y := losses.get(x.item))]
+        others = f"; {what.loss} of the others {joined(kept)}" if what is not None and len(kept) == len(ends) else ""
+        sentences.append(f"Referred by {name(attribute)}: {joined(shares)}{others}.")
     return " ".join(sentences)
-
-
-def _group(rate: ReferralLine, loss: ReferralLine | None) -> str:
-    rest = (
-        ""
-        if loss is None
-        else f", the loss of the others {scaled(loss.estimate, loss.lower, loss.upper, loss.unit, '%')}"
-    )
-    share = percent(rate.estimate, rate.lower, rate.upper)
-    return f"{share} of {name(rate.item)} are referred{rest}"

@@ -106,11 +106,8 @@ def _cover(e: RunReader) -> tuple[tuple[str, Cell], ...]:
             ("Recommendation for the challenger", rating(other.outcomes)),
         )
     return (
-        *e.facts((("Model", "label"), ("Version", "about.version"), ("Class", "model_class"), ("Observations", "n"))),
+        *e.facts((("Model", "label"), ("Version", "about.version"))),
         ("Open findings", counted(e.findings)),
-        ("Calibration", Badge(e.gate.word, e.gate.tone)),
-        ("Status", e.about("status") or "draft"),
-        ("Seed", as_cell(e.run.settings.get("seed"))),
         *challenger,
     )
 

@@ -35,7 +35,7 @@ from .tables import at_most
 
 STATED_SKILL_SIZE = 0.05  # nats, or share of the baseline's score: the true skill that a sample size is advised for
 # the first that a run has judges the skill
-SCORES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS", "interval_score": "interval score"}
+SCORES = {LOG_SCORE: "log loss", "brier": "Brier score", "crps": "CRPS", "interval_score": "interval score"}
 # Where nothing shows the features to be of use, what the model claims of them is not delivered, and its uncertainty is
 # wrong; that a feature alone tells more (the first) follows from any lack of skill.
 SYMPTOMS = tuple(Symptom(code=code) for code in ("UQ003", "UQ101", "UQ121", "UQ123", "UQ401", "UQ402"))
@@ -52,7 +52,7 @@ SKILL = Rule(
     title="The predictions are no better than without the features",
     options=("margin", "small_gain"),
     thresholds={"worse": 0.1, "events": LEAST},
-    when="The interval of the skill (the baseline's score minus the model's: log score, Brier score where that is "
+    when="The interval of the skill (the baseline's score minus the model's: log loss, Brier score where that is "
     "infinite, CRPS or interval score for numbers) ends below {margin:pct} of the baseline's score, or holds 0 and "
     "ends below {small_gain:pct}; for classes, on at least {events} observations outside the most frequent class. "
     "Where no other score shows the features to be of use: critical if it holds 0, or less, and ends below "
@@ -232,7 +232,7 @@ def _skill_words(skill: SkillTest, rule: Rule) -> str:
         return f"{better} {baseline}: its {skill.score} is better by {skill.words}, {expected}"
     if line.upper < 0:
         loss = value_words(-line.estimate, -line.upper, -line.lower, line.unit, confidence=line.confidence)
-        return f"worse than {baseline}: its {skill.score} is worse by {loss}, where theirs is {number(skill.base)}"
+        return f"worse than {baseline}: its {skill.score} exceeds theirs ({number(skill.base)}) by {loss}"
     most = max(ceil(1000 * upper), 1) / 10  # in percent, rounded up
     counts = "may be none" if upper >= rule.thresholds["margin"] else "is less than would count"
     sure = f"{100 * line.confidence:g}% interval, so it {counts}"
@@ -297,7 +297,7 @@ class Performance(TableCheck):
     UQ001 asks for an interval of the skill, the baseline's score minus the model's, that ends below `margin` of the
     baseline's score: then the model is shown to be of no use, or worse. An interval that holds 0 and ends below
     `small_gain` of it is not better either; one that holds 0 and ends above leaves it undetermined. Skill is that of
-    the log score; of the Brier score where the log score is infinite; of the CRPS for numbers.
+    the log loss; of the Brier score where the log loss is infinite; of the CRPS for numbers.
 
     UQ002 asks which classes the model's own decisions miss: the share of a class that is decided for (its recall)
     is below `recall`, tested exactly and adjusted over the classes.
@@ -309,7 +309,7 @@ class Performance(TableCheck):
     recall : float
         Share of a class that the model should decide for.
     expected : float, optional
-        A skill stated for the model, or reached before, in the unit of the score (nats for the log score): UQ001 is
+        A skill stated for the model, or reached before, in the unit of the score (nats for the log loss): UQ001 is
         raised too where the interval of the skill ends below it.
     """
 

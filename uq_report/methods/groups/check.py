@@ -187,7 +187,7 @@ def _predictions(rule: Rule, run: Run) -> RuleOutcome:
 
 def _mispredicted(test: GroupTest, contrasts: Contrasts) -> Said:
     line = test.line
-    sizes = [f"its {what} differ from theirs by {size}" for what, size in both_contrasts(line, contrasts)]
+    sizes = [f"its {what} differ by {size}" for what, size in both_contrasts(line, contrasts)]
     return test.about | {
         "statement": f"Compared with the other {line.n_rest} observations, predictions{of_class(line.measure)} are too "
         f"{'high' if line.estimate < 0 else 'low'} for {group_words(line)} ({line.n} observations) by "

@@ -476,7 +476,7 @@ OUTDONE = Rule(
     options=("level", "margin"),
     thresholds={"high": 0.5, "events": LEAST},
     when=(
-        "The mutual information of a feature and the class exceeds the model's skill (log score) by more than {margin} "
+        "The mutual information of a feature and the class exceeds the model's skill (log loss) by more than {margin} "
         "nats (level {level}, Holm-adjusted over features), with at least {events} observations outside the most "
         "frequent class. High where the skill is below {high:pct} of the mutual information, else medium."
     ),
@@ -494,7 +494,7 @@ def _outdone(rule: Rule, run: Run) -> RuleOutcome:
     scores, information, counts = needed(CalibrationView, run), needed(Cid, run), class_counts(run)
     skill = scores.of(LOG_SCORE_SKILL)
     if skill is None or too_few(counts) or not skill.has_interval:
-        raise NotJudgedError(too_few(counts) or "the log score of the model has no interval")
+        raise NotJudgedError(too_few(counts) or "the log loss of the model has no interval")
     lines = largest_first(line for line in information.lines if line.item == MUTUAL)
     require(lines, "the mutual information of features and outcome was not computed")
     more = np.array([line.estimate - skill.estimate for line in lines])

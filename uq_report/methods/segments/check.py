@@ -130,8 +130,8 @@ def _beyond(rule: Rule, line: SegmentLine, margin: float) -> dict[str, float]:
 def _surer(line: SegmentLine, margin: float, view: SegmentsView, run: Run) -> Said:
     own, more = _numbers(line)
     return {
-        "statement": f"{_where(line)} the loss exceeds the loss that the model expects by {own}, and by {more} more "
-        f"than for the other {line.n_rest} observations: there the model is over-confident.{_closest(line, run)}",
+        "statement": f"{_where(line)} the loss exceeds the model's expectation by {own}, and by {more} more "
+        f"than for the other {line.n_rest} observations.{_closest(line, run)}",
         "remedy": f"Check these {line.n} observations for wrong labels and missing features.",
         "measures": (NLL.name, ENTROPY.name) if line.measure == CONFIDENCE_GAP else (line.measure,),
         "threshold": margin,

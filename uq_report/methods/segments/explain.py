@@ -115,7 +115,7 @@ def _beyond(engine: Engine, name: str) -> SegmentTerm | Omission:
         return Omission(name, "", entropy.reason)
     known = q.expected_nll(np.asarray(engine.y)) if of_nll else expected_loss(q)
     if known is None:
-        censored = "only the log score has an expectation for outcomes that may be censored"
+        censored = "only the negative log-likelihood has an expectation for outcomes that may be censored"
         return Omission(EXCESS_LOSS, "", censored if q.censored else q.why_not(VARIANCE.name))
     with np.errstate(invalid="ignore"):
         rows = loss.rows - known

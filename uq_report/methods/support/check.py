@@ -198,9 +198,8 @@ def _unseen(lines: Sequence[ValueLine], rule: Rule) -> Said:
     """Return the finding on one feature with values that the training rows do not have."""
     largest = max(lines, key=lambda line: line.share)
     return {
-        "statement": f"{short(largest.feature)} has values that do not occur in the training sample: "
-        f"{listed(WORDS[line.item].format(line=line) for line in lines)}, of {largest.n} observations. That is more "
-        "than chance explains.",
+        "statement": f"{short(largest.feature)} has more values that do not occur in the training sample than chance "
+        f"explains: {listed(WORDS[line.item].format(line=line) for line in lines)}, of {largest.n} observations.",
         "evidence": (ids.SUPPORT_VALUES,),
         "remedy": "Check how the column was filled and coded. Document how the model treats such values.",
         "features": (largest.feature,),

@@ -23,7 +23,7 @@ from ...evidence.rows import OUTSIDE, SupportView
 from ...evidence.view import of_measure
 from ...reading.rank_ranges import FeatureRanking, leader, leading
 from ...reading.rating import NO_VERDICT, recommended, tally
-from ...reading.run_reader import NLL, OPEN, SEVERITY_TONES, RunReader
+from ...reading.run_reader import FAILED, NLL, OPEN, SEVERITY_TONES, RunReader
 from ...reading.sentences import DAGGER, largest_words
 from ..nouns import named
 from ..plots import TITLES, DriverPanel, draw_drivers
@@ -228,11 +228,13 @@ def answer_of(e: RunReader) -> Conclusion:
 def because(e: RunReader) -> str:
     """Return the performance, the verdict on the calibration, and the most severe open finding."""
     worst = min(e.findings, key=lambda f: SEVERITIES.index(f.severity), default=None)
+    verdicts = spaced(performance_sentence(e), calibration_sentence(e))
     if worst is None or worst.severity == "observation":
-        found = ""
-    else:
-        found = f"Most severe open finding: {_title(worst)} ({clean(worst.code, 20)}, {worst.severity})."
-    return spaced(performance_sentence(e), calibration_sentence(e), found)
+        return verdicts
+    which = f"({clean(worst.code, 20)}, {worst.severity})."
+    if worst.code == FAILED and e.gate.tone == "bad":  # the verdict says the same
+        return f"{verdicts.removesuffix('.')} {which}"
+    return spaced(verdicts, f"Most severe open finding: {_title(worst)} {which}")
 
 
 def _title(finding: Finding) -> str:

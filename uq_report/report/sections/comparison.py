@@ -357,7 +357,7 @@ def in_short(since: RunChanges) -> str:
     verb = "differs" if len(since.inputs) == 1 else "differ"
     which = f": {joined([name(x.what) for x in since.inputs], INPUTS)}" if since.inputs else ""
     return (
-        f"Findings against the previous run: {findings}. Of {count(len(since.values), 'compared value')}, {moved} "
+        f"Findings: {findings}. Of {count(len(since.values), 'compared value')}, {moved} "
         f"changed beyond sampling error. {differing} {verb}{which}."
     )
 

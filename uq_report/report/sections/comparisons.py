@@ -57,8 +57,8 @@ def over_majority(view: Comparisons) -> str:
     line = view.line(ACCURACY_GAIN)
     if line is None:
         return ""
-    usual = f"always predicting {name(line.of)}, the majority in training, gives {_percent(line.reference)}"
-    return f"{_percent(line.value)} of the predictions are correct; {usual}: difference {_difference(line)}."
+    usual = f"always predicting {name(line.of)}, the majority in training ({_percent(line.reference)})"
+    return f"Accuracy minus that of {usual}: {_difference(line)}."
 
 
 def training(view: Comparisons, *, classes: bool) -> str:
@@ -67,12 +67,13 @@ def training(view: Comparisons, *, classes: bool) -> str:
     if line is None:
         return ""
     few = count(view.train_rows, "training observation") if view.train_rows < view.train_of else "training observations"
+    words = scaled(line.estimate, line.lower, line.upper, line.unit)
     score = LOG_LOSS if classes and line.unit == "nats" else f"Mean {name(line.of)}"
     if line.lower > 0:
-        return f"{score} is higher than on {few} by {estimate_words(line)}: over-fitting."
+        return f"{score} is higher than on {few} by {words}: over-fitting."
     if line.upper < 0:
-        return f"{score} is lower than on {few}: difference {estimate_words(line)}."
-    return f"{score} is not shown to differ from that on {few} ({unbracketed(estimate_words(line))})."
+        return f"{score} is lower than on {few}: difference {words}."
+    return f"{score} is not shown to differ from that on {few} ({unbracketed(words)})."
 
 
 def benefit(view: Comparisons) -> str:

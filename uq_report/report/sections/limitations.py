@@ -136,7 +136,7 @@ def _lacking(e: RunReader) -> Iterator[str]:
     if not about.has_train:
         yield "No training sample was given: over-fitting, the training domain and overlap were not assessed."
     optional = (
-        (about.clusters, "clusters (observations are assumed to be independent; otherwise intervals are too narrow)"),
+        (about.clusters, "clusters (if observations are not independent, intervals are too narrow)"),
         (about.protected, "protected attributes (groups were not assessed)"),
         (e.run.changes is not None, "a previous run (change over time was not assessed)"),
     )
@@ -172,7 +172,7 @@ def _about_data(e: RunReader) -> Iterator[str]:
         yield f"{joined(constant)} did not vary in the test sample and could not be assessed."
     gaps = {clean(gap.reason) for result in e.run.results for gap in result.omissions}
     if gaps:
-        yield f"Parts of methods were omitted for {count(len(gaps), 'reason')}, listed in the full appendix."
+        yield f"Parts of methods were omitted for {count(len(gaps), 'reason')} (full appendix)."
 
 
 def limits_of_methods(e: RunReader) -> Section:

@@ -53,6 +53,7 @@ TITLES = {
     "squared_error": "mean squared error (lower is better)",
     "r2": "coefficient of determination, R² (share of the variance explained)",
 }
+SQUARED = ("brier", "rps")  # scores without a unit by convention
 RATES = {"recall": "recall", "precision": "precision"}
 
 
@@ -92,7 +93,7 @@ def _score(e: RunReader, line: ScoreLine) -> str:
     """Return the name of a score, with the unit that a cell leaves out."""
     own = f"{score_name(e, LOG_SCORE)} (lower is better)" if line.item == LOG_SCORE else item_words(line)
     title = TITLES.get(line.item, own)
-    left_out = " " in line.unit and not unit_phrase(line.unit) and not is_share(line.unit)
+    left_out = " " in line.unit and not unit_phrase(line.unit) and not is_share(line.unit) and line.item not in SQUARED
     return f"{title}, {name(line.unit)}" if left_out else title
 
 
@@ -271,7 +272,7 @@ def _apart(view: Claims) -> str:
     more = [x.feature for x in largest_first(decisive, -1) if x.upper < -view.margin]
     sides = (("below", less), ("above", more))
     texts = [
-        f"{word} the model-implied importance for {joined(mentions(features), CLAIMS_SHOWN)}"
+        f"{word} model-implied importance for {joined(mentions(features), CLAIMS_SHOWN)}"
         for word, features in sides
         if features
     ]
@@ -319,7 +320,7 @@ def segments(e: RunReader) -> Section | None:
     keys = view.raised(1)[:SEGMENTS_SHOWN]
     blocks: tuple[Block, ...] = paragraphs(NO_SEGMENT)
     if keys:
-        titles = [e.words(measure, view.result).title for measure in view.measures]
+        titles = [e.log_score if m == "nll" else e.words(m, view.result).title for m in view.measures]
         columns: list[Column | str] = ["segment", Column("n", "integer"), *titles]
         columns.append("feature that explains most")
         rows = [_segment(view, key, SegmentFeatures.find(e.run)) for key in keys]

@@ -261,7 +261,7 @@ def leads(e: RunReader, columns: Sequence[RankingColumn]) -> str:
         return "No method here has intervals on its ranks: their order is not tested."
     # the rankings, by the features that can be first in them
     heads: dict[tuple[str, ...], list[str]] = {}
-    ties: dict[str, list[str]] = {}  # the rankings without a leader, by the size of their sample
+    ties: dict[str, dict[str, list[str]]] = {}  # by the size of the sample and what may lead: rankings without leader
     for column in tested:
         unreliable = any(column.features[feature].unreliable for feature in column.first)
         if len(column.first) == 1 and not unreliable:
@@ -269,13 +269,15 @@ def leads(e: RunReader, columns: Sequence[RankingColumn]) -> str:
         else:
             able = "an unreliable interval" if unreliable else _able(column.first)
             n = rank_ranges.sample_size(e, column.result.id)
-            ties.setdefault(n, []).append(f"{column.source.words} ({able})")
+            ties.setdefault(n, {}).setdefault(able, []).append(column.source.words)
     every = f"all {len(tested)} rankings that have intervals"
     texts = [
         f"{mention(first[0])} leads {every if len(words) == len(tested) > 1 else joined(words)}."
         for first, words in heads.items()
     ]
-    texts += [f"Which feature leads {joined(words)} is inconclusive ({n})." for n, words in ties.items()]
+    for n, rankings in ties.items():
+        words = [f"{joined(names)} ({able})" for able, names in rankings.items()]
+        texts.append(f"Which feature leads {joined(words)} is inconclusive ({n}).")
     return spaced(*texts)
 
 
