@@ -177,9 +177,11 @@ def fact_list(*rows: tuple[str, Cell]) -> Facts:
     return Facts(rows=rows)
 
 
-def make_section(key: str, title: str, blocks: Iterable[Block] = (), parts: Iterable[Section] = ()) -> Section:
-    """Return a section with its sub-sections."""
-    return Section(id=key, title=title, blocks=tuple(blocks), sections=tuple(parts))
+def make_section(
+    key: str, title: str, blocks: Iterable[Block] = (), parts: Iterable[Section] = (), evidence: Iterable[str] = ()
+) -> Section:
+    """Return a section with its sub-sections, and the results behind its sentences."""
+    return Section(id=key, title=title, blocks=tuple(blocks), sections=tuple(parts), evidence=tuple(evidence))
 
 
 def bullets(items: Iterable[str]) -> tuple[Bullets, ...]:

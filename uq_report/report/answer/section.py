@@ -52,7 +52,8 @@ def answer(e: RunReader) -> Section:
     )
     verdict: Block = Verdict(badge=page.recommendation, text=page.because, note=page.basis)
     texts = paragraphs(page.conditions, page.assumption, page.undecidable)
-    return make_section("answer", "Conclusion", (verdict, *texts, Cards(cards=page.cards)), parts)
+    behind = (ids.CALIBRATION, ids.PFI_CLAIMS, ids.SELECTIVE, ids.GROUPS, ids.PFI, ids.PFI_UNCERTAINTY)
+    return make_section("answer", "Conclusion", (verdict, *texts, Cards(cards=page.cards)), parts, behind)
 
 
 def picture(e: RunReader) -> tuple[Block, ...]:

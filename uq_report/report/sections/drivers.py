@@ -10,6 +10,7 @@ from ...document.document import Block, Bullets, Section
 from ...document.plots.attribution import draw, draw_swarm
 from ...document.text import joined, mention, mentions, name, sentence
 from ...evidence import columns as col
+from ...evidence import ids
 from ...evidence.importance import (
     ALIKE,
     BETTER,
@@ -69,7 +70,7 @@ def drives(e: RunReader) -> Section:
         return make_section("drives", TITLE, paragraphs("No importance was computed in this run."))
     words: tuple[Block, ...] = (*paragraphs(leads(e, columns)), *bullets(contradictions(e, columns)))
     blocks = (ranking_figure(e, columns), *words, *_swarm(e))
-    return make_section("drives", TITLE, blocks, (_map(e), *_cover(e, columns)))
+    return make_section("drives", TITLE, blocks, (_map(e), *_cover(e, columns)), (ids.AGREEMENT,))
 
 
 def _swarm(e: RunReader) -> tuple[Block, ...]:
@@ -113,7 +114,7 @@ def _map(e: RunReader) -> Section:
     up, across = (name(largest_first(axes[measure].values())[0].feature) for measure in PAIR)
     figure = make_figure(
         "drives-map-figure",
-        f"{finding} A dot per feature.",
+        finding,
         f"Scatter of {count(len(axes['nll']), 'feature')}. {finding} Farthest up {up}, farthest across {across}.",
         lambda: draw_map(view.result),
         view.id,
@@ -167,7 +168,8 @@ def _cover(e: RunReader, columns: Sequence[RankingColumn]) -> tuple[Section, ...
     """Return what adjustment for redundancy changes, and which features share information."""
     moves, repeated = corrections(e, columns), _repeated(e)
     text = f"{moves} {repeated}".strip()
-    return (make_section("drives-cover", "Redundancy of features", paragraphs(text)),) if text else ()
+    behind = (ids.COVER, ids.CID)
+    return (make_section("drives-cover", "Redundancy of features", paragraphs(text), (), behind),) if text else ()
 
 
 def _repeated(e: RunReader) -> str:

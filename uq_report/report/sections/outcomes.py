@@ -82,7 +82,7 @@ def _scores(e: RunReader, view: CalibrationView) -> Table:
     rows = [[_score(e, lines[item]), *(_cell(lines.get(f"{item}{end}")) for end in ends)] for item in own]
     columns = ["score", *(heads[end] for end in ends)]
     if any(isfinite(lines[item].training) for item in own):
-        columns.insert(2, "on training observations")
+        columns.insert(2, "training observations, fixed")
         for item, row in zip(own, rows, strict=True):
             row.insert(2, _training(lines[item]))
     caption = f"Scores on the test sample (n = {view.n})."

@@ -194,9 +194,11 @@ def ranking_figure(e: RunReader, columns: Sequence[RankingColumn]) -> Figure | C
     order = [feature for feature in features(e, columns) if feature not in e.subject.groups][:ROWS]
     ranked = [column for column in columns if column.ranks]
     firsts = joined([f"{name(next(iter(column.ranks)))} in {column.source.words}" for column in ranked], len(ranked))
+    bare = [column.source.words for column in ranked if not column.has_intervals]
+    without = f"; hollow, without interval: {joined(bare)}" if bare else ""
     return make_figure(
         "drives-ranks",
-        "Ranks of the features by every method; a dot is the rank, its line the ranks it may have, hollow without any.",
+        f"Ranks of the features by every method. A dot is the rank, its line the ranks it may have{without}.",
         f"A panel per method, a line per feature. First: {firsts}.",
         lambda: draw_ranks([column.drawn for column in ranked], order),
         columns[0].result.id,

@@ -225,7 +225,7 @@ def _trained(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
     if line is None or trained is None or not line.has_interval:
         return
     if not line.lower <= trained.estimate <= line.upper:
-        yield SheetRow("on the training sample", value_words(trained.estimate))
+        yield SheetRow("on training sample, fixed", value_words(trained.estimate))
 
 
 def _together(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
@@ -255,10 +255,11 @@ def _level(ledger: Ledger, feature: str) -> str:
 
 
 LINES = 40  # of the table of the others
+RANKED = (ids.SHAP_IMPORTANCE, ids.PFI)
 LEAD = (
     "Curves are means over all observations with the feature set to one value; a dashed line is the accumulated local "
     "effect where it differs: prefer it for correlated features. Sentences describe the 5th to the 95th percentile. "
-    "Increases are those of permuting the feature, out of sample."
+    "Increases: the feature permuted, out of sample. H² has no interval."
 )
 
 
@@ -271,10 +272,11 @@ def sheets(e: RunReader, most: int = SHEETS) -> Section | None:
     others = [feature for feature in in_order(ledger) if feature not in chosen]
     sections = [_sheet(ledger, feature) for feature in chosen]
     if others:
-        sections.append(make_section("features-others", "Other features", (_others(ledger, others),)))
+        sections.append(make_section("features-others", "Other features", (_others(ledger, others),), (), RANKED))
     missing = "" if ledger.average is not None else f"No curves were computed. {e.why_missing(ids.PDP)}"
     blocks = paragraphs(spaced(LEAD, _units(ledger)), missing)
-    return make_section("features", "Feature sheets", blocks, tuple(sections))
+    behind = (*RANKED, ids.PFI_UNCERTAINTY, ids.COVER, ids.RSENS, ids.H_STATISTIC)
+    return make_section("features", "Feature sheets", blocks, tuple(sections), behind)
 
 
 def _sheet(ledger: Ledger, feature: str) -> Section:
