@@ -2,11 +2,11 @@
 
     python benchmarks/claims.py [--reps 200] [--parts size honest faults cost]
 
-*Size*: outcomes drawn from the model itself, at n = 50, 200 and 1000 and with 3 % positives; the share of samples in
-which the test of any feature, Holm-adjusted, and of all together rejects at 5 %. *Honest*: fitted models of the right
+*Size*: outcomes drawn from the model itself, at n = 50, 200 and 1000 and with 3% positives; the share of samples in
+which the test of any feature, Holm-adjusted, and of all together rejects at 5%. *Honest*: fitted models of the right
 family, the share of audits in which any feature is said to over-claim. *Faults*: a column that leaks in training only,
 over-fitting and over-confidence, n = 600. *Cost*: the processor time of a pass with claims against one without.
-Shares come with exact binomial 95 % intervals.
+Shares come with exact binomial 95% intervals.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from uq_report.evidence import ids
 from uq_report.evidence.importance import ALL_FEATURES, DIFFERENCE, Claims
 
 B = np.array([1.0, -1.0, 0.8, -0.5, 0.0, 0.0])
-RARE = -4.6  # intercept for 3 % positives
+RARE = -4.6  # intercept for 3% positives
 Rng = np.random.Generator
 Rows = tuple[Any, Any]
 
@@ -82,7 +82,7 @@ def over(findings: list[Any]) -> bool:
 
 HONEST: dict[str, tuple[Callable[[], Any], float]] = {
     "logistic": (LogisticRegression, 0.3),
-    "logistic, 3 % positives": (LogisticRegression, RARE),
+    "logistic, 3% positives": (LogisticRegression, RARE),
     "forest, 20 rows a leaf": (lambda: RandomForestClassifier(60, min_samples_leaf=20, random_state=0), 0.3),
     "boosting": (lambda: HistGradientBoostingClassifier(max_iter=60, learning_rate=0.05, random_state=0), 0.3),
 }
@@ -157,7 +157,7 @@ def cost(make: Callable[[], Any], n: int = 1000, times: int = 15) -> tuple[float
 def sizes(reps: int) -> None:
     for n, shift in ((50, 0.3), (200, 0.3), (1000, 0.3), (1000, RARE)):
         any_feature, together = rejections(n, shift, reps)
-        rare = ", 3 % positives" if shift < 0 else ""
+        rare = ", 3% positives" if shift < 0 else ""
         print(
             f"size, n = {n}{rare}: any feature {rate(any_feature, reps)}, all together {rate(together, reps)}",
             flush=True,

@@ -198,7 +198,7 @@ def leak(sample: Rows, which: str, rng: Rng, *, trained_only: bool = False) -> A
 
 
 def near_copy(sample: Rows, _: str, rng: Rng) -> Any:
-    """Return income, measured with an error of 5 % of its spread."""
+    """Return income, measured with an error of 5% of its spread."""
     return sample[0]["income"] + 0.05 * rng.normal(size=len(sample[0]))
 
 
@@ -265,7 +265,7 @@ def proxy(rng: Rng) -> Case:
 
 
 def wrong_segment(rng: Rng) -> Case:
-    """Let the outcome be less likely by 3 log-odds in 13 % of the audited rows, of which the model knows nothing."""
+    """Let the outcome be less likely by 3 log-odds in 13% of the audited rows, of which the model knows nothing."""
     X = rows(800, rng)[0]
     inside = (X["tenure"] > 0) & (X["visits"] > np.quantile(X["visits"][X["tenure"] > 0], 0.74))
     return refitted(
@@ -274,7 +274,7 @@ def wrong_segment(rng: Rng) -> Case:
 
 
 def near_copies(rng: Rng) -> Case:
-    """Put training rows, changed by 2 % of a standard deviation, among the audited ones."""
+    """Put training rows, changed by 2% of a standard deviation, among the audited ones."""
     case = honest(rng)
     X, y = case.test[0].copy(), case.test[1].copy()
     X.iloc[:160] = case.train[0].iloc[:160].to_numpy() + 0.02 * rng.normal(size=(160, X.shape[1]))
@@ -283,7 +283,7 @@ def near_copies(rng: Rng) -> Case:
 
 
 def missing_in_test(rng: Rng) -> Case:
-    """Lose a fifth of a column of the audited rows, of which 2 % are missing in training."""
+    """Lose a fifth of a column of the audited rows, of which 2% are missing in training."""
     train, test = rows(3000, rng), rows(800, rng)
     for (X, _), share in ((train, 0.02), (test, 0.2)):
         X.loc[rng.uniform(size=len(X)) < share, "savings"] = np.nan
@@ -389,7 +389,7 @@ def twice(X: pd.DataFrame, y: Any, _: Rng) -> None:
 
 
 def leak_word(rng: Rng) -> Case:
-    """Add a word that is set after the outcome, and wrong in 1 % of the rows, in both samples."""
+    """Add a word that is set after the outcome, and wrong in 1% of the rows, in both samples."""
     train, test = bank_rows(3000, rng), bank_rows(800, rng)
     for X, y in (train, test):
         X["status"] = np.where((y == 1) ^ (rng.uniform(size=len(y)) < 0.01), "closed", "open")
@@ -502,7 +502,7 @@ def crossing(rng: Rng) -> Case:
 
 
 def balanced(rng: Rng) -> Case:
-    """Fit to as many of either class, where 7 % of the audited rows are of the first."""
+    """Fit to as many of either class, where 7% of the audited rows are of the first."""
     rare = partial(logistic_rows, b=MIXED, r=0.5, intercept=-3.2)
     (X, y), test = rare(6000, rng), rare(800, rng)
     keep = np.concatenate([np.flatnonzero(y == 1), rng.choice(np.flatnonzero(y == 0), int(y.sum()), replace=False)])
@@ -534,19 +534,19 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "leak in training only", "y + 0.1 noise", lambda rng: with_column(rng, "leak", partial(leak, trained_only=True))
     ),
-    Fault("training observations in test", "30 % of observations", trained_rows),
+    Fault("training observations in test", "30% of observations", trained_rows),
     Fault("shifted test column", "by 3 standard deviations", lambda rng: in_test(rng, lambda X, _: X["income"] + 3)),
     Fault("wrong units, column", "x 1000, all observations", lambda rng: in_test(rng, lambda X, _: X["income"] * 1000)),
-    Fault("wrong units, observations", "x 1000, 20 % of observations", lambda rng: in_test(rng, some_times_1000)),
-    Fault("label noise in a group", "35 % of 30 % of observations", noisy_group),
+    Fault("wrong units, observations", "x 1000, 20% of observations", lambda rng: in_test(rng, some_times_1000)),
+    Fault("label noise in a group", "35% of 30% of observations", noisy_group),
     Fault("over-fit with an id", "boosting, 800 observations", with_id),
     Fault("over-fit on 300 observations", "boosting, 300 observations", lambda rng: fitted(overfit(), rows, rng, 300)),
     Fault("wrong direction", "+0.6 for 'decreasing'", wrong_direction),
-    Fault("sentinel -999", "8 % of observations", sentinel),
-    Fault("protected proxy", "95 % of observations, 1.5 log-odds", proxy),
-    Fault("wrong segment", "3 log-odds in 13 % of observations", wrong_segment),
-    Fault("near copies of training observations", "20 % of observations, 0.02 sd", near_copies),
-    Fault("missing in test", "2 % to 20 % of observations", missing_in_test),
+    Fault("sentinel -999", "8% of observations", sentinel),
+    Fault("protected proxy", "95% of observations, 1.5 log-odds", proxy),
+    Fault("wrong segment", "3 log-odds in 13% of observations", wrong_segment),
+    Fault("near copies of training observations", "20% of observations, 0.02 sd", near_copies),
+    Fault("missing in test", "2% to 20% of observations", missing_in_test),
     Fault("sign of a test column", "all observations", lambda rng: in_test(rng, lambda X, _: -X["income"])),
     Fault("attribute as an input", "1 log-odds", attribute_as_input),
     Fault("random predictions", "anew each call", random),
@@ -554,11 +554,11 @@ FAULTS: tuple[Fault, ...] = (
     Fault("constant model", "the base rate", lambda rng: fitted(DummyClassifier(), rows, rng)),
     Fault("shuffled labels", "boosting", shuffled),
     Fault("constant column", "one value", constant_column),
-    Fault("leak word", "1 % of observations wrong", leak_word),
-    Fault("units half x12", "50 % of observations", lambda rng: bank(rng, half_in_years)),
+    Fault("leak word", "1% of observations wrong", leak_word),
+    Fault("units half x12", "50% of observations", lambda rng: bank(rng, half_in_years)),
     Fault("swapped", "r = .5, other scales", lambda rng: bank(rng, swapped)),
-    Fault("frozen half", "one value, 50 % of observations", lambda rng: bank(rng, frozen)),
-    Fault("new category 20%", "20 % of observations", lambda rng: bank(rng, new_category)),
+    Fault("frozen half", "one value, 50% of observations", lambda rng: bank(rng, frozen)),
+    Fault("new category 20%", "20% of observations", lambda rng: bank(rng, new_category)),
     Fault("dup within", "each row twice", lambda rng: bank(rng, twice)),
     Fault("drift 1 sd two", "two features", drift),
     Fault("under-dispersed", "variance 0.3 of the mean", regular_counts),
@@ -566,18 +566,18 @@ FAULTS: tuple[Fault, ...] = (
     Fault("other unit in test", "1.8 x + 32", lambda rng: with_column(rng, "temperature", measured_in)),
     Fault(
         "sign of half a column",
-        "50 % of observations",
+        "50% of observations",
         lambda rng: in_test(rng, lambda X, g: X["income"] * g.choice([-1.0, 1.0], len(X))),
     ),
-    Fault("over-confident in a region", "log-odds x 3 in 21 % of observations", surer_when_old),
-    Fault("spread of a segment", "3 sd in 16 % of observations", partial(noisy, draw=wide_where_visited)),
-    Fault("classes swapped in a region", "14 % of observations", swapped_region),
+    Fault("over-confident in a region", "log-odds x 3 in 21% of observations", surer_when_old),
+    Fault("spread of a segment", "3 sd in 16% of observations", partial(noisy, draw=wide_where_visited)),
+    Fault("classes swapped in a region", "14% of observations", swapped_region),
     Fault("stale feature", "r = .4 with the present", lambda rng: in_test(rng, stale)),
-    Fault("a tenth trained on", "10 % of observations", tenth_trained),
-    Fault("code 999", "5 % of observations", coded),
+    Fault("a tenth trained on", "10% of observations", tenth_trained),
+    Fault("code 999", "5% of observations", coded),
     Fault("crossing quantiles", "boosting, 600 observations", crossing),
-    Fault("balanced training sample", "50 % for 7 %", balanced),
-    Fault("records joined wrongly", "50 % of observations", joined_wrongly),
+    Fault("balanced training sample", "50% for 7%", balanced),
+    Fault("records joined wrongly", "50% of observations", joined_wrongly),
     Fault("top-coded in test", "at the median", lambda rng: in_test(rng, lambda X, _: X["income"].clip(upper=0.0))),
 )
 

@@ -1,4 +1,4 @@
-"""Coverage of the 95 % interval of permutation importance over new test rows.
+"""Coverage of the 95% interval of permutation importance over new test rows.
 
     python benchmarks/pfi_coverage.py [--reps 500] [--rows 200]
 
@@ -201,9 +201,9 @@ FITTED: Mapping[str, Callable[[], Fitted]] = {
         RandomForestClassifier(100, min_samples_leaf=5, random_state=0), 50, 20
     ),
     "boosting, n = 50, d = 20": lambda: of_classes(HistGradientBoostingClassifier(random_state=0), 50, 20),
-    "5 % positives, n = 100": lambda: of_classes(LogisticRegression(), 100, shift=-3.9, train=5000),
-    "5 % positives, n = 200": lambda: of_classes(LogisticRegression(), 200, shift=-3.9, train=5000),
-    "5 % positives, n = 800": lambda: of_classes(LogisticRegression(), 800, shift=-3.9, train=5000),
+    "5% positives, n = 100": lambda: of_classes(LogisticRegression(), 100, shift=-3.9, train=5000),
+    "5% positives, n = 200": lambda: of_classes(LogisticRegression(), 200, shift=-3.9, train=5000),
+    "5% positives, n = 800": lambda: of_classes(LogisticRegression(), 800, shift=-3.9, train=5000),
     "t₃ errors, n = 50": lambda: of_numbers(correlated, 50),
     "t₃ errors, n = 200": lambda: of_numbers(correlated, 200),
     "skewed features, n = 200": lambda: of_numbers(skewed, 200),
@@ -270,7 +270,7 @@ def main() -> None:
     if options.fitted:
         table = fitted_table(options.reps)
         short = (table["coverage"] < 0.92) & ~(table["of failures flagged"] >= 0.95)
-        print(f"{int(short.sum())} of {len(table)} below 0.92 with less than 95 % of the failures flagged")
+        print(f"{int(short.sum())} of {len(table)} below 0.92 with less than 95% of the failures flagged")
         return
     lines = []
     for n in options.rows:

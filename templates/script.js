@@ -10,7 +10,7 @@
     return made;
   };
 
-  // Numbers as the report writes them: true minus signs, thin spaces, powers of ten, per cent, intervals behind them.
+  // Numbers as the report writes them: true minus signs, thin spaces, powers of ten, percent, intervals behind them.
   const digits = { '⁻': '-', '⁰': 0, '¹': 1, '²': 2, '³': 3, '⁴': 4, '⁵': 5, '⁶': 6, '⁷': 7, '⁸': 8, '⁹': 9 };
   const pattern = /^[<>≤≥±+○●▲■◆\s]*(-?\d[\d]*\.?\d*)(?:×10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?/;
   const value = (text) => {

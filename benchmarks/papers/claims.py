@@ -166,7 +166,7 @@ def repeat(experiment: Experiment, settings: Settings) -> Outcome:
 def verdict(hits: int, n: int, *, quick: bool = False) -> Verdict:
     """Judge a hit rate: it agrees from a lower limit of .8, does not agree below an upper limit of .5.
 
-    A quick run has few repetitions: there a claim does not agree where a rate of .8 is refuted at 5 %, and
+    A quick run has few repetitions: there a claim does not agree where a rate of .8 is refuted at 5%, and
     agrees in part where half of them or more miss.
 
     Examples

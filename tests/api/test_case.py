@@ -134,7 +134,7 @@ def test_numbers_decide_by_a_threshold_alone() -> None:
     assert set(plain.changes["changes"]) == {"uncertainty"}
     (line,) = decided.changes.query("changes == 'decision'").to_dict("records")
     assert line["to"] >= 0.5
-    assert plain.distribution["item"].tolist()[2] == "50 % quantile"
+    assert plain.distribution["item"].tolist()[2] == "50% quantile"
     assert plain.distribution["value"].tolist()[2] == pytest.approx(0.2, abs=1e-9)
     assert any("no decision" in note.lower() for note in plain.notes)
 

@@ -34,7 +34,7 @@ def judged(
     reason: str = "",
     **meta: float,
 ) -> Outcome:
-    """Return the outcome for a confidence gap with the 90 % interval gap ± reach; NaN means not computed.
+    """Return the outcome for a confidence gap with the 90% interval gap ± reach; NaN means not computed.
 
     `segment` is the gain of a spread by segment with its lower end, and `features` what the segments are made of.
     `brier` is the p-value of another test; `missed` the share of outcomes missed, its interval and p-value, where none
@@ -125,8 +125,8 @@ def test_a_failure_says_which_way_and_what_recalibration_lowers() -> None:
 
 
 @pytest.mark.parametrize(("gain_reach", "words"), [
-    (0.029, "Recalibration lowers the log loss by at least 0.030 nats (90 % interval 0.001 to 0.059) per observation."),
-    (0.031, "Recalibration lowers the log loss by 0.030 nats (90 % interval −0.001 to 0.061) per observation."),
+    (0.029, "Recalibration lowers the log loss by at least 0.030 nats (90% interval 0.001 to 0.059) per observation."),
+    (0.031, "Recalibration lowers the log loss by 0.030 nats (90% interval −0.001 to 0.061) per observation."),
 ])  # fmt: skip
 def test_a_gain_is_a_lower_bound_where_it_is_shown(gain_reach: float, words: str) -> None:
     finding = judged(gap=0.1, gain=0.03, p_adjusted=0.004, gain_reach=gain_reach).findings[0]
@@ -203,7 +203,7 @@ def test_without_a_density_coverage_is_judged(off: float, p_adjusted: float, exp
     assert (finding.severity, finding.code) == (expected, "UQ102" if expected == "observation" else "UQ101")
     if finding.code == "UQ101":
         assert "Its central intervals do not hold what they state" in finding.statement
-        assert "outcomes drawn from the model would give 1 %" in finding.statement.replace("\xa0", " ")
+        assert "outcomes drawn from the model would give 1%" in finding.statement.replace("\xa0", " ")
         assert finding.observed == pytest.approx(off - 0.01)
 
 
@@ -251,11 +251,11 @@ def test_one_test_that_rejects_is_enough_at_the_level_itself() -> None:
 def test_the_direction_of_a_gap_is_said_where_its_interval_leaves_out_0() -> None:
     statement = judged(gap=-0.1, p_adjusted=0.01).findings[0].statement
     words = (
-        "The model is under-confident: mean entropy exceeds mean log loss by 0.100 nats (90 % interval 0.090 to 0.110)"
+        "The model is under-confident: mean entropy exceeds mean log loss by 0.100 nats (90% interval 0.090 to 0.110)"
     )
     assert words in statement
-    assert "the calibration gap is 0.010 nats (90 % interval 0.000 to 0.020)" in judged(gap=0.01).reason
-    assert "the calibration gap is −0.010 nats (90 % interval −0.020 to 0.000)" in judged(gap=-0.01).reason
+    assert "the calibration gap is 0.010 nats (90% interval 0.000 to 0.020)" in judged(gap=0.01).reason
+    assert "the calibration gap is −0.010 nats (90% interval −0.020 to 0.000)" in judged(gap=-0.01).reason
     assert "The calibration gap is not known" in judged(gap=NONE, gain=0.1, p_adjusted=0.01).findings[0].statement
 
 

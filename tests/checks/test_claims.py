@@ -48,7 +48,7 @@ def claims(over: Over, measure: str = "nll", **parts: Any) -> Diagnostic:
     ({"age": (0.1, 0.03), ALL_FEATURES: (0.5, -0.05)}, "age: a model-implied", "By the model's own distributions"),
 ])  # fmt: skip
 def test_what_over_claims_stands_first(over: Over, first: str, second: str) -> None:
-    """That all features together deliver 110 % is no over-claim, so it does not open the finding."""
+    """That all features together deliver 110% is no over-claim, so it does not open the finding."""
     finding = ClaimsCheck().check(run(claims(over))).findings[0]
     assert finding.code == "UQ401"
     assert finding.statement.startswith(first)
@@ -113,7 +113,7 @@ def test_both_rules_are_adjusted_over_features(p_value: float, *, raised: bool) 
 
 
 def test_without_an_exact_test_it_is_a_t_test_by_rows() -> None:
-    """0.05 with an error of 0.025: t = 2 of 499 degrees of freedom is 4.6 %, and 5.1 % of 54."""
+    """0.05 with an error of 0.025: t = 2 of 499 degrees of freedom is 4.6%, and 5.1% of 54."""
     lines = claims({"a": (0.1, 0.05)}, p_value=float("nan"), std_error=0.025)
     many, few = (replace(run(lines), subject={"n": n}) for n in (500, 55))
     assert ClaimsCheck().check(many).findings
@@ -150,9 +150,9 @@ def test_what_the_model_makes_too_little_of_is_named_the_largest_first() -> None
 @pytest.mark.parametrize(
     ("over", "codes"),
     [
-        ({"a": (0.1, 0.03), ALL_FEATURES: (0.5, 0.3)}, ["UQ402"]),  # a delivers 70 %: it is not named
+        ({"a": (0.1, 0.03), ALL_FEATURES: (0.5, 0.3)}, ["UQ402"]),  # a delivers 70%: it is not named
         ({"a": (0.1, 0.08), ALL_FEATURES: (0.5, 0.4)}, ["UQ402", "UQ101", "UQ001", "UQ003"]),
-        ({"a": (0.1, 0.08), ALL_FEATURES: (0.5, 0.45)}, ["UQ402", "UQ101"]),  # the interval of 10 % reaches to 0
+        ({"a": (0.1, 0.08), ALL_FEATURES: (0.5, 0.45)}, ["UQ402", "UQ101"]),  # the interval of 10% reaches to 0
         ({"a": (0.1, 0.08)}, ["UQ402", "UQ101"]),
     ],
 )
@@ -171,7 +171,7 @@ def test_a_feature_that_makes_predictions_worse_is_named_alone_as_the_cause() ->
     (finding,) = judged(HARMED).findings
     assert finding.features == ("flipped",)
     assert finding.statement.startswith(
-        "On these observations flipped makes predictions worse: permuting it lowers the loss by 0.1000 nats (95 % "
+        "On these observations flipped makes predictions worse: permuting it lowers the loss by 0.1000 nats (95% "
         "interval 0.0980 to 0.1020). "
     )
     assert [symptom.code for symptom in finding.explains] == ["UQ402", "UQ101", "UQ001", "UQ003", "UQ123", "UQ301"]
@@ -199,9 +199,9 @@ def test_what_makes_predictions_worse_is_no_cause_of_a_shortfall_that_others_hav
 @pytest.mark.parametrize(
     ("delivered", "others", "harmful"),
     [
-        (-0.0118, 0, True),  # the error is 0.001, the margin 0.01: one-sided 5 % of 499 are 1.648 errors
+        (-0.0118, 0, True),  # the error is 0.001, the margin 0.01: one-sided 5% of 499 are 1.648 errors
         (-0.0116, 0, False),
-        (-0.0118, 1, False),  # of two features one-sided 2.5 %, 1.965 errors
+        (-0.0118, 1, False),  # of two features one-sided 2.5%, 1.965 errors
         (-0.0121, 1, True),
         (0.5, 0, False),
     ],

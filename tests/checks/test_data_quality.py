@@ -108,7 +108,7 @@ def test_columns_with_zeros_are_one_finding_and_codes_one_each() -> None:
     facts: list[Fact] = [("placeholder", "a", "0", 5), ("placeholder", "b", "-999", 5), ("placeholder", "c", "0", 9)]
     found = judged(*facts).findings
     assert [(f.severity, f.features) for f in found] == [("low", ("b",)), ("observation", ("c", "a"))]
-    assert "c (4.5 %) and a (2.5 %)" in found[1].statement
+    assert "c (4.5%) and a (2.5%)" in found[1].statement
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_share_of_missing_values_that_differs_from_training(least: float, seve
         assert (finding.code, finding.features, finding.threshold) == ("UQ705", ("a",), 0.02)
         assert finding.evidence == ("data_quality.missing",)
         assert finding.statement == (
-            "a is missing in 40 % of 200 observations and in 10 % of 500 training observations: at least "
+            "a is missing in 40% of 200 observations and in 10% of 500 training observations: at least "
             f"{100 * least:.1f} points {'more' if side > 0 else 'less'}."
         )
 
@@ -170,7 +170,7 @@ def test_missing_values_as_such_are_one_observation(train: bool) -> None:
     lines = (("missing", "a", "", 11), ("missing", "b", "", 60), ("missing", "c", "", 10))
     finding = only(judged(*lines, train=train))
     assert (finding.code, finding.severity, finding.features) == ("UQ705", "observation", ("a", "b"))
-    assert finding.statement == "Values are missing in b (30 %) and a (5.5 %)."
+    assert finding.statement == "Values are missing in b (30%) and a (5.5%)."
     found = judged(*lines, moved=(moved("b", 0.1), moved("a", 0.01))).findings
     assert [(one.severity, one.features) for one in found] == [("low", ("b",)), ("observation", ("a",))]
 
@@ -190,7 +190,7 @@ def test_uq707() -> None:
     assert "yes (5)" in finding.statement
     passed = judged(("class", "", "no", 190), ("class", "", "yes", 10))
     assert passed.state == "passed"
-    assert "No class has fewer than 5 % of the observations." in passed.reason
+    assert "No class has fewer than 5% of the observations." in passed.reason
 
 
 @pytest.mark.parametrize(("smallest", "codes"), [(2, []), (1, ["UQ707"])])
@@ -202,7 +202,7 @@ def test_uq707_of_many_classes_asks_for_half_of_an_equal_share(smallest: int, co
 
 
 def test_the_only_class_is_not_rare_and_its_limit_is_the_share() -> None:
-    assert "fewer than 40 %" in judged(("class", "", "yes", 200), check=DataQualityCheck(rare_class=0.4)).reason
+    assert "fewer than 40%" in judged(("class", "", "yes", 200), check=DataQualityCheck(rare_class=0.4)).reason
 
 
 def test_without_a_count_of_copies_there_are_none() -> None:
@@ -228,8 +228,8 @@ def test_thresholds_are_options_and_stand_in_the_rules() -> None:
     check = DataQualityCheck(missing=0.5, overlap=0.1)
     assert judged(("missing", "a", "", 60), ("overlap", "", "distinctive", 15), check=check).state == "passed"
     rules = {rule.code: rule.text for rule in check.rules}
-    assert "More than 50 %" in rules["UQ705"]
-    assert "More than 10 %" in rules["UQ701"]
+    assert "More than 50%" in rules["UQ705"]
+    assert "More than 10%" in rules["UQ701"]
     for wrong in (-0.1, 1.0):
         with pytest.raises(InputError, match=r"data_quality\.placeholder must be"):
             DataQualityCheck(placeholder=wrong)

@@ -105,7 +105,7 @@ def test_a_loss_that_the_model_does_not_notice_is_an_observation_with_its_share_
     assert (finding.observed, finding.size) == pytest.approx((0.1, 0.5))
     assert finding.statement.startswith(
         "Permuting a increases the negative log-likelihood by 0.100 nats, and the stated uncertainty is not shown to "
-        "increase: 0.100 nats (95 % interval 0.094 to 0.106) are not signalled, 50 % of the model's skill"
+        "increase: 0.100 nats (95% interval 0.094 to 0.106) are not signalled, 50% of the model's skill"
     )
     little = diagnostic("calibration", [{"item": "log_score_skill", "estimate": 0.04}])
     two = run(read(a=(ZERO, PLUS)), little, known, classes=["no", "yes"])
@@ -113,7 +113,7 @@ def test_a_loss_that_the_model_does_not_notice_is_an_observation_with_its_share_
     assert Dependence().check(two).findings[0].statement.startswith("Permuting a increases the log loss by 0.100")
     half = judged(read(a=((0.05, 0.01), PLUS))).findings[0]
     assert half.statement == (
-        "The stated uncertainty does not signal 0.050 nats (95 % interval 0.044 to 0.056) of the 0.100 nats by which "
+        "The stated uncertainty does not signal 0.050 nats (95% interval 0.044 to 0.056) of the 0.100 nats by which "
         "permuting a increases the negative log-likelihood."
     )
     assert half.size is None
@@ -141,7 +141,7 @@ def test_the_loss_as_a_whole_has_the_decimals_of_the_part_that_goes_unnoticed() 
     assert finding.features == ("a", "b")
     sentence = judged(read(0.04, b=((0.3, 0.01), (0.7, 0.01)))).findings[0].statement
     assert sentence.startswith(
-        "The stated uncertainty does not signal 0.40 nats (95 % interval 0.32 to 0.48) of the 0.70"
+        "The stated uncertainty does not signal 0.40 nats (95% interval 0.32 to 0.48) of the 0.70"
     )
 
 
@@ -164,7 +164,7 @@ def test_the_rules_print_their_defaults() -> None:
 
 def test_a_feature_alone_is_told_alone() -> None:
     (finding,) = judged(covered=cover({"a": (0.2, 0.35, 0.02, ("b",))})).findings
-    assert finding.statement.endswith("larger by 0.150 nats (95 % interval 0.110 to 0.190).")
+    assert finding.statement.endswith("larger by 0.150 nats (95% interval 0.110 to 0.190).")
 
 
 def test_features_whose_wrong_values_go_unnoticed_are_one_finding_with_the_rows_it_concerns() -> None:
@@ -175,7 +175,7 @@ def test_features_whose_wrong_values_go_unnoticed_are_one_finding_with_the_rows_
     (finding,) = Dependence().check(run(results, delta, redundancy(UNRELATED))).findings
     assert (finding.code, finding.features) == ("UQ202", ("b", "a"))
     assert "Permuting b increases" in finding.statement
-    assert finding.statement.endswith(", in 25 % of the observations. The same applies to a (0.050 of 0.10 nats).")
+    assert finding.statement.endswith(", in 25% of the observations. The same applies to a (0.050 of 0.10 nats).")
 
 
 @pytest.mark.parametrize("pair", [(ZERO, ZERO), (MINUS, ZERO), (PLUS, PLUS), (PLUS, ZERO), (ZERO, MINUS)])
@@ -237,7 +237,7 @@ def test_what_partners_hide_is_one_observation_with_both_importances_and_names()
     assert (finding.threshold, finding.size) == (0.01, None)
     assert finding.observed == pytest.approx(0.2)
     assert finding.statement == (
-        "Adjusted for redundancy with a, the increase in the loss when b is permuted is larger by 0.200 nats (95 % "
+        "Adjusted for redundancy with a, the increase in the loss when b is permuted is larger by 0.200 nats (95% "
         "interval 0.160 to 0.240). The same applies to a (by 0.15 nats, with b and c)."
     )
 
@@ -396,7 +396,7 @@ def test_what_goes_unnoticed_has_the_interval_of_the_mean_of_its_row_terms() -> 
 
 @pytest.mark.parametrize(("ratio", "state"), [(3.2, "skipped"), (3.6, "found")])
 def test_few_rows_repeat_by_a_t_test_with_a_degree_of_freedom_less(ratio: float, state: str) -> None:
-    """Of five rows and two features the limit is the 97.5 % point of t with 4 degrees of freedom at 2.5 %: 3.50."""
+    """Of five rows and two features the limit is the 97.5% point of t with 4 degrees of freedom at 2.5%: 3.50."""
     assert t.ppf(1 - 0.025 / 2, 4) == pytest.approx(3.495, abs=1e-3)
     alike = redundancy(dict.fromkeys("ab", (0.9 + 0.01 * ratio, 0.01)), n=5)
     assert judged(repeated=alike, pairs=partners(a=("b", 0.95), b=("a", 0.95))).state == state

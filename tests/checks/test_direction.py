@@ -265,7 +265,7 @@ def test_two_falls_make_up_their_sum_and_the_larger_one_is_told() -> None:
     assert (finding.observed, finding.lower, finding.upper) == pytest.approx((-4, -4 - reach, -4 + reach))
     assert finding.statement == (
         "The prediction is expected to be increasing in age, but between 0.6 and 0.8 the accumulated local effect "
-        "changes by −4.00 (95 % interval −4.20 to −3.80). Steps in the wrong direction add up to "
+        "changes by −4.00 (95% interval −4.20 to −3.80). Steps in the wrong direction add up to "
         "6.00; the range of the curve is 20.0."
     )
     assert (finding.severity, judged(ale(curve, 0.1), high_size=0.31).findings[0].severity) == ("high", "medium")
@@ -293,7 +293,7 @@ def test_a_run_without_a_list_of_features_is_judged_all_the_same() -> None:
 
 def test_the_rule_prints_its_defaults_and_takes_five_rows_to_a_step() -> None:
     text = Direction().rules[0].text
-    for words in ("(level 0.05, Holm-adjusted", "by at least 2 % of the curve's range", "make up 25 % of it"):
+    for words in ("(level 0.05, Holm-adjusted", "by at least 2% of the curve's range", "make up 25% of it"):
         assert words in text
     assert Direction(rows_per_step=5).rows_per_step == 5
     with pytest.raises(InputError, match=r"direction\.rows_per_step must be an integer >= 5; got 4"):
@@ -351,7 +351,7 @@ def test_options_are_checked(options: dict[str, Any]) -> None:
 
 
 def test_options_are_printed() -> None:
-    assert "by at least 5 % of the curve's range" in Direction(min_size=0.05).rules[0].text
+    assert "by at least 5% of the curve's range" in Direction(min_size=0.05).rules[0].text
     assert "ALE of entropy" in Direction(measure="entropy").rules[0].text
 
 

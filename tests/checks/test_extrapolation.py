@@ -64,7 +64,7 @@ def test_an_uncertainty_that_falls_is_an_observation_that_does_not_judge_it() ->
     assert (finding.severity, finding.evidence, finding.measures) == ("observation", ("pfi",), ("entropy",))
     assert (finding.observed, finding.threshold) == (-0.05, -0.01)
     assert finding.statement == (
-        "Permuting a lowers the stated uncertainty by 0.050 nats (95 % interval 0.030 to 0.070). Whether it is "
+        "Permuting a lowers the stated uncertainty by 0.050 nats (95% interval 0.030 to 0.070). Whether it is "
         "calibrated there is not tested."
     )
 
@@ -72,13 +72,13 @@ def test_an_uncertainty_that_falls_is_an_observation_that_does_not_judge_it() ->
 def test_features_that_lower_the_uncertainty_are_one_finding_the_largest_first() -> None:
     (finding,) = confident(a=(-0.05, 0.01), b=(-0.2, 0.01), c=NOTHING).findings
     assert finding.features == ("b", "a")
-    assert "uncertainty by 0.200 nats (95 % interval 0.180 to 0.220); so does a (0.050 nats)." in finding.statement
+    assert "uncertainty by 0.200 nats (95% interval 0.180 to 0.220); so does a (0.050 nats)." in finding.statement
 
 
 def test_the_exchanged_rows_outside_the_support_are_counted() -> None:
     outside = [{"measure": "", "feature": "a", "item": "shuffled", "estimate": 0.17, "n": 200}]
     found = Extrapolation().check(run(pfi({"entropy": {"a": (-0.05, 0.01)}}), diagnostic("support", outside)))
-    assert "17 % of the permuted observations are outside the training domain; whether" in found.findings[0].statement
+    assert "17% of the permuted observations are outside the training domain; whether" in found.findings[0].statement
     assert "Up to" not in found.findings[0].statement
     assert found.findings[0].evidence == ("pfi", "support")
 
@@ -112,7 +112,7 @@ def test_curves_that_part_fire_with_their_changes() -> None:
     finding = found.findings[0]
     assert finding.severity == "observation"
     assert "Between a = 0 and 1 the prediction changes by 1.00 near the data, and by 3.00" in finding.statement
-    assert "a difference of 67 % of the largest range of any curve" in finding.statement
+    assert "a difference of 67% of the largest range of any curve" in finding.statement
     assert finding.observed == pytest.approx(-2)
     assert finding.lower is not None
     assert finding.upper is not None
@@ -184,7 +184,7 @@ def several(**curves: tuple[FloatArray, FloatArray]) -> Outcome:
 def test_features_whose_curves_part_stand_by_their_share_of_the_largest_range() -> None:
     (finding,) = several(b=(2 * X, 0 * X), c=(4 * X, 0 * X), d=(X, X)).findings
     assert finding.features == ("c", "b")
-    assert "a difference of 100 % of the largest range of any curve, and so along b (50 %). The" in finding.statement
+    assert "a difference of 100% of the largest range of any curve, and so along b (50%). The" in finding.statement
 
 
 def test_of_several_features_the_largest_share_outside_is_told() -> None:
@@ -199,7 +199,7 @@ def test_of_several_features_the_largest_share_outside_is_told() -> None:
     ]
     sick = pfi({"entropy": {"a": (-0.05, 0.01), "b": (-0.06, 0.01)}})
     (finding,) = Extrapolation().check(run(sick, diagnostic("support", rows))).findings
-    assert "Up to 25 % of the permuted observations are outside the training domain; whether" in finding.statement
+    assert "Up to 25% of the permuted observations are outside the training domain; whether" in finding.statement
 
 
 def test_the_average_change_is_that_between_the_two_points() -> None:

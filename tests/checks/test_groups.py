@@ -107,7 +107,7 @@ def test_uq801_needs_the_interval_beyond_a_share_of_the_spread(value: float, rea
     assert finding.threshold == pytest.approx(0.05)
     side = "low" if value > 0 else "high"
     assert f"predictions are too {side} for sex = f (80 observations) by {abs(100 * value):.0f}" in finding.statement
-    assert "its predictions differ from theirs by 10.0 points" in finding.statement
+    assert "its predictions differ by 10.0 points" in finding.statement
 
 
 def test_uq801_stays_silent_or_undetermined() -> None:
@@ -133,7 +133,7 @@ def test_uq802_is_graded_by_where_the_interval_lies(value: float, reach: float, 
     assert (finding.code, finding.severity, finding.observed) == ("UQ802", severity, value)
     side = "more" if value > 0 else "less"
     assert f") {side} than for the other 120 observations" in finding.statement
-    assert "is 0.150 nats (95 % interval 0.140 to 0.160) above what the model expects, " in finding.statement
+    assert "is 0.150 nats (95% interval 0.140 to 0.160) above what the model expects, " in finding.statement
 
 
 def test_uq802_stays_silent_or_undetermined() -> None:
@@ -276,20 +276,20 @@ def test_an_interval_that_reaches_beyond_the_margin_leaves_a_group_open(value: f
 
 def test_losses_are_said_against_what_the_model_expects_or_by_themselves() -> None:
     (below,) = judged(difference("confidence_gap", -0.2, 0.1, p=0.001), own=-0.15).findings
-    assert "the loss is 0.150 nats (95 % interval 0.140 to 0.160) below what the model expects, 0.20 nats" in (
+    assert "the loss is 0.150 nats (95% interval 0.140 to 0.160) below what the model expects, 0.20 nats" in (
         below.statement
     )
     covered = difference("coverage_90", -0.2, 0.1, p=0.001) | {"unit": "share of observations"}
     (finding,) = judged(covered).findings
     assert (
-        "the central 90 % intervals cover 20 points (95 % interval 10 to 30) less than for the other 120 observations"
+        "the central 90% intervals cover 20 points (95% interval 10 to 30) less than for the other 120 observations"
         in (finding.statement)
     )
     assert (finding.measures, finding.threshold) == (("coverage_90",), 0.05)
     alone = difference("excess_loss", 0.2, 0.05, p=0.001, scale=0.4)
     results = (diagnostic("groups", [], attributes={}, n_min=30), diagnostic("groups.difference", [alone]))
     (finding,) = GroupsCheck().check(run(results=results)).findings
-    assert "the loss less its expectation is 0.20 nats (95 % interval 0.15 to 0.25) more than" in finding.statement
+    assert "the loss less its expectation is 0.20 nats (95% interval 0.15 to 0.25) more than" in finding.statement
 
 
 def test_uq805_is_one_finding_of_an_attribute_with_the_numbers_of_its_largest_difference() -> None:
@@ -411,9 +411,9 @@ def test_where_nothing_could_be_exchanged_its_attributes_are_named() -> None:
 def test_the_size_of_a_contrast_of_0_keeps_its_interval() -> None:
     view = GroupsDifference.from_result(diagnostic("groups.difference", [difference("brier", 0.0)]))
     line = replace(view.lines[0], lower=-0.1, upper=0.2)
-    assert contrast(line, size=True) == contrast(line) == "0.00 nats (95 % interval −0.10 to 0.20)"
+    assert contrast(line, size=True) == contrast(line) == "0.00 nats (95% interval −0.10 to 0.20)"
     below = replace(line, estimate=-0.05)
-    assert contrast(below, size=True).endswith("(95 % interval −0.20 to 0.10)")
+    assert contrast(below, size=True).endswith("(95% interval −0.20 to 0.10)")
 
 
 def test_uq804_names_groups_that_cannot_be_judged_without_their_size() -> None:
@@ -445,7 +445,7 @@ def test_thresholds_are_options_and_stand_in_the_rules() -> None:
     check = GroupsCheck(spread=0.8, effect=0.5, some=0.6, much=0.7)
     lines = (difference("residual", 0.3, p=0.001), difference("confidence_gap", 0.2, 0.1, p=0.001))
     assert judged(*lines, use=(lost(0.15),), check=check).state == "passed"
-    assert "beyond 80 % of the outcome's standard deviation" in check.rules[0].text
+    assert "beyond 80% of the outcome's standard deviation" in check.rules[0].text
     for option in ("level", "spread", "effect", "some", "entropy", "rate", "loss", "high", "used", "proxy", "skill"):
         with pytest.raises(InputError, match=rf"groups\.{option} must be"):
             GroupsCheck(**{option: 0.0})

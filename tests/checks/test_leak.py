@@ -103,7 +103,7 @@ def test_the_size_of_a_leak_is_its_share_of_the_skill_of_a_model_that_has_any(sk
 
 
 @pytest.mark.parametrize(
-    ("share", "words"), [(0.8999, "90 %"), (0.9, "90 %"), (0.9009, "90.0 %"), (0.9989, "99.8 %"), (0.9999, "99.9 %")]
+    ("share", "words"), [(0.8999, "90%"), (0.9, "90%"), (0.9009, "90.0%"), (0.9989, "99.8%"), (0.9999, "99.9%")]
 )
 def test_a_share_near_one_is_rounded_down_and_never_to_all(share: float, words: str) -> None:
     assert _percent(share) == words
@@ -111,7 +111,7 @@ def test_a_share_near_one_is_rounded_down_and_never_to_all(share: float, words: 
 
 def test_what_passes_names_the_feature_that_tells_most_and_no_share_is_above_all() -> None:
     reason = judged({"a": (0.02, 0.1), "b": (0.5, 0.1), "c": (0.3, 0.01)}).reason
-    assert "b explains most, 50 % (at most 74 %) of the entropy of the outcome" in reason
+    assert "b explains most, 50% (at most 74%) of the entropy of the outcome" in reason
     (finding,) = judged({"a": (0.995, 0.01)}).findings
     assert finding.lower == pytest.approx(0.975, abs=0.001)
     assert finding.upper == 1
@@ -142,7 +142,7 @@ def test_the_level_is_shared_out_over_the_features() -> None:
 def test_numbers_are_judged_by_the_variance() -> None:
     finding = judged({"a": (0.992, 0.001)}, **NUMBER).findings[0]
     assert (finding.severity, finding.size) == ("high", None)
-    assert "a alone explains 99.2 % (at least 99.0 %) of the variance of the outcome" in finding.statement
+    assert "a alone explains 99.2% (at least 99.0%) of the variance of the outcome" in finding.statement
     assert "a lagged value of a slowly varying series" in finding.statement
     assert judged({"a": (0.95, 0.005)}, **NUMBER).state == "passed"
 
@@ -156,7 +156,7 @@ def test_cells_too_coarse_for_a_leak_leave_it_open() -> None:
             {"name": "b", "kind": "numeric", "distinct": 3},
         ],
     }
-    # four equal cells tell at most 48 % of the entropy of a class of 10 %
+    # four equal cells tell at most 48% of the entropy of a class of 10%
     assert "undetermined for a." in judged({"a": (0.47, 0.02), "b": (0.47, 0.02)}, **facts).reason
     assert judged({"a": (0.3, 0.02)}, **facts).state == "passed"
 
@@ -174,7 +174,7 @@ def test_cells_too_coarse_for_a_leak_leave_it_open() -> None:
 def test_only_numbers_with_more_values_than_cells_are_cut(
     estimator: str, kind: str, distinct: int | None, *, cut: bool
 ) -> None:
-    """A share of 47 % is nearly all that four cells tell of a class of 10 %, and far from what values may tell."""
+    """A share of 47% is nearly all that four cells tell of a class of 10%, and far from what values may tell."""
     facts: dict[str, Any] = {"meta": {"estimator": estimator, "bins": 4}, "y_summary": {"counts": [180, 20]}}
     facts["features"] = [{"name": "a", "kind": kind, "distinct": distinct}]
     assert judged({"a": (0.47, 0.02)}, **facts).state == ("skipped" if cut else "passed")

@@ -121,9 +121,9 @@ def test_stated_certainty_that_is_wrong_is_told_from_a_useless_order() -> None:
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        (scores(0.0, 0.004), "critical"),  # no more than 0.8 % of the baseline's score
-        (scores(0.0, 0.006), "high"),  # holds 0, and ends at 1.2 %
-        (scores(0.0, 0.016), "skipped"),  # holds 0, and ends at 3.2 %
+        (scores(0.0, 0.004), "critical"),  # no more than 0.8% of the baseline's score
+        (scores(0.0, 0.006), "high"),  # holds 0, and ends at 1.2%
+        (scores(0.0, 0.016), "skipped"),  # holds 0, and ends at 3.2%
         (scores(0.007, 0.006), "passed"),
         (scores(0.003, 0.001), "high"),  # better, by too little to count
         (scores(0.05, 0.04), "passed"),
@@ -132,7 +132,7 @@ def test_stated_certainty_that_is_wrong_is_told_from_a_useless_order() -> None:
         (scores(0.0, 0.0051), "high"),
         (scores(0.0, 0.0149), "high"),
         (scores(0.0, 0.0151), "skipped"),
-        (scores(-0.0599, 0.01, ("roc_auc", 0.8, 0.05)), "medium"),  # worse by 9.98 % of the baseline's score, surely
+        (scores(-0.0599, 0.01, ("roc_auc", 0.8, 0.05)), "medium"),  # worse by 9.98% of the baseline's score, surely
         (scores(-0.0601, 0.01, ("roc_auc", 0.8, 0.05)), "high"),
         (scores(-0.03, 0.01), "critical"),
         (scores(-0.03, 0.01, ("roc_auc", 0.8, 0.05)), "medium"),
@@ -155,12 +155,12 @@ def test_the_interval_decides_and_other_scores_grade(lines: list[Line], expected
 
 def test_a_finding_has_shares_of_the_baselines_score_and_no_size() -> None:
     finding = judged(scores(-0.03, 0.01)).findings[0]
-    assert "worse by 0.030 nats (95 % interval 0.020 to 0.040), where theirs is 0.500" in finding.statement
+    assert "log loss exceeds theirs (0.500) by 0.030 nats (95% interval 0.020 to 0.040)" in finding.statement
     assert (finding.observed, finding.lower, finding.upper) == pytest.approx((-0.06, -0.08, -0.04))
     assert (finding.size, finding.affected) == (None, "")  # there is no skill to be a share of, and all rows count
     assert "which may be none" in judged(scores(0.0, 0.02)).reason
     unproved = judged(scores(0.0, 0.01)).findings[0].statement
-    assert "is better by less than 2 % of theirs (95 % interval, so it may be none)" in unproved
+    assert "is better by less than 2% of theirs (95% interval, so it may be none)" in unproved
 
 
 def test_over_claiming_stands_under_a_model_of_no_use() -> None:
@@ -185,11 +185,11 @@ def test_few_events_are_not_judged(counts: list[int], reason: str) -> None:
 @pytest.mark.parametrize(
     ("found", "area", "severity"),
     [
-        (((160, 160), (0, 40)), 0.8, "observation"),  # at most 9 % of a class of 20 % of the rows, hard to tell
+        (((160, 160), (0, 40)), 0.8, "observation"),  # at most 9% of a class of 20% of the rows, hard to tell
         (((160, 160), (0, 40)), 0.95, "low"),  # the same, although the probabilities tell it
-        (((160, 160), (1, 40)), 0.95, "observation"),  # at most 13 %
-        (((160, 160), (4, 40)), 0.95, ""),  # at most 24 %
-        (((190, 190), (0, 10)), 0.95, ""),  # at most 31 %
+        (((160, 160), (1, 40)), 0.95, "observation"),  # at most 13%
+        (((160, 160), (4, 40)), 0.95, ""),  # at most 24%
+        (((190, 190), (0, 10)), 0.95, ""),  # at most 31%
     ],
 )
 def test_a_class_that_decisions_miss_is_named(found: Any, area: float, severity: str) -> None:
@@ -226,7 +226,7 @@ def test_a_class_of_few_rows_is_not_judged() -> None:
         (
             scores(0.05, 0.02),
             "low",
-            "log score is better by 0.050 nats (95 % interval 0.030 to 0.070), and not by the expected 0.1",
+            "log loss is better by 0.050 nats (95% interval 0.030 to 0.070), and not by the expected 0.1",
         ),
         (scores(0.09, 0.02), "", ""),
         (scores(-0.03, 0.01), "critical", "predicts worse than the class frequencies"),
@@ -260,11 +260,11 @@ def test_means_that_help_are_named() -> None:
     lines = [("crps_skill", -0.03, 0.01), ("crps_baseline", 0.5, 0.01), ("r2", 0.5, 0.1)]
     finding = judged(lines, classes=None).findings[0]
     assert finding.severity == "medium"
-    assert "take at least 40 % off the variance" in finding.statement
+    assert "take at least 40% off the variance" in finding.statement
 
 
 def test_a_rare_class_that_is_missed_stays_an_observation() -> None:
-    """At most 6 % of a class of 6 % of the rows, though the probabilities tell it."""
+    """At most 6% of a class of 6% of the rows, though the probabilities tell it."""
     lines = scores(0.05, 0.04, ("roc_auc", 0.95, 0.02))
     (finding,) = judged(lines, found=((940, 940), (0, 60))).findings
     assert (finding.code, finding.severity) == ("UQ002", "observation")
@@ -277,7 +277,7 @@ def test_a_baseline_of_nothing_judges_nothing() -> None:
 
 def test_a_gain_of_almost_nothing_is_less_than_a_thousandth() -> None:
     (finding,) = judged(scores(0.0, 0.0001)).findings
-    assert "is better by less than 0.1 % of theirs (95 % interval, so it is less than would count)" in finding.statement
+    assert "is better by less than 0.1% of theirs (95% interval, so it is less than would count)" in finding.statement
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_both_sides_of_the_options(options: dict[str, float], usable: bool) -> N
 
 @pytest.mark.parametrize("hits", [2, 3])
 def test_recalls_are_tested_at_their_rows_and_adjusted_over_classes(hits: int) -> None:
-    # at 80 % both intervals end below 0.2, and both unadjusted p-values are below 0.05
+    # at 80% both intervals end below 0.2, and both unadjusted p-values are below 0.05
     p_value = float(binom.cdf(hits, 40, 0.2))
     assert p_value < 0.05
     facts: Any = {"classes": ["no", "yes"], "y_summary": {"counts": [160, 40]}}

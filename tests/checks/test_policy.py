@@ -105,7 +105,7 @@ def test_a_broken_rule_says_by_what_interval() -> None:
     assert finding.evidence == ("agreement", "pfi")
     assert (finding.threshold, finding.observed, finding.lower, finding.upper) == (3.0, 1.0, 1.0, 2.0)
     finding = only(judged("coverage 90 >= 0.94"))
-    assert "coverage of 90 % intervals is 0.900 (0.870 to 0.930)." in finding.statement
+    assert "coverage of 90% intervals is 0.900 (0.870 to 0.930)." in finding.statement
     assert finding.evidence == ("calibration.coverage",)
     assert (finding.threshold, finding.observed, finding.lower, finding.upper) == (0.94, 0.90, 0.87, 0.93)
 
@@ -140,7 +140,7 @@ def test_an_open_limit_says_what_sample_decides_where_the_truth_differs_by_a_sta
         ("postcode not in top 3 of entropy", "no such feature. Did you mean 'post code'?"),
         ("age not in top 3 of entropi", "There are rankings of entropy by pfi and brier by shap.importance."),
         ("crps <= 1", "the assessment of calibration has no value for the CRPS: it needs numbers."),
-        ("coverage 85 >= 0.5", "computed at 80 % and 90 % only"),
+        ("coverage 85 >= 0.5", "computed at 80% and 90% only"),
         ("off-support share <= 0.05", "the comparison with the training sample was not computed"),
     ],
 )

@@ -110,7 +110,7 @@ def test_size_is_the_lower_end_in_margins_and_high_needs_many_rows(
 
 @pytest.mark.parametrize(("error", "raised"), [(0.012, True), (0.0135, False)])
 def test_the_mean_must_be_above_the_margin_beyond_chance(error: float, raised: bool) -> None:
-    """One-sided at 2.5 %: with 199 degrees of freedom 1.972 standard errors above 0.05."""
+    """One-sided at 2.5%: with 199 degrees of freedom 1.972 standard errors above 0.05."""
     assert bool(judged(line(value=0.075, error=error, lower=0.06)).findings) is raised
 
 
@@ -122,7 +122,7 @@ def test_it_must_be_further_above_than_the_rest(difference: float, raised: bool)
 
 @pytest.mark.parametrize(("units", "raised"), [(3, False), (4, True)])
 def test_few_units_need_a_clearer_excess(units: int, raised: bool) -> None:
-    """3.5 standard errors: one-sided 3.6 % with 2 degrees of freedom, 2.0 % with 3."""
+    """3.5 standard errors: one-sided 3.6% with 2 degrees of freedom, 2.0% with 3."""
     assert bool(judged(line(value=0.4, error=0.1, units=units, lower=0.06)).findings) is raised
     shown = line(value=0.4, error=0.01, difference=0.35, difference_std_error=0.1, freedom=units - 1)
     assert bool(judged(shown).findings) is raised
@@ -160,9 +160,9 @@ def test_the_finding_names_rows_size_rest_and_remedy() -> None:
     finding = only(judged(line(), closest=[change | {"segment": "confidence_gap 1", "before": 0.3, "after": 0.1}]))
     assert finding.code == "UQ121"
     assert finding.statement == (
-        "Where age above 47 (200 of the 1000 observations that judge it) the loss exceeds the loss that the model "
-        "expects by 0.300 nats (95 % interval 0.260 to 0.340), and by 0.300 nats (0.260 to 0.340) more than for the "
-        "other 800 observations: there the model is over-confident. Of all features, permuting income reduces the "
+        "Where age above 47 (200 of the 1000 observations that judge it) the loss exceeds the model's expectation "
+        "by 0.300 nats (95% interval 0.260 to 0.340), and by 0.300 nats (0.260 to 0.340) more than for the "
+        "other 800 observations. Of all features, permuting income reduces the "
         "difference to the others most: from 0.300 to 0.100 nats."
     )
     assert finding.remedy == "Check these 200 observations for wrong labels and missing features."
@@ -246,7 +246,7 @@ def test_an_unknown_size_raises_nothing() -> None:
     assert judged(line(value=0.3, error=np.nan)).findings == ()
 
 
-ALPHA, NINETY = 1.646, 1.646  # one-sided 5 % point of t with 1000 degrees of freedom
+ALPHA, NINETY = 1.646, 1.646  # one-sided 5% point of t with 1000 degrees of freedom
 MARGIN, SMALL = 0.1**0.5, 0.04**0.5  # standard deviations that are worth 0.05 and 0.02 nats
 
 
@@ -298,7 +298,7 @@ def test_a_segment_that_both_halves_find_is_one_finding() -> None:
     finding = only(judged(residuals=(again, offset(0.8))))
     assert finding.statement == (
         "Where age above 47 (100 of the 500 observations that judge it) the mean outcome is 5.00 and the mean "
-        "prediction 4.00: predictions are too low by 0.80 (95 % interval 0.70 to 0.90) standard deviations of the "
+        "prediction 4.00: predictions are too low by 0.80 (95% interval 0.70 to 0.90) standard deviations of the "
         "model, about 0.32 nats per observation. So are they where age above 45."
     )
     assert (finding.features, finding.affected, finding.observed) == (("age",), "100 of 500 observations", 0.8)
@@ -312,7 +312,7 @@ def test_a_segment_that_both_halves_find_is_one_finding() -> None:
 def test_wrong_probabilities_are_shares_of_a_class() -> None:
     shares: dict[str, Any] = {"level": "bad", "outcome": 0.24, "predicted": 0.04, "unit": "probability", "nats": 0.25}
     finding = only(judged(residuals=(offset(-1.0, **shares),)))
-    assert "24 % are bad, at a mean probability of 4 %: predictions are too high by 1.00 (" in finding.statement
+    assert "24% are bad, at a mean probability of 4%: predictions are too high by 1.00 (" in finding.statement
     assert ", about 0.25 nats per observation." in finding.statement
     assert "So are they" not in finding.statement
 

@@ -18,7 +18,7 @@ AUROC = {"item": FAILURE_AUROC, "estimate": 0.52, "lower": 0.44, "upper": 0.60}
 
 
 def result(gain: float, error: float, implied: float | None, loss: float = 0.2, errors: int = 40) -> Diagnostic:
-    """Return the numbers of 200 observations; the 90 % interval of the gain is 1.65 standard errors wide each way."""
+    """Return the numbers of 200 observations; the 90% interval of the gain is 1.65 standard errors wide each way."""
     reach = 1.65 * error
     lines: list[dict[str, Any]] = [{**AUROC, "unit": "probability", "confidence": 0.95}]
     lines.append({"item": GAIN, "estimate": gain, "std_error": error, "lower": gain - 1.97 * error,
@@ -80,7 +80,7 @@ def test_ten_errors_are_needed(errors: int, state: str) -> None:
     ("implied", "state"), [(0.0049, "not_applicable"), (0.0051, "found"), (-0.01, "not_applicable")]
 )
 def test_a_constant_uncertainty_is_not_judged(implied: float, state: str) -> None:
-    """5 % of half the expected loss of 0.2 are 0.005."""
+    """5% of half the expected loss of 0.2 are 0.005."""
     outcome = judged(result(0.0, 0.0005, implied))
     assert outcome.state == state
     assert ("practically constant" in outcome.reason) is (state == "not_applicable")

@@ -83,7 +83,7 @@ def test_levels_count_by_total_variation() -> None:
 
 
 def test_intervals_are_those_of_massart_and_of_weissman_for_all_columns_at_once() -> None:
-    """P(distance > e) is at most 2^k exp(-2 n e²), k = 1 of numbers and the levels of others: half of 1.25 % each."""
+    """P(distance > e) is at most 2^k exp(-2 n e²), k = 1 of numbers and the levels of others: half of 1.25% each."""
     rng = np.random.default_rng(0)
     numbers, levels = rng.normal(size=(2, 400)), rng.integers(0, 3, (2, 400)).astype(float)
     columns = [

@@ -85,7 +85,7 @@ def test_few_events_and_a_skill_without_an_interval_are_not_judged() -> None:
     alone = told(("a", 0.4, 0.02))
     assert judged(alone, (190, 10)).findings
     assert "9 observations outside the most frequent class are too few" in judged(alone, (191, 9)).reason
-    reason = "the log score of the model has no interval"
+    reason = "the log loss of the model has no interval"
     assert judged(alone, lower=np.nan, upper=np.nan).reason == judged(alone, estimate=np.nan).reason == reason
     assert judged(told()).reason == "the mutual information of features and outcome was not computed"
 

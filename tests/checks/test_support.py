@@ -77,7 +77,7 @@ def run(**parts: Any) -> Run:
 def test_all_is_well() -> None:
     outcome = judged()
     assert outcome.state == "passed"
-    assert "5.0 % (95 % interval 3.0 to 7.0 %) of the observations are outside the training domain" in outcome.reason
+    assert "5.0% (95% interval 3.0 to 7.0%) of the observations are outside the training domain" in outcome.reason
 
 
 @pytest.mark.parametrize(
@@ -95,10 +95,10 @@ def test_near_copies_are_graded_by_the_least_excess(least: float, severities: li
     found = judged(least=least)
     assert [finding.severity for finding in found.findings] == severities
     if not severities:
-        assert "31 % of the test and 1 % of the training observations." in found.reason
+        assert "31% of the test and 1% of the training observations." in found.reason
     for finding in found.findings:
         assert (finding.code, finding.threshold, finding.evidence) == ("UQ305", 0.02, ("support.copies",))
-        assert "31 % of 400 observations lie far closer to one training observation" in finding.statement
+        assert "31% of 400 observations lie far closer to one training observation" in finding.statement
 
 
 @pytest.mark.parametrize(
@@ -155,15 +155,15 @@ def test_uq303_of_a_feature_is_that_of_the_most_rows() -> None:
 def test_uq301_is_neither_raised_nor_cleared_by_a_wide_interval() -> None:
     outcome = judged(outside=share("outside", "", 0.08, 0.1, p_value=0.03))
     assert outcome.state == "skipped"
-    assert "UQ301 is undetermined for the share of observations outside, 8 %" in outcome.reason
+    assert "UQ301 is undetermined for the share of observations outside, 8%" in outcome.reason
 
 
 def test_uq302_is_raised_stays_silent_or_undetermined() -> None:
     clear, silent, open_ = (share("shuffled", f, v, 0.05) for f, v in (("a", 0.6), ("b", 0.1), ("c", 0.22)))
     outcome = judged(shuffled=[clear, silent, open_])
     assert [(f.code, f.features, f.severity) for f in outcome.findings] == [("UQ302", ("a",), "observation")]
-    assert outcome.reason.startswith("UQ302 is undetermined for c (17 to 27 % of the observations): ")
-    assert outcome.reason.endswith("the limit is 20 %.")
+    assert outcome.reason.startswith("UQ302 is undetermined for c (17 to 27% of the observations): ")
+    assert outcome.reason.endswith("the limit is 20%.")
     exact = share("shuffled", "a", 1.0, 0.0)
     assert judged(shuffled=[exact]).findings[0].features == ("a",)
     assert judged(shuffled=[share("shuffled", "a", 0.0, 0.0)]).state == "passed"
@@ -183,7 +183,7 @@ def test_uq303_is_held_against_no_such_row() -> None:
 def test_uq302_is_one_finding_that_names_all_features() -> None:
     (finding,) = judged(shuffled=[share("shuffled", f, v, 0.05) for f, v in (("a", 0.6), ("b", 0.8))]).findings
     assert (finding.features, finding.observed) == (("b", "a"), 0.8)
-    assert "outside the training domain; so does a (60 %)." in finding.statement
+    assert "outside the training domain; so does a (60%)." in finding.statement
 
 
 def test_uq302_is_adjusted_for_the_number_of_features() -> None:
@@ -235,7 +235,7 @@ def test_without_training_rows_it_does_not_apply() -> None:
 def test_thresholds_are_options_and_stand_in_the_rules() -> None:
     check = SupportCheck(shuffled=0.7, tolerance=0.5, level=0.01)
     assert judged(shuffled=[share("shuffled", "a", 0.6, 0.05)], check=check).state == "passed"
-    assert "More than 70 %" in check.rules[1].text
+    assert "More than 70%" in check.rules[1].text
     assert "level 0.005" in check.rules[0].text
     for option in ("level", "shuffled", "margin", "tolerance"):
         with pytest.raises(InputError, match=rf"support\.{option} must be"):

@@ -189,8 +189,8 @@ def test_an_edited_option_stands_in_the_rule_and_in_the_findings() -> None:
         return outcome(audited(subject, [ids.SUPPORT], checks=[ids.SUPPORT], options=given), ids.SUPPORT)
 
     strict, lax = judged(shuffled=0.01), judged(shuffled=0.99)
-    assert "More than 1 % of the observations are outside the training domain after" in strict.rules[1].when
-    assert "More than 99 % of the observations are outside the training domain after" in lax.rules[1].when
+    assert "More than 1% of the observations are outside the training domain after" in strict.rules[1].when
+    assert "More than 99% of the observations are outside the training domain after" in lax.rules[1].when
     assert (strict.rules[1].thresholds["shuffled"], lax.rules[1].thresholds["shuffled"]) == (0.01, 0.99)
     assert {finding.threshold for finding in strict.findings if finding.code == "UQ302"} == {0.01}
     assert not any(finding.code == "UQ302" for finding in lax.findings)

@@ -391,7 +391,7 @@ def test_the_randomised_pit_is_uniform(name: str) -> None:
     lower, upper = dist.cdf(np.nextafter(y, -np.inf)), dist.cdf(y)
     u = np.sort(lower + rng.random(len(y)) * (upper - lower))
     gap = np.abs(u - (np.arange(len(u)) + 0.5) / len(u)).max()
-    assert gap < 1.95 / np.sqrt(len(u))  # Kolmogorov-Smirnov at 0.1 %
+    assert gap < 1.95 / np.sqrt(len(u))  # Kolmogorov-Smirnov at 0.1%
     if dist.discrete:
         np.testing.assert_allclose(upper - lower, np.exp(dist.log_prob(y)), atol=1e-12)
 

@@ -99,9 +99,9 @@ def test_a_value_has_its_unit_and_interval(arguments: tuple[object, ...], words:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((0.0456,), "4.6 %"), ((0.5,), "50 %"), ((0.996,), "100 %"), ((0.0,), "0 %"), ((0.1,), "10 %"),
-        ((0.00001234,), "0.0012 %"), ((1e-8,), "1×10⁻⁶ %"), ((1.2e-8,), "1.2×10⁻⁶ %"), ((2.5,), "250 %"),
-        ((0.5, 0.4, 0.6), "50 % (40 to 60 %)"), ((0.5, 0.5, 0.5), "50.0 %"), ((0.5, None, 0.6), "50 %"),
+        ((0.0456,), "4.6%"), ((0.5,), "50%"), ((0.996,), "100%"), ((0.0,), "0%"), ((0.1,), "10%"),
+        ((0.00001234,), "0.0012%"), ((1e-8,), "1×10⁻⁶%"), ((1.2e-8,), "1.2×10⁻⁶%"), ((2.5,), "250%"),
+        ((0.5, 0.4, 0.6), "50% (40 to 60%)"), ((0.5, 0.5, 0.5), "50.0%"), ((0.5, None, 0.6), "50%"),
     ],
 )  # fmt: skip
 def test_a_share_is_in_percent(arguments: tuple[float, ...], words: str) -> None:
@@ -109,8 +109,8 @@ def test_a_share_is_in_percent(arguments: tuple[float, ...], words: str) -> None
 
 
 def test_an_interval_names_its_level() -> None:
-    assert share_words(0.5, 0.4, 0.6, confidence=0.9) == "50 % (90 % interval 40 to 60 %)"
-    assert value_words(0.5, 0.4, 0.6, confidence=0.975) == "0.50 (97.5 % interval 0.40 to 0.60)"
+    assert share_words(0.5, 0.4, 0.6, confidence=0.9) == "50% (90% interval 40 to 60%)"
+    assert value_words(0.5, 0.4, 0.6, confidence=0.975) == "0.50 (97.5% interval 0.40 to 0.60)"
 
 
 @pytest.mark.parametrize(

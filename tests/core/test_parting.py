@@ -100,7 +100,7 @@ def test_curves_part_beyond_a_tenth_of_the_range(factor: float, shown: bool) -> 
 
 @pytest.mark.parametrize(("factor", "shown"), [(0.99, False), (1.01, True)])
 def test_curves_part_beyond_their_errors(factor: float, shown: bool) -> None:
-    """Three points after the first, each at 5 % / 3 two-sided."""
+    """Three points after the first, each at 5% / 3 two-sided."""
     reach = stats.norm.isf(0.05 / 3 / 2)
     curves = local(X, [0.0, 0.0, 0.0, 1.0], [0, 0, 0, 1 / reach / factor]), mean(X, np.zeros(4))
     assert (parting(*curves, 0.95) is not None) is shown

@@ -177,7 +177,7 @@ def test_the_sentence_about_members_has_their_share() -> None:
         "The model's own distribution (ensemble) is not used. The audit assumes a Student-t distribution (5.0 degrees "
         "of freedom) with a part that follows the spread of its members (on average 53.2 units of the outcome) around "
         "its predictions, from out-of-bag residuals of 300 training observations. The members' share of the variance "
-        "(epistemic) is 40 % on average."
+        "(epistemic) is 40% on average."
     )
     both = Assumption(**{**FACTS, **own, "scale": "modelled", "members_share": 0.4}).words
     assert "small boosted trees (on average 53.2 units of the outcome) and a part that follows the spread" in both

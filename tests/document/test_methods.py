@@ -128,7 +128,7 @@ def information() -> Diagnostic:
 def test_covered_information_is_ordered_by_information_and_states_its_share() -> None:
     axes = figures.draw(information()).axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["b", "a"]
-    assert texts(axes)[:2] == ["50 %", "–"]
+    assert texts(axes)[:2] == ["50%", "–"]
 
 
 def test_rank_moves_join_the_two_ranks_of_a_feature() -> None:

@@ -145,7 +145,7 @@ def test_the_decision_curve_marks_thresholds_and_prefers_the_band() -> None:
     rows = [line | {"x": x, "estimate": 0.2, "band_lower": -0.1, "band_upper": 0.4} for x in (0.1, 0.3)]
     figure = figures.draw(results.diagnostic("calibration.net_benefit", rows, event="bad", threshold=0.2, ideal=0.4))
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert "95 % band, all thresholds at once" in labels
+    assert "95% band, all thresholds at once" in labels
     assert "the model's threshold" in labels
     assert "at the stated costs" not in labels  # beyond the last threshold
     bare = [{key: value for key, value in row.items() if not key.startswith("band")} for row in rows]

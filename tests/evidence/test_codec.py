@@ -67,7 +67,7 @@ def test_thresholds_causes_and_sizes_come_back() -> None:
     read = again(replace(runs()["normal"], outcomes=(outcome,))).outcomes[0]
     assert read == outcome
     assert dict(read.rules[0].thresholds) == {"share": 0.1, "rows": 3}
-    assert read.rules[0].when == "10 % of 3"
+    assert read.rules[0].when == "10% of 3"
     (finding,) = read.findings
     assert (finding.affected, finding.size) == ("3 of 9 rows", 0.25)
     symptom = Finding(code="X2", title="T", severity="low", statement="S", evidence=("pfi",), rests_on="x")

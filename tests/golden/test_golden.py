@@ -28,7 +28,7 @@ CHANGES = RunChanges(
     values=(
         ValueChange(
             result="pfi", measure="nll", feature="age", before=0.1, now=0.2, difference=0.1, lower=0.05, upper=0.15,
-            interval="95 %, paired rows", changed=True,
+            interval="95%, paired rows", changed=True,
         ),
     ),
     inputs=(InputChange(what="hash of X", before="aa", now="bb"),),

@@ -592,4 +592,4 @@ def test_intervals_of_ranks_are_explained_where_a_method_has_them(bounded: tuple
     ]
     engine: Any = SimpleNamespace(confidence=0.95, subject=SimpleNamespace(groups={}))
     notes = " ".join(Agreement()._notes(methods, engine, 0, 0))
-    assert ("simultaneous with 95 % confidence" in notes) is any(bounded)
+    assert ("simultaneous with 95% confidence" in notes) is any(bounded)

@@ -187,7 +187,7 @@ def test_notes_say_what_holds_of_these_rankings() -> None:
         "smaller rank."
     )
     assert "ranked by absolute value; 1" in notes(sign="absolute")
-    assert "with 90 % confidence" in notes(bare, firm)
+    assert "with 90% confidence" in notes(bare, firm)
     assert "confidence" not in notes(bare)
     assert "Lower values of accuracy are worse or less certain: there 1 is the smallest." in notes(firm, turned, turned)
     assert "Lower values" not in notes(firm)

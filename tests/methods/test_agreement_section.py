@@ -120,9 +120,9 @@ def test_pairs_of_one_question_stand_in_a_table_the_least_alike_first() -> None:
     )
     table = table_of(found, "agreement-alike-table")
     assert table.rows == (
-        ("loss", "PFI nll", "x nll", -0.25, "50 % of the first 2 (25 %)"),
+        ("loss", "PFI nll", "x nll", -0.25, "50% of the first 2 (25%)"),
         ("loss", "x nll", "y nll", 0.5, ""),
-        ("loss", "x nll", "z nll", None, "100 % of the first 2 (25 %)"),
+        ("loss", "x nll", "z nll", None, "100% of the first 2 (25%)"),
     )
     assert table.caption.endswith("least similar first. There are no intervals.")
 

@@ -17,7 +17,17 @@ from uq_report.core.model.results import Result
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.support.errors import InputError
 from uq_report.core.validation.lifetimes import recorded
-from uq_report.distributions import Categorical, Gamma, Normal, NormalMixture, Poisson, StudentT, Survival, ZeroInflated
+from uq_report.distributions import (
+    Categorical,
+    Gamma,
+    Normal,
+    NormalMixture,
+    Ordinal,
+    Poisson,
+    StudentT,
+    Survival,
+    ZeroInflated,
+)
 from uq_report.evidence.run import Run
 from uq_report.methods.calibration.check import CalibrationGate
 from uq_report.methods.calibration.explain import Calibration, events_of
@@ -330,3 +340,39 @@ def test_clusters_multiply_the_variance_of_a_calibrated_gap_by_their_design_effe
 def test_without_a_known_gap_no_variance_is_stated() -> None:
     certain = Categorical([[1.0, 0.0], [0.5, 0.5]] * 10, classes=[0, 1])
     assert "gap_variance" not in explain(given(certain, [1, 0] * 10))["calibration"].meta
+
+
+def test_ordered_classes_are_scored_by_how_far_predictions_are_off() -> None:
+    """The order is that of the owner, not of the columns; the score is that of `Ordinal` with classes 0, 1 and 2."""
+    p = np.random.default_rng(4).dirichlet([1, 1, 1], 60)
+    y = np.resize([0, 1, 2, 1], 60)
+    names, place = np.array(["high", "low", "medium"]), np.array([2, 0, 1])
+    subject = given(Categorical(p, classes=names), names[y])
+    found = explain(subject, order=("low", "medium", "high"))
+    table = found["calibration"].estimates.set_index("item")
+    ordinal = Ordinal(p[:, [1, 2, 0]])
+    off = np.abs(place[p.argmax(axis=1)] - place[y])
+    assert table.loc["rps", "estimate"] == pytest.approx(ordinal.crps(place[y]).mean(), rel=1e-12)
+    assert table.loc["off_by_one", "estimate"] == pytest.approx((off == 1).mean())
+    assert table.loc["off_by_more", "estimate"] == pytest.approx((off == 2).mean())
+    assert found["calibration.decisions"].meta["classes"] == ["low", "medium", "high"]
+    counts = np.array(found["calibration.decisions"].meta["counts"])
+    assert counts[0, 2] + counts[2, 0] == (off == 2).sum() > 0
+    own = items(given(ordinal, place[y]))  # classes that are numbers in increasing order need no declaration
+    for item in ("rps", "rps_baseline", "rps_skill", "off_by_one", "off_by_more"):
+        assert own.loc[item, "estimate"] == pytest.approx(table.loc[item, "estimate"])
+    assert set(items(subject).index) == CLASS_ITEMS - {"roc_auc"}
+
+
+@pytest.mark.parametrize(
+    ("order", "words"),
+    [
+        (("low", "high", "tall"), r"must name each class once, 'high', 'low', 'medium'; got \['low', 'high', 'tall'\]"),
+        (("low", "low", "high"), "must name each class once"),
+        (("low", "high"), "three or more classes"),
+    ],
+)
+def test_an_order_names_each_of_three_or_more_classes_once(order: tuple[str, ...], words: str) -> None:
+    p, names = np.full((60, 3), 1 / 3), np.array(["high", "low", "medium"])
+    with pytest.raises(InputError, match=words):
+        explain(given(Categorical(p, classes=names), np.resize(names, 60)), order=order)

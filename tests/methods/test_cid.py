@@ -242,7 +242,7 @@ def test_a_copy_covers_its_original_and_is_no_node_of_the_graph() -> None:
     results = run(changed(300, twin=-2 * base["a"] ** 3))
     for feature in ("a", "twin"):
         assert value(results["cid"], feature, "covered share") == 1
-    assert "twin repeats a exactly: its covered share is 100 %." in results["cid"].notes
+    assert "twin repeats a exactly: its covered share is 100%." in results["cid"].notes
     assert sets(results)["a"] == ("twin",)
     assert sets(results)["twin"] == ("a",)
     last = results["cid.cover"].estimates.groupby("feature").last()
@@ -282,7 +282,7 @@ def test_a_value_that_many_rows_share_takes_the_discrete_field(make: Any) -> Non
     X = pd.DataFrame(base.X)
     found = run(make_subject(base.model, base.adapter, X.assign(d=X["d"].clip(lower=0)), base.y))["cid"]
     assert found.meta["estimator"] == "discrete field"
-    assert any("20 % of the observations share one value of d" in note for note in found.notes)
+    assert any("20% of the observations share one value of d" in note for note in found.notes)
 
 
 def test_nearly_collinear_columns_and_more_features_than_rows_have_a_lasso() -> None:

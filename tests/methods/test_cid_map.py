@@ -184,7 +184,7 @@ def test_covered_information_is_drawn_as_bars_with_dots_below_their_intervals() 
     ends = {-0.32: 0.6, 0.32: 0.6, 0.68: 0.2, 1.32: 0.2}
     assert corners == sorted([*((0.0, y) for y in ends), *((x, y) for y, x in ends.items())])
     assert axes.get_ylim() == (1.6, -0.6)
-    assert [text.get_text() for text in axes.texts] == ["50 %", "50 %", "covered share"]
+    assert [text.get_text() for text in axes.texts] == ["50%", "50%", "covered share"]
     assert [text.get_position() for text in axes.texts] == [(1.06, 0.0), (1.06, 1.0), (1.06, 1.0)]
     assert len(drawn.legends[0].get_texts()) == 3, "bars, dots and intervals"
     assert drawn.get_size_inches()[1] < figure.draw(information(), 1).get_size_inches()[1] + 0.3

@@ -152,7 +152,7 @@ def test_a_fifth_of_the_rows_may_share_a_value() -> None:
     fifth, more = (np.where(np.arange(N) < k, 0.0, np.arange(N)) for k in (6, 7))
     assert _unsuited(data({"a": fifth}), "T") == []
     assert _unsuited(data({"a": more}), "T") == [
-        "more than 20 % of the observations share one value of a: a T does not fit there"
+        "more than 20% of the observations share one value of a: a T does not fit there"
     ]
     assert _unsuited(data({"a": GAP, "b": FAR}), "T") == ["values are missing in a", "values are infinite in b"]
     same = data({"a": np.arange(N)})
@@ -164,7 +164,7 @@ def test_what_does_not_suit_is_named_by_the_normal_that_would_be_used() -> None:
     heaped = {"a": np.where(np.arange(N) < 9, 0.0, np.arange(N))}
     for classes, title in ((True, "conditional Gaussian"), (False, "Gaussian copula")):
         refused = attempts(data(heaped, classes=classes), AUTO)[2]
-        assert refused == [f"more than 20 % of the observations share one value of a: a {title} does not fit there"]
+        assert refused == [f"more than 20% of the observations share one value of a: a {title} does not fit there"]
 
 
 # ------------------------------------------------------------------ what is related

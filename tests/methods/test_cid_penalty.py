@@ -228,7 +228,7 @@ def test_given_a_copy_nothing_is_left() -> None:
     assert asked == [(0,), (0, 1)]
     assert found.mean_log_p((0, 1, 2)) == 2
     assert found.related.tolist() == [[True, True, False], [True, True, False], [False, False, True]]
-    assert found.notes == ("b repeats a exactly: its covered share is 100 %.",)
+    assert found.notes == ("b repeats a exactly: its covered share is 100%.",)
     assert _with_copies(one, ("a", "c"), {}) is one
 
 

@@ -60,7 +60,7 @@ def test_features_stand_by_their_information_with_the_reading_of_their_interval(
     ]  # fmt: skip
     assert rows[-1][2] == "no number"
     assert (
-        "The other features share part of the information of a (covered share 33 %) about the target. b is more "
+        "The other features share part of the information of a (covered share 33%) about the target. b is more "
         "informative once the others are known (synergy). For 1 feature the interval of covered information holds 0: "
         "neither way is shown."
     ) in text_of(found)
@@ -71,7 +71,7 @@ def test_several_features_say_and_an_interval_that_ends_at_0_shows_nothing() -> 
     less = {"c": (0.3, (-0.1, 0.05), 0.0), "d": (0.4, (-0.2, 0.05), 0.0), "e": (0.5, (0.125, 0.125), 0.5)}
     text = text_of(shown(information(both | less | {"f": (0.1, (-0.125, 0.125), 0.0)})))
     assert (
-        "part of the information of b and a (covered share 33 %) about the target. c and d are more informative once"
+        "part of the information of b and a (covered share 33%) about the target. c and d are more informative once"
         in text
     )
     assert "For 2 features the interval of covered information holds 0" in text

@@ -181,7 +181,7 @@ def row(
 @pytest.mark.parametrize(("upper", "end"), [(0.010, "not established."), (-0.001, ").")])
 def test_the_sentence_on_the_level(upper: float, end: str) -> None:
     words = in_the_large(view(row(IN_THE_LARGE, (0.286, 0.328), (-0.095, upper), "probability")))
-    assert words.startswith("Mean predicted probability of bad 28.6 %, observed 32.8 %: difference −4")
+    assert words.startswith("Mean predicted probability of bad 28.6%, observed 32.8%: difference −4")
     assert words.endswith(end)
     assert ("not established" in words) is (upper > 0)
 
@@ -189,8 +189,8 @@ def test_the_sentence_on_the_level(upper: float, end: str) -> None:
 def test_the_sentence_on_the_majority() -> None:
     words = over_majority(view(row(ACCURACY_GAIN, (0.72, 0.672), (-0.006, 0.1), "share of observations", of="good")))
     assert words == (
-        "72.0 % of the predictions are correct; always predicting good, the majority in training, gives 67.2 %: "
-        "difference 5 points (−1 to 10), not established."
+        "Accuracy minus that of always predicting good, the majority in training (67.2%): 5 points (−1 to 10), not "
+        "established."
     )
 
 
@@ -200,9 +200,10 @@ def test_the_sentence_on_training() -> None:
         return training(view(line, train_rows=300, train_of=of), classes=classes)
 
     assert (
-        words((0.15, 0.29)) == "Log loss is higher than on training observations by 0.22 (0.15 to 0.29): over-fitting."
+        words((0.15, 0.29))
+        == "Log loss is higher than on training observations by 0.22 nats (0.15 to 0.29): over-fitting."
     )
-    undecided = "is not shown to differ from that on training observations (0.22, −0.01 to 0.29)."
+    undecided = "is not shown to differ from that on training observations (0.22 nats, −0.01 to 0.29)."
     assert words((-0.01, 0.29)) == f"Log loss {undecided}"
     some = words((-0.01, 0.29), 900, classes=False)
     assert some.startswith("Mean negative log-likelihood is not shown to differ from that on 300 training observations")
@@ -211,7 +212,7 @@ def test_the_sentence_on_training() -> None:
 def test_the_sentence_on_a_lower_test_score() -> None:
     line = row(TRAINING_GAP, (0.30, 0.36), (-0.09, -0.03), "nats")
     found = training(view(line), classes=True)
-    assert found == "Log loss is lower than on training observations: difference −0.060 (−0.090 to −0.030)."
+    assert found == "Log loss is lower than on training observations: difference −0.060 nats (−0.090 to −0.030)."
 
 
 def test_the_sentence_on_net_benefit() -> None:
@@ -243,7 +244,7 @@ def test_of_several_classes_the_farthest_is_said() -> None:
         row(IN_THE_LARGE, (0.31, 0.3), (-0.04, 0.06), "probability", of="low"),
     ]
     words = in_the_large(view(*rows))
-    assert words.startswith("Of 2 classes the largest difference: mean predicted probability of mid 30.0 %, observed")
+    assert words.startswith("Of 2 classes the largest difference: mean predicted probability of mid 30.0%, observed")
     assert len(lines_of_three_classes()) == 3
 
 

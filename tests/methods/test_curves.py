@@ -106,10 +106,10 @@ def test_thresholds_reach_over_the_probabilities_of_a_rare_event() -> None:
 def test_a_grade_begins_at_its_cut() -> None:
     given = outcomes([0.05, 0.1, 0.2, 0.2, 0.6, 0.7], [0, 0, 1, 0, 1, 1])
     found = by_grade(given, (0.1, 0.25, 0.5), 99, rng()).estimates.set_index("item")
-    assert found["n"].to_dict() == {"below 10 %": 1, "10 to 25 %": 3, "from 50 % on": 2}
+    assert found["n"].to_dict() == {"below 10%": 1, "10 to 25%": 3, "from 50% on": 2}
     assert found["x"].tolist() == pytest.approx([0.05, 0.5 / 3, 0.65])
     assert found["estimate"].tolist() == pytest.approx([0, 1 / 3, 1])
-    assert found.loc["10 to 25 %", "null_lower"] == 0
+    assert found.loc["10 to 25%", "null_lower"] == 0
 
 
 def test_grades_are_of_two_classes() -> None:

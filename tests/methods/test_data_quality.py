@@ -169,7 +169,7 @@ def test_zeros_that_stand_for_missing_are_found_where_they_do() -> None:
 )
 def test_ordinary_numbers_are_no_codes(values: Any) -> None:
     alarms = sum(bool(stand_ins(values(np.random.default_rng(seed)).astype(float))) for seed in range(200))
-    assert alarms <= 10  # 5 %
+    assert alarms <= 10  # 5%
 
 
 @pytest.mark.parametrize("code", [0, -1, *(sign * nines for nines in (9, 99, 999, 9999, 99999) for sign in (-1, 1))])

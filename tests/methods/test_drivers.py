@@ -216,7 +216,7 @@ def log_linear(X: FloatArray) -> Normal:
 
 
 def test_intervals_cover_sizes_shares_and_total_effects() -> None:
-    """95 % intervals over new rows, n = 100, 10 shuffles: between 90 and 98 % of 150 samples."""
+    """95% intervals over new rows, n = 100, 10 shuffles: between 90 and 98% of 150 samples."""
     slopes, gini = np.array([0.5, 0.3]), 2 / np.sqrt(np.pi)
     whole = np.sqrt(np.square(slopes).sum())
     held = np.zeros((2, 4))

@@ -314,7 +314,7 @@ def test_the_interval_of_a_lost_contrast_covers_the_true_one(monkeypatch: pytest
         table = used(found, "apart").drop("all observations")
         sign = 1 if table.index[0] == "a" else -1
         hits += bool(table["lower"].iloc[0] <= sign * 0.7 * 0.2 <= table["upper"].iloc[0])
-    assert hits >= 35  # 40 of 40 or fewer: 35 is passed by a level of 95 % in 98 of 100 such tests
+    assert hits >= 35  # 40 of 40 or fewer: 35 is passed by a level of 95% in 98 of 100 such tests
 
 
 def test_contrasts_of_outcomes_are_those_of_predictions_and_residuals() -> None:

@@ -114,7 +114,7 @@ def test_means_and_differences_are_of_the_rows_inside() -> None:
 
 
 def test_an_interval_of_shares_holds_its_estimate() -> None:
-    """All of 5 against none of 19: a hit and a miss more move the centre by more than half of the interval at 51 %."""
+    """All of 5 against none of 19: a hit and a miss more move the centre by more than half of the interval at 51%."""
     for sign in (1, -1):
         apart = value("coverage_90", (np.arange(N) < 5) == (sign > 0), share=True)
         (line,) = plan(kinds(np.arange(N) >= 5), values=(apart,), confidence=0.51).differences(apart)

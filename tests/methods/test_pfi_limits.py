@@ -133,7 +133,7 @@ def test_spread_and_p_value_are_those_of_the_repeats() -> None:
         values, said = repeats(result, "nll", "b"), line(result, "nll", "b")
         assert said[["spread_low", "spread_high"]].tolist() == np.quantile(values, levels).tolist()
         assert said["p_value"] == (1 + (values <= 0).sum()) / (n_repeats + 1)
-        assert ("5 %" in result.meta["spread"]) == (n_repeats == 20)
+        assert ("5%" in result.meta["spread"]) == (n_repeats == 20)
         assert not any("cannot reach" in note for note in result.notes)
 
 

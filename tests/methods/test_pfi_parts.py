@@ -372,7 +372,7 @@ def tables(repeats: FloatArray, **parts: Any) -> ShuffleTables:
 
 @pytest.mark.parametrize(
     ("m", "low", "high", "words"),
-    [(19, 0.0, 18.0, "smallest and largest"), (20, 0.95, 18.05, "5 % and 95 % quantiles")],
+    [(19, 0.0, 18.0, "smallest and largest"), (20, 0.95, 18.05, "5% and 95% quantiles")],
 )
 def test_the_spread_is_of_quantiles_from_20_shuffles_on(m: int, low: float, high: float, words: str) -> None:
     result = importance_result(tables(np.arange(float(m))))
@@ -403,7 +403,7 @@ def test_with_unequal_weights_there_is_no_p_value() -> None:
 
 def test_the_reader_is_told_which_features_stopped_early() -> None:
     early = importance_result(tables(np.arange(20.0), options={"n_repeats": 30})).notes
-    assert early[0].startswith("Permutations stop early (after 20 to 30) once their random choice has at most 10 %")
+    assert early[0].startswith("Permutations stop early (after 20 to 30) once their random choice has at most 10%")
     assert early[0].endswith("They stopped early for all features.")
     assert not any(note.startswith("Permutations stop") for note in importance_result(tables(np.arange(30.0))).notes)
 
@@ -556,12 +556,12 @@ def test_intervals_are_of_student_with_one_unit_less() -> None:
     term = made.terms[0]._replace(freedom=np.array([3.0]))
     few = replace(made, estimator=Estimator(rows_of, {"nll": 0.01}, 0.95, 0.1), terms=[term])
     (line,) = importance_result(few).estimates.to_dict("records")
-    assert line["upper"] - 0.5 == pytest.approx(3.182446305284263 * 0.05), "t of 3 degrees of freedom at 97.5 %"
+    assert line["upper"] - 0.5 == pytest.approx(3.182446305284263 * 0.05), "t of 3 degrees of freedom at 97.5%"
 
 
 @pytest.mark.parametrize("outcomes", [True, False])
 def test_lines_of_claims_have_their_intervals_and_the_last_its_test(outcomes: bool) -> None:
-    """Of 4 rows: t of 3 degrees of freedom at 97.5 % is 3.182; a claim has its own, 2, on the scale of logarithms."""
+    """Of 4 rows: t of 3 degrees of freedom at 97.5% is 3.182; a claim has its own, 2, on the scale of logarithms."""
     size = 3 if outcomes else 1
     one = ModelImplied(
         np.zeros((size, 1)), np.array([0.4, 0.3, 0.1])[:size], np.array([0.1, 0.2, 0.3])[:size],

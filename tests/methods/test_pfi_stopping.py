@@ -125,7 +125,7 @@ def test_few_shuffles_and_a_share_of_0_are_made_in_full() -> None:
 def test_a_reader_is_told_the_rule_and_whom_it_stopped() -> None:
     of = subject(three_features, *rows(150))
     notes = " ".join(explained(of, n_repeats=200, exact=False)["pfi"].notes)
-    assert "(after 20 to 200) once their random choice has at most 10 % of the variance" in notes
+    assert "(after 20 to 200) once their random choice has at most 10% of the variance" in notes
     assert "They stopped early for all features." in notes
     assert "stop early" not in " ".join(explained(of, n_repeats=20)["pfi"].notes)
 

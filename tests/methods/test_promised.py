@@ -24,7 +24,7 @@ class Given(testing.KnownTruth):
 
 
 def intervals(hits: int, n: int, levels: tuple[float, ...] = (0.5, 0.9), **options: Any) -> Subject:
-    """Return rows of which `hits` lie in the 90 % interval [-1, 1]; the 50 % one is [0, 1]."""
+    """Return rows of which `hits` lie in the 90% interval [-1, 1]; the 50% one is [0, 1]."""
     low, high = np.tile([0.0, -1.0], (n, 1))[:, -len(levels) :], np.ones((n, len(levels)))
     y = np.where(np.arange(n) < hits, 0.5, 3.0)
     q = Intervals(levels, low, high, np.zeros(n))
@@ -73,9 +73,9 @@ def test_coverage_is_of_every_level_in_order() -> None:
 @pytest.mark.parametrize(
     ("hits", "n", "ends"),
     [
-        (1900, 2000, "passed"),  # 5 % outside: more is held than stated
+        (1900, 2000, "passed"),  # 5% outside: more is held than stated
         (1800, 2000, "passed"),
-        (1730, 2000, "UQ101 low"),  # 13.5 % outside, 3.5 points more than stated
+        (1730, 2000, "UQ101 low"),  # 13.5% outside, 3.5 points more than stated
         (1650, 2000, "UQ101 medium"),
         (1500, 2000, "UQ101 high"),
         (879, 1000, "UQ101 low"),  # 2.1 points more than stated
@@ -89,7 +89,7 @@ def test_the_gate_of_intervals(hits: int, n: int, ends: str) -> None:
     found = [f"{finding.code} {finding.severity}" for finding in outcome.findings]
     assert (found[0] if found else outcome.state) == ends
     words = outcome.findings[0].statement if found else outcome.reason
-    assert "lie outside what should hold all but 10 %" in words
+    assert "lie outside what should hold all but 10%" in words
     assert "nats" not in words
 
 
@@ -98,7 +98,7 @@ def test_probabilities_and_sets_are_judged_together() -> None:
     right, missing = judged(label_sets(1850, 2000)), judged(label_sets(1500, 2000))
     assert right.state == "passed"
     assert [f.code for f in missing.findings] == ["UQ101"]
-    assert "lie outside what should hold all but 10 %" in missing.findings[0].statement
+    assert "lie outside what should hold all but 10%" in missing.findings[0].statement
     n = 2000
     wrong = LabelSets(np.tile([0.9, 0.1], (n, 1)), [0.9], np.ones((n, 2), dtype=bool))
     subject = make_subject(wrong, Given(), np.arange(float(n))[:, None], np.arange(n) % 2)
@@ -107,7 +107,7 @@ def test_probabilities_and_sets_are_judged_together() -> None:
 
 def test_empty_sets_are_counted() -> None:
     notes = explain(label_sets(30, 40))["calibration.coverage"].notes
-    assert any("10 sets of 40 at 90 % hold no class at all" in note for note in notes)
+    assert any("10 sets of 40 at 90% hold no class at all" in note for note in notes)
 
 
 def test_copies_in_clusters_change_no_p_value() -> None:

@@ -83,7 +83,7 @@ def test_the_interval_has_the_spread_of_r2_over_samples() -> None:
 
 
 def test_the_forest_agrees_with_scikit_learns() -> None:
-    """Both leave rows out; they differ by the trees' randomness and, out of bag, by 63 instead of 51 % of the rows."""
+    """Both leave rows out; they differ by the trees' randomness and, out of bag, by 63 instead of 51% of the rows."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))
     y = X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=300)

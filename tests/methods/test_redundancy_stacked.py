@@ -182,7 +182,7 @@ def test_a_line_leaves_something_from_the_share_of_squares_of_its_test(part: flo
 
 
 def test_a_line_seldom_leaves_something_of_noise() -> None:
-    """At the level .01, 200 samples give more than 6 with a chance of .4 %."""
+    """At the level .01, 200 samples give more than 6 with a chance of .4%."""
     found = 0
     for seed in range(200):
         rng = np.random.default_rng(seed)

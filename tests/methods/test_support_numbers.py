@@ -58,14 +58,14 @@ def test_levels_shift_by_half_the_differences_of_their_shares() -> None:
     ends = reach(3, 1000, 1) + reach(3, 500, 1)
     assert found["estimate"] == pytest.approx(0.4)  # 0.5, 0.3, 0.2 against 0.2, 0.7, 0.1
     assert (found["lower"], found["upper"]) == pytest.approx((0.4 - ends, 0.4 + ends))
-    assert found["item"] == "v: 30 % in training, 70 % here"
+    assert found["item"] == "v: 30% in training, 70% here"
     assert found["n"] == 500
 
 
 def test_the_level_named_is_that_whose_share_changed_most() -> None:
     train, test = np.repeat([0.0, 1, 2], [60, 30, 10]), np.repeat([0.0, 1, 2], [55, 10, 35])
     found = distance(Paired("a", False, train, test, ("u", "v", "w")), slice(None))
-    assert found["item"] == "w: 10 % in training, 35 % here"
+    assert found["item"] == "w: 10% in training, 35% here"
 
 
 @pytest.mark.parametrize("work", [4, 2_000_000])
@@ -202,7 +202,7 @@ def test_what_was_used_is_told() -> None:
         "units": 290,
     }  # fmt: skip
     assert found.notes[:3] == (
-        "Outside: farther from the 5 nearest of 50 training observations than all but 3.92 % of 50 others are.",
+        "Outside: farther from the 5 nearest of 50 training observations than all but 3.92% of 50 others are.",
         "50 of 290 observations, drawn at random, were used.",
         "Permuted: 4 permutations of 50 observations.",
     )

@@ -135,7 +135,7 @@ def test_the_rows_p_values_are_pointed_at_where_they_are() -> None:
 
 
 def test_near_copies_stand_beside_those_of_the_training_sample() -> None:
-    assert "Near copies of a training observation: 21 % of 400 test observations, 1 % of 900 training" in (
+    assert "Near copies of a training observation: 21% of 400 test observations, 1% of 900 training" in (
         text_of(shown(support(share("outside", "", 0.1)), copies()))
     )
     assert "Near copies" not in text_of(shown(support(share("outside", "", 0.1))))

@@ -55,9 +55,9 @@ def test_a_missing_number_is_a_dash_in_every_format(kind: str, value: float | No
 def test_small_probabilities_are_never_zero() -> None:
     assert pvalue(0.0) == pvalue(0.00099) == "<\u00a00.001"
     assert pvalue(0.001) == "0.001"
-    assert percent(0.0004) == "<\u00a00.1\u00a0%"
-    assert percent(-0.0004) == "0.0\u00a0%"
-    assert percent(1) == "100.0\u00a0%"
+    assert percent(0.0004) == "<\u00a00.1%"
+    assert percent(-0.0004) == "0.0%"
+    assert percent(1) == "100.0%"
 
 
 def test_whole_numbers_are_grouped_from_five_digits_on() -> None:
@@ -81,7 +81,7 @@ def test_a_column_shares_its_decimals(cells: list[Cell], texts: list[str]) -> No
 
 
 def test_the_columns_of_an_interval_and_its_estimate_have_the_digits_that_it_allows() -> None:
-    columns = [Column(label, "number") for label in ("other", "importance", "std. error", "95 % from", "to")]
+    columns = [Column(label, "number") for label in ("other", "importance", "std. error", "95% from", "to")]
     table = Table(id="t", caption="c", columns=tuple(columns), rows=((0.12345, 0.02241, 0.00263, 0.0172, 0.0276),))
     assert [shown.text for shown in rows(table)[0]] == ["0.123", "0.022", "0.003", "0.017", "0.028"]
     without = Table(id="t", caption="c", columns=tuple(columns), rows=((0.12345, 0.02241, None, None, None),))
@@ -89,6 +89,6 @@ def test_the_columns_of_an_interval_and_its_estimate_have_the_digits_that_it_all
 
 
 def test_kinds_choose_the_format() -> None:
-    assert show_column(Column("c", "percent"), [0.5, None]) == ["50.0\u00a0%", "–"]
+    assert show_column(Column("c", "percent"), [0.5, None]) == ["50.0%", "–"]
     assert show_column(Column("c", "text"), ["a", 2, False]) == ["a", "2", "no"]
     assert show(0.0001, "pvalue") == "<\u00a00.001"

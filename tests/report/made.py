@@ -60,7 +60,7 @@ def importance(case: Case, id: str = ids.PFI, explainer: str = ids.PFI, scale: f
         notes=("30 shuffles a feature; intervals by the two-way fit.",),
         omissions=() if case.has_y else (Omission("nll", "", "it needs outcomes, which were not given"),),
         meta={
-            "spread": "5 % and 95 % quantiles of 30 shuffles",
+            "spread": "5% and 95% quantiles of 30 shuffles",
         },
     )
 

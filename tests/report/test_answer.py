@@ -164,7 +164,7 @@ def numbers_of(e: RunReader, answer: Conclusion) -> list[str]:
     """Return the sentences whose numbers are results; rows that would do follow from them."""
     cards = [text for one in answer.cards for text in (one.headline, *one.texts)]
     return [
-        re.sub(r"[Aa]bout [\d,]+(?= observations| if)|up to \d+|\d+ %(?= interval)|\d+ features?|sex \d", "", text)
+        re.sub(r"[Aa]bout [\d,]+(?= observations| if)|up to \d+|\d+%(?= interval)|\d+ features?|sex \d", "", text)
         for text in (*cards, *answer.drives)
     ]
 
@@ -196,7 +196,7 @@ def test_the_answer_is_short_says_nothing_twice_and_prints_no_missing_number(nam
 
 
 def scored(**items: tuple[float, float, float]) -> Result:
-    """Return scores with their intervals; the 90 % interval is the same."""
+    """Return scores with their intervals; the 90% interval is the same."""
     rows = [
         {"item": item, "unit": "nats", "measure": "", "feature": "", "estimate": x, "lower": low, "upper": high,
          "lower_90": low, "upper_90": high}
@@ -278,7 +278,7 @@ SMALL = {"threshold": 0.02, "observed": 0.005, "lower": 0.001, "upper": 0.01}
 @pytest.mark.parametrize(
     ("severity", "more", "sentence", "headline"),
     [
-        ("low", {}, "Calibration is not acceptable.", "Not acceptable"),
+        ("low", {}, "Calibration is not acceptable (UQ101, low).", "Not acceptable"),
         ("observation", {}, "Calibration is inconclusive at n = 250.", "Inconclusive"),
         ("observation", SMALL, "Calibration is acceptable.", "Acceptable"),
     ],
@@ -487,7 +487,7 @@ def test_without_findings_there_is_something_to_watch() -> None:
 def test_a_sentence_is_whole_or_not_there() -> None:
     assert first_sentence("It is 0.5 nats (p.a.) of y. More.", 40) == "It is 0.5 nats (p.a.) of y."
     assert first_sentence("It costs 0.47 nats. age claims more.") == "It costs 0.47 nats."
-    assert first_sentence("It costs 0.4. age claims 2 % (1 to 3). More.", 13) == "It costs 0.4."
+    assert first_sentence("It costs 0.4. age claims 2% (1 to 3). More.", 13) == "It costs 0.4."
     assert first_sentence("x" * 239) == f"X{'x' * 238}."
     assert first_sentence("x" * 240) == ""
 

@@ -18,7 +18,7 @@ from .synthetic import make_run
 def value(feature: str, lower: float | None, upper: float | None, changed: bool) -> ValueChange:
     return ValueChange(
         result="pfi", measure="nll", feature=feature, before=0.1, now=0.2, difference=0.1, lower=lower, upper=upper,
-        interval="95 %, the two runs independent", changed=changed,
+        interval="95%, the two runs independent", changed=changed,
     )  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def test_unrelated_runs_have_no_tables_and_say_why() -> None:
 
 def test_the_sentence_counts_findings_values_and_inputs() -> None:
     assert in_short(FOUND) == (
-        "Findings against the previous run: 1 new, 1 closed and 1 unchanged. Of 3 compared values, 1 changed beyond "
+        "Findings: 1 new, 1 closed and 1 unchanged. Of 3 compared values, 1 changed beyond "
         "sampling error. 1 hash, version or setting differs: hashes.model."
     )
     assert in_short(RunChanges(previous={})).endswith("0 hashes, versions or settings differ.")
@@ -117,7 +117,7 @@ def test_every_value_and_input_stands_behind() -> None:
     found = tables(behind(FOUND))
     assert [row[2] for row in found["changes-values"].rows] == ["income", "age", "x"]
     assert [row[7] for row in found["changes-values"].rows] == [Badge("changed", "warning"), "not shown", "no interval"]
-    assert "95 %, the two runs independent" in found["changes-values"].caption
+    assert "95%, the two runs independent" in found["changes-values"].caption
     assert found["changes-inputs"].rows == (("hashes.model", "aa", "bb"),)
     section = behind(FOUND)
     assert section is not None

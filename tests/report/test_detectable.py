@@ -56,22 +56,22 @@ def printed(*outcomes: Outcome, **subject: Any) -> dict[str, tuple[str, str]]:
     return {str(row[0]): (str(row[1]), str(row[2])) for table in tables for row in table.rows}
 
 
-SHIFTED, WORSE = "log-odds wrong by 2 in 13 % of the observations", "log-odds wrong by 1 in 13 % of the observations"
-TOO_SMALL = "standard deviation stated 15 % too small"
+SHIFTED, WORSE = "log-odds wrong by 2 in 13% of the observations", "log-odds wrong by 1 in 13% of the observations"
+TOO_SMALL = "standard deviation stated 15% too small"
 
 
 def test_the_table_has_the_faults_of_the_kind_of_outcome_at_the_size_of_the_sample() -> None:
     classes = printed(*APPLIED)
-    assert classes[SHIFTED] == ("65 %", "1500")
-    assert classes[WORSE] == ("0 %", "above 3000")
+    assert classes[SHIFTED] == ("65%", "1500")
+    assert classes[WORSE] == ("0%", "above 3000")
     assert TOO_SMALL not in classes
     numbers = printed(*APPLIED, classes=None)
-    assert numbers[TOO_SMALL] == ("63 %", "3000")
+    assert numbers[TOO_SMALL] == ("63%", "3000")
     assert SHIFTED not in numbers
 
 
 def test_clusters_count_instead_of_observations() -> None:
-    assert printed(*APPLIED, clusters=400)[SHIFTED][0] == "7 %"
+    assert printed(*APPLIED, clusters=400)[SHIFTED][0] == "7%"
     assert printed(*APPLIED, clusters=399)[SHIFTED][0] == "not measured below n = 400"
 
 

@@ -163,7 +163,7 @@ def test_the_model_card_opens_with_the_answer_and_has_nine_headings_and_leaves_o
     assert [section.title for section in made.sections] == HEADINGS
     facts = {label: cell for block in reading.blocks(made) if isinstance(block, Facts) for label, cell in block.rows}
     for label in ("Purpose", "Out-of-scope use", "Risks, harms and mitigations", "Owner, for questions"):
-        assert facts[label] == Badge("open, to be completed", "unknown")
+        assert facts[label] == Badge("to be completed", "unknown")
     assert reading.table(made, "data-features").rows
     assert reading.table(made, "performance-scores-table").evidence == ids.CALIBRATION
     assert reading.section(made, "performance-scores").title == "Performance"

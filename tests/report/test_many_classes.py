@@ -17,6 +17,7 @@ from uq_report.evidence.run import Run
 
 FEW = ("calibration", "pfi", "shap", "dalex", "agreement", "data_quality")
 FAST = {"shap": {"n_rows": 3, "n_background": 4}, "dalex": {"n_repeats": 2, "n_background": 5}}
+ORDER = {"calibration": {"order": tuple("12345")}}
 NO_NUMBER = re.compile(r"(?<![\w-])(?:nan|inf)(?![\w-])", re.IGNORECASE)
 
 
@@ -26,7 +27,8 @@ def audited(which: str) -> tuple[Run, str]:
     model, X, y, n = {"fifty": fifty, "rare": rare, "ratings": ratings, "zeros": zeros, "fraud": fraud}[which]()
     model.fit(X[:n], y[:n])
     subject = uq.explain(model, X[n:], y[n:], train=(X[:n], y[:n]))
-    audit = uq.audit(subject, explainers=FEW, options=FAST, as_of="2026-01-01", progress=False)
+    options = FAST | (ORDER if which == "ratings" else {})
+    audit = uq.audit(subject, explainers=FEW, options=options, as_of="2026-01-01", progress=False)
     assert not [entry for entry in audit.run.not_run if "Error" in entry.reason]
     text = bytes(audit.render("markdown")).decode()
     assert not [line for line in text.splitlines() if NO_NUMBER.search(line)]
@@ -138,6 +140,19 @@ def test_a_log_score_that_is_infinite_for_a_feature_ranks_none() -> None:
     assert "brier" in set(ranked)
     assert "nll" not in set(ranked)
     assert "There is no map of loss and stated uncertainty" in text
+
+
+def test_ordered_classes_are_told_how_far_predictions_are_off() -> None:
+    run, text = audited("ratings")
+    off = run.result("calibration").estimates.set_index("item")["estimate"]
+    said = re.search(r"The predicted class is one class off for (\d+)% .*?two or more classes off for ([\d.]+)% ", text)
+    assert said is not None
+    assert float(said[1]) == pytest.approx(100 * off["off_by_one"], abs=0.5)
+    assert float(said[2]) == pytest.approx(100 * off["off_by_more"], abs=0.5)
+    assert f"Two or more classes off: {said[2]}% " in text  # on page 1
+    assert "Entropy, log loss and Brier score ignore the order of the classes" in text
+    assert "| ranked probability score" in text
+    assert "one class off" not in audited("fifty")[1]
 
 
 def test_counts_with_many_zeros_are_audited() -> None:

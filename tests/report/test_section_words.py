@@ -88,11 +88,11 @@ def cover(*lines: tuple[str, float, float, float]) -> dict[str, ItemLine]:
     [
         (
             [("a", 0.2, 0.1, 0.3)],
-            "The other features share part of the information of a (covered share 40 %) about the target.",
+            "The other features share part of the information of a (covered share 40%) about the target.",
         ),
         (
             [("a", 0.2, 0.1, 0.3), ("b", 0.4, 0.3, 0.5)],
-            "The other features share part of the information of b and a (covered share 40 %) about the target.",
+            "The other features share part of the information of b and a (covered share 40%) about the target.",
         ),
         ([("a", -0.2, -0.3, -0.1)], "a is more informative once the others are known (synergy)."),
         (

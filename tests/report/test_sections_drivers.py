@@ -58,7 +58,7 @@ def test_claims_stand_beside_what_is_delivered_the_largest_first() -> None:
     assert shares[4] is None
     told = text_of(section)
     assert "All features together: model-implied importance 0.500 nats (0.480 to 0.520)" in told
-    assert "realised importance 0.400 nats (0.380 to 0.420); realisation ratio 80 % (70 to 90)." in told
+    assert "realised importance 0.400 nats (0.380 to 0.420); realisation ratio 80% (70 to 90)." in told
     alone = text_of(claimed(claims({"a": (0.1, 0.0)})))
     assert "All features together were not assessed." in alone
 

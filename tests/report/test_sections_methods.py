@@ -98,7 +98,7 @@ def test_every_figure_can_be_drawn(names: tuple[str, ...]) -> None:
 def test_cover_is_only_claimed_where_the_interval_allows_it() -> None:
     told = text_of(CoverSection().section(RunReader(run_of(made.cid(("a", "b", "c", "d", "e", "f"))))))
     # covered: 0.1, -0.075, 0.033, 0.025, 0.02 and 0.0167, each ±0.02
-    assert "The other features share part of the information of a (covered share 33 %), c (covered share 33 %)" in told
+    assert "The other features share part of the information of a (covered share 33%), c (covered share 33%)" in told
     assert "b is more informative once the others are known" in told
     assert "For 2 features the interval of covered information holds 0" in told
 
@@ -170,7 +170,7 @@ def test_agreement_claims_what_rank_intervals_allow() -> None:
     assert parted.rows == (("a", "PFI nll: 1", "SHAP nll: 3 to 4", "cid"),)
     assert parted.caption.startswith("3 disagreements")
     least = table_of(section, "agreement-alike-table").rows[0]
-    assert least == ("loss", "PFI nll", "SHAP nll", -1.0, "0 % of the first 1 (25 %)")
+    assert least == ("loss", "PFI nll", "SHAP nll", -1.0, "0% of the first 1 (25%)")
 
 
 def test_curves_part_only_beyond_their_errors() -> None:

@@ -153,19 +153,19 @@ def test_levels_have_no_direction() -> None:
     ("loss", "doubt", "told"),
     [
         ((0.2, 0.1, 0.3, "positive"), (0.0, -0.001, 0.001, "about 0"),
-         "Permuting it increases the loss by 0.20 nats, without increasing the stated uncertainty."),
+         "Permuting it increases the loss, without increasing the stated uncertainty."),
         ((0.2, 0.1, 0.3, "positive"), (0.1, 0.05, 0.15, "positive"),
-         "Permuting it increases the loss by 0.20 nats, and the stated uncertainty then rises by 0.10 nats."),
+         "Permuting it increases the loss, and the stated uncertainty then rises by 0.10 nats."),
         ((0.2, 0.1, 0.3, "positive"), (-0.1, -0.15, -0.05, "negative"),
-         "Permuting it increases the loss by 0.20 nats, yet the stated uncertainty then falls by 0.10 nats."),
+         "Permuting it increases the loss, yet the stated uncertainty then falls by 0.10 nats."),
         ((0.2, 0.1, 0.3, "positive"), (0.1, -0.1, 0.3, "undetermined"),
-         "Permuting it increases the loss by 0.20 nats."),
+         "Permuting it increases the loss."),
         ((-0.2, -0.3, -0.1, "negative"), (0.1, 0.05, 0.15, "positive"),
-         "Permuting it decreases the loss by 0.20 nats."),
+         "Permuting it decreases the loss."),
         ((0.001, -0.005, 0.006, "about 0"), (0.1, 0.05, 0.15, "positive"),
-         "Permuting it changes the loss by about 0 (0.001 nats)."),
+         "Permuting it changes the loss by about 0."),
         ((0.02, -0.05, 0.09, "undetermined"), (0.1, 0.05, 0.15, "positive"),
-         "Its importance for the loss is inconclusive (−0.05 to 0.09 nats)."),
+         "Its importance for the loss is inconclusive."),
     ],
 )  # fmt: skip
 def test_the_importance_for_the_loss_follows_its_verdict(loss: Any, doubt: Any, told: str) -> None:
@@ -270,8 +270,7 @@ def test_a_group_has_a_line_of_its_own_and_no_place_among_features() -> None:
     assert "accounts" not in [part.feature for part in section.sections]
     assert any(str(row[0]).startswith("accounts: ") for row in tables(section)[-1].rows)
     asides = {part.feature: part.aside for part in section.sections if part.feature}
-    assert asides["duration"].startswith("number, 4 to 72 · rank ")
-    assert all(" of 9" in aside for aside in asides.values())
+    assert asides["duration"] == "number, 4 to 72"
 
 
 def test_profiles_of_changes_or_slopes_are_no_averages() -> None:

@@ -75,7 +75,7 @@ def test_the_observations_of_segments_are_a_download() -> None:
     view = SegmentRows.find(audited().run)
     assert view is not None
     frame = view.result.frame
-    uncertain = frame[frame["item"].str.startswith("the 10 %")]
+    uncertain = frame[frame["item"].str.startswith("the 10%")]
     assert len(uncertain) == N // 10
     assert uncertain["value"].is_monotonic_decreasing
     made = kinds.document(audited().run, draws=False)

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 def scored(*items: tuple[str, float, float], n: int = 250, unit: str = "nats") -> Result:
-    """Scores with an interval of this half width; the one at 90 % is the same."""
+    """Scores with an interval of this half width; the one at 90% is the same."""
     rows = [
         {"measure": "", "feature": "", "item": item, "unit": unit, "estimate": at, "lower": at - half,
          "upper": at + half, "lower_90": at - half, "upper_90": at + half, **INTERVAL}
@@ -101,7 +101,7 @@ def test_without_a_baseline_the_table_has_no_columns_of_it() -> None:
 def test_shares_are_told_in_percent_and_the_area_under_the_curve_is_not() -> None:
     accuracy, auc = scored(("accuracy", 0.72, 0.05), unit="share of observations"), scored(("roc_auc", 0.76, 0.05),
                                                                                    unit="probability")  # fmt: skip
-    assert "72 % (67 to 77)" in told(parts(run_of([accuracy]))["performance-scores"])
+    assert "72% (67 to 77)" in told(parts(run_of([accuracy]))["performance-scores"])
     assert "0.76 (0.71 to 0.81)" in told(parts(run_of([auc]))["performance-scores"])
 
 
@@ -221,8 +221,8 @@ def test_a_regression_has_coverage_and_the_transform_side_by_side() -> None:
 
 
 @pytest.mark.parametrize(("x", "words"), [
-    (0.5, "the coverage of intervals from its nominal"), (0.8, "50 % intervals cover more"),
-    (0.2, "50 % intervals cover fewer"),
+    (0.5, "the coverage of intervals from its nominal"), (0.8, "50% intervals cover more"),
+    (0.2, "50% intervals cover fewer"),
 ])  # fmt: skip
 def test_coverage_is_called_by_its_intervals_or_label_sets(x: float, words: str) -> None:
     rows = [{"measure": "", "feature": "", "item": "coverage", "x": 0.5, "estimate": x, "lower": x - 0.1,
@@ -257,7 +257,7 @@ def test_realised_importance_is_below_or_above_only_beyond_the_margin_by_its_int
     made = claims({"over": (0.0311, 0.02), "under": (-0.0311, 0.02), "in": (0.03, 0.021), ALL_FEATURES: (0.0, 0.01)})
     section = parts(run_of([made]))["performance-realised"]
     assert (
-        "Realised importance is below the model-implied importance for over and above the model-implied importance for"
+        "Realised importance is below model-implied importance for over and above model-implied importance for"
         in told(section)
     )
     (table,) = tables(section)
@@ -358,8 +358,8 @@ def unpermuted(**means: float) -> Result:
 
 
 @pytest.mark.parametrize(("task", "means", "words"), [
-    ("classification", {"epistemic": 0.1, "aleatoric": 0.3}, "25 % of the stated uncertainty is epistemic"),
-    ("regression", {"epistemic_variance": 1.0, "aleatoric_variance": 3.0}, "25 % of the stated variance is"),
+    ("classification", {"epistemic": 0.1, "aleatoric": 0.3}, "25% of the stated uncertainty is epistemic"),
+    ("regression", {"epistemic_variance": 1.0, "aleatoric_variance": 3.0}, "25% of the stated variance is"),
     ("regression", {"epistemic": 0.1, "aleatoric": 0.3}, "The epistemic part of the uncertainty is 0.100 nats on"),
     ("regression", {"entropy": 0.3}, "Epistemic uncertainty was not estimated."),
 ])  # fmt: skip

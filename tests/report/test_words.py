@@ -135,7 +135,7 @@ def test_captions_say_which_interval_or_that_there_is_none() -> None:
         confidence=0.9,
         covers="new test samples",
     )
-    assert blocks.intervals_caption(table) == "Intervals: 90 % interval over new test samples."
+    assert blocks.intervals_caption(table) == "Intervals: 90% interval over new test samples."
     assert "the method provides none" in blocks.intervals_caption(table.assign(lower=np.nan, upper=np.nan))
 
 

@@ -44,20 +44,20 @@ SMALL: dict[str, Any] = {
     "shap": {"n_rows": 10, "max_exact": 2, "max_evaluations": 20_000},
     "support": {"max_train": 200},
 }
-# What is 95 % whatever the level of the run: quantiles of shuffles, and shares that happen to be so large.
+# What is 95% whatever the level of the run: quantiles of shuffles, and shares that happen to be so large.
 NO_LEVELS = (
-    "5 % and 95 % quantiles",
-    "covered share 95 %",
-    "share of 95 %",
+    "5% and 95% quantiles",
+    "covered share 95%",
+    "share of 95%",
     "a share of 95%",
-    "80 % interval of their ratio",
+    "80% interval of their ratio",
 )
 # No level either: shares of shared information, and an estimate in percent with its interval behind it.
 REPEATED = re.compile(
-    r"(?<=Share of a feature's information about the outcome that other features also carry: )[^.]* \d+ %(?=\.)"
+    r"(?<=Share of a feature's information about the outcome that other features also carry: )[^.]* \d+%(?=\.)"
 )
 WITH_INTERVAL = re.compile(r"\b(\d+) % \((−?\d+) to (−?\d+)\)")
-LEVEL = re.compile(r"\b(\d+)\s?% (?:confidence )?interval|\bvalue \((\d+) %\)|\bat once \((\d+) %\)")
+LEVEL = re.compile(r"\b(\d+)% (?:confidence )?interval|\bvalue \((\d+)%\)|\bat once \((\d+)%\)")
 
 
 def protected(made: Subject) -> Subject:
@@ -73,7 +73,7 @@ def audit(subject: Subject | list[Subject], confidence: float, **given: Any) -> 
 
 @pytest.fixture(scope="module", params=[linear_subject, logistic_subject])
 def both(request: pytest.FixtureRequest) -> tuple[AuditRun, AuditRun]:
-    """Return the same audit at 90 % and at 95 %."""
+    """Return the same audit at 90% and at 95%."""
     subject = protected(request.param(160, train=True))
     return audit(subject, 0.9), audit(subject, 0.95)
 
@@ -144,7 +144,7 @@ def test_no_text_names_another_level(both: tuple[AuditRun, AuditRun], tmp_path: 
     both[0].write(tmp_path, formats=("html", "markdown"))
     for file in (tmp_path / "report.html", tmp_path / "report.md"):
         text = unescape(file.read_text(encoding="utf-8")).replace("\N{NO-BREAK SPACE}", " ")
-        assert "90 % interval over new test samples" in text
+        assert "90% interval over new test samples" in text
         for phrase in NO_LEVELS:
             text = text.replace(phrase, "")
         text = WITH_INTERVAL.sub(without_estimate, REPEATED.sub("", text))
@@ -157,21 +157,21 @@ def test_no_text_names_another_level(both: tuple[AuditRun, AuditRun], tmp_path: 
 @pytest.mark.parametrize(
     ("text", "left"),
     [
-        ("a realisation ratio of 95 % (89 to 102).", False),
-        ("outcome: a 95 % and b 74 %.", True),
+        ("a realisation ratio of 95% (89 to 102).", False),
+        ("outcome: a 95% and b 74%.", True),
         (
-            "Share of a feature's information about the outcome that other features also carry: a 95 % and b 74 %.",
+            "Share of a feature's information about the outcome that other features also carry: a 95% and b 74%.",
             False,
         ),
-        ("gap 0.04 nats (95 % interval −0.06 to 0.14)", True),
-        ("In brackets stands the 95 % interval over new test samples.", True),
-        ("a 60 % (50 to 70) at 95 %", True),
-        ("at 95 % (10 to 20)", True),
-        ("value (95 %)", True),
+        ("gap 0.04 nats (95% interval −0.06 to 0.14)", True),
+        ("In brackets stands the 95% interval over new test samples.", True),
+        ("a 60% (50 to 70) at 95%", True),
+        ("at 95% (10 to 20)", True),
+        ("value (95%)", True),
     ],
 )
 def test_what_is_left_out_as_no_level_is_no_level(text: str, left: bool) -> None:
-    assert ("95 %" in WITH_INTERVAL.sub(without_estimate, REPEATED.sub("", text))) == left
+    assert ("95%" in WITH_INTERVAL.sub(without_estimate, REPEATED.sub("", text))) == left
 
 
 def test_two_models_are_compared_at_the_level_of_the_run() -> None:
@@ -192,10 +192,10 @@ def test_changes_have_the_level_of_the_later_run_and_ranks_of_two_levels_are_not
     before = audit(linear_subject(80), 0.95, explainers=["pfi", "agreement"]).run
     now = [audit(linear_subject(90), level, explainers=["pfi", "agreement"]).run for level in (0.9, 0.95)]
     mixed, same = (changes(before, run) for run in now)
-    assert {value.interval for value in mixed.values} == {f"90 %, {INDEPENDENT}"}
+    assert {value.interval for value in mixed.values} == {f"90%, {INDEPENDENT}"}
     assert "agreement: the rank intervals of the two runs have different levels." in mixed.not_compared
     assert [change.now for change in mixed.inputs if change.what == "setting confidence"] == ["0.9"]
-    assert {value.interval for value in same.values} >= {f"95 %, {INDEPENDENT}", RANKS}
+    assert {value.interval for value in same.values} >= {f"95%, {INDEPENDENT}", RANKS}
     wide = widths(same)
     assert all(width <= wide[key] for key, width in widths(mixed).items())
     assert any(width < wide[key] for key, width in widths(mixed).items())

@@ -102,8 +102,8 @@ def test_differences_stay_paired_with_the_error_of_all_rows() -> None:
     part = [with_kept_rows(one) for one in full]
     every, some = (differences(*pair)[0] for pair in (full, part))
     for a, b in zip(every, some, strict=True):
-        assert a.interval == f"95 %, {PAIRED}"
-        assert b.interval == f"95 %, {PAIRED} by 2,000 of 20,000"
+        assert a.interval == f"95%, {PAIRED}"
+        assert b.interval == f"95%, {PAIRED} by 2,000 of 20,000"
         assert b.difference == pytest.approx(a.difference, abs=1e-9)
         assert a.upper is not None
         assert b.upper is not None
@@ -113,7 +113,7 @@ def test_differences_stay_paired_with_the_error_of_all_rows() -> None:
 
 def test_a_run_of_all_rows_is_compared_with_one_of_some() -> None:
     whole, some = run(importance(terms(1))), few(importance(terms(2)))
-    assert {v.interval for v in differences(whole, some)[0]} == {f"95 %, {PAIRED} by 2,000 of 20,000"}
+    assert {v.interval for v in differences(whole, some)[0]} == {f"95%, {PAIRED} by 2,000 of 20,000"}
 
 
 def test_terms_that_are_not_of_the_estimate_or_too_few_are_not_paired(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,10 +123,10 @@ def test_terms_that_are_not_of_the_estimate_or_too_few_are_not_paired(monkeypatc
     assert result.rows.sample is not None
     other = replace(result.rows.sample, means=result.rows.sample.means + 0.01)
     off = replace(second, results=(replace(result, rows=replace(result.rows, sample=other)),))
-    assert {v.interval for v in differences(first, off)[0]} == {f"95 %, {BOUND}"}
+    assert {v.interval for v in differences(first, off)[0]} == {f"95%, {BOUND}"}
     for least, how in ((MOST_ROWS, f"{PAIRED} by 2,000 of 20,000"), (MOST_ROWS + 1, BOUND)):
         monkeypatch.setattr("uq_report.runner.differences.LEAST", least)
-        assert {v.interval for v in differences(first, second)[0]} == {f"95 %, {how}"}
+        assert {v.interval for v in differences(first, second)[0]} == {f"95%, {how}"}
 
 
 def test_what_an_audit_gives_is_what_its_file_gives(monkeypatch: pytest.MonkeyPatch) -> None:

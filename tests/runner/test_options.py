@@ -161,7 +161,7 @@ def test_a_file_tells_every_mistake_at_once(tmp_path: Path, monkeypatch: pytest.
         n_repeats = 3.0
         confidence = 0.9
         [checks.support]
-        level = "5 %"
+        level = "5%"
     """)
     result = call("config", "check", "audit.toml")
     assert result.exit_code == 3
@@ -170,7 +170,7 @@ def test_a_file_tells_every_mistake_at_once(tmp_path: Path, monkeypatch: pytest.
         "audit.toml: run.seed must be greater than or equal to 0; got -1.",
         "audit.toml: explainers.pfi.n_repeats must be an integer; got 3.0. The default is 30.",
         "confidence is a setting of the run, not of explainers.pfi.",
-        "audit.toml: checks.support.level must be a number; got '5 %'. The default is 0.05.",
+        "audit.toml: checks.support.level must be a number; got '5%'. The default is 0.05.",
     ):
         assert line in result.stderr
 

@@ -81,7 +81,7 @@ def test_a_model_against_itself_differs_by_exactly_nothing(pair: tuple[Subject, 
 
 
 def test_the_paired_interval_covers_the_difference() -> None:
-    """Score differences of two fixed models on new rows: 95 % intervals cover in at least 88 of 100 samples."""
+    """Score differences of two fixed models on new rows: 95% intervals cover in at least 88 of 100 samples."""
     truth = linear_subject(200_000, seed=99)
     nll = [-m.distribution(truth.X).log_prob(np.asarray(truth.y)) for m in (truth.model, SHIFTED)]
     expected = float((nll[1] - nll[0]).mean())

@@ -126,7 +126,7 @@ def test_too_few_events_give_no_verdict_on_the_loss_and_say_so_in_both_places(sa
     assert "UQ102" in body  # an observation: its statement stands in the appendix
     for feature in FEATURES:
         told = sheet(sample, feature)
-        assert re.match(r".*Its importance for the loss is inconclusive \([^)]* nats\)†\.", told)
+        assert "Its importance for the loss is inconclusive." in told
         assert re.search(r"\| increase in loss \| [^|]*\)† \|", told)
         assert re.search(rf"\n† The interval of {feature} is unreliable: .*\b(no|few) events \(", told)
 
@@ -136,7 +136,7 @@ UNJUDGED = {
     "one class": f"{OPEN} for the loss, because all 61 observations belong to one class (20 of another are needed)",
     "few events": f"{OPEN} for the loss, because only 6 observations are of the rarer class (20 are needed)",
     "one cluster": f"{OPEN}, because 1 cluster does not show the variation between clusters (20 are needed)",
-    "all rows outside": "performance inside the training domain, because 100 % of the observations lie outside it",
+    "all rows outside": "performance inside the training domain, because 100% of the observations lie outside it",
     "constant model": "importance, because permuting any feature changes no prediction",
 }
 

@@ -62,7 +62,7 @@ def truth() -> FloatArray:
 
 
 def held(X: FloatArray, y: FloatArray, donors: IntArray, clusters: IntArray | None, *, blocks: bool) -> FloatArray:
-    """Say which of the three 95 % intervals hold their truth."""
+    """Say which of the three 95% intervals hold their truth."""
     n = len(y)
     shuffled = np.broadcast_to(X, (M, *X.shape)).copy()
     shuffled[..., 0] = X[donors, 0]
@@ -87,7 +87,7 @@ def covered(n: int, rho: float, reps: int) -> tuple[FloatArray, FloatArray]:
 
 
 def rejected(n: int, rho: float, reps: int, *, blocks: bool) -> float:
-    """Return how often a test at 5 % rejects for the third feature, which neither rows nor outcomes depend on."""
+    """Return how often a test at 5% rejects for the third feature, which neither rows nor outcomes depend on."""
     rng, count, whole = np.random.default_rng([n, int(100 * rho)]), 0, Blocks(np.arange(n), n // 20)
     for _ in range(reps):
         X, y = draw(n, rho, rng)
@@ -106,7 +106,7 @@ def test_blocks_cover_and_rows_do_not() -> None:
 
 
 def consistent(share: float, reps: int, least: float, most: float) -> bool:
-    """Say whether a share of repetitions is consistent with a rate between two, by exact binomial tests at 0.1 %."""
+    """Say whether a share of repetitions is consistent with a rate between two, by exact binomial tests at 0.1%."""
     count = round(share * reps)
     return binom.cdf(count, reps, least) > 1e-3 and binom.sf(count - 1, reps, most) > 1e-3
 
@@ -120,7 +120,7 @@ def test_a_share_far_off_is_not_consistent() -> None:
 @pytest.mark.study
 @pytest.mark.parametrize(("n", "rho"), [(400, 0.6), (400, 0.8), (1000, 0.8)])
 def test_coverage_of_many_samples(n: int, rho: float) -> None:
-    """Nominal 95 %: 90 to 98 % over blocks; clearly less where rows are taken as rows."""
+    """Nominal 95%: 90 to 98% over blocks; clearly less where rows are taken as rows."""
     reps = int(os.environ.get("UQ_STUDY_REPS", "200"))
     ours, naive = covered(n, rho, reps)
     assert all(consistent(share, reps, 0.90, 0.98) for share in ours), ours

@@ -76,7 +76,7 @@ class TestConfidenceGap:
 
     @pytest.mark.parametrize(("spread", "n", "share"), [(0.85, 100, 0.5), (0.85, 1000, 1.0), (1.0, 200, 0.06)])
     def test_its_t_test(self, spread: float, n: int, share: float) -> None:
-        """An sd 15 % too small is found in half of the samples of 100 rows and in all of 1000; size 5 to 7 %."""
+        """An sd 15% too small is found in half of the samples of 100 rows and in all of 1000; size 5 to 7%."""
         z = RNG(0).normal(size=(1000, n)) / spread
         gap = (z**2 - 1) / 2
         mean, error = Sampling(equal(n), n).mean(gap)
@@ -168,7 +168,7 @@ class TestMonteCarlo:
 
     @pytest.mark.parametrize("hits", [0, 60])
     def test_too_good_a_brier_score_rejects_as_too_bad_a_one_does(self, hits: int) -> None:
-        """60 rows of 70 % of which all are events, or none: nothing that is drawn comes near on either side."""
+        """60 rows of 70% of which all are events, or none: nothing that is drawn comes near on either side."""
         q = Categorical(np.column_stack([np.full(60, 0.3), np.full(60, 0.7)]))
         y = (np.arange(60) < hits).astype(np.int64)
         tests, _ = class_tests(q, y, equal(60), np.ones((60, 1)), RNG(0), 199)
@@ -357,14 +357,14 @@ class TestGate:
 
 @pytest.mark.parametrize("family", ["poisson", "mixture"])
 def test_other_families_are_calibrated_under_their_own_draws(family: str) -> None:
-    """40 data sets each: no more failures than a 5 % gate allows, and the PIT is uniform."""
+    """40 data sets each: no more failures than a 5% gate allows, and the PIT is uniform."""
     rng = RNG(0)
     failures = []
     for _ in range(20):
         q = _draw(family, rng, 150)
         subject = make_subject(q, Given(), np.arange(150.0)[:, None], q.sample(rng, 1)[0].astype(float))
         failures.append(gate(subject, n_draws=99) == "UQ101")
-    assert sum(failures) <= 5  # P(> 5 of 20 at 5 %) = 0.0003
+    assert sum(failures) <= 5  # P(> 5 of 20 at 5%) = 0.0003
 
 
 def _draw(family: str, rng: np.random.Generator, n: int) -> Distribution:

@@ -93,7 +93,7 @@ def test_independent_columns_are_not_tried() -> None:
     rng = np.random.default_rng(0)
     tried = [related_by_correlation(rng.normal(size=(200, 10)), 200) for _ in range(100)]
     rate = np.mean([(one.sum(axis=1) > 1).mean() for one in tried])
-    assert rate < 0.08, "5 % of the features have one that chance relates to them"
+    assert rate < 0.08, "5% of the features have one that chance relates to them"
     cells = [related_by_cells(rng.integers(3, size=(300, 5)), 300) for _ in range(100)]
     assert np.mean([(one.sum(axis=1) > 1).mean() for one in cells]) < 0.08
 
@@ -101,7 +101,7 @@ def test_independent_columns_are_not_tried() -> None:
 @pytest.mark.parametrize(
     ("z", "columns", "units", "related"),
     [
-        (1.961, 2, 28, True),  # the normal quantiles of 97.5 % and, of three columns, 98.75 %
+        (1.961, 2, 28, True),  # the normal quantiles of 97.5% and, of three columns, 98.75%
         (1.959, 2, 28, False),
         (1.961, 3, 28, False),
         (2.242, 3, 28, True),
@@ -132,7 +132,7 @@ def test_three_units_relate_nothing_and_a_column_itself() -> None:
 def test_cells_are_related_by_the_likelihood_ratio(same: int, columns: int, units: int, related: bool) -> None:
     """G = 4 (a log(a/25) + b log(b/25)) for a and b = 50 - a of each kind: 4.03 of 30, 2.57 of 29, 7.95 of 32.
 
-    The quantile of 95 % is 3.84, of 97.5 % 5.02; half as many units have half the G.
+    The quantile of 95% is 3.84, of 97.5% 5.02; half as many units have half the G.
     """
     a = np.repeat([0, 1], 50)
     b = np.where(np.arange(100) % 50 < same, a, 1 - a)

@@ -30,7 +30,7 @@ study = load()
 
 
 def most(sets: int) -> int:
-    """Return the number of alarms that a rate of 5 % exceeds with a chance below `CHANCE`."""
+    """Return the number of alarms that a rate of 5% exceeds with a chance below `CHANCE`."""
     return int(binom.isf(CHANCE, sets, study.ALLOWED))
 
 

@@ -1,4 +1,4 @@
-"""A fresh sample of an advised size decides in about 80 % of samples: the gap of a calibrated model, and a limit."""
+"""A fresh sample of an advised size decides in about 80% of samples: the gap of a calibrated model, and a limit."""
 
 import math
 
@@ -23,12 +23,12 @@ def spread(q: Categorical | Normal, rng: np.random.Generator) -> float:
 
 
 def is_within(gaps: FloatArray) -> bool:
-    """Return whether the 90 % interval of the mean lies within the tolerance."""
+    """Return whether the 90% interval of the mean lies within the tolerance."""
     reach = float(stats.t.ppf(0.95, len(gaps) - 1)) * gaps.std(ddof=1) / math.sqrt(len(gaps))
     return bool(abs(gaps.mean()) + reach < TOLERANCE)
 
 
-@pytest.mark.parametrize("shift", [0.0, -3.0])  # even classes, and 5 % events
+@pytest.mark.parametrize("shift", [0.0, -3.0])  # even classes, and 5% events
 @pytest.mark.parametrize("pilot", [100, 250])
 def test_the_gap_of_a_calibrated_classifier(shift: float, pilot: int) -> None:
     rng = np.random.default_rng(1)

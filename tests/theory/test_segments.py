@@ -169,7 +169,7 @@ def test_intervals_of_segments_cover_the_truth() -> None:
         tested += len(own)
         hits += sum(x.lower <= 0 <= x.upper for x in own)
     assert tested >= 120
-    assert hits >= binom.ppf(CHANCE, tested, 0.93)  # squared normal terms are skewed: a little below 95 %
+    assert hits >= binom.ppf(CHANCE, tested, 0.93)  # squared normal terms are skewed: a little below 95%
 
 
 @pytest.mark.parametrize("name", ["logistic, rare class", "forest of small leaves, correlated"])

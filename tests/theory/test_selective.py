@@ -84,7 +84,7 @@ def test_uncertainty_that_orders_raises_next_to_nothing(draw: Draw) -> None:
 
 @pytest.mark.parametrize(("draw", "low"), [(without_signal, 45), (permuted, 80)])
 def test_uncertainty_without_order_is_found(draw: Draw, low: int) -> None:
-    """Bounded by 95: one in twenty 90 % intervals lies above 0."""
+    """Bounded by 95: one in twenty 90% intervals lies above 0."""
     rng = np.random.default_rng(2)
     ends = Counter(verdict(assessed(draw, rng, 200)) for _ in range(100))
     assert ends["low"] >= low

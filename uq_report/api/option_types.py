@@ -139,6 +139,7 @@ class CalibrationOptions(CallOptions, total=False):
     n_splits: int
     grades: tuple[float, ...]
     costs: tuple[float, ...]
+    order: Names
 
 
 class SegmentsOptions(CallOptions, total=False):

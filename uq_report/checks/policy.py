@@ -80,12 +80,12 @@ class Policy:
     ``<=`` and ``>=`` both work. A feature may be in single quotes. METHOD is permutation importance by default,
     MEASURE one that it ranked, or ``loss``. LEVEL is in percent. QUANTITY is nll, brier, crps, interval_score,
     miscoverage, squared_error, confidence_gap, recalibration_gain, mean_error, accuracy, roc_auc, r2, nll_skill,
-    brier_skill, crps_skill, off-support share (by construction 5 % for observations drawn as the training sample), or
+    brier_skill, crps_skill, off-support share (by construction 5% for observations drawn as the training sample), or
     one of ece, pit_distance and coverage_gap, which have no interval and so stay undetermined.
 
     A rule is broken if the interval excludes what it asks for (UQ951), holds if it excludes everything
     else, and is inconclusive otherwise (UQ952). Rules are not adjusted for their number: at a true value
-    just at the threshold, each is called broken in at most 2.5 % of samples (95 % intervals).
+    just at the threshold, each is called broken in at most 2.5% of samples (95% intervals).
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ class LimitRule:
         if not (isnan(line.lower) or isnan(line.upper)):
             value, state = value_words(line.estimate, line.lower, line.upper), self._state(line)
             about |= {"lower": line.lower, "upper": line.upper}
-        name = self.quantity if self.level is None else f"{self.quantity} of {self.level:g} % intervals"
+        name = self.quantity if self.level is None else f"{self.quantity} of {self.level:g}% intervals"
         size = self._size(run, line, name) if state == "undetermined" else None
         return Ruling(self.text, state, f"{name} is {value}", (kind.id,), about, size)
 
@@ -254,7 +254,7 @@ class LimitRule:
         if not isinstance(view, Coverage):
             return next((line for line in view.lines if line.item == item), lacking(view, item))
         levels = {round(100 * line.x, 7): line for line in view.lines if line.item == item}
-        computed = listed([f"{level:g} %" for level in levels])
+        computed = listed([f"{level:g}%" for level in levels])
         return levels.get(round(self.level or nan, 7), f"coverage was computed at {computed} only")
 
     def _state(self, line: ItemLine) -> State:

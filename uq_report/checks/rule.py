@@ -68,10 +68,10 @@ def grade(text: str) -> Grade:
 
 
 class _Number(float):
-    """A threshold in a printed rule: ``{share:pct}`` is ``25 %``, ``{share:points}`` ``25``, ``{share}`` ``0.25``."""
+    """A threshold in a printed rule: ``{share:pct}`` is ``25%``, ``{share:points}`` ``25``, ``{share}`` ``0.25``."""
 
     def __format__(self, spec: str) -> str:
-        shares = {"pct": f"{100 * self:g} %", "points": f"{100 * self:g}"}
+        shares = {"pct": f"{100 * self:g}%", "points": f"{100 * self:g}"}
         return shares[spec] if spec in shares else format(float(self), spec or "g")
 
 
@@ -118,7 +118,7 @@ class Rule:
     ...     raised=("outside > share",), grades=("high if outside >= high", "low"),
     ... )
     >>> rule.text
-    'More than 10 % of the rows are outside. High from 25 %, else low.'
+    'More than 10% of the rows are outside. High from 25%, else low.'
     >>> rule.judge(outside=0.3), rule.judge(outside=0.2), rule.judge(outside=0.1)
     ('high', 'low', None)
     >>> from types import SimpleNamespace

@@ -130,7 +130,7 @@ def interval_columns(table: pd.DataFrame) -> tuple[Column, ...]:
     if not has_interval(table).any():
         return ()
     level = float(table.loc[has_interval(table), col.CONFIDENCE].iloc[0])
-    label = f"{100 * level:.0f} % " if np.isfinite(level) else ""
+    label = f"{100 * level:.0f}% " if np.isfinite(level) else ""
     return (Column(f"{label}from", "number"), Column("to", "number"))
 
 
@@ -177,9 +177,11 @@ def fact_list(*rows: tuple[str, Cell]) -> Facts:
     return Facts(rows=rows)
 
 
-def make_section(key: str, title: str, blocks: Iterable[Block] = (), parts: Iterable[Section] = ()) -> Section:
-    """Return a section with its sub-sections."""
-    return Section(id=key, title=title, blocks=tuple(blocks), sections=tuple(parts))
+def make_section(
+    key: str, title: str, blocks: Iterable[Block] = (), parts: Iterable[Section] = (), evidence: Iterable[str] = ()
+) -> Section:
+    """Return a section with its sub-sections, and the results behind its sentences."""
+    return Section(id=key, title=title, blocks=tuple(blocks), sections=tuple(parts), evidence=tuple(evidence))
 
 
 def bullets(items: Iterable[str]) -> tuple[Bullets, ...]:

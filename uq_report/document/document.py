@@ -5,7 +5,7 @@ Renderers see nothing else, and block fields are public API for templates.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import count
 from string import ascii_uppercase
@@ -220,7 +220,7 @@ class Section(Frozen):
     """A heading with blocks, then sub-sections; `id` is unique in the document and the anchor of links.
 
     An `appendix` is lettered, not numbered, and stands behind the sections. Mentions of a `feature` lead to the section
-    that is about it; `aside` stands small beside the title.
+    that is about it; `aside` stands small beside the title. `evidence` names the results behind its sentences.
     """
 
     id: str
@@ -230,6 +230,7 @@ class Section(Frozen):
     appendix: bool = False
     feature: str = ""
     aside: str = ""
+    evidence: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -258,7 +259,8 @@ class Document(Frozen):
 
     `kind` chooses the template of that name, `layout` is that of its printed pages; `banner` is the
     classification and draft mark on every page, empty for none; `recommendation` is that of the validation.
-    `evidence_sha256` is that of run.json, which is among the `attachments`.
+    `evidence_sha256` is that of run.json, which is among the `attachments`. `methods` has the addresses of the
+    documentation on the methods of results.
     """
 
     title: str
@@ -275,6 +277,7 @@ class Document(Frozen):
     recommendation: Badge = Badge("not assessed", "unknown")
     attachments: tuple[Attachment, ...] = ()
     checks: tuple[CheckEntry, ...] = ()
+    methods: Mapping[str, str] = field(default_factory=dict)
 
 
 def numbers(sections: Sequence[Section]) -> list[str]:

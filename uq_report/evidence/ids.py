@@ -1,6 +1,9 @@
 """Ids of the built-in results: what findings cite, sections show and readers of a run ask for."""
 
+from collections.abc import Mapping
 from typing import Final
+
+from ..core.support.errors import SITE
 
 AGREEMENT: Final = "agreement"
 AGREEMENT_PAIRS: Final = "agreement.pairs"
@@ -80,3 +83,26 @@ SUPPORT_VALUES: Final = "support.values"
 def explainer_of(id: str) -> str:
     """Return the name of the explainer that gives the result `id`."""
     return id.partition(".")[0]
+
+
+# the page of the documentation on the method of a result, by its id or by that of its explainer
+METHOD_PAGES: Mapping[str, str] = {
+    AGREEMENT: "agreement", ALE: "ale", CALIBRATION: "calibration", CID: "covered_information",
+    COVER: "adjusted_importance", DALEX: "dalex", DATA_QUALITY: "data_quality", GROUPS: "groups",
+    H_STATISTIC: "h_statistic", PDP: "profiles", PFI: "permutation_importance", PFI_CLAIMS: "model_implied",
+    PFI_DELTA: "drivers", PFI_DRIVERS: "drivers", PFI_UNCERTAINTY: "drivers", REDUNDANCY: "redundancy", RSENS: "rsens",
+    SEGMENTS: "segments", SELECTIVE: "selective", SENSITIVITY: "severity", SHAP: "shapley", GIVEN_SHAP: "shapley",
+    SUPPORT: "support",
+}  # fmt: skip
+
+
+def method_address(id: str) -> str:
+    """Return the address of the page on the method of a result; empty for one of another package.
+
+    Examples
+    --------
+    >>> method_address("pfi.claims")[-26:], method_address("shap.importance")[-20:], method_address("ours")
+    ('methods/model_implied.html', 'methods/shapley.html', '')
+    """
+    page = METHOD_PAGES.get(id) or METHOD_PAGES.get(explainer_of(id))
+    return f"{SITE}/methods/{page}.html" if page else ""

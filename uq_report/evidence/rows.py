@@ -128,7 +128,7 @@ class CopiesLine(ItemLine):
     """Share of `n` audited rows that are near copies of a training row, less that of `n_train` training rows.
 
     A near copy has a nearest training row at most `ratio` times as far as the second nearest. The difference is surely
-    (one-sided, 99.5 %) at least `least`.
+    (one-sided, 99.5%) at least `least`.
     """
 
     n: int

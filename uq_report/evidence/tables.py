@@ -1,6 +1,6 @@
 """Frames and values row by row as JSON and back, with ten significant digits in their numbers.
 
-Ten digits are far more than the intervals of numbers allow, at 60 % of the bytes of all. Frames are stored by column
+Ten digits are far more than the intervals of numbers allow, at 60% of the bytes of all. Frames are stored by column
 with their dtype. Text columns hold each distinct value once (``levels``) and a code per row, since measures and
 features repeat thousands of times.
 """

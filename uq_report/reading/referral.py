@@ -11,7 +11,6 @@ from ..evidence.selective import (
     KEPT,
     KEPT_LOSS,
     REFERRAL_RATE,
-    ReferralLine,
     RiskCoverageView,
     RiskLine,
     SelectiveGroups,
@@ -26,8 +25,8 @@ def referral_words(run: Run, kept: float = KEPT, *, brief: bool = False) -> str:
 
     `brief` leaves out the threshold of the uncertainty, and the share of errors where no change is established.
 
-    ``"Referring the 10 % most uncertain observations (… above 0.46) lowers the error rate of the others from 23.5 % to
-    20.9 % (18.1 to 24.0); 20 % (16 to 25) of all errors are among them, 10 % expected by chance."``
+    ``"Referring the 10% most uncertain observations (… above 0.46) lowers the error rate of the others from 23.5% to
+    20.9% (18.1 to 24.0); 20% (16 to 25) of all errors are among them, 10% expected by chance."``
     """
     view, curve = SelectiveView.find(run), RiskCoverageView.find(run)
     line = None if curve is None else curve.at(kept)
@@ -35,7 +34,7 @@ def referral_words(run: Run, kept: float = KEPT, *, brief: bool = False) -> str:
         return ""
     whole = line.estimate + line.saved
     above = f" ({view.uncertainty.partition(' (')[0]} above {number(line.threshold)})"
-    which = f"{100 * (1 - kept):.0f} % most uncertain observations{'' if brief else above}"
+    which = f"{100 * (1 - kept):.0f}% most uncertain observations{'' if brief else above}"
     verb, open_ = _change(line)
     change = f"{verb} the {view.loss} of the others from {_size(whole, curve.unit)} to {_risk(line, curve)}{open_}"
     return f"Referring the {which} {change}{'' if brief and open_ else _captured(line, view)}."
@@ -56,7 +55,7 @@ def _change(line: RiskLine) -> tuple[str, str]:
 
 
 def _size(value: float, unit: str) -> str:
-    return f"{100 * value:.1f} %" if is_share(unit) else number(value)
+    return f"{100 * value:.1f}%" if is_share(unit) else number(value)
 
 
 def _risk(line: RiskLine, curve: RiskCoverageView) -> str:
@@ -67,7 +66,7 @@ def _captured(line: RiskLine, view: SelectiveView) -> str:
     if isnan(line.captured):
         return ""
     what = "errors are" if view.classes else "absolute error is"
-    chance = f"{100 * (1 - line.x):.0f} % expected by chance"
+    chance = f"{100 * (1 - line.x):.0f}% expected by chance"
     return f"; {percent(line.captured, line.captured_lower, line.captured_upper)} of all {what} among them, {chance}"
 
 
@@ -79,12 +78,12 @@ def ordering_words(run: Run) -> str:
         return ""
     if view.classes:
         return f"AUROC of failures {value_words(line.estimate, line.lower, line.upper)}, 0.5 by chance"
-    return f"gain {percent(line.estimate, line.lower, line.upper)} of the largest possible, 0 % by chance"
+    return f"gain {percent(line.estimate, line.lower, line.upper)} of the largest possible, 0% by chance"
 
 
 def group_words(run: Run) -> str:
     """Say which protected groups are referred most and least, and what the kept lose; empty without groups."""
-    view = SelectiveGroups.find(run)
+    view, what = SelectiveGroups.find(run), SelectiveView.find(run)
     if view is None:
         return ""
     sentences = []
@@ -94,16 +93,9 @@ def group_words(run: Run) -> str:
             continue
         losses = {x.item: x for x in of_measure(view.lines, KEPT_LOSS) if x.feature == attribute}
         ordered = sorted(rates, key=lambda x: -x.estimate)
-        parts = [_group(x, losses.get(x.item)) for x in (ordered[0], ordered[-1])]
-        sentences.append(f"By {name(attribute)}, {joined(parts)}.")
+        ends = (ordered[0], ordered[-1])
+        shares = [f"{name(x.item)} {percent(x.estimate, x.lower, x.upper)}" for x in ends]
+        kept = [scaled(y.estimate, y.lower, y.upper, y.unit, "%") for x in ends if (y := losses.get(x.item))]
+        others = f"; {what.loss} of the others {joined(kept)}" if what is not None and len(kept) == len(ends) else ""
+        sentences.append(f"Referred by {name(attribute)}: {joined(shares)}{others}.")
     return " ".join(sentences)
-
-
-def _group(rate: ReferralLine, loss: ReferralLine | None) -> str:
-    rest = (
-        ""
-        if loss is None
-        else f", the loss of the others {scaled(loss.estimate, loss.lower, loss.upper, loss.unit, '%')}"
-    )
-    share = percent(rate.estimate, rate.lower, rate.upper)
-    return f"{share} of {name(rate.item)} are referred{rest}"

@@ -32,7 +32,7 @@ FAILED, UNJUDGED = "UQ101", "UQ102"
 NLL = "nll"
 # Of measures of one role, the first of these represents it.
 PREFERRED = ("prediction", "log_odds", NLL, "entropy", "variance")
-OPEN = Badge("open, to be completed", "unknown")
+OPEN = Badge("to be completed", "unknown")
 SEVERITY_TONES: Mapping[str, Tone] = {
     "critical": "bad",
     "high": "bad",

@@ -199,7 +199,7 @@ def percent(estimate: float, lower: float, upper: float, sign: int = 1) -> str:
     Examples
     --------
     >>> percent(0.15, 0.08, 0.21), percent(-0.92, -1.09, -0.75, -1)
-    ('15 % (8 to 21)', '92 % (75 to 109)')
+    ('15% (8 to 21)', '92% (75 to 109)')
     """
     return scaled(estimate, lower, upper, "share", "%", sign)
 

@@ -25,7 +25,7 @@ FURTHER: dict[str, tuple[str, str]] = {
     col.P_VALUE: ("p (permutations)", "pvalue"),
     col.SPREAD_LOW: ("permutations from", "number"),
     col.SPREAD_HIGH: ("to", "number"),
-    col.N_NEEDED: ("n for 80 % power", "integer"),
+    col.N_NEEDED: ("n for 80% power", "integer"),
     col.DISTRUST: ("unreliable interval", "text"),
 }
 FIRST = (col.FEATURE, col.FEATURE_2, col.ITEM, col.MEASURE)

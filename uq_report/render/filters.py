@@ -161,7 +161,7 @@ def breakable(text: str) -> Markup:
 
 
 # where no line may break: between a number and its unit, and in "n = 250"
-_UNBROKEN = re.compile(r"(?<=\d) (?=(?:%|nats|points)(?!\w))|(?<=\bn) (?==)|(?<=\bn =) (?=\d)")
+_UNBROKEN = re.compile(r"(?<=\d) (?=(?:nats|points)(?!\w))|(?<=\bn) (?==)|(?<=\bn =) (?=\d)")
 
 
 def prose(text: str, plan: Outline, *, linked: bool = True) -> Markup:

@@ -84,16 +84,16 @@ def integer(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Return a share between 0 and 1 in per cent, with one decimal.
+    """Return a share between 0 and 1 in percent, with one decimal.
 
     Examples
     --------
-    >>> percent(0.1234).split(), percent(0.0001).split(), percent(None)
-    (['12.3', '%'], ['<', '0.1', '%'], '–')
+    >>> percent(0.1234), percent(0.0001).split(), percent(None)
+    ('12.3%', ['<', '0.1%'], '–')
     """
     if value is None or not isfinite(value):
         return _without_digits(value)
-    return f"<{SPACE}0.1{SPACE}%" if 0 < value < 0.0005 else f"{fixed(100 * value, 1)}{SPACE}%"
+    return f"<{SPACE}0.1%" if 0 < value < 0.0005 else f"{fixed(100 * value, 1)}%"
 
 
 def pvalue(value: float | None) -> str:

@@ -14,6 +14,7 @@ from ..document.text import clean, unmarked
 from ..evidence import ids
 from ..evidence.disk import RUN
 from ..evidence.finding import Outcome
+from ..evidence.ids import method_address
 from ..evidence.run import Run
 from ..evidence.run_folder import guarded_csv
 from ..evidence.subject import SubjectFacts
@@ -75,6 +76,7 @@ def shell(e: RunReader, *, title: str, subtitle: str, kind: str = "audit") -> Do
         banner=" · ".join(filter(None, (clean(e.about("classification"), 60), draft))),
         recommendation=rating(run.outcomes),
         checks=_checks(run),
+        methods={result.id: address for result in run.results if (address := method_address(result.id))},
     )
 
 
@@ -106,11 +108,8 @@ def _cover(e: RunReader) -> tuple[tuple[str, Cell], ...]:
             ("Recommendation for the challenger", rating(other.outcomes)),
         )
     return (
-        *e.facts((("Model", "label"), ("Version", "about.version"), ("Class", "model_class"), ("Observations", "n"))),
+        *e.facts((("Model", "label"), ("Version", "about.version"))),
         ("Open findings", counted(e.findings)),
-        ("Calibration", Badge(e.gate.word, e.gate.tone)),
-        ("Status", e.about("status") or "draft"),
-        ("Seed", as_cell(e.run.settings.get("seed"))),
         *challenger,
     )
 

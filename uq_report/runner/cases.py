@@ -511,7 +511,7 @@ def _distribution(q: Any) -> pd.DataFrame:
         items = [(str(label), float(p)) for label, p in zip(q.classes, q.probabilities[0], strict=True)]
     elif "quantile" in q.supports:
         quantiles = np.ravel(q.quantile(np.array(LEVELS)))
-        items = [(f"{100 * level:g} % quantile", float(x)) for level, x in zip(LEVELS, quantiles, strict=True)]
+        items = [(f"{100 * level:g}% quantile", float(x)) for level, x in zip(LEVELS, quantiles, strict=True)]
     else:
         named = (("mean", "mean", 1.0), ("standard deviation", "variance", 0.5))
         items = [(what, float(getattr(q, of)()[0]) ** power) for what, of, power in named if of in q.supports]

@@ -220,7 +220,7 @@ def _undecided(run: Run, other: Run, code: str) -> str | None:
     idle = [outcome for outcome in now if outcome.state in ("not_applicable", "skipped")]
     if len(idle) < len(now):
         return None
-    return f"check {idle[0].check} is {idle[0].state.replace('_', ' ')}, {idle[0].reason.rstrip('.')}"
+    return idle[0].reason.removeprefix("No verdict. ").rstrip(".")
 
 
 def _inputs(previous: Run, run: Run) -> tuple[InputChange, ...]:

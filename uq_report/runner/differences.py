@@ -105,7 +105,7 @@ def differences(previous: Run, run: Run) -> tuple[tuple[ValueChange, ...], list[
     level = float(run.settings.get("confidence", CONFIDENCE))
     changed = holm([difference.p_value for _, _, difference in found]) <= 1 - level
     values = [
-        _change(name, key, one[:3], one.interval(level), f"{100 * level:g} %, {one.how}", bool(is_new))
+        _change(name, key, one[:3], one.interval(level), f"{100 * level:g}%, {one.how}", bool(is_new))
         for (name, key, one), is_new in zip(found, changed, strict=True)
     ]
     return (*values, *ranks), gaps

@@ -124,7 +124,7 @@ def test_audit_of_a_regressor_judges_its_coverage() -> None:
 def test_audit_of_a_classifier_does_not_ignore_its_sets() -> None:
     model, _, rows, labels = split_classifier()
     subject = uq.explain(model, rows, labels)
-    assert any("label sets" in note or "90 %" in note for note in subject.notes)
+    assert any("label sets" in note or "90%" in note for note in subject.notes)
     run = whole_audit(subject, explainers=["pfi", "pdp", "calibration"])
     scores = table(run, "calibration").estimates.set_index("item")
     assert {"confidence_gap", "miscoverage", "sharpness_set_size"} <= set(scores.index)

@@ -37,7 +37,7 @@ def test_the_parts_of_a_stream_do_not_change_the_sample() -> None:
 
 
 def test_every_row_is_equally_likely() -> None:
-    """Counts of 20 rows in 3000 samples of 5: chi-square with 19 degrees of freedom, 99.9 % at 43.8.
+    """Counts of 20 rows in 3000 samples of 5: chi-square with 19 degrees of freedom, 99.9% at 43.8.
 
     Counts of one sample are negatively dependent, by the factor (1 - 5/20) of sampling without replacement.
     """

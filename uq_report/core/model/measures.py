@@ -229,7 +229,7 @@ def nll_clipped(dist: Distribution, y: AnyArray, _base: object) -> FloatArray:
 
 
 def width(dist: Intervals, _y: object, _base: object) -> FloatArray:
-    """Return upper - lower of the interval at the level nearest to 90 %."""
+    """Return upper - lower of the interval at the level nearest to 90%."""
     return np.asarray(dist.upper[:, dist.main] - dist.lower[:, dist.main])
 
 
@@ -241,12 +241,12 @@ def interval_score(dist: Intervals, y: AnyArray, _base: object) -> FloatArray:
 
 
 def miscoverage(dist: Intervals | LabelSets, y: AnyArray, _base: object) -> FloatArray:
-    """Return 1 where the interval or label set at the level nearest to 90 % does not hold y, else 0."""
+    """Return 1 where the interval or label set at the level nearest to 90% does not hold y, else 0."""
     return np.asarray(~dist.covered(y)[:, dist.main], dtype=float)
 
 
 def set_size(dist: LabelSets, _y: object, _base: object) -> FloatArray:
-    """Return how many classes the label set at the level nearest to 90 % holds."""
+    """Return how many classes the label set at the level nearest to 90% holds."""
     return np.asarray(dist.sets[:, :, dist.main].sum(axis=1), dtype=float)
 
 

@@ -22,7 +22,7 @@ RARE = 0.1  # below, a chance is named as such: the formula is exact for none so
 
 
 class SampleSize(NamedTuple):
-    """How many observations decide a rule with 80 % probability, and the chance that the present ones had.
+    """How many observations decide a rule with 80% probability, and the chance that the present ones had.
 
     `given` is the stated true value, as a clause.
 

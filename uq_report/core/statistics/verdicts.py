@@ -28,10 +28,10 @@ class Judgement(NamedTuple):
 def judge(estimate: float, se: float, df: float, margin: float, *, n: int, confidence: float = CONFIDENCE) -> Judgement:
     """Judge whether an estimate is positive, negative, about 0 or undetermined.
 
-    *About 0* if the t interval of 90 % lies inside (-margin, margin), that is, if two one-sided tests at
+    *About 0* if the t interval of 90% lies inside (-margin, margin), that is, if two one-sided tests at
     level 0.05 say so (Schuirmann 1987, doi:10.1007/BF01068419); else *positive* or *negative* if the interval
     of level `confidence` excludes 0; else *undetermined*, with the n at which a true 0 is called "about 0" in
-    80 % of samples, ``n (z_{0.95} + z_{0.9})² se² / margin²``.
+    80% of samples, ``n (z_{0.95} + z_{0.9})² se² / margin²``.
     An unknown `se` (NaN) leaves everything undetermined.
 
     Examples

@@ -128,15 +128,15 @@ def value_words(
     >>> value_words(-233.26, -233.26, -233.26, "m")
     '−233 m'
     >>> value_words(0.10432, 0.0511, 0.1534, "nats", confidence=0.95)
-    '0.10 nats (95 % interval 0.05 to 0.15)'
+    '0.10 nats (95% interval 0.05 to 0.15)'
     """
     if not is_number(estimate):
         return NO_NUMBER
-    suffix = f" {unit_phrase(unit)}".rstrip()
+    suffix = unit if unit == "%" else f" {unit_phrase(unit)}".rstrip()
     around = interval(lower, upper)
     if not around or len(set(around.split(" to "))) == 1:
         return f"{number(float(estimate))}{suffix}"
-    level = "" if confidence is None else f"{100 * confidence:g} % interval "
+    level = "" if confidence is None else f"{100 * confidence:g}% interval "
     return f"{_rounded(float(estimate), places(float(lower), float(upper)))}{suffix} ({level}{around})"
 
 
@@ -146,14 +146,14 @@ def share_words(share: Any, lower: Any = None, upper: Any = None, *, confidence:
     Examples
     --------
     >>> share_words(0.1713, 0.13, 0.214), share_words(0.4567), share_words(0.004), share_words(1)
-    ('17.1 % (13.0 to 21.4 %)', '46 %', '0.4 %', '100 %')
+    ('17.1% (13.0 to 21.4%)', '46%', '0.4%', '100%')
     """
     if not is_number(share):
         return NO_NUMBER
     if not (is_number(lower) and is_number(upper)):
-        return f"{_short(100 * float(share))} %"
+        return f"{_short(100 * float(share))}%"
     words = value_words(100 * share, 100 * lower, 100 * upper, "%", confidence=confidence)
-    return words if words.endswith(" %") else f"{words.removesuffix(')')} %)"
+    return words if words.endswith("%") else f"{words.removesuffix(')')}%)"
 
 
 def unit_phrase(unit: str) -> str:

@@ -18,7 +18,7 @@ from ..statistics.time_blocks import Blocks, shortest_length, stationary_length
 from ..support.arrays import FloatArray
 from ..support.text import short
 
-LONGER = 1.5  # times the length that is best for a variance: simulated, intervals of 95 % cover 91-95 %, not 88-94
+LONGER = 1.5  # times the length that is best for a variance: simulated, intervals of 95% cover 91-95%, not 88-94
 _AVERAGED = (NLL, BRIER, SQUARED_ERROR, ENTROPY, VARIANCE)
 
 

@@ -65,7 +65,7 @@ def _reach_of_counts(dists: Sequence[Distribution]) -> FloatArray:
 
 
 def spread(dist: Distribution) -> FloatArray:
-    """Return the width of each row's middle 80 %, or 1 where that is 0, shape (n,): a unit to integrate in."""
+    """Return the width of each row's middle 80%, or 1 where that is 0, shape (n,): a unit to integrate in."""
     low, high = np.asarray(dist.quantile(np.array([0.1, 0.9])), dtype=float).T
     return np.where(high > low, high - low, 1.0)
 

@@ -39,7 +39,7 @@ class Intervals(Rowwise):
     Notes
     -----
     ``intervals`` in `supports` promises the attributes `levels`, `lower`, `upper` and `main`, the position of
-    the level nearest to 90 %.
+    the level nearest to 90%.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Intervals(Rowwise):
 
     @property
     def main(self) -> int:
-        """Position of the level nearest to 90 %."""
+        """Position of the level nearest to 90%."""
         return nearest_level(self.levels)
 
     def mean(self) -> FloatArray:
@@ -102,7 +102,7 @@ def checked_levels(who: str, values: Any) -> FloatArray:
 
 
 def nearest_level(values: FloatArray) -> int:
-    """Return the position of the level nearest to 90 %; of two equally near, the higher.
+    """Return the position of the level nearest to 90%; of two equally near, the higher.
 
     Examples
     --------
@@ -155,7 +155,7 @@ class LabelSets(Categorical):
     Notes
     -----
     ``label_sets`` in `supports` promises the attributes `levels`, `sets` and `main`, the position of the level
-    nearest to 90 %.
+    nearest to 90%.
 
     Examples
     --------
@@ -183,7 +183,7 @@ class LabelSets(Categorical):
 
     @property
     def main(self) -> int:
-        """Position of the level nearest to 90 %."""
+        """Position of the level nearest to 90%."""
         return nearest_level(self.levels)
 
     def covered(self, y: AnyArray) -> BoolArray:

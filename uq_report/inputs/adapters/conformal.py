@@ -111,7 +111,7 @@ class CrepesAdapter(Adapter):
     Parameters
     ----------
     levels : tuple of float, default=(0.5, 0.8, 0.9, 0.95)
-        Coverage levels to ask for; crepes keeps none. Width and miscoverage are those of the level nearest to 90 %.
+        Coverage levels to ask for; crepes keeps none. Width and miscoverage are those of the level nearest to 90%.
     intervals : bool, default=False
         Read a conformal predictive system by its intervals too.
 

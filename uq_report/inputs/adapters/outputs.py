@@ -114,8 +114,8 @@ def level_words(levels: FloatArray) -> str:
     Examples
     --------
     >>> level_words(np.array([0.5, 0.9]))
-    'Stated coverage levels: 50, 90 %; width, set size, miscoverage and interval score are those of 90 %.'
+    'Stated coverage levels: 50, 90%; width, set size, miscoverage and interval score are those of 90%.'
     """
     stated = ", ".join(f"{100 * level:g}" for level in np.sort(levels))
     main = f"{100 * levels[nearest_level(levels)]:g}"
-    return f"Stated coverage levels: {stated} %; width, set size, miscoverage and interval score are those of {main} %."
+    return f"Stated coverage levels: {stated}%; width, set size, miscoverage and interval score are those of {main}%."

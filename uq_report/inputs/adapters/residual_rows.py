@@ -89,7 +89,7 @@ def _pair(given: tuple[Table, AnyArray | None] | None, what: str) -> tuple[Table
 def _refuse_shared(ours: tuple[Table, AnyArray | None], X: Table, y: FloatArray, what: str, kind: str) -> None:
     """Refuse residual rows of which too many are rows of another table, by equal features and outcomes.
 
-    Rows of few distinct values may be equal by chance: allowed is 1 % of the table's rows, or the share of them that
+    Rows of few distinct values may be equal by chance: allowed is 1% of the table's rows, or the share of them that
     have an equal in the table itself, but never that both tables are the same.
     """
     known = ours[1] is not None

@@ -169,7 +169,7 @@ def _labels(X: Any) -> Any:
 
 
 MOST_CENTRES = 200
-ENOUGH = 500  # residuals from which a Student-t is steady; simulated, with 150 it is off in up to 35 % of audits
+ENOUGH = 500  # residuals from which a Student-t is steady; simulated, with 150 it is off in up to 35% of audits
 BIASED = 3.0  # standard errors from which a mean residual is mentioned
 # levels of the conformal form, rounded outwards to residuals
 LEVELS = (0.025, 0.05, 0.1, 0.175, 0.25, 0.375, 0.5, 0.625, 0.75, 0.825, 0.9, 0.95, 0.975)
@@ -412,7 +412,7 @@ def _conformal(z: FloatArray, _: FloatArray) -> Form:
     size = float(Quantiles(at, values[None], ties="joined").variance()[0])
     remark = (
         f"The conformal distribution has {len(ranks)} levels; between them the density is constant, and beyond "
-        f"{number(100 * at[0])} and {number(100 * at[-1])} % its tails are exponential, as far out on average as those "
+        f"{number(100 * at[0])} and {number(100 * at[-1])}% its tails are exponential, as far out on average as those "
         "of a logistic distribution. Calibration judges the probabilities of the levels alone."
     )
     return Form(around, size, (remark,))

@@ -142,7 +142,7 @@ class Agreement(BuiltInExplainer):
         notes = [f"Importances are ranked {order}; 1 is the largest, and equal values share the smaller rank."]
         if any(method.bounds is not None for method in rankings):
             notes.append(
-                f"A method's rank intervals are simultaneous with {100 * engine.confidence:g} % confidence, for "
+                f"A method's rank intervals are simultaneous with {100 * engine.confidence:g}% confidence, for "
                 "new test samples and the fixed model; each method and measure has its own."
             )
         below = ", ".join(dict.fromkeys(method.measure for method in rankings if method.sign < 0))

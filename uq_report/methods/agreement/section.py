@@ -262,7 +262,7 @@ def _pair_table(view: AgreementPairs, ranked: Mapping[str, Ranked]) -> Table:
 def _overlap(line: PairLine | None) -> str:
     if line is None:
         return ""
-    return f"{100 * line.estimate:.0f} % of the first {line.top_k} ({100 * line.by_chance:.0f} %)"
+    return f"{100 * line.estimate:.0f}% of the first {line.top_k} ({100 * line.by_chance:.0f}%)"
 
 
 def _reasons(view: AgreementView, ranked: Sequence[Ranked]) -> Section:

@@ -35,7 +35,7 @@ from .tables import at_most
 
 STATED_SKILL_SIZE = 0.05  # nats, or share of the baseline's score: the true skill that a sample size is advised for
 # the first that a run has judges the skill
-SCORES = {LOG_SCORE: "log score", "brier": "Brier score", "crps": "CRPS", "interval_score": "interval score"}
+SCORES = {LOG_SCORE: "log loss", "brier": "Brier score", "crps": "CRPS", "interval_score": "interval score"}
 # Where nothing shows the features to be of use, what the model claims of them is not delivered, and its uncertainty is
 # wrong; that a feature alone tells more (the first) follows from any lack of skill.
 SYMPTOMS = tuple(Symptom(code=code) for code in ("UQ003", "UQ101", "UQ121", "UQ123", "UQ401", "UQ402"))
@@ -52,7 +52,7 @@ SKILL = Rule(
     title="The predictions are no better than without the features",
     options=("margin", "small_gain"),
     thresholds={"worse": 0.1, "events": LEAST},
-    when="The interval of the skill (the baseline's score minus the model's: log score, Brier score where that is "
+    when="The interval of the skill (the baseline's score minus the model's: log loss, Brier score where that is "
     "infinite, CRPS or interval score for numbers) ends below {margin:pct} of the baseline's score, or holds 0 and "
     "ends below {small_gain:pct}; for classes, on at least {events} observations outside the most frequent class. "
     "Where no other score shows the features to be of use: critical if it holds 0, or less, and ends below "
@@ -95,7 +95,7 @@ MISCALIBRATED = Rule(
     options=("level", "effect", "medium", "high", "missed"),
     thresholds={"some": 0.05, "many": 0.1},
     when="Recalibration lowers the log loss by at least {effect} nats, and a calibration test rejects (level {level}, "
-    "Holm-adjusted) or the 90 % interval of that gain is above 0; or a spread by segment lowers it by at least "
+    "Holm-adjusted) or the 90% interval of that gain is above 0; or a spread by segment lowers it by at least "
     "{effect} nats, with an interval above 0. High if the lower end of either interval is at least {high} nats, "
     "medium from {medium}, else low. High where the negative log-likelihood is infinite. Likewise where "
     "{missed:pct} of the observations more than stated lie outside prediction intervals or label sets, or, without a "
@@ -134,10 +134,10 @@ FEW_ROWS = Rule(
     title="Calibration is inconclusive at this sample size",
     options=("margin", "pass_margin"),
     thresholds={"events": LEAST_EVENTS, "units": LEAST_UNITS},
-    when="UQ101 does not hold, and the 90 % interval of the gap is not within ±{margin} nats; or there are fewer than "
+    when="UQ101 does not hold, and the 90% interval of the gap is not within ±{margin} nats; or there are fewer than "
     "{units} observations, clusters or blocks, or the blocks of time are shorter than the autocorrelation asks for; or "
     "fewer than {events} observations are outside the most frequent class; or {pass_margin:pct} of the observations "
-    "more than stated may lie outside prediction intervals or label sets, by a 90 % interval.",
+    "more than stated may lie outside prediction intervals or label sets, by a 90% interval.",
     # a gap without an interval reaches infinitely far
     raised=("reach >= margin", "units < units", "cut > 0", "events < events", "missed >= pass_margin"),
     rests_on=HONEST,
@@ -166,7 +166,7 @@ class SkillTest(NamedTuple):
         return {"upper": upper, "lower": lower, "loss": -upper, "reached": self.line.upper, "use": use}
 
     def size(self, n: int) -> SampleSize | None:
-        """Return the sample size that shows a skill of 0.05 nats, or 5 % of the baseline's score, to be above 0."""
+        """Return the sample size that shows a skill of 0.05 nats, or 5% of the baseline's score, to be above 0."""
         nats = self.line.unit == "nats"
         given = f"the skill is {'0.05 nats' if nats else '5% of the score of ' + self.baseline}"
         size = STATED_SKILL_SIZE * (1.0 if nats else self.base)
@@ -232,11 +232,11 @@ def _skill_words(skill: SkillTest, rule: Rule) -> str:
         return f"{better} {baseline}: its {skill.score} is better by {skill.words}, {expected}"
     if line.upper < 0:
         loss = value_words(-line.estimate, -line.upper, -line.lower, line.unit, confidence=line.confidence)
-        return f"worse than {baseline}: its {skill.score} is worse by {loss}, where theirs is {number(skill.base)}"
+        return f"worse than {baseline}: its {skill.score} exceeds theirs ({number(skill.base)}) by {loss}"
     most = max(ceil(1000 * upper), 1) / 10  # in percent, rounded up
     counts = "may be none" if upper >= rule.thresholds["margin"] else "is less than would count"
-    sure = f"{100 * line.confidence:g} % interval, so it {counts}"
-    return f"no better than {baseline}: its {skill.score} is better by less than {most:g} % of theirs ({sure})"
+    sure = f"{100 * line.confidence:g}% interval, so it {counts}"
+    return f"no better than {baseline}: its {skill.score} is better by less than {most:g}% of theirs ({sure})"
 
 
 def _no_skill(rule: Rule, skill: SkillTest) -> Said:
@@ -297,7 +297,7 @@ class Performance(TableCheck):
     UQ001 asks for an interval of the skill, the baseline's score minus the model's, that ends below `margin` of the
     baseline's score: then the model is shown to be of no use, or worse. An interval that holds 0 and ends below
     `small_gain` of it is not better either; one that holds 0 and ends above leaves it undetermined. Skill is that of
-    the log score; of the Brier score where the log score is infinite; of the CRPS for numbers.
+    the log loss; of the Brier score where the log loss is infinite; of the CRPS for numbers.
 
     UQ002 asks which classes the model's own decisions miss: the share of a class that is decided for (its recall)
     is below `recall`, tested exactly and adjusted over the classes.
@@ -309,7 +309,7 @@ class Performance(TableCheck):
     recall : float
         Share of a class that the model should decide for.
     expected : float, optional
-        A skill stated for the model, or reached before, in the unit of the score (nats for the log score): UQ001 is
+        A skill stated for the model, or reached before, in the unit of the score (nats for the log loss): UQ001 is
         raised too where the interval of the skill ends below it.
     """
 
@@ -340,7 +340,7 @@ class Performance(TableCheck):
 
 
 class Undercoverage(NamedTuple):
-    """By how much more rows than `stated` lie outside, with its 90 % interval; NaN without intervals or sets."""
+    """By how much more rows than `stated` lie outside, with its 90% interval; NaN without intervals or sets."""
 
     stated: float = nan
     excess: float = nan
@@ -372,7 +372,7 @@ class Undercoverage(NamedTuple):
 
 
 class Gain(NamedTuple):
-    """By how much a recalibration lowers the log loss, in nats, with its 90 % interval; NaN where it is not known."""
+    """By how much a recalibration lowers the log loss, in nats, with its 90% interval; NaN where it is not known."""
 
     estimate: float = nan
     lower: float = nan
@@ -390,7 +390,7 @@ class Gain(NamedTuple):
 
 
 class GateInputs(NamedTuple):
-    """What the gate reads from a result: the gap and what recalibration gains at 90 %, NaN where it is not known.
+    """What the gate reads from a result: the gap and what recalibration gains at 90%, NaN where it is not known.
 
     `gain` is that of a recalibrated shape, `segment` that of a spread by segment. `coverage` is the line of the largest
     error of a central interval, where neither gap nor gain can be judged.
@@ -467,16 +467,16 @@ class CalibrationGate(TableCheck):
     """Fails, passes, or cannot be judged at this n; the last two are never merged.
 
     Fails (UQ101) when recalibration lowers the log loss by at least `effect` nats, and a Holm-adjusted calibration test
-    rejects **or** the 90 % interval of the gain is above 0; when a spread by segment does, with such an interval; or
+    rejects **or** the 90% interval of the gain is above 0; when a spread by segment does, with such an interval; or
     when the nll is infinite somewhere. It is graded by the lower end of the gain, never by the calibration gap G. A
-    test that rejects where the gain is smaller is an observation. Passes when the 90 % interval of G is within
+    test that rejects where the gain is smaller is an observation. Passes when the 90% interval of G is within
     ±`margin` nats and nothing fails. Anything else cannot be judged (UQ102), and neither can fewer than 20
     observations, clusters or blocks, blocks of time that had to be cut short, or a sample with few rows of the rarer
     class.
 
     Prediction intervals and label sets promise to hold at least their stated share of the outcomes: the gate
     fails when an exact test rejects that and `missed` of the rows more than stated lie outside, and passes when
-    the 90 % interval of that excess ends below `pass_margin`. Where there is no density, that alone is judged; and of a
+    the 90% interval of that excess ends below `pass_margin`. Where there is no density, that alone is judged; and of a
     distribution without one, which has a coverage but no gap, the gate fails when the test of the coverage rejects and
     that of one central interval is off by `missed` more than chance does.
 

@@ -118,7 +118,7 @@ def by_grade(given: ClassOutcomes, grades: Sequence[float], n_draws: int, rng: n
     part = given.sampling.part(rows).weights
     null = class_tests(q.take(rows), given.y[rows], part, member, rng, n_draws)[1]
     cuts = [f"{100 * cut:g}" for cut in grades]
-    ends = [f"below {cuts[0]} %", *(f"{low} to {high} %" for low, high in pairwise(cuts)), f"from {cuts[-1]} % on"]
+    ends = [f"below {cuts[0]}%", *(f"{low} to {high}%" for low, high in pairwise(cuts)), f"from {cuts[-1]}% on"]
     names = [ends[grade] for grade in place.tolist()]
     return reliability(q, given.y, bins, null, given.sampling, given.confidence, names)
 

@@ -59,6 +59,7 @@ class Setting:
     left_out: Mapping[str, FloatArray] = field(default_factory=dict)
     grades: tuple[float, ...] = ()
     costs: tuple[float, ...] = ()
+    order: tuple[str, ...] = ()
 
     @property
     def independent(self) -> IntArray:
@@ -76,6 +77,17 @@ class Setting:
     def baseline(self) -> str:
         """Where the marginal baseline comes from, in words."""
         return "the other test observations" if self.train is None else "the training sample"
+
+    def order_of(self, q: Categorical) -> IntArray | None:
+        """Return the positions of the classes in their order; None where they have none."""
+        labels = [*map(str, q.classes.tolist())]
+        order = list(self.order) or (labels if q.family == "ordinal" else [])
+        if order and sorted(order) != sorted(labels):
+            raise InputError(
+                f"calibration.order must name each class once, {', '.join(map(repr, labels))}; got {order}. "
+                "Begin with the lowest class."
+            )
+        return np.array([labels.index(label) for label in order]) if order else None
 
     def folds(self) -> tuple[IntArray | None, tuple[Omission, ...]]:
         """Return the fold of each row for the recalibration, one for the rows of a unit; or why there is none."""
@@ -105,7 +117,10 @@ class Parts(NamedTuple):
 def class_parts(q: Categorical, setting: Setting) -> Parts:
     """Return scores, tests, the reliability table and the decisions of class probabilities."""
     y, weights, rows = setting.y, setting.sampling.weights, setting.independent
-    scores = scoring.class_scores(q, y, scoring.class_baseline(y, len(q.classes), weights, setting.train), weights)
+    marginal, order = scoring.class_baseline(y, len(q.classes), weights, setting.train), setting.order_of(q)
+    scores = scoring.class_scores(q, y, marginal, weights)
+    if order is not None:
+        scores += scoring.order_scores(q, y, marginal, order)
     fold, omissions = setting.folds()
     if fold is not None:
         scores.append(scoring.CalibrationScore(SHAPE_GAIN, "nats", class_gain(q.probabilities, y, weights, fold)))
@@ -122,7 +137,7 @@ def class_parts(q: Categorical, setting: Setting) -> Parts:
         f"ECE: {member.shape[1]} bins of about equally many observations, {table.meta['form']}. "
         "The ECE of a calibrated model is not 0, but the mean beside it. Brier is the sum over all classes, 0 to 2."
     )
-    decided = tables.decisions(q, y, setting.sampling, setting.confidence)
+    decided = tables.decisions(q, y, setting.sampling, setting.confidence, order)
     return Parts(scores, tests, [table, decided], (baseline, forms), omissions)
 
 
@@ -251,7 +266,7 @@ class Calibration(BuiltInExplainer):
     scale, skewness and tails of the PIT for numbers (sinh-arcsinh). A second gain is that of a mean and a spread by
     segment, from a small regression tree; it names the features that the segments are made of. Both need at least 20
     observations, clusters or blocks. Intervals are at the run's level; ``lower_90`` and ``upper_90`` are always at
-    90 %.
+    90%.
 
     Parameters
     ----------
@@ -266,6 +281,9 @@ class Calibration(BuiltInExplainer):
     costs : tuple of float
         What a miss and a false alarm cost, in any unit: ``(5.0, 1.0)``. They imply a threshold, whose expected cost
         is compared with that of the model's decisions.
+    order : tuple of str
+        The classes from the lowest to the highest, where they have an order: ``("low", "medium", "high")``. Then the
+        ranked probability score is computed, and how far predictions are off. Classes of `Ordinal` have their own.
 
     References
     ----------
@@ -287,6 +305,7 @@ class Calibration(BuiltInExplainer):
         "two numbers above 0, of a miss and of a false alarm",
         lambda value: len(value) in (0, 2) and all(cost > 0 for cost in value),
     )
+    order: tuple[str, ...] = opt.option((), "three or more classes", lambda value: len(value) not in (1, 2))
 
     name: ClassVar[str] = "calibration"
     section: ClassVar[str] = "uncertainty-quality.calibration"

@@ -189,7 +189,7 @@ def row_gain(
 ) -> tuple[FloatArray, FloatArray]:
     """Return what a mean and a spread by segment gain in nats, shape (n,), and the share of each column, shape (d,).
 
-    In each fold a regression tree on min(z², 9) of the other folds has at most 6 leaves of 20 rows and 5 % of the rows
+    In each fold a regression tree on min(z², 9) of the other folds has at most 6 leaves of 20 rows and 5% of the rows
     or more; each leaf gives its rows N(m, v) with the mean and the mean square around it of the normal scores z, shrunk
     by 10 rows towards 0 and 1. The gain is ``log N(z; m, v) - log N(z; 0, 1)``. The shares are those of what the splits
     explain of the target, averaged over the folds; 0 where no tree splits.

@@ -86,6 +86,33 @@ def class_scores(q: Categorical, y: AnyArray, baseline: FloatArray, weights: Flo
     return scores
 
 
+def order_scores(q: Categorical, y: AnyArray, baseline: FloatArray, order: IntArray) -> list[CalibrationScore]:
+    """Return the ranked probability score, and how often the predicted class is one class off, and further.
+
+    `order` has the positions of the classes from the lowest to the highest. The score is Σ_k (F_k - 1[y <= k])² over
+    all classes but the highest, in [0, k - 1] (Epstein 1969).
+
+    Examples
+    --------
+    >>> q = Categorical([[0.25, 0.25, 0.5]], classes=["high", "low", "medium"])
+    >>> [(score.item, float(score.rows[0])) for score in order_scores(q, [0], np.full((1, 3), 1 / 3), [1, 2, 0])][::2]
+    [('rps', 0.625), ('rps_skill', -0.06944444444444442), ('off_by_more', 0.0)]
+    """
+    place = np.argsort(order)
+    below = place[y][:, None] <= np.arange(len(order) - 1)
+    parts = (np.cumsum(p[:, order], axis=1)[:, :-1] - below for p in (q.probabilities, baseline))
+    rps, rps_base = (np.square(part).sum(axis=1) for part in parts)
+    off = np.abs(place[q.decisions()] - place[y])
+    of, unit = partial(size_of, most=len(order) - 1.0), "squared probability"
+    return [
+        CalibrationScore("rps", unit, rps, of),
+        CalibrationScore("rps_baseline", unit, rps_base, of),
+        CalibrationScore("rps_skill", unit, rps_base - rps),
+        CalibrationScore("off_by_one", "share of observations", np.asarray(off == 1, dtype=float), rate_of),
+        CalibrationScore("off_by_more", "share of observations", np.asarray(off > 1, dtype=float), rate_of),
+    ]
+
+
 def brier_rows(p: FloatArray, y: AnyArray) -> FloatArray:
     """Return Σ_c (p_c - 1[y=c])² of class positions y of shape (..., n), shape (..., n)."""
     return np.asarray(np.square(p).sum(axis=1) - 2 * p[np.arange(len(p)), y] + 1)
@@ -269,7 +296,7 @@ def uniform_distance(u: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def coverage_gap(u: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the largest |coverage - level| over the central 50, 80, 90 and 95 % intervals, of each row of `u`."""
+    """Return the largest |coverage - level| over the central 50, 80, 90 and 95% intervals, of each row of `u`."""
     inside = [np.abs((np.abs(u - 0.5) <= level / 2) @ weights - level) for level in LEVELS]
     return np.asarray(np.max(inside, axis=0))
 

@@ -142,14 +142,18 @@ def coverage(
     return diagnostic(ids.CALIBRATION_COVERAGE, title, pd.DataFrame(table), notes=tuple(notes))
 
 
-def decisions(q: Categorical, y: IntArray, sampling: Sampling, level: float) -> Diagnostic:
+def decisions(
+    q: Categorical, y: IntArray, sampling: Sampling, level: float, order: IntArray | None = None
+) -> Diagnostic:
     """Return recall and precision of each class at the model's own decisions, with Wilson intervals.
 
-    ``meta["counts"]`` holds the rows of each observed class (row) by the class decided for (column).
+    ``meta["counts"]`` holds the rows of each observed class (row) by the class decided for (column), in
+    the `order` of the classes.
     """
     decided, k = np.asarray(q.decisions()), len(q.classes)
     table, omissions = _table(q, y, decided, sampling, level)
-    counts = np.bincount(y * k + decided, minlength=k * k).reshape(k, k)
+    places = np.arange(k) if order is None else order
+    counts = np.bincount(y * k + decided, minlength=k * k).reshape(k, k)[np.ix_(places, places)]
     return diagnostic(
         ids.CALIBRATION_DECISIONS,
         "Decisions of the model against what happened",
@@ -162,7 +166,7 @@ def decisions(q: Categorical, y: IntArray, sampling: Sampling, level: float) -> 
         ),
         omissions=tuple(omissions),
         meta={
-            "classes": [scalar(label) for label in q.classes.tolist()],
+            "classes": [scalar(label) for label in q.classes[places].tolist()],
             "counts": counts.tolist() if k <= COUNTED else [],
             "rule": (q.rule or MOST_PROBABLE).words,
         },
@@ -205,7 +209,7 @@ class Promise(NamedTuple):
 
 
 def promised_scores(q: Distribution, y: AnyArray, train: AnyArray | None) -> list[CalibrationScore]:
-    """Return interval score, width or set size, and what is missed, at the level nearest to 90 %; [] without sets.
+    """Return interval score, width or set size, and what is missed, at the level nearest to 90%; [] without sets.
 
     The baseline of the interval score is the central interval of the training y, else of the other test rows.
     """
@@ -242,7 +246,7 @@ def marginal(y: AnyArray, train: AnyArray | None, level: float) -> Intervals:
 
 
 def promise(q: Distribution, y: AnyArray, sampling: Sampling) -> Promise:
-    """Return the exact binomial test of the level nearest to 90 %, at the effective number of rows."""
+    """Return the exact binomial test of the level nearest to 90%, at the effective number of rows."""
     held = cast("Intervals | LabelSets", q)
     hits = held.covered(y)[:, held.main].astype(float)
     line = share_of(hits, sampling, 0.9)
@@ -266,7 +270,7 @@ def promised_coverage(q: Distribution, y: AnyArray, sampling: Sampling, level: f
         empty = int((sizes[:, held.main] == 0).sum())
         notes.append(
             f"width is the mean number of classes in a set; {count(empty, 'set')} of {len(y)} at "
-            f"{100 * held.levels[held.main]:g} % hold no class at all."
+            f"{100 * held.levels[held.main]:g}% hold no class at all."
         )
         title = "Coverage of label sets"
     else:

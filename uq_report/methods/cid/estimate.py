@@ -189,7 +189,7 @@ def cell_notes(binned: Sequence[str], bins: int, pooled: Sequence[str], gaps: Se
 
 def copy_notes(copies: Mapping[str, str]) -> tuple[str, ...]:
     """Return which columns repeat which, at most `NAMED` of them, and the number of the others."""
-    notes = [f"{copy} repeats {of} exactly: its covered share is 100 %." for copy, of in copies.items()]
+    notes = [f"{copy} repeats {of} exactly: its covered share is 100%." for copy, of in copies.items()]
     more = len(notes) - NAMED
     rest = f"So it is with {more} more column{'s' if more > 1 else ''} that repeat{'' if more > 1 else 's'} another."
     return (*notes[:NAMED], *([rest] if more > 0 else []))
@@ -437,7 +437,7 @@ def _unsuited(data: Data, title: str) -> list[str]:
     reasons += [f"values are infinite in {listed(data.infinite)}"] if data.infinite else []
     if common:
         reasons.append(
-            f"more than {100 * MOST_COMMON:.0f} % of the observations share one value of {listed(common)}: a {title} "
+            f"more than {100 * MOST_COMMON:.0f}% of the observations share one value of {listed(common)}: a {title} "
             "does not fit there"
         )
     return reasons

@@ -71,7 +71,7 @@ def _shares(axes: Axes, share: Any, at: Any) -> None:
     """Write the covered share at the right edge; a feature without information has none."""
     look: dict[str, Any] = {"ha": "right", "fontsize": style.SMALL}
     for value, height in zip(share, at, strict=True):
-        text = f"{100 * value:.0f} %" if np.isfinite(value) else "–"
+        text = f"{100 * value:.0f}%" if np.isfinite(value) else "–"
         axes.text(1.06, height, text, transform=axes.get_yaxis_transform(), va="center", **look)
     axes.text(1.06, 1.0, "covered share", transform=axes.transAxes, va="bottom", **look)
 

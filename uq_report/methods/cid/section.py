@@ -117,7 +117,7 @@ def _cover_words(covered: Mapping[str, ItemLine], shares: Mapping[str, float]) -
     sentences = []
     if above:
         percent = {line.feature: shares.get(line.feature, nan) for line in above}
-        names = [name(f) + ("" if isnan(p) else f" (covered share {100 * p:.0f} %)") for f, p in percent.items()]
+        names = [name(f) + ("" if isnan(p) else f" (covered share {100 * p:.0f}%)") for f, p in percent.items()]
         sentences.append(f"The other features share part of the information of {joined(names)} about the target.")
     if below:
         are = "is" if len(below) == 1 else "are"

@@ -261,7 +261,7 @@ def _infinite(where: str) -> str:
 
 
 def _spread(frame: pd.DataFrame, n_repeats: int) -> pd.DataFrame:
-    """Return the means over rounds and the spread: 5 % and 95 % quantiles, the extremes below 20 rounds."""
+    """Return the means over rounds and the spread: 5% and 95% quantiles, the extremes below 20 rounds."""
     low, high = (0.05, 0.95) if n_repeats >= QUANTILES_FROM else (0.0, 1.0)
     rounds = frame.astype({"value": float}).groupby(["measure", "feature"], sort=False)["value"]
     columns = {"estimate": rounds.mean(), "spread_low": rounds.quantile(low), "spread_high": rounds.quantile(high)}

@@ -339,7 +339,7 @@ def _classes(rule: Rule, view: DataQualityView) -> RuleOutcome:
     return family(
         rule,
         lines,
-        # of 50 equal classes all are below a share of 5 %, so a rare one is far from an equal share too
+        # of 50 equal classes all are below a share of 5%, so a rare one is far from an equal share too
         lambda line: {"share": line.estimate, "even": line.estimate * len(lines)},
         said,
         by=together,
@@ -350,7 +350,7 @@ def _classes(rule: Rule, view: DataQualityView) -> RuleOutcome:
 def _training(rule: Rule, view: DataQualityView) -> RuleOutcome:
     n = view.n_train
     require(n, "no training observations were given")
-    within = 98 / sqrt(n)  # 95 % interval of a share of one half, in points
+    within = 98 / sqrt(n)  # 95% interval of a share of one half, in points
     words = (
         f"{n} training observations for {view.columns_checked} features: a share of one half is estimated to "
         f"±{within:.0f} points only."

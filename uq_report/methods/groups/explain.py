@@ -287,7 +287,7 @@ class Groups(BuiltInExplainer):
 
     Attributes of more than `max_levels` ordered values are cut at their quartiles. For each group: prediction and
     outcome (of more than two classes, of each class), the residual ``mean(outcome - prediction)``, the usual loss,
-    nll, entropy, calibration gap ``mean(nll - entropy)`` and, where they exist, the coverage of central 90 %
+    nll, entropy, calibration gap ``mean(nll - entropy)`` and, where they exist, the coverage of central 90%
     intervals and the error rates at a probability of 0.5; each with the interval for new rows of the group, and its
     difference to all other rows. If outcomes follow the model, residual and gap are 0 on average in every group;
     loss, entropy and error rates differ wherever base rates do. Groups of up to 500 rows are tested exactly: the

@@ -77,7 +77,7 @@ OVER_CLAIMED = Rule(
     "the largest model-implied importance, is above the margin and above {min_share:pct} of the model-implied one "
     "(level {level}, adjusted over features; lower end of the interval). High if the realisation ratio of all features "
     "together is at most {high:pct}, medium up to {medium:pct}, else low. The features named exceed the limits "
-    "themselves, and the 80 % interval of their ratio ends below {high:pct}; the smallest is first. Where a feature's "
+    "themselves, and the 80% interval of their ratio ends below {high:pct}; the smallest is first. Where a feature's "
     "realised importance is below the margin's negative (one-sided test, level {level}, Holm-adjusted over features), "
     "it makes predictions worse: the lowest that exceeds the limits itself is named alone, as the cause.",
     raised=("p_adjusted <= level and beyond > 0 and claim >= min_size and missing > min_share",),
@@ -185,7 +185,7 @@ class ClaimsCheck(TableCheck):
 
 
 def _upper_80(line: ClaimLine, dof: float) -> float:
-    """Return the upper end of the 80 % interval of a share."""
+    """Return the upper end of the 80% interval of a share."""
     narrower = stdtrit(dof, 0.9) / stdtrit(dof, 0.5 + line.confidence / 2)
     return float(line.share + narrower * (line.share_upper - line.share))
 
@@ -424,11 +424,11 @@ def _percent(share: float) -> str:
     Examples
     --------
     >>> _percent(0.4567), _percent(0.9799), _percent(1.0), _percent(float("nan"))
-    ('46 %', '97.9 %', '99.9 %', 'an unknown share')
+    ('46%', '97.9%', '99.9%', 'an unknown share')
     """
     if isnan(share):
         return "an unknown share"
-    return f"{min(floor(1000 * share) / 10, 99.9):.1f} %" if share > 0.9 else f"{100 * share:.0f} %"
+    return f"{min(floor(1000 * share) / 10, 99.9):.1f}%" if share > 0.9 else f"{100 * share:.0f}%"
 
 
 def _leak(rule: Rule, feature: SingleFeatureInfo, run: Run) -> Said:
@@ -472,7 +472,7 @@ OUTDONE = Rule(
     options=("level", "margin"),
     thresholds={"high": 0.5, "events": LEAST},
     when=(
-        "The mutual information of a feature and the class exceeds the model's skill (log score) by more than {margin} "
+        "The mutual information of a feature and the class exceeds the model's skill (log loss) by more than {margin} "
         "nats (level {level}, Holm-adjusted over features), with at least {events} observations outside the most "
         "frequent class. High where the skill is below {high:pct} of the mutual information, else medium."
     ),
@@ -490,7 +490,7 @@ def _outdone(rule: Rule, run: Run) -> RuleOutcome:
     scores, information, counts = needed(CalibrationView, run), needed(Cid, run), class_counts(run)
     skill = scores.of(LOG_SCORE_SKILL)
     if skill is None or too_few(counts) or not skill.has_interval:
-        raise NotJudgedError(too_few(counts) or "the log score of the model has no interval")
+        raise NotJudgedError(too_few(counts) or "the log loss of the model has no interval")
     lines = largest_first(line for line in information.lines if line.item == MUTUAL)
     require(lines, "the mutual information of features and outcome was not computed")
     more = np.array([line.estimate - skill.estimate for line in lines])

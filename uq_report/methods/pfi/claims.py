@@ -165,7 +165,7 @@ def _pinball_divergence(dist: Distribution, _: AnyArray | None, base: Distributi
     return cast("Quantiles", base).pinball_divergence(cast("Quantiles", dist))
 
 
-LEAST_LEVELS = 5  # simulated: with 3 an exact model is called over-claiming in up to 15 % of audits
+LEAST_LEVELS = 5  # simulated: with 3 an exact model is called over-claiming in up to 15% of audits
 PINBALL = Measure("pinball_loss", _pinball, "units of y", "loss", frozenset(), needs_y=True, title="pinball loss")
 PINBALL_DIVERGENCE = Measure(
     "pinball_divergence", _pinball_divergence, "units of y", "prediction", frozenset(), needs_base=True

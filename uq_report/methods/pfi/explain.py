@@ -31,7 +31,7 @@ from .tables import ShuffleTables, delta_result, importance_result, read_pair, t
 
 MIN_ROWS = 3
 TRAIN_ROWS = 1000
-JOINT_SHUFFLES = 10  # of associated features together: more would narrow an interval of a size by 1 %
+JOINT_SHUFFLES = 10  # of associated features together: more would narrow an interval of a size by 1%
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class PermutationImportance(BuiltInExplainer):
         no more than those of the shuffles, G <= `n_repeats` + 1. The spread and the p-value are those of `n_repeats`
         shuffles, which then cost no prediction. False: shuffles only.
     margin : float or mapping of measure to float, optional
-        How large an importance must be to matter; by default 0.01 nats, and 1 % of the unpermuted mean of
+        How large an importance must be to matter; by default 0.01 nats, and 1% of the unpermuted mean of
         measures in other units, of the whole variance for its parts. Between -margin and margin is "about 0".
     within_clusters : bool, default=False
         Shuffle among the rows of a cluster: the importance of what differs inside clusters (the visits of a patient),
@@ -257,7 +257,7 @@ class PermutationImportance(BuiltInExplainer):
         return False if self.within_clusters else self.exact
 
     def _margins(self, rows: ShuffledRows) -> dict[str, float]:
-        """Return each measure's margin: the option, or 0.01 nats, or 1 % of the unpermuted mean (of the whole's)."""
+        """Return each measure's margin: the option, or 0.01 nats, or 1% of the unpermuted mean (of the whole's)."""
         margins: dict[str, float] = {}
         for measure, mean in zip(rows.measures, with_wholes(rows.measures, rows.unpermuted), strict=True):
             name = "loss" if measure.role == "loss" and measure.name not in self.measures else measure.name

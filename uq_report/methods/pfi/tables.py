@@ -156,7 +156,7 @@ def _importance(tables: ShuffleTables, estimates: pd.DataFrame, **parts: Any) ->
         values[:, f, : term.repeats.shape[1]] = term.repeats
     repeats = pd.MultiIndex.from_product((tables.names, tables.features, range(most)), names=names)
     shuffles = str(most) if most == tables.n_shuffles else f"{tables.n_shuffles} to {most}"
-    spread = "5 % and 95 % quantiles" if tables.n_shuffles >= QUANTILES_FROM else "smallest and largest"
+    spread = "5% and 95% quantiles" if tables.n_shuffles >= QUANTILES_FROM else "smallest and largest"
     return Importance(
         explainer="pfi",
         frame=pd.Series(values.ravel(), repeats, name="value").dropna().reset_index(),

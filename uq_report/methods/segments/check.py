@@ -68,7 +68,7 @@ MISPREDICTED = Rule(
     when="Leaves of trees on the residual, grown on a part of the observations and judged on the others, and the same "
     "with the parts exchanged: the mean of outcome minus prediction d, in standard deviations of the model, is beyond "
     "the margin d²/2 = {margin} nats per observation, and further from 0 than that of the other observations (level "
-    "{level}, Holm-adjusted over segments and classes). High if the lower end of the 90 % interval of |d| lies beyond "
+    "{level}, Holm-adjusted over segments and classes). High if the lower end of the 90% interval of |d| lies beyond "
     "{high} times the margin, medium beyond {medium} times, else low. An observation beyond {small} nats.",
     raised=("p_small <= level and nats > small",),
     grades=(
@@ -124,8 +124,8 @@ def _beyond(rule: Rule, line: SegmentLine, margin: float) -> dict[str, float]:
 def _surer(line: SegmentLine, margin: float, view: SegmentsView, run: Run) -> Said:
     own, more = _numbers(line)
     return {
-        "statement": f"{_where(line)} the loss exceeds the loss that the model expects by {own}, and by {more} more "
-        f"than for the other {line.n_rest} observations: there the model is over-confident.{_closest(line, run)}",
+        "statement": f"{_where(line)} the loss exceeds the model's expectation by {own}, and by {more} more "
+        f"than for the other {line.n_rest} observations.{_closest(line, run)}",
         "remedy": f"Check these {line.n} observations for wrong labels and missing features.",
         "measures": (NLL.name, ENTROPY.name) if line.measure == CONFIDENCE_GAP else (line.measure,),
         "threshold": margin,

@@ -115,7 +115,7 @@ def _beyond(engine: Engine, name: str) -> SegmentTerm | Omission:
         return Omission(name, "", entropy.reason)
     known = q.expected_nll(np.asarray(engine.y)) if of_nll else expected_loss(q)
     if known is None:
-        censored = "only the log score has an expectation for outcomes that may be censored"
+        censored = "only the negative log-likelihood has an expectation for outcomes that may be censored"
         return Omission(EXCESS_LOSS, "", censored if q.censored else q.why_not(VARIANCE.name))
     with np.errstate(invalid="ignore"):
         rows = loss.rows - known
@@ -232,7 +232,7 @@ def rows_result(judged: Judged) -> Result:
     """Return the result ``segments.rows``: the observations of each segment, and the most uncertain ones."""
     term = next((term for term in judged.terms if term.facts.role == "uncertainty"), judged.terms[0])
     first = max(1, round(UNCERTAIN * len(term.rows)))
-    title = f"the {100 * UNCERTAIN:.0f} % with the largest {term.facts.title}"
+    title = f"the {100 * UNCERTAIN:.0f}% with the largest {term.facts.title}"
     rows = {title: np.argsort(-term.rows, kind="stable")[:first]}
     rows |= {judged.words_of[key]: np.flatnonzero(inside) for key, inside in judged.rows_of.items()}
     frame = pd.DataFrame(

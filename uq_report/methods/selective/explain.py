@@ -58,7 +58,7 @@ class Selective(BuiltInExplainer):
     Notes
     -----
     Results: ``selective``, the numbers of all observations; ``selective.curve``; ``selective.groups``, the referral
-    rate and the loss of the kept by protected group, at the threshold that keeps 90 %. Times that may be censored are
+    rate and the loss of the kept by protected group, at the threshold that keeps 90%. Times that may be censored are
     refused: a censored observation loses less by construction.
 
     References
@@ -141,7 +141,7 @@ class Selective(BuiltInExplainer):
             x="x",
             notes=(
                 "x is the share kept, the least uncertain first. The threshold was read off these observations.",
-                "Limits hold point by point; the band holds for all shares from 50 % on at once.",
+                "Limits hold point by point; the band holds for all shares from 50% on at once.",
             ),
             meta={"loss": losses.words[1], "unit": losses.unit},
         )
@@ -155,7 +155,7 @@ class Selective(BuiltInExplainer):
             GROUPS,
             x="n",
             notes=(
-                f"At the threshold that keeps {100 * KEPT:.0f} % of all observations, taken as fixed.",
+                f"At the threshold that keeps {100 * KEPT:.0f}% of all observations, taken as fixed.",
                 f"Groups of fewer than {self.n_min} observations or clusters are not shown.",
             ),
             meta={"kept": KEPT, "n_min": self.n_min},

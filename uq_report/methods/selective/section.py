@@ -78,7 +78,7 @@ def _curve(e: RunReader) -> Iterable[Block]:
         ("share of all loss referred", lambda x: value_words(x.captured, x.captured_lower, x.captured_upper)),
     ]
     if any(isfinite(line.width) for line in view.lines):
-        fields.append((Column("width of 90 % intervals", "number"), "width"))
+        fields.append((Column("width of 90% intervals", "number"), "width"))
     caption = f"Risk-coverage curve. {intervals_caption(view.result.estimates)}"
     yield line_table("selective-curve-table", caption, view.lines, fields, of=view.result)
 
@@ -126,7 +126,7 @@ def draw(result: Result) -> Figure:
         axes = style.plain(figure.subplots(), "both")
         if np.isfinite(to).any():
             axes.fill_between(x, from_, to, color=style.BAND, linewidth=0, zorder=0)
-            samples.append(style.patch(color=style.BAND, linewidth=0, label="band, all shares from 50 % at once"))
+            samples.append(style.patch(color=style.BAND, linewidth=0, label="band, all shares from 50% at once"))
         axes.plot(*reversed(style.segments(low, high, x)), color=color, linewidth=0.9)
         axes.plot(x, risk, "-o", color=color, markersize=3.5, linewidth=1.2)
         samples.append(style.line(color=color, linewidth=0.9, label=interval_words(table)))

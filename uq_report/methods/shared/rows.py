@@ -84,8 +84,8 @@ class ShuffledRows:
     def tested(self) -> bool:
         """Whether the shuffles are a symmetry, of single rows or of whole blocks.
 
-        Of blocks nearly: simulated with an autocorrelation of 0.8, a test at 5 % rejects in 6 % of samples, one that
-        shuffles single rows in 20 %.
+        Of blocks nearly: simulated with an autocorrelation of 0.8, a test at 5% rejects in 6% of samples, one that
+        shuffles single rows in 20%.
         """
         return self.exchangeable or (self.blocks and self._even)
 

@@ -21,7 +21,7 @@ SOLVED = 1e-8  # of a measure's size: row terms closer than this are equal, give
 
 
 def usual_margin(measure: Measure, mean: float) -> float:
-    """Return how large an importance must be to matter: 0.01 nats, or 1 % of the unpermuted mean in other units."""
+    """Return how large an importance must be to matter: 0.01 nats, or 1% of the unpermuted mean in other units."""
     return NATS_MARGIN if measure.unit == "nats" else SHARE_MARGIN * abs(mean)
 
 

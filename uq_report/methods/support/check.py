@@ -111,8 +111,8 @@ NEAR_COPIES = Rule(
     title="Observations are near copies of training observations",
     options=("copies", "copies_medium", "copies_high"),
     when="More observations of the test than of the training sample lie far closer to one training observation than "
-    "to the next (ratio of both distances, at most its 1 % point among training observations). The excess, by its "
-    "one-sided lower limit (99.5 %), is above {copies:pct}. High above {copies_high:pct}, medium above "
+    "to the next (ratio of both distances, at most its 1% point among training observations). The excess, by its "
+    "one-sided lower limit (99.5%), is above {copies:pct}. High above {copies_high:pct}, medium above "
     "{copies_medium:pct}, else low.",
     raised=("excess > copies",),
     grades=("high if excess > copies_high", "medium if excess > copies_medium", "low"),
@@ -134,7 +134,7 @@ def _shuffled(rule: Rule, run: Run) -> RuleOutcome:
         p_values=np.where(excess > 0, two_sided(excess, errors, freedom(run, view.units - 1)) / 2, 1.0),
         by=together,
         undecided=lambda rest: [
-            f"{short(x.feature)} ({interval(100 * x.lower, 100 * x.upper)} % of the observations)"
+            f"{short(x.feature)} ({interval(100 * x.lower, 100 * x.upper)}% of the observations)"
             for x in view.lines
             if x in rest and x.upper > limit
         ],
@@ -198,9 +198,8 @@ def _unseen(lines: Sequence[ValueLine], rule: Rule) -> Said:
     """Return the finding on one feature with values that the training rows do not have."""
     largest = max(lines, key=lambda line: line.share)
     return {
-        "statement": f"{short(largest.feature)} has values that do not occur in the training sample: "
-        f"{listed(WORDS[line.item].format(line=line) for line in lines)}, of {largest.n} observations. That is more "
-        "than chance explains.",
+        "statement": f"{short(largest.feature)} has more values that do not occur in the training sample than chance "
+        f"explains: {listed(WORDS[line.item].format(line=line) for line in lines)}, of {largest.n} observations.",
         "evidence": (ids.SUPPORT_VALUES,),
         "remedy": "Check how the column was filled and coded. Document how the model treats such values.",
         "features": (largest.feature,),

@@ -235,7 +235,7 @@ def _levels(old: FloatArray, new: FloatArray, shares: FloatArray, pair: Paired) 
     theirs = np.bincount(old.astype(np.int64), minlength=size) / len(old)
     ours = np.bincount(new.astype(np.int64), shares, minlength=size) / shares.sum()
     most = int(np.abs(ours - theirs).argmax())
-    words = f"{short(pair.labels[most])}: {theirs[most]:.0%} in training, {ours[most]:.0%} here".replace("%", " %")
+    words = f"{short(pair.labels[most])}: {theirs[most]:.0%} in training, {ours[most]:.0%} here"
     return float(np.abs(ours - theirs).sum() / 2), words, size
 
 
@@ -249,7 +249,7 @@ class Support(BuiltInExplainer):
     """Share of rows outside the training support, as they are and after each feature is shuffled.
 
     The training rows are halved at random. A row is outside if it lies farther from its k-th nearest row
-    of the first half than all but a share of 5 % of the second half do; so 5 % of rows drawn as
+    of the first half than all but a share of 5% of the second half do; so 5% of rows drawn as
     the training rows are would be outside, exactly, whatever their distribution. Numbers count by
     Mahalanobis distance, a level that differs as two unrelated numbers do. ``outside`` is tested against
     that share (exact, one-sided: the count is beta-binomial). ``shuffled`` says how far a
@@ -368,7 +368,7 @@ class Support(BuiltInExplainer):
                 (
                     f"Outside: farther from the {self.n_neighbors} nearest of {space.n_reference} training "
                     "observations "
-                    f"than all but {100 * expected:.3g} % of {len(edge.scores)} others are."
+                    f"than all but {100 * expected:.3g}% of {len(edge.scores)} others are."
                 ),
                 *((f"{n} of {subject.n} observations, drawn at random, were used.",) if n < subject.n else ()),
                 f"Permuted: {self.n_repeats} permutations of {min(n, SHUFFLE_ROWS)} observations.",

@@ -244,7 +244,7 @@ def near_copies(columns: Sequence[Paired], engine: Engine) -> Diagnostic:
     """Return the result ``support.copies``.
 
     A ratio of distances has no scale, so it is the same where observations are dense and where they are few, and under
-    a shift of the audited observations. The limit is the 1 % point of the ratio of training observations, each without
+    a shift of the audited observations. The limit is the 1% point of the ratio of training observations, each without
     itself; the share of audited observations at or below it, less that of training observations, is the excess.
     """
     n_train, sampling = len(columns[0].train), Sampling.of(engine.subject)
@@ -275,7 +275,7 @@ def near_copies(columns: Sequence[Paired], engine: Engine) -> Diagnostic:
                 "Ratio of the distances to the nearest and the second nearest training observation: columns in "
                 "standard deviations of the training sample, a level that differs counts 1."
             ),
-            f"A near copy has a ratio of at most {limit:.3g}, the {100 * POINT:g} % point of training observations.",
+            f"A near copy has a ratio of at most {limit:.3g}, the {100 * POINT:g}% point of training observations.",
             *((sampled,) if len(reference) < n_train else ()),
             *sampling.notes(),
         ),

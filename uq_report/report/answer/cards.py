@@ -89,7 +89,7 @@ def performance(e: RunReader) -> Card:
         why = e.why_missing(CalibrationView.id) if e.subject.has_y else "No outcomes were given."
         return Card(title=PERFORMANCE, headline=NOT_TESTED, texts=(sentence(why),))
     against = _against(e, skill, headed=aside.startswith(LOWER)) if skill is not None else ""
-    texts = (against, _accuracy(e, aside), _trained(e, skill), _decided(view))
+    texts = (against, _accuracy(e, aside), _trained(e, skill), _decided(view), _far(e))
     return Card(title=PERFORMANCE, headline=headline, aside=aside, texts=tuple(filter(None, texts)))
 
 
@@ -122,7 +122,7 @@ def _against(e: RunReader, skill: SkillEstimate, *, headed: bool) -> str:
     if skill.side:
         return f"{text}, {skill.words} {'below' if skill.side > 0 else 'above'} {base}."
     reduction = interval(100 * skill.lower, 100 * skill.upper)
-    return f"{text}, not shown to be below {base}; reduction {reduction} %."
+    return f"{text}, not shown to be below {base}; reduction {reduction}%."
 
 
 def _accuracy(e: RunReader, aside: str) -> str:
@@ -132,10 +132,10 @@ def _accuracy(e: RunReader, aside: str) -> str:
         return ""
     gain = None if view is None else view.line(ACCURACY_GAIN)  # of the class that prevails in the training sample
     if gain is None:
-        majority = f"majority class {100 * max(counts) / sum(counts):.0f} %"
+        majority = f"majority class {100 * max(counts) / sum(counts):.0f}%"
     else:
         trained = ", the majority in training:" if 2 * gain.reference < 1 else ""
-        majority = f"always predicting {name(gain.of)}{trained} {100 * gain.reference:.1f} %"
+        majority = f"always predicting {name(gain.of)}{trained} {100 * gain.reference:.1f}%"
     if aside.startswith(ACCURACY):
         return f"{majority[0].upper()}{majority[1:]}."
     return f"Accuracy {share(accuracy)}; {majority}."
@@ -167,6 +167,12 @@ def _decided(view: Decisions | None) -> str:
         return _missed(min(recalls, key=lambda line: line.n), "rarest" if len(view.classes) > 2 else "rarer")
     # a class of few observations may be recalled by chance
     return _missed(min(recalls, key=lambda line: (line.upper, line.estimate)), "most often missed")
+
+
+def _far(e: RunReader) -> str:
+    """Return how often the prediction is two or more classes off, where classes have an order."""
+    line = _score(e, "off_by_more")
+    return "" if line is None else f"Two or more classes off: {share(line)}."
 
 
 def _missed(line: DecisionLine, which: str) -> str:
@@ -250,7 +256,7 @@ def _undecided(e: RunReader, view: CalibrationView, gap: ScoreLine) -> str:
 
 
 def _words(gap: ScoreLine, sign: int = 1) -> str:
-    """Return the gap with its 90 % interval."""
+    """Return the gap with its 90% interval."""
     return scaled(gap.estimate, gap.lower_90, gap.upper_90, gap.unit, sign=sign)
 
 
@@ -270,7 +276,7 @@ def realised(e: RunReader) -> str:
 
 
 def usefulness(e: RunReader) -> Card:
-    """Return the card: the verdict, the one number beside it, and what referring the 10 % most uncertain does."""
+    """Return the card: the verdict, the one number beside it, and what referring the 10% most uncertain does."""
     ended = next((outcome for outcome in e.run.outcomes if outcome.check == ids.SELECTIVE), None)
     headline = verdict(e)
     words = referral_words(e.run, brief=True)

@@ -23,7 +23,7 @@ from ...evidence.rows import OUTSIDE, SupportView
 from ...evidence.view import of_measure
 from ...reading.rank_ranges import FeatureRanking, leader, leading
 from ...reading.rating import NO_VERDICT, recommended, tally
-from ...reading.run_reader import NLL, OPEN, SEVERITY_TONES, RunReader
+from ...reading.run_reader import FAILED, NLL, OPEN, SEVERITY_TONES, RunReader
 from ...reading.sentences import DAGGER, largest_words
 from ..nouns import named
 from ..plots import TITLES, DriverPanel, draw_drivers
@@ -50,7 +50,8 @@ def answer(e: RunReader) -> Section:
     )
     verdict: Block = Verdict(badge=page.recommendation, text=page.because, note=page.basis)
     texts = paragraphs(page.conditions, page.assumption, page.undecidable)
-    return make_section("answer", "Conclusion", (verdict, *texts, Cards(cards=page.cards)), parts)
+    behind = (ids.CALIBRATION, ids.PFI_CLAIMS, ids.SELECTIVE, ids.GROUPS, ids.PFI, ids.PFI_UNCERTAINTY)
+    return make_section("answer", "Conclusion", (verdict, *texts, Cards(cards=page.cards)), parts, behind)
 
 
 def picture(e: RunReader) -> tuple[Block, ...]:
@@ -227,11 +228,13 @@ def answer_of(e: RunReader) -> Conclusion:
 def because(e: RunReader) -> str:
     """Return the performance, the verdict on the calibration, and the most severe open finding."""
     worst = min(e.findings, key=lambda f: SEVERITIES.index(f.severity), default=None)
+    verdicts = spaced(performance_sentence(e), calibration_sentence(e))
     if worst is None or worst.severity == "observation":
-        found = ""
-    else:
-        found = f"Most severe open finding: {_title(worst)} ({clean(worst.code, 20)}, {worst.severity})."
-    return spaced(performance_sentence(e), calibration_sentence(e), found)
+        return verdicts
+    which = f"({clean(worst.code, 20)}, {worst.severity})."
+    if worst.code == FAILED and e.gate.tone == "bad":  # the verdict says the same
+        return f"{verdicts.removesuffix('.')} {which}"
+    return spaced(verdicts, f"Most severe open finding: {_title(worst)} {which}")
 
 
 def _title(finding: Finding) -> str:
@@ -370,7 +373,7 @@ def _outside(e: RunReader) -> str:
     """Say that most observations are outside the training domain."""
     view = SupportView.find(e.run)
     share = max((line.estimate for line in view.lines if line.item == OUTSIDE), default=0.0) if view else 0.0
-    far = f"because {100 * share:.0f} % of the observations lie outside it"
+    far = f"because {100 * share:.0f}% of the observations lie outside it"
     return f"performance inside the training domain, {far}" if share > MOST_OUTSIDE else ""
 
 

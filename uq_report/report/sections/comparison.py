@@ -99,7 +99,7 @@ def benchmarked(e: RunReader) -> tuple[Block, ...]:
 def _beside(e: RunReader, line: PairedLine) -> tuple[str, str, str]:
     """Return both scores and their difference; of shares in percent and points."""
     if line.measure == "accuracy":
-        both = [f"{100 * value:.1f} %" for value in (line.champion, line.challenger)]
+        both = [f"{100 * value:.1f}%" for value in (line.champion, line.challenger)]
         return both[0], both[1], scaled(line.estimate, line.lower, line.upper, "share of rows")
     return value_words(line.champion), value_words(line.challenger), _value(e, line)
 
@@ -357,7 +357,7 @@ def in_short(since: RunChanges) -> str:
     verb = "differs" if len(since.inputs) == 1 else "differ"
     which = f": {joined([name(x.what) for x in since.inputs], INPUTS)}" if since.inputs else ""
     return (
-        f"Findings against the previous run: {findings}. Of {count(len(since.values), 'compared value')}, {moved} "
+        f"Findings: {findings}. Of {count(len(since.values), 'compared value')}, {moved} "
         f"changed beyond sampling error. {differing} {verb}{which}."
     )
 

@@ -24,7 +24,7 @@ from ...evidence.comparisons import (
 )
 from ...evidence.outcomes import CalibrationView
 from ...reading.run_reader import RunReader
-from ...reading.sentences import estimate_words, scaled, unbracketed
+from ...reading.sentences import estimate_words, scaled, share, unbracketed
 
 LOG_LOSS = "Log loss"
 LEVEL = 0.05
@@ -57,8 +57,8 @@ def over_majority(view: Comparisons) -> str:
     line = view.line(ACCURACY_GAIN)
     if line is None:
         return ""
-    usual = f"always predicting {name(line.of)}, the majority in training, gives {_percent(line.reference)}"
-    return f"{_percent(line.value)} of the predictions are correct; {usual}: difference {_difference(line)}."
+    usual = f"always predicting {name(line.of)}, the majority in training ({_percent(line.reference)})"
+    return f"Accuracy minus that of {usual}: {_difference(line)}."
 
 
 def training(view: Comparisons, *, classes: bool) -> str:
@@ -67,12 +67,13 @@ def training(view: Comparisons, *, classes: bool) -> str:
     if line is None:
         return ""
     few = count(view.train_rows, "training observation") if view.train_rows < view.train_of else "training observations"
+    words = scaled(line.estimate, line.lower, line.upper, line.unit)
     score = LOG_LOSS if classes and line.unit == "nats" else f"Mean {name(line.of)}"
     if line.lower > 0:
-        return f"{score} is higher than on {few} by {estimate_words(line)}: over-fitting."
+        return f"{score} is higher than on {few} by {words}: over-fitting."
     if line.upper < 0:
-        return f"{score} is lower than on {few}: difference {estimate_words(line)}."
-    return f"{score} is not shown to differ from that on {few} ({unbracketed(estimate_words(line))})."
+        return f"{score} is lower than on {few}: difference {words}."
+    return f"{score} is not shown to differ from that on {few} ({unbracketed(words)})."
 
 
 def benefit(view: Comparisons) -> str:
@@ -104,6 +105,19 @@ def cost(view: Comparisons) -> str:
     )
 
 
+def order_words(e: RunReader) -> str:
+    """State how far predictions are off where classes have an order, and which scores ignore it."""
+    view = CalibrationView.find(e.run)
+    one, more = (None if view is None else view.of(item) for item in ("off_by_one", "off_by_more"))
+    if one is None or more is None:
+        return ""
+    return (
+        f"The predicted class is one class off for {share(one)} of the observations, and two or more classes off for "
+        f"{share(more)}. Entropy, log loss and Brier score ignore the order of the classes; the ranked probability "
+        "score respects it."
+    )
+
+
 def roc_words(e: RunReader, view: Roc) -> str:
     """State the area under the curve, and the rates of the decisions."""
     scores = CalibrationView.find(e.run)
@@ -111,7 +125,7 @@ def roc_words(e: RunReader, view: Roc) -> str:
     lead = "ROC curve" if area is None else f"ROC curve, AUC {estimate_words(area)}"
     if not view.decided:
         return f"{lead}."
-    false, true = (f"{100 * rate:.0f} %" for rate in view.decided)
+    false, true = (f"{100 * rate:.0f}%" for rate in view.decided)
     return f"{lead}. The model's decisions find {true} of {name(view.event)} at a false-positive rate of {false}."
 
 
@@ -121,7 +135,7 @@ def benefit_curve_words(view: NetBenefit) -> str:
     if not worth:
         return "At no threshold is the model shown to be worth more than treating all or none."
     first, last = (f"{100 * view.lines[worth[k]].x:g}" for k in (0, -1))
-    where = f"from {first} to {last} %" if worth[-1] - worth[0] + 1 == len(worth) else f"between {first} and {last} %"
+    where = f"from {first} to {last}%" if worth[-1] - worth[0] + 1 == len(worth) else f"between {first} and {last}%"
     return f"The model is shown to be worth more than treating all or none at {count(len(worth), 'threshold')} {where}."
 
 
@@ -167,4 +181,4 @@ def _difference(line: ComparisonLine) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f}%"

@@ -10,6 +10,7 @@ from ...document.document import Block, Bullets, Section
 from ...document.plots.attribution import draw, draw_swarm
 from ...document.text import joined, mention, mentions, name, sentence
 from ...evidence import columns as col
+from ...evidence import ids
 from ...evidence.importance import (
     ALIKE,
     BETTER,
@@ -40,17 +41,17 @@ CASE = 5  # features with a bar of their own, of a single observation
 SHARED = 6  # features with shared information, named
 # readings of loss and stated uncertainty, in the order in which they are stated
 READINGS: Mapping[str, str] = {
-    HIDDEN: "Permuting them increases the {loss} without increasing the stated uncertainty",
-    LESS: "Permuting them increases the {loss}, and the stated uncertainty by less",
-    ALIKE: "Permuting them increases the {loss} and the stated uncertainty alike",
-    MORE: "Permuting them increases the {loss}, and the stated uncertainty by more",
-    CONFIDENT: "Permuting them increases the {loss}, and the model becomes more confident",
-    OPEN_RISE: "Permuting them increases the {loss}; the change of the stated uncertainty is inconclusive",
-    BETTER: "Permuting them decreases the {loss}",
-    CAREFUL: "Permuting them increases the stated uncertainty, not the {loss}",
-    BOLD: "Permuting them makes the model more confident, without increasing the {loss}",
+    HIDDEN: "Permuting increases the {loss} without increasing the stated uncertainty",
+    LESS: "Permuting increases the {loss}, and the stated uncertainty by less",
+    ALIKE: "Permuting increases the {loss} and the stated uncertainty alike",
+    MORE: "Permuting increases the {loss}, and the stated uncertainty by more",
+    CONFIDENT: "Permuting increases the {loss}, and the model becomes more confident",
+    OPEN_RISE: "Permuting increases the {loss}; the change of the stated uncertainty is inconclusive",
+    BETTER: "Permuting decreases the {loss}",
+    CAREFUL: "Permuting increases the stated uncertainty, not the {loss}",
+    BOLD: "Permuting makes the model more confident, without increasing the {loss}",
     INCONCLUSIVE: "Inconclusive",
-    HARMLESS: "Permuting them changes neither",
+    HARMLESS: "Permuting changes neither",
 }
 # the log loss rises, with the uncertainty in the first three
 RISING = (ALIKE, LESS, MORE, HIDDEN, CONFIDENT, OPEN_RISE)
@@ -63,7 +64,7 @@ def drives(e: RunReader) -> Section:
         return make_section("drives", TITLE, paragraphs("No importance was computed in this run."))
     words: tuple[Block, ...] = (*paragraphs(leads(e, columns)), *bullets(contradictions(e, columns)))
     blocks = (ranking_figure(e, columns), *words, *_swarm(e))
-    return make_section("drives", TITLE, blocks, (_map(e), *_cover(e, columns)))
+    return make_section("drives", TITLE, blocks, (_map(e), *_cover(e, columns)), (ids.AGREEMENT,))
 
 
 def _swarm(e: RunReader) -> tuple[Block, ...]:
@@ -100,14 +101,14 @@ def _map(e: RunReader) -> Section:
     lacking = [feature for feature in axes["entropy"] if feature not in axes["nll"]]
     if lacking:
         names = joined(mentions(lacking))
-        text = f"There is no map of loss and stated uncertainty: the log score has no importance of {names}."
+        text = f"There is no map of loss and stated uncertainty: the log loss has no importance of {names}."
         return make_section("drives-map", title, paragraphs(text))
     readings = _readings(e, [line.feature for line in largest_first(axes["nll"].values())])
     finding = _finding(e, readings)
     up, across = (name(largest_first(axes[measure].values())[0].feature) for measure in PAIR)
     figure = make_figure(
         "drives-map-figure",
-        f"{finding} Each dot: the mean changes when that feature is permuted.",
+        finding,
         f"Scatter of {count(len(axes['nll']), 'feature')}. {finding} Farthest up {up}, farthest across {across}.",
         lambda: draw_map(view.result),
         view.id,
@@ -136,16 +137,13 @@ def _readings(e: RunReader, order: Sequence[str]) -> dict[str, list[str]]:
 def _finding(e: RunReader, readings: Mapping[str, Sequence[str]]) -> str:
     """Say of how many features permuting increases the log loss, and of how many of them the stated uncertainty."""
     single = {reading: set(features) - set(e.subject.groups) for reading, features in readings.items()}
-    worse, seen, confident = (
-        sum(len(single.get(reading, ())) for reading in some) for some in (RISING, RISING[:3], (CONFIDENT,))
-    )
+    worse, seen = (sum(len(single.get(reading, ())) for reading in some) for some in (RISING, RISING[:3]))
     if not worse:
         return f"No feature is shown to increase the {e.log_score}." if readings else ""
     total = count(sum(map(len, single.values())), "feature")
-    more = f", for {confident} the model becomes more confident" if confident else ""
     return (
         f"Permuting {worse} of {total} increases the {e.log_score}; for {seen or 'none'} of them the stated "
-        f"uncertainty is shown to increase too{more}."
+        "uncertainty is shown to increase too."
     )
 
 
@@ -164,7 +162,8 @@ def _cover(e: RunReader, columns: Sequence[RankingColumn]) -> tuple[Section, ...
     """Return what adjustment for redundancy changes, and which features share information."""
     moves, repeated = corrections(e, columns), _repeated(e)
     text = f"{moves} {repeated}".strip()
-    return (make_section("drives-cover", "Redundancy of features", paragraphs(text)),) if text else ()
+    behind = (ids.COVER, ids.CID)
+    return (make_section("drives-cover", "Redundancy of features", paragraphs(text), (), behind),) if text else ()
 
 
 def _repeated(e: RunReader) -> str:
@@ -177,7 +176,7 @@ def _repeated(e: RunReader) -> str:
         return UNREPEATED
     shares = {line.feature: line.estimate for line in view.lines if line.item == SHARE}
     parts = [
-        f"{mention(line.feature)}{f' {100 * share:.0f} %' if (share := shares.get(line.feature, 0.0)) > 0 else ''}"
+        f"{mention(line.feature)}{f' {100 * share:.0f}%' if (share := shares.get(line.feature, 0.0)) > 0 else ''}"
         for line in largest_first(above)
     ]
     return (

@@ -213,11 +213,11 @@ def size_words(finding: Finding) -> str:
     --------
     >>> given = {"code": "UQ1", "title": "", "severity": "low", "statement": "", "evidence": ("a",), "rests_on": ""}
     >>> size_words(Finding(**given, size=0.25)), size_words(Finding(**given, size=1.38)), size_words(Finding(**given))
-    ("25 % of the model's skill", "1.38 times the model's skill", '')
+    ("25% of the model's skill", "1.38 times the model's skill", '')
     """
     if finding.size is None:
         return ""
-    many = f"{finding.size:.3g} times" if finding.size > 1 else f"{100 * finding.size:.3g} % of"
+    many = f"{finding.size:.3g} times" if finding.size > 1 else f"{100 * finding.size:.3g}% of"
     return f"{many} the model's skill"
 
 
@@ -379,10 +379,11 @@ def findings(e: RunReader) -> Section:
             nothing_open(e),
             "" if e.findings else ended(e),
             also,
-            f"In brackets: {100 * e.confidence:g} % intervals, unless another level is stated." * bool(every),
+            f"In brackets: {100 * e.confidence:g}% intervals, unless another level is stated." * bool(every),
         )
     )
-    told = [_block(e, group) for group in every if group not in noted]
+    seen: dict[str, FindingGroup] = {}
+    told = [_block(e, group, seen) for group in every if group not in noted]
     first, more = (tuple(chain.from_iterable(part)) for part in (told[:UNFOLDED], told[UNFOLDED:]))
     folded = (Fold(title=count(len(told) - UNFOLDED, "more finding"), blocks=more),) if more else ()
     return make_section("findings", "Findings", (*lead, *_register(e), *first, *folded), _waivers(e))
@@ -429,7 +430,7 @@ def _register(e: RunReader) -> tuple[Table, ...]:
         (
             f"{clean(f.code, 20)} {clean(f.title)}" + _relation(f, causes[id(f)], e.findings),
             severity_badge(f.severity),
-            about(f.features),
+            about(f.features) if f.features else None,
             *[joined([*filter(None, (clean(f.affected), size_words(f)))])] * sized,
             _owner(e, f),
         )
@@ -456,8 +457,11 @@ def _owner(e: RunReader, finding: Finding) -> Cell:
     return f"{owner}, {due}" if due != ABSENT else str(owner)
 
 
-def _block(e: RunReader, group: FindingGroup) -> tuple[Block, ...]:
-    """Return a finding with its size, who is affected, its change since the last run, and the action."""
+def _block(e: RunReader, group: FindingGroup, seen: dict[str, FindingGroup]) -> tuple[Block, ...]:
+    """Return a finding with its size, who is affected, its change since the last run, and the action.
+
+    `seen` has the first findings with each action, to which later ones refer.
+    """
     first = group.first
     news = dict.fromkeys(change for finding in group.members if (change := e.since(finding)) in NEWS)
     callout = Callout(
@@ -468,7 +472,7 @@ def _block(e: RunReader, group: FindingGroup) -> tuple[Block, ...]:
         code=group.code,
         id=group.id,
     )
-    return (callout, *_members(group), *paragraphs(_to_do(e, group)))
+    return (callout, *_members(group), *paragraphs(_to_do(e, group, seen)))
 
 
 def _statement(e: RunReader, group: FindingGroup) -> str:
@@ -482,7 +486,7 @@ def _statement(e: RunReader, group: FindingGroup) -> str:
 
 def _short(e: RunReader, text: str) -> str:
     """Return a statement without the level of the intervals that the section states once."""
-    return re.sub(rf"\({100 * e.confidence:g}\s%\sinterval ", "(", text)
+    return re.sub(rf"\({100 * e.confidence:g}%\sinterval ", "(", text)
 
 
 def _members(group: FindingGroup) -> tuple[Block, ...]:
@@ -499,15 +503,17 @@ def _members(group: FindingGroup) -> tuple[Block, ...]:
     return (make_table(f"{group.id}-table", f"{group.code} by feature.", [heads[k] for k in filled], cells),)
 
 
-def _to_do(e: RunReader, group: FindingGroup) -> str:
+def _to_do(e: RunReader, group: FindingGroup, seen: dict[str, FindingGroup]) -> str:
     """Return every action with its owner and due date, where these are stated."""
-    remedies = dict.fromkeys(sentence(finding.remedy) for finding in group.members if finding.remedy)
+    remedies = " ".join(dict.fromkeys(sentence(finding.remedy) for finding in group.members if finding.remedy))
+    before = seen.setdefault(remedies, group)
+    what = f"as for {before.code} above." if remedies and before is not group else remedies
     actions = dict.fromkeys(action for finding in group.members if (action := e.action(finding))[0] != OPEN)
     owners = [f"{owner}{'' if due == ABSENT else f', due {due}'}" for owner, due in actions]
     does = f"Owner: {joined(owners)}." if owners else ""
     responses = dict.fromkeys(response for finding in group.members if (response := e.response(finding)))
     answer = f"Management response: {' '.join(map(sentence, responses))}" if responses else ""
-    return spaced("Action:", " ".join(remedies) or "not stated.", does, answer)
+    return spaced("Action:", what or "not stated.", does, answer)
 
 
 def observations(e: RunReader) -> Section | None:

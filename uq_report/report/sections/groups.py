@@ -13,7 +13,7 @@ from ...core.support.text import count
 from ...document.blocks import bullets, make_figure, make_section, paragraphs, tables
 from ...document.document import Block, Card, Column, Fold, Section, Table
 from ...document.plots.frames import interval_words
-from ...document.text import clean, joined, mention, name, spaced, value_words
+from ...document.text import clean, joined, mention, mentions, name, spaced, value_words
 from ...evidence.outcomes import (
     DifferenceLine,
     GroupLine,
@@ -211,18 +211,17 @@ def _proxy(lines: Sequence[ProxyLine], attribute: str) -> str:
 
 def _withheld(e: RunReader, view: GroupsView) -> list[str]:
     """Return what is not testable and why, a sentence for each reason shared by the same attributes."""
-    reasons: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    reasons: dict[str, list[str]] = {}
     shared: dict[tuple[str, str], list[str]] = {}
     for gap in view.omissions:
-        reason = clean(_OF_GROUP.sub("", gap.reason)).removeprefix("withheld, ")
+        reason = clean(_OF_GROUP.sub("", gap.reason)).removeprefix("withheld, ").removeprefix("a group has ")
         shared.setdefault((gap.measure, reason), []).append(gap.feature)
     for (measure, reason), features in shared.items():
-        what = clean(e.words(measure).title) if measure else "some groups"
-        reasons.setdefault((what, tuple(dict.fromkeys(features))), []).append(reason)
-    return [
-        f"Not testable: {what} by {joined([mention(x) for x in features if x]) or 'any attribute'}, {'; '.join(why)}."
-        for (what, features), why in reasons.items()
-    ]
+        names = joined(mentions(filter(None, dict.fromkeys(features)))) or "any attribute"
+        levels = joined(_too_small(view, features), 3)
+        what = f"{clean(e.words(measure).title)} by {names}" if measure else levels or f"some groups by {names}"
+        reasons.setdefault(what, []).append(reason)
+    return [f"Not testable: {what}, {'; '.join(why)}." for what, why in reasons.items()]
 
 
 def affected_card(e: RunReader) -> Card | None:
@@ -311,11 +310,13 @@ def _none_apart(e: RunReader, view: GroupsDifference, compared: int) -> Card:
     return Card(title=TITLE, headline=headline, texts=tuple(filter(None, (text, *hidden))))
 
 
+def _too_small(view: GroupsView, attributes: Iterable[str]) -> list[str]:
+    """Name the groups of these attributes that are too small to be tested."""
+    facts = {attribute: view.attributes.get(attribute, {}).get("withheld") for attribute in dict.fromkeys(attributes)}
+    return [f"{joined([*map(name, hidden)], 3)} of {name(attribute)}" for attribute, hidden in facts.items() if hidden]
+
+
 def _not_testable(view: GroupsDifference) -> tuple[str, ...]:
-    """Name the groups that are too small to be tested."""
-    hidden = [
-        f"{joined([name(level) for level in facts['withheld']], 3)} of {name(attribute)}"
-        for attribute, facts in view.attributes.items()
-        if facts.get("withheld")
-    ]
+    """Say which groups are too small to be tested."""
+    hidden = _too_small(view, view.attributes)
     return (f"Not testable (n < {view.n_min}): {joined(hidden, 3)}.",) if hidden else ()

@@ -82,7 +82,7 @@ def _shape(n100: float, n250: float, n800: float, n3000: float) -> Mapping[int, 
     return {100: n100, 250: n250, 800: n800, 3000: n3000}
 
 
-IN_SEGMENT = "in 13 % of the observations"
+IN_SEGMENT = "in 13% of the observations"
 FAULTS: tuple[DetectableFault, ...] = (
     DetectableFault(f"log-odds wrong by 1 {IN_SEGMENT}", CLASSES, SEGMENTS, _segment(0, 0, 0.02, 0.05)),
     DetectableFault(f"log-odds wrong by 1.5 {IN_SEGMENT}", CLASSES, SEGMENTS, _segment(0, 0.07, 0.52, 0.93)),
@@ -91,7 +91,7 @@ FAULTS: tuple[DetectableFault, ...] = (
     DetectableFault(f"mean wrong by 0.5 standard deviations {IN_SEGMENT}", NUMBERS, SEGMENTS,
                     _segment(0.02, 0.02, 0.10, 0.45)),
     DetectableFault(f"mean wrong by 1 standard deviation {IN_SEGMENT}", NUMBERS, SEGMENTS, _segment(0.62, 1, 1, 1)),
-    DetectableFault("standard deviation stated 15 % too small", NUMBERS, CALIBRATION, _shape(0.15, 0.43, 0.63, 0.85)),
+    DetectableFault("standard deviation stated 15% too small", NUMBERS, CALIBRATION, _shape(0.15, 0.43, 0.63, 0.85)),
     DetectableFault("normal distribution stated for t-distributed outcomes, 5 degrees of freedom", NUMBERS,
                     CALIBRATION, _shape(0.18, 0.38, 0.72, 1)),
     DetectableFault("normal distribution stated for t-distributed outcomes, 3 degrees of freedom", NUMBERS,
@@ -126,7 +126,7 @@ def detectable(e: RunReader) -> Section | None:
     columns = (
         Column("fault"),
         Column(f"audits that detect it, {what} = {units}"),
-        Column(f"n for {100 * POWER:.0f} %"),
+        Column(f"n for {100 * POWER:.0f}%"),
     )
     note = (
         "Shares of simulated audits with independent observations, at the largest simulated size up to that of this "
@@ -147,7 +147,7 @@ def _share_detected(e: RunReader, fault: DetectableFault, n: int) -> str:
     if not applied:
         return "not assessed"
     power = fault.power(n)
-    return f"not measured below n = {min(fault.powers)}" if power is None else f"{100 * power:.0f} %"
+    return f"not measured below n = {min(fault.powers)}" if power is None else f"{100 * power:.0f}%"
 
 
 def _assumed(e: RunReader) -> Iterator[str]:
@@ -206,7 +206,7 @@ def _lacking(e: RunReader) -> Iterator[str]:
     if not about.has_train:
         yield "No training sample was given: over-fitting, the training domain and overlap were not assessed."
     optional = (
-        (about.clusters, "clusters (observations are assumed to be independent; otherwise intervals are too narrow)"),
+        (about.clusters, "clusters (if observations are not independent, intervals are too narrow)"),
         (about.protected, "protected attributes (groups were not assessed)"),
         (e.run.changes is not None, "a previous run (change over time was not assessed)"),
     )
@@ -242,7 +242,7 @@ def _about_data(e: RunReader) -> Iterator[str]:
         yield f"{joined(constant)} did not vary in the test sample and could not be assessed."
     gaps = {clean(gap.reason) for result in e.run.results for gap in result.omissions}
     if gaps:
-        yield f"Parts of methods were omitted for {count(len(gaps), 'reason')}, listed in the full appendix."
+        yield f"Parts of methods were omitted for {count(len(gaps), 'reason')} (full appendix)."
 
 
 def limits_of_methods(e: RunReader) -> Section:

@@ -203,12 +203,12 @@ def _hashes(hashes: Mapping[str, str]) -> tuple[Block, ...]:
 BLANK = "____________________"
 ROLES = (("Preparer", "preparer"), ("Reviewer", "validator"), ("Approver", "approver"))
 HOW = (
-    "Verify the file with “uq-report verify --deep report.pdf” and sign it with “uq-report sign report.pdf”. Do not "
-    "sign a draft."
+    "Verify the file with “uq-report verify --deep report.pdf”; once it is final, sign it with “uq-report sign "
+    "report.pdf”."
 )
 PEOPLE = (
-    "The reviewer judges whether law and policy permit the use of the features, whether effects agree with domain "
-    "knowledge, and whether test sample, thresholds and severities suit the use of the model."
+    "The reviewer judges whether law and policy permit the features, whether effects agree with domain knowledge, and "
+    "whether test sample, thresholds and severities suit the use."
 )
 SIGNED = (
     ("Author of this report", "about.author"), ("Independence of the review", "about.independence"),
@@ -229,9 +229,11 @@ def sign_off(e: RunReader) -> Section:
 
 def _to_complete(e: RunReader) -> str:
     """Return the items to complete before a signature, in one line."""
-    empty = [key.replace("_", " ") for key in About.model_fields if key not in NO_TEXT and not e.about(key)]
+    shown = {key.removeprefix("about.") for _, key in (*ROLES, *SIGNED)}
+    keys = (key for key in About.model_fields if key not in NO_TEXT and key not in shown)
+    empty = [key.replace("_", " ") for key in keys if not e.about(key)]
     unowned = sum(e.action(finding)[0] == OPEN for finding in e.findings if finding.severity != "observation")
     still = [f"owner and due date of {count(unowned, 'finding')}"] * bool(unowned)
     still += [f"the texts on {joined(empty, len(empty))}"] * bool(empty)
-    still += [f"the status, which is {clean(e.about('status') or 'draft', 20)}"] * (e.about("status") != "final")
+    still += [f"the status ({clean(e.about('status') or 'draft', 20)})"] * (e.about("status") != "final")
     return f"To be completed: {'; '.join(still)}." if still else "All items are complete."

@@ -25,6 +25,7 @@ from .comparisons import (
     benefit_curve_words,
     comparison_words,
     error_words,
+    order_words,
     pattern_words,
     residual_words,
     roc_words,
@@ -41,6 +42,9 @@ BASELINE, SKILL = "_baseline", "_skill"
 ITEMS_WITH_SKILL = (LOG_SCORE, "brier", "crps", "interval_score")
 TITLES = {
     "brier": "Brier score (lower is better)",
+    "rps": "ranked probability score (lower is better)",
+    "off_by_one": "predicted one class off",
+    "off_by_more": "predicted two or more classes off",
     "accuracy": "accuracy",
     "roc_auc": "area under the ROC curve (AUC)",
     "crps": "CRPS (lower is better)",
@@ -49,6 +53,7 @@ TITLES = {
     "squared_error": "mean squared error (lower is better)",
     "r2": "coefficient of determination, R² (share of the variance explained)",
 }
+SQUARED = ("brier", "rps")  # scores without a unit by convention
 RATES = {"recall": "recall", "precision": "precision"}
 
 
@@ -62,7 +67,7 @@ def scores(e: RunReader) -> Section:
             _scores(e, view),
             *benchmarked(e),
             *_decisions(e),
-            *paragraphs(*comparison_words(e)),
+            *paragraphs(order_words(e), *comparison_words(e)),
             *_curves(e),
         )
     return make_section("performance-scores", "Performance", blocks)
@@ -77,7 +82,7 @@ def _scores(e: RunReader, view: CalibrationView) -> Table:
     rows = [[_score(e, lines[item]), *(_cell(lines.get(f"{item}{end}")) for end in ends)] for item in own]
     columns = ["score", *(heads[end] for end in ends)]
     if any(isfinite(lines[item].training) for item in own):
-        columns.insert(2, "on training observations")
+        columns.insert(2, "training observations, fixed")
         for item, row in zip(own, rows, strict=True):
             row.insert(2, _training(lines[item]))
     caption = f"Scores on the test sample (n = {view.n})."
@@ -88,7 +93,7 @@ def _score(e: RunReader, line: ScoreLine) -> str:
     """Return the name of a score, with the unit that a cell leaves out."""
     own = f"{score_name(e, LOG_SCORE)} (lower is better)" if line.item == LOG_SCORE else item_words(line)
     title = TITLES.get(line.item, own)
-    left_out = " " in line.unit and not unit_phrase(line.unit) and not is_share(line.unit)
+    left_out = " " in line.unit and not unit_phrase(line.unit) and not is_share(line.unit) and line.item not in SQUARED
     return f"{title}, {name(line.unit)}" if left_out else title
 
 
@@ -105,7 +110,7 @@ def _training(line: ScoreLine) -> str:
     if not isfinite(line.training):
         return ""
     bare = line.item in ("roc_auc", "r2") or not is_share(line.unit)
-    return value_words(line.training) if bare else f"{100 * line.training:.0f} %"
+    return value_words(line.training) if bare else f"{100 * line.training:.0f}%"
 
 
 def _skill(e: RunReader, lines: Sequence[ScoreLine]) -> str:
@@ -267,7 +272,7 @@ def _apart(view: Claims) -> str:
     more = [x.feature for x in largest_first(decisive, -1) if x.upper < -view.margin]
     sides = (("below", less), ("above", more))
     texts = [
-        f"{word} the model-implied importance for {joined(mentions(features), CLAIMS_SHOWN)}"
+        f"{word} model-implied importance for {joined(mentions(features), CLAIMS_SHOWN)}"
         for word, features in sides
         if features
     ]
@@ -315,7 +320,7 @@ def segments(e: RunReader) -> Section | None:
     keys = view.raised(1)[:SEGMENTS_SHOWN]
     blocks: tuple[Block, ...] = paragraphs(NO_SEGMENT)
     if keys:
-        titles = [e.words(measure, view.result).title for measure in view.measures]
+        titles = [e.log_score if m == "nll" else e.words(m, view.result).title for m in view.measures]
         columns: list[Column | str] = ["segment", Column("n", "integer"), *titles]
         columns.append("feature that explains most")
         rows = [_segment(view, key, SegmentFeatures.find(e.run)) for key in keys]

@@ -193,9 +193,11 @@ def ranking_figure(e: RunReader, columns: Sequence[RankingColumn]) -> Figure | C
     order = [feature for feature in features(e, columns) if feature not in e.subject.groups][:ROWS]
     ranked = [column for column in columns if column.ranks]
     firsts = joined([f"{name(next(iter(column.ranks)))} in {column.source.words}" for column in ranked], len(ranked))
+    bare = [column.source.words for column in ranked if not column.has_intervals]
+    without = f"; hollow, without interval: {joined(bare)}" if bare else ""
     return make_figure(
         "drives-ranks",
-        "Ranks of the features by every method; a dot is the rank, its line the ranks it may have, hollow without any.",
+        f"Ranks of the features by every method. A dot is the rank, its line the ranks it may have{without}.",
         f"A panel per method, a line per feature. First: {firsts}.",
         lambda: draw_ranks([column.drawn for column in ranked], order),
         columns[0].result.id,
@@ -221,7 +223,7 @@ def _intervals(e: RunReader, columns: Sequence[RankingColumn]) -> str:
         [x.source.words for x in columns if x.has_intervals and x.together is together] for together in (True, False)
     )
     bare, view = [x.source.words for x in columns if not x.has_intervals], AgreementView.find(e.run)
-    levels = [f" ({100 * line.confidence:.0f} %)" for line in view.lines if line.has_interval] if view else []
+    levels = [f" ({100 * line.confidence:.0f}%)" for line in view.lines if line.has_interval] if view else []
     return spaced(
         f"Rank intervals are simultaneous within a column{''.join(levels[:1])}." * bool(joint),
         f"{'Those' if joint else 'Rank intervals'} of {joined(single)} are per feature." * bool(single),
@@ -260,7 +262,7 @@ def leads(e: RunReader, columns: Sequence[RankingColumn]) -> str:
         return "No method here has intervals on its ranks: their order is not tested."
     # the rankings, by the features that can be first in them
     heads: dict[tuple[str, ...], list[str]] = {}
-    ties: dict[str, list[str]] = {}  # the rankings without a leader, by the size of their sample
+    ties: dict[str, dict[str, list[str]]] = {}  # by the size of the sample and what may lead: rankings without leader
     for column in tested:
         unreliable = any(column.features[feature].unreliable for feature in column.first)
         if len(column.first) == 1 and not unreliable:
@@ -268,13 +270,15 @@ def leads(e: RunReader, columns: Sequence[RankingColumn]) -> str:
         else:
             able = "an unreliable interval" if unreliable else _able(column.first)
             n = rank_ranges.sample_size(e, column.result.id)
-            ties.setdefault(n, []).append(f"{column.source.words} ({able})")
+            ties.setdefault(n, {}).setdefault(able, []).append(column.source.words)
     every = f"all {len(tested)} rankings that have intervals"
     texts = [
         f"{mention(first[0])} leads {every if len(words) == len(tested) > 1 else joined(words)}."
         for first, words in heads.items()
     ]
-    texts += [f"Which feature leads {joined(words)} is inconclusive ({n})." for n, words in ties.items()]
+    for n, rankings in ties.items():
+        words = [f"{joined(names)} ({able})" for able, names in rankings.items()]
+        texts.append(f"Which feature leads {joined(words)} is inconclusive ({n}).")
     return spaced(*texts)
 
 

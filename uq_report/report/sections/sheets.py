@@ -13,7 +13,7 @@ from ...core.support.text import count, file_stem
 from ...document.blocks import make_figure, make_section, paragraphs
 from ...document.document import Block, Column, Section, Split, Table
 from ...document.plots.frames import number
-from ...document.text import interval, items, joined, mention, mentions, name, position, spaced, value_words
+from ...document.text import items, joined, mention, mentions, name, position, spaced, value_words
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, RAW, RSensView
@@ -103,21 +103,15 @@ def _uncertainty(ledger: Ledger, feature: str, course: Move | None) -> str:
 
 
 def importance(ledger: Ledger, feature: str) -> str:
-    """Return the increase in loss out of sample, and the change in uncertainty."""
+    """Return whether the loss increases out of sample, and the change in uncertainty; the table has the sizes."""
     line = ledger.losses.get(feature)
     if line is None or ledger.loss is None or ledger.loss.sign < 0:
         return ""
-    unit = ledger.loss.unit
-    value = rounded(line, unit)
-    if line.verdict == POSITIVE:
-        return f"Permuting it increases the loss by {value}{_signalled(ledger, feature)}."
-    if line.verdict == NEGATIVE:
-        return f"Permuting it decreases the loss by {rounded(line, unit, sign=-1)}."
-    if line.verdict == ABOUT_0:
-        return f"Permuting it changes the loss by about 0 ({value})."
-    ends = interval(line.lower, line.upper)
-    between = f" ({f'{ends} {unit}'.strip()}){mark(line)}" if ends else ""
-    return f"Its importance for the loss is inconclusive{between}."
+    return {
+        POSITIVE: f"Permuting it increases the loss{_signalled(ledger, feature)}.",
+        NEGATIVE: "Permuting it decreases the loss.",
+        ABOUT_0: "Permuting it changes the loss by about 0.",
+    }.get(line.verdict, "Its importance for the loss is inconclusive.")
 
 
 def _signalled(ledger: Ledger, feature: str) -> str:
@@ -186,7 +180,7 @@ def _lines(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
     yield from _corrected(ledger, feature)
     yield from _trained(ledger, feature)
     yield from _together(ledger, feature)
-    yield from _ranked(ledger.ranking(ids.PFI_UNCERTAINTY, "uncertainty"), feature, "change of the uncertainty")
+    yield from _ranked(ledger.ranking(ids.PFI_UNCERTAINTY, "uncertainty"), feature, "change in uncertainty")
     view = RSensView.find(ledger.e.run)
     step = "unit" if view is not None and view.ranked_by == RAW else "standard deviation"
     yield from _ranked(ledger.ranking(ids.RSENS, ""), feature, f"R-sens per {step}")
@@ -231,7 +225,7 @@ def _trained(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
     if line is None or trained is None or not line.has_interval:
         return
     if not line.lower <= trained.estimate <= line.upper:
-        yield SheetRow("on the training sample", value_words(trained.estimate))
+        yield SheetRow("on training sample, fixed", value_words(trained.estimate))
 
 
 def _together(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
@@ -257,14 +251,15 @@ def _level(ledger: Ledger, feature: str) -> str:
     """Return the level of the intervals, where all have the same."""
     lines = [ranking.lines.get(feature) for ranking in ledger.leading]
     levels = {round(100 * line.confidence) for line in lines if line is not None and line.has_interval}
-    return f" ({levels.pop()} %)" if len(levels) == 1 else ""
+    return f" ({levels.pop()}%)" if len(levels) == 1 else ""
 
 
 LINES = 40  # of the table of the others
+RANKED = (ids.SHAP_IMPORTANCE, ids.PFI)
 LEAD = (
-    "Curves are averages over all observations with the feature set to one value; a dashed line is the accumulated "
-    "local effect where it differs: prefer it for correlated features. Sentences describe a curve between its 5th and "
-    "95th percentile. Increases in loss and uncertainty are those of permuting a feature out of sample."
+    "Curves are means over all observations with the feature set to one value; a dashed line is the accumulated local "
+    "effect where it differs: prefer it for correlated features. Sentences describe the 5th to the 95th percentile. "
+    "Increases: the feature permuted, out of sample. H² has no interval."
 )
 
 
@@ -277,23 +272,22 @@ def sheets(e: RunReader, most: int = SHEETS) -> Section | None:
     others = [feature for feature in in_order(ledger) if feature not in chosen]
     sections = [_sheet(ledger, feature) for feature in chosen]
     if others:
-        sections.append(make_section("features-others", "Other features", (_others(ledger, others),)))
+        sections.append(make_section("features-others", "Other features", (_others(ledger, others),), (), RANKED))
     missing = "" if ledger.average is not None else f"No curves were computed. {e.why_missing(ids.PDP)}"
     blocks = paragraphs(spaced(LEAD, _units(ledger)), missing)
-    return make_section("features", "Feature sheets", blocks, tuple(sections))
+    behind = (*RANKED, ids.PFI_UNCERTAINTY, ids.COVER, ids.RSENS, ids.H_STATISTIC)
+    return make_section("features", "Feature sheets", blocks, tuple(sections), behind)
 
 
 def _sheet(ledger: Ledger, feature: str) -> Section:
     """Return the sheet of one feature."""
     key = f"sheet-{file_stem(feature)}"
-    facts, ranking = ledger.facts.get(feature), ledger.loss or next(iter(ledger.leading), None)
-    # the kind and range of the feature, and its place for the loss
-    aside = " · ".join(filter(None, (_values(facts) if facts else "", _rank(ledger, ranking, feature))))
+    facts = ledger.facts.get(feature)
     blocks = (_figure(ledger, feature, key), table(ledger, feature, f"{key}-table"))
     sides: list[Block] = [block for block in blocks if block is not None]
     both = (Split(left=(sides[0],), right=(sides[1],)),) if len(sides) == 2 else tuple(sides)
     whole = (*paragraphs(reading(ledger, feature)), *both) or paragraphs("No method explains this feature.")
-    return Section(id=key, title=name(feature), feature=feature, aside=aside, blocks=whole)
+    return Section(id=key, title=name(feature), feature=feature, aside=_values(facts) if facts else "", blocks=whole)
 
 
 def _values(facts: FeatureFacts) -> str:
@@ -302,17 +296,6 @@ def _values(facts: FeatureFacts) -> str:
     if facts.min is not None and facts.max is not None:
         return f"number, {position(facts.min)} to {position(facts.max)}{missing}"
     return f"{count(facts.distinct, 'level')}{missing}" if facts.distinct else facts.kind
-
-
-def _rank(ledger: Ledger, ranking: FeatureRanking | None, feature: str) -> str:
-    """Return the rank of a feature by its estimate among single features, and the range of its ranks."""
-    single = [] if ranking is None else [x for x in ranking.order if x not in ledger.e.subject.groups]
-    if ranking is None or feature not in single:
-        return ""
-    at, place = 1 + single.index(feature), ranking.features.get(feature)
-    able = f" ({place.words})" if place is not None and place.words != str(at) else ""
-    role = ledger.e.words(ranking.measure).role
-    return f"rank {at} of {len(single)}{able}{f' for the {role}' if role in ('loss', 'prediction') else ''}"
 
 
 def _figure(ledger: Ledger, feature: str, key: str) -> Block | None:

@@ -57,7 +57,7 @@ def _grades(e: RunReader) -> tuple[Table, ...]:
     if view is None or not view.lines:
         return ()
     rows = [
-        (x.item, x.n, f"{100 * x.x:.1f} %", share(x), f"{100 * x.null_lower:.0f} to {100 * x.null_upper:.0f} %")
+        (x.item, x.n, f"{100 * x.x:.1f}%", share(x), f"{100 * x.null_lower:.0f} to {100 * x.null_upper:.0f}%")
         for x in view.lines
     ]
     columns: list[Column | str] = [clean(f"grade by {view.event}", 60), Column("n", "integer"), "mean predicted"]
@@ -77,7 +77,7 @@ def gate_words(e: RunReader) -> str:
     margin = e.gap_margin
     stated = "the stated probabilities" if e.subject.classes is not None else "the stated distributions"
     interval = unbracketed(value_words(gap.estimate, gap.lower_90, gap.upper_90, "nats"))
-    words = f"calibration gap {interval}, 90 % interval, n = {view.n}"
+    words = f"calibration gap {interval}, 90% interval, n = {view.n}"
     if e.gate.tone == "bad":
         return spaced(f"Not acceptable: {_direction(gap)} ({words}).", gain_words(view))
     if e.gate.tone == "good":
@@ -149,7 +149,7 @@ def _title(e: RunReader, view: Bins) -> str:
         }.get(e.gate.tone, agree)
     if isinstance(view, Coverage):
         kind = "intervals" if e.subject.classes is None else "label sets"
-        wrong = [f"{100 * x.x:.0f} % {kind} cover {'fewer' if x.upper < x.x else 'more'}" for x in outside]
+        wrong = [f"{100 * x.x:.0f}% {kind} cover {'fewer' if x.upper < x.x else 'more'}" for x in outside]
         good = f"No deviation of the coverage of {kind} from its nominal level is shown ({n})."
         return f"{joined(wrong)} outcomes than nominal." if wrong else good
     if not outside:
@@ -174,7 +174,7 @@ def _numbers(e: RunReader) -> str:
     if reliability is not None and reliability.lines:
         return spaced(_points(reliability), _widest(reliability, len(e.subject.classes or ())))
     line = next((x for x in coverage.lines if round(x.x, 3) == 0.9), None) if coverage is not None else None
-    return f"The 90 % prediction intervals cover {share(line)} of the outcomes." if line is not None else ""
+    return f"The 90% prediction intervals cover {share(line)} of the outcomes." if line is not None else ""
 
 
 def _points(view: Reliability) -> str:
@@ -191,11 +191,11 @@ def _widest(view: Reliability, n_classes: int) -> str:
     line = max(view.lines, key=lambda line: abs(line.estimate - line.x))
     if n_classes > 2:
         return (
-            f"Largest deviation: {line.n} observations with a probability near {100 * line.x:.0f} % of the most "
+            f"Largest deviation: {line.n} observations with a probability near {100 * line.x:.0f}% of the most "
             f"probable class; the observed frequency is {share(line)}."
         )
     return (
-        f"Largest deviation: {line.n} observations with stated probabilities near {100 * line.x:.0f} %; the observed "
+        f"Largest deviation: {line.n} observations with stated probabilities near {100 * line.x:.0f}%; the observed "
         f"frequency is {share(line)}."
     )
 
@@ -279,7 +279,13 @@ def score_name(e: RunReader, item: str) -> str:
     """Return the name of a score inside a sentence: the log score is the log loss of classes, else the likelihood."""
     if item in (LOG_SCORE, "nll"):
         return e.log_score
-    names = {"crps": "CRPS", "brier": "Brier score", "roc_auc": "AUC", CONFIDENCE_GAP: "calibration gap"}
+    names = {
+        "crps": "CRPS",
+        "brier": "Brier score",
+        "rps": "ranked probability score",
+        "roc_auc": "AUC",
+        CONFIDENCE_GAP: "calibration gap",
+    }
     return names.get(item, item.replace("_", " "))
 
 
