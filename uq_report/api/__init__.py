@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack, cast, overload
 
+import pandas as pd
+
 from .. import runner
 from ..core.engine.fast_path_evaluator import Progress
 from ..core.explainer import Explainer
@@ -217,6 +219,11 @@ def attributions(
     **options
         Further options of the explainer ``shap``, and those of the engine as in `importance`.
     """
+    if isinstance(rows, pd.DataFrame | pd.Series):
+        raise InputError(
+            f"attributions.rows must be row numbers of the subject; got a {type(rows).__name__}. Pass numbers, "
+            "rows=[0, 3], or call uq.case(subject, row) on a new observation."
+        )
     chosen = {} if rows is None else {"rows": rows, "n_rows": 0}
     return _result(ids.SHAP, subject, {"measures": measures, **chosen, **options})
 
@@ -559,6 +566,13 @@ def _asked(explainers: Any, checks: Any, fields: Mapping[str, Any]) -> tuple[dic
         raise InputError(f"audit.{key} must be given in options; got an argument. Pass options={{{key!r}: {{...}}}}.")
     for key in fields.keys() & _MOVED.keys():
         raise InputError(f"audit.{key} must be given otherwise; got an argument. Pass {_MOVED[key]}.")
+    for key in fields.keys() - Settings.model_fields.keys():
+        installed = registry.find(registry.EXPLAINERS, names("audit.deny", fields.get("deny") or ()))
+        owners = [plugin.name for plugin in installed if key in options_of(registry.load(plugin))]
+        if owners:
+            call = f"options={{{owners[0]!r}: {{{key!r}: ...}}}}"
+            must = f"audit.{key} must be given in options, by explainer; got an argument"
+            raise InputError(f"{must}. Pass {call}; {', '.join(owners)} have it.")
     objects = [*of_explainers.objects, *of_checks.objects]
     asked = {**fields, "explainers": of_explainers.names, "checks": of_checks.names}
     given = measures_in(fields.get("options") or {}, objects)
@@ -610,7 +624,8 @@ def _features_and_pairs(verb: str, features: Any, subject: Subject) -> dict[str,
     if not all(isinstance(entry, Iterable) for entry in chosen):
         raise InputError(f"{verb}.features must be a name, a position, a pair or a list of them; got {features!r}.")
     single = tuple(entry for entry in chosen if isinstance(entry, str))
-    return {"features": single, "pairs": tuple(entry for entry in chosen if not isinstance(entry, str))}
+    pairs = (tuple(known.get(f, f) for f in entry) for entry in chosen if not isinstance(entry, int | str))
+    return {"features": single, "pairs": tuple(pairs)}
 
 
 def _refuse_near(name: str, unknown: Iterable[str], more: Iterable[str] = ()) -> None:

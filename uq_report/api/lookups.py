@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from .. import runner
 from ..core.engine.fast_path_evaluator import Engine
@@ -20,7 +19,7 @@ from .tables import TextTable
 
 
 @known_arguments
-def plugins(group: str | None = None) -> pd.DataFrame:
+def plugins(group: str | None = None) -> TextTable:
     """Return the installed plugins: group, name, distribution and version.
 
     Parameters
@@ -42,7 +41,7 @@ def plugins(group: str | None = None) -> pd.DataFrame:
 
 
 @known_arguments
-def options(name: str) -> pd.DataFrame:
+def options(name: str) -> TextTable:
     """Return the options of an explainer or check: name, what is allowed, default and description.
 
     Parameters

@@ -26,6 +26,7 @@ from ..report.overview import Link, Overview, Row, counted
 from ..runner import plugins
 from .arguments import names
 from .reports import FORMATS, report_names
+from .tables import ByName
 from .views import AuditRun, ResultView, Style
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ NAMES = (col.MEASURE, col.FEATURE, col.FEATURE_2)
 
 
 @answering
-class ResultViews(dict[str, ResultView]):
+class ResultViews(ByName[ResultView]):
     """The views of several subjects by label.
 
     Attributes
@@ -103,7 +104,7 @@ _CAPTION = (
 
 
 @answering
-class AuditRuns(dict[str, AuditRun]):
+class AuditRuns(ByName[AuditRun]):
     """The audits of several outputs, by name.
 
     Examples
