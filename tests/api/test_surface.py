@@ -194,7 +194,11 @@ def test_a_table_does_whatever_a_frame_does() -> None:
 
 def test_tables_and_results_are_read_by_row_by_name_and_as_frames() -> None:
     plugins = uq.plugins("checks")
-    assert [row.name for row in plugins] == plugins["name"].tolist()
+    assert list(plugins) == plugins.columns.tolist()
+    with pytest.raises(AttributeError, match=r"gives its columns, 'group' here\. For its rows write: .*itertuples"):
+        [row.name for row in plugins]
+    with pytest.raises(InputError, match=r"gives its columns, 'group' here\. For its rows write: .*itertuples"):
+        [row["name"] for row in plugins]
     assert plugins[0]["name"] == plugins[-len(plugins)]["name"] == plugins["name"].iloc[0]
     assert "leak" in plugins
     assert "name" in plugins
@@ -202,7 +206,6 @@ def test_tables_and_results_are_read_by_row_by_name_and_as_frames() -> None:
     assert plugins["leak"]["group"].tolist() == ["checks"]
     assert plugins[plugins["name"] == "leak"].equals(plugins["leak"])
     assert type(plugins.to_frame()) is pd.DataFrame
-    assert len(list(RUN.findings)) == len(RUN.findings)
     assert len(RUN) == len(RUN.results) == len(RUN.keys())
     assert RUN.results[0].estimates.equals(RUN.results["pfi"].estimates)
     assert len(SUBJECT) == 90

@@ -20,6 +20,7 @@ _NAMES = (
 )  # fmt: skip
 
 
+_ROWS = "For its rows write: for row in table.itertuples()"
 V = TypeVar("V")
 
 
@@ -40,6 +41,22 @@ class ByName(dict[str, V]):
         return super().__getitem__(str(name))
 
 
+class ColumnName(str):
+    """The name of a column, which answers where the loop over a table means its rows."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        """Refuse the attribute of a row."""
+        raise AttributeError(f"A loop over a table gives its columns, {self!r} here. {_ROWS}")
+
+    def __getitem__(self, key: Any) -> str:
+        """Refuse the column of a row; return characters."""
+        if isinstance(key, str):
+            raise InputError(f"A loop over a table gives its columns, {self!r} here. {_ROWS}")
+        return super().__getitem__(key)
+
+
 class TextTable(pd.DataFrame):
     """A frame of texts that a notebook shows in full, and a list of its rows by number and by name.
 
@@ -48,8 +65,8 @@ class TextTable(pd.DataFrame):
     Examples
     --------
     >>> table = TextTable({"code": ["UQ101", "UQ203"], "severity": ["high", "low"]})
-    >>> table[0].severity, table["UQ203"].severity.tolist(), [row.code for row in table], "UQ203" in table
-    ('high', ['low'], ['UQ101', 'UQ203'], True)
+    >>> table[0].severity, table["UQ203"].severity.tolist(), "UQ203" in table
+    ('high', ['low'], True)
     """
 
     @property
@@ -57,8 +74,8 @@ class TextTable(pd.DataFrame):
         return pd.DataFrame
 
     def __iter__(self) -> Iterator[Any]:
-        """Iterate over the rows."""
-        return iter(self.itertuples(index=False))
+        """Iterate over the names of the columns, as pandas does."""
+        return map(ColumnName, self.columns)
 
     def __contains__(self, key: object) -> bool:  # type: ignore[misc]  # final in pandas-stubs, not in pandas
         """Say whether there is a column, or a row, of that name."""
@@ -84,15 +101,6 @@ class TextTable(pd.DataFrame):
     def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame of pandas, without the rows by name."""
         return pd.DataFrame(self)
-
-    # pandas itself iterates over the columns of a frame that it prints
-    def to_string(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the table as plain text."""
-        return self.to_frame().to_string(*args, **kwargs)
-
-    def to_html(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the table as HTML, without the links of a notebook."""
-        return self.to_frame().to_html(*args, **kwargs)
 
     def _repr_html_(self) -> str:
         return as_table(self) if len(self) else "<p>None.</p>"
