@@ -84,8 +84,22 @@ def test_an_audit_takes_a_model_with_its_data_and_facts() -> None:
 
 def test_the_second_order_of_r_sens_is_an_interaction() -> None:
     assert uq.interactions(SUBJECT, "rsens", max_rows=10).result.id == "rsens.interaction"
-    with pytest.raises(InputError, match=r"method must be one of \('h_statistic', 'rsens', 'shap'\); got 'rsen'"):
+    with pytest.raises(
+        InputError, match=r"method must be one of \('h_statistic', 'pdp', 'rsens', 'shap'\); got 'rsen'"
+    ):
         uq.interactions(SUBJECT, "rsen")
+
+
+def test_partial_dependence_gives_interactions_of_features_or_of_pairs() -> None:
+    every = uq.interactions(SUBJECT, "pdp", measures="prediction", grid_resolution=3)
+    assert every.result.id == "pdp.interaction"
+    assert every.estimates[["feature", "feature_2"]].to_numpy().tolist() == [["a", "b"], ["a", "c"], ["b", "c"]]
+    assert isinstance(every.plot(), Figure)
+    options: dict[str, Any] = {"measures": "prediction", "grid_resolution": 3}
+    several: list[Any] = [("a", "c"), [("a", "c")], ["a", "c"], [0, 2]]
+    for asked in several:
+        one = uq.interactions(SUBJECT, "pdp", features=asked, **options)
+        assert one.estimates["estimate"].tolist() == every.estimates["estimate"].tolist()[1:2]
 
 
 @pytest.mark.parametrize(

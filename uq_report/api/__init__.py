@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack, cast, overload
 
@@ -46,7 +47,10 @@ Names: TypeAlias = str | Sequence[str] | None
 Chosen: TypeAlias = str | type | Explainer | Sequence[Any] | None
 _AS_ARGUMENTS = "Pass single ones as arguments: uq.audit(subject, seed=1)."
 _ENGINE = ("seed", "confidence", "n_jobs", "backend", "scheduler", "batch_rows", "row_budget", "fast_paths", "deny")
-_PAIRS = {"h_statistic": ids.H_STATISTIC, "rsens": ids.RSENS_INTERACTION, "shap": ids.SHAP_INTERACTION}
+_PAIRS = {
+    "h_statistic": ids.H_STATISTIC, "pdp": ids.PDP_INTERACTION, "rsens": ids.RSENS_INTERACTION,
+    "shap": ids.SHAP_INTERACTION,
+}  # fmt: skip
 
 
 @on_subject
@@ -163,7 +167,9 @@ def effects(
 def interactions(
     subject: Subject,
     /,
-    method: Literal["h_statistic", "rsens", "shap"] = "h_statistic",
+    method: Literal["h_statistic", "pdp", "rsens", "shap"] = "h_statistic",
+    *,
+    features: str | int | Pair | Sequence[str | int | Pair] | None = None,
     **options: Unpack[types.InteractionsOptions],
 ) -> ResultView:
     """Return the interaction strength of pairs of features.
@@ -171,17 +177,26 @@ def interactions(
     Parameters
     ----------
     subject : Subject, or a model with X and y
-    method : {"h_statistic", "rsens", "shap"}
-        Friedman's H² of any measure, the second-order sensitivity of the predictive distribution (R-sens₂), or the
-        mean size of Shapley interactions of any measure.
+    method : {"h_statistic", "pdp", "rsens", "shap"}
+        Friedman's H² of any measure; how much the spread of the partial dependence along one feature differs between
+        the values of the other (Greenwell et al. 2018), of any measure; the second-order sensitivity of the predictive
+        distribution (R-sens₂); or the mean size of Shapley interactions of any measure.
+    features : str, pair, or list of these, optional
+        All by default; single pairs of partial dependence.
     **options
-        ``measures`` and ``features`` of H², and further options of the explainer; those of the engine as in
-        `importance`.
+        ``measures``, and further options of the explainer; those of the engine as in `importance`. Partial dependence
+        has 10 points a feature unless ``grid_resolution`` says otherwise.
     """
     if method not in _PAIRS:
         hint = nearest(str(method), _PAIRS)
         raise InputError(f"interactions.method must be one of {tuple(_PAIRS)}; got {method!r}. {hint}")
-    more = {"interactions": True, "n_local": 0} if method == ids.SHAP else {}
+    more: dict[str, Any] = {} if features is None else {"features": features}
+    if method == ids.SHAP:
+        more |= {"interactions": True, "n_local": 0}
+    if method == ids.PDP:
+        asked = _features_and_pairs("interactions", features or list(subject.features), subject)
+        pairs = (*asked["pairs"], *combinations(asked["features"], 2))
+        more = {"features": (), "pairs": pairs, "grid_resolution": 10, "max_ice": 0}
     return _result(method, subject, more | options)[_PAIRS[method]]
 
 

@@ -185,7 +185,7 @@ class ResultView:
         tables = (self.frame, self.estimates)
         for columns in ([col.MEASURE], [col.FEATURE, col.FEATURE_2]):
             frame, estimates = (t[(t.filter(columns) == name).any(axis=1)].reset_index(drop=True) for t in tables)
-            if len(frame):
+            if len(frame) or len(estimates):
                 part = replace(self.result, frame=frame, estimates=estimates)
                 others = [part if result.id == part.id else result for result in self._results]
                 return ResultView(others, part.id, self._deny, self._subject, self._choice)
