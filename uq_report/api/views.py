@@ -192,11 +192,11 @@ class ResultView:
         ends = [key.removeprefix(f"{self.result.explainer}.") for key in self.ids]
         raise InputError(
             f"{who} must be one of {[*ends, *self._kinds]}, a measure of {list(self.measures)}, or a feature of the "
-            f"result; got {name!r}. {nearest(str(name), {*self.known_keys, *ends, *self._kinds})}"
+            f"result; got {name!r}. {nearest(str(name), {*self._known_keys, *ends, *self._kinds})}"
         )
 
     @property
-    def known_keys(self) -> tuple[str, ...]:
+    def _known_keys(self) -> tuple[str, ...]:
         """What may stand in brackets behind the view."""
         features = self.frame[col.FEATURE].unique() if col.FEATURE in self.frame else ()
         return (*self.measures, *self.ids, *map(str, features))
@@ -363,7 +363,7 @@ class AuditRun:
         """Return the ids of all results."""
         return tuple(result.id for result in self.run.results)
 
-    known_keys = property(keys)
+    _known_keys = property(keys)
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the ids of all results."""

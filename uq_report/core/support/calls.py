@@ -72,7 +72,7 @@ def no_attribute(self: Any, name: str) -> Any:
     own = [each for each in dir(self) if not each.startswith("_") and each not in hidden]
     hint = nearest(name, own)
     labels = [label for label, part in self.items() if hasattr(type(part), name)] if isinstance(self, dict) else []
-    keys = self.known_keys if hasattr(type(self), "known_keys") else ()
+    keys = self._known_keys if hasattr(type(self), "_known_keys") else ()
     meant = [each for each in (name, *FOREIGN_NAMES.get(name, ())) if each in (*own, *keys)]
     if labels or (meant and meant[0] in keys):
         hint = f"Use brackets: [{(labels or meant)[0]!r}]{f'.{name}' * bool(labels)}."
