@@ -466,7 +466,7 @@ class AuditRun:
         return content
 
     def write(self, folder: str | Path, formats: Iterable[str] = FORMATS, **style: Unpack[Style]) -> Path:
-        """Write the report, run.json, evidence/*.csv, clock.json and SHA256SUMS into `folder`; return the folder.
+        """Write the report, run.json, the evidence as CSV, clock.json and SHA256SUMS into `folder`; return the folder.
 
         An audit is called report.html, other templates by their name: brief.html. What the report needs is looked at
         first, then all but the report is written, then each of its files that can be made. Of the others a RenderError
