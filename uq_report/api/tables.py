@@ -149,6 +149,7 @@ def as_table(frame: pd.DataFrame) -> str:
         texts["code"] = [f'<a href="{page}">{code}</a>' if page else code for code, page in pages]
     with pd.option_context("display.max_colwidth", None):
         table: str = texts.to_html(index=False, escape=False, border=0, justify="left")
+    table = re.sub(r"<td>(?=[^<]{80})", '<td style="text-align: left; min-width: 16em">', table)  # on small screens
     table = re.sub("<(t[dh])>", r'<\1 style="text-align: left">', table)  # themes of notebooks align to the right
     left = len(frame) - MAX_ROWS
     return table if left <= 0 else f"{table}<p>{left} further rows are in the frame.</p>"
