@@ -34,7 +34,8 @@ MODES = ("plain", "centred", "derivative")
 ROUNDING = 1e-12
 SPREAD_NOTE = (
     "The standard deviation, over the points of one feature, of the standard deviation of the joint partial dependence "
-    "along the other; the mean of both directions, in the unit of the measure (Greenwell et al. 2018). It has no interval."
+    "along the other; the mean of both directions, in the unit of the measure (Greenwell et al. 2018). It has no "
+    "interval."
 )
 
 
