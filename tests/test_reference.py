@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.util
+import inspect
 import json
 import re
 from collections.abc import Mapping
@@ -54,6 +55,17 @@ def test_every_public_name_has_an_entry(pages: Mapping[str, str]) -> None:
     page = pages["reference/api"]
     assert [name for name in dir(uq) if name != "__version__" and f"## {name}\n" not in page] == []
     assert [name for name in vars(uq.dist) if name[0].isupper() and f"`{name}`" not in page] == []
+
+
+def test_the_docstring_of_every_public_name_has_an_example_and_the_address_of_its_page(
+    pages: Mapping[str, str],
+) -> None:
+    for name in set(dir(uq)) - {"__version__"}:
+        text = inspect.getdoc(getattr(uq, name)) or ""
+        assert ">>> " in text, name
+        addresses = re.findall(rf"{SITE}/([\w/]+)\.html", text)
+        assert addresses, name
+        assert all(page in pages or (DOCS / f"{page}.md").is_file() for page in addresses), name
 
 
 def test_every_class_that_a_verb_returns_has_an_entry_with_its_members(pages: Mapping[str, str]) -> None:

@@ -103,7 +103,7 @@ def api() -> str:
             lines += [
                 f"## {name}",
                 "",
-                inspect.cleandoc(value.__doc__ or ""),
+                inspect.cleandoc(value.__doc__ or "").split("\n\n")[0],
                 "",
                 ", ".join(f"`{one}`" for one in public),
                 "",

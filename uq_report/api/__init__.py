@@ -89,6 +89,10 @@ def importance(
         ``confidence`` (level of the intervals), ``n_jobs``, ``backend``, ``scheduler``, ``batch_rows``, ``row_budget``,
         ``fast_paths``, ``deny``, ``progress``.
 
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/permutation_importance.html
+
     Examples
     --------
     >>> import numpy as np
@@ -132,6 +136,17 @@ def profile(
         What the figure shows: the average, the curve of each observation (ICE), or both.
     **options
         Further options of the explainer ``pdp``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/profiles.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> view = profile(linear_subject(60), "a", "prediction", grid_resolution=3)
+    >>> view.estimates[["x", "estimate"]].round(2).to_numpy().tolist()
+    [[-2.33, -2.56], [-0.08, -0.31], [1.82, 1.58]]
     """
     if kind not in CURVES:
         raise InputError(f"profile.kind must be one of {CURVES}; got {kind!r}. {nearest(str(kind), CURVES)}")
@@ -157,6 +172,17 @@ def effects(
     measures : str, Measure, or sequence of these, optional
     **options
         Further options of the explainer ``ale``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/ale.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> view = effects(linear_subject(60), "a", "prediction", n_bins=3)
+    >>> view.estimates[["x", "estimate"]].round(2).to_numpy().tolist()
+    [[-2.33, -2.19], [-0.47, -0.34], [0.33, 0.46], [1.82, 1.95]]
     """
     return _result(
         ids.ALE, subject, {**_features_and_pairs("effects", features, subject), "measures": measures, **options}
@@ -186,6 +212,19 @@ def interactions(
     **options
         ``measures``, and further options of the explainer; those of the engine as in `importance`. Partial dependence
         has 10 points a feature unless ``grid_resolution`` says otherwise.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/h_statistic.html
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uq_report.distributions import Normal
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> product = explain(lambda X: Normal(X[:, 0] * X[:, 1], np.ones(len(X))), X)
+    >>> interactions(product, "pdp", measures="prediction").estimates["estimate"].round(2).tolist()
+    [0.89]
     """
     if method not in _PAIRS:
         hint = nearest(str(method), _PAIRS)
@@ -210,6 +249,17 @@ def sensitivity(subject: Subject, /, features: Names = None, **options: Unpack[t
     features : str or sequence of str, optional
     **options
         Further options of the explainer ``rsens``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/rsens.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> view = sensitivity(linear_subject(60), max_rows=20, interactions=False)
+    >>> view.estimates.set_index("feature")["estimate"].round(2).to_dict()
+    {'a': 0.99, 'b': 1.0, 'c': 0.95, 'd': 0.0}
     """
     return _result(ids.RSENS, subject, {"features": features, **options})
 
@@ -233,6 +283,17 @@ def attributions(
     measures : str, Measure, or sequence of these, optional
     **options
         Further options of the explainer ``shap``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/shapley.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> view = attributions(linear_subject(60), 0, "prediction")
+    >>> view.estimates.set_index("feature")["estimate"].round(2).to_dict()
+    {'a': 0.17, 'b': 0.02, 'c': 0.88, 'd': 0.0}
     """
     if isinstance(rows, pd.DataFrame | pd.Series):
         raise InputError(
@@ -256,6 +317,17 @@ def covered_information(
         Losses whose permutation importance is corrected.
     **options
         Further options of the explainer ``cid``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/covered_information.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> table = covered_information(linear_subject(200), n_sets=10).estimates
+    >>> table[table["item"] == "covered share"].set_index("feature")["estimate"].round(2).to_dict()
+    {'a': 0.69, 'b': 0.56, 'c': 0.0, 'd': 1.0}
     """
     return _result(ids.CID, subject, {"measures": measures, **options})
 
@@ -273,6 +345,17 @@ def adjusted_importance(
         Shuffles of each set.
     **options
         Those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/adjusted_importance.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> table = adjusted_importance(linear_subject(200), n_repeats=3).estimates
+    >>> table[table["measure"] == "nll"].set_index("feature")["partners"].to_dict()
+    {'a': 'b', 'b': 'a', 'c': '', 'd': ''}
     """
     return _result(ids.COVER, subject, {"n_repeats": n_repeats, **options})
 
@@ -286,6 +369,16 @@ def redundancy(subject: Subject, /, **options: Unpack[types.RedundancyOptions]) 
     subject : Subject, or a model with X and y
     **options
         Options of the explainer ``redundancy``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/redundancy.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> redundancy(linear_subject(60)).summary()["feature"].iloc[0] in ("a", "b")  # their correlation is 0.8
+    True
     """
     return _result(ids.REDUNDANCY, subject, options)
 
@@ -299,6 +392,17 @@ def calibration(subject: Subject, /, **options: Unpack[types.CalibrationOptions]
     subject : Subject, or a model with X and y
     **options
         Options of the explainer ``calibration``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/calibration.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> table = calibration(linear_subject(60), n_draws=99).estimates.set_index("item")
+    >>> table.loc[["crps", "crps_skill"], "estimate"].round(2).to_dict()
+    {'crps': 0.55, 'crps_skill': 0.79}
     """
     return _result(ids.CALIBRATION, subject, options)
 
@@ -322,6 +426,10 @@ def segments(
         Leaves of a tree, at most.
     **options
         Further options of the explainer ``segments``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/segments.html
 
     Examples
     --------
@@ -348,6 +456,10 @@ def selective(subject: Subject, /, **options: Unpack[types.SelectiveOptions]) ->
     **options
         Options of the explainer ``selective``, and those of the engine as in `importance`.
 
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/selective.html
+
     Examples
     --------
     >>> import numpy as np
@@ -371,6 +483,20 @@ def groups(subject: Subject, /, **options: Unpack[types.GroupsOptions]) -> Resul
     subject : Subject, or a model with X, y and ``protected=``
     **options
         Options of the explainer ``groups``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/groups.html
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uq_report.testing import linear_subject
+    >>> whole = linear_subject(60)
+    >>> sides = {"side": np.repeat(["left", "right"], 30)}
+    >>> view = groups(explain(whole.model.distribution, whole.X, whole.y, protected=sides), n_draws=99, n_min=5)
+    >>> sorted(set(view.frame["item"]))
+    ['all observations', 'left', 'right']
     """
     return _result(ids.GROUPS, subject, options)
 
@@ -384,6 +510,17 @@ def drift(subject: Subject, /, **options: Unpack[types.DriftOptions]) -> ResultV
     subject : Subject, or a model with X, y and ``train=``
     **options
         Options of the explainer ``support``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/support.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> view = drift(linear_subject(60, train=True), n_repeats=3)
+    >>> view.result.id
+    'support.shift'
     """
     view = _result(ids.SUPPORT, subject, options)
     return view[ids.SUPPORT_SHIFT] if ids.SUPPORT_SHIFT in view.ids else view
@@ -400,6 +537,17 @@ def agreement(subject: Subject, /, explainers: Chosen = None, **options: Unpack[
         Those compared; by default permutation importance, R-sens, Shapley values and local effects.
     **options
         Options of the explainer ``agreement``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/agreement.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> table = agreement(linear_subject(60), ["pfi", "ale"], n_draws=100).estimates
+    >>> table[table["measure"] == "nll"].set_index("feature")["estimate"].to_dict()
+    {'a': 3.0, 'b': 2.0, 'c': 1.0, 'd': 4.0}
     """
     compared = passed(registry.EXPLAINERS, explainers).names or (ids.PFI, ids.RSENS, ids.SHAP, ids.ALE)
     return _result(ids.AGREEMENT, subject, options, before=compared)
@@ -442,6 +590,10 @@ def case(
     A change is the replacement of one value by one that a training observation has, within that distance; the
     smallest has the fewest training observations between the two values.
 
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/howto/case.html
+
     Examples
     --------
     >>> import numpy as np
@@ -469,6 +621,17 @@ def dalex_explainer(subject: Subject, /, measure: str = "prediction", *, y: Any 
         For a measure of y, that of the row to explain by ``predict_parts``; see `api.interop`.
     label : str
         Shown in dalex's plots.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/dalex.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import logistic_subject
+    >>> explainer = dalex_explainer(logistic_subject(60), "entropy")  # doctest: +SKIP
+    >>> explainer.model_parts(random_state=0).result["variable"].iloc[-2]  # doctest: +SKIP
+    'a'
     """
     engine = runner.make_engine(subject, runner.load_measures(), make_settings({}), None)
     return interop.dalex_explainer(subject, engine, measure, y, label)
@@ -539,6 +702,17 @@ def audit(
     **fields
         Fields of `Settings`: ``options={"pfi": {"n_repeats": 10}}``, ``seed``, ``confidence``, ``n_jobs``, ``as_of``,
         ``deny``, ``about={"title": ...}`` ...; they win over `settings`. Of a model also the arguments of `explain`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/start/reading.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> run = audit(linear_subject(60), explainers=["pfi", "calibration"], progress=False)
+    >>> run.keys()[0], run["pfi"].summary()["feature"].iloc[0]
+    ('calibration', 'c')
     """
     watch = runner.TimeBudget()
     if not isinstance(settings, Settings | None):
@@ -623,7 +797,22 @@ def _settings(fields: Mapping[str, Any]) -> Settings:
 
 @known_arguments
 def load(path: str | Path) -> AuditRun:
-    """Return a saved audit, from its run.json or its folder; the model is not needed."""
+    """Return a saved audit, from its run.json or its folder; the model is not needed.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/reference/run_json.html
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from uq_report.testing import linear_subject
+    >>> run = audit(linear_subject(60), explainers="redundancy", checks=(), progress=False)
+    >>> with TemporaryDirectory() as folder:
+    ...     loaded = load(run.save(f"{folder}/run.json"))
+    >>> loaded["redundancy"].estimates.equals(run["redundancy"].estimates)
+    True
+    """
     if not isinstance(path, str | Path):
         raise InputError(f"load.path must be a run.json, or a folder with one; got a {type(path).__name__}.")
     return AuditRun(*run_folder.read(path))

@@ -27,6 +27,10 @@ def plugins(group: str | None = None) -> TextTable:
     group : str, optional
         ``"explainers"``, ``"measures"``, ``"checks"``, ``"adapters"``, ``"renderers"`` ...; all by default.
 
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/reference/plugins.html
+
     Examples
     --------
     >>> plugins("renderers")["name"].tolist()
@@ -48,6 +52,10 @@ def options(name: str) -> TextTable:
     ----------
     name : str
         An explainer, ``"pfi"``, or a check, ``"checks.leak"``.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/reference/explainers.html
 
     Examples
     --------
@@ -97,6 +105,10 @@ def scorer(measure: str | Measure = "nll") -> Scorer:
     Parameters
     ----------
     measure : str or Measure
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/reference/measures.html
 
     Examples
     --------

@@ -266,6 +266,10 @@ class Settings(RunSettings, BudgetSettings):
     actions : tuple of Action
         Owners and due dates of findings.
 
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/reference/audit_toml.html
+
     Examples
     --------
     >>> Settings(seed=1, as_of="2026-01-31").seed
