@@ -47,10 +47,8 @@ Names: TypeAlias = str | Sequence[str] | None
 Chosen: TypeAlias = str | type | Explainer | Sequence[Any] | None
 _AS_ARGUMENTS = "Pass single ones as arguments: uq.audit(subject, seed=1)."
 _ENGINE = ("seed", "confidence", "n_jobs", "backend", "scheduler", "batch_rows", "row_budget", "fast_paths", "deny")
-_PAIRS = {
-    "h_statistic": ids.H_STATISTIC, "pdp": ids.PDP_INTERACTION, "rsens": ids.RSENS_INTERACTION,
-    "shap": ids.SHAP_INTERACTION,
-}  # fmt: skip
+_STRENGTHS = (ids.H_STATISTIC, ids.PDP_INTERACTION, ids.RSENS_INTERACTION, ids.SHAP_INTERACTION)
+_PAIRS = {ids.explainer_of(strength): strength for strength in _STRENGTHS}
 
 
 @on_subject
