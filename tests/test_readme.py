@@ -84,7 +84,9 @@ def test_the_example_of_a_run_from_python_runs(tmp_path: Path, monkeypatch: pyte
 def test_every_command_is_ours_with_options_that_it_has() -> None:
     main: Any = typer.main.get_command(app)
     lines = [line for block in blocks("sh", *pages()) for line in block.splitlines() if line.startswith("uq-report ")]
-    assert len(lines) > 15
+    texts = (page.read_text(encoding="utf-8") for page in pages())
+    lines += [line for text in texts for line in re.findall(r"`(uq-report [a-z][^`\n]*)`", text)]
+    assert len(lines) > 40
     for line in lines:
         given = SimpleNamespace(words=shlex.split(line, comments=True)[1:], group=main)
         while given.words and given.words[0] in getattr(given.group, "commands", {}):

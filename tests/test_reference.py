@@ -18,6 +18,7 @@ from uq_report.api.several import AuditRuns
 from uq_report.checks.pages import texts
 from uq_report.checks.rule import powers
 from uq_report.cli import app
+from uq_report.core.support import errors
 from uq_report.core.support.errors import EXIT_CODES, SITE
 from uq_report.document.document import Document
 from uq_report.evidence.finding import Finding
@@ -154,6 +155,13 @@ def test_every_exit_code_and_variable_has_an_entry(pages: Mapping[str, str]) -> 
     assert [code for code in EXIT_CODES if f"| {code} |" not in pages["reference/exit_codes"]] == []
     written = (DOCS / "reference" / "environment.md").read_text(encoding="utf-8")
     assert [name for name in REFERENCE.variables() if f"`{name}`" not in written] == []
+
+
+def test_every_family_of_errors_is_among_the_problems() -> None:
+    page = (DOCS / "about" / "faq.md").read_text(encoding="utf-8")
+    families = {name for name, value in vars(errors).items() if isinstance(value, type) and name.endswith("Error")}
+    assert len(families) > 10
+    assert [name for name in families if name not in page] == []
 
 
 def test_every_figure_of_a_method_is_in_the_gallery() -> None:
